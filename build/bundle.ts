@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Plugin } from 'esbuild';
+import { build, type Plugin, stop } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGES = join(ROOT, 'packages');
@@ -27,7 +27,9 @@ export async function bundleProgram(): Promise<Bundle> {
   const threads = await Promise.all(
     THREADS.map(async (path) => [path, (await bundle(join('packages', path), texts)).text] as const),
   );
-  return bundle('bin/main.ts', { ...texts, ...Object.fromEntries(threads) });
+  const program = await bundle('bin/main.ts', { ...texts, ...Object.fromEntries(threads) });
+  await stop();
+  return program;
 }
 
 async function bundle(entry: string, files: Files): Promise<Bundle> {

@@ -8,7 +8,9 @@ import { createAccounts } from '../../packages/server/src/services/access/accoun
 import { createLending } from '../../packages/server/src/services/lending/lending.ts';
 import { systemClock } from '../../packages/server/src/store/clock.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
+import { StoreTally } from '../../packages/server/src/store/store-tally.ts';
 import { createQuietLog } from '../../packages/server/src/telemetry/log.ts';
+import { RequestCounts } from '../../packages/server/src/telemetry/metrics/request-counts.ts';
 
 function refuse(): never {
   throw new Error('The constant server stores nothing.');
@@ -20,6 +22,8 @@ const NO_STORE: Store = {
   keepClock: refuse,
   isHealthy: () => true,
   isLeader: () => true,
+  tally: new StoreTally(),
+  listPools: () => [],
   close: async () => {},
 };
 
@@ -36,9 +40,10 @@ function constantRoutes(answer: string): readonly Route[] {
 const app = createApp({
   routes: constantRoutes(readFileSync(process.argv[2] as string, 'utf8')),
   accounts: createAccounts(NO_STORE, systemClock),
-  auth: { localAdmin: 'never', isLoopbackOnly: true, clients: 'open', requireTls: false },
+  auth: { localAdmin: 'never', isLoopbackOnly: true, clients: 'open', requireTls: false, metrics: 'token' },
   pages: { allowedOrigins: [], ownNames: { isOwn: async () => false } },
   log: createQuietLog(),
+  requests: new RequestCounts(),
   logRequests: false,
   slowRequestMs: 60_000,
   clientRequestsPerMinute: 0,

@@ -5,6 +5,7 @@ import type { RequestPlan, UserPlan } from './load-plan.ts';
 import { costRatio, joinSlices, shareOf } from './measurement.ts';
 import { readResidentMegabytes } from './process-facts.ts';
 import { borrowPlan, consumptionPlan, OWN_PRODUCT, registerPlan, unregisterPlan } from './requests.ts';
+import { scrape } from './scrape-scenario.ts';
 import { seedFolder } from './seed-store.ts';
 import { startBerth } from './servers.ts';
 
@@ -321,4 +322,5 @@ export const SCENARIOS: readonly Scenario[] = [
   connections,
   restart,
   groupCommit,
+  scrape,
 ];

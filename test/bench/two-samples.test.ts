@@ -17,7 +17,7 @@ test('a quantile lies between its neighbours', () => {
   assert.equal(quantile([1, 2, 3, 4, 5], 0.25), 2);
 });
 
-test('ranks are those of the book', () => {
+test('ranks match those of the textbook', () => {
   // U = 3 of 25 pairs by counting them; without ties the normal distribution gives z = 1.984.
   const first = [19, 22, 16, 29, 24];
   const second = [20, 11, 17, 12, 9];
@@ -27,13 +27,13 @@ test('ranks are those of the book', () => {
   assert.equal(difference, 12 - 22);
 });
 
-test('values that are the same count half', () => {
+test('equal values count half', () => {
   const { auc, rankP } = compare({ first: [1, 1, 1], second: [1, 1, 1] }, createRandom(1));
   assert.equal(auc, 0.5);
   assert.ok(Math.abs(rankP - 1) < 1e-6);
 });
 
-test('two of the same kind are not told apart, and a small shift is', () => {
+test('two samples of the same kind are not distinguished, and a small shift is', () => {
   const random = createRandom(7);
   const noise = () => Array.from({ length: 200 }, () => 100 + random() * 10);
   const first = noise();

@@ -93,7 +93,7 @@ describe('the portal in a browser', () => {
     assert.equal((await cloud.showLicense(key)).activations, 1);
   });
 
-  test('a wrong file is told above the form, and what was typed stays', async (t) => {
+  test('a wrong file is reported above the form, and the typed text stays', async (t) => {
     const portal = await openPortal(t);
     if (portal === null) return;
     const { key, page, put } = portal;
@@ -117,7 +117,7 @@ describe('the portal in a browser', () => {
     assert.equal((await cloud.showLicense(key)).activations, 0);
   });
 
-  test('usage is taken, and the license is given back', async (t) => {
+  test('usage is accepted, and the license is returned', async (t) => {
     const portal = await openPortal(t);
     if (portal === null) return;
     const { key, id, page, put } = portal;
@@ -137,7 +137,7 @@ describe('the portal in a browser', () => {
     assert.deepEqual([activations, total_consumptions], [0, 6]);
   });
 
-  test('codes: a wrong one is told, the right one gives all three', async (t) => {
+  test('codes: a wrong one is reported, the right one returns all three values', async (t) => {
     const portal = await openPortal(t);
     if (portal === null) return;
     const { key, page } = portal;

@@ -35,7 +35,7 @@ async function readIdentityKey(): Promise<string> {
 }
 
 describe('berth audit export', () => {
-  test('prints the log, or writes it into a file for its owner, and both are whole', async () => {
+  test('prints the log, or writes it into a file for its owner, and both are intact', async () => {
     const out = join(folder, 'running.jsonl');
     const saved = await runBerth(data, ['audit', 'export', '--out', out]);
     assert.equal(saved.code, 0, saved.stderr);
@@ -60,13 +60,13 @@ describe('berth audit export', () => {
     }
   });
 
-  test('says when the file cannot be written', async () => {
+  test('reports a file that cannot be written', async () => {
     const { code, stderr } = await runBerth(data, ['audit', 'export', '--out', join(folder, 'no', 'file')]);
     assert.equal(code, 1);
     assert.match(stderr, /^\S+ cannot be written: its folder does not exist\./);
   });
 
-  test('that is cut short on its way fails, and leaves no file', async (t) => {
+  test('that is interrupted fails, and leaves no file', async (t) => {
     const text = (await runBerth(data, ['audit', 'export'])).stdout;
     const cutAt = text.lastIndexOf('\n', text.length - 2) + 1;
     const out = join(folder, 'cut.jsonl');
@@ -106,7 +106,7 @@ async function pretend(t: { after(work: () => void): void }, text: string, isAbo
 }
 
 describe('berth audit verify --file', () => {
-  test('fails for a file that was changed, cut, or is not there', async () => {
+  test('fails for a file that was changed, cut, or does not exist', async () => {
     const text = (await runBerth(data, ['audit', 'export'])).stdout;
     const file = join(folder, 'changed.jsonl');
     for (const [content, problem] of [
@@ -126,7 +126,7 @@ describe('berth audit verify --file', () => {
 });
 
 describe('berth audit thin', () => {
-  test('takes no date in the future, and needs one', async () => {
+  test('refuses a date in the future, and needs one', async () => {
     const future = await runBerth(data, ['audit', 'thin', '--before', '2999-01-01']);
     assert.equal(future.code, 1);
     assert.match(future.stderr, /^"before" must not be in the future/);
@@ -135,7 +135,7 @@ describe('berth audit thin', () => {
     assert.match(none.stderr, /^"berth audit thin" needs --before DATE\.\n/);
   });
 
-  test('puts totals in the place of links, and the log is whole', async () => {
+  test('replaces links with totals, and the log stays intact', async () => {
     const before = new Date(Date.now() - 1).toISOString();
     const { code, stdout } = await runBerth(data, ['audit', 'thin', '--before', before, '--license-id', '1']);
     assert.equal(code, 0);
@@ -155,7 +155,7 @@ async function listKinds(limit: number): Promise<readonly string[]> {
 }
 
 describe('a server signs its log', () => {
-  test('when it stops, and says so in its own log; a start after that has nothing to sign', async () => {
+  test('when it stops, and logs it; the next start has nothing to sign', async () => {
     assert.equal(await server.stop(), 0);
     const listed = await runBerth(data, ['audit', 'list', '--system', '--limit', '2', '--json']);
     const [signed, stopped] = JSON.parse(listed.stdout).events;
@@ -171,7 +171,7 @@ describe('a server signs its log', () => {
     assert.match(stdout, /^The audit log is intact/);
   });
 
-  test('the export of a stopped server is the same command', async () => {
+  test('the export of a stopped server uses the same command', async () => {
     await server.stop();
     const out = join(folder, 'stopped.jsonl');
     assert.equal((await runBerth(data, ['audit', 'export', '--out', out])).code, 0);
@@ -180,7 +180,7 @@ describe('a server signs its log', () => {
 });
 
 describe('a log that was tampered with', () => {
-  test('is exported all the same, and every command says that it is broken', async () => {
+  test('is still exported, and every command says that it is broken', async () => {
     const db = new DatabaseSync(join(data, 'berth.db'));
     db.exec("UPDATE audit_link SET events = replace(events, 'server_started', 'server_stopped')");
     db.close();

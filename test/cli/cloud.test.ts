@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../support/berth-command.ts';
-import { type CloudProcess, startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { startCloudProcess } from '../support/cloud/cloud-process.ts';
 import { pollUntil } from '../support/poll.ts';
-import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { startServerHere } from '../support/server-here.ts';
+import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+
+const cloud = await startCloudProcess({ after });
 
 interface Status {
   readonly hardware_id: string;
   readonly cloud: { readonly state: string; readonly url: string | null; readonly error: unknown };
 }
 
-function linkTo(cloud: CloudProcess): Readonly<Record<string, string>> {
-  return { BERTH_CLOUD_URL: cloud.url, BERTH_CLOUD_PUBLIC_KEY: cloud.publicKeyFile };
-}
+const LINK = { BERTH_CLOUD_URL: cloud.url, BERTH_CLOUD_PUBLIC_KEY: cloud.publicKeyFile };
 
 async function isReachable(url: string): Promise<boolean> {
   return fetch(url).then(
@@ -28,7 +29,7 @@ async function post(url: string, path: string, body: object): Promise<number> {
 }
 
 describe('serve --demo-cloud', () => {
-  test('wires a server and a cloud together, and ends both', async (t) => {
+  test('connects a server and a cloud, and stops both', async (t) => {
     const data = temporaryFolder(t);
     const server = await startServerProcess({ data, args: ['--demo-cloud'] });
     t.after(() => server.stop('SIGKILL'));
@@ -45,7 +46,7 @@ describe('serve --demo-cloud', () => {
     assert.equal(await isReachable(cloud.url as string), false);
   });
 
-  test('again, on the same data: the license goes on; killed, it leaves no cloud behind', async (t) => {
+  test('again, on the same data: the license continues; killed, it leaves no cloud behind', async (t) => {
     const data = temporaryFolder(t);
     for (const total of [1, 2]) {
       const server = await startServerProcess({ data, args: ['--demo-cloud'] });
@@ -67,9 +68,8 @@ describe('serve --demo-cloud', () => {
 
 test('serve --demo-cloud does not replace the keys of a real cloud', async (t) => {
   const data = temporaryFolder(t);
-  const server = await startServerProcess({ data });
+  await seedLicenses(data, []);
   await runBerth(data, ['key', 'set'], {}, 'real-api-key\nreal-shared-key\n');
-  await server.stop();
   const before = (await runBerth(data, ['key', 'show'])).stdout;
   for (let n = 0; n < 2; n++) {
     const { code, stderr } = await runBerth(data, ['serve', '--port', '0', '--demo-cloud']);
@@ -81,36 +81,34 @@ test('serve --demo-cloud does not replace the keys of a real cloud', async (t) =
 
 describe('licenses from the cloud, on the command line', () => {
   async function setUp(t: TestContext) {
-    const cloud = await startCloudProcess(t);
     const data = temporaryFolder(t);
-    const server = await startServerProcess({ data, env: linkTo(cloud) });
-    t.after(() => server.stop('SIGKILL'));
+    const server = await startServerHere({ data, env: LINK });
+    t.after(server.stop);
     const { apiKey, sharedKey } = cloud.keys;
     assert.equal((await runBerth(data, ['key', 'set'], {}, `${apiKey}\n${sharedKey}\n`)).code, 0);
-    return { cloud, data, server, key: await cloud.grant('cad', '--slots', '3') };
+    return { data, server, key: await cloud.grant('cad', '--slots', '3') };
   }
 
-  test('are added, synced and removed, with the server running and stopped alike', async (t) => {
-    const { cloud, data, server, key } = await setUp(t);
+  test('are added, synced and removed, with the server running or stopped', async (t) => {
+    const { data, server, key } = await setUp(t);
     const add = ['license', 'add', 'cad', '--license-key', key];
     const running = await runBerth(data, add);
     assert.match(running.stdout, /^Added license \d+ for "cad" with 3 slots\.\n$/);
     const before = await askBerth<Status>(data, ['status']);
     await server.stop();
-    const env = linkTo(cloud);
-    assert.equal((await runBerth(data, add, env)).stdout, running.stdout);
-    assert.equal((await askBerth<Status>(data, ['status'], env)).hardware_id, before.hardware_id);
+    assert.equal((await runBerth(data, add, LINK)).stdout, running.stdout);
+    assert.equal((await askBerth<Status>(data, ['status'], LINK)).hardware_id, before.hardware_id);
     const { id } = await cloud.showLicense(key);
-    const synced = await runBerth(data, ['license', 'sync'], env);
+    const synced = await runBerth(data, ['license', 'sync'], LINK);
     assert.equal(synced.code, 0);
     assert.match(synced.stdout, new RegExp(`^license +product\\n${id} +cad +in sync\\n$`));
-    const removed = await runBerth(data, ['license', 'remove', String(id)], env);
+    const removed = await runBerth(data, ['license', 'remove', String(id)], LINK);
     assert.equal(removed.stdout, `Removed license ${id} for "cad".\n`);
     assert.equal((await cloud.showLicense(key)).activations, 0);
   });
 
   test('a key, or a password, may come from standard input', async (t) => {
-    const { cloud, data, key } = await setUp(t);
+    const { data, key } = await setUp(t);
     assert.equal((await runBerth(data, ['license', 'add', 'cad'], {}, `${key}\n`)).code, 0);
     await cloud.run('product', 'create', 'cam', '--authorization', 'user');
     const flags = ['license', 'create', '--product', 'cam', '--slots', '1', '--user', 'ann'];
@@ -122,13 +120,13 @@ describe('licenses from the cloud, on the command line', () => {
     assert.equal((await runBerth(data, add, {}, 'correct horse battery\n')).code, 0);
   });
 
-  test('a copy of the data on another machine does not speak for the original', async (t) => {
-    const { cloud, data, server, key } = await setUp(t);
+  test('a copy of the data on another machine cannot act for the original', async (t) => {
+    const { data, server, key } = await setUp(t);
     await runBerth(data, ['license', 'add', 'cad', '--license-key', key]);
     await server.stop();
     const copy = join(temporaryFolder(t), 'copy');
     cpSync(data, copy, { recursive: true });
-    const env = { ...linkTo(cloud), BERTH_HARDWARE_ID: 'another-machine' };
+    const env = { ...LINK, BERTH_HARDWARE_ID: 'another-machine' };
     const { id } = await cloud.showLicense(key);
     for (const words of [
       ['license', 'sync'],
@@ -143,8 +141,8 @@ describe('licenses from the cloud, on the command line', () => {
 
   test('without a cloud the commands say what to do', async (t) => {
     const data = temporaryFolder(t);
-    const server = await startServerProcess({ data });
-    t.after(() => server.stop('SIGKILL'));
+    const server = await startServerHere({ data });
+    t.after(server.stop);
     for (const words of [
       ['license', 'sync'],
       ['license', 'add', 'cad', '--license-key', 'K'],
@@ -156,7 +154,7 @@ describe('licenses from the cloud, on the command line', () => {
   });
 });
 
-describe('a cloud that cannot be used is a reason not to start', () => {
+describe('an unusable cloud prevents the start', () => {
   const WRONG: Readonly<Record<string, readonly [Readonly<Record<string, string>>, RegExp]>> = {
     'no public key': [{ BERTH_CLOUD_URL: 'https://cloud.test' }, /"cloud\.url" needs "cloud\.publicKey"/],
     'no key at all': [

@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { runBerth } from '../support/berth-command.ts';
 import { pollUntil } from '../support/poll.ts';
 import { BERTH } from '../support/program.ts';
+import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { testLicense } from '../support/test-license.ts';
 
-async function openServer(t: TestContext) {
-  const data = temporaryFolder(t);
-  await seedLicenses(data, [testLicense(1)]);
-  const server = await startServerProcess({ data });
-  t.after(() => server.stop('SIGKILL'));
-  return { data, server };
-}
+const data = temporaryFolder({ after });
+await seedLicenses(data, [testLicense(1)]);
+const server = await startServerHere({ data });
+after(server.stop);
 
 /** `berth events`, while it runs. */
 function follow(t: TestContext, data: string, words: readonly string[]) {
@@ -37,7 +35,6 @@ async function register(url: string, user: string): Promise<void> {
 
 describe('berth events', () => {
   test('prints what happens, as it happens, until Ctrl-C', async (t) => {
-    const { data, server } = await openServer(t);
     const { child, output, closed } = follow(t, data, ['--after', '0']);
     await pollUntil('the past', () => output.stdout.includes('server_started') || undefined);
     await register(server.url, 'ann');
@@ -52,8 +49,7 @@ describe('berth events', () => {
     );
   });
 
-  test('prints a line of JSON each, and ends after as many as asked for', async (t) => {
-    const { data } = await openServer(t);
+  test('prints one line of JSON per event, and ends after the requested number', async () => {
     const words = ['events', '--json', '--after', '0', '--limit', '2'];
     const { code, stdout } = await runBerth(data, words);
     assert.equal(code, 0);
@@ -67,25 +63,26 @@ describe('berth events', () => {
   });
 
   test('ends with 1 when the server stops, which does not wait for it', async (t) => {
-    const { data, server } = await openServer(t);
-    const { output, closed } = follow(t, data, ['--after', '0']);
+    const stopped = temporaryFolder(t);
+    const stopping = await startServerProcess({ data: stopped });
+    t.after(() => stopping.stop('SIGKILL'));
+    const { output, closed } = follow(t, stopped, ['--after', '0']);
     await pollUntil('it follows', () => output.stdout.includes('server_started') || undefined);
-    assert.equal(await server.stop(), 0);
+    assert.equal(await stopping.stop(), 0);
     assert.equal(await closed, 1);
     assert.match(output.stderr, /\nThe server is stopping and closed the stream\.\n$/);
   });
 
   test('of a stopped server says so, and ends with 1', async (t) => {
-    const data = temporaryFolder(t);
-    await seedLicenses(data, [testLicense(1)]);
-    const { code, stdout, stderr } = await runBerth(data, ['events']);
+    const stopped = temporaryFolder(t);
+    await seedLicenses(stopped, [testLicense(1)]);
+    const { code, stdout, stderr } = await runBerth(stopped, ['events']);
     assert.equal(code, 1);
     assert.equal(stdout, '');
     assert.match(stderr, /^The server is stopped, .*"berth audit list --data /);
   });
 
-  test('says what is wrong with its flags', async (t) => {
-    const { data } = await openServer(t);
+  test('reports wrong flags', async () => {
     for (const [words, sentence] of [
       [['--limit', '0'], /^--limit must be a positive number\.\n$/],
       [['--after', 'yesterday'], /^"after" must be the id of an event/],

@@ -59,7 +59,7 @@ describe('a first start that fails', () => {
     assert.doesNotMatch(await start({ data, port }), /password/, 'shown once');
   });
 
-  test('on a busy port starts nothing beside the server', async (t) => {
+  test('on a busy port starts nothing else', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const { port } = await takePort(t);
     const complete = () => assert.fail('nothing is started before the port is bound');
@@ -72,7 +72,7 @@ describe('a first start that fails', () => {
     assert.equal(existsSync(data), false);
   });
 
-  test('on a certificate creates nothing', async (t) => {
+  test('because of a certificate creates nothing', async (t) => {
     const folder = temporaryFolder(t);
     const file = join(folder, 'bad.pem');
     writeFileSync(file, 'no certificate');
@@ -81,7 +81,7 @@ describe('a first start that fails', () => {
     assert.equal(existsSync(data), false);
   });
 
-  test('on its control socket keeps the password for the next one', async (t) => {
+  test('because of its control socket keeps the password for the next one', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     const socket = join(data, 'berth.sock');
     mkdirSync(socket, { recursive: true, mode: 0o700 });
@@ -117,7 +117,7 @@ describe('a first start that fails', () => {
   });
 });
 
-test('whoever comes before the server is ready is told to come again', async (t) => {
+test('a request before the server is ready is told to try again', async (t) => {
   const data = join(temporaryFolder(t), 'data');
   const { port, free } = await takePort(t);
   await free();

@@ -27,7 +27,7 @@ for (const state of ['running', 'stopped'] as const) {
       assert.doesNotMatch(set + again + named + shown, /planted/);
     });
 
-    test('that are wrong are told in a sentence, without being shown', async (t) => {
+    test('that are wrong are reported without being shown', async (t) => {
       const { run } = await setUpData(t, state);
       const cases: readonly (readonly [string, RegExp])[] = [
         ['', /^Send "apiKey", "sharedKey", or both\.\n$/],
@@ -63,7 +63,7 @@ for (const state of ['running', 'stopped'] as const) {
       assert.equal(readFileSync(join(data, 'master.key'), 'utf8').trim(), given);
     });
 
-    test('the master key in the environment is replaced by one that is given', async (t) => {
+    test('the master key in the environment is replaced by a given one', async (t) => {
       const [first, second] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')];
       const { run, data } = await setUpData(t, state, { BERTH_MASTER_KEY: first });
       succeeded(await run('key set', 'one\ntwo\n'));
@@ -85,7 +85,7 @@ for (const state of ['running', 'stopped'] as const) {
 }
 
 describe('an export into a file', () => {
-  test('is checked before it is done, and replaces nothing', async (t) => {
+  test('is checked before it is saved, and replaces nothing', async (t) => {
     const { run } = await setUpData(t, 'stopped');
     const file = join(temporaryFolder(t), 'berth-key.json');
     const short = await run(`key export --out ${file}`, 'short\n');

@@ -15,7 +15,7 @@ function pathWithoutNode(t: { after(work: () => void): void }): string {
 }
 
 describe('./berth', { skip }, () => {
-  test('runs from anywhere, through links, with spaces in its path and in its words', async (t) => {
+  test('runs from anywhere, through links, with spaces in its path and arguments', async (t) => {
     const { folder } = makeClone(t, 'a clone');
     const elsewhere = temporaryFolder(t, { hasPrograms: true });
     mkdirSync(join(elsewhere, 'links'));
@@ -30,7 +30,7 @@ describe('./berth', { skip }, () => {
     assert.deepEqual([code, stdout], [0, 'cloud 0.1.0\n']);
   });
 
-  test('keeps its data in the clone, and takes paths from where it is called', async (t) => {
+  test('keeps its data in the clone, and resolves paths from the current folder', async (t) => {
     const { folder } = makeClone(t, 'clone');
     writeFileSync(join(folder, 'berth.yaml'), 'rules: who.yaml\ntls: { cert: a.pem, key: /b.pem }');
     const cwd = temporaryFolder(t, { hasPrograms: true });
@@ -49,7 +49,7 @@ describe('./berth', { skip }, () => {
     assert.ok(vendor.stderr.startsWith(hint), vendor.stderr);
   });
 
-  test('says its bare name where the shell finds it', async (t) => {
+  test('uses its bare name if the shell finds it', async (t) => {
     const { folder } = makeClone(t, 'clone');
     const env = plainEnv({ PATH: `${folder}:${process.env.PATH}` });
     const { stderr } = await run('sh', ['-c', 'berth stauts'], { cwd: dirname(folder), env });

@@ -9,7 +9,7 @@ import { ServerUnderTest } from '../support/server-under-test.ts';
 const RULES = 'deny:\n  users: [mallory]\n  addresses: [10.0.0.0/8]\n';
 
 describe('berth rules check', () => {
-  test('says whom a file would bar, without a server and without data', async (t) => {
+  test('shows whom a file would bar, without a server and without data', async (t) => {
     const data = join(temporaryFolder(t), 'none');
     const file = join(temporaryFolder(t), 'draft.yaml');
     writeFileSync(file, RULES);
@@ -21,7 +21,7 @@ describe('berth rules check', () => {
     assert.deepEqual(JSON.parse(json), { file, deny });
   });
 
-  test('fails for a file that cannot be used, and says why', async (t) => {
+  test('fails for an invalid file, and says why', async (t) => {
     const data = temporaryFolder(t);
     const file = join(data, 'rules.yaml');
     writeFileSync(file, 'deny: {adresses: []}');
@@ -42,10 +42,10 @@ describe('berth rules check', () => {
 });
 
 describe('berth rules show', () => {
-  test('says the same while the server runs and when it is stopped', async (t) => {
+  test('shows the same while the server runs and when it is stopped', async (t) => {
     const server = ServerUnderTest.make(t);
     writeFileSync(join(server.data, 'rules.yaml'), RULES);
-    await server.start();
+    await server.start({ isHere: true });
     const running = await runBerth(server.data, ['rules', 'show']);
     assert.equal(running.code, 0);
     const [facts, barred] = running.stdout.split('\n\n');
@@ -56,8 +56,8 @@ describe('berth rules show', () => {
   });
 });
 
-describe('a rules file that cannot be used', () => {
-  test('keeps the server from starting while no rules are in force', async (t) => {
+describe('an invalid rules file', () => {
+  test('prevents the start while no rules are in force', async (t) => {
     const data = temporaryFolder(t);
     writeFileSync(join(data, 'rules.yaml'), 'deny: [');
     const { code, stdout, stderr } = await runBerth(data, ['serve', '--port', '0']);
@@ -72,7 +72,7 @@ describe('a rules file that cannot be used', () => {
     const server = ServerUnderTest.make(t);
     const file = join(server.data, 'rules.yaml');
     writeFileSync(file, RULES);
-    await server.start();
+    await server.start({ isHere: true });
     await server.stop();
     writeFileSync(file, 'deny: [');
     await server.start();
@@ -82,7 +82,7 @@ describe('a rules file that cannot be used', () => {
     assert.match(String(body.error), /it is not valid YAML/);
     await server.stop();
     rmSync(file);
-    await server.start();
+    await server.start({ isHere: true });
     assert.deepEqual((await server.api.get('/api/admin/rules')).body.error, null);
   });
 });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../support/berth-command.ts';
 import { BERTH } from '../support/program.ts';
+import { startServerHere } from '../support/server-here.ts';
 import { type StartOptions, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 
 interface Events {
@@ -43,7 +44,7 @@ async function serveUntilReady(data: string, args: readonly string[], signal: No
 }
 
 describe('a server', () => {
-  test('says one line when it is ready, and ends with 0 when it is told to', async (t) => {
+  test('prints one line when it is ready, and exits with 0 when it is stopped', async (t) => {
     const data = temporaryFolder(t);
     const args = ['--log-level', 'error'];
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -70,7 +71,8 @@ describe('a server', () => {
 
   test('uses a port and a token where the path is too long for a socket', async (t) => {
     const data = join(temporaryFolder(t), 'd'.repeat(100));
-    const server = await startServer(t, { data, args: ['--demo'] });
+    const server = await startServerHere({ data, args: ['--demo'] });
+    t.after(server.stop);
     const file = join(data, 'control.json');
     assert.equal(existsSync(join(data, 'berth.sock')), false);
     assert.equal(modeOf(file), '600');
@@ -81,14 +83,14 @@ describe('a server', () => {
     }
     const status = await askBerth<{ url: string }>(data, ['status']);
     assert.equal(status.url, server.url);
-    assert.equal(await server.stop(), 0);
+    await server.stop();
     assert.equal(existsSync(file), false);
     assert.equal((await askBerth<{ url: null }>(data, ['status'])).url, null);
   });
 });
 
 describe('a second server', () => {
-  test('on the same data is refused in a sentence, and the first one goes on', async (t) => {
+  test('on the same data is refused with a message, and the first one continues', async (t) => {
     const data = temporaryFolder(t);
     const server = await startServer(t, { data });
     const { code, stdout, stderr } = await runBerth(data, ['serve', '--port', '0']);
@@ -99,8 +101,9 @@ describe('a second server', () => {
     assert.equal((await fetch(`${server.url}/api/v4/health`)).status, 200);
   });
 
-  test('on the same port is refused in a sentence, and gives its data free', async (t) => {
-    const server = await startServer(t, { data: temporaryFolder(t) });
+  test('on the same port is refused with a message, and releases its data', async (t) => {
+    const server = await startServerHere({ data: temporaryFolder(t) });
+    t.after(server.stop);
     const data = temporaryFolder(t);
     const { port } = new URL(server.url);
     const { code, stdout, stderr } = await runBerth(data, ['serve', '--port', port]);
@@ -108,16 +111,14 @@ describe('a second server', () => {
     assert.equal(stdout, '');
     assert.match(stderr, new RegExp(`Cannot listen on 127\\.0\\.0\\.1 port ${port}: .*\\n$`));
     assert.doesNotMatch(stderr, /\n {4}at /);
-    const next = await startServer(t, { data });
-    assert.equal(await next.stop(), 0);
+    await (await startServerHere({ data })).stop();
     assert.deepEqual(await listSystemEvents(data), ['server_stopped', 'server_started', 'account_created']);
   });
 });
 
 test('another master key is refused with both fingerprints', async (t) => {
   const data = temporaryFolder(t);
-  const server = await startServer(t, { data });
-  assert.equal(await server.stop(), 0);
+  await (await startServerHere({ data })).stop();
   const env = { BERTH_MASTER_KEY: 'ab'.repeat(32) };
   for (const words of [['serve', '--port', '0'], ['status']]) {
     const { code, stdout, stderr } = await runBerth(data, words, env);
@@ -131,7 +132,7 @@ test('another master key is refused with both fingerprints', async (t) => {
   assert.equal((await runBerth(data, ['status'], right)).code, 0);
 });
 
-test('the one-time password is shown once, works, and is written down nowhere', async (t) => {
+test('the one-time password is shown once, works, and is stored nowhere', async (t) => {
   const data = temporaryFolder(t);
   const first = await startServer(t, { data });
   const [, password = ''] = /one-time password {2}(\S+)\n/.exec(first.readLog()) ?? [];

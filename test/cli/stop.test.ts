@@ -64,7 +64,7 @@ async function expectStopped({ ended, data }: Started): Promise<void> {
   assert.equal(last?.kind, 'server_stopped');
 }
 
-describe('a server that npm has started', { skip, concurrency: true }, () => {
+describe('a server started by npm', { skip, concurrency: true }, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`stops with ${signal} to npm, which waits for it and succeeds`, async (t) => {
       const server = await start(t, 'npm', ['start', '--']);
@@ -81,14 +81,14 @@ describe('a server that npm has started', { skip, concurrency: true }, () => {
     await expectStopped(server);
   });
 
-  test('stops when npx is told to', async (t) => {
+  test('stops when npx is stopped', async (t) => {
     const server = await start(t, 'npx', ['berth', 'serve']);
     server.starter.kill('SIGTERM');
     await expectStopped(server);
   });
 });
 
-describe('a server that ./berth has started', { skip, concurrency: true }, () => {
+describe('a server started by ./berth', { skip, concurrency: true }, () => {
   test('is the process that was started, and stops when its terminal closes', async (t) => {
     const server = await start(t, join(PROJECT, 'berth'), ['serve'], 'info');
     assert.equal(server.pid, server.starter.pid);
@@ -100,7 +100,7 @@ describe('a server that ./berth has started', { skip, concurrency: true }, () =>
     await expectStopped(server);
   });
 
-  test('goes on under nohup', async (t) => {
+  test('keeps running under nohup', async (t) => {
     const server = await start(t, 'nohup', [join(PROJECT, 'berth'), 'serve']);
     server.starter.kill('SIGHUP');
     assert.equal((await fetch(`${server.url}/api/v4/health`)).status, 200);

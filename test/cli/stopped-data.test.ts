@@ -25,7 +25,7 @@ async function leaveBehind(t: TestContext): Promise<string> {
 }
 
 describeStores('the data of a stopped server', (store) => {
-  test('is told, and verified, by commands', async (t) => {
+  test('is shown, and verified, by commands', async (t) => {
     const data = await leaveBehind(t);
     const { url, store: told } = await askBerth<Status>(data, ['status']);
     assert.deepEqual([url, told.licenses, told.registrations], [null, 2, 1]);
@@ -38,7 +38,7 @@ describeStores('the data of a stopped server', (store) => {
     assert.match(succeeded(await runBerth(data, ['audit', 'verify'])), /^The audit log is intact/);
   });
 
-  test('is changed by commands, and a server that is started finds the change', async (t) => {
+  test('is changed by commands, and a server started later sees the change', async (t) => {
     const data = await leaveBehind(t);
     succeeded(await runBerth(data, ['registration', 'release', 'ada', '--product', 'cad']));
     const server = await startServerHere({ data });
@@ -48,7 +48,7 @@ describeStores('the data of a stopped server', (store) => {
     assert.equal((await runBerth(data, ['audit', 'verify'])).code, 0);
   });
 
-  test('has accounts, which commands make, list and remove', async (t) => {
+  test('has accounts, which commands add, list and remove', async (t) => {
     const data = temporaryFolder(t);
     await seedLicenses(data, []);
     succeeded(await runBerth(data, ['user', 'add', 'ada', '--role', 'user'], {}, 'a password of my own\n'));

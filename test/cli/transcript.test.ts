@@ -114,7 +114,7 @@ function assertRefused(command: string, code: string, message: RegExp): void {
   assert.match(problem.message, message);
 }
 
-describe('running and stopped say the same', () => {
+describe('running and stopped print the same', () => {
   for (const words of LOOKING) {
     for (const command of [words.join(' '), [...words, '--json'].join(' ')]) {
       test(command, () => {
@@ -129,7 +129,7 @@ describe('running and stopped say the same', () => {
 });
 
 /** The commands of tests run in their own process as a rule. */
-describe('a process says the same', () => {
+describe('a process prints the same', () => {
   for (const command of ['license list', 'license show 9', 'registration release', 'status --jsno']) {
     test(command, async () => {
       const words = command.split(' ');
@@ -145,7 +145,7 @@ describe('a process says the same', () => {
   });
 });
 
-describe('what is said', () => {
+describe('what is printed', () => {
   test('status', () => {
     const { code, stdout } = read(running, 'status');
     assert.equal(code, 0);
@@ -203,7 +203,7 @@ describe('what is said', () => {
     assertOutput('registration list --address 10.0.0.0/8', 'Nobody holds a slot.');
   });
 
-  test('taking back, or why not', () => {
+  test('releasing and recalling, or why not', () => {
     const borrowed = 'The slot is free. The borrower can still work offline until the borrow ends.';
     for (const [state, transcript] of [
       ['r', running],

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { runBerth } from '../support/berth-command.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
 
-test('a variable that nobody reads is told beside the answer, and in the log of the server', async (t) => {
+test('an unknown variable is reported with the answer, and in the log of the server', async (t) => {
   const data = temporaryFolder(t);
   const env = { BERTH_HOTS: 'x', BERTH_CALLED_AS: './berth' };
   const server = await startServerProcess({ data, env });

@@ -37,6 +37,7 @@ async function say(words: readonly string[]) {
     openStoppedServer: unreachable,
     importMasterKey: unreachable,
     moveStore: unreachable,
+    examineSurroundings: unreachable,
     restoreBackup: unreachable,
     describeHolder: unreachable,
     isExpected: async () => false,
@@ -98,7 +99,7 @@ describe('wrong words', () => {
     });
   }
 
-  test('none at all is a question', async () => {
+  test('no arguments at all are an error', async () => {
     const { code, stdout } = await say([]);
     assert.equal(code, 2);
     assert.match(stdout, /^Usage: berth COMMAND/);
@@ -141,7 +142,7 @@ describe('help', () => {
     });
   }
 
-  test('needs neither settings that can be used nor data', async (t) => {
+  test('needs neither valid settings nor data', async (t) => {
     const data = join(temporaryFolder(t), 'none');
     const { code, stderr } = await runBerth(data, ['status', '--help'], { BERTH_PORT: 'none' });
     assert.deepEqual([code, stderr], [0, '']);
@@ -149,14 +150,14 @@ describe('help', () => {
   });
 });
 
-describe('settings that cannot be used', () => {
+describe('invalid settings', () => {
   function configFile(t: TestContext, yaml: string): string {
     const file = join(temporaryFolder(t), 'berth.yaml');
     writeFileSync(file, yaml);
     return file;
   }
 
-  test('are told in one sentence, and end with 2', async (t) => {
+  test('are reported in one sentence, and exit with 2', async (t) => {
     const { code, stdout, stderr } = await runBerth(temporaryFolder(t), ['config', '--port', '80800']);
     assert.equal(code, 2);
     assert.equal(stdout, '');
@@ -170,7 +171,7 @@ describe('settings that cannot be used', () => {
     assert.equal(stderr, `${file}: unknown setting "prot". Did you mean "port"?\n`);
   });
 
-  test('on or off, in every way', async (t) => {
+  test('on or off, in every notation', async (t) => {
     for (const [words, env] of [
       [['--no-http-allow-keys-in-url'], {}],
       [[], { BERTH_HTTP_ALLOW_KEYS_IN_URL: 'false' }],
@@ -191,7 +192,7 @@ describe('settings that cannot be used', () => {
   });
 });
 
-describe('what cannot be done', () => {
+describe('impossible commands', () => {
   test('commands on a folder without data say so, and create nothing', async (t) => {
     const data = join(temporaryFolder(t), 'none');
     const { code, stdout, stderr } = await runBerth(data, ['status']);
@@ -204,7 +205,7 @@ describe('what cannot be done', () => {
     assert.equal(existsSync(data), false);
   });
 
-  test('a folder that cannot be made is told in a sentence', async (t) => {
+  test('a folder that cannot be created is reported', async (t) => {
     const file = join(temporaryFolder(t), 'file');
     writeFileSync(file, '');
     const { code, stderr } = await runBerth(join(file, 'data'), ['serve', '--port', '0']);

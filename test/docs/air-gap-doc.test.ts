@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { startCloudProcess } from '../support/cloud/cloud-process.ts';
 import { ensureTool } from '../support/install-tools.ts';
-import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { startServerHere } from '../support/server-here.ts';
+import { temporaryFolder } from '../support/server-process.ts';
 import { readConsoleSteps, toAnyFolder, toPattern } from './console-blocks.ts';
+import { enterFolder, runStep } from './run-step.ts';
 
-const run = promisify(execFile);
 const PAGE = readFileSync(new URL('../../docs/air-gap.md', import.meta.url), 'utf8');
 
 /** The vendor and the server have no network between them: the server does not know where the vendor is. */
@@ -22,15 +21,16 @@ test('both journeys without internet go as the page says', async (t) => {
   const airgapKeyFile = join(work, 'airgap.key');
   writeFileSync(airgapKeyFile, (await cloud.runText('airgap-public-key')).trim());
   const keys = ['--cloud-public-key', cloud.publicKeyFile, '--airgap-public-key', airgapKeyFile];
-  const server = await startServerProcess({ data, args: keys });
-  t.after(() => server.stop());
+  const server = await startServerHere({ data, args: keys });
+  t.after(server.stop);
+  enterFolder(t, work);
   const env = { ...process.env, LICENSING_CLOUD_DATA: cloud.data, BERTH_DATA: data };
   const steps = readConsoleSteps(PAGE);
   assert.ok(steps.length >= 25);
   for (const { command, expected } of steps) {
     const local = toAnyFolder(command).replaceAll('http://127.0.0.1:8080', server.url);
     // What is refused is told on standard error, and is part of the page.
-    const { stdout } = await run('bash', ['-c', `{ ${local}; } 2>&1 || true`], { env, cwd: work });
-    assert.match(stdout.trimEnd(), toPattern(expected), command);
+    const printed = await runStep(local, { env, withErrors: true });
+    assert.match(printed.trimEnd(), toPattern(expected), command);
   }
 });

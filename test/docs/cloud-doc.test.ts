@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { startCloudProcess } from '../support/cloud/cloud-process.ts';
 import { ensureTool } from '../support/install-tools.ts';
-import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { startServerHere } from '../support/server-here.ts';
+import { temporaryFolder } from '../support/server-process.ts';
 import { readConsoleSteps, toPattern } from './console-blocks.ts';
+import { runStep } from './run-step.ts';
 
-const run = promisify(execFile);
 const PAGE = readFileSync(new URL('../../docs/cloud.md', import.meta.url), 'utf8');
 
 test('every command of the page about the cloud prints what the page says', async (t) => {
@@ -18,15 +17,13 @@ test('every command of the page about the cloud prints what the page says', asyn
   const link = ['--cloud-url', cloud.url, '--cloud-public-key', cloud.publicKeyFile];
   // The page is about what is asked for, not about what the background does.
   const quiet = ['--cloud-report-seconds', '3600'];
-  const server = await startServerProcess({ data, args: [...link, ...quiet] });
-  t.after(() => server.stop());
+  const server = await startServerHere({ data, args: [...link, ...quiet] });
+  t.after(server.stop);
   const env = { ...process.env, LICENSING_CLOUD_DATA: cloud.data, BERTH_DATA: data };
   const steps = readConsoleSteps(PAGE);
   assert.ok(steps.length >= 20);
   for (const { command, expected } of steps) {
     const local = command.replaceAll('http://127.0.0.1:8080', server.url);
-    // A command may say with its exit code that not all is well; what it prints is what counts here.
-    const { stdout } = await run('bash', ['-c', `${local} || true`], { env });
-    assert.match(stdout.trimEnd(), toPattern(expected), command);
+    assert.match((await runStep(local, { env })).trimEnd(), toPattern(expected), command);
   }
 });

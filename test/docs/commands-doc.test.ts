@@ -67,7 +67,7 @@ describe('commands in the documentation', () => {
     });
   }
 
-  test('a wrong one is noticed', () => {
+  test('a wrong one is detected', () => {
     assert.equal(explainCall('license delete 7'), 'there is no such command');
     assert.equal(explainCall('license list --until never'), '"license list" takes no --until');
     assert.equal(explainCall('cloud license create --product cad --slots 3'), null);

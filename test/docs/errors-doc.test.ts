@@ -33,7 +33,7 @@ describe('docs/errors.md', () => {
     );
   });
 
-  test('says of every code whether a retry is worth it, and what it means', () => {
+  test('says of every code whether to retry, and what it means', () => {
     const rows = readRows();
     assert.equal(rows.length, Object.keys(ERRORS).length);
     for (const { code, retry, meaning } of rows) {

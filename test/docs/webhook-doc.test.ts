@@ -25,7 +25,7 @@ async function startExample(t: TestContext) {
   return { url: `http://127.0.0.1:${port}/`, lines };
 }
 
-test('the receiver of the page takes what is genuine and fresh, and nothing else', async (t) => {
+test('the receiver of the page accepts what is genuine and fresh, and nothing else', async (t) => {
   const { url, lines } = await startExample(t);
   const send = (secret: string, offMs: number) => {
     const { signal } = new AbortController();

@@ -39,7 +39,7 @@ describeStores('the air gap', () => {
     assert.equal((await app.post('/api/v4/airgap/generate', {})).body.code, 'missing_parameters');
   });
 
-  test('a policy with its confirmation is added; the same call again is one license', async (t) => {
+  test('a policy with its confirmation is added; the same call again leaves one license', async (t) => {
     const app = await openOfflineApp(t);
     assert.equal((await confirmed(app)).status, 200);
     assert.equal(await register(app, 'ada'), 200);
@@ -49,7 +49,7 @@ describeStores('the air gap', () => {
     assert.equal(before.licenses[0]?.license.source, 'airgap');
   });
 
-  test('removed and added again, its total goes on', async (t) => {
+  test('removed and added again, its total continues', async (t) => {
     const app = await openOfflineApp(t);
     await confirmed(app);
     await app.post('/api/v4/add_consumption', { product: 'cad', consumptions: 8 });
@@ -72,11 +72,11 @@ describeStores('the air gap', () => {
       'airgap_policy_mismatch',
       () => ({ license_policy: vendor.policy({ license_key: 'OTHER' }) }),
     ],
-    'a code whose text is cut at another place: the policy id': [
+    'a code whose text is split elsewhere: the policy id': [
       'airgap_policy_mismatch',
       () => ({ license_key: `${KEY}4`, policy_id: '711', license_policy: vendor.policy({ id: 711 }) }),
     ],
-    'a code whose text is cut at another place: a policy without a key': [
+    'a code whose text is split elsewhere: a policy without a key': [
       'airgap_policy_mismatch',
       () => ({
         license_key: `${KEY}4`,
@@ -84,7 +84,7 @@ describeStores('the air gap', () => {
         license_policy: vendor.policy({ id: 711, license_key: '' }),
       }),
     ],
-    'a policy id that is only the same number': [
+    'a policy id that is only numerically equal': [
       'airgap_policy_mismatch',
       () => ({ policy_id: '04711', confirmation_code: vendor.confirm(HARDWARE_ID, KEY, '04711') }),
     ],
@@ -134,12 +134,12 @@ describeStores('the air gap', () => {
     });
   }
 
-  test('an unsigned policy is taken only where that is allowed', async (t) => {
+  test('an unsigned policy is accepted only if that is allowed', async (t) => {
     const app = await openOfflineApp(t, { acceptUnsignedPolicies: true });
     assert.equal((await confirmed(app, { license_policy: unsigned({}) })).status, 200);
   });
 
-  test('without a key to check codes with, nothing is taken', async (t) => {
+  test('without a key to check codes with, nothing is accepted', async (t) => {
     const app = await openTestApp(t, { licenses: [], vendorKey: vendor.publicKey });
     assert.equal((await confirmed(app)).body.code, 'airgap_key_not_configured');
   });

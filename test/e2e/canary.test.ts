@@ -63,6 +63,11 @@ class Watch {
     this.#secrets.push([`the master key ${hex.slice(0, 4)}`, Buffer.from(hex, 'hex')]);
   }
 
+  /** Whether it has not seen the command line of this command. */
+  isFirst(words: readonly string[]): boolean {
+    return !this.#seen.some(([where]) => where === `the command line of ${words.join(' ')}`);
+  }
+
   seeCommandLine(who: string, pid: number | undefined): void {
     const file = `/proc/${pid}/cmdline`;
     if (existsSync(file)) this.see(`the command line of ${who}`, readFileSync(file));
@@ -118,9 +123,9 @@ async function stop(watch: Watch, server: ServerProcess, signal: NodeJS.Signals)
 /** Runs a command of the command line, which waits for its input while its own line is read. */
 async function runCommand(watch: Watch, words: readonly string[], input = ''): Promise<string> {
   const database = await environmentOf(watch.source);
-  // What a command prints depends on the store; what its command line shows does not.
+  // What a command prints depends on the store and on what happened; what its command line shows does not.
   const outputs =
-    findDatabase(watch.source) === null
+    findDatabase(watch.source) === null && watch.isFirst(words)
       ? await spawnCommand(watch, words, input)
       : await runBerth(watch.data, words, database, input);
   watch.see(`berth ${words.join(' ')}`, `${outputs.stdout}\n${outputs.stderr}`);
@@ -202,6 +207,7 @@ async function useCommands(watch: Watch): Promise<void> {
     ['status', '--json'],
     ['config', '--json'],
     ['audit', 'list', '--json'],
+    ['doctor', '--json'],
   ]) {
     assert.notEqual(await runCommand(watch, words), '');
   }
@@ -248,7 +254,7 @@ async function lookAtCopy(t: TestContext, watch: Watch): Promise<void> {
   rmSync(stolen.data, { recursive: true });
 }
 
-test('the watch itself sees a secret in a file, in a log and in an answer', (t) => {
+test('the search itself finds a secret in a file, in a log and in an answer', (t) => {
   const watch = new Watch(temporaryFolder(t));
   const secret = watch.plant('it');
   watch.see('a log', `apiKey=${encodeURIComponent(secret)}`);

@@ -62,7 +62,7 @@ async function readJump({ api }: ServerUnderTest) {
 }
 
 describe('the wall clock is set while the server is down', () => {
-  test('an hour back: time goes on where it was', async (t) => {
+  test('an hour back: time continues where it was', async (t) => {
     const clock = await makeFakedClock(t);
     if (clock === null) return t.skip('optional: needs libfaketime');
     const { server, stoppedAt, borrowedUntil } = await stopWithSlots(t, clock);
@@ -81,7 +81,7 @@ describe('the wall clock is set while the server is down', () => {
     await assertOneIsFree(server);
   });
 
-  test('a year ahead: it is followed and told, and counts as downtime', async (t) => {
+  test('a year ahead: it is followed and reported, and counts as downtime', async (t) => {
     const clock = await makeFakedClock(t);
     if (clock === null) return t.skip('optional: needs libfaketime');
     const { server, stoppedAt } = await stopWithSlots(t, clock);

@@ -49,7 +49,7 @@ async function assertJumpIsShown(server: ServerUnderTest, direction: 'ahead' | '
 }
 
 describe('the wall clock is set while the server runs', () => {
-  test('an hour back: no slot lives longer, and the jump is told', async (t) => {
+  test('an hour back: no slot lives longer, and the jump is reported', async (t) => {
     const clock = await makeFakedClock(t);
     if (clock === null) return t.skip('optional: needs libfaketime');
     const server = await startServer(t, clock, 1);

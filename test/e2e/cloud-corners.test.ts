@@ -32,7 +32,7 @@ async function moveTo(app: CloudApp, hardwareId: string) {
 }
 
 describeStores('a report that the vendor refuses', () => {
-  test('does not stand in the way of what is counted afterwards', async (t) => {
+  test('does not block what is counted afterwards', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '1000', '--negative');
     await count(app, 7);
     await app.sync();
@@ -47,7 +47,7 @@ describeStores('a report that the vendor refuses', () => {
     assert.equal((await app.status()).cloud.pending, 0);
   });
 
-  test('is not refused for what the vendor has changed since: it has happened', async (t) => {
+  test('is not refused because of later changes by the vendor: it has happened', async (t) => {
     const { app, key } = await openWithLicense(t, '--feature', 'export,consumptions=100');
     await count(app, 5, 'export');
     await vendor.run('license', 'change', key, '--without-feature', 'export');
@@ -71,7 +71,7 @@ describeStores('a report that the vendor refuses', () => {
 });
 
 describeStores('adding a license that is there', () => {
-  test('does not bring back a total from before a report', async (t) => {
+  test('does not restore a total from before a report', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '1000');
     const gate = Promise.withResolvers<void>();
     app.proxy.setPlan(({ path }) =>
@@ -87,7 +87,7 @@ describeStores('adding a license that is there', () => {
     assert.equal((await vendor.showLicense(key)).total_consumptions, 7);
   });
 
-  test('keeps it, and its activation, when the vendor has taken its slots away', async (t) => {
+  test('keeps it, and its activation, when the vendor has removed its slots', async (t) => {
     const { app, key } = await openWithLicense(t);
     await vendor.run('license', 'change', key, '--slots', '0');
     assert.equal((await app.add('cad', key)).floating_users, 0);
@@ -97,7 +97,7 @@ describeStores('adding a license that is there', () => {
 });
 
 describeStores('a license that came with its data from another machine', (store) => {
-  test('is removed without a word in the name of the other one', async (t) => {
+  test('is removed without acting for the other machine', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '1000');
     await count(app, 7);
     const copy = await moveTo(app, 'copy');
@@ -114,7 +114,7 @@ describeStores('a license that came with its data from another machine', (store)
     assert.equal(await register(app, 'ada'), 'license_not_enabled');
   });
 
-  test('of a user has to be added again: nobody here knows the password', async (t) => {
+  test('of a user has to be added again: the password is not stored', async (t) => {
     const { app } = await openUserLicense(t, `moving-${store}`);
     const copy = await moveTo(app, 'copy');
     const [result] = await copy.sync(null);
@@ -133,7 +133,7 @@ async function openUserLicense(t: TestContext, product: string) {
   return { app, key: license_key };
 }
 
-test("a user's license is stopped when the vendor takes it from its machines", async (t) => {
+test("a user's license is stopped when the vendor resets its machines", async (t) => {
   const { app, key } = await openUserLicense(t, 'cam');
   await vendor.run('license', 'reset', key);
   await app.sync();
@@ -141,7 +141,7 @@ test("a user's license is stopped when the vendor takes it from its machines", a
   assert.equal(body.code, 'license_not_active');
 });
 
-test('whoever only asks for headers changes nothing', async (t) => {
+test('a request for headers only changes nothing', async (t) => {
   const { app, key } = await openWithLicense(t);
   const answer = await app.send('HEAD', '/api/v4/removeProduct?product=cad');
   assert.equal(answer.status, 405);

@@ -116,7 +116,7 @@ describeStores('a license is added', (store) => {
     });
   }
 
-  test('not where it is not floating: the activation is given back', async (t) => {
+  test('not if it is not floating: it is deactivated again', async (t) => {
     const app = await openApp(t);
     const key = await app.vendor.grant('cad');
     await app.post('/api/v4/addProduct', { product: 'cad', licenseKey: key });
@@ -167,7 +167,7 @@ describeStores('what changes at the cloud is effective after the next check', ()
     );
   });
 
-  test('shrunk: nobody is thrown out, holders renew, nothing new is lent', async (t) => {
+  test('reduced: nobody loses a slot, holders renew, nothing new is lent', async (t) => {
     const { app, key } = await openWithLicense(t);
     for (const user of ['ada', 'bob', 'cleo']) await register(app, user);
     await app.vendor.run('license', 'change', key, '--slots', '1');
@@ -260,7 +260,7 @@ describeStores('wrong keys', () => {
     assert.equal((await app.status()).cloud.state, 'ok');
   });
 
-  test('are found out without any license, too', async (t) => {
+  test('are also detected without any license', async (t) => {
     const app = await openApp(t);
     await app.cloudLink.checkAll();
     assert.equal((await app.status()).cloud.state, 'ok');
@@ -271,7 +271,7 @@ describeStores('wrong keys', () => {
 });
 
 describeStores('a license is removed', () => {
-  test('after what was consumed is reported; added again it goes on', async (t) => {
+  test('after consumption is reported; added again it continues', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '100');
     await app.post('/api/v4/add_consumption', { product: 'cad', consumptions: 9 });
     const { status, body } = await app.get('/api/v4/removeProduct?product=cad');
@@ -294,7 +294,7 @@ describeStores('a license is removed', () => {
     assert.equal(await codeOf(register(app, 'ada')), 'unknown_product');
   });
 
-  test('of several: the caller says which', async (t) => {
+  test('of several: the caller has to choose', async (t) => {
     const { app, key } = await openWithLicense(t);
     const second = await app.vendor.grant('cad', '--slots', '1');
     await app.add('cad', second);

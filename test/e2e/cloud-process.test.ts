@@ -70,7 +70,7 @@ async function post(url: string, keys: CloudKeys, operation: string, fields: obj
 const REQUEST_LINE = ['info', 'request', 'string', 'number', 'number'] as const;
 
 describe('the cloud as a process', () => {
-  test('serves what the command line beside it grants, and ends in good order', async (t) => {
+  test('serves what the command line grants, and stops cleanly', async (t) => {
     const data = cloudFolder(t);
     const cloud = await start(t, ['serve', '--port', '0', '--data', data]);
     const url = /^cloud listening on (http:\/\/127\.0\.0\.1:\d+)$/.exec(cloud.firstLine)?.[1] ?? '';
@@ -99,7 +99,7 @@ describe('the cloud as a process', () => {
     assert.ok(!cloud.readLog().includes(license_key));
   });
 
-  test('answers what is no HTTP in JSON, signed', async (t) => {
+  test('answers invalid HTTP in JSON, signed', async (t) => {
     const data = cloudFolder(t);
     const cloud = await start(t, ['serve', '--port', '0', '--data', data]);
     const port = Number(/:(\d+)$/.exec(cloud.firstLine)?.[1]);
@@ -137,7 +137,7 @@ describe('the cloud as a process', () => {
     assert.match(open.readLog(), /"level":"warn".+without TLS/);
   });
 
-  test('a port that is taken is told in one sentence', async (t) => {
+  test('a port in use is reported in one sentence', async (t) => {
     const first = await start(t, ['serve', '--port', '0', '--data', cloudFolder(t)]);
     const port = /:(\d+)$/.exec(first.firstLine)?.[1] ?? '';
     const second = run(BERTH.file, [...CLOUD, 'serve', '--port', port, '--data', cloudFolder(t)]);
@@ -150,7 +150,7 @@ describe('the cloud as a process', () => {
 });
 
 describe('the demo', () => {
-  test('holds what it says, and ends with whoever started it', async (t) => {
+  test('contains what it says, and ends with whoever started it', async (t) => {
     const data = cloudFolder(t);
     const demo = await start(t, ['demo', '--data', data]);
     const facts = JSON.parse(demo.firstLine);
@@ -182,7 +182,7 @@ describe('the demo', () => {
     assert.deepEqual(await again.exited, [0, null]);
   });
 
-  test('leaves a cloud that is none alone', async (t) => {
+  test('leaves a real cloud alone', async (t) => {
     const data = cloudFolder(t);
     await tell(data, 'product', 'create', 'cad');
     const demo = run(BERTH.file, [...CLOUD, 'demo', '--data', data]);

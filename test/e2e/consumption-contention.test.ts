@@ -10,10 +10,10 @@ import { testLicense } from '../support/test-license.ts';
 const CONNECTIONS = 64;
 
 /** `BERTH_COUNTS` sets another one; `npm run faults -- consumption` counts to 5,000. */
-const LIMIT = Number(process.env.BERTH_COUNTS ?? 1000);
+const LIMIT = Number(process.env.BERTH_COUNTS ?? 300);
 
 /** So many that every client is refused some, too. */
-const REQUESTS = LIMIT + 10 * CONNECTIONS;
+const REQUESTS = LIMIT + 5 * CONNECTIONS;
 
 /** Each connection asks as fast as it is answered, until all requests together are sent. */
 async function addFromAll(api: BerthApi, path: string, body: Facts): Promise<readonly Answer[]> {
@@ -68,7 +68,7 @@ describeStores(`64 connections that add 1 against a limit of ${LIMIT}`, () => {
       assertExactly(await addFromAll(server.api, path, body), `${code}_not_enough_consumptions`);
       assert.equal(await readTotal(server, feature), LIMIT);
       await server.stop('SIGKILL');
-      await server.start();
+      await server.start({ isHere: true });
       assert.equal(await readTotal(server, feature), LIMIT);
       const { body: refusal } = await server.api.post(path, body);
       assert.equal(refusal.code, `${code}_not_enough_consumptions`);

@@ -30,7 +30,7 @@ async function readLicense(app: CloudApp) {
 }
 
 describe('a newer server with an earlier cloud', () => {
-  test('activates a license, lends it and gives it back', async (t) => {
+  test('activates a license, lends it and returns it', async (t) => {
     const { app, key } = await openServer(t);
     assert.equal((await app.post('/api/v4/register', USER)).status, 200);
     assert.equal((await runVendor(`license show ${key}`)).devices.length, 1);
@@ -39,7 +39,7 @@ describe('a newer server with an earlier cloud', () => {
     assert.equal((await runVendor(`license show ${key}`)).devices.length, 0);
   });
 
-  test('tells what was counted, once', async (t) => {
+  test('reports consumption once', async (t) => {
     const { app, key } = await openServer(t);
     for (const amount of [7, 5]) {
       await app.post('/api/v4/add_consumption', { product: 'cad', consumptions: amount });
@@ -52,7 +52,7 @@ describe('a newer server with an earlier cloud', () => {
     assert.equal((await readLicense(app)).total_consumptions, 12);
   });
 
-  test('follows the vendor', async (t) => {
+  test("follows the vendor's changes", async (t) => {
     const { app, key } = await openServer(t);
     await runVendor(`license change ${key} --slots 2 --consumptions 50`);
     assert.equal(await syncTwice(app), null);

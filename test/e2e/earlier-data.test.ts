@@ -171,7 +171,7 @@ async function assertAudit(world: World): Promise<void> {
 
 describe('data of an earlier release', () => {
   for (const store of ['SQLite', 'PostgreSQL'] as const) {
-    test(`goes on in a newer server and a newer cloud, on ${store}`, {
+    test(`continues in a newer server and a newer cloud, on ${store}`, {
       skip: store === 'SQLite' ? false : skip,
     }, async (t) => {
       const world = await open(t, store);

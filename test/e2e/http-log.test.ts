@@ -82,7 +82,7 @@ describe('the log', () => {
     }
   });
 
-  test('is text for people when it is asked to, and warns of a variable that nobody reads', async (t) => {
+  test('is text for people if configured, and warns of unknown variables', async (t) => {
     const args = ['--log-format', 'text', '--log-requests'];
     const lines = await collectLog(t, args, { BERTH_PROT: '1' });
     const requests = lines.filter((line) => line.includes(' route='));
@@ -95,7 +95,7 @@ describe('the log', () => {
     assert.ok(lines.some((line) => line.endsWith(warning)));
   });
 
-  test('has only what is as severe as was asked for', async (t) => {
+  test('has only lines of the configured level', async (t) => {
     const lines = parseLines(await collectLog(t, ['--log-level', 'error']));
     assert.deepEqual(lines, []);
   });

@@ -43,34 +43,28 @@ const BROKEN: Readonly<Record<string, readonly [string, ErrorCode]>> = {
   'a TLS handshake': ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 'bad_request'],
   words: ['hello, is anybody there?\r\n\r\n', 'bad_request'],
   'HTTP/2': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'bad_request'],
-  'a method that nobody knows': [request('BREW / HTTP/1.1', [HOST]), 'bad_request'],
+  'an unknown method': [request('BREW / HTTP/1.1', [HOST]), 'bad_request'],
   CONNECT: [request('CONNECT example.com:443 HTTP/1.1', [HOST]), 'bad_request'],
-  'headers beyond all bounds': [
-    request('GET / HTTP/1.1', [HOST, `X: ${'a'.repeat(20_000)}`]),
-    'headers_too_large',
-  ],
-  'an address beyond all bounds': [
-    request(`GET /${'a'.repeat(20_000)} HTTP/1.1`, [HOST]),
-    'headers_too_large',
-  ],
+  'oversized headers': [request('GET / HTTP/1.1', [HOST, `X: ${'a'.repeat(20_000)}`]), 'headers_too_large'],
+  'an oversized URL': [request(`GET /${'a'.repeat(20_000)} HTTP/1.1`, [HOST]), 'headers_too_large'],
   'no Host': [request('GET / HTTP/1.1', []), 'bad_request'],
-  'a Host that is none': [request('GET / HTTP/1.1', ['Host: a b/c']), 'bad_request'],
+  'an invalid Host': [request('GET / HTTP/1.1', ['Host: a b/c']), 'bad_request'],
   'a header without a colon': [request('GET / HTTP/1.1', [HOST, 'what is this']), 'bad_request'],
-  'a length that is no number': [request(REGISTER, [HOST, 'Content-Length: ten']), 'bad_request'],
+  'a length that is not a number': [request(REGISTER, [HOST, 'Content-Length: ten']), 'bad_request'],
   'a negative length': [request(REGISTER, [HOST, 'Content-Length: -1']), 'bad_request'],
   'two lengths': [request(REGISTER, [HOST, 'Content-Length: 2', 'Content-Length: 3'], '{} '), 'bad_request'],
   'a length and chunks': [
     request(REGISTER, [HOST, 'Content-Length: 2', 'Transfer-Encoding: chunked'], '0\r\n\r\n'),
     'bad_request',
   ],
-  'chunks that are none': [request(REGISTER, [HOST, 'Transfer-Encoding: chunked'], 'xyz\r\n'), 'bad_request'],
-  'an address of another protocol': [request('GET ftp://example.com/ HTTP/1.1', [HOST]), 'bad_request'],
+  'invalid chunks': [request(REGISTER, [HOST, 'Transfer-Encoding: chunked'], 'xyz\r\n'), 'bad_request'],
+  'a URL of another protocol': [request('GET ftp://example.com/ HTTP/1.1', [HOST]), 'bad_request'],
   'an asterisk': [request('OPTIONS * HTTP/1.1', [HOST]), 'bad_request'],
   TRACE: [request('TRACE / HTTP/1.1', [HOST]), 'method_not_allowed'],
   'an unknown path with an odd escape': [request('GET /%zz%00 HTTP/1.1', [HOST]), 'not_found'],
 };
 
-describe('what is not a request of ours is answered in JSON', () => {
+describe('an invalid request is answered in JSON', () => {
   for (const [what, [bytes, code]] of Object.entries(BROKEN)) {
     test(what, async () => {
       assertProblem(await exchange(server.url, Buffer.from(bytes, 'latin1')), code);
@@ -79,16 +73,16 @@ describe('what is not a request of ours is answered in JSON', () => {
   }
 });
 
-describe('what looks odd but can be answered is answered', () => {
+describe('an unusual but valid request is answered', () => {
   const odd: Readonly<Record<string, string>> = {
     'HTTP/1.0 without a Host': request('GET / HTTP/1.0', []),
-    'an expectation that nobody knows': request(
+    'an unknown expectation': request(
       REGISTER,
       [HOST, 'Expect: tea', 'Content-Length: 14'],
       '{"user":"ann"}',
     ),
-    'a whole URL as address': request('GET http://127.0.0.1/ HTTP/1.1', [HOST]),
-    'an upgrade that is not taken':
+    'an absolute URL': request('GET http://127.0.0.1/ HTTP/1.1', [HOST]),
+    'an upgrade that is not supported':
       'GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n',
   };
 
@@ -106,14 +100,14 @@ describe('what looks odd but can be answered is answered', () => {
   });
 });
 
-describe('who administrates over a real connection', () => {
+describe('who can administer over a real connection', () => {
   const headers: Readonly<Record<string, readonly string[]>> = {
     'a forwarded request': ['X-Forwarded-For: 203.0.113.9'],
     'a page in a browser': ['Origin: http://127.0.0.1'],
-    'credentials that are wrong': ['Authorization: Bearer undefined'],
+    'wrong credentials': ['Authorization: Bearer undefined'],
   };
 
-  test('somebody on this machine, while the server is being set up', async () => {
+  test('a user on this machine, during setup', async () => {
     const { status } = await exchange(server.url, request('GET /api/admin/status HTTP/1.1', [HOST]));
     assert.equal(status, 200);
   });
@@ -189,7 +183,7 @@ describe('a client that goes away', () => {
     assertProblem(await readAnswerFrom(socket), 'bad_request');
   });
 
-  test('without a word is forgotten', async () => {
+  test('silently is forgotten', async () => {
     const heads = ['', 'GET', 'POST /api/v4/register HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{'];
     for (const head of [...heads, 'POST /auth HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n']) {
       const socket = openSocket(server.url);
@@ -202,7 +196,7 @@ describe('a client that goes away', () => {
   });
 });
 
-test('nothing of all this was a bug, and the server ends in good order', async () => {
+test('nothing of all this was a bug, and the server stops cleanly', async () => {
   const closed = once(server.child, 'close');
   assert.equal(await server.stop(), 0);
   await closed;

@@ -50,7 +50,7 @@ describeStores('a license with 1,000 features', () => {
     assert.equal(again.status, 200, again.text);
   });
 
-  test('travels by file, and all its features are counted there and told back', async (t) => {
+  test('travels by file, and all its features are counted and reported', async (t) => {
     const { portal, app } = await openBoth(t, { features: features(1000) });
     const { file } = given(portal.activate(await generate(app, { license_key: portal.key })));
     const installed = await upload(app, file);
@@ -83,7 +83,7 @@ describe('the largest license', () => {
     confirmation_code: vendor.confirm(HARDWARE_ID, KEY, '4711'),
   });
 
-  test('has 1 MiB and fits into a request however that is written', async (t) => {
+  test('has 1 MiB and fits into a request in every encoding', async (t) => {
     const app = await openOfflineApp(t);
     const policy = policyOf(MOST_LICENSE_BYTES);
     assert.equal(policy.length, MOST_LICENSE_FILE_BYTES);
@@ -109,7 +109,7 @@ describe('the largest license', () => {
     assert.equal(answer.status, 200, answer.text.slice(0, 300));
   });
 
-  test('and a byte more is refused, with a sentence that names both sizes', async (t) => {
+  test('and a byte more is refused, with a message that names both sizes', async (t) => {
     const app = await openOfflineApp(t);
     const { status, body } = await app.post(
       '/api/v4/airgap/license',
@@ -127,7 +127,7 @@ describe('the largest license', () => {
     assert.equal((await app.post('/api/v4/airgap/generate', body)).body.code, 'payload_too_large');
   });
 
-  test('with as many features as fit is read in time that grows with its size alone', async (t) => {
+  test('with as many features as fit is read in linear time', async (t) => {
     const app = await openOfflineApp(t);
     const feature = (id: number) => ({ id: 10_000 + id, code: `f${id}`, feature_type: 'activation' });
     const product_features = Array.from({ length: 6000 }, (_, id) => feature(id));
@@ -139,11 +139,11 @@ describe('the largest license', () => {
   });
 });
 
-describe('what no server would take is refused before the activation is used', () => {
+describe('a license that no server accepts is refused before it is activated', () => {
   /** Granted before the vendor's tools looked at the size: nothing was in the way. */
   const OVERSIZED = { features: features(2700) };
 
-  test('neither codes nor files are given for a license that is too large', (t) => {
+  test('neither codes nor files are created for a license that is too large', (t) => {
     const portal = createTestPortal(t, OVERSIZED);
     const { store, key, cloud } = portal;
     const server = createCarriedServer('vault');
@@ -177,7 +177,7 @@ describe('what no server would take is refused before the activation is used', (
     assert.equal(portal.dump(), before);
   });
 
-  test('a grant that no server could read is not made, and the sentence says why', (t) => {
+  test('a grant that no server could read is refused, and the message says why', (t) => {
     const { store, key, cloud, dump } = createTestPortal(t);
     const before = dump();
     const deep = JSON.parse(`${'{"a":'.repeat(32)}1${'}'.repeat(32)}`);
@@ -198,7 +198,7 @@ describe('what no server would take is refused before the activation is used', (
     assert.equal(dump(), before);
   });
 
-  test('what is granted just below the bound is read by servers whatever is counted of it', (t) => {
+  test('a license just below the limit can be read by servers whatever is counted', (t) => {
     const portal = createTestPortal(t);
     const { store, key, cloud } = portal;
     const grant = (count: number) =>

@@ -81,8 +81,8 @@ describeStores('what can be asked for', () => {
       ['long past', 'cad', '1999-12-31', 'borrow_until_not_valid'],
       ['no date', 'cad', 'tomorrow', 'borrow_until_not_valid'],
       ['a day that does not exist', 'cad', '2031-02-30', 'borrow_until_not_valid'],
-      ['a license that lends nothing out', 'fixed', ahead(HOUR_MS), 'license_borrow_not_allowed'],
-      ['a license that lends for no time', 'never', ahead(HOUR_MS), 'license_borrow_not_allowed'],
+      ['a license that does not allow borrowing', 'fixed', ahead(HOUR_MS), 'license_borrow_not_allowed'],
+      ['a license with 0 hours of borrowing', 'never', ahead(HOUR_MS), 'license_borrow_not_allowed'],
     ];
     for (const [name, product, borrowed_until, code] of refusals) {
       await t.test(name, async () => {
@@ -93,7 +93,7 @@ describeStores('what can be asked for', () => {
         assert.deepEqual(await api.holders(), []);
       });
     }
-    await t.test('the latest instant that a refusal names can be had', async () => {
+    await t.test('the latest date that a refusal names is accepted', async () => {
       const { body } = await api.borrow({
         product: 'ending',
         user: 'ada',
@@ -106,7 +106,7 @@ describeStores('what can be asked for', () => {
 });
 
 describeStores('a borrowed slot', () => {
-  test('is kept by a heartbeat, moved by another borrow, and given back by unregister', async (t) => {
+  test('is kept by a heartbeat, moved by another borrow, and returned by unregister', async (t) => {
     const { api } = await startServer(t);
     const target = { product: 'cad', user: 'ada' };
     const [first, later, sooner] = [ahead(DAY_MS), ahead(2 * DAY_MS), ahead(HOUR_MS)];
@@ -127,7 +127,7 @@ describeStores('a borrowed slot', () => {
     assert.equal((await api.register(target)).body.borrowed_until, null);
   });
 
-  test('is taken back by a recall only', async (t) => {
+  test('can only be ended by a recall', async (t) => {
     const { api, data } = await startServer(t);
     await api.borrow({ product: 'cad', user: 'ada', borrowed_until: ahead(DAY_MS) });
     await api.register({ product: 'cad', user: 'bob' });
@@ -145,7 +145,7 @@ describeStores('a borrowed slot', () => {
 });
 
 describeStores('a license that has shrunk below its use', () => {
-  test('throws nobody out, lends nothing, and borrows nothing until its use fits again', async (t) => {
+  test('ends no slot, lends nothing, and borrows nothing until its use fits again', async (t) => {
     const server = await ServerUnderTest.start(t, { isHere: true, licenses: [testLicense(1, { slots: 3 })] });
     const until = ahead(DAY_MS);
     const borrow = async (user: string, borrowed_until = until) =>

@@ -46,7 +46,7 @@ describeStores('a request', () => {
     });
   }
 
-  test('with the keys of the cloud is signed as the cloud expects', async (t) => {
+  test('with the cloud keys is signed as the cloud expects', async (t) => {
     const app = await openOfflineApp(t);
     await app.credentials.setKeys({ apiKey: 'api-1', sharedKey: 'shared-1' }, 'test');
     const wish = { license_key: 'K-1', username: 'ann' };
@@ -58,7 +58,7 @@ describeStores('a request', () => {
     assert.ok(!Buffer.from(body.request_data as string, 'base64').includes('shared-1'));
   });
 
-  test('is handed out as a file to whoever asks for text', async (t) => {
+  test('is returned as a file to clients that ask for text', async (t) => {
     const app = await openOfflineApp(t);
     const headers = { accept: 'text/plain' };
     const answer = await app.post('/api/v4/license/generate', {}, { headers });
@@ -67,7 +67,7 @@ describeStores('a request', () => {
     assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/);
   });
 
-  test('is recorded, and each has an id of its own', async (t) => {
+  test('is recorded, and each has its own id', async (t) => {
     const app = await openOfflineApp(t);
     const ids = await Promise.all(
       [1, 2, 3].map(async () => readOfflineRequest(await generate(app))?.fields.request_id),
@@ -155,7 +155,7 @@ describeStores('a license file', () => {
     assert.equal((await upload(app, second)).body.code, 'offline_request_used');
   });
 
-  test('without a key to check it with, is not looked at', async (t) => {
+  test('is not read without a key to check it with', async (t) => {
     const app = await openTestApp(t, { licenses: [] });
     const { body } = await upload(app, 'anything');
     assert.equal(body.code, 'offline_key_not_configured');
@@ -192,7 +192,7 @@ describeStores('a refresh', () => {
 });
 
 describeStores('a license is given back', () => {
-  test('with what was consumed; it lends no more, and old files stay dead', async (t) => {
+  test('with its consumption; it lends no more, and old files stay invalid', async (t) => {
     const { app, file } = await openWithLicense(t);
     await app.post('/api/v4/add_consumption', { product: 'cad', consumptions: 8 });
     await app.post('/api/v4/add_feature_consumption', { product: 'cad', feature: 'export', consumptions: 2 });
@@ -219,7 +219,7 @@ describeStores('a license is given back', () => {
     assert.equal(await register(app, 'ada'), 200);
   });
 
-  test('only one that came in a file, and the caller says which', async (t) => {
+  test('only one that came in a file, and the caller has to choose', async (t) => {
     const { app } = await openWithLicense(t);
     await upload(app, vendor.answer(await generate(app), { id: 5000, license_key: 'K-2' }));
     const ask = (body: object) => app.post('/api/v4/license/generate', { request: 'deactivation', ...body });
@@ -230,7 +230,7 @@ describeStores('a license is given back', () => {
 });
 
 describeStores('what was given back', () => {
-  test('does not come back with a spare answer from before', async (t) => {
+  test('is not restored by a spare answer from before', async (t) => {
     const app = await openOfflineApp(t);
     const [first, spare] = [await generate(app), await generate(app, { product: 'cad' })];
     await upload(app, vendor.answer(first));
@@ -241,7 +241,7 @@ describeStores('what was given back', () => {
     assert.equal((await upload(app, fresh)).status, 200);
   });
 
-  test('by codes does not come back with the same code, whatever the policy says', async (t) => {
+  test('by codes is not restored with the same code, whatever the policy says', async (t) => {
     const app = await openOfflineApp(t);
     const license_key = 'AAAA-BBBB-CCCC-DDDD';
     const code = vendor.confirm(HARDWARE_ID, license_key, '4711');
@@ -280,7 +280,7 @@ describeStores('what a file tells was consumed', () => {
   });
 });
 
-test('a license that is removed while its file is taken is no bug of ours', async (t) => {
+test('a license that is removed while its file is installed is no bug', async (t) => {
   const { app, file } = await openWithLicense(t);
   const uploads = Array.from({ length: 40 }, () => upload(app, file));
   const removal = app.get('/api/v4/removeProduct?product=cad');
@@ -292,7 +292,7 @@ test('a license that is removed while its file is taken is no bug of ours', asyn
 });
 
 describeStores('a usage file', () => {
-  test('tells everything that was ever consumed, signed, under a number that grows', async (t) => {
+  test('contains everything ever consumed, signed, under an increasing number', async (t) => {
     const { app } = await openWithLicense(t);
     const make = async () => {
       const { body } = await app.post('/api/admin/usage', {});

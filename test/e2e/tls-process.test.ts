@@ -49,7 +49,7 @@ function linesOf({ key }: Certificate): readonly string[] {
   return key.split('\n').filter((line) => line.length > 20 && !line.startsWith('-'));
 }
 
-test('a server takes over another certificate while it runs, and never tells a key', async (t) => {
+test('a server switches to another certificate while it runs, and never reveals a key', async (t) => {
   const data = temporaryFolder(t);
   const first = makeTestCertificate({ commonName: 'first' });
   const { cert, key, args } = writePair(t, first);
@@ -93,7 +93,7 @@ test('a server takes over another certificate while it runs, and never tells a k
   assert.equal((await askBerth<Status>(data, ['status'])).tls, null);
 });
 
-test('a server does not start on files that it cannot use, and says why', async (t) => {
+test('a server does not start with invalid files, and says why', async (t) => {
   const data = temporaryFolder(t);
   const { args, key } = writePair(t, makeTestCertificate());
   const other = makeTestCertificate();

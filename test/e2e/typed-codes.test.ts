@@ -63,7 +63,7 @@ describe('codes that a person carries', () => {
     }
   });
 
-  test('in base64 as before: what the API answers and takes is the same', async (t) => {
+  test('in base64 as before: the API returns and accepts the same', async (t) => {
     const { portal, app, hand } = await openBoth(t);
     const code = await activate(app, portal.key, portal.start());
     assert.match(code, /^[A-Za-z0-9+/]{86}==$/);
@@ -75,7 +75,7 @@ describe('codes that a person carries', () => {
     assert.equal(readField(again.text, 'grouped-code'), readField(first.text, 'grouped-code'));
   });
 
-  test('a mistake is told with its line, and uses nothing up', async (t) => {
+  test('a mistake is reported with its line, and uses nothing up', async (t) => {
     const { portal, app, hand } = await openBoth(t);
     const code = await activate(app, portal.key, portal.start());
     const lines = groupCode(code).split('\n');
@@ -132,7 +132,7 @@ describe('the QR codes', () => {
     assert.equal(stdout.trim(), text);
   });
 
-  test('of the vendor hold what the server needs, and the vendor takes what the server shows', async (t) => {
+  test("of the vendor contain what the server needs, and the vendor accepts the server's", async (t) => {
     const run = createCommandLine(t);
     await run('key create test');
     await run('product create cad');

@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../support/berth-command.ts';
 import { pollUntil } from '../support/poll.ts';
 import { findForms } from '../support/secret-search.ts';
+import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { describeStores, dumpDatabase } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
@@ -24,7 +25,13 @@ async function openSite(t: TestContext) {
     t.after(() => server.stop('SIGKILL'));
     return server;
   };
-  return { data, receiver, start, args };
+  const startHere = async () => {
+    const env = { BERTH_WEBHOOKS_SECRET: SECRET };
+    const server = await startServerHere({ data, args: ['--webhooks-url', receiver.url], env });
+    t.after(server.stop);
+    return server;
+  };
+  return { data, receiver, start, startHere, args };
 }
 
 async function ask(url: string, ...users: readonly string[]): Promise<void> {
@@ -39,15 +46,15 @@ interface Status {
 }
 
 describeStores('webhooks of a real server', () => {
-  test('come at least once and in order, though the server is killed while it sends', async (t) => {
-    const { receiver, start } = await openSite(t);
+  test('come at least once and in order, even if the server is killed while it sends', async (t) => {
+    const { receiver, start, startHere } = await openSite(t);
     const first = await start();
     receiver.react({ status: 200 }, 'hang');
     await ask(first.url, 'holder', 'a', 'b', 'c');
     await receiver.arrived(2);
     await first.stop('SIGKILL');
     assert.deepEqual(receiver.users, ['a', 'b']);
-    const second = await start();
+    const second = await startHere();
     await receiver.arrived(4);
     await ask(second.url, 'd');
     await receiver.arrived(5);
@@ -57,7 +64,7 @@ describeStores('webhooks of a real server', () => {
   });
 
   test('wait for a receiver that is away, and a stop does not wait for it', async (t) => {
-    const { data, receiver, start } = await openSite(t);
+    const { data, receiver, start, startHere } = await openSite(t);
     const server = await start();
     receiver.react('hang');
     await ask(server.url, 'holder', 'a');
@@ -66,7 +73,7 @@ describeStores('webhooks of a real server', () => {
     assert.doesNotMatch(server.readLog(), /does not accept events/, 'it was not waited for');
     const stopped = await askBerth<Status>(data, ['status', '--webhooks-url', receiver.url]);
     assert.deepEqual([stopped.webhooks.state, stopped.webhooks.waiting], ['untried', 1]);
-    await start();
+    await startHere();
     await receiver.arrived(2);
     assert.equal(receiver.ids[0], receiver.ids[1]);
     await pollUntil('it is noted', async () => {
@@ -113,7 +120,7 @@ describeStores('webhooks of a real server', () => {
   });
 });
 
-describe('settings of webhooks that cannot be used', () => {
+describe('invalid settings of webhooks', () => {
   const url = 'http://127.0.0.1:9999/hook';
   const wrong: readonly (readonly [string, readonly string[], Readonly<Record<string, string>>, RegExp])[] = [
     ['no secret', ['--webhooks-url', url], {}, /^"webhooks\.url" needs a secret .*BERTH_WEBHOOKS_SECRET/],
@@ -152,11 +159,11 @@ describe('settings of webhooks that cannot be used', () => {
     });
   }
 
-  test('a secret in a file is as good', async (t) => {
+  test('a secret in a file works as well', async (t) => {
     const file = join(temporaryFolder(t), 'secret');
     writeFileSync(file, `${SECRET}\n`);
     const args = ['--webhooks-url', url, '--webhooks-secret-file', file];
-    const server = await startServerProcess({ data: temporaryFolder(t), args });
-    assert.equal(await server.stop(), 0);
+    const server = await startServerHere({ data: temporaryFolder(t), args });
+    await server.stop();
   });
 });

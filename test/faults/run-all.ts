@@ -36,7 +36,22 @@ const STORMS: readonly Storm[] = [
     words: ['--test', 'test/faults/cloud/cloud-reports.test.ts'],
     env: { BERTH_REPORTS: '1000' },
   },
+  {
+    name: 'cloud-faults',
+    words: ['--test', 'test/faults/cloud/cloud-faults.test.ts'],
+    env: { BERTH_ALL_FAULTS: '1' },
+  },
   { name: 'disk-errors', words: ['test/faults/crash/disk-errors.ts', '--to', '40'] },
+  {
+    name: 'rotation-disk',
+    words: ['--test', 'test/faults/crash/rotation-disk.test.ts'],
+    env: { BERTH_ALL_FAULTS: '1' },
+  },
+  {
+    name: 'file-tampering',
+    words: ['--test', 'test/faults/file-tampering.test.ts'],
+    env: { BERTH_ALL_FAULTS: '1' },
+  },
   { name: 'backup', words: ['test/faults/backup/backup-faults.ts', '--backups', '100'] },
   { name: 'cloud-mitm', words: ['test/faults/cloud-mitm/cloud-mitm.ts', '--exchanges', '10000'] },
 ];

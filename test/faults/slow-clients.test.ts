@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeTestCertificate } from '../support/certificate.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
@@ -20,6 +20,8 @@ async function startServer(t: TestContext, args: readonly string[] = []) {
   t.after(() => server.stop('SIGKILL'));
   return server;
 }
+
+const TIMED_OUT = /^HTTP\/1\.1 408 .*"request_timeout"/s;
 
 /** In waves, because 1,000 handshakes at once are a test of the machine; all are there in the end. */
 const WAVE = 100;
@@ -72,30 +74,36 @@ async function expectAllCut(url: string, clients: readonly SlowClient[]): Promis
   const cuts = Promise.all(clients.map(({ wasCut }) => wasCut));
   const statuses = await askMeanwhile(url, cuts);
   const late = (await cuts).flatMap((wasCut, index) => (wasCut ? [] : [clients[index]?.kind.name]));
-  assert.deepEqual([...new Set(late)], [], `${late.length} were not cut within 15 s`);
+  assert.deepEqual([...new Set(late)], [], `${late.length} were not cut`);
   assert.deepEqual([...new Set(statuses)], [200], 'others are answered all the while');
 }
 
-test('a thousand slow clients are cut within 15 s, and the others are served', async (t) => {
-  const server = await startServer(t);
-  const clients = await openMany(server.url, SLOW_KINDS, 1000);
-  await expectAllCut(server.url, clients);
-  for (const { kind, readHeard } of clients) {
-    if (kind.reads) assert.match(readHeard(), /^HTTP\/1\.1 408 .*"request_timeout"/s, kind.name);
-  }
-  assert.doesNotMatch(server.readLog(), /"level":"error"/);
-  assert.equal(await server.stop(), 0);
-});
+/** At the same time: they mostly wait. */
+describe('slow clients', { concurrency: true }, () => {
+  test('a thousand slow clients are cut, and the others are served', async (t) => {
+    const server = await startServer(t);
+    const clients = await openMany(server.url, SLOW_KINDS, 1000);
+    await expectAllCut(server.url, clients);
+    for (const [kind, alike] of Map.groupBy(clients, (client) => client.kind)) {
+      const told = alike.filter(({ readHeard }) => TIMED_OUT.test(readHeard()));
+      // Whoever still sends when the connection is cut may lose what was said last.
+      if (kind.reads && kind.dribble === '') assert.equal(told.length, alike.length, kind.name);
+      else if (kind.reads) assert.ok(told.length > 0, kind.name);
+    }
+    assert.doesNotMatch(server.readLog(), /"level":"error"/);
+    assert.equal(await server.stop(), 0);
+  });
 
-test('slow clients are cut over TLS too, from the handshake on', async (t) => {
-  const folder = temporaryFolder(t);
-  const { cert, key } = makeTestCertificate();
-  const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  writeFileSync(certFile, cert);
-  writeFileSync(keyFile, key);
-  const server = await startServer(t, ['--tls-cert', certFile, '--tls-key', keyFile]);
-  const kinds = [...SLOW_KINDS, ...SLOW_HANDSHAKES];
-  await expectAllCut(server.url, await openMany(server.url, kinds, 60));
-  assert.doesNotMatch(server.readLog(), /"level":"error"/);
-  assert.equal(await server.stop(), 0);
+  test('slow clients are cut over TLS too, from the handshake on', async (t) => {
+    const folder = temporaryFolder(t);
+    const { cert, key } = makeTestCertificate();
+    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    writeFileSync(certFile, cert);
+    writeFileSync(keyFile, key);
+    const server = await startServer(t, ['--tls-cert', certFile, '--tls-key', keyFile]);
+    const kinds = [...SLOW_KINDS, ...SLOW_HANDSHAKES];
+    await expectAllCut(server.url, await openMany(server.url, kinds, 60));
+    assert.doesNotMatch(server.readLog(), /"level":"error"/);
+    assert.equal(await server.stop(), 0);
+  });
 });

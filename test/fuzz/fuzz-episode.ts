@@ -34,11 +34,11 @@ interface Episode {
 /** With so many, chance leaves out nobody who may call a route. */
 const REQUESTS_FOR_ONE = 100;
 
-/** No handler may take longer, or one caller holds up all others. */
-const MOST_MS = 250;
+/** A handler that works longer hangs, and one caller holds up all others. */
+const MOST_MS = 2000;
 
 /** A password is protected by slow arithmetic on other threads, and on a busy machine everything waits. */
-const MOST_WAITED_MS = 2000;
+const MOST_WAITED_MS = 30_000;
 
 /** How often it is looked whether anybody got too much, and what was given up is put back. */
 const RESTORE_EVERY = 50;
@@ -77,10 +77,13 @@ async function callTheRest(
   check: (request: FuzzRequest) => Promise<void>,
 ): Promise<void> {
   for (const route of app.routes) {
-    const { calls, admitted, isCostly } = tally.get(route.name) as RouteTally;
-    if (admitted > 0 || (calls > 0 && isCostly)) continue;
-    const property = fc.asyncProperty(requestFor(route, ingredients), check);
-    await fc.assert(property, { seed, numRuns: isCostly ? 1 : REQUESTS_FOR_ONE });
+    const tallied = tally.get(route.name) as RouteTally;
+    const isDone = () => tallied.admitted > 0 || (tallied.calls > 0 && tallied.isCostly);
+    if (isDone()) continue;
+    const property = fc.asyncProperty(requestFor(route, ingredients), async (request) => {
+      if (!isDone()) await check(request);
+    });
+    await fc.assert(property, { seed, numRuns: REQUESTS_FOR_ONE });
   }
 }
 

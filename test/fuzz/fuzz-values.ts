@@ -160,8 +160,20 @@ const huge = fc
   .tuple(fc.constantFrom(...REPEATED), fc.constantFrom(16_000, 65_000, 66_000))
   .map(([piece, length]) => piece.repeat(length / piece.length));
 
+const SURROGATES = { from: 0xd800, count: 0x800 };
+
+/** Like the unit `binary`, which makes a table of all characters first. */
+const anyCharacter = fc.nat(0x10ffff - SURROGATES.count).map(
+  (n) => String.fromCodePoint(n < SURROGATES.from ? n : n + SURROGATES.count),
+  (character) => {
+    const n = String(character).codePointAt(0) ?? 0;
+    if (character !== String.fromCodePoint(n)) throw new Error('It is not one character.');
+    return n < SURROGATES.from ? n : n - SURROGATES.count;
+  },
+);
+
 const anyText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.string({ unit: anyCharacter, maxLength: 12 }),
   fc.string({ unit: 'grapheme', maxLength: 12 }),
   fc.string({ maxLength: 40 }),
 );

@@ -12,7 +12,7 @@ import { fuzzSockets } from './fuzz-sockets.ts';
  * How many requests in all: `BERTH_FUZZ_REQUESTS`, or the first argument of this file when it is run by
  * itself, as `npm run fuzz` does. `BERTH_SEED` sends the same ones again.
  */
-const REQUESTS = Number(process.env.BERTH_FUZZ_REQUESTS ?? process.argv[2] ?? 4000);
+const REQUESTS = Number(process.env.BERTH_FUZZ_REQUESTS ?? process.argv[2] ?? 2000);
 const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
 
 /** One in so many goes over a connection of its own, as bytes. */
@@ -33,7 +33,7 @@ async function inEpisode<T>(run: (t: { after(work: () => unknown): void }) => Pr
   }
 }
 
-describe('whatever is asked', () => {
+describe('every request', () => {
   test('is answered in good form and in time, and changes nothing where it is refused', async (t) => {
     const tally: Tally = new Map();
     let whole = 0;
@@ -61,20 +61,27 @@ describe('whatever is asked', () => {
   });
 });
 
+/** The server has found out what was asked for. */
+const UNDERSTOOD = [200, 204, 401, 404, 405];
+
 /** Whether a user is named anywhere in what a stopped server keeps: slots, denials, the audit log. */
 function isKnownIn(data: string, user: string): boolean {
   return readFileSync(join(data, 'berth.db')).includes(user);
 }
 
-describe('whatever is said to its port', () => {
-  test('a server answers refusals or hangs up, and goes on', async (t) => {
+describe('whatever is sent to its port', () => {
+  test('a server answers refusals or closes the connection, and continues', async (t) => {
     const data = temporaryFolder(t);
     const server = await startServerProcess({ data, args: ['--demo', '--auth-local-admin', 'always'] });
     t.after(() => server.stop('SIGKILL'));
     t.diagnostic(`seed ${SEED} (BERTH_SEED), ${RAW} of ${REQUESTS} requests (BERTH_FUZZ_REQUESTS)`);
     const statuses = await fuzzSockets(server, { seed: SEED, connections: RAW });
     t.diagnostic(`answers: ${JSON.stringify(Object.fromEntries(statuses))}`);
-    assert.ok((statuses.get(200) ?? 0) > 0 && (statuses.get(400) ?? 0) > 0, 'both sorts were answered');
+    assert.ok(statuses.has(400), 'some were not read as requests');
+    assert.ok(
+      UNDERSTOOD.some((status) => statuses.has(status)),
+      'some were',
+    );
     assert.equal((await fetch(`${server.url}/api/v4/health`)).status, 200);
     await fetch(`${server.url}/api/v4/register`, { method: 'POST', body: '{"user":"not smuggled at all"}' });
     assert.equal(await server.stop(), 0);

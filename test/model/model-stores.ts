@@ -5,8 +5,7 @@ import type { MasterKey } from '@berth/server/secrets/seal';
 import { ExamStore, type OpenStore } from '@berth/server/store/exam/exam-store';
 import { openKept } from '@berth/server/store/exam/kept-connections';
 import { expectSoundDatabase, openExamined } from '@berth/server/store/exam/postgres-database';
-import { expectSoundFile } from '@berth/server/store/exam/sqlite-file';
-import { openInThreadStore } from '@berth/server/store/sqlite/in-thread-store';
+import { expectSoundFile, openQuickly } from '@berth/server/store/exam/sqlite-file';
 import { FEATURES, LIMITS } from './counting-model.ts';
 import { FIRST_FACTS } from './lending-model.ts';
 import { ServerPair } from './server-pair.ts';
@@ -27,7 +26,7 @@ const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 
 export async function startSqlite(): Promise<ModelStore> {
   const exam = await startExam(async ({ folder, clock, onNotice }) =>
-    openInThreadStore({ file: join(folder, 'berth.db'), masterKey, clock, onNotice }),
+    openQuickly({ file: join(folder, 'berth.db'), masterKey, clock, onNotice }),
   );
   return {
     name: 'SQLite',

@@ -45,6 +45,14 @@ export class ServerPair implements Store {
     return this.#asked.isLeader();
   }
 
+  get tally(): Store['tally'] {
+    return this.#asked.tally;
+  }
+
+  listPools(): ReturnType<Store['listPools']> {
+    return this.#asked.listPools();
+  }
+
   async close(): Promise<void> {
     await this.#asked.close();
     await this.#other?.close();

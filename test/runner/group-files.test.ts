@@ -31,7 +31,7 @@ async function runGroup(t: TestContext, texts: Readonly<Record<string, string>>)
   return { report, counts: formatCounts(ledger.counts), silent: ledger.listSilent(files), files };
 }
 
-test('every file of a group is reported by itself, with its own hooks', async (t) => {
+test('every file of a group is reported separately, with its own hooks', async (t) => {
   const counting = `
     let count = 0;
     beforeEach(() => { count++; });
@@ -47,7 +47,7 @@ test('every file of a group is reported by itself, with its own hooks', async (t
   assert.deepEqual(silent, []);
 });
 
-test('what fails is told with its file and what was printed, the rest of the group passes', async (t) => {
+test('a failure is reported with its file and output, and the rest of the group passes', async (t) => {
   const { report, counts } = await runGroup(t, {
     a: "describe('suite', () => test('bad', () => { console.log('hello'); throw new Error('broken'); }));",
     b: "throw new Error('cannot be loaded');",

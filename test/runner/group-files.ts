@@ -1,18 +1,30 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { basename, join, sep } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
 import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
 
 /**
- * Starting a process and loading the code takes longer than most unit tests, so several of those files share
- * a process. Each file is a suite there and keeps its own hooks.
+ * Starting a process and loading the code takes longer than most tests, so short files share a process. Each
+ * file is a suite there and keeps its own hooks.
  */
-const GROUP_SIZE = 16;
+const GROUP_SIZE = 36;
+
+const GROUPED = ['packages', 'test/bench', 'test/docs', 'test/runner', 'test/tidy'];
 
 /** Test files that change their process, or that would delay a group. */
-const ALONE = ['postgres-store.test.ts'];
+const ALONE = [
+  'access.test.ts',
+  'air-gap-doc.test.ts',
+  'cloud-doc.test.ts',
+  'group-files.test.ts',
+  'install-doc.test.ts',
+  'postgres-store.test.ts',
+  'postgresql-doc.test.ts',
+  'readme.test.ts',
+  'threaded-store.test.ts',
+];
 
 /** The temporary files of these tests need no disk, and they would mostly wait for syncs. */
 const IN_MEMORY = hasMemory() ? [`process.env.TMPDIR = ${JSON.stringify(MEMORY)};`] : [];
@@ -24,10 +36,11 @@ interface Groups {
   ungroup(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent>;
 }
 
-/** Groups the unit test files; writes the entries of the groups to a folder. */
+/** Groups the short test files; writes the entries of the groups to a folder. */
 export function groupFiles(files: readonly string[], root: string, folder: string): Groups {
-  const packages = join(root, 'packages') + sep;
-  const isGrouped = (file: string) => file.startsWith(packages) && !ALONE.some((name) => file.endsWith(name));
+  const folders = GROUPED.map((folder) => join(root, folder) + sep);
+  const isGrouped = (file: string) =>
+    folders.some((folder) => file.startsWith(folder)) && !ALONE.includes(basename(file));
   const grouped = files.filter(isGrouped);
   const count = Math.ceil(grouped.length / GROUP_SIZE);
   const groups = Array.from({ length: count }, (_, n) => grouped.filter((_, at) => at % count === n));

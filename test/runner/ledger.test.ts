@@ -39,7 +39,7 @@ async function reportAll(events: TestEvent[], skipsFail = false) {
 }
 
 describe('what counts', () => {
-  test('a leaf counts, but no suite around it and no test with tests inside', async () => {
+  test('a leaf counts, but not a suite around it or a test with tests inside', async () => {
     const events = [start(1, 'a'), start(2, 'b', 1), start(3, 'c', 2), pass(3), pass(2)];
     const suite = pass(1, { details: { type: 'suite', duration_ms: 1 } });
     assert.equal((await reportAll([...events, suite])).counts, '1 passed, 0 failed');
@@ -78,7 +78,7 @@ describe('skips', () => {
     pass(2, { skip: 'optional: c' }),
   ];
 
-  test('count as skipped and are told with their reason', async () => {
+  test('count as skipped and are listed with their reason', async () => {
     const { counts, text } = await reportAll(skips);
     assert.equal(counts, '0 passed, 0 failed, 2 skipped');
     assert.match(text, /^skip a: no disk$/m);
@@ -110,7 +110,7 @@ describe('the compact report', () => {
     assert.match(text, /^ok {3}.*a\.test\.ts: 1 passed, 0 failed \(0\.0 s\)\n$/);
   });
 
-  test('tells seeds, and no other diagnostics', async () => {
+  test('shows seeds, and no other diagnostics', async () => {
     const events = ['seed 7', 'duration 3'].map((message) => makeEvent('test:diagnostic', { message }));
     assert.match((await reportAll(events)).text, /^note .*: seed 7\n$/);
   });

@@ -17,7 +17,7 @@ function event(type: 'test:dequeue' | 'test:complete', name: string, entryFile?:
   return { type, data: { name, entryFile, details: { passed, type: 'test' } } } as unknown as TestEvent;
 }
 
-test('the longest files come first, as they last took, and those that start processes before others', (t) => {
+test('the slowest files come first, by their last run, and those that start processes before others', (t) => {
   const file = durationsFile(t);
   const first = new Durations(file);
   first.note('/b.test.ts', 20_000);
@@ -32,7 +32,7 @@ test('the longest files come first, as they last took, and those that start proc
   assert.deepEqual(sorted, ['/b.test.ts', '/test/e2e/new.test.ts', '/new.test.ts', '/a.test.ts']);
 });
 
-test('progress counts files and failures as they come, and tells what is left', (t) => {
+test('progress counts files and failures, and shows what is left', (t) => {
   let nowMs = 0;
   const durations = new Durations(durationsFile(t));
   const files = ['/a', '/b', '/c'];

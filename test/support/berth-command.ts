@@ -19,21 +19,23 @@ export interface CommandResult {
 }
 
 /** Commands that run until stopped, or do not write through the terminal. */
-const NEED_A_PROCESS = /^(serve|events|audit export)( |$)/;
+const NEED_A_PROCESS = /^(events|audit export(?!.* --out ))( |$)/;
 
 type Env = Readonly<Record<string, string>>;
 
 /**
  * Runs `berth WORDS` on a data folder, with or without a running server, and with `input` as standard input.
- * Most commands run in this process, which is faster; a faked clock needs a separate process.
+ * Most commands run in this process, which is faster; a faked clock needs a separate process. `serve` is for
+ * servers that refuse to start: any other is stopped when it is ready.
  */
 export async function runBerth(
   data: string,
   words: readonly string[],
   env: Env = {},
-  input = '',
+  input: string | Readable = '',
 ): Promise<CommandResult> {
-  if (NEED_A_PROCESS.test(words.join(' ')) || 'LD_PRELOAD' in env) return spawnBerth(data, words, env, input);
+  const needsProcess = NEED_A_PROCESS.test(words.join(' ')) || 'LD_PRELOAD' in env;
+  if (needsProcess && typeof input === 'string') return spawnBerth(data, words, env, input);
   const stdout = new Recorder();
   const stderr = new Recorder();
   const all = { ...process.env, ...(await environmentOf(data)), ...env };
@@ -45,7 +47,11 @@ export async function runBerth(
     env: all,
     terminal: Object.assign(createTerminal(stdout, stderr, all), {
       readSecrets: (prompts: readonly SecretPrompt[]) =>
-        readSecrets(prompts, Readable.from([Buffer.from(input)]), (text) => stderr.write(text)),
+        readSecrets(
+          prompts,
+          typeof input === 'string' ? Readable.from([Buffer.from(input)]) : input,
+          (text) => stderr.write(text),
+        ),
     }),
   });
   return { code, stdout: stdout.text, stderr: stderr.text };
@@ -57,6 +63,7 @@ class Recorder {
   readonly hasColors = () => false;
   write(text: string | Uint8Array): boolean {
     this.text += text;
+    if (/^berth listening on /m.test(this.text)) process.emit('SIGTERM');
     return true;
   }
 }

@@ -52,14 +52,14 @@ async function shakeHands(options: ConnectionOptions): Promise<boolean> {
 }
 
 describe('what a certificate says', () => {
-  test('it holds for its host names', () => {
+  test('it is valid for its host names', () => {
     const certificate = parse();
     assert.equal(certificate.checkHost('localhost'), 'localhost');
     assert.equal(certificate.checkHost('cloud.example'), 'cloud.example');
     assert.equal(certificate.checkHost('other.example'), undefined);
   });
 
-  test('it holds for its addresses, of both kinds', () => {
+  test('it is valid for its addresses, of both kinds', () => {
     const certificate = parse({ names: ['127.0.0.1', '::1', '2001:db8::7:1'] });
     for (const address of ['127.0.0.1', '::1', '2001:db8::7:1', '2001:db8:0:0:0:0:7:1']) {
       assert.ok(certificate.checkIP(address), address);
@@ -68,7 +68,7 @@ describe('what a certificate says', () => {
     assert.equal(certificate.checkHost('127.0.0.1'), undefined);
   });
 
-  test('it begins and ends when it was told to, before and after the middle of the century', () => {
+  test('it begins and ends as requested, before and after the middle of the century', () => {
     for (const year of ['1949', '1950', '2029', '2049', '2050']) {
       const notBefore = new Date(`${year}-01-02T03:04:05Z`);
       const notAfter = new Date(`${year}-12-31T23:59:59Z`);
@@ -77,7 +77,7 @@ describe('what a certificate says', () => {
     }
   });
 
-  test('it is an authority that signed itself', () => {
+  test('it is a self-signed authority', () => {
     const { cert, key } = makeTestCertificate({ commonName: 'Löwe & Co.' });
     const certificate = new X509Certificate(cert);
     assert.equal(certificate.subject, 'CN=Löwe & Co.');
@@ -95,20 +95,20 @@ describe('what a certificate says', () => {
 });
 
 describe('whom a TLS client trusts', () => {
-  test('a server with the certificate that it was given', async (t) => {
+  test('a server with the given certificate', async (t) => {
     const { port, cert } = await listenWith(t);
     assert.equal(await shakeHands({ port, ca: cert }), true);
     assert.equal(await shakeHands({ port, ca: cert, servername: 'cloud.example' }), true);
   });
 
-  test('nobody whom it does not know', async (t) => {
+  test('no unknown server', async (t) => {
     const { port } = await listenWith(t);
     const stranger = makeTestCertificate({ commonName: 'Stranger' }).cert;
     await assert.rejects(shakeHands({ port }), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
     await assert.rejects(shakeHands({ port, ca: stranger }), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
   });
 
-  test('no certificate that is over, and none that has not begun', async (t) => {
+  test('no certificate that has expired or is not valid yet', async (t) => {
     const over = await listenWith(t, { notAfter: new Date('2001-01-01T00:00:00Z') });
     await assert.rejects(shakeHands({ port: over.port, ca: over.cert }), { code: 'CERT_HAS_EXPIRED' });
     const early = await listenWith(t, { notBefore: new Date('2100-01-01T00:00:00Z') });

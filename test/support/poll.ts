@@ -13,5 +13,5 @@ export async function pollUntil<T>(
     if (found !== undefined) return found;
     await delay(INTERVAL_MS);
   }
-  throw new Error(`It did not come to this: ${what}.`);
+  throw new Error(`Timed out waiting for: ${what}.`);
 }

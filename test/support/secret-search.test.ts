@@ -28,7 +28,7 @@ describe('a secret that was planted is found', () => {
   }
 
   for (const encoding of ['base64', 'base64url'] as const) {
-    test(`${encoding}, wherever it stands and whatever is around it`, () => {
+    test(`${encoding}, wherever it is and whatever surrounds it`, () => {
       for (let before = 0; before < 9; before++) {
         for (let behind = 0; behind < 4; behind++) {
           const around = [randomBytes(before), Buffer.from(SECRET), randomBytes(behind)];
@@ -40,7 +40,7 @@ describe('a secret that was planted is found', () => {
   }
 });
 
-test('bytes that are no text are found too', () => {
+test('binary data is searched too', () => {
   const key = randomBytes(32);
   assert.deepEqual(findForms(Buffer.concat([randomBytes(9), key, randomBytes(9)]), key), ['raw']);
   assert.ok(findForms(plant(key.toString('hex')), key).includes('hex'));

@@ -10,6 +10,7 @@ interface ServerHere {
   readonly url: string;
   /** The messages for the user who starts it. */
   readonly announced: string;
+  /** May be called more than once. */
   stop(): Promise<void>;
 }
 
@@ -27,7 +28,7 @@ export async function startServerHere({ data, args = [], env = {} }: Omit<StartO
   const { demo, ...flags } = parseArgs({ args: words, options, allowNegative: true }).values;
   const all = { ...process.env, ...(await environmentOf(data)), ...env };
   let announced = '';
-  const { url, stop } = await startServer({
+  const running = await startServer({
     ...loadConfig({ flags: flags as Record<string, string>, env: all, file: null }),
     demo: demo === true,
     completeConfig: async (config) => config,
@@ -37,6 +38,11 @@ export async function startServerHere({ data, args = [], env = {} }: Omit<StartO
     },
     onLost: () => {},
   });
-  const server: ServerHere = { url, announced, stop };
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= running.stop();
+    return stopping;
+  };
+  const server: ServerHere = { url: running.url, announced, stop };
   return server;
 }

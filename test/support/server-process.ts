@@ -28,11 +28,14 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A program that starts it, such as strace. */
   readonly under?: readonly string[];
+  /** The Berth to start, if not the one under test. */
+  readonly program?: typeof BERTH;
 }
 
 /** Starts `berth serve` on a free port and waits for its ready line. */
-export async function startServerProcess({ data, args = [], env = {}, under = [] }: StartOptions) {
-  const words = [...under, BERTH.file, ...BERTH.args, 'serve', '--port', '0', '--data', data, ...args];
+export async function startServerProcess(options: StartOptions) {
+  const { data, args = [], env = {}, under = [], program = BERTH } = options;
+  const words = [...under, program.file, ...program.args, 'serve', '--port', '0', '--data', data, ...args];
   const child = spawn(words[0] as string, words.slice(1), {
     env: { ...process.env, ...(await environmentOf(data)), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

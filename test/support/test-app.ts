@@ -18,7 +18,7 @@ import type { LendingLimits } from '../../packages/server/src/services/lending/l
 import type { MakeBackup } from '../../packages/server/src/services/upkeep/backup-job.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
-import { openInThreadStore } from '../../packages/server/src/store/sqlite/in-thread-store.ts';
+import { openQuickly } from '../../packages/server/src/store/exam/sqlite-file.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { checkDeclaredAnswers } from './declared-answers.ts';
 import { findDatabase } from './stores/test-stores.ts';
@@ -62,7 +62,7 @@ async function openStoreIn(folder: string, clock: Clock, keySource: MasterKeySou
   const url = findDatabase(folder);
   if (url !== null) return openExamined({ folder, clock, onNotice }, () => url, keySource);
   const masterKey = loadMasterKey({ ...keySource, mayCreate: true });
-  return openInThreadStore({ file: join(folder, 'berth.db'), masterKey, clock, onNotice });
+  return openQuickly({ file: join(folder, 'berth.db'), masterKey, clock, onNotice });
 }
 
 export interface TestAppOptions {
@@ -174,7 +174,7 @@ const MACHINE = { hostName: 'vm', findFullNames: async () => ['vm.example.com'] 
 /** The settings of a server, with defaults for everything the test omits. */
 function makeConfig(options: TestAppOptions, data: string): Config {
   const { config } = loadConfig({ flags: {}, env: {}, file: null });
-  const { isLoopbackOnly = true, ...auth } = options.auth ?? {};
+  const { isLoopbackOnly = true, metrics, ...auth } = options.auth ?? {};
   const { http, log, cloud, airgap } = config;
   return {
     ...config,
@@ -183,6 +183,7 @@ function makeConfig(options: TestAppOptions, data: string): Config {
     hardwareId: options.hardwareId ?? 'test-machine',
     limits: options.limits ?? config.limits,
     auth: { ...config.auth, ...auth },
+    metrics: { access: metrics ?? config.metrics.access },
     http: {
       ...http,
       allowedOrigins: options.allowedOrigins ?? http.allowedOrigins,

@@ -86,7 +86,7 @@ const rejectedFiles: Rejected[] = [
   reject('file-name', 'a name in camel case', 'test/someThing.ts', ''),
   {
     rule: 'dead-file',
-    title: 'a file which only a dead one and a comment name',
+    title: 'a file which only an unused one and a comment name',
     line: 1,
     files: [
       { path: `${SERVER}/core/a.ts`, text: "import './a.ts';\n" },

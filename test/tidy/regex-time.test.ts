@@ -7,18 +7,18 @@ import { findWhySlow } from './regex-time.ts';
 const SLOW: [title: string, regex: RegExp][] = [
   ['the header Forwarded, as it was read once', /^\s*([\w-]+)="?([^"]*)"?\s*$/],
   ['blanks at the end', /\s+$/],
-  ['from a sign to the end, which a line break spoils', /%.*$/],
+  ['from a sign to the end, which a line break prevents', /%.*$/],
   ['a search for a beginning whose end never comes', /<.*>/],
-  ['a part that may be missing, and is looked for to the end', /a(?:.*b)?/g],
-  ['two repetitions with nothing between them', /^\s*\s*$/],
-  ['two repetitions with something between them that may be missing', /^\d*\.?\d*$/],
+  ['an optional part that is searched to the end', /a(?:.*b)?/g],
+  ['two adjacent repetitions', /^\s*\s*$/],
+  ['two repetitions with something optional between them', /^\d*\.?\d*$/],
   ['a repetition in a repetition', /^(?:a+)+$/],
   ['one that may be empty', /^(?:a*)*$/],
-  ['a repetition in a part that may be missing', /^(?:(?:a*)*b)?/],
+  ['a repetition in an optional part', /^(?:(?:a*)*b)?/],
   ['the same choice twice', /^(?:a|a)*$/],
   ['choices with letters in common', /^(?:\w|\d)*$/],
-  ['classes that meet only without regard to case', /^[a-z]*[A-Z]*$/i],
-  ['classes that meet only outside of ASCII', /^\p{L}*[\u00e0-\u00ff]*$/u],
+  ['classes that overlap only when case is ignored', /^[a-z]*[A-Z]*$/i],
+  ['classes that overlap only outside of ASCII', /^\p{L}*[\u00e0-\u00ff]*$/u],
   ['a lazy repetition', /^(?:a+?)+?$/],
   ['lines', /^a.*b$/m],
 ];
@@ -31,8 +31,8 @@ const FAST: [title: string, regex: RegExp][] = [
   ['choices without letters in common', /^(?:a|b)*$/],
   ['a repetition before a letter of its own', /^[\w.-]*\w$/],
   ['a quoted text', /"[^"]*"/g],
-  ['a short look behind', /(?<!:):\w/g],
-  ['one that is tried at one place', /\s+$/y],
+  ['a short lookbehind', /(?<!:):\w/g],
+  ['one that is tried at one position', /\s+$/y],
 ];
 
 describe('an expression takes more than linear time', () => {
@@ -40,7 +40,7 @@ describe('an expression takes more than linear time', () => {
     test(title, () => assert.match(findWhySlow(source, flags) ?? '', /\S/));
   }
 
-  test('perhaps, where it refers back, looks far, or is not understood', () => {
+  test('perhaps, if it has a back reference, looks far, or is not understood', () => {
     assert.match(findWhySlow('(a)\\1', '') ?? '', /refers back/);
     assert.match(findWhySlow('a(?=.*b)', '') ?? '', /looks ahead/);
     assert.match(findWhySlow('[a--b]', 'v') ?? '', /flag v/);

@@ -61,7 +61,7 @@ describe('findFunctionBodies', () => {
     test(title, () => assert.equal(findFunctionBodies(maskSource(source)).length, count));
   }
 
-  test('tells what a callback is handed to', () => {
+  test('finds the function that gets a callback', () => {
     const found = findFunctionBodies("describe.skip('a', () => { test('b', async (t) => {}); });");
     assert.deepEqual(
       found.map((body) => body.callee),

@@ -33,7 +33,7 @@ function within(text: string, range: string): boolean {
 }
 
 describe('an address', () => {
-  test('is read in every way of writing it, and written in one', () => {
+  test('is read in every notation, and written in one', () => {
     const ways: readonly (readonly [string, string])[] = [
       ['0.0.0.0', '0.0.0.0'],
       ['192.168.0.255', '192.168.0.255'],
@@ -101,7 +101,7 @@ describe('an address', () => {
 });
 
 describe('a range', () => {
-  test('holds what begins with the same bits', () => {
+  test('contains addresses that begin with the same bits', () => {
     assert.ok(within('10.255.0.1', '10.0.0.0/8'));
     assert.ok(!within('11.0.0.0', '10.0.0.0/8'));
     assert.ok(within('10.0.0.127', '10.0.0.0/25'));
@@ -112,7 +112,7 @@ describe('a range', () => {
     assert.ok(!within('2001:db8:0:0:8000::', '2001:db8::/65'));
   });
 
-  test('without a slash, or with all bits, holds one address', () => {
+  test('without a slash, or with all bits, contains one address', () => {
     for (const range of ['10.0.0.1', '10.0.0.1/32']) {
       assert.ok(within('10.0.0.1', range));
       assert.ok(!within('10.0.0.0', range) && !within('10.0.0.2', range));
@@ -123,7 +123,7 @@ describe('a range', () => {
     }
   });
 
-  test('of no bits holds all addresses of its kind', () => {
+  test('of no bits contains all addresses of its kind', () => {
     for (const text of ['0.0.0.0', '127.0.0.1', '255.255.255.255', '::ffff:9.9.9.9']) {
       assert.ok(within(text, '0.0.0.0/0'), text);
       assert.ok(!within(text, '::/0'), text);
@@ -165,7 +165,7 @@ test('an address is in networks, from the widest to its place', () => {
   assert.deepEqual(networksOf('control'), ['control']);
 });
 
-test('all addresses of one place are a range, whichever of them asks', () => {
+test('all addresses of one place are the same range', () => {
   assert.deepEqual(placeRange('203.0.113.9'), parseRange('203.0.113.9/32'));
   for (const text of ['2001:db8:1:2::', '2001:db8:1:2::1', '2001:db8:1:2:ffff::']) {
     assert.deepEqual(placeRange(text), parseRange('2001:db8:1:2::/64'), text);
@@ -176,14 +176,14 @@ test('all addresses of one place are a range, whichever of them asks', () => {
 describe('the key of an address', () => {
   const keyOf = (text: string) => addressKey(parseAddress(text) as Address);
 
-  test('is the address, there and back', () => {
+  test('converts to an address and back', () => {
     for (const text of ['0.0.0.0', '10.0.0.9', '255.255.255.255', '::', '::1', '2001:db8::1', 'ffff::']) {
       assert.equal(formatAddress(addressFromKey(keyOf(text))), text);
     }
     assert.equal(keyOf('::ffff:10.0.0.9'), keyOf('10.0.0.9'));
   });
 
-  test('lies between those of the ends of its ranges, and of no others', () => {
+  test('lies between the keys of the ends of its ranges, and of no others', () => {
     const addresses = [
       '9.255.255.255',
       '10.0.0.0',

@@ -22,7 +22,7 @@ function refusal(schema: z.ZodType, value: unknown): string {
   return result.error?.issues[0]?.message ?? '';
 }
 
-describe('fields that are not given', () => {
+describe('missing fields', () => {
   for (const [title, schema] of Object.entries({ name, hostText, userInfo, licenseId, secret })) {
     test(`${title}: missing, null and blank text are the same`, () => {
       for (const value of [undefined, null, '', '  ', '\t\n']) assert.equal(schema.parse(value), undefined);
@@ -73,7 +73,7 @@ describe('a name', () => {
     assert.match(refusal(name, 'a'.repeat(MAX_NAME_LENGTH + 1)), /^must not be longer than 256 characters$/);
   });
 
-  test('holds no control character and no half of a character', () => {
+  test('contains no control character and no half of a character', () => {
     for (const value of ['a\0b', 'a\nb', 'a\u007fb', 'a\u0085b', `a${LONE_SURROGATE}`]) {
       assert.equal(refusal(name, value), 'must not contain control characters');
     }
@@ -90,7 +90,7 @@ describe('a description', () => {
     assert.equal(userInfo.parse(`a\0b${LONE_SURROGATE}`), 'a b\ufffd');
   });
 
-  test('has its bound', () => {
+  test('has a maximum length', () => {
     assert.equal(userInfo.parse('x'.repeat(MAX_USER_INFO_LENGTH))?.length, MAX_USER_INFO_LENGTH);
     assert.match(refusal(userInfo, 'x'.repeat(MAX_USER_INFO_LENGTH + 1)), /longer than 4096/);
     assert.match(refusal(hostText, 'x'.repeat(MAX_NAME_LENGTH + 1)), /longer than 256/);
@@ -127,7 +127,7 @@ describe('a license id', () => {
 });
 
 describe('the name of a user', () => {
-  test('is bounded as it is kept, in NFC', () => {
+  test('is bounded in its stored form, NFC', () => {
     assert.match(refusal(userName, '\uFB2C'.repeat(MAX_NAME_LENGTH)), /longer than 256/);
     assert.equal(userName.parse('e\u0301'.repeat(200)), '\u00e9'.repeat(200));
   });

@@ -111,7 +111,7 @@ export const licenseId = z
     ...INTEGER_JSON,
     minimum: 0,
     pattern: '^\\d{1,15}$',
-    description: 'The id of a license; 0 is none. Without it, the license of the product that answers first.',
+    description: 'The id of a license; 0 means none. Without it, the first license that can answer.',
   });
 
 /** `license_id` of an administrator's request, where "none" often means "all", so 0 is not allowed. */
@@ -120,8 +120,8 @@ export const strictLicenseId = told(positiveInteger, 'The id of a license.');
 /** The fields of most requests. */
 export const product = told(
   name,
-  'The product code. It may be left out where the server holds licenses of one product only.',
+  'The product code. It may be omitted if the server has licenses of only one product.',
 );
 export const feature = told(name, 'The feature code.');
-export const user = told(userName, 'Who asks: any text, such as an e-mail address.');
+export const user = told(userName, 'The user: any text, such as an e-mail address.');
 export const licenseKey = told(name, 'The license key.');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { escapeJsonText, escapeUnprintable, findHidden, withoutHidden } from './hidden-characters.ts';
 
-describe('a name with a character that nobody sees', () => {
+describe('a name with an invisible character', () => {
   const REFUSED: readonly [string, string][] = [
     ['a\u202eb', 'U+202E'],
     ['a\u2066b', 'U+2066'],
@@ -21,22 +21,22 @@ describe('a name with a character that nobody sees', () => {
     test(`is refused by ${code}`, () => assert.equal(findHidden(name), code));
   }
 
-  test('is an ordinary one where it joins letters or selects a variant', () => {
+  test('is accepted where it joins letters or selects a variant', () => {
     for (const name of ['می\u200cخواهم', '\u{1f469}\u200d\u{1f4bb}', '❤\ufe0f', '葛\u{e0100}', 'ada', 'Zoë'])
       assert.equal(findHidden(name), null, JSON.stringify(name));
   });
 
-  test('is refused where there is nothing else to see', () => {
+  test('is refused if nothing else is visible', () => {
     assert.equal(findHidden('\u200d\u200c'), 'U+200D');
     assert.equal(findHidden('\ufe0f'), 'U+FE0F');
   });
 });
 
-test('hidden characters are left out, joiners and selectors too', () => {
+test('hidden characters are removed, joiners and selectors too', () => {
   assert.equal(withoutHidden('b\u200do\u200cb\ufe0f\u202e'), 'bob');
 });
 
-test('text for a terminal shows what would be acted upon or not be seen', () => {
+test('text for a terminal shows control and invisible characters', () => {
   assert.equal(escapeUnprintable('a\u001b[2Jb\u009b\u0007'), 'a\\u{1b}[2Jb\\u{9b}\\u{7}');
   assert.equal(escapeUnprintable('x\u202ey\u200dz\u{e0041}'), 'x\\u{202e}y\\u{200d}z\\u{e0041}');
   assert.equal(escapeUnprintable('lone \ud800 end'), 'lone \\u{d800} end');

@@ -23,13 +23,13 @@ describe('the members of an object as they are written', () => {
     assert.equal(findMemberText(text, 'z'), '-0');
   });
 
-  test('lose the blanks between them, and none inside of text', () => {
+  test('lose the blanks between them, but none inside text', () => {
     const text = ' {\t"a b" :\r\n[ 1 , {"c" : " , : "} ] , "d":\n"x  y" } ';
     assert.equal(compactWithout(text, []), '{"a b":[1,{"c":" , : "}],"d":"x  y"}');
     assert.equal(findMemberText(text, 'a b'), '[1,{"c":" , : "}]');
   });
 
-  test('are told apart whatever their values hold', () => {
+  test('are separated whatever their values contain', () => {
     const text = '{"a":"},{","b":{"c":[",",{"d":"]"}]},"e":"\\\\","f":"\\"","g":null}';
     assert.deepEqual(
       splitMembers(text).map(({ name }) => name),
@@ -39,20 +39,20 @@ describe('the members of an object as they are written', () => {
     assert.equal(findMemberText(text, 'e'), '"\\\\"');
   });
 
-  test('are left out by their name, however it is spelled', () => {
+  test('are removed by their name, however it is spelled', () => {
     assert.equal(compactWithout('{"a":1,"\\u0062":2,"c":3}', ['b']), '{"a":1,"c":3}');
     assert.equal(compactWithout('{"a":1}', ['a']), '{}');
     assert.equal(compactWithout('{}', ['a']), '{}');
     assert.equal(compactWithout('{"a":{"b":1},"b":2}', ['b']), '{"a":{"b":1}}', 'inner ones stay');
   });
 
-  test('a name that is there twice is refused, also in two spellings', () => {
+  test('a repeated name is refused, even in two spellings', () => {
     for (const text of ['{"a":1,"a":2}', '{"a":1,"\\u0061":1}', '{"x":{"a":1,"a":1}}', '{"__proto__":1}']) {
       assert.throws(() => splitMembers(text), JsonTextError, text);
     }
   });
 
-  test('what is no object has none', () => {
+  test('what is not an object has none', () => {
     for (const text of ['[]', '"a"', '1', 'null', '[{"a":1}]']) assert.deepEqual(splitMembers(text), []);
     for (const text of ['', '{', '{"a":1}}', '{"a":1,}'])
       assert.throws(() => splitMembers(text), JsonTextError);

@@ -18,7 +18,7 @@ function nest(depth: number, open = '[', close = ']'): string {
 }
 
 describe('nesting', () => {
-  test('is taken up to the limit', () => {
+  test('is accepted up to the limit', () => {
     assert.equal(
       codeOf(() => parseJsonText(nest(MAX_JSON_DEPTH))),
       'accepted',
@@ -42,7 +42,7 @@ describe('nesting', () => {
     );
   });
 
-  test('is not what stands side by side', () => {
+  test('does not count siblings', () => {
     assert.equal(
       codeOf(() => parseJsonText(`[${'[],'.repeat(10_000)}[]]`)),
       'accepted',
@@ -72,7 +72,7 @@ describe('nesting', () => {
 describe('keys', () => {
   const refused: [string, string][] = [
     ['the same key twice', '{"a":1,"a":1}'],
-    ['the same key twice, further in', '{"b":[{"a":1,"a":2}]}'],
+    ['the same key twice, nested', '{"b":[{"a":1,"a":2}]}'],
     ['the same key in two escapes', String.raw`{"a":1,"\u0061":2}`],
     ['__proto__', '{"__proto__":{"admin":true}}'],
     ['__proto__ in disguise', String.raw`{"\u005f_proto__":1}`],
@@ -95,7 +95,7 @@ describe('keys', () => {
     });
   });
 
-  test('are told from text with colons, quotes and braces', () => {
+  test('are distinguished from text with colons, quotes and braces', () => {
     const value = { 'a:b': 'c:d', '{"x":1}': '"k":"v"', back: '\\', end: '\\"', both: '\\\\":{' };
     assert.deepEqual(parseJsonText(JSON.stringify(value)), value);
   });
@@ -163,7 +163,7 @@ describe('a request body', () => {
     });
   }
 
-  test('may hold keys that every object inherits', () => {
+  test('may contain keys that every object inherits', () => {
     assert.deepEqual(parseJsonObject('{"toString":1,"hasOwnProperty":2}'), {
       tostring: 1,
       hasownproperty: 2,

@@ -96,13 +96,13 @@ describe('dates that mean "not set"', () => {
   });
 });
 
-describe('what is no date', () => {
+describe('what is not a date', () => {
   for (const text of UNREADABLE) {
     test(JSON.stringify(text).slice(0, 60), () => assert.equal(parseTimestamp(text), undefined));
   }
 });
 
-test('what we write is what we read', () => {
+test('what we write can be read', () => {
   for (const millis of [0, 1, 1_715_000_000_123, -1]) {
     assert.equal(parseTimestamp(formatTimestamp(millis)), millis);
   }

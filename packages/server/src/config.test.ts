@@ -37,7 +37,7 @@ const FORMS: Readonly<Record<string, string>> = {
 };
 
 describe('where a setting comes from', () => {
-  test('defaults, when nobody says anything', (t) => {
+  test('defaults, when nothing is set', (t) => {
     const { config, warnings } = load(t, '');
     assert.deepEqual(warnings, []);
     assert.equal(config.data, resolve('./data'));
@@ -86,7 +86,7 @@ describe('where a setting comes from', () => {
     assert.equal(nested.config.log.requests, true);
   });
 
-  test('a flag without a value is true, and false can be said', (t) => {
+  test('a flag without a value is true, and false can be given', (t) => {
     assert.equal(load(t, '', { flags: { 'log-requests': true } }).config.log.requests, true);
     const env = { BERTH_LOG_REQUESTS: 'false' };
     assert.equal(load(t, 'log.requests: true', { env }).config.log.requests, false);
@@ -102,7 +102,7 @@ describe('where a setting comes from', () => {
   });
 });
 
-describe('a value that cannot be used is refused with what is allowed', () => {
+describe('an invalid value is refused with what is allowed', () => {
   const bad: readonly [string, string, RegExp][] = [
     ['port', '65536', /"port" cannot be "65536". Allowed: whole numbers from 0 to 65535\./],
     ['port', '-1', /"port" cannot be "-1"/],
@@ -162,7 +162,7 @@ describe('a value that cannot be used is refused with what is allowed', () => {
   });
 });
 
-describe('a name that is not known', () => {
+describe('an unknown name', () => {
   test('in the file is an error with a suggestion', (t) => {
     const suggestions: Readonly<Record<string, RegExp>> = {
       'prot: 1': /unknown setting "prot"\. Did you mean "port"\?/,
@@ -192,20 +192,20 @@ describe('a name that is not known', () => {
     ]);
   });
 
-  test('is suggested only where something is near', () => {
+  test('gets a suggestion only if something is similar', () => {
     assert.equal(suggest('stauts', ['status', 'serve']), ' Did you mean "status"?');
     assert.equal(suggest('STATUS', ['status']), ' Did you mean "status"?');
     assert.equal(suggest('xyz', ['status', 'serve']), '');
   });
 });
 
-describe('a file that cannot be used', () => {
-  test('that was named and is not there', () => {
+describe('an invalid file', () => {
+  test('that was named but does not exist', () => {
     const message = /^Cannot read the settings\. The file \/nowhere\/x\.yaml does not exist\.$/;
     assert.throws(() => loadConfig({ flags: {}, env: {}, file: '/nowhere/x.yaml' }), { message });
   });
 
-  test('that is no YAML, or no names and values', (t) => {
+  test('that is not YAML, or not names and values', (t) => {
     assert.throws(() => load(t, 'port: [1'), { message: /is not valid YAML/ });
     assert.throws(() => load(t, 'port: 1\nport: 2'), { message: /is not valid YAML/ });
     assert.throws(() => load(t, 'just text'), { message: /must contain names and values/ });
@@ -224,7 +224,7 @@ test('every setting is read by something', () => {
   );
 });
 
-test('what is not as usual can be told, without what others must not know', (t) => {
+test('changed settings can be shown without secrets', (t) => {
   const { config } = load(
     t,
     'auth.clients: required\nwebhooks.url: https://hooks.example/t/secret?token=secret',
@@ -246,7 +246,7 @@ describe('the address of the database', () => {
     assert.doesNotMatch(JSON.stringify(showConfig(config)), /geheim/);
   });
 
-  test('that cannot be used is not repeated', (t) => {
+  test('is not repeated if it is invalid', (t) => {
     for (const bad of ['mysql://berth:geheim@db/berth', 'postgres://berth:12/geheim@db/berth']) {
       assert.throws(
         () => load(t, `database.url: ${bad}`),
@@ -260,7 +260,7 @@ describe('the address of the database', () => {
     }
   });
 
-  test('is warned about on the command line, where others can read it', (t) => {
+  test('causes a warning on the command line, where others can read it', (t) => {
     const { warnings } = load(t, '', { flags: { 'database-url': url } });
     assert.match(warnings.join(), /every user of this machine can read/);
     assert.doesNotMatch(warnings.join(), /geheim/);

@@ -18,6 +18,8 @@ export const HOUSE: House = {
   },
   importMasterKey: async (...args) => (await loadServer()).importMasterKey(...args),
   moveStore: async (...args) => (await import('./compose/compose-move.ts')).moveStore(...args),
+  examineSurroundings: async (place) =>
+    (await import('./compose/compose-doctor.ts')).examineSurroundings(place),
   restoreBackup: async (...args) => (await import('./compose/compose-restore.ts')).restoreBackup(...args),
   describeHolder: async (folder) => (await loadServer()).describeHolder(folder),
   isExpected: async (error) => (await loadServer()).isExpected(error),

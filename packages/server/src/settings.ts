@@ -277,6 +277,12 @@ const TABLE = [
     about: 'Requests that take longer are logged.',
   },
   {
+    path: 'metrics.access',
+    default: 'local',
+    oneOf: ['local', 'token', 'open'],
+    about: 'Who may read /metrics without a token: local callers, nobody (token), or anyone (open).',
+  },
+  {
     path: 'sweeper.intervalSeconds',
     default: 30,
     from: 0,
@@ -296,6 +302,34 @@ const TABLE = [
     from: 1,
     to: 7 * 24 * 60,
     about: 'How long the licensing cloud must be unreachable before the same are notified.',
+  },
+  {
+    path: 'notices.diskFreeMegabytes',
+    default: 1024,
+    from: 0,
+    to: 1_000_000_000,
+    about: 'Free space on the disk of the data folder below which the same are notified; 0 turns it off.',
+  },
+  {
+    path: 'notices.certificateDays',
+    default: 14,
+    from: 0,
+    to: 365,
+    about: 'How many days before the TLS certificate ends the same and the log are notified; 0: never.',
+  },
+  {
+    path: 'notices.slotsPercent',
+    default: 90,
+    from: 0,
+    to: 100,
+    about: 'How full a license or a feature must be, in slots, for the same to be notified; 0: never.',
+  },
+  {
+    path: 'notices.consumptionPercent',
+    default: 90,
+    from: 0,
+    to: 100,
+    about: 'How much of the consumption of a license must be used up for the same; 0: never.',
   },
   {
     path: 'backup.schedule',

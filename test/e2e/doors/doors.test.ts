@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
-import { describe, type TestContext, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { runBerth } from '../../support/berth-command.ts';
 import { ensureTool } from '../../support/install-tools.ts';
 import { describeStores } from '../../support/stores/test-stores.ts';
@@ -15,7 +15,7 @@ import {
   signIn,
   startFreshServer,
 } from './set-up-server.ts';
-import { expectFates, fateOf, makeCall, makeSevenCalls, type Visit } from './seven-calls.ts';
+import { expectFates, fateOf, makeCalls, makeSevenCalls, type Visit } from './seven-calls.ts';
 import { connectTwoMachines, type TwoMachines } from './two-machines.ts';
 
 const SENT_AWAY = '401 unauthorized';
@@ -34,21 +34,29 @@ const USER = expectFates({ clients: 'in', admins: '403 forbidden' });
 const ADMINISTRATOR = expectFates({ clients: 'in', admins: 'in' });
 
 /** A server that was set up lets in whoever shows the right thing, from wherever, and nobody else. */
-async function checkEverybody(server: FreshServer, visit: Visit, clients: Clients): Promise<void> {
+async function checkEverybody(server: FreshServer, visits: readonly Visit[], clients: Clients) {
   const { data } = server;
-  assert.deepEqual(await makeSevenCalls(visit), strangerOf(clients), 'nothing');
+  for (const visit of visits) {
+    assert.deepEqual(await makeSevenCalls(visit), strangerOf(clients), `nothing, ${visit.url}`);
+  }
   await checkNoKeys(server);
   await addAccount(data, 'app', 'user');
-  const tokens = {
-    made: await createToken(data, 'user'),
-    user: await signIn(visit.url, 'app', OWN_PASSWORD, visit.under),
-    admin: await signIn(visit.url, 'admin', OWN_PASSWORD, visit.under),
-  };
-  assert.deepEqual(await makeSevenCalls({ ...visit, token: tokens.made }), USER, 'a token that was made');
-  assert.deepEqual(await makeSevenCalls({ ...visit, token: tokens.user }), USER, 'the token of a user');
-  const admin = await makeSevenCalls({ ...visit, token: tokens.admin });
-  assert.deepEqual(admin, ADMINISTRATOR, 'the token of an administrator');
-  const old = await curl([`${visit.url}/auth`, '-u', `admin:${server.oneTimePassword}`], visit.under);
+  const [first, last] = [visits[0], visits.at(-1)] as [Visit, Visit];
+  const tokens = [
+    ['a token that was made', await createToken(data, 'user'), USER],
+    ['the token of a user', await signIn(first.url, 'app', OWN_PASSWORD, first.under), USER],
+    [
+      'the token of an administrator',
+      await signIn(last.url, 'admin', OWN_PASSWORD, last.under),
+      ADMINISTRATOR,
+    ],
+  ] as const;
+  for (const visit of visits) {
+    for (const [what, token, fates] of tokens) {
+      assert.deepEqual(await makeSevenCalls({ ...visit, token }), fates, `${what}, ${visit.url}`);
+    }
+  }
+  const old = await curl([`${last.url}/auth`, '-u', `admin:${server.oneTimePassword}`], last.under);
   assert.equal(fateOf(old), SENT_AWAY, 'the password that was replaced');
 }
 
@@ -80,24 +88,16 @@ for (const clients of ['open', 'required'] as const) {
       assert.deepEqual(await makeSevenCalls({ url: server.url, token }), USER, 'credentials decide alone');
     });
 
-    test('after it', async (t) => {
+    test('after it, directly and through a plain nginx', async (t) => {
       if (!hasCurl) return t.skip('optional: needs curl');
       const server = await startFreshServer(t, { args });
+      const proxied = hasNginx ? [await startNginx(t, server.url)] : [];
       await replacePassword(server);
-      await checkEverybody(server, { url: server.url }, clients);
+      await checkEverybody(server, [server, ...proxied], clients);
     });
   });
 
   describe(`the seven calls, where auth.clients is ${clients}`, () => {
-    test('through a plain nginx, after it', async (t) => {
-      if (!hasCurl) return t.skip('optional: needs curl');
-      if (!hasNginx) return t.skip('optional: needs nginx');
-      const server = await startFreshServer(t, { args });
-      const { url } = await startNginx(t, server.url);
-      await replacePassword(server);
-      await checkEverybody(server, { url }, clients);
-    });
-
     test('through an nginx that does not hide, before it', async (t) => {
       if (!hasCurl) return t.skip('optional: needs curl');
       if (!hasNginx) return t.skip('optional: needs nginx');
@@ -110,7 +110,7 @@ for (const clients of ['open', 'required'] as const) {
       await checkNoKeys(server);
     });
 
-    test('from another machine, before the password is replaced and after it', async (t) => {
+    test('from another machine, before the password is replaced and after', async (t) => {
       if (!hasCurl) return t.skip('optional: needs curl');
       const machines = await connectTwoMachines(t);
       if (machines === null) return t.skip('optional: needs network namespaces');
@@ -125,7 +125,7 @@ for (const clients of ['open', 'required'] as const) {
       const query = new URLSearchParams({ passwordOld: oneTimePassword, passwordNew: OWN_PASSWORD });
       const words = [`${url}/api/v4/setPassword?${query}`, '-H', `Authorization: Bearer ${first}`];
       assert.equal(fateOf(await curl(words, machines.onClient)), '200');
-      await checkEverybody(server, visit, clients);
+      await checkEverybody(server, [visit], clients);
     });
 
     test('to a server on all addresses, before the password is replaced', async (t) => {
@@ -148,7 +148,7 @@ for (const clients of ['open', 'required'] as const) {
   });
 }
 
-describe('who is at the machine itself while it is being set up', () => {
+describe('a caller on the machine itself during setup', () => {
   /** By what they say the server is called. */
   const HOSTS: readonly (readonly [string, 'in' | 'out'])[] = [
     ['localhost', 'in'],
@@ -172,15 +172,20 @@ describe('who is at the machine itself while it is being set up', () => {
   ];
 
   async function visitFrom(visit: Visit) {
-    return [
-      fateOf(await makeCall('register', visit)),
-      fateOf(await makeCall('license/generate', visit)),
-    ] as const;
+    return (await makeCalls(['register', 'license/generate'], visit)).map(fateOf);
   }
 
-  test('is told by the name that they call the server by', async (t) => {
+  let url: string;
+  const removals: (() => unknown)[] = [];
+  before(async () => {
+    ({ url } = await startFreshServer({ after: (work) => removals.unshift(work) }));
+  });
+  after(async () => {
+    for (const remove of removals) await remove();
+  });
+
+  test('is recognized by the name used for the server', async (t) => {
     if (!hasCurl) return t.skip('optional: needs curl');
-    const { url } = await startFreshServer(t);
     for (const [host, fate] of HOSTS) {
       for (const version of ['--http1.1', '--http1.0']) {
         const fates = await visitFrom({ url, words: [version, '-H', `Host: ${host}`] });
@@ -193,10 +198,9 @@ describe('who is at the machine itself while it is being set up', () => {
     assert.deepEqual(nameless, ['200', SENT_AWAY], 'HTTP/1.0 without a name');
   });
 
-  test('is told by the address that they come from', async (t) => {
+  test('is recognized by the source address', async (t) => {
     if (!hasCurl) return t.skip('optional: needs curl');
     if (process.platform !== 'linux') return t.skip('optional: needs Linux');
-    const { url } = await startFreshServer(t);
     assert.deepEqual(await visitFrom({ url, words: ['--interface', '127.0.0.1'] }), ['200', '200']);
     assert.deepEqual(await visitFrom({ url, words: ['--interface', '127.0.0.2'] }), ['200', SENT_AWAY]);
   });

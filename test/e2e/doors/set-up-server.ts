@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { runBerth } from '../../support/berth-command.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { startServerHere } from '../../support/server-here.ts';
@@ -22,11 +21,12 @@ interface FreshServerOptions {
   readonly under?: readonly string[];
 }
 
+interface TestLife {
+  after(work: () => unknown): void;
+}
+
 /** A server on a folder of its own that nobody has set up. */
-export async function startFreshServer(
-  t: TestContext,
-  options: FreshServerOptions = {},
-): Promise<FreshServer> {
+export async function startFreshServer(t: TestLife, options: FreshServerOptions = {}): Promise<FreshServer> {
   const { args = [], under = [] } = options;
   if (under.length > 0) return startFreshProcess(t, options);
   const data = join(temporaryFolder(t), 'data');
@@ -36,7 +36,7 @@ export async function startFreshServer(
 }
 
 /** The same in a process of its own. */
-export async function startFreshProcess(t: TestContext, { args = [], under = [] }: FreshServerOptions = {}) {
+export async function startFreshProcess(t: TestLife, { args = [], under = [] }: FreshServerOptions = {}) {
   const data = join(temporaryFolder(t), 'data');
   const server = await startServerProcess({ data, args: ['--demo', ...args], under });
   t.after(() => server.stop('SIGKILL'));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type CurlAnswer, curl } from './curl.ts';
+import { type CurlAnswer, curlAll } from './curl.ts';
 
 const JSON_HEADERS = ['-H', 'Content-Type: application/json', '-H', 'Accept: application/json'];
 
@@ -43,10 +43,12 @@ export interface Visit {
   readonly under?: readonly string[];
 }
 
-/** One of the seven, by curl. */
-export function makeCall(call: Call, { url, token, words = [], under = [] }: Visit): Promise<CurlAnswer> {
+/** Some of the seven, one after the other, by one curl. */
+export function makeCalls(calls: readonly Call[], visit: Visit): Promise<readonly CurlAnswer[]> {
+  const { url, token, words = [], under = [] } = visit;
   const shown = token === undefined ? [] : ['-H', `Authorization: Bearer ${token}`];
-  return curl([`${url}/api/v4/${call}`, ...CALLS[call], ...shown, ...words], under);
+  const requests = calls.map((call) => [`${url}/api/v4/${call}`, ...CALLS[call], ...shown, ...words]);
+  return curlAll(requests, under);
 }
 
 /** What became of a call: its status, and the code where it was refused. */
@@ -58,9 +60,11 @@ export function fateOf({ status, headers, text }: CurlAnswer): string {
 
 /** What becomes of each of the seven, one after the other. */
 export async function makeSevenCalls(visit: Visit): Promise<Fates> {
-  const fates: [string, string][] = [];
-  for (const call of Object.keys(CALLS) as Call[]) fates.push([call, fateOf(await makeCall(call, visit))]);
-  return Object.fromEntries(fates) as Fates;
+  const calls = Object.keys(CALLS) as Call[];
+  const answers = await makeCalls(calls, visit);
+  return Object.fromEntries(
+    calls.map((call, index) => [call, fateOf(answers[index] as CurlAnswer)]),
+  ) as Fates;
 }
 
 /** `in`: they are let in; otherwise how they are sent away. */

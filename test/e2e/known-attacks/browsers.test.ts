@@ -99,7 +99,7 @@ describe('a page of another site', () => {
     });
   }
 
-  test('is not told that it may ask', async () => {
+  test('gets no permission from a preflight', async () => {
     const asks = { origin: EVIL, 'access-control-request-method': 'POST' };
     for (const headers of [asks, { ...asks, 'access-control-request-private-network': 'true' }]) {
       const answer = await ask({ method: 'OPTIONS', path: '/api/v4/borrow', headers });
@@ -147,7 +147,7 @@ describe('a page in the browser of the administrator, during setup', () => {
     '/api/v4/unregister/all',
     '/api/admin/status',
   ];
-  test('administrates nothing by an image that an older Safari loads', async () => {
+  test('cannot administer by an image that an older Safari loads', async () => {
     const before = await readKeys();
     for (const path of attacks) {
       const answer = await ask({ path, headers: SAFARI_IMAGE });
@@ -174,7 +174,7 @@ describe('a page in the browser of the administrator, during setup', () => {
     'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:60.0) Gecko/20100101 Firefox/60.0',
   };
   for (const [name, value] of Object.entries(signs)) {
-    test(`is given away by ${name}`, async () => {
+    test(`is recognized by ${name}`, async () => {
       const answer = await ask({ path: '/api/v4/setKeys?apiKey=x', headers: { [name]: value } });
       assert.equal(answer.status, 401);
       assert.ok(answer.text.includes(`the header \\"${name}\\", which browsers send`), answer.text);
@@ -216,14 +216,14 @@ describe('a proxy on the machine, during setup', () => {
     'Proxy-Connection',
   ];
   for (const name of names) {
-    test(`administrates nothing for others: ${name}`, async () => {
+    test(`cannot administer for others: ${name}`, async () => {
       const answer = await ask({ path: '/api/admin/status', headers: { [name]: '203.0.113.9' } });
       assert.equal(answer.status, 401);
       assert.ok(answer.text.includes(`\\"${name.toLowerCase()}\\", which proxies send`), answer.text);
     });
   }
 
-  test('administrates nothing for others: HTTP/1.0, with nginx as it comes', async () => {
+  test('cannot administer for others: HTTP/1.0, with the default nginx', async () => {
     const answer = await ask({ path: '/api/admin/status', version: '1.0' });
     assert.equal(answer.status, 401);
     assert.match(answer.text, /it is HTTP\/1\.0/);
@@ -250,7 +250,7 @@ describe('programs', () => {
     'a program without a name': {},
   };
   for (const [name, headers] of Object.entries(programs)) {
-    test(`on the machine administrate during setup: ${name}`, async () => {
+    test(`on the machine can administer during setup: ${name}`, async () => {
       assert.equal((await ask({ path: '/api/admin/status', headers })).status, 200);
     });
 
@@ -264,7 +264,7 @@ describe('programs', () => {
     });
   }
 
-  test("on the machine administrate during setup: Node's own fetch", async () => {
+  test("on the machine can administer during setup: Node's own fetch", async () => {
     assert.equal((await fetch(`${server.url}/api/admin/status`)).status, 200);
     assert.equal((await fetch(`${server.url}/api/v4/license`)).status, 200);
   });
@@ -278,7 +278,7 @@ describe('programs', () => {
 describe('a page of an allowed origin', () => {
   const page = { origin: ALLOWED, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors' };
 
-  test('is told that it may ask, and reads answers and refusals', async () => {
+  test('gets permission from a preflight, and reads answers and refusals', async () => {
     const asks = {
       'access-control-request-method': 'POST',
       'access-control-request-private-network': 'true',
@@ -299,7 +299,7 @@ describe('a page of an allowed origin', () => {
     }
   });
 
-  test('administrates nothing', async () => {
+  test('cannot administer', async () => {
     const asks = { ...page, 'access-control-request-method': 'GET' };
     const path = '/api/admin/status';
     const preflight = await ask({ method: 'OPTIONS', path, headers: asks });
@@ -311,7 +311,7 @@ describe('a page of an allowed origin', () => {
   });
 });
 
-describe('the own pages', () => {
+describe('our own pages', () => {
   test('are served under an address, localhost and allowed names, and to whoever types them', async () => {
     for (const host of ['127.0.0.1:8080', '[::1]:8080', 'LOCALHOST.', 'licenses.example.com:443']) {
       const headers = { host, 'sec-fetch-site': 'same-origin', ...OLD_SAFARI };
@@ -356,7 +356,7 @@ describe('a server with TLS', () => {
     return readAnswerFrom(socket);
   }
 
-  test('speaks no cipher that can be read later with its key', async () => {
+  test('accepts no cipher without forward secrecy', async () => {
     for (const ciphers of ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'AES128-SHA']) {
       await assert.rejects(shakeHands({ maxVersion: 'TLSv1.2', ciphers }), /handshake failure/, ciphers);
     }
@@ -371,7 +371,7 @@ describe('a server with TLS', () => {
     assert.equal(plain.headers.get('strict-transport-security'), null);
   });
 
-  test('is used by browsers under the names in its certificate', async () => {
+  test('can be used by browsers under the names in its certificate', async () => {
     for (const host of ['licenses.tls.example:8443', 'a.wild.example']) {
       assert.equal((await askAs(host)).status, 200, host);
     }

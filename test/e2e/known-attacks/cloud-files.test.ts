@@ -82,7 +82,7 @@ function confirmFor(who: Who, policyId: string): string {
 }
 
 describe('the answer to a report', () => {
-  test('is none to a check', async (t) => {
+  test('is not accepted for a check', async (t) => {
     const { app, who } = await openServer(t, 'older');
     play(app, CHECK, await record(REPORT, { ...who, consumptions: 0 }));
     assert.equal((await findError(app))?.reason, 'not_understood');

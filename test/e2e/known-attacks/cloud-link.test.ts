@@ -41,7 +41,7 @@ describe('a replayed check', () => {
     assert.equal((await show(app)).total_consumptions, 100);
   });
 
-  test('does not reset it without nonces either, until an administrator says so', async (t) => {
+  test('does not reset it without nonces either, until an administrator accepts it', async (t) => {
     const { app, who } = await openServer(t, 'older');
     const old = await record(CHECK, who);
     await count(app, 100);
@@ -97,7 +97,7 @@ describe('a refusal for another license', () => {
     assert.equal(await register(app), 200);
   });
 
-  test('does not stop this one at once where the cloud knows no nonces', async (t) => {
+  test('does not stop this one at once if the cloud does not support nonces', async (t) => {
     const { app, who } = await openServer(t, 'older');
     play(app, CHECK, await record(CHECK, unknown(who)));
     const error = await findError(app);
@@ -125,7 +125,7 @@ async function openMiddle(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe('a forged word that a license was deactivated', () => {
+describe('a forged confirmation of a deactivation', () => {
   const remove = (app: CloudApp) => app.post('/api/v4/removeProduct', { product: 'cad' });
 
   for (const cloud of ['bound', 'older'] as const) {
@@ -133,7 +133,7 @@ describe('a forged word that a license was deactivated', () => {
       ['license_deactivated', { code: 200, body: 'license_deactivated' }],
       ['device_not_found', { code: 400, body: '{"status":400,"code":"device_not_found","message":"No."}' }],
     ] as const) {
-      test(`unsigned, "${title}", is not believed (${cloud})`, async (t) => {
+      test(`unsigned, "${title}", is rejected (${cloud})`, async (t) => {
         const { app, key } = await openServer(t, cloud);
         play(app, DEACTIVATE, { kind: 'status', ...forged });
         assert.notEqual((await remove(app)).status, 200);
@@ -145,7 +145,7 @@ describe('a forged word that a license was deactivated', () => {
     }
   }
 
-  test('signed and recorded is not believed by a server that was answered with nonces', async (t) => {
+  test('signed and recorded is rejected by a server that has seen nonces', async (t) => {
     const { app, who } = await openServer(t, 'bound', '--activations', '2');
     const other = { ...who, hardware_id: 'another' };
     await record(ACTIVATE, other);
@@ -253,7 +253,7 @@ describe('a report whose amount is changed on the way', () => {
 
 describe('the answer to another server', () => {
   for (const cloud of ['bound', 'older'] as const) {
-    test(`is none for this one (${cloud})`, async (t) => {
+    test(`is rejected by this one (${cloud})`, async (t) => {
       const { app, who } = await openServer(t, cloud, '--unlimited-activations');
       const others = { ...who, hardware_id: 'another-server' };
       await record(ACTIVATE, others);
@@ -270,8 +270,8 @@ describe('the answer to another server', () => {
   }
 });
 
-describe('taking the nonce out of requests', () => {
-  test('makes a cloud that was seen with nonces unbelievable, and lending goes on', async (t) => {
+describe('removing the nonce from requests', () => {
+  test('makes the server reject a cloud that has used nonces, and lending continues', async (t) => {
     const { app, key, who } = await openServer(t, 'bound');
     assert.equal((await show(app)).cloud_answers_bound, true);
     const old = await record(CHECK, who);
@@ -287,7 +287,7 @@ describe('taking the nonce out of requests', () => {
     assert.equal(held.length, 1);
   });
 
-  test('is not suspected where the cloud only has an error to tell', async (t) => {
+  test('is not suspected if the cloud only has an error', async (t) => {
     const { app } = await openServer(t, 'bound');
     const body = '{"status":400,"code":"bad_request","message":"No."}';
     play(app, CHECK, { kind: 'status', code: 400, body });

@@ -118,7 +118,7 @@ describe('known attacks', () => {
     }
   });
 
-  test('default credentials: none of the usual ones opens anything', async () => {
+  test('default credentials: none of the usual ones works', async () => {
     for (const pair of ['admin:admin', 'admin:', 'admin:password', 'admin:berth', 'root:root', ':']) {
       const basic = Buffer.from(pair).toString('base64');
       const { status } = await fetch(`${server.url}/auth`, { headers: { authorization: `Basic ${basic}` } });
@@ -149,7 +149,7 @@ describe('known attacks', () => {
     }
   });
 
-  test('file upload: what is sent as a license is neither kept nor run, whatever it is called', async () => {
+  test('file upload: what is sent as a license is neither stored nor run, whatever its name', async () => {
     const before = readOutside();
     const inData = readdirSync(data).sort();
     const authorization = `Bearer ${await signIn()}`;
@@ -168,7 +168,7 @@ describe('known attacks', () => {
     assert.deepEqual(readdirSync(data).sort(), inData);
   });
 
-  test('stack exhaustion: malformed requests are refused, and the server goes on', async () => {
+  test('stack exhaustion: malformed requests are refused, and the server continues', async () => {
     const deep = '['.repeat(30_000);
     const bodies = [
       deep,
@@ -188,7 +188,7 @@ describe('known attacks', () => {
     await expectAlive();
   });
 
-  test('request smuggling: two readings of one request are none', async () => {
+  test('request smuggling: an ambiguous request is refused', async () => {
     const both =
       'POST /api/v4/register HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n' +
       '0\r\n\r\nGET /api/admin/status HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -215,7 +215,7 @@ describe('known attacks', () => {
     }
   });
 
-  test('privilege escalation: a user makes no administrator, not even of itself', async () => {
+  test('privilege escalation: a user creates no administrator, not even of itself', async () => {
     const authorization = `Bearer ${await signIn()}`;
     const post = (path: string, body: object, token: string) =>
       fetch(`${server.url}${path}`, {

@@ -1,36 +1,33 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { runCli } from '@berth/cloud/cli/cli';
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
+import { createTerminal } from '@berth/protocol/console/terminal';
 import { createDataFolder } from '../../../packages/server/src/store/folder-access.ts';
 import { runBerth } from '../../support/berth-command.ts';
+import { cloudFolder } from '../../support/cloud/test-cloud.ts';
 import { TEST_VENDOR as vendor } from '../../support/cloud/test-vendor.ts';
-import { BERTH } from '../../support/program.ts';
 import { exchange } from '../../support/raw-socket.ts';
-import {
-  type ServerProcess,
-  seedLicenses,
-  startServerProcess,
-  temporaryFolder,
-} from '../../support/server-process.ts';
+import { startServerHere } from '../../support/server-here.ts';
+import { seedLicenses, temporaryFolder } from '../../support/server-process.ts';
 import { testLicense } from '../../support/test-license.ts';
 
 /** Attacks by names and words: what people read, what rules compare, what a server calls itself. */
 
 const folder = temporaryFolder({ after });
 const data = join(folder, 'data');
-let server: ServerProcess;
+let server: Server;
 
 before(async () => {
   createDataFolder(data);
   writeFileSync(join(data, 'rules.yaml'), 'deny: { users: [bob, jos\u00e9, "ext-*"], hosts: [lab-1] }\n');
   await seedLicenses(data, [testLicense(1, { slots: 20 })]);
-  server = await startServerProcess({ data });
+  server = await startServerHere({ data });
 });
 
-after(() => server.stop('SIGKILL'));
+after(() => server.stop());
 
 async function register(fields: object): Promise<Record<string, unknown>> {
   const answer = await fetch(`${server.url}/api/v4/register`, {
@@ -43,10 +40,20 @@ async function register(fields: object): Promise<Record<string, unknown>> {
 /** What a terminal would act upon, or what nobody would see there. */
 const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}]/u;
 
-function runCloud(...words: string[]): string {
-  const args = [...BERTH.args, 'cloud', '--data', join(folder, 'cloud'), ...words];
-  const { stdout, stderr } = spawnSync(BERTH.file, args, { encoding: 'utf8' });
-  return stdout + stderr;
+const cloudData = cloudFolder({ after });
+
+async function runCloud(words: readonly string[], data = cloudData): Promise<string> {
+  let text = '';
+  const output = {
+    isTTY: false,
+    write: (more: string) => {
+      text += more;
+      return true;
+    },
+  };
+  const terminal = { ...createTerminal(output, output, {}), readSecret: async () => '' };
+  await runCli([...words, '--data', data], { program: 'cloud', home: folder, env: {}, terminal });
+  return text;
 }
 
 describe('attacks by names', () => {
@@ -120,28 +127,30 @@ describe('attacks by names', () => {
     const remedy =
       `Other users of this machine can write to ${shared} (mode 0777). ` +
       `Remove that access: chmod 700 ${shared}`;
-    await assert.rejects(startServerProcess({ data: shared }), ({ message }) => message.includes(remedy));
+    const refused = await runBerth(shared, ['serve', '--port', '0']);
+    assert.deepEqual([refused.code, refused.stderr], [1, `${remedy}\n`]);
     assert.equal((await runBerth(shared, ['license', 'list'])).stderr, `${remedy}\n`);
-    assert.equal(runCloud('key', 'create', '--data', shared).trimEnd(), remedy);
+    assert.equal(await runCloud(['key', 'create'], shared), `${remedy}\n`);
     chmodSync(shared, 0o700);
     chmodSync(join(shared, 'master.key'), 0o666);
-    await assert.rejects(startServerProcess({ data: shared }), /can write to \S+master\.key \(mode 0666\)/);
+    const { stderr } = await runBerth(shared, ['serve', '--port', '0']);
+    assert.match(stderr, /can write to \S+master\.key \(mode 0666\)/);
     chmodSync(join(shared, 'master.key'), 0o600);
     assert.equal((await runBerth(shared, ['license', 'list'])).code, 0);
   });
 
-  test('terminal escapes in names: nor does a command of the licensing cloud', () => {
+  test('terminal escapes in names: nor does a command of the licensing cloud', async () => {
     const company = 'Evil\u001b]0;owned\u0007\u202e\u200b';
-    runCloud('key', 'create');
-    runCloud('product', 'create', 'cad');
-    runCloud('license', 'create', '--product', 'cad', '--company', company);
+    await runCloud(['key', 'create']);
+    await runCloud(['product', 'create', 'cad']);
+    await runCloud(['license', 'create', '--product', 'cad', '--company', company]);
     for (const words of [
       ['license', 'list'],
       ['event', 'list'],
       ['event', 'list', '--json'],
       ['license', company],
     ]) {
-      const shown = runCloud(...words);
+      const shown = await runCloud(words);
       assert.ok(shown.length > 0, words.join(' '));
       assert.doesNotMatch(shown, UNPRINTABLE, words.join(' '));
     }
@@ -150,22 +159,24 @@ describe('attacks by names', () => {
 
 const KEY = 'AAAA-BBBB-CCCC-DDDD';
 
-const started: ServerProcess[] = [];
-after(() => Promise.all(started.map((one) => one.stop('SIGKILL'))));
+type Server = Awaited<ReturnType<typeof startServerHere>>;
+
+const started: Server[] = [];
+after(() => Promise.all(started.map((one) => one.stop())));
 
 /** A server behind an air gap, which knows the keys of the vendor. */
-async function startBehindGap(name: string, ...args: string[]): Promise<ServerProcess> {
+async function startBehindGap(name: string, ...args: string[]): Promise<Server> {
   const env = {
     BERTH_CLOUD_PUBLIC_KEY: vendor.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
     BERTH_AIRGAP_PUBLIC_KEY: writeAirgapPublicKey(vendor.airgapKey),
   };
-  const behindGap = await startServerProcess({ data: join(folder, name), args, env });
+  const behindGap = await startServerHere({ data: join(folder, name), args, env });
   started.push(behindGap);
   return behindGap;
 }
 
 /** As a program on the machine asks that is no browser, which `fetch` looks like. */
-async function ask({ url }: ServerProcess, method: string, path: string, fields: object = {}) {
+async function ask({ url }: Server, method: string, path: string, fields: object = {}) {
   const body = JSON.stringify(fields);
   const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${Buffer.byteLength(body)}`;
   const answer = await exchange(url, `${head}\r\nConnection: close\r\n\r\n${body}`);
@@ -173,7 +184,7 @@ async function ask({ url }: ServerProcess, method: string, path: string, fields:
 }
 
 /** Installs the policy with the code that the vendor gave for this hardware id. */
-function activate(behindGap: ServerProcess, hardwareId: string, fields: object = {}) {
+function activate(behindGap: Server, hardwareId: string, fields: object = {}) {
   return ask(behindGap, 'POST', '/api/v4/airgap/license', {
     license_key: KEY,
     policy_id: '4711',
@@ -183,7 +194,7 @@ function activate(behindGap: ServerProcess, hardwareId: string, fields: object =
   });
 }
 
-async function lends(behindGap: ServerProcess, user: string): Promise<boolean> {
+async function lends(behindGap: Server, user: string): Promise<boolean> {
   return (await ask(behindGap, 'POST', '/api/v4/register', { user })).license_key === KEY;
 }
 
@@ -199,7 +210,7 @@ describe('attacks on codes', () => {
     await again.stop();
   });
 
-  test('a container that was activated under an id that was set keeps it, and no other', async () => {
+  test('a container activated under a configured id keeps it, and accepts no other', async () => {
     const first = await startBehindGap('chosen', '--hardware-id', 'box-1');
     assert.equal((await activate(first, 'box-1')).license_key, KEY);
     await first.stop();
@@ -209,7 +220,7 @@ describe('attacks on codes', () => {
     await again.stop();
   });
 
-  test('a confirmation code that is cut elsewhere: the policy says what is meant', async () => {
+  test('a confirmation code split elsewhere: the policy decides', async () => {
     const behindGap = await startBehindGap('shifted', '--hardware-id', 'box-1');
     const confirmation_code = vendor.confirm('box-1', KEY, '4711');
     for (const license_key of [KEY, '', undefined]) {

@@ -40,7 +40,7 @@ async function createVictim(t: TestContext) {
 }
 
 describe('taking over a license through the portal', () => {
-  test('a forged deactivation gives nothing back and counts nothing', async (t) => {
+  test('a forged deactivation returns nothing and counts nothing', async (t) => {
     const victim = await createVictim(t);
     const { stranger, cloud, key } = victim;
     const usage = stranger.usageContent(victim.forged);
@@ -70,7 +70,7 @@ describe('taking over a license through the portal', () => {
     assert.ok(await isActivated());
   });
 
-  test('claiming a hardware id before its server comes opens nothing of that server', async (t) => {
+  test('claiming a hardware id before its server comes gives no access to that server', async (t) => {
     const portal = createTestPortal(t);
     const { cloud, key, store, licenseId } = portal;
     const stranger = createCarriedServer('honest');
@@ -89,7 +89,7 @@ describe('taking over a license through the portal', () => {
     assert.equal(loadTotals(store, given(getLicense(store, key)), cloud.now).get(''), 0);
   });
 
-  test('a given back machine id cannot be claimed by another key', async (t) => {
+  test('a returned machine id cannot be claimed by another key', async (t) => {
     const portal = createTestPortal(t);
     const { cloud, key } = portal;
     const honest = createCarriedServer('honest');
@@ -103,7 +103,7 @@ describe('taking over a license through the portal', () => {
     assert.equal((await handIn(cloud, honest.request({ licenseKey: key }))).status, 200);
   });
 
-  test('a key that waits behind another does not slip in under its approval', async (t) => {
+  test('a waiting key is not approved together with another', async (t) => {
     const victim = await createVictim(t);
     const { cloud, stranger, key, store, approve } = victim;
     const honest = createCarriedServer('honest');
@@ -121,7 +121,7 @@ describe('taking over a license through the portal', () => {
   });
 });
 
-describe('finding out license keys', () => {
+describe('discovering license keys', () => {
   const CODES = { hardware_id: 'vault', activation_code: 'AAAA' };
 
   function sendCodes(cloud: TestCloud, license_key: string, place: string) {
@@ -150,7 +150,7 @@ describe('finding out license keys', () => {
     assert.equal((await handIn(cloud, file, '192.0.2.1')).status, 200);
   });
 
-  test('probing with the keys for the cloud is slowed as well', async (t) => {
+  test('probing with the cloud keys is slowed as well', async (t) => {
     const { cloud, key } = createTestPortal(t);
     const guesses = Array.from({ length: 200 }, (_, index) =>
       cloud.get('check_license', { product: 'cad', license_key: `K-${index}`, hardware_id: 'probe' }),
@@ -197,7 +197,7 @@ describe('finding out license keys', () => {
   });
 });
 
-test('a license that is used up, disabled or over tells strangers no id, and costs a guess', async (t) => {
+test('a license that is used up, disabled or expired reveals no id, and costs a guess', async (t) => {
   const { cloud, store, activate } = createTestPortal(t);
   const full = cloud.grant({ slots: 1 });
   given(activate(createCarriedServer('owner').request({ licenseKey: full })));
@@ -216,7 +216,7 @@ test('a license that is used up, disabled or over tells strangers no id, and cos
   }
 });
 
-test('a big request file is refused by its size, before anybody reads it', async (t) => {
+test('a big request file is refused by its size, before it is read', async (t) => {
   const { cloud, key } = createTestPortal(t);
   const file = createCarriedServer().request({
     licenseKey: key,
@@ -226,7 +226,7 @@ test('a big request file is refused by its size, before anybody reads it', async
   assert.equal((await handIn(cloud, file)).status, 413);
 });
 
-describe('holding on to a running cloud', () => {
+describe('exhausting a running cloud', () => {
   /** As `cloud serve` does it, on a free port. */
   async function startHere(t: TestContext): Promise<Listening> {
     const folder = openDataFolder(cloudFolder(t));

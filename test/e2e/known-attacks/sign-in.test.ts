@@ -72,7 +72,7 @@ describe('guessing passwords', () => {
 });
 
 describe('passwords that everybody tries', () => {
-  test('a common password: is not taken, in whatever way it is set', async (t) => {
+  test('a common password: is refused, however it is set', async (t) => {
     const app = await openTestApp(t);
     const passwordOld = await createAdministrator(app.accounts);
     const common = ['password1234', 'Qwertyuiop12', 'P@ssw0rd!2026', 'aaaaaaaaaaaa', 'berth-admin-2030'];
@@ -91,7 +91,7 @@ describe('passwords that everybody tries', () => {
   });
 });
 
-describe("a slip in an administrator's request", () => {
+describe("a typo in an administrator's request", () => {
   test('a misspelled license_id: the audit log is not thinned out as a whole', async (t) => {
     const app = await openTestApp(t);
     await app.post('/api/v4/register', { user: 'ann' });
@@ -103,7 +103,7 @@ describe("a slip in an administrator's request", () => {
     assert.deepEqual(await readTraces(app.store), before);
   });
 
-  test('a master key sent as null, blank or misspelled: none is made up in its place', async (t) => {
+  test('a master key sent as null, blank or misspelled: none is generated instead', async (t) => {
     const app = await openTestApp(t);
     const before = await app.get('/api/admin/keys');
     for (const body of [{ newkey: 'x' }, { new_key: null }, { new_key: ' ' }]) {
@@ -113,7 +113,7 @@ describe("a slip in an administrator's request", () => {
     assert.deepEqual((await app.get('/api/admin/keys')).body, before.body);
   });
 
-  test('a password sent as null or blank: none is made up in its place', async (t) => {
+  test('a password sent as null or blank: none is generated instead', async (t) => {
     const app = await openTestApp(t);
     await app.accounts.add({ name: 'ann', role: 'user', password: OWN_PASSWORD }, 'test');
     for (const password of ['', '   ', null]) {
@@ -124,7 +124,7 @@ describe("a slip in an administrator's request", () => {
   });
 });
 
-describe('what was got while the server was being set up', () => {
+describe('credentials obtained during setup', () => {
   const OWN_TOKEN = { name: 'backdoor', role: 'admin' };
 
   async function replace(app: TestApp, passwordOld: string): Promise<void> {
@@ -135,7 +135,7 @@ describe('what was got while the server was being set up', () => {
   const statusWith = (app: TestApp, token: unknown) =>
     app.get('/api/admin/status', { peer: FOREIGN, headers: { authorization: `Bearer ${token}` } });
 
-  test('a token made without credentials: worth nothing once setup is over', async (t) => {
+  test('a token made without credentials: useless once setup is over', async (t) => {
     const app = await openTestApp(t);
     const password = await createAdministrator(app.accounts);
     const { body } = await app.post('/api/admin/tokens/create', { ...OWN_TOKEN, days: 3650 });
@@ -150,7 +150,7 @@ describe('what was got while the server was being set up', () => {
 
   const bearer = (token: unknown) => ({ headers: { authorization: `Bearer ${token}` } });
 
-  test('a token made with a token that was made without credentials: ends with setup as well', async (t) => {
+  test('a token made with a token that was made without credentials: also ends with setup', async (t) => {
     const app = await openTestApp(t);
     const password = await createAdministrator(app.accounts);
     const first = await app.post('/api/admin/tokens/create', OWN_TOKEN);
@@ -173,7 +173,7 @@ describe('what was got while the server was being set up', () => {
     for (const { token } of [signedIn, made.body]) assert.equal((await statusWith(app, token)).status, 401);
   });
 
-  test('a one-time password that somebody has read: after the first sign-in it opens nothing', async (t) => {
+  test('a one-time password that somebody has read: useless after the first sign-in', async (t) => {
     const app = await openTestApp(t);
     const password = await createAdministrator(app.accounts);
     const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
@@ -182,7 +182,7 @@ describe('what was got while the server was being set up', () => {
     assert.equal((await statusWith(app, (await sign()).body.token)).status, 403);
   });
 
-  test('a one-time password from long ago: opens nothing', async (t) => {
+  test('a one-time password from long ago: useless', async (t) => {
     const app = await openTestApp(t);
     const password = await createAdministrator(app.accounts);
     app.clock.advance(7 * 24 * 60 * 60 * 1000);
@@ -193,13 +193,13 @@ describe('what was got while the server was being set up', () => {
 });
 
 describe('credentials that never end', () => {
-  test('a token without an end: only where that was said', async (t) => {
+  test('a token without an end: only on explicit request', async (t) => {
     const app = await openTestApp(t);
     await app.post('/api/admin/tokens/create', { name: 'ci', role: 'user' }, { peer: CONTROL });
     assert.match((await app.get('/api/admin/tokens')).text, /"expires_at":"2031-01-15/);
   });
 
-  test('a browser session that is kept alive: over after twelve hours', async (t) => {
+  test('a browser session that is kept alive: ends after twelve hours', async (t) => {
     const app = await openTestApp(t);
     const password = await createAdministrator(app.accounts);
     const body = { name: 'admin', password };
@@ -216,8 +216,8 @@ describe('credentials that never end', () => {
   });
 });
 
-describe('work that costs much', () => {
-  test('parallel exports: two run at once, others are told to come again', async (t) => {
+describe('expensive work', () => {
+  test('parallel exports: two run at once, others have to try again', async (t) => {
     const app = await openTestApp(t);
     const open = () =>
       app.app.request('/api/admin/audit/export', { headers: { host: 'localhost' } }, { peer: CONTROL });

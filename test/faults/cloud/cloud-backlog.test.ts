@@ -32,7 +32,7 @@ function count(app: MachineApp, consumptions: number, product = 'cad') {
 
 describe('a clock', () => {
   for (const minutes of [-20, 20]) {
-    test(`${minutes} minutes off: the cloud refuses, nothing changes, and lending goes on`, async (t) => {
+    test(`${minutes} minutes off: the cloud refuses, nothing changes, and lending continues`, async (t) => {
       const app = await openAdded(t);
       const { total, exports } = await vendor.readBooks();
       const before = await readHolding(app);
@@ -55,7 +55,7 @@ describe('a clock', () => {
   }
 
   for (const minutes of [-14, 14]) {
-    test(`${minutes} minutes off is good enough`, async (t) => {
+    test(`${minutes} minutes off is tolerated`, async (t) => {
       const app = await openAdded(t);
       const { total } = await vendor.readBooks();
       app.way.shiftMs = minutes * MINUTE_MS;
@@ -66,8 +66,8 @@ describe('a clock', () => {
   }
 });
 
-describe('while a report is held on its way', () => {
-  test('slots are lent, consumption is counted, and all of it is told afterwards', async (t) => {
+describe('while a report is delayed', () => {
+  test('slots are lent, consumption is counted, and all of it is reported afterwards', async (t) => {
     const app = await openAdded(t);
     const { total, exports } = await vendor.readBooks();
     const { promise: untilReleased, resolve: release } = Promise.withResolvers<void>();
@@ -91,8 +91,8 @@ describe('while a report is held on its way', () => {
   });
 });
 
-describe('what is the matter with one license', () => {
-  test('does not hold up the reports of the others', async (t) => {
+describe('a problem with one license', () => {
+  test('does not delay the reports of the others', async (t) => {
     const app = await openAdded(t);
     const key = await vendor.cloud.grant('draw', '--slots', '1', '--unlimited-consumptions');
     await app.add('draw', key);
@@ -114,7 +114,7 @@ describe('what is the matter with one license', () => {
     assert.equal((await vendor.cloud.showLicense(key)).total_consumptions, 10);
   });
 
-  test('does not hold up the checks of the others', async (t) => {
+  test('does not delay the checks of the others', async (t) => {
     const app = await openAdded(t);
     await app.add('draw', await vendor.cloud.grant('draw', '--slots', '1'));
     for (const n of [0, 1]) {
@@ -131,7 +131,7 @@ describe('what is the matter with one license', () => {
     }
   });
 
-  test('is asked by nobody where there is no way to the cloud at all', async (t) => {
+  test('is not checked while the cloud cannot be reached at all', async (t) => {
     const app = await openAdded(t);
     await app.add('draw', await vendor.cloud.grant('draw', '--slots', '1'));
     const closed = await openChaosProxy({ target: vendor.cloud.url });
@@ -141,7 +141,7 @@ describe('what is the matter with one license', () => {
     assert.equal(app.cloudLink.isFailing(), true);
   });
 
-  test('does not hold up its features', async (t) => {
+  test('does not delay its features', async (t) => {
     const app = await openAdded(t);
     const { exports } = await vendor.readBooks();
     app.proxy.setPlan(({ path }) => (path === REPORT ? { kind: 'status', code: 500 } : PASS));
@@ -155,7 +155,7 @@ describe('what is the matter with one license', () => {
 describe('a license is not removed', () => {
   const remove = (app: MachineApp) => app.post('/api/v4/removeProduct', { product: 'cad' });
 
-  test('while nobody knows whether a report was counted', async (t) => {
+  test('while it is unknown whether a report was counted', async (t) => {
     const app = await openAdded(t, { target: await hideReportIds(t, vendor.cloud.url), settleMs: MINUTE_MS });
     const { total } = await vendor.readBooks();
     await count(app, 4);
@@ -171,7 +171,7 @@ describe('a license is not removed', () => {
     assert.equal(await vendor.isActivated(app.hardwareId), false);
   });
 
-  test('because somebody says that its report is refused', async (t) => {
+  test('because of an unsigned refusal of its report', async (t) => {
     const app = await openAdded(t);
     const { total } = await vendor.readBooks();
     await count(app, 4);
@@ -186,7 +186,7 @@ describe('a license is not removed', () => {
 });
 
 describe('a license is removed', () => {
-  test('although the vendor refuses to count: it has its reasons', async (t) => {
+  test('even if the vendor refuses to count', async (t) => {
     const feature = 'scan,consumptions=unlimited';
     const key = await vendor.cloud.grant('scan', '--slots', '1', '--feature', feature);
     const app = await openMachine(t, vendor);

@@ -14,6 +14,8 @@ export interface FaultCase {
   readonly onceHeld?: Outcome;
   /** The answer never comes. */
   readonly hangs?: boolean;
+  /** Much like another one. */
+  readonly isVariant?: boolean;
 }
 
 /** What somebody on the way would say to stop a company's work. */
@@ -37,7 +39,7 @@ const NEVER_THERE: readonly FaultCase[] = [
 const LOST_ANSWERS: readonly FaultCase[] = [
   { name: 'acts and hangs up', fault: { kind: 'cut_after' }, acts: true, comesTo: 'broken_off' },
   {
-    name: 'acts and hangs up in its answer',
+    name: 'acts and hangs up during its answer',
     fault: { kind: 'cut_within' },
     acts: true,
     comesTo: 'broken_off',
@@ -60,9 +62,10 @@ const LOST_ANSWERS: readonly FaultCase[] = [
     fault: { kind: 'status_after', code: 504, body: '{"code":"timeout"}' },
     acts: true,
     comesTo: 'server_error',
+    isVariant: true,
   },
   {
-    name: 'acts and somebody says no',
+    name: 'acts and somebody refuses',
     fault: { kind: 'status_after', code: 400, body: FORGED },
     acts: true,
     comesTo: { refused: 'license_not_enabled' },
@@ -120,6 +123,7 @@ const MADE_UP_ANSWERS: readonly FaultCase[] = [
     fault: { kind: 'status', code: 404, body: '{"code":"not_found","message":"no"}' },
     acts: false,
     comesTo: 'not_understood',
+    isVariant: true,
   },
   {
     name: 'is barred by a gateway',
@@ -128,14 +132,14 @@ const MADE_UP_ANSWERS: readonly FaultCase[] = [
     comesTo: 'not_understood',
   },
   {
-    name: 'has enough for now',
+    name: 'limits requests',
     fault: { kind: 'status', code: 429, body: '{"code":"too_many_requests","message":"Later."}' },
     acts: false,
     comesTo: { refused: 'too_many_requests' },
     onceHeld: 'not_bound',
   },
   {
-    name: 'is not who says no',
+    name: 'is not the one who refuses',
     fault: { kind: 'status', code: 400, body: FORGED },
     acts: false,
     comesTo: { refused: 'license_not_enabled' },
@@ -148,6 +152,7 @@ const SERVER_ERRORS: readonly FaultCase[] = [500, 502, 503].map((code) => ({
   fault: { kind: 'status', code },
   acts: false,
   comesTo: 'server_error',
+  isVariant: code !== 500,
 }));
 
 /** `trap` is where a client that follows would arrive. */
@@ -157,11 +162,12 @@ function listRedirects(trap: string): readonly FaultCase[] {
     fault: { kind: 'redirect', code, location: `${trap}/api/v4/elsewhere` },
     acts: false,
     comesTo: 'redirect',
+    isVariant: code !== 301,
   }));
 }
 
 const HARMLESS: readonly FaultCase[] = [
-  { name: 'answers byte by byte', fault: { kind: 'drip' }, acts: true, comesTo: 'ok' },
+  { name: 'answers byte by byte', fault: { kind: 'drip' }, acts: true, comesTo: 'ok', isVariant: true },
   { name: 'gets everything twice', fault: { kind: 'duplicate' }, acts: true, comesTo: 'ok' },
 ];
 

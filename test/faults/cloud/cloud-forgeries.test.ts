@@ -78,7 +78,7 @@ describe('a verdict', () => {
       });
     }
 
-    test(`"${code}" with the vendor's signature and bound to nothing waits for a second`, async (t) => {
+    test(`"${code}" signed by the vendor but unbound waits for a second`, async (t) => {
       const { app } = await openAdded(t, 'older');
       answerFor(app, CHECK, signed(genuine, 400, refusal(code)));
       assert.equal((await findError(app))?.code, code);
@@ -91,7 +91,7 @@ describe('a verdict', () => {
     });
   }
 
-  test('of the vendor is taken back by the vendor', async (t) => {
+  test('of the vendor can be revoked by the vendor', async (t) => {
     const key = await vendor.cloud.grant('draw', '--slots', '2');
     const app = await openMachine(t, vendor);
     await app.add('draw', key);
@@ -152,21 +152,21 @@ describe('a license', () => {
     assert.deepEqual(await readHolding(app), before);
   }
 
-  test('that somebody else signed is not taken', async (t) => {
+  test('that somebody else signed is rejected', async (t) => {
     const { app } = await openAdded(t);
     const { body } = await vendor.ask('check_license', who(app.hardwareId));
     const facts = { ...JSON.parse(body), floating_users: 1000 };
     await assertNotTaken(app, signed(stranger, 200, facts), 'not_signed');
   });
 
-  test('of another product is not taken for this one', async (t) => {
+  test('of another product is rejected', async (t) => {
     const key = await vendor.cloud.grant('other', '--slots', '50');
     const { app } = await openAdded(t);
     const answer = await vendor.ask('activate_license', who(app.hardwareId, key, 'other'));
     await assertNotTaken(app, answer, 'not_understood');
   });
 
-  test('of the same product with another key is not taken for this one', async (t) => {
+  test('of the same product with another key is rejected', async (t) => {
     const key = await vendor.cloud.grant('cad', '--slots', '50');
     const { app } = await openAdded(t);
     const answer = await vendor.ask('activate_license', who(app.hardwareId, key));
@@ -177,7 +177,7 @@ describe('a license', () => {
     assert.equal((await readHolding(app)).licenses.length, 1);
   });
 
-  test('of another machine is not taken for this one', async (t) => {
+  test('of another machine is rejected', async (t) => {
     const { app } = await openAdded(t);
     const answer = await vendor.ask('activate_license', who('another-machine'));
     await assertNotTaken(app, answer, 'not_understood');
@@ -211,7 +211,7 @@ describe('a report is not settled', () => {
     await assertNotSettled(app, old, total);
   });
 
-  test('by the answer to another question', async (t) => {
+  test('by the answer to another request', async (t) => {
     const { app, total } = await openReporting(t);
     const fields = { product: 'cad', license_key: vendor.key, hardware_id: app.hardwareId };
     await assertNotSettled(app, await vendor.ask('check_license', fields), total);

@@ -49,7 +49,7 @@ function readUntold(table: string): number[] {
 describe('a cloud that is away', () => {
   test('from the first start on, and with wrong keys: the server starts, says so, and lends', async (t) => {
     await cloud.kill();
-    const site = await Site.open(t, cloud, { isDirect: true });
+    const site = await Site.open(t, cloud, { isDirect: true, isHere: true });
     assert.equal((await site.cloudFacts()).state, 'no_keys');
     await site.setKeys();
     const { error } = await site.waitForState('failing');
@@ -72,14 +72,14 @@ describe('a cloud that is away', () => {
     await site.assertTold();
   });
 
-  test('for a while, over a restart: all is kept, shown, and told when it is back', async (t) => {
+  test('for a while, over a restart: everything is kept, shown, and reported later', async (t) => {
     const site = await openWithLicense(t, { isDirect: true });
     await site.use({ total: 1, exports: 2 });
     await site.assertTold();
     await cloud.kill();
     await site.use({ total: 10, exports: 20 });
     assert.equal(await site.server.stop(), 0);
-    await site.server.start();
+    await site.server.start({ isHere: true });
     await site.use({ total: 100, exports: 200 });
     assert.equal((await site.waitForState('failing')).error?.reason, 'unreachable');
     const { data } = site.server;
@@ -103,7 +103,7 @@ describe('a cloud that is away', () => {
 });
 
 describe('a cloud that hangs', () => {
-  test('holds up no register, no count and no stop', async (t) => {
+  test('delays no register, no count and no stop', async (t) => {
     const site = await openWithLicense(t, { timeoutSeconds: 120 });
     breakReports(site, { kind: 'hang' });
     await site.use({ total: 3, exports: 4 });
@@ -119,13 +119,13 @@ describe('a cloud that hangs', () => {
     assert.equal(await pollUntil('the server ends', () => exitCode), 0);
     assert.match(site.server.log, /"stopped"/);
     site.proxy.setPlan(PASS);
-    await site.server.start();
+    await site.server.start({ isHere: true });
     await site.assertTold();
   });
 });
 
 describe('kill -9', () => {
-  test('of the server after the cloud has counted and before anybody heard: counted once', async (t) => {
+  test('of the server after the cloud has counted and before the answer arrived: counted once', async (t) => {
     const site = await openWithLicense(t);
     breakReports(site, { kind: 'hang_after' });
     await site.use({ total: 3, exports: 4 });
@@ -133,7 +133,7 @@ describe('kill -9', () => {
     await site.use({ total: 5, exports: 6 });
     await site.server.stop('SIGKILL');
     site.proxy.setPlan(PASS);
-    await site.server.start();
+    await site.server.start({ isHere: true });
     await site.assertTold();
   });
 
@@ -145,7 +145,7 @@ describe('kill -9', () => {
     await waitForReport(site, 'delay', false);
     await site.server.stop('SIGKILL');
     site.proxy.setPlan(PASS);
-    await site.server.start();
+    await site.server.start({ isHere: true });
     await site.assertTold();
     release();
     await waitForReport(site, 'delay', true);
@@ -153,7 +153,7 @@ describe('kill -9', () => {
   });
 
   test('of the cloud while its answer is on its way', async (t) => {
-    const site = await openWithLicense(t);
+    const site = await openWithLicense(t, { isHere: true });
     breakReports(site, { kind: 'hang_after' });
     await site.use({ total: 9, exports: 1 });
     await waitForReport(site, 'hang_after', true);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
 import { openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
 import { type CloudApp, openCloudApp } from '../../support/cloud/cloud-app.ts';
-import { startCloudProcess } from '../../support/cloud/cloud-process.ts';
+import type { CloudProcess } from '../../support/cloud/cloud-process.ts';
 import { createRandom, pickOne } from '../../support/random.ts';
 
 interface StormContext {
@@ -35,8 +35,11 @@ interface StormResult {
  * Counts, reports, and counts on, while a share of the answers is lost after the cloud has counted. At the
  * end everything is healed and synced until nothing moves any more.
  */
-export async function runReportStorm(t: StormContext, storm: ReportStorm): Promise<StormResult> {
-  const vendor = await startCloudProcess(t);
+export async function runReportStorm(
+  t: StormContext,
+  vendor: CloudProcess,
+  storm: ReportStorm,
+): Promise<StormResult> {
   const key = await vendor.grant('cad', '--slots', '5', '--unlimited-consumptions', '--activations', '2');
   const target = storm.withoutIds ? await hideReportIds(t, vendor.url) : vendor.url;
   const app = await openCloudApp(t, { vendor, target });

@@ -14,6 +14,8 @@ interface SiteOptions {
   readonly timeoutSeconds?: number;
   /** The server asks the cloud itself, with nothing in between. */
   readonly isDirect?: boolean;
+  /** The server runs in this process, and cannot be killed. */
+  readonly isHere?: boolean;
 }
 
 interface Amounts {
@@ -39,13 +41,13 @@ export class Site {
   static async open(t: TestLife, cloud: CloudProcess, options: SiteOptions = {}): Promise<Site> {
     const proxy = await openChaosProxy({ target: cloud.url });
     t.after(() => proxy.close());
-    const { timeoutSeconds = 1, isDirect = false } = options;
+    const { timeoutSeconds = 1, isDirect = false, isHere = false } = options;
     const args = [
       ...['--cloud-url', isDirect ? cloud.url : proxy.url, '--cloud-public-key', cloud.publicKeyFile],
       ...['--cloud-timeout-seconds', `${timeoutSeconds}`],
       ...['--cloud-report-seconds', '1', '--cloud-settle-seconds', '0'],
     ];
-    const site = new Site(cloud, proxy, ServerUnderTest.make(t, undefined, { args }));
+    const site = new Site(cloud, proxy, ServerUnderTest.make(t, undefined, { args, isHere }));
     await site.server.start();
     return site;
   }

@@ -58,11 +58,11 @@ describe('a cloud over TLS', () => {
     'has expired': [EXPIRED, /CERT_HAS_EXPIRED/],
     'is not valid yet': [TOO_EARLY, /CERT_NOT_YET_VALID/],
     'has another name': [OTHER_NAME, /ERR_TLS_CERT_ALTNAME_INVALID/],
-    'nobody vouches for': [UNKNOWN, /SELF_SIGNED/],
+    'is not trusted': [UNKNOWN, /SELF_SIGNED/],
   };
 
   for (const [title, [certificate, reason]] of Object.entries(BAD)) {
-    test(`whose certificate ${title} is told nothing, and lending goes on`, async (t) => {
+    test(`whose certificate ${title} is sent nothing, and lending continues`, async (t) => {
       const app = await openMachine(t, vendor);
       await app.add('cad', vendor.key);
       const proxy = await openTlsProxy(t, certificate);
@@ -145,7 +145,7 @@ function isCounted({ path, targetStatus }: SeenRequest): boolean {
 }
 
 describe('an answer over TLS', () => {
-  test('that is spoiled on its way leaves open whether the cloud has counted', async (t) => {
+  test('that is corrupted in transit leaves open whether the cloud has counted', async (t) => {
     const hiding = await openChaosProxy({
       target: vendor.cloud.url,
       plan: { kind: 'strip', field: 'report_id' },
@@ -181,7 +181,7 @@ describe('an answer over TLS', () => {
     );
   });
 
-  test('from a cloud that speaks no TLS is none', async (t) => {
+  test('from a cloud that speaks no TLS is rejected', async (t) => {
     const app = await openMachine(t, vendor);
     await app.add('cad', vendor.key);
     app.way.url = app.proxy.url.replace('http:', 'https:');

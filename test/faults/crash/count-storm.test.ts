@@ -1,27 +1,31 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { makeUpSeed } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
 import { runCountStorm } from './count-storm.ts';
 
-/** `npm run faults -- count-storm` kills more often. */
+/** `npm run faults -- count-storm` kills more often, in longer storms. */
 const KILLS = 2;
+const MOST_ANSWERED = 300;
+
+function storm(t: TestContext, wish: { readonly losesKeys?: boolean } = {}) {
+  const seed = makeUpSeed();
+  t.diagnostic(`seed ${seed}`);
+  const sizes = { cycles: KILLS, mostAnswered: MOST_ANSWERED };
+  return runCountStorm({ ...sizes, ...wish, seed, data: temporaryFolder(t) });
+}
 
 describe('a server that is killed while many count', () => {
-  test('has counted every request once in the end, when it is repeated under its key', async (t) => {
-    const seed = makeUpSeed();
-    t.diagnostic(`seed ${seed}`);
-    const report = await runCountStorm({ cycles: KILLS, seed, data: temporaryFolder(t) });
+  test('has counted every request once in the end, if it is repeated under its key', async (t) => {
+    const report = await storm(t);
     assert.deepEqual(report.violations, []);
     assert.equal(report.cycles, KILLS);
     assert.ok(report.answered >= KILLS * 50);
     t.diagnostic(`${report.answered} answered, ${report.repeated} of them repeated`);
   });
 
-  test('is found out when repeats lose their keys', async (t) => {
-    const seed = makeUpSeed();
-    t.diagnostic(`seed ${seed}`);
-    const report = await runCountStorm({ cycles: 4, seed, data: temporaryFolder(t), losesKeys: true });
+  test('is detected when repeats lose their keys', async (t) => {
+    const report = await storm(t, { losesKeys: true });
     assert.notDeepEqual(report.violations, []);
   });
 });

@@ -18,6 +18,8 @@ interface CountStormOptions {
   readonly cycles: number;
   readonly seed: number;
   readonly data: string;
+  /** The moment of a kill is drawn from so many answers. By default a long storm. */
+  readonly mostAnswered?: number;
   /** A control: repeats go without their key, which must be found out. */
   readonly losesKeys?: boolean;
 }
@@ -68,7 +70,7 @@ class CountBook {
 }
 
 export async function runCountStorm(options: CountStormOptions): Promise<CountStormReport> {
-  const { cycles, data, losesKeys = false } = options;
+  const { cycles, data, mostAnswered = MOST_ANSWERED_BEFORE_KILL, losesKeys = false } = options;
   const random = createRandom(options.seed);
   const book = new CountBook();
   await seedLicenses(data, [LICENSE]);
@@ -78,7 +80,7 @@ export async function runCountStorm(options: CountStormOptions): Promise<CountSt
   try {
     while (cycle < cycles && book.violations.length === 0) {
       cycle += 1;
-      await countAndKill(server, book, random, { cycle, losesKeys });
+      await countAndKill(server, book, random, { cycle, mostAnswered, losesKeys });
       server = await startServerProcess({ data });
     }
     const api = new BerthApi(server.url, { connections: CLIENTS });
@@ -105,10 +107,16 @@ async function countAndKill(
   server: ServerProcess,
   book: CountBook,
   random: Random,
-  { cycle, losesKeys }: { readonly cycle: number; readonly losesKeys: boolean },
+  {
+    cycle,
+    mostAnswered,
+    losesKeys,
+  }: Required<Pick<CountStormOptions, 'mostAnswered' | 'losesKeys'>> & {
+    readonly cycle: number;
+  },
 ): Promise<void> {
   const api = new BerthApi(server.url, { connections: CLIENTS });
-  const target = book.answered + pickNumber(random, { from: 50, to: MOST_ANSWERED_BEFORE_KILL });
+  const target = book.answered + pickNumber(random, { from: 50, to: mostAnswered });
   const restMs = random() * MOST_MS_BEFORE_KILL;
   const earlier = book.open.splice(0);
   let isOver = false;

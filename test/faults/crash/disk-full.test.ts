@@ -80,7 +80,7 @@ async function fillAndFree(disk: string, server: ServerUnderTest, seed: number):
 }
 
 describe('a full disk', () => {
-  test('stops the lending, loses nothing, and lends again when there is space', async (t) => {
+  test('stops lending, loses nothing, and lends again when there is space', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
     const hasRun = await withSmallDisk(async (disk) => {

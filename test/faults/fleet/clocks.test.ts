@@ -7,7 +7,7 @@ const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform
 const getPostgres = sharedPostgres();
 
 describe('servers whose clocks are twenty minutes apart', { skip }, () => {
-  test("go by the database's clock: no slot ends early or late, whoever is asked", async (t) => {
+  test("use the database's clock: no slot ends early or late, on any server", async (t) => {
     const clocks = await makeClocks(t);
     if (clocks === null) return t.skip('optional: needs libfaketime');
     const report = await runClocks(t, { postgres: await getPostgres(), clocks, seconds: 2 });

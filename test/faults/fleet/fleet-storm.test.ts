@@ -12,7 +12,7 @@ describe('three servers on one database', { skip }, () => {
   test('lend no slot twice, count everything once, and record all of it in one order', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
-    const sizes = { seconds: 60, mostAcknowledged: 2000, patience: SUITE_PATIENCE };
+    const sizes = { seconds: 60, mostAcknowledged: 1000, patience: SUITE_PATIENCE };
     const book = await runFleetStorm(t, { postgres: await getPostgres(), seed, ...sizes });
     t.diagnostic(book.describe());
     assert.deepEqual(book.violations, []);

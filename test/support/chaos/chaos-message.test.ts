@@ -62,7 +62,7 @@ describe('pass', () => {
     assert.equal(answers[1]?.statusMessage, 'Fine');
   });
 
-  test('so are answers without a body, to HEAD and with 204', async (t) => {
+  test('also answers without a body, to HEAD and with 204', async (t) => {
     const { 'Content-Length': _, ...unmeasured } = HEADERS;
     const cases = [
       { method: 'HEAD', status: 200, headers: HEADERS },
@@ -78,7 +78,7 @@ describe('pass', () => {
     }
   });
 
-  test('bodies in chunks and compressed ones arrive whole', async (t) => {
+  test('chunked and compressed bodies arrive complete', async (t) => {
     const bytes = gzipSync('x'.repeat(100_000));
     const { target, url } = await openPair(t, undefined, (response) => {
       response.writeHead(200, { 'Content-Encoding': 'gzip' });
@@ -100,7 +100,7 @@ describe('pass', () => {
     assert.equal(proxy.requests[0]?.targetStatus, null);
   });
 
-  test('so does one that dies within its answer', async (t) => {
+  test('so does one that dies during its answer', async (t) => {
     const { proxy, url } = await openPair(t, undefined, (response) => {
       response.writeHead(200, { 'Content-Length': 100 }).write('half');
       response.socket?.end();
@@ -121,7 +121,7 @@ async function callThrough(t: TestContext, call: Call, fault: Fault, work?: Work
   return { status, headers, text: await answer.text(), asked: target.seen.map(({ body }) => body) };
 }
 
-describe('answers that are made up', () => {
+describe('made-up answers', () => {
   testCallers('status: a page of a gateway', async (t, call) => {
     const { status, headers, text, asked } = await callThrough(t, call, { kind: 'status', code: 502 });
     assert.deepEqual([status, headers.get('content-type'), asked], [502, 'text/html', []]);
@@ -155,7 +155,7 @@ describe('answers that are made up', () => {
     assert.equal((await callThrough(t, call, { kind: 'wrong_json', body: null })).text, 'null');
   });
 
-  testCallers('huge: 64 MiB that nobody announced', async (t, call) => {
+  testCallers('huge: 64 MiB that were not announced', async (t, call) => {
     const { status, headers, text, asked } = await callThrough(t, call, { kind: 'huge' });
     assert.deepEqual([status, headers.get('content-length'), asked], [200, null, []]);
     assert.equal(text.length, 64 * MIB);
@@ -173,7 +173,7 @@ describe('answers that are made up', () => {
   });
 });
 
-describe('answers that are changed', () => {
+describe('changed answers', () => {
   testCallers('wrong_signature: by one character', async (t, call) => {
     const { headers, text, asked } = await callThrough(t, call, { kind: 'wrong_signature' });
     assert.equal(headers.get('LicenseSignature'), `A${SIGNATURE.slice(1)}`);
@@ -229,8 +229,8 @@ describe('answers that are changed', () => {
   });
 });
 
-describe('requests that are changed', () => {
-  testCallers('duplicate: the target hears it twice, the caller its second answer', async (t, call) => {
+describe('changed requests', () => {
+  testCallers('duplicate: the target gets it twice, the caller its second answer', async (t, call) => {
     const { text, asked } = await callThrough(t, call, { kind: 'duplicate' }, (response, n) => {
       response.end(`answer ${n}`);
     });
@@ -242,7 +242,7 @@ describe('requests that are changed', () => {
     assert.deepEqual([text, asked], [ANSWERED, ['{"value":1}']]);
   });
 
-  test('strip: what has no such key goes as it is', async (t) => {
+  test('strip: a request without the key is unchanged', async (t) => {
     const { target, url } = await openPair(t, { kind: 'strip', field: 'length' });
     const bodies = ['{ "a":1 }', '[1]', 'null', '"text"', '{'];
     for (const body of bodies) await fetch(url, { method: 'POST', body });

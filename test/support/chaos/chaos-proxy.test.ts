@@ -19,7 +19,7 @@ function testFails(name: string, fault: Fault, targetSees: number): void {
 }
 
 describe('a plan', () => {
-  test('chooses by what is asked', async (t) => {
+  test('chooses by the request', async (t) => {
     const asked: ChaosRequest[] = [];
     const { proxy, url } = await openPair(t, (chaosRequest) => {
       asked.push(chaosRequest);
@@ -35,7 +35,7 @@ describe('a plan', () => {
     );
   });
 
-  test('can be exchanged', async (t) => {
+  test('can be replaced', async (t) => {
     const { proxy, url } = await openPair(t);
     proxy.setPlan({ kind: 'status', code: 429 });
     assert.equal((await callByFetch(url)).status, 429);
@@ -45,12 +45,12 @@ describe('a plan', () => {
 });
 
 describe('connections that end', () => {
-  testFails('the target hears nothing', { kind: 'refuse' }, 0);
-  testFails('the target hears nothing', { kind: 'reset' }, 0);
-  testFails('the target hears nothing', { kind: 'cut_before' }, 0);
-  testFails('the target has answered, the caller hears nothing', { kind: 'cut_after' }, 1);
-  testFails('the caller hears one half', { kind: 'cut_within' }, 1);
-  testFails('the caller hears something else', { kind: 'garbage' }, 0);
+  testFails('the target gets nothing', { kind: 'refuse' }, 0);
+  testFails('the target gets nothing', { kind: 'reset' }, 0);
+  testFails('the target gets nothing', { kind: 'cut_before' }, 0);
+  testFails('the target has answered, the caller gets nothing', { kind: 'cut_after' }, 1);
+  testFails('the caller gets one half', { kind: 'cut_within' }, 1);
+  testFails('the caller gets something else', { kind: 'garbage' }, 0);
 
   for (const kind of ['refuse', 'reset'] as const) {
     testCallers(`${kind} as the whole plan reads nothing`, async (t, call) => {
@@ -61,7 +61,7 @@ describe('connections that end', () => {
     });
   }
 
-  test('a reset is one, a cut is a plain end', async (t) => {
+  test('a reset is a reset, a cut is a plain end', async (t) => {
     const ends = [];
     for (const kind of ['reset', 'cut_before', 'cut_after'] as const) {
       const { proxy } = await openPair(t, () => ({ kind }));
@@ -96,7 +96,7 @@ describe('connections that end', () => {
 });
 
 describe('connections that wait', () => {
-  testCallers('hang: nobody hears anything until the proxy is closed', async (t, call) => {
+  testCallers('hang: nobody gets anything until the proxy is closed', async (t, call) => {
     const { target, proxy, url } = await openPair(t, () => ({ kind: 'hang' }));
     const failure = assert.rejects(call(url));
     await proxy.waitFor((requests) => requests.length === 1);
@@ -123,7 +123,7 @@ describe('connections that wait', () => {
     await failure;
   });
 
-  testCallers('delay: the target hears of it when it is released', async (t, call) => {
+  testCallers('delay: the target gets it when it is released', async (t, call) => {
     const { promise: untilReleased, resolve: release } = Promise.withResolvers<void>();
     const isFirst = ({ n }: ChaosRequest) => n === 0;
     const { target, proxy, url } = await openPair(t, (request) =>
@@ -138,7 +138,7 @@ describe('connections that wait', () => {
     assert.equal(target.seen.length, 2);
   });
 
-  testCallers('late: the target has answered before the caller hears of it', async (t, call) => {
+  testCallers('late: the target has answered before the caller gets the answer', async (t, call) => {
     const { promise: untilReleased, resolve: release } = Promise.withResolvers<void>();
     const { proxy, url } = await openPair(t, { kind: 'late', untilReleased });
     const calling = call(url);
@@ -147,7 +147,7 @@ describe('connections that wait', () => {
     assert.equal((await calling).status, 200);
   });
 
-  test('delay: the target hears of it even if the caller has gone', async (t) => {
+  test('delay: the target gets it even if the caller has gone', async (t) => {
     const { promise: untilReleased, resolve: release } = Promise.withResolvers<void>();
     const { target, proxy, url } = await openPair(t, { kind: 'delay', untilReleased });
     const patience = new AbortController();
@@ -179,7 +179,7 @@ describe('close', () => {
     assert.equal(target.seen.length, 1);
   });
 
-  test('ends callers that have said nothing yet, and those that have not finished', async (t) => {
+  test('ends callers that have sent nothing yet, and those that have not finished', async (t) => {
     const { proxy } = await openPair(t);
     const [silent, slow] = [openSocket(proxy.url).resume(), openSocket(proxy.url)];
     const ends = [silent, slow].map((socket) => {
@@ -233,13 +233,13 @@ describe('with TLS', () => {
     await failure;
   });
 
-  test('a reset is one', async (t) => {
+  test('a reset is a reset', async (t) => {
     const { url } = await openPair(t, () => ({ kind: 'reset' }), undefined, tls);
     const reset = (error: Error) => (error.cause as NodeJS.ErrnoException).code === 'ECONNRESET';
     await assert.rejects(callByFetch(url), reset);
   });
 
-  test('a caller that speaks no TLS gets nowhere', async (t) => {
+  test('a caller that speaks no TLS gets nothing', async (t) => {
     const { proxy } = await openPair(t, undefined, undefined, tls);
     await assert.rejects(fetch(proxy.url.replace('https:', 'http:')));
     assert.deepEqual(proxy.requests, []);

@@ -7,6 +7,7 @@ import { runCli } from '@berth/cloud/cli/cli';
 import { BERTH } from '../program.ts';
 import { temporaryFolder } from '../server-process.ts';
 import { createTestTerminal } from './cloud-command-line.ts';
+import { writeSigningKey } from './test-cloud.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -58,6 +59,7 @@ interface TestContext {
 /** Starts a cloud with a key pair on a free port. It ends with the test. */
 export async function startCloudProcess(t: TestContext, options: CloudOptions = {}): Promise<CloudProcess> {
   const data = options.data ?? temporaryFolder(t);
+  if (options.data === undefined) writeSigningKey(data);
   const run = (...words: readonly string[]) => runVendor(data, words);
   const keys = options.withKeys === false ? NO_KEYS : await createKeys(data);
   const publicKeyFile = join(data, 'public.pem');

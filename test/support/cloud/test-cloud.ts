@@ -47,10 +47,14 @@ export interface TestCloud {
 export function cloudFolder(t: { after(work: () => unknown): void }): string {
   const path = mkdtempSync(join(tmpdir(), 'berth-cloud-'));
   t.after(() => rmSync(path, { recursive: true, force: true }));
-  writeFileSync(join(path, 'signing-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), {
-    mode: 0o600,
-  });
+  writeSigningKey(path);
   return path;
+}
+
+/** Saves a new data folder the time to generate its key. */
+export function writeSigningKey(path: string): void {
+  const file = join(path, 'signing-key.pem');
+  writeFileSync(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
 }
 
 /** A cloud with a real database, without a socket, and with a manual clock. */

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { temporaryFolder } from '../server-process.ts';
 import type { OldAnswer } from './old-requests.ts';
 
@@ -41,4 +41,11 @@ export function copyEarlierData(t: { after(work: () => void): void }) {
       'airgap-key.pem': SECRETS.airgapKey,
     }),
   };
+}
+
+/** The server of an earlier release, on the schema before the last one, as a bundle. It needs PostgreSQL. */
+export function unpackEarlierServer(t: { after(work: () => void): void }) {
+  const file = join(temporaryFolder(t), 'berth.cjs');
+  writeFileSync(file, brotliDecompressSync(read('server-12.cjs.br')));
+  return { file: process.execPath, args: [file] };
 }

@@ -37,7 +37,7 @@ function isAlive(pid: number): boolean {
 describe('the PostgreSQL of a test file', { skip }, () => {
   const shared = sharedPostgres();
 
-  test('is the same for all its tests, and has as many empty databases as they want', async () => {
+  test('is the same for all its tests, and has as many empty databases as they need', async () => {
     assert.equal(await shared(), await shared());
     const postgres = await shared();
     const urls = await Promise.all([postgres.createDatabase(), postgres.createDatabase()]);
@@ -57,7 +57,7 @@ describe('a PostgreSQL of its own', { skip: skipStop }, () => {
   let postgres: TestPostgres | undefined;
   after(() => postgres?.end());
 
-  test('is stopped and started again, with its data and other settings, and leaves no trace', async () => {
+  test('is stopped and restarted, with its data and other settings, and leaves no trace', async () => {
     postgres = await startPostgres();
     const url = await postgres.createDatabase();
     await ask(url, 'CREATE TABLE kept (n INT)');

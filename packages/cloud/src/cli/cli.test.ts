@@ -46,7 +46,7 @@ describe('wrong words', () => {
   }
 });
 
-test('an unknown flag without a command is told', async (t) => {
+test('reports an unknown flag without a command', async (t) => {
   const { code, out, err } = await createCommandLine(t)('--hlep');
   assert.deepEqual([code, out], [2, '']);
   assert.match(
@@ -136,7 +136,7 @@ describe('refusals', () => {
     });
   }
 
-  test('a folder that cannot be one is told at once', async (t) => {
+  test('reports at once a folder that cannot be used', async (t) => {
     const file = join(cloudFolder(t), 'file');
     writeFileSync(file, '');
     for (const words of ['license list', 'key create']) {
@@ -149,7 +149,7 @@ describe('refusals', () => {
     assert.match(err, /cannot be created: Cannot create a folder in \/proc\./);
   });
 
-  test('a folder without a cloud is not made by looking at it', async (t) => {
+  test('looking at a folder without a cloud does not create one', async (t) => {
     const run = createCommandLine(t, join(cloudFolder(t), 'none'));
     const { code, err } = await run('license list');
     assert.equal(code, 1);
@@ -239,7 +239,7 @@ describe('licenses', () => {
     assert.match(out, /activations +0 of any number/);
   });
 
-  test('end with the day that is named, and start with it; a time is taken as it is', async (t) => {
+  test('end with the named day, or start with it; a time is taken as it is', async (t) => {
     const run = createCommandLine(t);
     const key = await createLicense(
       run,
@@ -282,7 +282,7 @@ describe('licenses', () => {
     assert.match((await run(`license change ${key} --slots 0`)).err, /no slots/);
   });
 
-  test('that cannot be granted ask for no password', async (t) => {
+  test('that cannot be granted do not ask for a password', async (t) => {
     const data = cloudFolder(t);
     const run = createCommandLine(t, data);
     await run('product create cad');
@@ -341,7 +341,7 @@ describe('licenses', () => {
     );
   });
 
-  test('belong to users, whose passwords are nowhere', async (t) => {
+  test('belong to users, whose passwords are stored nowhere', async (t) => {
     const run = createCommandLine(t);
     await run('product create crm --authorization user');
     const license = await ask(run, 'license create --product crm --user ann', 'correct horse');
@@ -355,7 +355,7 @@ describe('licenses', () => {
   });
 });
 
-test('a variable that nobody reads is told, with the one that was meant', async (t) => {
+test('warns about an unknown variable, and suggests the one that was meant', async (t) => {
   const data = cloudFolder(t);
   const err: string[] = [];
   const env = { LICENSING_CLOUD_DATA: data, LICENSING_CLOUD_DAAT: data, BERTH_PROT: '1' };
@@ -366,7 +366,7 @@ test('a variable that nobody reads is told, with the one that was meant', async 
 });
 
 describe('machines and the rest', () => {
-  test('are barred before they are seen, and let in again', async (t) => {
+  test('are barred before they are seen, and can be admitted again', async (t) => {
     const run = createCommandLine(t);
     await run('key create');
     assert.equal((await run('device list')).out, 'No devices.');
@@ -376,7 +376,7 @@ describe('machines and the rest', () => {
     assert.equal((await run('device unblock evil')).code, 0);
   });
 
-  test('what happened is listed, the newest first', async (t) => {
+  test('events are listed, newest first', async (t) => {
     const run = createCommandLine(t);
     await run('key create --name berth');
     await run('product create cad');

@@ -18,29 +18,29 @@ function change(terms: Terms, wanted: TermsChange): Terms {
 
 describe('the type of a license', () => {
   for (const [title, wanted, type] of [
-    ['perpetual when nothing is said', {}, 'perpetual'],
+    ['perpetual by default', {}, 'perpetual'],
     ['time-limited with an end', { validUntil: JULY }, 'time-limited'],
     ['consumption with a maximum', { consumption: { max: 5 } }, 'consumption'],
     ['consumption without any', { consumption: { max: null } }, 'consumption'],
     ['consumption, even with an end', { consumption: { max: 5 }, validUntil: JULY }, 'consumption'],
-    ['what was asked for', { type: 'subscription', validUntil: JULY }, 'subscription'],
+    ['what was requested', { type: 'subscription', validUntil: JULY }, 'subscription'],
   ] as const) {
     test(title, () => assert.equal(change(PLAIN_TERMS, wanted).type, type));
   }
 
-  test('follows when an end is taken away', () => {
+  test('changes when its end is removed', () => {
     const limited = change(PLAIN_TERMS, { validUntil: JULY });
     assert.equal(change(limited, { validUntil: null }).type, 'perpetual');
   });
 
-  test('that no longer counts has no limits left', () => {
+  test('that no longer counts has no limits', () => {
     const counting = change(PLAIN_TERMS, { consumption: { max: 5 } });
     assert.equal(change(counting, { type: 'perpetual' }).consumption.max, 0);
   });
 });
 
 describe('changing terms', () => {
-  test('leaves what was not said as it is', () => {
+  test('leaves what is not mentioned unchanged', () => {
     const before = change(PLAIN_TERMS, {
       slots: 5,
       borrowHours: 24,
@@ -63,7 +63,7 @@ describe('changing terms', () => {
     );
   });
 
-  test('puts the days without a check among the metadata', () => {
+  test('stores the days without a check in the metadata', () => {
     const before = change(PLAIN_TERMS, { metadata: { tier: 'gold' } });
     assert.deepEqual(change(before, { maxOfflineDays: 30 }).metadata, { tier: 'gold', max_offline_days: 30 });
   });
@@ -86,7 +86,7 @@ describe('changes that make no sense', () => {
     });
   }
 
-  test('none in plain ones', () => {
+  test('accepts plain ones', () => {
     const wanted: TermsChange = { slots: 5, timeoutMinutes: 10, validUntil: JULY, graceHours: 24 };
     assert.equal(findFaultInChange(PLAIN_TERMS, wanted, change(PLAIN_TERMS, wanted)), null);
   });

@@ -29,11 +29,11 @@ describe('a feature in one word', () => {
     });
   });
 
-  test('that counts without end', () => {
+  test('that counts without limit', () => {
     assert.equal(parseFeatureSpec('a,consumptions=unlimited').consumption.max, null);
   });
 
-  test('that is only there', () => {
+  test('with nothing else', () => {
     const { type, lending } = parseFeatureSpec('dark-mode');
     assert.deepEqual([type, lending], ['activation', null]);
   });

@@ -23,11 +23,11 @@ function check(password: UserProof['password']): Command {
 }
 
 describe('a password', () => {
-  test('counts if it fits the license as it is now', () => {
+  test('counts if it matches the license as it is now', () => {
     assert.equal(identify(check({ fits: 'hash-2' }), LICENSE, true), LICENSE);
   });
 
-  test('that was replaced while it was being checked does not', () => {
+  test('that was replaced during the check does not count', () => {
     assert.ok(isRefusal(identify(check({ fits: 'hash-1' }), LICENSE, true)));
   });
 });

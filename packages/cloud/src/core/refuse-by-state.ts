@@ -26,7 +26,7 @@ export function refuseExpired(license: License, now: number): Refusal | null {
 }
 
 export function refuseBlocked(isBlocked: boolean, hardwareId: string): Refusal | null {
-  return isBlocked ? refuse('blacklisted', `The vendor has barred machine "${hardwareId}".`) : null;
+  return isBlocked ? refuse('blacklisted', `The machine "${hardwareId}" is barred from all licenses.`) : null;
 }
 
 export function refuseNoDevice(license: License, hardwareId: string): Refusal {

@@ -30,7 +30,7 @@ function tryAll(cloud: TestCloud, fields: Readonly<Record<string, unknown>>) {
 }
 
 describe('activating', () => {
-  test('hands out the license, for this machine, signed', async (t) => {
+  test('returns the license, for this machine, signed', async (t) => {
     const cloud = createTestCloud(t);
     const key = cloud.grant({
       slots: 5,
@@ -61,13 +61,13 @@ describe('activating', () => {
     assert.ok(isSignedBy(cloud.publicKey, Buffer.from(signed), String(body.license_signature)));
   });
 
-  test('a license without slots is no floating one', async (t) => {
+  test('a license without slots is not floating', async (t) => {
     const cloud = createTestCloud(t);
     const { body } = await cloud.post('activate_license', identify(cloud.grant()));
     assert.equal(cloudLicense.parse(body).is_floating, false);
   });
 
-  test('the same machine again counts once, and tells anew about itself', async (t) => {
+  test('the same machine again counts once, and updates its details', async (t) => {
     const cloud = createTestCloud(t);
     const key = cloud.grant();
     const first = await cloud.post('activate_license', { ...identify(key), hostname: 'old', ip: '10.0.0.1' });
@@ -90,7 +90,7 @@ describe('activating', () => {
     assert.equal((await cloud.post('activate_license', identify(key, 'a'))).status, 200, 'it has it already');
   });
 
-  test('as many as one likes where that is granted', async (t) => {
+  test('as many machines as wanted, if that is granted', async (t) => {
     const cloud = createTestCloud(t);
     const key = cloud.grant({ maxActivations: null });
     for (const machine of ['a', 'b', 'c']) {
@@ -117,7 +117,7 @@ describe('activating', () => {
   });
 });
 
-describe('what is refused, whoever asks', () => {
+describe('is refused, whoever asks', () => {
   test('something is missing', async (t) => {
     const cloud = createTestCloud(t);
     const fields = identify(cloud.grant());
@@ -157,7 +157,7 @@ describe('what is refused, whoever asks', () => {
     assert.equal((await cloud.post('deactivate_license', identify(key))).status, 200, 'it can be given back');
   });
 
-  test('the license is over, when its grace is over too', async (t) => {
+  test('the license has expired, including its grace period', async (t) => {
     const cloud = createTestCloud(t);
     const key = cloud.grant({ validUntil: START + HOUR_MS, graceHours: 2 });
     await cloud.post('activate_license', identify(key));
@@ -184,7 +184,7 @@ describe('what is refused, whoever asks', () => {
 });
 
 describe('checking', () => {
-  test('answers the same license, and notes when', async (t) => {
+  test('returns the same license, and records when', async (t) => {
     const cloud = createTestCloud(t);
     const key = cloud.grant({ slots: 5 });
     const activated = await cloud.post('activate_license', identify(key));
@@ -194,7 +194,7 @@ describe('checking', () => {
     assert.equal(listDevices(cloud.folder.store, null)[0]?.seenAt, START + HOUR_MS);
   });
 
-  test('a license that was never activated, or was reset', async (t) => {
+  test('refuses a license that was never activated, or was reset', async (t) => {
     const cloud = createTestCloud(t);
     const key = cloud.grant();
     assert.equal(await codeOf(cloud.get('check_license', identify(key))), 'license_not_active');
@@ -205,7 +205,7 @@ describe('checking', () => {
     assert.equal((await cloud.get('check_license', identify(key))).status, 200);
   });
 
-  test('another machine does not have it', async (t) => {
+  test('refuses another machine', async (t) => {
     const cloud = createTestCloud(t);
     const key = cloud.grant();
     await cloud.post('activate_license', identify(key));
@@ -214,7 +214,7 @@ describe('checking', () => {
 });
 
 describe('deactivating', () => {
-  test('answers a bare text, and frees the place', async (t) => {
+  test('answers with plain text, and frees the place', async (t) => {
     const cloud = createTestCloud(t);
     const key = cloud.grant();
     await cloud.post('activate_license', identify(key, 'a'));
@@ -226,13 +226,13 @@ describe('deactivating', () => {
     assert.deepEqual([body.times_activated, body.transfer_count], [1, 1]);
   });
 
-  test('once: a machine that does not have it gives nothing back', async (t) => {
+  test('works once: a machine without the license returns nothing', async (t) => {
     const cloud = createTestCloud(t);
     const key = cloud.grant();
     assert.equal(await codeOf(cloud.post('deactivate_license', identify(key))), 'device_not_found');
   });
 
-  test('everything that changed is among the events', async (t) => {
+  test('every change is among the events', async (t) => {
     const cloud = createTestCloud(t);
     const key = cloud.grant();
     await cloud.post('activate_license', identify(key));

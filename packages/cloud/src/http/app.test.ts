@@ -39,7 +39,7 @@ describe('every answer', () => {
     );
   });
 
-  test('changes with its signature', async (t) => {
+  test('has another signature when it changes', async (t) => {
     const cloud = createTestCloud(t);
     const { bytes, headers } = await cloud.send('/health', {});
     const forged = Buffer.from(bytes);
@@ -48,26 +48,26 @@ describe('every answer', () => {
   });
 });
 
-describe('what is no request of ours', () => {
-  test('an unknown path is JSON', async (t) => {
+describe('an invalid request', () => {
+  test('to an unknown path gets JSON', async (t) => {
     const cloud = createTestCloud(t);
     const { status, body } = await cloud.send('/api/v3/activate_license', { method: 'POST' });
     assert.deepEqual([status, body.status, body.code], [404, 404, 'not_found']);
   });
 
-  test('another method names the right one', async (t) => {
+  test('with another method is told the right one', async (t) => {
     const cloud = createTestCloud(t);
     const { status, body, headers } = await cloud.send('/api/v4/activate_license', {});
     assert.deepEqual([status, body.code, headers.get('allow')], [405, 'method_not_allowed', 'POST']);
   });
 
-  test('a body of more than 64 KiB', async (t) => {
+  test('with a body of more than 64 KiB is refused', async (t) => {
     const cloud = createTestCloud(t);
     const { status, body } = await cloud.post('activate_license', { user_info: 'x'.repeat(64 * 1024) });
     assert.deepEqual([status, body.code], [413, 'payload_too_large']);
   });
 
-  test('a body that is no JSON, a parameter given twice', async (t) => {
+  test('with a body that is not JSON, or a repeated parameter, is refused', async (t) => {
     const cloud = createTestCloud(t);
     const headers = signedHeaders(cloud.keys, cloud.now);
     const text = await cloud.send('/api/v4/activate_license', { method: 'POST', headers, body: '{' });
@@ -76,7 +76,7 @@ describe('what is no request of ours', () => {
     assert.equal(twice.body.code, 'validation_error');
   });
 
-  test('a mistake of ours is told without detail, and logged with it', async (t) => {
+  test('a bug is reported without details, and logged with them', async (t) => {
     const cloud = createTestCloud(t);
     cloud.folder.store.db.exec('DROP TABLE consumption_total');
     const who = { product: 'cad', license_key: cloud.grant(), hardware_id: 'm' };
@@ -88,8 +88,8 @@ describe('what is no request of ours', () => {
   });
 });
 
-describe('the rest', () => {
-  test('a product tells about itself', async (t) => {
+describe('other routes', () => {
+  test('a product describes itself', async (t) => {
     const cloud = createTestCloud(t);
     cloud.grant();
     const { body } = await cloud.get('product_details', { product: 'cad' });

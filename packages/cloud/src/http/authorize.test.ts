@@ -7,7 +7,7 @@ import { disableKey } from '../store/keys/keys.ts';
 const ASK = { product: 'cad' };
 const SECOND_MS = 1000;
 
-describe('who may ask', () => {
+describe('who may send requests', () => {
   test('whoever signs the date with the shared key', async (t) => {
     const cloud = createTestCloud(t);
     cloud.grant();
@@ -30,7 +30,7 @@ describe('who may ask', () => {
     });
   }
 
-  test('not with a key that was disabled', async (t) => {
+  test('not with a disabled key', async (t) => {
     const cloud = createTestCloud(t);
     disableKey(cloud.folder.store, 'test', START);
     assert.equal((await cloud.get('product_details', ASK)).body.code, 'invalid_api_key');
@@ -52,7 +52,7 @@ describe('who may ask', () => {
   });
 });
 
-describe('when one may ask', () => {
+describe('when requests are accepted', () => {
   for (const [title, offMs, code] of [
     ['15 minutes late', -DATE_TOLERANCE_MS, undefined],
     ['15 minutes early', DATE_TOLERANCE_MS, undefined],
@@ -67,7 +67,7 @@ describe('when one may ask', () => {
     });
   }
 
-  test('a refusal tells both times', async (t) => {
+  test('a refusal names both times', async (t) => {
     const cloud = createTestCloud(t);
     const { body } = await cloud.get('product_details', ASK, signedHeaders(cloud.keys, 0));
     assert.match(String(body.message), /Thu, 01 Jan 1970 00:00:00 GMT.+Mon, 15 Jun 2026 12:00:00 GMT/);
@@ -87,7 +87,7 @@ describe('when one may ask', () => {
     assert.equal(body.code, 'date_not_valid');
   });
 
-  test('a key that is wrong is told first, then the signature, then the date', async (t) => {
+  test('a wrong key is reported first, then the signature, then the date', async (t) => {
     const cloud = createTestCloud(t);
     const wrong = { apiKey: 'nobody', sharedKey: 'f' };
     const byKey = await cloud.get('product_details', ASK, signedHeaders(wrong, 0));

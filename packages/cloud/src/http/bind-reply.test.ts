@@ -51,7 +51,7 @@ describe('an answer to a request with a nonce', () => {
     assert.equal(answers.deactivate_license.body.code, 'license_deactivated');
   });
 
-  test('is bound where it refuses, as far as the request was read', async (t) => {
+  test('is bound if it refuses, as far as the request was read', async (t) => {
     const cloud = createTestCloud(t);
     const key = cloud.grant();
     const who = { product: 'cad', license_key: key, hardware_id: MACHINE };

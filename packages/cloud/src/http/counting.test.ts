@@ -28,7 +28,7 @@ async function createCountingCloud(t: TestContext, terms: TermsChange = {}) {
 }
 
 describe('counting', () => {
-  test('answers the total and the limits', async (t) => {
+  test('returns the total and the limits', async (t) => {
     const { add, who, cloud } = await createCountingCloud(t);
     const { status, body } = await add(3);
     assert.equal(status, 200);
@@ -37,7 +37,7 @@ describe('counting', () => {
     assert.equal((await cloud.get('check_license', who)).body.total_consumptions, 3);
   });
 
-  test('takes digits, and 1 when nothing is said', async (t) => {
+  test('takes digits, and 1 by default', async (t) => {
     const { add } = await createCountingCloud(t);
     assert.equal((await add('4')).body.total_consumptions, 4);
     assert.equal((await add(undefined)).body.total_consumptions, 5);
@@ -62,7 +62,7 @@ describe('counting', () => {
     assert.equal((await add(2)).body.total_consumptions, 10);
   });
 
-  test('overages go beyond it, as far as granted and wanted', async (t) => {
+  test('goes beyond it with overages, as far as granted and wanted', async (t) => {
     const { add } = await createCountingCloud(t, { consumption: { max: 10, overages: 5 } });
     assert.equal((await add(12, { allow_overages: false })).body.code, 'license_not_enough_consumptions');
     assert.equal((await add(12, { max_overages: 1 })).body.code, 'license_not_enough_consumptions');
@@ -70,14 +70,14 @@ describe('counting', () => {
     assert.equal((await add(15)).body.total_consumptions, 15);
   });
 
-  test('without a limit where that is granted', async (t) => {
+  test('has no limit if that is granted', async (t) => {
     const { add } = await createCountingCloud(t, { consumption: { max: null } });
     const { body } = await add(1_000_000);
     assert.deepEqual([body.total_consumptions, body.allow_unlimited_consumptions], [1_000_000, true]);
     assert.equal((await add(Number.MAX_SAFE_INTEGER)).body.code, 'license_not_enough_consumptions');
   });
 
-  test('back only where that is granted, and never below 0', async (t) => {
+  test('takes back only if that is granted, and never below 0', async (t) => {
     const strict = await createCountingCloud(t);
     await strict.add(5);
     assert.equal((await strict.add(-1)).body.code, 'validation_error');
@@ -87,7 +87,7 @@ describe('counting', () => {
     assert.equal((await lenient.add(-1)).body.code, 'validation_error');
   });
 
-  test('of a feature apart from the license', async (t) => {
+  test('counts a feature apart from the license', async (t) => {
     const { add, addTo } = await createCountingCloud(t);
     await add(9);
     const { status, body } = await addTo('export', 4);
@@ -97,7 +97,7 @@ describe('counting', () => {
     assert.equal((await addTo('export', 2)).body.code, 'feature_not_enough_consumptions');
   });
 
-  test('in windows of the period, in UTC', async (t) => {
+  test('uses windows of the period, in UTC', async (t) => {
     const { cloud, add } = await createCountingCloud(t, { consumption: { max: 10, period: 'monthly' } });
     cloud.now = Date.UTC(2026, 6, 1) - 1;
     assert.equal((await add(10)).body.total_consumptions, 10);
@@ -108,8 +108,8 @@ describe('counting', () => {
   });
 });
 
-describe('what is not counted', () => {
-  test('other types, other features', async (t) => {
+describe('does not count', () => {
+  test('on other types, or other features', async (t) => {
     const { addTo } = await createCountingCloud(t);
     assert.equal((await addTo('none', 1)).body.code, 'invalid_license_feature_code');
     assert.equal((await addTo('render', 1)).body.code, 'feature_not_consumption');
@@ -126,7 +126,7 @@ describe('what is not counted', () => {
     assert.equal((await add(1, { hardware_id: 'other', ...SYNC })).body.code, 'device_not_found');
   });
 
-  test('while the license is disabled, over or not begun, or the machine is barred', async (t) => {
+  test('while the license is disabled, expired or not begun, or the machine is barred', async (t) => {
     const { cloud, key, add } = await createCountingCloud(t, { validUntil: START + 2 * DAY_MS });
     const { store } = cloud.folder;
     blockDevice(store, 'machine-1', START);
@@ -139,7 +139,7 @@ describe('what is not counted', () => {
     assert.equal((await add(1)).body.code, 'license_not_enabled');
   });
 
-  test('of a feature that is over', async (t) => {
+  test('on an expired feature', async (t) => {
     const features = [parseFeatureSpec('export,consumptions=5,expires=2026-06-15T12:00:00Z')];
     const { addTo } = await createCountingCloud(t, { features });
     assert.equal((await addTo('export', 1)).body.code, 'license_feature_expired');
@@ -147,7 +147,7 @@ describe('what is not counted', () => {
   });
 });
 
-describe('what a floating server tells afterwards', () => {
+describe('what a floating server reports afterwards', () => {
   test('is counted beyond every limit', async (t) => {
     const { add, addTo } = await createCountingCloud(t);
     assert.equal((await add(25, SYNC)).body.total_consumptions, 25);
@@ -155,7 +155,7 @@ describe('what a floating server tells afterwards', () => {
     assert.equal((await add(1)).body.code, 'license_not_enough_consumptions');
   });
 
-  test('is counted on a license that is disabled and over, and on a machine that is barred', async (t) => {
+  test('is counted on a license that is disabled and expired, and on a barred machine', async (t) => {
     const { cloud, key, add } = await createCountingCloud(t, { validUntil: START + DAY_MS });
     setLicenseEnabled(cloud.folder.store, key, false, START);
     blockDevice(cloud.folder.store, 'machine-1', START);
@@ -163,7 +163,7 @@ describe('what a floating server tells afterwards', () => {
     assert.equal((await add(3, SYNC)).body.total_consumptions, 3);
   });
 
-  test('may be taken back, also before what it takes back has arrived', async (t) => {
+  test('may be taken back, even before what it takes back has arrived', async (t) => {
     const { add } = await createCountingCloud(t, { consumption: { max: 10, allowNegative: true } });
     assert.equal((await add(-2, SYNC)).body.total_consumptions, -2);
     assert.equal((await add(5, SYNC)).body.total_consumptions, 3);
@@ -191,7 +191,7 @@ describe('a report', () => {
     assert.equal(counted.length, 1);
   });
 
-  test('hears the total of now, whatever became of the license', async (t) => {
+  test('gets the current total, whatever happened to the license', async (t) => {
     const { cloud, key, add } = await createCountingCloud(t);
     await add(4, { report_id: 'r-1' });
     await add(2);
@@ -201,14 +201,14 @@ describe('a report', () => {
     assert.deepEqual([status, body.total_consumptions], [200, 6]);
   });
 
-  test('is still the same in another window', async (t) => {
+  test('is the same in another window', async (t) => {
     const { cloud, add } = await createCountingCloud(t, { consumption: { max: 10, period: 'daily' } });
     await add(4, { ...SYNC, report_id: 'r-1' });
     cloud.now += DAY_MS;
     assert.equal((await add(4, { ...SYNC, report_id: 'r-1' })).body.total_consumptions, 0);
   });
 
-  test('with another amount or feature is a mistake', async (t) => {
+  test('with another amount or feature is refused', async (t) => {
     const { add, addTo } = await createCountingCloud(t);
     await add(4, { report_id: 'r-1' });
     assert.equal((await add(5, { report_id: 'r-1' })).body.code, 'idempotency_key_reused');

@@ -16,7 +16,7 @@ function createUserCloud(t: TestContext) {
 }
 
 describe('a license of a user', () => {
-  test('is activated with the password, and then known by the name alone', async (t) => {
+  test('is activated with the password, and then identified by the name alone', async (t) => {
     const { cloud } = createUserCloud(t);
     assert.equal((await cloud.post('activate_license', { ...ANN, password: PASSWORD })).status, 200);
     assert.equal((await cloud.get('check_license', ANN)).status, 200);
@@ -40,14 +40,14 @@ describe('a license of a user', () => {
     });
   }
 
-  test('a wrong password is refused on a machine that has the license, too', async (t) => {
+  test('a wrong password is also refused on a machine that has the license', async (t) => {
     const { cloud } = createUserCloud(t);
     await cloud.post('activate_license', { ...ANN, password: PASSWORD });
     const { body } = await cloud.get('check_license', { ...ANN, password: 'battery staple' });
     assert.equal(body.code, 'invalid_credentials');
   });
 
-  test('the name alone says nothing about a machine that does not have it', async (t) => {
+  test('the name alone reveals nothing about a machine without it', async (t) => {
     const { cloud } = createUserCloud(t);
     assert.equal((await cloud.get('check_license', ANN)).body.code, 'invalid_credentials');
     const nobody = { ...ANN, username: 'bob@example.com' };
@@ -65,7 +65,7 @@ describe('a license of a user', () => {
     assert.equal((await cloud.post('activate_license', ANN)).body.code, 'missing_parameters');
   });
 
-  test('the key cannot stand in for the password', async (t) => {
+  test('the key cannot replace the password', async (t) => {
     const { cloud, key } = createUserCloud(t);
     const fields = { product: 'crm', license_key: key, hardware_id: 'machine-1' };
     assert.equal((await cloud.post('activate_license', fields)).body.code, 'license_not_found');

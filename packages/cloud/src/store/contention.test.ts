@@ -58,7 +58,7 @@ describe('several connections at once', () => {
     assert.equal(loadTotals(cloud.folder.store, license, cloud.now).get(''), 60);
   });
 
-  test('count a report once, however many bring it', async (t) => {
+  test('count a report once, however many send it', async (t) => {
     const cloud = createTestCloud(t);
     const key = cloud.grant({ consumption: { max: 1000 }, maxActivations: null });
     const told = await compete({ ...placeOf(cloud), key, rounds: ROUNDS, work: 'report' });

@@ -13,7 +13,7 @@ function modeOf(path: string): number {
 }
 
 describe('the data folder', () => {
-  test('is made for its owner alone, with a key of its own', (t) => {
+  test('is created for its owner only, with its own key', (t) => {
     const path = join(cloudFolder(t), 'new');
     assert.ok(!hasData(path));
     const folder = openDataFolder(path);
@@ -28,7 +28,7 @@ describe('the data folder', () => {
     assert.equal(folder.airgapKey.asymmetricKeyDetails?.namedCurve, 'prime256v1');
   });
 
-  test('is open to several processes, with one key', (t) => {
+  test('can be opened by several processes, with one key', (t) => {
     const path = cloudFolder(t);
     const [first, second] = [openDataFolder(path), openDataFolder(path)];
     t.after(() => {
@@ -39,7 +39,7 @@ describe('the data folder', () => {
     assert.ok(first.airgapKey.equals(second.airgapKey));
   });
 
-  test('waits for the disk at every commit', (t) => {
+  test('syncs the disk at every commit', (t) => {
     const folder = openDataFolder(cloudFolder(t));
     t.after(() => folder.close());
     const read = (name: string) => Object.values(folder.store.db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
@@ -64,7 +64,7 @@ describe('the data folder', () => {
     assert.throws(() => openDataFolder(path), /is a different air-gap key/);
   });
 
-  test('that is older than the air gap gets a key for it, and keeps what it has', (t) => {
+  test('from before the air gap gets a key for it, and keeps its data', (t) => {
     const path = cloudFolder(t);
     const db = new DatabaseSync(join(path, 'cloud.db'));
     db.exec(readFileSync(new URL('./migrations/0001-cloud.sql', import.meta.url), 'utf8'));
@@ -81,7 +81,7 @@ describe('the data folder', () => {
   });
 
   for (const [title, sql, sentence] of [
-    ['of somebody else', 'CREATE TABLE a (b)', /was not written by this cloud/],
+    ['of another program', 'CREATE TABLE a (b)', /was not written by this cloud/],
     ['of a newer cloud', 'PRAGMA application_id = 0x42434c44; PRAGMA user_version = 99', /newer cloud/],
   ] as const) {
     test(`a database ${title} is left alone`, (t) => {

@@ -15,8 +15,8 @@ export const setKeysRequest = z
 const fingerprint = z.string().nullable();
 
 const fingerprints = {
-  api_key_fingerprint: told(fingerprint, 'Tells API keys apart; null: none is set.'),
-  shared_key_fingerprint: told(fingerprint, 'Tells shared keys apart; null: none is set.'),
+  api_key_fingerprint: told(fingerprint, 'Identifies the API key; null: none is set.'),
+  shared_key_fingerprint: told(fingerprint, 'Identifies the shared key; null: none is set.'),
 };
 
 /** Fingerprints of the keys. */
@@ -26,6 +26,6 @@ export const cloudKeysObject = z
 
 export const setKeysAnswer = cloudKeysObject
   .extend({
-    changed: told(z.array(z.enum(['api_key', 'shared_key'])), 'Which of them are others than before.'),
+    changed: told(z.array(z.enum(['api_key', 'shared_key'])), 'Which of them have changed.'),
   })
   .meta({ id: 'ChangedKeys', extends: 'CloudKeys', description: 'Which keys are set, and which are new.' });

@@ -62,14 +62,14 @@ describe('a count', () => {
     });
   }
 
-  test('that is left out of a request means 1, of the license and of a feature', () => {
+  test('defaults to 1, for the license and for a feature', () => {
     for (const schema of [addConsumptionRequest, addFeatureConsumptionRequest]) {
       assert.equal(schema.parse({}).consumptions, 1);
       assert.equal(schema.parse({ consumptions: '7', unknown: true }).consumptions, 7);
     }
   });
 
-  test('minus zero is no other count than zero', () => {
+  test('of minus zero is the same as zero', () => {
     assert.ok(Object.is(JSON.stringify(count.parse('-0')), '0'));
   });
 });
@@ -128,7 +128,7 @@ describe('a key of a request that may be repeated', () => {
 });
 
 describe('a request for a feature', () => {
-  test('may leave everything out, and ignores what it does not know', () => {
+  test('may be empty, and ignores unknown fields', () => {
     assert.deepEqual(featureRegisterRequest.parse({}), {});
     const sent = { feature: 'render', user: 'ada', borrowed_until: null, sdk_ver: '1' };
     assert.deepEqual(featureRegisterRequest.parse(sent), {

@@ -16,7 +16,7 @@ export const count = z
     maximum: Number.MAX_SAFE_INTEGER,
     pattern: '^-?\\d{1,15}$',
     description:
-      'How much to add, as a number or as digits; 1 unless told, 0 only asks. A negative count takes back.',
+      'How much to add, as a number or as digits; 1 by default, 0 only reads. A negative count takes back.',
   });
 
 /** `true` and `false`, also as text in any case. Blank means "not given". */
@@ -28,8 +28,7 @@ const flag = z
   .meta({
     type: ['boolean', 'string'],
     pattern: '^\\s*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])?\\s*$',
-    description:
-      'false: go without overage in this call, as a flag or as text. Also taken as `allowOverages`.',
+    description: 'false: no overage in this call, as a boolean or as text. Also accepted as `allowOverages`.',
   });
 
 function readFlag(text: string): boolean | string | null {
@@ -50,7 +49,7 @@ const overage = z
     pattern: '^\\d{1,15}$',
     description:
       'The most overage for this call, as a number or as digits; it cannot widen what the license allows. ' +
-      'Also taken as `maxOverages`.',
+      'Also accepted as `maxOverages`.',
   });
 
 const counted = { consumptions: count, max_overages: overage, allow_overages: flag };
@@ -77,14 +76,14 @@ export const featureRegisterRequest = z
   .meta({
     extends: 'RegisterRequest',
     required: ['feature'],
-    description: 'Send `user`, or `os_hostname` for it.',
+    description: 'Send `user` or `os_hostname`.',
     examples: [{ product: 'demo', feature: 'render', user: 'ada@example.com' }],
   });
 
 export const featureReleaseRequest = z.object({ ...target, feature, os_hostname: host.os_hostname }).meta({
   extends: 'UnregisterRequest',
   required: ['feature'],
-  description: 'Send `user`, or `os_hostname` for it.',
+  description: 'Send `user` or `os_hostname`.',
   examples: [{ product: 'demo', feature: 'render', user: 'ada@example.com' }],
 });
 
@@ -130,7 +129,7 @@ export const featureRegisterAnswer = featureObject
   .meta({
     id: 'FeatureRegistration',
     extends: 'Feature',
-    description: 'The feature as the user sees it who has a slot of it.',
+    description: 'The feature, as seen by a user who has a slot of it.',
   });
 
 /** Keys of requests that may be repeated: as long as a name, and printable. */

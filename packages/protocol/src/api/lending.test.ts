@@ -24,7 +24,7 @@ describe('lending requests', () => {
     assert.equal(borrowRequest.parse({ borrowed_until: 5 }).borrowed_until, 'not a date');
   });
 
-  test('know the other spelling of the date', () => {
+  test('accept the other spelling of the date', () => {
     assert.equal(FIELD_ALIASES.borrow_until, 'borrowed_until');
   });
 });

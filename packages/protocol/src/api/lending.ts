@@ -9,12 +9,12 @@ import { licenseObject } from './license-object.ts';
 export const target = { product, user, license_id: licenseId };
 
 const os_hostname = hostText.meta({
-  description: 'The name of the host. It stands for the user where `user` is missing.',
+  description: 'The name of the host. It is used as the user if `user` is missing.',
 });
 
 export const host = {
   os_hostname,
-  ip_local: hostText.meta({ description: 'The address of the host, as it knows it.' }),
+  ip_local: hostText.meta({ description: 'The address that the host gives itself.' }),
   user_info: userInfo.meta({ description: 'Anything worth showing to an administrator.' }),
 };
 
@@ -35,7 +35,7 @@ export const anyDate = z
 const NO_DATE = 'not a date';
 
 export const registerRequest = z.object({ ...target, ...host }).meta({
-  description: 'Send `user`, or `os_hostname` for it.',
+  description: 'Send `user` or `os_hostname`.',
   examples: [
     {
       product: 'demo',
@@ -58,17 +58,17 @@ export const borrowRequest = z
     borrowed_until: anyDate.meta({
       description:
         'RFC 3339, or shorter: `2026-09-27 23:30`, `2026-09-27`; without a zone it is UTC. Not given, or ' +
-        'year 1: as long as the license allows. Also taken as `borrow_until`.',
+        'year 1: as long as the license allows. Also accepted as `borrow_until`.',
     }),
   })
   .meta({
     extends: 'RegisterRequest',
-    description: 'Send `user`, or `os_hostname` for it.',
+    description: 'Send `user` or `os_hostname`.',
     examples: [{ product: 'demo', user: 'bob@example.com', os_hostname: 'laptop', borrowed_until: null }],
   });
 
 export const unregisterRequest = z.object({ ...target, os_hostname }).meta({
-  description: 'Send `user`, or `os_hostname` for it.',
+  description: 'Send `user` or `os_hostname`.',
   examples: [{ product: 'demo', user: 'ada@example.com' }],
 });
 
@@ -99,7 +99,7 @@ export const registerAnswer = licenseObject
   .meta({
     id: 'Registration',
     extends: 'License',
-    description: 'The license as the user sees it who has a slot of it.',
+    description: 'The license, as seen by a user who has a slot of it.',
   });
 
 export const borrowAnswer = registerAnswer;

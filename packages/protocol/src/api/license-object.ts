@@ -22,8 +22,8 @@ const consumption = {
   max_overages: told(count, 'How much more.'),
   allow_unlimited_consumptions: told(flag, 'Whether there is no maximum.'),
   allow_negative_consumptions: told(flag, 'Whether a negative count may take back.'),
-  reset_consumption: told(flag, 'Whether the total starts anew in every period.'),
-  consumption_period: told(period.nullable(), 'How long a period is; null: there is one only.'),
+  reset_consumption: told(flag, 'Whether the total starts from 0 in every period.'),
+  consumption_period: told(period.nullable(), 'The length of a period; null: there is only one.'),
 };
 
 export const featureObject = z
@@ -31,7 +31,7 @@ export const featureObject = z
     id: told(count, 'The id of the feature.'),
     license_id: told(count, 'The id of its license.'),
     code: told(z.string(), 'The feature code.'),
-    name: told(z.string(), 'What people call it.'),
+    name: told(z.string(), 'Its name.'),
     feature_type: told(featureType, 'Whether it is counted.'),
     max_consumption: told(count, 'The same as max_consumptions; clients read either.'),
     ...consumption,
@@ -51,7 +51,7 @@ export const featureObject = z
 const productDetails = z
   .object({
     product_id: told(count, "The vendor's id of the product."),
-    product_name: told(z.string(), 'What people call it.'),
+    product_name: told(z.string(), 'Its name.'),
     short_code: told(z.string(), 'The product code.'),
     authorization_method: told(z.string(), 'How the license was activated: by a key or by a user.'),
     metadata: told(facts, 'What the vendor adds.'),
@@ -71,7 +71,7 @@ export const licenseObject = z
     license_type: told(licenseType, 'What kind of license it is.'),
     license_active: told(flag, 'Whether it is active.'),
     license_enabled: told(flag, 'Whether the vendor has not disabled it.'),
-    is_expired: told(flag, 'Whether it has ended, its grace period included.'),
+    is_expired: told(flag, 'Whether it has ended, including its grace period.'),
     is_trial: told(flag, 'Whether it is a trial.'),
     is_floating: told(z.literal(true), 'Always true.'),
     is_floating_cloud: told(z.literal(false), 'Always false.'),
@@ -84,9 +84,9 @@ export const licenseObject = z
     borrowed_until: told(date, 'Until when; null: it is not borrowed.'),
     can_borrow: told(flag, 'Whether slots may be borrowed.'),
     max_borrow_time: told(hours, 'For how many hours at most.'),
-    start_date: told(date, 'From when on it is valid; null: at once.'),
+    start_date: told(date, 'When it becomes valid; null: at once.'),
     validity_period: told(date, 'Until when it is valid; null: without an end.'),
-    maintenance_period: told(date, 'Until when there are updates; null: nothing is said.'),
+    maintenance_period: told(date, 'Until when there are updates; null: not stated.'),
     allow_grace_period: told(flag, 'Whether it works for a while after its end.'),
     grace_period: told(hours, 'For how many hours.'),
     prevent_vm: told(z.literal(false), 'Always false.'),
@@ -94,7 +94,7 @@ export const licenseObject = z
     times_activated: told(count, 'On how many it is.'),
     max_transfers: told(count, 'How often it may move to another machine.'),
     transfer_count: told(count, 'How often it has.'),
-    allow_unlimited_activations: told(flag, 'Whether max_activations is no limit.'),
+    allow_unlimited_activations: told(flag, 'Whether max_activations does not apply.'),
     ...consumption,
     product_features: told(z.array(featureObject), 'Its features.'),
     custom_fields: told(z.array(facts), 'Fields of the vendor.'),

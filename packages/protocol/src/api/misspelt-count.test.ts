@@ -34,7 +34,7 @@ describe('a count that was probably misspelt', () => {
     });
   }
 
-  test('is none when the count itself is there, or the slip says nothing', () => {
+  test('is not assumed when the count is there, or the slip has no value', () => {
     for (const request of REQUESTS) {
       assert.equal(findMisspeltCount(request, { consumptions: 1, consumption: 5 }), null);
       assert.equal(findMisspeltCount(request, { consumption: null }), null);
@@ -42,7 +42,7 @@ describe('a count that was probably misspelt', () => {
     }
   });
 
-  test('may stand in the URL, where such a request takes nothing', () => {
+  test('may be in the URL, where such a request takes nothing', () => {
     const inUrl = (name: string) => findMisspeltCount(addConsumptionRequest, {}, [name])?.message;
     assert.equal(inUrl('Consumptions'), 'Send "consumptions" in the body.');
     assert.match(inUrl('consumption') ?? '', /Did you mean "consumptions"\?$/);
@@ -51,20 +51,20 @@ describe('a count that was probably misspelt', () => {
   });
 });
 
-describe('what clients send beside the fields', () => {
+describe('other fields of clients', () => {
   const common =
     'sdk_ver app_ver os_ver app_version sdk_version registered_at hostname os_hostname ip ip_local ' +
     'user_info hardware_id mac_address license_key license_type username password email company event ' +
     'feature feature_code features metadata device_id id_token customer_account_code bundle_code ' +
     'variables date signature api_key count amount options comments description';
-  test('is ignored, what they were answered included', () => {
+  test('are ignored, including those of answers', () => {
     const keys = [...common.split(' '), ...Object.keys(licenseObject.shape), 'max_consumption'];
     const counted = ['consumptions', 'max_overages', 'allow_overages'];
     const sent = Object.fromEntries(keys.filter((key) => !counted.includes(key)).map((key) => [key, 5]));
     for (const request of REQUESTS) assert.equal(findMisspeltCount(request, sent, keys.slice(0, 20)), null);
   });
 
-  test('is ignored where nothing is counted, and when it is long', () => {
+  test('are ignored if nothing is counted, and if they are long', () => {
     assert.equal(findMisspeltCount(registerRequest, { consumption: 5 }), null);
     assert.equal(findMisspeltCount(addConsumptionRequest, { ['consumption'.repeat(5000)]: 5 }), null);
   });

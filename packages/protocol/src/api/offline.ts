@@ -18,10 +18,10 @@ const REQUESTS = ['activation', 'deactivation'] as const;
 
 export const generateRequest = z
   .object({
-    product: told(name, 'The product code of the license that is wanted or given back.'),
+    product: told(name, 'The product code of the license to request or return.'),
     license_key: licenseKey,
     username: told(name, 'The user whose license it is.'),
-    license_id: told(licenseId, 'To give a license back: its id.'),
+    license_id: told(licenseId, 'The id of the license to return.'),
     request: z
       .preprocess(
         (value) => (value === null || value === '' ? undefined : value),
@@ -43,14 +43,14 @@ export const generateAnswer = z
     status: ok,
     request_id: told(z.string(), 'The id of the request, which the license file repeats.'),
     request_data: told(z.string(), 'The file, which is base64.'),
-    file_name: told(z.string(), 'How to call the file.'),
+    file_name: told(z.string(), 'A name for the file.'),
     hardware_id: hardwareId,
     identity_key: told(z.string(), "The fingerprint of this server's own key."),
-    signed_by: told(z.enum(['cloud-keys', 'server']), 'With which key the file is signed.'),
+    signed_by: told(z.enum(['cloud-keys', 'server']), 'The key that the file is signed with.'),
   })
   .meta({
     id: 'RequestFile',
-    description: 'A file that asks the vendor for a license, or gives one back.',
+    description: 'A file that requests a license from the vendor, or returns one.',
   });
 
 export const airgapGenerateRequest = z
@@ -101,7 +101,7 @@ export const airgapLicenseRequest = z
 export const usageAnswer = z
   .object({
     usage_data: told(z.string(), 'The file, which is base64.'),
-    file_name: told(z.string(), 'How to call the file.'),
-    sequence: told(z.int(), 'The number of the file; the vendor takes none with a lower one after it.'),
+    file_name: told(z.string(), 'A name for the file.'),
+    sequence: told(z.int(), 'The number of the file; the vendor accepts no lower one after it.'),
   })
-  .meta({ id: 'UsageFile', description: 'A file with what was consumed, for the vendor.' });
+  .meta({ id: 'UsageFile', description: 'A file for the vendor with the consumption.' });

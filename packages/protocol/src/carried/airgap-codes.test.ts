@@ -133,7 +133,7 @@ for (const [name, make, check] of [
       assert.deepEqual(same, [code[85]], 'the bits behind the last byte say nothing, and must');
     });
 
-    test('in DER it is none', () => {
+    test('is not accepted in DER', () => {
       const der = sign('sha256', Buffer.from('x'), vendor.privateKey).toString('base64');
       assert.ok(!check(der));
     });
@@ -158,7 +158,7 @@ describe('what a code is for', () => {
     assert.ok(!isConfirmationCode(stranger.publicKey, POLICY, code));
   });
 
-  test('one cannot stand in for the other', () => {
+  test('one cannot replace the other', () => {
     const facts = { ...FACTS, policyId: '' };
     assert.ok(!isConfirmationCode(createPublicKey(KEY), facts, makeActivationCode(KEY, FACTS)));
     assert.ok(!isActivationCode(KEY, FACTS, makeConfirmationCode(KEY, facts)));
@@ -185,7 +185,7 @@ describe('the public key for confirmations', () => {
     assert.fail('No such key was found.');
   });
 
-  test('of another curve is none, though it has the same length', () => {
+  test('of another curve is refused, though it has the same length', () => {
     for (let made = 0; made < 20; made++) {
       const ecdh = createECDH('secp256k1');
       assert.equal(readAirgapPublicKey(ecdh.generateKeys().subarray(1).toString('base64')), null);
@@ -199,7 +199,7 @@ describe('the public key for confirmations', () => {
     assert.equal(readAirgapPublicKey(point.toString('base64')), null);
   });
 
-  test('no flipped bit, no truncation and no other spelling is one', () => {
+  test('is refused with any flipped bit, truncation or other spelling', () => {
     const bytes = Buffer.from(text, 'base64');
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const flipped = Buffer.from(bytes);

@@ -17,14 +17,14 @@ describe('base64 in its canonical form', () => {
     ['with half of its padding', 'YQ='],
     ['with too much padding', 'YWI=='],
     ['with padding in the middle', 'YQ==YQ=='],
-    ['with bits that say nothing', 'YR=='],
+    ['with unused bits that are set', 'YR=='],
     ['the same for two bytes', 'YWJ='],
     ['with a blank', 'Y Q='],
     ['with a line end inside', 'YWJj\nYWJj'],
-    ['with a line end behind', 'YWJj\n'],
+    ['with a line end after it', 'YWJj\n'],
     ['of the alphabet for URLs', 'a-_z'],
     ['with another letter', 'YW*j'],
-    ['with a letter that looks like one', 'YWЈj'],
+    ['with a look-alike letter', 'YWЈj'],
   ] as const) {
     test(`${what} it is refused`, () => {
       assert.equal(decodeBase64(text), null);
@@ -32,7 +32,7 @@ describe('base64 in its canonical form', () => {
     });
   }
 
-  test('every byte has one text: of all two last letters only those that encoding makes are taken', () => {
+  test('every byte has one text: only the last letters that encoding produces are accepted', () => {
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
     const texts = [...letters].flatMap((first) => [...letters].map((second) => `${first}${second}==`));
     assert.equal(texts.filter((text) => decodeBase64(text) !== null).length, 256);
@@ -40,11 +40,11 @@ describe('base64 in its canonical form', () => {
 
   for (const [what, bytes] of [
     ['a lone byte of two', [0xc3]],
-    ['a letter written too long', [0xc0, 0x80]],
+    ['an overlong encoding', [0xc0, 0x80]],
     ['half of a pair', [0xed, 0xa0, 0x80]],
-    ['beyond the last letter', [0xf4, 0x90, 0x80, 0x80]],
+    ['beyond the last code point', [0xf4, 0x90, 0x80, 0x80]],
   ] as const) {
-    test(`text that is no UTF-8 is refused: ${what}`, () => {
+    test(`text that is not UTF-8 is refused: ${what}`, () => {
       assert.equal(decodeBase64Text(encodeBase64(Uint8Array.from(bytes))), null);
     });
   }

@@ -32,7 +32,7 @@ function isTaken(file: string): boolean {
 }
 
 describe('a license file', () => {
-  test('is read as it was written, with both signatures or with the newer one alone', () => {
+  test('is read as it was written, with both signatures or only the newer one', () => {
     for (const file of [BOTH, NEWER_ALONE, `${BOTH}\n`, `\r\n${BOTH} `]) {
       assert.ok(isTaken(file));
       const { license_signature, license_signature_v2, ...fields } = readLicenseFile(file).fields;
@@ -42,7 +42,7 @@ describe('a license file', () => {
     }
   });
 
-  test('of another vendor is not taken', () => {
+  test('of another vendor is refused', () => {
     assert.ok(!isVendorFile(readLicenseFile(BOTH), other.publicKey));
     const mixed = readLicenseFile(writeLicenseFile(FIELDS, other.privateKey, { withFirst: true }));
     assert.ok(!isVendorFile(mixed, publicKey));
@@ -52,7 +52,7 @@ describe('a license file', () => {
     'both signatures': BOTH,
     'the newer one alone': NEWER_ALONE,
   })) {
-    test(`with ${name}: no flipped bit and no truncation is taken`, () => {
+    test(`with ${name}: any flipped bit and any truncation is refused`, () => {
       for (const damaged of damage(file)) assert.ok(!isTaken(damaged), damaged);
     });
   }
@@ -71,7 +71,7 @@ describe('what is signed', () => {
     assert.ok(!isTaken(craft(json, JSON.stringify(JSON.parse(signed)))), 'and not a text like it');
   });
 
-  test('both signatures count where both are there', () => {
+  test('both signatures count if both are present', () => {
     const signed = '{"id":3,"license_key":"k","hardware_id":"h"}';
     const with1 = (value: string) =>
       craft(
@@ -88,14 +88,14 @@ describe('what is signed', () => {
     assert.ok(!isTaken(with1(`" ${right}"`)), 'in canonical base64');
   });
 
-  test('without the newer signature nothing is taken', () => {
+  test('is refused without the newer signature', () => {
     const first = signBytes(privateKey, Buffer.from('h#k#'));
     assert.ok(!isTaken(encodeBase64(`{"license_key":"k","hardware_id":"h","license_signature":"${first}"}`)));
     assert.ok(!isTaken(encodeBase64('{}')));
   });
 });
 
-describe('what is no license file', () => {
+describe('what is not a license file', () => {
   for (const [what, text] of [
     ['no base64', '{"id":1}'],
     ['base64 without its padding', encodeBase64('{"id":1}').replaceAll('=', '')],
@@ -103,9 +103,9 @@ describe('what is no license file', () => {
     ['a list', encodeBase64('[1]')],
     ['nothing', ''],
     ['the same key twice', encodeBase64('{"id":1,"id":1}')],
-    ['a key of prototypes', encodeBase64('{"__proto__":{}}')],
+    ['a prototype key', encodeBase64('{"__proto__":{}}')],
     ['no UTF-8', encodeBase64(Uint8Array.of(0x7b, 0xff, 0x7d))],
-    ['nested without end', encodeBase64('['.repeat(100_000))],
+    ['endless nesting', encodeBase64('['.repeat(100_000))],
   ] as const) {
     test(what, () => assert.throws(() => readLicenseFile(text), LicenseFileError));
   }

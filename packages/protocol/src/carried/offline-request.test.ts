@@ -57,7 +57,7 @@ describe('a request', () => {
     assert.ok(isTaken(BY_SERVER));
   });
 
-  test('signed with the keys carries both signatures, and never the shared key', () => {
+  test('signed with the cloud keys has both signatures, and never the shared key', () => {
     const read = readOfflineRequest(BY_KEYS);
     assert.ok(read !== null && isSignedWithKeys(read, 'shared') && !isSignedWithKeys(read, 'other'));
     const hmac = (text: string) => createHmac('sha256', 'shared').update(text).digest('base64');
@@ -67,7 +67,7 @@ describe('a request', () => {
     assert.ok(!Buffer.from(BY_KEYS, 'base64').toString().includes('"shared"'));
   });
 
-  test('needs neither a product nor a license key, and can bring usage', () => {
+  test('needs neither a product nor a license key, and can include usage', () => {
     const bare = { ...REQUEST, product: null, licenseKey: null, usage: { sequence: 1 } };
     for (const signer of [
       { kind: 'server', privateKey },
@@ -81,7 +81,7 @@ describe('a request', () => {
     }
   });
 
-  test('carries the user that it is for, and signs the name in place of a key', () => {
+  test('contains the user it is for, and signs the name in place of a key', () => {
     const ofUser = { ...REQUEST, licenseKey: null, username: 'ann' };
     const file = writeOfflineRequest(ofUser, { kind: 'cloud-keys', keys: KEYS });
     const { fields } = readOfflineRequest(file) ?? {};
@@ -92,7 +92,7 @@ describe('a request', () => {
   });
 
   for (const [name, file] of Object.entries({ 'by the server': BY_SERVER, 'with the keys': BY_KEYS })) {
-    test(`signed ${name}: no flipped bit and no truncation is taken`, () => {
+    test(`signed ${name}: any flipped bit and any truncation is refused`, () => {
       for (const damaged of damage(file)) assert.ok(!isTaken(damaged), damaged);
     });
   }
@@ -125,7 +125,7 @@ describe('both signatures of the keys', () => {
     });
   }
 
-  test('the inner one cannot be left out, nor can the outer one be wrong', () => {
+  test('the inner one cannot be omitted, nor can the outer one be wrong', () => {
     assert.ok(!isTaken(craft(`{${HEAD},"hardware_id":"h","api_key":"api"}`)));
     const request = `{${HEAD},"hardware_id":"h","api_key":"api","signature":"${innerOf('')}"}`;
     assert.ok(isTaken(craft(request)));
@@ -141,18 +141,18 @@ describe('both signatures of the keys', () => {
   });
 });
 
-describe('what is no request', () => {
+describe('what is not a request', () => {
   for (const [what, request] of [
     ['of another version', `{${HEAD.replace(':2', ':1')},"hardware_id":"h"}`],
     ['for something else', `{${HEAD.replace('activation', 'liberation')},"hardware_id":"h"}`],
-    ['with an id that is none', `{${HEAD.replace(REQUEST.requestId, 'first')},"hardware_id":"h"}`],
-    ['of no machine', `{${HEAD}}`],
+    ['with an invalid id', `{${HEAD.replace(REQUEST.requestId, 'first')},"hardware_id":"h"}`],
+    ['without a machine', `{${HEAD}}`],
     ['of a machine without a name', `{${HEAD},"hardware_id":" "}`],
-    ['of a machine whose name writes on the terminal', `{${HEAD},"hardware_id":"\\u001b[2J"}`],
-    ['with a name that is half a letter', `{${HEAD},"hardware_id":"\\ud800"}`],
+    ['of a machine with terminal escapes in its name', `{${HEAD},"hardware_id":"\\u001b[2J"}`],
+    ['with a name of half a character', `{${HEAD},"hardware_id":"\\ud800"}`],
     ['with a name too long', `{${HEAD},"hardware_id":"${'x'.repeat(257)}"}`],
-    ['with a key twice', `{${HEAD},"hardware_id":"h","hardware_id":"h"}`],
-    ['with a key of prototypes', `{${HEAD},"hardware_id":"h","__proto__":{}}`],
+    ['with a repeated key', `{${HEAD},"hardware_id":"h","hardware_id":"h"}`],
+    ['with a prototype key', `{${HEAD},"hardware_id":"h","__proto__":{}}`],
     ['that is a list', '[]'],
   ] as const) {
     test(what, () => assert.equal(readOfflineRequest(craft(request)), null));
@@ -167,7 +167,7 @@ describe('what is no request', () => {
 });
 
 describe("the server's own signature", () => {
-  test('counts with the key that is named, and only an Ed25519 key', () => {
+  test('counts with the named key, and only an Ed25519 key', () => {
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const der = rsa.publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
     const byRsa = sign('sha256', Buffer.from('text'), rsa.privateKey).toString('base64');

@@ -30,7 +30,7 @@ describe('a QR code', () => {
     }
   });
 
-  test('is drawn in half blocks, two rows a line', () => {
+  test('is drawn in half blocks, two rows per line', () => {
     const code = [
       [true, false, true, false],
       [true, true, false, false],
@@ -50,7 +50,7 @@ describe('a QR code', () => {
     assert.match(renderQrCode('BERTH', 20), /^\(The QR code needs 29 columns, and this terminal has 20\.\)$/);
   });
 
-  test('is shown on terminals, and elsewhere if it is asked for', () => {
+  test('is shown on terminals, and elsewhere on request', () => {
     const shown = (isWanted: boolean | undefined, columns: number | null) => {
       const drawn: string[] = [];
       showQrCode('BERTH', isWanted, { columns, draw: (picture) => void drawn.push(picture) });
@@ -61,7 +61,7 @@ describe('a QR code', () => {
   });
 });
 
-test('the text of a QR code keeps every field, whatever is in it', () => {
+test('the text of a QR code keeps every field, whatever it contains', () => {
   const fields = { license_key: 'A B&C=ü\n', hardware_id: 'plant 3', activation_code: 'ABC' };
   const text = writeScannedText(fields);
   assert.ok(!text.includes('\n'));

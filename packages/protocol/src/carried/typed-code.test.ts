@@ -60,7 +60,7 @@ describe('a code in groups', () => {
     }
   });
 
-  test('is read as base64, too, whatever blanks came along', () => {
+  test('is read as base64, too, whatever blanks it has', () => {
     for (const typed of [CODE, ` ${CODE}\n`, CODE.replace(/.{20}/g, '$&\n'), CODE.replace(/.{5}/g, '$& ')]) {
       assert.equal(read(typed), CODE);
     }
@@ -82,7 +82,7 @@ describe('a mistake', () => {
     }
   });
 
-  test('of two symbols that changed places is found, wherever in a line they are', () => {
+  test('of two swapped symbols is found, wherever in a line they are', () => {
     const [line = ''] = lines;
     const symbols = [...line.replaceAll(' ', '')];
     for (let a = 0; a < symbols.length; a++) {
@@ -101,7 +101,7 @@ describe('a mistake', () => {
     assert.equal(read(withLine(2, second)), 'There is a mistake in line 3.');
   });
 
-  test('of a symbol too few or too many is told with its line', () => {
+  test('of a missing or extra symbol is reported with its line', () => {
     const third = lines[2] as string;
     assert.equal(read(withLine(2, third.slice(1))), 'Line 3 has 24 characters instead of 25.');
     assert.equal(read(withLine(2, `${third}7`)), 'Line 3 has 26 characters instead of 25.');
@@ -117,7 +117,7 @@ describe('a mistake', () => {
     assert.equal(read(withLine(1, `$${second.slice(1)}`)), 'Line 2 has a "$", which no code contains.');
   });
 
-  test('of the bits that fill up the last symbol is found, though its check is right', () => {
+  test('of the padding bits of the last symbol is found, though its check is right', () => {
     // Eight more than the last symbol can be; the check is made anew for it.
     const zeros = codeSymbols(Buffer.alloc(32).toString('base64'));
     const typed = [...SYMBOLS].map((check) => read(`${zeros.slice(0, 53)}1${check}`, 32));
@@ -130,7 +130,7 @@ describe('a mistake', () => {
   });
 });
 
-test('whether a code is whole is known line by line', () => {
+test('can be checked line by line', () => {
   const lines = groupCode(CODE).split('\n');
   assert.deepEqual(
     lines.map((_, index) => isWholeCode(lines.slice(0, index + 1).join('\n'), 64)),
@@ -142,14 +142,14 @@ test('whether a code is whole is known line by line', () => {
 describe('a hardware id', () => {
   const id = randomBytes(32).toString('hex');
 
-  test('that the server made is grouped like a code', () => {
+  test('that the server generated is grouped like a code', () => {
     const grouped = groupHardwareId(id) as string;
     assert.equal(readHardwareId(grouped), id);
     assert.equal(readHardwareId(grouped.toLowerCase().replaceAll('\n', '-')), id);
     assert.equal(readHardwareId(id), id);
   });
 
-  test('in groups with a mistake is told with its line', () => {
+  test('in groups with a mistake is reported with its line', () => {
     const [first = '', second = '', third = ''] = (groupHardwareId(id) as string).split('\n');
     const other = second.startsWith('7') ? '8' : '7';
     const wrong = [first, other + second.slice(1), third];
@@ -158,7 +158,7 @@ describe('a hardware id', () => {
     assert.deepEqual(readHardwareId(wrong.join(' \u2013 ')), { fault });
   });
 
-  test('that somebody chose is left as it is', () => {
+  test('that somebody chose stays as it is', () => {
     for (const chosen of [
       'vault',
       'plant-3 west',

@@ -34,11 +34,11 @@ describe('a usage file', () => {
     assert.deepEqual(readUsageFile(`${FILE}\n`), { usage: USAGE, isSigned: true });
   });
 
-  test('no flipped bit and no truncation is taken', () => {
+  test('is refused with any flipped bit or truncation', () => {
     for (const damaged of damage(FILE)) assert.ok(!isTaken(damaged), damaged);
   });
 
-  test('of another server is read, and not signed', () => {
+  test('of another server is read, but not as signed', () => {
     const other = generateKeyPairSync('ed25519');
     assert.equal(readUsageFile(writeUsageFile(USAGE, other.privateKey))?.isSigned, false);
   });
@@ -52,14 +52,14 @@ describe('a usage file', () => {
   for (const [what, from, to] of [
     ['another version', '"schema_version":1', '"schema_version":2'],
     ['the number 0', '"sequence":10', '"sequence":0'],
-    ['half a number', '"sequence":10', '"sequence":10.5'],
+    ['a fraction', '"sequence":10', '"sequence":10.5'],
     ['a number that is not exact', '"consumed":20', '"consumed":9007199254740993'],
     ['an amount as text', '"consumed":20', '"consumed":"20"'],
     ['no machine', '"machine-1"', '""'],
-    ['a machine whose name writes on the terminal', 'machine-1', '\\u001b[2J'],
+    ['a machine with terminal escapes in its name', 'machine-1', '\\u001b[2J'],
     ['a feature without a code', '"export"', '""'],
     ['a license without an id', '"license_id":100', '"license_id":0'],
-    ['an amount twice', '"consumed":20', '"consumed":20,"consumed":20'],
+    ['a repeated amount', '"consumed":20', '"consumed":20,"consumed":20'],
   ] as const) {
     test(`${what} is refused`, () => {
       const text = JSON.stringify(USAGE);
@@ -68,7 +68,7 @@ describe('a usage file', () => {
     });
   }
 
-  test('anything that is not base64 of JSON is none', () => {
+  test('anything that is not base64 of JSON is refused', () => {
     for (const file of [
       '',
       '{}',

@@ -12,7 +12,7 @@ describe('the authorization of the licensing cloud', () => {
     assert.equal(signDate(SHARED_KEY, DATE), SIGNATURE);
   });
 
-  test('writes a header that it reads again', () => {
+  test('reads the header that it writes', () => {
     const header = authorizationHeader({ apiKey: 'api-1', sharedKey: SHARED_KEY }, DATE);
     const expected = `algorithm="hmac-sha256",headers="date",signature="${SIGNATURE}",apikey="api-1"`;
     assert.equal(header, expected);
@@ -36,7 +36,7 @@ describe('the authorization of the licensing cloud', () => {
     test(`refuses ${JSON.stringify(header)}`, () => assert.equal(parseAuthorization(header), null));
   }
 
-  test('tells a right signature from others', () => {
+  test('distinguishes a right signature from others', () => {
     assert.ok(isDateSigned(SHARED_KEY, DATE, SIGNATURE));
     assert.ok(!isDateSigned(SHARED_KEY, DATE.replace('35', '36'), SIGNATURE));
     assert.ok(!isDateSigned(`${SHARED_KEY}x`, DATE, SIGNATURE));

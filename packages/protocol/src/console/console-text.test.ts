@@ -40,14 +40,14 @@ describe('whether there is color', () => {
 describe('styles', () => {
   const red = paint('red', 'expired');
 
-  test('reach a screen with color, and no other', () => {
+  test('are shown on a screen with color, and on no other', () => {
     assert.equal(render(red, TERMINAL), '\u001b[31mexpired\u001b[39m');
     assert.equal(render(red, PIPE), 'expired');
     assert.equal(emphasize('yellow', 'look', TERMINAL), '\u001b[33mlook\u001b[39m');
     assert.equal(emphasize('yellow', 'look', PIPE), 'look');
   });
 
-  test('leave columns as wide as they look', () => {
+  test('do not change the width of columns', () => {
     const rows = [
       [red, 'a'],
       ['active', 'b'],
@@ -59,7 +59,7 @@ describe('styles', () => {
     );
   });
 
-  test('cannot be written by whoever chooses a name', () => {
+  test('cannot be faked by a name', () => {
     const name = '\u001b[31mroot\u001b[2J\u202e';
     const shown = '\\u{1b}[31mroot\\u{1b}[2J\\u{202e}';
     const { user } = toReadable({ user: name }, TERMINAL) as { user: string };
@@ -103,7 +103,7 @@ describe('time', () => {
     );
   });
 
-  test('is found wherever an answer has it, and nowhere else', () => {
+  test('is converted wherever an answer has it, and nowhere else', () => {
     const answer = { at: AT, list: [{ ends_at: AT, user: 'x' }], count: 1, none: null, day: '2026-11-15' };
     const local = '2026-11-15 20:56:03 +01:00';
     const readable = inZone('Europe/Berlin', () => toReadable(answer, TERMINAL));
@@ -116,6 +116,6 @@ describe('time', () => {
   });
 });
 
-test('yes and no are words', () => {
+test('booleans become yes and no', () => {
   assert.equal(formatFacts({ healthy: true, leader: false }), 'healthy  yes\nleader   no');
 });

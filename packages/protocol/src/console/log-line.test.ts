@@ -12,12 +12,12 @@ const line = writeLogLine(
 const json =
   '{"level":"warn","time":"2026-11-15T19:56:03.123Z","user":"ada\\u001b[2J","n":1,"msg":"look\\u202ehere"}';
 
-test('a line is JSON where programs read it', () => {
+test('a line is JSON for programs', () => {
   for (const format of ['auto', 'json'] as const) assert.equal(formatLogLine(line, format, PIPE), json);
   assert.equal(formatLogLine(line, 'json', { isTerminal: true, hasColor: true }), json);
 });
 
-test('a line is a sentence where people read it: UTC in a file, local time with a date on a terminal', () => {
+test('a line is a sentence for people: UTC in a file, local time with a date on a terminal', () => {
   const rest = 'look\\u{202e}here user="ada\\u001b[2J" n=1';
   assert.equal(formatLogLine(line, 'text', PIPE), `2026-11-15T19:56:03.123Z warn  ${rest}`);
   const terminal = { isTerminal: true, hasColor: false };

@@ -29,7 +29,7 @@ for (const [signal, code] of [
   });
 }
 
-test('a hangup that somebody has taken does not stop', (t) => {
+test('a hangup that is handled elsewhere does not stop', (t) => {
   const { source } = createSource(t);
   source.on('SIGHUP', () => {});
   waitForStop(source);

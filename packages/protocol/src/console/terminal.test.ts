@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { paint } from './console-text.ts';
 import { createTerminal } from './terminal.ts';
 
-describe('what is written where', () => {
+describe('what is written to each stream', () => {
   /** Takes down what is written to it. */
   function createStream(isTTY: boolean) {
     const written: string[] = [];
@@ -11,7 +11,7 @@ describe('what is written where', () => {
     return { isTTY, hasColors: () => isTTY, write, read: () => written.join('') } as const;
   }
 
-  test('styles go to a terminal only, and each stream is judged by itself', () => {
+  test('styles go only to a terminal, and each stream is judged separately', () => {
     const [stdout, stderr] = [createStream(false), createStream(true)];
     const terminal = createTerminal(stdout as never, stderr as never, {});
     terminal.print(paint('green', 'active'));

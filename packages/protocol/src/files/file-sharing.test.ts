@@ -33,7 +33,7 @@ describe('a folder', () => {
     });
   }
 
-  test('of somebody else is theirs; of root, or for root, it is not', () => {
+  test('belongs to somebody else, unless that is root, or the user is root', () => {
     assert.match(
       explainWritable(folder(0o700, 1001), ME) ?? '',
       /another user .* \(id 1001\).*chown -R 1000/,
@@ -42,7 +42,7 @@ describe('a folder', () => {
     assert.equal(explainWritable(folder(0o700, 1001), ROOT), null);
   });
 
-  test('is told with what to do', () => {
+  test('is reported with what to do', () => {
     assert.equal(
       explainWritable(folder(0o777), ME),
       'Other users of this machine can write to /srv/data (mode 0777). ' +
@@ -53,7 +53,7 @@ describe('a folder', () => {
     assert.match(explainWritable({ ...folder(0o777), names: [] }, ME) ?? '', /chmod 700 \/srv\/data$/);
   });
 
-  test('that others need as it is keeps its mode: another one has to be named', () => {
+  test('that others need keeps its mode: another one has to be chosen', () => {
     const device = { path: '/dev/null', isFolder: false, names: [], mode: 0o20666, owner: 0 };
     for (const [file, told] of [
       [folder(0o1777), /, and all users share it\. Choose another folder with --data\.$/],
@@ -72,7 +72,7 @@ describe('a folder', () => {
   });
 });
 
-test('a container is told by its files, its environment or its group', () => {
+test('a container is recognized by its files, its environment or its group', () => {
   const files = { exists: () => false, read: () => null };
   assert.equal(isContainer({}, files), false);
   assert.equal(isContainer({ container: 'podman' }, files), true);

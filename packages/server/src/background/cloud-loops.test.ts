@@ -7,14 +7,14 @@ import { chooseDelayMs, createCloudChecks } from './cloud-loops.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
-describe('when the licensing cloud is asked next', () => {
+describe('when to contact the licensing cloud next', () => {
   test('about once an interval, but not at the same moment as other servers', () => {
     assert.equal(chooseDelayMs(HOUR_MS, 0, 0), 0.9 * HOUR_MS);
     assert.equal(chooseDelayMs(HOUR_MS, 0, 0.5), HOUR_MS);
     assert.ok(Math.abs(chooseDelayMs(HOUR_MS, 0, 1) - 1.1 * HOUR_MS) < 1);
   });
 
-  test('after failures twice as late each time, up to a quarter of an hour', () => {
+  test('after failures with twice the delay each time, up to a quarter of an hour', () => {
     const delays = [1, 2, 3, 4].map((failures) => chooseDelayMs(HOUR_MS, failures, 1));
     assert.deepEqual(delays, [5000, 10_000, 20_000, 40_000]);
     assert.equal(chooseDelayMs(HOUR_MS, 1000, 1), 15 * 60 * 1000);
@@ -23,7 +23,7 @@ describe('when the licensing cloud is asked next', () => {
 });
 
 describe('rounds of checks', () => {
-  test('in which one license goes wrong are made later and later, though others go well', async (t) => {
+  test('come later and later if one license fails, though others succeed', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     t.mock.method(Math, 'random', () => 1);
     let rounds = 0;

@@ -5,7 +5,7 @@ import type { Webhooks } from '../services/events/webhooks.ts';
 import { createQuietLog } from '../telemetry/log.ts';
 import { createDeliveries, createFeedBeats, createFeedPolls, createNoticeRounds } from './event-loops.ts';
 
-test('each is done at its own pace', async (t) => {
+test('each loop has its own interval', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const done = { poll: 0, beat: 0, look: 0, deliver: 0 };
   const count = (name: keyof typeof done) => async () => {

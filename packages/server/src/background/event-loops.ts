@@ -30,8 +30,8 @@ export function createFeedBeats(feed: EventFeed, log: Log): Loop {
   });
 }
 
-/** Looks for licenses that end soon, and for a cloud that stays unreachable. */
-export function createNoticeRounds(notices: Notices, log: Log): Loop {
+/** Looks for what an administrator should know: of all servers together, or of this one. */
+export function createNoticeRounds(notices: Pick<Notices, 'look'>, log: Log): Loop {
   return createLoop({
     intervalMs: NOTICE_INTERVAL_MS,
     async work() {

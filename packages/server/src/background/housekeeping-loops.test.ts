@@ -25,7 +25,7 @@ function watch(housekeeping: Housekeeping) {
   return { watched, swept: swept.promise, kept: kept.promise };
 }
 
-test('the sweeper tidies away what has ended, and says so in the log', async (t) => {
+test('the sweeper removes what has ended, and logs it', async (t) => {
   const { store, clock } = await openTestStore(t, [testLicense(1)]);
   const host = { hostname: null, address: null, info: null };
   await store.execute({ kind: 'register', product: null, licenseId: null, user: 'ann', host });

@@ -35,7 +35,7 @@ function openGate(t: TestContext, state: { leads: boolean }) {
 }
 
 describe('work of the leader', () => {
-  test('is done as ever by one who leads from the start', async (t) => {
+  test('is done as usual by a server that leads from the start', async (t) => {
     const { gate, rounds, told, pass } = openGate(t, { leads: true });
     gate.start();
     await pass(HOUR_MS - 1);
@@ -56,7 +56,7 @@ describe('work of the leader', () => {
     await gate.stop();
   });
 
-  test('is taken up within a second by one who becomes the leader, and once', async (t) => {
+  test('is taken over within a second by a new leader, and once', async (t) => {
     const state = { leads: false };
     const { gate, rounds, told, pass } = openGate(t, state);
     gate.start();
@@ -70,7 +70,7 @@ describe('work of the leader', () => {
     await gate.stop();
   });
 
-  test('ends with the leadership; what is under way is finished, and taken up again later', async (t) => {
+  test('ends with the leadership; work in progress is finished, and resumed later', async (t) => {
     const state = { leads: true };
     const { gate, rounds, told, pass } = openGate(t, state);
     gate.start();
@@ -87,7 +87,7 @@ describe('work of the leader', () => {
     await gate.stop();
   });
 
-  test('stopping waits for it, also where the leadership was lost meanwhile', async (t) => {
+  test('stopping waits for it, even if the leadership was lost meanwhile', async (t) => {
     const state = { leads: true };
     const { gate, rounds, pass } = openGate(t, state);
     gate.start();

@@ -93,7 +93,7 @@ describe('a loop', () => {
     assert.equal(rounds.length, 1);
   });
 
-  test('started again while its last round is at work, it is still one loop', async (t) => {
+  test('started again during its last round, it is still one loop', async (t) => {
     const { loop, rounds, tick } = openLoop(t);
     loop.start();
     tick();
@@ -110,7 +110,7 @@ describe('a loop', () => {
     assert.equal(rounds.length, 2, 'a second schedule would go on');
   });
 
-  test('goes on after an error', async (t) => {
+  test('continues after an error', async (t) => {
     const { loop, rounds, errors, tick } = openLoop(t);
     const error = new Error('disk');
     loop.start();
@@ -122,7 +122,7 @@ describe('a loop', () => {
     assert.equal(rounds.length, 2);
   });
 
-  test('goes on after work that throws before it begins', async (t) => {
+  test('continues after work that throws before it begins', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const errors: unknown[] = [];
     const work = () => {
@@ -138,7 +138,7 @@ describe('a loop', () => {
     await loop.stop();
   });
 
-  test('woken, it does its next round at once, and then goes on as before', async (t) => {
+  test('woken, it does its next round at once, and then continues as before', async (t) => {
     const { loop, rounds, tick } = openLoop(t);
     loop.wake();
     tick();
@@ -170,7 +170,7 @@ describe('a loop', () => {
     await loop.stop();
   });
 
-  test('asks for every interval anew', async (t) => {
+  test('asks for the interval each time', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const intervals = [10, 1000];
     let rounds = 0;

@@ -16,13 +16,13 @@ function setUp() {
   return { stopped, stop, fail };
 }
 
-test('what comes afterwards waits for all that runs', async () => {
+test('what comes afterwards waits for everything that runs', async () => {
   const { stopped, stop } = setUp();
   await stopAll([stop('one'), stop('two')], [stop('record'), stop('close')]);
   assert.deepEqual(stopped, ['one', 'two', 'record', 'close']);
 });
 
-test('whatever fails, all else is stopped, and the first failure is told', async () => {
+test('if one fails, all others are stopped, and the first failure is thrown', async () => {
   const { stopped, stop, fail } = setUp();
   const stopping = stopAll([fail('broken'), stop('slow')], [fail('record'), stop('close')]);
   await assert.rejects(stopping, { message: 'broken' });

@@ -7,6 +7,7 @@ import { type CallOf, type Hints, rewriteHints } from '@berth/protocol/console/h
 import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/protocol/console/run-command-line';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { type Config, ConfigError, type ConfigSources, flagOf, loadConfig } from '../config.ts';
+import type { Finding } from '../core/doctor/finding.ts';
 import { SETTINGS } from '../settings.ts';
 import {
   type AdminAnswer,
@@ -40,6 +41,7 @@ export interface House {
     passphrase: string,
   ): Promise<string>;
   moveStore(options: { config: Config; env: NodeJS.ProcessEnv }, direction: MoveDirection): Promise<object>;
+  examineSurroundings(options: { config: Config; env: NodeJS.ProcessEnv }): Promise<readonly Finding[]>;
   restoreBackup(
     options: { config: Config; env: NodeJS.ProcessEnv },
     request: RestoreRequest,
@@ -71,13 +73,14 @@ export function runCli(argv: readonly string[], deps: CliDependencies): Promise<
       config: absolute(config),
     }),
     run: (given, terminal, hints) => dispatch(given, { ...deps, terminal, hints }),
-    isExpected: (error) =>
-      error instanceof ConfigError ||
-      error instanceof ServerUnreachable ||
-      error instanceof InputError ||
-      deps.isExpected(error),
+    isExpected: (error) => isExpected(error, deps),
     isWrongValue: (error) => error instanceof ConfigError,
   });
+}
+
+async function isExpected(error: unknown, deps: House): Promise<boolean> {
+  const own = [ConfigError, ServerUnreachable, InputError];
+  return own.some((kind) => error instanceof kind) || deps.isExpected(error);
 }
 
 /** The user may type a hint in another folder, or in a shell without our variables. */
@@ -118,9 +121,22 @@ async function dispatch(
   const importMasterKey = (text: string, passphrase: string) =>
     deps.importMasterKey({ config, env }, text, passphrase);
   const moveStore = (direction: MoveDirection) => deps.moveStore({ config, env }, direction);
-  const restoreBackup = (request: RestoreRequest) => deps.restoreBackup({ config, env }, request);
-  const { callOf } = hints;
-  const invocation = { words, flags, config, callOf, importMasterKey, moveStore, restoreBackup };
+  const invocation = {
+    words,
+    flags,
+    config,
+    callOf: hints.callOf,
+    importMasterKey,
+    moveStore,
+    restoreBackup: (request: RestoreRequest) => deps.restoreBackup({ config, env }, request),
+    version: deps.version,
+    open,
+    explain: async (error: unknown) => {
+      if (!(await isExpected(error, deps))) throw error;
+      return (error as Error).message;
+    },
+    examineSurroundings: () => deps.examineSurroundings({ config, env }),
+  };
   return runCommand(command, invocation, open, terminal);
 }
 

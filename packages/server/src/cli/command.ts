@@ -3,6 +3,7 @@ import type { CommandUsage } from '@berth/protocol/console/command-help';
 import type { Screen } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import type { Config } from '../config.ts';
+import type { Finding } from '../core/doctor/finding.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { SecretPrompt } from './read-secrets.ts';
 
@@ -40,6 +41,7 @@ export const FLAGS = {
   qr: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   yes: { type: 'boolean' },
+  'with-names': { type: 'boolean' },
   'passphrase-file': { type: 'string' },
   'master-key-file': { type: 'string' },
   replace: { type: 'boolean' },
@@ -95,6 +97,14 @@ export interface LocalContext {
   importMasterKey(text: string, passphrase: string): Promise<string>;
   /** Moves the data of a stopped server between its folder and the database. */
   moveStore(direction: MoveDirection): Promise<object>;
+  /** Of this program. */
+  readonly version: string;
+  /** The server, running or stopped. */
+  open(): Promise<AdminClient>;
+  /** Why it could not be opened, if the message explains it; throws any other error. */
+  explain(error: unknown): Promise<string>;
+  /** Examines what is around a server that cannot be opened. */
+  examineSurroundings(): Promise<readonly Finding[]>;
   /** Replaces the data of a stopped server with that of a backup. */
   restoreBackup(request: RestoreRequest): Promise<object>;
 }

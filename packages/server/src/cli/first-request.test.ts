@@ -34,13 +34,13 @@ function describeTls(t: TestContext, url: string, names: readonly string[]) {
 }
 
 describe('the first request', () => {
-  test('is a line for a shell', () => {
+  test('is one line for a shell', () => {
     const body = `-H 'Content-Type: application/json' -d '{"product":"demo","user":"ada"}'`;
     const line = `  curl -sS http://127.0.0.1:8080/api/v4/register ${body}\n`;
     assert.equal(describeFor({}), `Take a slot of "demo" for the user "ada":\n\n${line}`);
   });
 
-  test('is quoted as the platform wants it', () => {
+  test('is quoted for the platform', () => {
     const product = `d'or "x"`;
     assert.match(describeFor({ product }), / -d '\{"product":"d'\\''or \\"x\\"","user":"ada"\}'\n$/);
     assert.match(
@@ -49,13 +49,13 @@ describe('the first request', () => {
     );
   });
 
-  test('goes to this machine, wherever the server listens', () => {
+  test('goes to this machine, whatever address the server listens on', () => {
     assert.match(describeFor({ url: 'http://0.0.0.0:81' }), / http:\/\/127\.0\.0\.1:81\/api/);
     assert.match(describeFor({ url: 'http://[::]:81' }), / 'http:\/\/\[::1\]:81\/api\/v4\/register'/);
     assert.match(describeFor({ url: 'http://licenses:80' }), / http:\/\/licenses\/api/);
   });
 
-  test('trusts the certificate of the server, and calls it by a name that is in it', (t) => {
+  test("trusts the server's certificate, and uses a name that is in it", (t) => {
     const cases: readonly (readonly [string, readonly string[], string])[] = [
       ['https://127.0.0.1:443', ['127.0.0.1'], '--cacert /tls/cert.pem https://127.0.0.1'],
       ['https://0.0.0.0:84', ['a.example', '127.0.0.1'], '--cacert /tls/cert.pem https://127.0.0.1:84'],
@@ -72,7 +72,7 @@ describe('the first request', () => {
     }
   });
 
-  test('comes after a token where applications need one', () => {
+  test('comes after a token if applications need one', () => {
     const said = describeFor({ flags: { 'auth-clients': 'required' } });
     assert.match(said, /^Create a token with "berth token create my-app --role user"\. /);
     assert.match(said, / -H 'Authorization: Bearer TOKEN' -d /);

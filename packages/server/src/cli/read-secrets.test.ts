@@ -33,7 +33,7 @@ function terminal(...answers: readonly string[]) {
 }
 
 describe('lines that come through a pipe', () => {
-  test('are taken as they are, without their ends', async () => {
+  test('are taken as they are, without line ends', async () => {
     assert.deepEqual(await readSecrets(TWO, pipe(' a b \r\nc=d\n'), refuseToAsk), [' a b ', 'c=d']);
     assert.deepEqual(await readSecrets(TWO, pipe('a', 'b\nc', 'd'), refuseToAsk), ['ab', 'cd']);
     const bytes = Buffer.from('schlüssel\n');
@@ -48,7 +48,7 @@ describe('lines that come through a pipe', () => {
     assert.deepEqual(await readSecrets([], pipe('x'), refuseToAsk), []);
   });
 
-  test('are not waited for when there are enough, and not read without an end', async () => {
+  test('are not waited for when there are enough, and are limited in size', async () => {
     async function* endless() {
       yield Buffer.from('a\nb\n');
       await new Promise(() => {});
@@ -67,7 +67,7 @@ describe('lines that are typed', () => {
     assert.deepEqual(modes, [true, false, true, false]);
   });
 
-  test('are typed twice where they are made up', async () => {
+  test('are typed twice if they are new', async () => {
     const prompts = [{ text: 'new', isNew: true }];
     assert.deepEqual(await readSecrets(prompts, terminal('abc\r', 'abc\r').input, () => {}), ['abc']);
     await assert.rejects(
@@ -76,7 +76,7 @@ describe('lines that are typed', () => {
     );
   });
 
-  test('end with Control-C, and the terminal is as before', async () => {
+  test('end with Control-C, and the terminal is restored', async () => {
     const { input, modes } = terminal('ab\u0003');
     await assert.rejects(
       readSecrets(ONE, input, () => {}),
@@ -89,7 +89,7 @@ describe('lines that are typed', () => {
 describe('a code of several lines', () => {
   const CODE = [{ text: 'code', isWhole: (typed: string) => typed.replace(/\s/g, '').length >= 6 }];
 
-  test('comes through a pipe as a whole, and no more is waited for', async () => {
+  test('is read from a pipe as a whole, and no more is waited for', async () => {
     async function* endless() {
       yield Buffer.from('ab\ncd');
       yield Buffer.from('\nef\n');
@@ -101,7 +101,7 @@ describe('a code of several lines', () => {
     assert.deepEqual(await readSecrets(CODE, pipe('ab'), refuseToAsk), ['ab']);
   });
 
-  test('is shown while it is typed or pasted, line by line until it is whole', async () => {
+  test('is shown while it is typed or pasted, line by line until it is complete', async () => {
     const asked: string[] = [];
     const { input } = terminal('ab\rcx\u007fd\u001b\ref\r');
     assert.deepEqual(await readSecrets(CODE, input, (text) => asked.push(text)), ['ab\ncd\nef']);

@@ -21,11 +21,11 @@ describe('what people read', () => {
     assert.ok(formatTable(['n', 'x'], rows).endsWith('\n199999  x'));
   });
 
-  test('facts stand under one another', () => {
+  test('facts are listed one per line', () => {
     assert.equal(formatFacts({ a: 1, long: null, list: [1] }), 'a     1\nlong  -\nlist  [1]');
   });
 
-  test('the page of settings has each one in its three names', () => {
+  test('the page of settings has each one with its three names', () => {
     const page = describeSettings();
     for (const { path } of SETTINGS) assert.ok(page.includes(`      ${path}: `), path);
     assert.match(page, /--log-slow-request-ms, BERTH_LOG_SLOW_REQUEST_MS\n/);

@@ -52,6 +52,8 @@ export const MEANINGS = {
     info: 'status',
     state: 'status',
     ping: 'status',
+    diagnose: 'doctor',
+    support: 'support-bundle',
     setting: 'config',
     configuration: 'config',
     option: 'config',

@@ -18,8 +18,8 @@ import { type Cloud, UNPROVEN } from './cloud.ts';
 
 const MIB = 1024 * 1024;
 
-describe('a question to the cloud', () => {
-  test('carries the date and the proof, and asks where it was told to', async (t) => {
+describe('a request to the cloud', () => {
+  test('has the date and the proof, and goes to the configured address', async (t) => {
     const { cloud, seen } = await openCloud(t, answerWith(LICENSE), '/below/this//');
     assert.equal((await cloud.check(KEYS, MACHINE)).kind, 'ok');
     const [{ request } = assert.fail('Nothing came.')] = seen;
@@ -33,7 +33,7 @@ describe('a question to the cloud', () => {
     assert.ok(!JSON.stringify(headers).includes(KEYS.sharedKey));
   });
 
-  test('tells a user and a password for an activation, and only the user afterwards', async (t) => {
+  test('sends a user and a password for an activation, and only the user afterwards', async (t) => {
     const { cloud, seen } = await openCloud(t, answerWith(LICENSE));
     const holder = { username: 'ann', password: 'secret' };
     await cloud.activate(KEYS, { ...MACHINE, holder }, HOST);
@@ -109,7 +109,7 @@ describe('an answer of the cloud', () => {
     assert.equal(await findFault(cloud.check(KEYS, MACHINE)), 'too_large');
   });
 
-  test('with a head without an end is none', async (t) => {
+  test('with an endless head is rejected', async (t) => {
     const { cloud } = await openCloud(t, (response) => {
       response.socket?.end(`HTTP/1.1 200 OK\r\n${`X: ${'y'.repeat(1000)}\r\n`.repeat(1000)}\r\n`);
     });
@@ -126,14 +126,14 @@ describe('an answer of the cloud', () => {
   };
 
   for (const [title, body] of Object.entries(STRANGE)) {
-    test(`that is signed and has ${title} is not understood`, async (t) => {
+    test(`that is signed and has ${title} is rejected`, async (t) => {
       const { cloud } = await openCloud(t, (response) => answer(response, 200, body));
       assert.equal(await findFault(cloud.check(KEYS, MACHINE)), 'not_understood');
     });
   }
 
   for (const status of [201, 204, 206, 401, 404, 405, 418]) {
-    test(`with status ${status} and no error in it is not understood`, async (t) => {
+    test(`with status ${status} and no error in it is rejected`, async (t) => {
       for (const ask of [OPERATIONS.check, OPERATIONS.deactivate, OPERATIONS.report, OPERATIONS.probe]) {
         const { cloud } = await openCloud(t, (response) => response.writeHead(status).end());
         assert.equal(await findFault(ask?.(cloud) as Promise<unknown>), 'not_understood');
@@ -141,7 +141,7 @@ describe('an answer of the cloud', () => {
     });
   }
 
-  test('is refused with a code in the words of the cloud, and says whether it is signed', async (t) => {
+  test("is refused with the cloud's code and message, and says whether it is signed", async (t) => {
     const facts = { status: 400, code: 'license_expired', message: 'Over\u0000\u001b.' };
     const { cloud } = await openCloud(t, answerWith(facts, 400));
     const expected = { kind: 'refused', code: 'license_expired', message: 'Over  .' };
@@ -156,7 +156,7 @@ describe('an answer of the cloud', () => {
 describe('the answer to a report', () => {
   const report = (cloud: Cloud) => cloud.report(KEYS, MACHINE, { feature: 'x', amount: 2, reportId: 'r-1' });
 
-  test('has the total, and the id where the cloud knows ids', async (t) => {
+  test('has the total, and the id if the cloud supports ids', async (t) => {
     for (const [facts, knowsReportIds] of [
       [{ total_consumptions: 5, report_id: 'r-1' }, true],
       [{ total_consumptions: 5, report_id: null }, false],
@@ -176,7 +176,7 @@ describe('the answer to a report', () => {
     }
   });
 
-  test('is none where it is about another report, or a whole license', async (t) => {
+  test('is rejected if it is about another report, or a whole license', async (t) => {
     for (const facts of [
       { total_consumptions: 5, report_id: 'r-2' },
       { ...LICENSE, total_consumptions: 5 },
@@ -188,8 +188,8 @@ describe('the answer to a report', () => {
   });
 });
 
-describe('the answer to a question about a license', () => {
-  test('is none where it is about another one', async (t) => {
+describe('the answer about a license', () => {
+  test('is rejected if it is about another one', async (t) => {
     for (const facts of [
       { ...LICENSE, license_key: 'KEY-2' },
       { ...LICENSE, hardware_id: 'other' },
@@ -200,7 +200,7 @@ describe('the answer to a question about a license', () => {
     }
   });
 
-  test('may write the key in another case, or leave it out', async (t) => {
+  test('may write the key in another case, or omit it', async (t) => {
     for (const facts of [
       { ...LICENSE, license_key: 'key-1' },
       { ...LICENSE, license_key: null },
@@ -212,7 +212,7 @@ describe('the answer to a question about a license', () => {
 });
 
 describe('a probe', () => {
-  test('asks whether the keys are taken, and nothing else', async (t) => {
+  test('only checks whether the keys are accepted', async (t) => {
     for (const [facts, kind] of [
       [{ code: 'missing_parameters' }, 'ok'],
       [{ code: 'invalid_api_key' }, 'refused'],

@@ -46,6 +46,8 @@ export interface HttpCloudOptions {
   readonly signal: AbortSignal;
   /** The wall clock in milliseconds. */
   readonly readWall: () => number;
+  /** Told with every answer how far the cloud's clock is ahead of this machine's. */
+  readonly onClock?: (aheadMs: number) => void;
 }
 
 /** The licensing cloud over HTTP. */
@@ -126,6 +128,8 @@ async function call(options: HttpCloudOptions, keys: CloudKeys, question: Call):
     timeoutMs: options.timeoutMs,
     signal: options.signal,
   });
+  const cloudAt = Date.parse(response.headers.get('date') ?? '');
+  if (!Number.isNaN(cloudAt)) options.onClock?.(cloudAt - options.readWall());
   return { ...response, question: { nonce, requestDigest: digestRequest(operation, body ?? query), meant } };
 }
 

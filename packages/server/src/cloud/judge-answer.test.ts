@@ -65,7 +65,7 @@ describe('an answer that repeats the nonce', () => {
       { hardware_id: null },
       { request_digest: 'b'.repeat(64) },
     ]) {
-      test(`is none to ${name} with ${JSON.stringify(change)}`, async (t) => {
+      test(`is rejected for ${name} with ${JSON.stringify(change)}`, async (t) => {
         const { cloud } = await openCloud(t, answerBound(facts, 200, change));
         assert.equal(await findFault(OPERATIONS[name]?.(cloud) as Promise<unknown>), 'not_bound');
       });
@@ -89,18 +89,18 @@ describe('an answer that repeats the nonce', () => {
     }
   });
 
-  test('and was good is no refusal, whatever status somebody gives it', async (t) => {
+  test('and succeeded is not a refusal, whatever its HTTP status', async (t) => {
     const { cloud } = await openCloud(t, answerBound({ code: 'export', total_consumptions: 5 }, 400));
     const reply = await cloud.report(KEYS, MACHINE, { feature: 'export', amount: 2, reportId: 'r-1' });
     assert.ok(reply.kind === 'refused' && !reply.isSigned && !reply.isBound);
   });
 });
 
-describe('an answer that is not bound', () => {
+describe('an unbound answer', () => {
   const sign = (text: string) => signBytes(privateKey, Buffer.from(text.toLowerCase()));
   const { hardware_id: _, ...unnamed } = LICENSE;
 
-  test("counts with the license's own signature for this machine, and not without", async (t) => {
+  test("counts only with the license's own signature for this machine", async (t) => {
     for (const [facts, isTaken] of [
       [{ license_signature: sign('machine#KEY-1#') }, true],
       [
@@ -124,7 +124,7 @@ describe('an answer that is not bound', () => {
   });
 
   for (const field of ['date', 'request_id', 'default_license_type', 'license_signature_v2']) {
-    test(`is none with the field "${field}" of files`, async (t) => {
+    test(`is rejected with the field "${field}" of files`, async (t) => {
       const { cloud } = await openCloud(t, answerWith({ ...LICENSE, [field]: null }));
       for (const ask of [OPERATIONS.activate, OPERATIONS.check, OPERATIONS.report]) {
         assert.equal(await findFault(ask?.(cloud) as Promise<unknown>), 'not_understood');
@@ -132,7 +132,7 @@ describe('an answer that is not bound', () => {
     });
   }
 
-  test('to a deactivation has to be signed', async (t) => {
+  test('to a deactivation must be signed', async (t) => {
     const { cloud } = await openCloud(t, (response) => answer(response, 200, 'license_deactivated'));
     assert.deepEqual(await cloud.deactivate(KEYS, MACHINE), { kind: 'ok', value: null, isBound: false });
     const forged = await openCloud(t, (response) => response.end('license_deactivated'));

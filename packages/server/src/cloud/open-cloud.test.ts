@@ -25,7 +25,7 @@ function open(url: string, publicKey: string = PEM) {
 const UNUSABLE = { name: 'Error', code: 'cloud_not_configured', message: /^"cloud\.(url|publicKey)" .*\.$/ };
 
 describe('the address of the cloud', () => {
-  test('may be left out: there is none', () => assert.equal(open('', ''), null));
+  test('may be empty: there is no cloud', () => assert.equal(open('', ''), null));
 
   for (const url of ['https://cloud.example', 'http://127.0.0.1:8090', 'https://cloud.example/below/this/']) {
     test(`may be ${url}`, () => assert.notEqual(open(url), null));
@@ -53,7 +53,7 @@ describe('the address of the cloud', () => {
     });
   }
 
-  test('is far and plain where anybody on the way can read', () => {
+  test('is warned about if it is plain HTTP to another machine', () => {
     const far = ['http://cloud.example', 'http://10.0.0.1:80/x', 'http://127.0.0.1.example'];
     const near = ['', 'https://cloud.example', 'http://localhost:1', 'http://127.0.0.1', 'http://[::1]:8'];
     assert.deepEqual(
@@ -88,11 +88,11 @@ describe('the public key of the cloud', () => {
   const NO_KEYS: Readonly<Record<string, string>> = {
     nothing: '',
     nonsense: 'nonsense',
-    'a file that is not there': '/nowhere/cloud.pem',
+    'a missing file': '/nowhere/cloud.pem',
     'a folder': '/',
     'half a key': BASE64.slice(0, BASE64.length / 2),
     'a key of another kind': EC,
-    'a frame with nothing in it': '-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----',
+    'a PEM frame without content': '-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----',
   };
 
   for (const [title, key] of Object.entries(NO_KEYS)) {

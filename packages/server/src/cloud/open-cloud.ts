@@ -19,7 +19,7 @@ interface CloudSettings {
 /** The configured cloud, or `null`. Invalid settings prevent a start. */
 export function openCloud(
   settings: CloudSettings,
-  rest: Pick<HttpCloudOptions, 'readWall' | 'signal'>,
+  rest: Pick<HttpCloudOptions, 'readWall' | 'signal' | 'onClock'>,
 ): Cloud | null {
   if (settings.url === '') return null;
   return createHttpCloud({

@@ -9,7 +9,7 @@ function card(...addresses: readonly string[]): NetworkInterfaceInfo[] {
   );
 }
 
-test('the vendor is told an address that others can reach, of IPv4 if there is one', () => {
+test('the vendor gets an address that others can reach, IPv4 if there is one', () => {
   const lo = card('127.0.0.1', '::1');
   for (const [host, interfaces, expected] of [
     ['127.0.0.1', { lo, eth0: card('fe80::1', '2001:db8::7', '192.0.2.7') }, '192.0.2.7'],

@@ -23,3 +23,22 @@ function isSomewhere(text: string): boolean {
   const address = parseAddress(text);
   return address !== null && !NOWHERE.some((range) => range !== null && isWithin(address, range));
 }
+
+/** Addresses of private networks and of carriers. */
+const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'].map(
+  parseRange,
+);
+
+const ANYWHERE = new Set(['0.0.0.0', '::']);
+
+/** Whether the internet can reach a server that listens on this host, if no firewall keeps it out. */
+export function isPublicAddress(listenHost: string, interfaces: Interfaces): boolean {
+  const own = Object.values(interfaces).flatMap((addresses) => addresses ?? []);
+  const all = ANYWHERE.has(listenHost) ? own.map(({ address }) => address) : [listenHost];
+  return all.some((text) => isSomewhere(text) && !isPrivate(text));
+}
+
+function isPrivate(text: string): boolean {
+  const address = parseAddress(text);
+  return address !== null && PRIVATE.some((range) => range !== null && isWithin(address, range));
+}

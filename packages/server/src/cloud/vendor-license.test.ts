@@ -19,8 +19,8 @@ function withNulls(facts: object, schema: { shape: object }): object {
   return { ...Object.fromEntries(Object.keys(schema.shape).map((name) => [name, null])), ...facts };
 }
 
-describe('a license of which the vendor says little', () => {
-  test('grants nothing that was not said, and lasts', () => {
+describe('a license with few facts', () => {
+  test('grants only what it states, and does not end', () => {
     const { license, isFloating, counted } = read();
     assert.equal(isFloating, false);
     assert.deepEqual(counted, { total: 0, features: [] });
@@ -81,7 +81,7 @@ describe('the days without a check', () => {
 });
 
 describe('a feature', () => {
-  test('takes from its license what it leaves open', () => {
+  test('takes missing facts from its license', () => {
     const lent = { is_floating: true, floating_users: 9, floating_timeout: 33, can_borrow: true };
     const { license } = read({
       ...lent,
@@ -103,7 +103,7 @@ describe('a feature', () => {
     assert.equal(maxOf({ max_consumption: 4, max_consumptions: 0 }), 0);
   });
 
-  test('is reset only where that is said', () => {
+  test('is reset only if that is stated', () => {
     const periodOf = (facts: object) =>
       read({ product_features: [{ ...FEATURE, ...facts }] }).license.features[0]?.consumption.period;
     assert.equal(periodOf({ consumption_period: 'daily' }), null);
@@ -112,7 +112,7 @@ describe('a feature', () => {
   });
 });
 
-describe('a license in a wrong shape is not guessed', () => {
+describe('a license in a wrong shape is rejected', () => {
   const WRONG: readonly object[] = [
     { id: '7' },
     { id: 0 },

@@ -7,28 +7,36 @@ import type { Config } from '../config.ts';
 import { parseSchedule } from '../core/nouns/backup-schedule.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import type { BackupOrder, MakeBackup } from '../services/upkeep/backup-job.ts';
+import { createBackups } from '../services/upkeep/backups.ts';
+import { createKeyCustody } from '../services/upkeep/key-custody.ts';
 import { DATABASE_FILE } from '../store/folder-access.ts';
+import type { Store } from '../store/store.ts';
 import type { BackupResult } from './backup-thread.ts';
-import { isShared, type StoreOptions } from './compose-store.ts';
+import { findMasterKey, isShared, type StoreOptions } from './compose-store.ts';
 import type { BackupSource, BackupTask } from './make-backup.ts';
 import type { World } from './world.ts';
 
 type SourceOptions = Pick<StoreOptions, 'config'>;
 
-interface PartOptions extends SourceOptions {
-  readonly world?: World;
+interface PartOptions extends Pick<StoreOptions, 'config' | 'env'> {
+  readonly world: World;
 }
 
-/** What the settings say about backups. */
-export function backupParts({ config, world }: PartOptions) {
+/** What keeps the master key and makes backups. */
+export function composeBackups(store: Store, { config, env, world }: PartOptions) {
   const { schedule, folder, keep } = config.backup;
-  return {
-    make: world?.makeBackup ?? createBackupMaker({ config }),
+  const custody = createKeyCustody(store, findMasterKey({ config, env }));
+  const backups = createBackups({
+    store,
+    custody,
+    make: world.makeBackup ?? createBackupMaker({ config }),
+    version: world.version,
     dataFolder: config.data,
     folder: folder === '' ? join(config.data, 'backups') : folder,
     schedule: parseSchedule(schedule),
     keep,
-  };
+  });
+  return { custody, backups };
 }
 
 /** How backups of this server are made: in a thread of its own, which reads the data beside the store. */

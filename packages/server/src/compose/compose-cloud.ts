@@ -45,8 +45,9 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
   const { readWall, readMonotonicMs } = world.clock;
   const { url, settleSeconds } = config.cloud;
   const cutOff = new AbortController();
-  const cloud = world.cloud ?? openCloud(config.cloud, { readWall, signal: cutOff.signal });
   const state = new LinkState(readWall, (link) => describeLink(log, link));
+  const onClock = (aheadMs: number) => state.noteClock(aheadMs);
+  const cloud = world.cloud ?? openCloud(config.cloud, { readWall, signal: cutOff.signal, onClock });
   const listeners = new Set<() => void>([() => state.forget()]);
   const onKeysChanged = () => {
     for (const listener of listeners) listener();

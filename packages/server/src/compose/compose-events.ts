@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import {
   createDeliveries,
   createFeedBeats,
@@ -10,7 +11,9 @@ import { presentEvent } from '../http/reply/present-event.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import { createEventFeed, type EventFeed } from '../services/events/event-feed.ts';
 import { createNotices, type Notices } from '../services/events/notices.ts';
+import { createServerNotices } from '../services/events/server-notices.ts';
 import { createWebhooks, type Webhooks } from '../services/events/webhooks.ts';
+import type { Certificates } from '../services/upkeep/certificates.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { openWebhooks } from '../webhooks/open-webhooks.ts';
@@ -37,15 +40,24 @@ interface EventOptions {
   /** `false` for commands that open the data of a stopped server. */
   readonly isServing: boolean;
   readonly cloudLink: CloudLink;
+  readonly certificates: Certificates | null;
   readonly world: World;
 }
 
 export function composeEvents(store: Store, options: EventOptions, log: Log): EventParts {
-  const { config, isServing, cloudLink } = options;
+  const { config, isServing, cloudLink, certificates } = options;
   const { readWall, readMonotonicMs } = options.world.clock;
   const cutOff = new AbortController();
   const feed = createEventFeed(store);
   const notices = createNotices({ store, cloudLink, readWall, ...config.notices });
+  const serverNotices = createServerNotices({
+    store,
+    hostname: hostname(),
+    folder: config.data,
+    readWall,
+    readCertificate: () => certificates?.describe() ?? null,
+    ...config.notices,
+  });
   const webhooks = createWebhooks({
     store,
     receiver: isServing ? openReceiver(options, cutOff.signal) : null,
@@ -61,7 +73,7 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
     notices,
     webhooks,
     async begin() {
-      const always = [polls, createFeedBeats(feed, log)];
+      const always = [polls, createFeedBeats(feed, log), createNoticeRounds(serverNotices, log)];
       const leading = [createNoticeRounds(notices, log)];
       if (config.webhooks.url === '') return { always, leading };
       if (isPlainAndFar(config.webhooks)) log.warn('webhooks.url is http: events can be read on the network');

@@ -1,6 +1,7 @@
 import { createHeadSigner } from '../background/audit-loop.ts';
 import { createBackupSchedule, createBackupWatch } from '../background/backup-loops.ts';
 import { createCertificateWatch } from '../background/certificate-loop.ts';
+import { createEventLoopWatch } from '../background/event-loop-watch.ts';
 import { createClockKeeper, createSweeper } from '../background/housekeeping-loops.ts';
 import { createLeaderGate } from '../background/leader-gate.ts';
 import type { Loop } from '../background/loop.ts';
@@ -13,6 +14,8 @@ import type { Webhooks } from '../services/events/webhooks.ts';
 import type { Backups } from '../services/upkeep/backups.ts';
 import type { Certificates } from '../services/upkeep/certificates.ts';
 import { createHousekeeping } from '../services/upkeep/housekeeping.ts';
+import type { Metrics } from '../services/upkeep/metrics.ts';
+import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 
@@ -27,12 +30,13 @@ interface HouseParts {
   readonly backups: Backups;
   readonly ruleBook: RuleBook;
   readonly certificates: Certificates | null;
+  readonly metrics: Metrics;
 }
 
 /** The loops of every server. */
 export function createHouseLoops(
   store: Store,
-  { audit, backups, ruleBook, certificates }: HouseParts,
+  { audit, backups, ruleBook, certificates, metrics }: HouseParts,
   { sweeper, backup }: Config,
   log: Log,
 ): Loops {
@@ -41,6 +45,7 @@ export function createHouseLoops(
   return {
     always: [
       createClockKeeper(housekeeping, log),
+      createEventLoopWatch(metrics, systemClock.readMonotonicMs, log),
       ...(certificates === null ? [] : [createCertificateWatch(certificates, log)]),
     ],
     leading: [

@@ -39,7 +39,7 @@ function isFaultWithoutSecrets(error: unknown): boolean {
 }
 
 describe('where the data is', () => {
-  test('is the folder, unless a database is named', async (t) => {
+  test('is the folder, unless a database is configured', async (t) => {
     const alone = optionsOf(t, '');
     assert.equal(isShared(alone.config), false);
     await assert.rejects(openStoppedStore(alone), /There is no data in/);
@@ -52,7 +52,7 @@ describe('where the data is', () => {
     assert.equal(isShared(optionsOf(t, AWAY).config), true);
   });
 
-  test('is not in an empty file, which a command leaves as it is and a first start fills', async (t) => {
+  test('is not in an empty file, which a command leaves alone and a first start fills', async (t) => {
     const options = optionsOf(t, '');
     const { data } = options.config;
     const file = join(data, 'berth.db');
@@ -111,7 +111,7 @@ describe('a damaged database', () => {
   });
 });
 
-describe('root in the folder of another user', () => {
+describe("root in another user's folder", () => {
   const STRANGER = 65_534;
 
   /** Who owns what is in a folder. */
@@ -119,7 +119,7 @@ describe('root in the folder of another user', () => {
     return Object.fromEntries(readdirSync(folder).map((name) => [name, lstatSync(join(folder, name)).uid]));
   }
 
-  test('leaves nothing there that the user could not use', async (t) => {
+  test('leaves nothing there that the user cannot use', async (t) => {
     if (process.getuid?.() !== 0) return t.skip('optional: needs root');
     const options = optionsOf(t, '');
     const { data } = options.config;
@@ -134,7 +134,7 @@ describe('root in the folder of another user', () => {
     assert.deepEqual(new Set(Object.values(ownersIn(data))), new Set([STRANGER]));
   });
 
-  test('gives away no file from elsewhere that is linked to', (t) => {
+  test('gives away no linked file from elsewhere', (t) => {
     if (process.getuid?.() !== 0) return t.skip('optional: needs root');
     const folder = temporaryFolder(t);
     const data = join(folder, 'data');
@@ -150,7 +150,7 @@ describe('root in the folder of another user', () => {
 });
 
 describe('a server beside a database', () => {
-  test('has a folder for itself, and gives it back when the database is away', async (t) => {
+  test('has its own folder, and releases it when the database is away', async (t) => {
     const options = optionsOf(t, AWAY);
     await assert.rejects(openServersStore(options), isFaultWithoutSecrets);
     const lock = lockFolder(options.config.data);
@@ -161,13 +161,13 @@ describe('a server beside a database', () => {
     assert.ok(!existsSync(join(options.config.data, 'berth.db')), 'nothing is kept in the folder itself');
   });
 
-  test('is spoken for by a command on a machine that has no folder', async (t) => {
+  test('can be used by a command on a machine without a folder', async (t) => {
     const options = optionsOf(t, AWAY);
     await assert.rejects(openStoppedStore(options), isFaultWithoutSecrets);
     assert.ok(!existsSync(options.config.data));
   });
 
-  test('gets no master key that could not be tried on the database', async (t) => {
+  test('gets no master key that was not tried on the database', async (t) => {
     const options = optionsOf(t, AWAY);
     createDataFolder(options.config.data);
     const passphrase = 'a passphrase that is long';

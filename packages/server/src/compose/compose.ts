@@ -24,17 +24,20 @@ import { type Catalogue, createCatalogue } from '../services/lending/catalogue.t
 import { createCounting } from '../services/lending/counting.ts';
 import { createLending } from '../services/lending/lending.ts';
 import { createOversight } from '../services/lending/oversight.ts';
-import { type Backups, createBackups } from '../services/upkeep/backups.ts';
+import type { Backups } from '../services/upkeep/backups.ts';
 import { CertificateError } from '../services/upkeep/certificate-files.ts';
 import { type Certificates, openCertificates } from '../services/upkeep/certificates.ts';
-import { createKeyCustody } from '../services/upkeep/key-custody.ts';
+import { createMetrics, type Metrics } from '../services/upkeep/metrics.ts';
 import { MoveError } from '../services/upkeep/move-store.ts';
 import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 import { createLog, createQuietLog, type Log } from '../telemetry/log.ts';
+import { RequestCounts } from '../telemetry/metrics/request-counts.ts';
 import { describeNotice } from '../telemetry/notices.ts';
-import { backupParts } from './compose-backup.ts';
+import { createRecentLines, type RecentLines } from '../telemetry/recent-lines.ts';
+import { composeBackups } from './compose-backup.ts';
 import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
+import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import {
@@ -94,9 +97,14 @@ export interface ServeOptions {
  * created. After a failure, the next start is a first start again.
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
-  const log = createLog(options.config.log, options.rewrite);
+  const recent = createRecentLines();
+  const log = createLog(options.config.log, { rewrite: options.rewrite, keep: recent.keep });
   for (const warning of options.warnings) log.warn(warning);
-  const certificates = openCertificates(options.config.tls, { log, readWall: systemClock.readWall });
+  const certificates = openCertificates(options.config.tls, {
+    log,
+    readWall: systemClock.readWall,
+    warnDays: options.config.notices.certificateDays,
+  });
   const entrance = createEntrance();
   const { readMonotonicMs } = systemClock;
   const place = { ...options.config, ...options.config.http, certificates, readMonotonicMs };
@@ -108,7 +116,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     const news: News = { tell: () => {} };
     const store = await openForServer({ ...options, config }, news, log);
     closes.push(() => store.close());
-    const bound = { ...options, config, certificates, news, entrance, url: listening.url };
+    const bound = { ...options, config, certificates, recent, news, entrance, url: listening.url };
     const { audit, catalogue } = await serveStore(store, bound, log, stops);
     const { findLendable } = catalogue;
     return { url: listening.url, findLendable, stop: () => stopServer({ stops, store, audit, log }) };
@@ -139,6 +147,7 @@ interface News {
 
 interface BoundOptions extends ServeOptions {
   readonly certificates: Certificates | null;
+  readonly recent: RecentLines;
   readonly news: News;
   readonly entrance: Entrance;
   readonly url: string;
@@ -183,6 +192,8 @@ interface ComposeOptions extends ConfigAndEnv {
   /** `false` for commands that open the data of a stopped server. */
   readonly isServing: boolean;
   readonly certificates: Certificates | null;
+  /** The newest lines of the log of a running server. */
+  readonly recent?: RecentLines;
   readonly world?: World;
 }
 
@@ -198,6 +209,7 @@ interface Parts {
   readonly cloud: CloudParts;
   readonly ruleBook: RuleBook;
   readonly events: EventParts;
+  readonly metrics: Metrics;
 }
 
 export function composeApp(
@@ -216,7 +228,7 @@ export function composeApp(
     passwordCost: world.passwordCost,
   });
   const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
-  const auth = { ...config.auth, isLoopbackOnly };
+  const auth = { ...config.auth, isLoopbackOnly, metrics: config.metrics.access };
   const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
   const facts = {
@@ -231,12 +243,21 @@ export function composeApp(
   const ruleBook = createRuleBook(store, openRulesFile(config, { isShared: isShared(config) }));
   const { cloudLink } = cloud;
   const events = composeEvents(store, { ...options, cloudLink, world }, log);
-  const custody = createKeyCustody(store, findMasterKey(options));
-  const backups = createBackups({ store, custody, version, ...backupParts(options) });
+  const requests = new RequestCounts();
+  const metrics = createMetrics({
+    ...world.clock,
+    ...facts,
+    store,
+    cloudLink,
+    requests,
+    storeKind: isShared(config) ? 'postgresql' : 'sqlite',
+    usesCloud: config.cloud.url !== '',
+  });
+  const keeping = composeBackups(store, { ...options, world });
   const routes = createRoutes({
     accounts,
     audit,
-    backups,
+    ...keeping,
     catalogue,
     ...cloud,
     ruleBook,
@@ -244,10 +265,12 @@ export function composeApp(
     counting: createCounting(store),
     lending: createLending(store, config.limits),
     oversight: createOversight(store),
-    custody,
+    metrics,
+    doctor: composeDoctor(options, world.clock, { ...events, store, cloudLink, version }),
     allowKeysInUrl: config.http.allowKeysInUrl,
     auth,
     settings: config,
+    listLogLines: () => options.recent?.list() ?? [],
     facts,
   });
   const app = createApp({
@@ -256,12 +279,13 @@ export function composeApp(
     auth,
     pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options, world) },
     log,
+    requests,
     logRequests: config.log.requests,
     slowRequestMs: config.log.slowRequestMs,
     clientRequestsPerMinute: config.http.clientRequestsPerMinute,
     readMonotonicMs,
   });
-  return { app, routes, accounts, audit, backups, catalogue, cloud, ruleBook, events };
+  return { app, routes, accounts, audit, ...keeping, catalogue, cloud, ruleBook, events, metrics };
 }
 
 function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine }: World) {

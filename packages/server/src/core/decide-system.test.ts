@@ -7,7 +7,7 @@ import { NO_RULES } from './rules/rules.ts';
 import type { SystemCommand } from './system-command.ts';
 import type { SystemFacts, SystemNeeds } from './system-module.ts';
 
-test('the life of the server is recorded as it is told', () => {
+test('starts and stops of the server are recorded', () => {
   const event = { kind: 'server_started', version: '1.2.3' } as const;
   const command = { kind: 'record_event', event } as const;
   const { outcome, changes, events } = systemModuleOf(command).decide(command, {}, NOW);
@@ -87,7 +87,7 @@ const LOADED: { readonly [N in keyof SystemNeeds]-?: readonly (keyof SystemFacts
   reset: ['reset'],
 };
 
-describe('a decision on the server reads no fact that it has not asked for', () => {
+describe('a decision on the server reads only facts that it asked for', () => {
   for (const [kind, command] of Object.entries(COMMANDS)) {
     test(kind, () => {
       const module = systemModuleOf(command);

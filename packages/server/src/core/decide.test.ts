@@ -71,7 +71,7 @@ describe('when several refusals apply', () => {
     assert.deepEqual(codes, inRegistry, 'the order is that of the table of errors');
   });
 
-  test('a refusal by date says the date', () => {
+  test('a refusal by date names the date', () => {
     const startsAt = plus(NOW, HOUR_MS);
     const validUntil = plus(NOW, -HOUR_MS);
     for (const facts of [{ startsAt }, { validUntil }]) {
@@ -82,8 +82,8 @@ describe('when several refusals apply', () => {
   });
 });
 
-describe('which license is meant', () => {
-  test('lending commands say so themselves', () => {
+describe('which license a command is about', () => {
+  test('lending commands name it', () => {
     const aim = { product: 'cad', licenseId: LICENSE_ID };
     for (const command of [register, unregister, release, recall].map((make) => make('ada', aim))) {
       const { product, licenseId, user } = targetOf(command);
@@ -91,7 +91,7 @@ describe('which license is meant', () => {
     }
   });
 
-  test('the others mean one license, and no user', () => {
+  test('the others have one license, and no user', () => {
     const target = { product: null, licenseId: LICENSE_ID, user: null };
     assert.deepEqual(targetOf({ kind: 'collect', licenseId: LICENSE_ID }), target);
     assert.deepEqual(targetOf({ kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' }), target);
@@ -157,7 +157,7 @@ describe('a view is no wider than the decision needs', () => {
     test(title, () => assert.deepEqual(needsOf(command, head), needs));
   }
 
-  test('a heartbeat needs one registration, also on a full license and with limits for addresses', () => {
+  test('a heartbeat needs one registration, even on a full license and with limits for addresses', () => {
     const heartbeat = register('ada', { ...HERE, perAddress: { slots: 1, borrows: 1 } });
     assert.equal(moduleOf(heartbeat).holder(heartbeat), 'ada');
     assert.deepEqual(needsOf(heartbeat, full, exampleSlot('ada')), {});
@@ -165,12 +165,12 @@ describe('a view is no wider than the decision needs', () => {
     assert.deepEqual(needsOf(heartbeat, full, ended).crowd, parseRange('192.0.2.7'));
   });
 
-  test('commands about a whole license look at nobody in particular', () => {
+  test('commands about a whole license look at no particular user', () => {
     const command = { kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' } as const;
     assert.equal(moduleOf(command).holder(command), null);
   });
 
-  test('slots that ended do not make a license full', () => {
+  test('ended slots do not make a license full', () => {
     const head = exampleView({ slots: [exampleSlot('bob', { endsAt: NOW }), exampleSlot('eve')] }, null);
     assert.equal(needsOf(register('ada'), head).nextEnd, undefined);
   });

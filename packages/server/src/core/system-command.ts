@@ -5,14 +5,18 @@ import type {
   BackupMade,
   BackupOverdue,
   BackupRestored,
+  CertificateExpiring,
   CloudHeld,
   CloudReachable,
   CloudReleased,
   CloudUnreachable,
+  ConsumptionNotice,
+  DiskSpaceNotice,
   LicenseExpiring,
   MasterKeyExported,
   ServerStarted,
   ServerStopped,
+  SlotsNotice,
   TokenExpiring,
 } from './nouns/audit-event.ts';
 import type { AuditPosition } from './nouns/audit-position.ts';
@@ -209,6 +213,10 @@ export interface Note {
     | TokenExpiring
     | CloudUnreachable
     | Omit<CloudReachable, 'failingAt'>
+    | DiskSpaceNotice
+    | CertificateExpiring
+    | SlotsNotice
+    | ConsumptionNotice
     | CloudHeld
     | CloudReleased
     | BackupMade

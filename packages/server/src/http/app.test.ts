@@ -46,7 +46,7 @@ function assertProblem({ status, headers, body }: TestAnswer, code: string): voi
   assert.equal(typeof body.message, 'string');
 }
 
-describe('where nothing is', () => {
+describe('an unknown path', () => {
   for (const path of [
     '/nothing',
     '/api',
@@ -75,7 +75,7 @@ describe('where nothing is', () => {
     });
   }
 
-  test('another method is a 405 that says which there are, as OPTIONS does', async (t) => {
+  test('another method is a 405 that lists the allowed ones, as OPTIONS does', async (t) => {
     const { send, routes } = await openTestApp(t, { licenses: [] });
     const has = async (method: string, path: string) => (await send(method, path)).status !== 405;
     for (const { methods, paths, takesPassword } of routes) {
@@ -97,7 +97,7 @@ describe('where nothing is', () => {
     assertProblem(await send('OPTIONS', '/nothing'), 'not_found');
   });
 
-  test('a slash behind a path changes nothing, on no route and no alias', async (t) => {
+  test('a trailing slash changes nothing, on any route or alias', async (t) => {
     const { send, routes } = await openTestApp(t, { licenses: [] });
     for (const { methods, paths } of routes) {
       for (const path of paths.filter((one) => one !== '/')) {
@@ -123,7 +123,7 @@ describe('where nothing is', () => {
 });
 
 describe('a handler that crashes', () => {
-  test('is a 500 with a request id; the stack stands in the log under it, and only there', async (t) => {
+  test('is a 500 with a request id; the stack is only in the log, under that id', async (t) => {
     const error = new TypeError('secret detail');
     const { get, post, log } = await openTestApp(t, { routes: [throwingRoute('/broken', error)] });
     const answer = await get('/broken?key=secret');
@@ -137,7 +137,7 @@ describe('a handler that crashes', () => {
     assert.equal((await post('/api/v4/register', { user: 'ann' })).status, 200, 'the others go on');
   });
 
-  test('also when what it throws is no error', async (t) => {
+  test('even if it throws something that is not an error', async (t) => {
     const { get, log } = await openTestApp(t, { routes: [throwingRoute('/broken', 'just text')] });
     const answer = await get('/broken');
     assert.equal(answer.status, 500);
@@ -151,7 +151,7 @@ describe('a handler that crashes', () => {
     assert.notEqual(ids[0], ids[1]);
   });
 
-  test('a store that fails is a 503 that may be tried again', async (t) => {
+  test('a failing store is a 503 that may be retried', async (t) => {
     const fault = new Fault('store_unavailable', 'The disk is full.');
     const { get } = await openTestApp(t, { routes: [throwingRoute('/broken', fault)] });
     const answer = await get('/broken');
@@ -160,7 +160,7 @@ describe('a handler that crashes', () => {
     assert.equal(answer.headers.get('retry-after'), '1');
   });
 
-  test('an error that the route does not declare fails the test that caused it', async (t) => {
+  test('an error that the route does not declare fails its test', async (t) => {
     const error = new RequestError('license_expired', 'It is too late.');
     const { get } = await openTestApp(t, { routes: [throwingRoute('/broken', error)] });
     await assert.rejects(get('/broken'), /"broken" does not declare the error "license_expired"/);
@@ -204,7 +204,7 @@ test('every answer has the security headers', async (t) => {
 });
 
 describe('the log of requests', () => {
-  test('has no line for what went well or was refused as a matter of course', async (t) => {
+  test('has no line for successes or ordinary refusals', async (t) => {
     const { get, post, log } = await openTestApp(t);
     await post('/api/v4/register', { user: 'ann' });
     await post('/api/v4/register', {});
@@ -212,7 +212,7 @@ describe('the log of requests', () => {
     assert.deepEqual(log, []);
   });
 
-  test('names who knocked in vain, and where from', async (t) => {
+  test('names callers with wrong credentials, and their address', async (t) => {
     const { get, log } = await openTestApp(t);
     await get('/api/admin/status', { peer: FOREIGN });
     assert.deepEqual(
@@ -237,7 +237,7 @@ describe('the log of requests', () => {
     assert.doesNotMatch(JSON.stringify(log), /planted/);
   });
 
-  test('has a line for what took too long', async (t) => {
+  test('has a line for slow requests', async (t) => {
     const clock = { pass: () => {} };
     const app = await openTestApp(t, { routes: [slowRoute(() => clock.pass())], slowRequestMs: 900 });
     clock.pass = () => app.clock.advance(901);

@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { Fault } from '../core/nouns/fault.ts';
 import type { Accounts } from '../services/access/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { RequestCounts } from '../telemetry/metrics/request-counts.ts';
 import type { AuthSettings, Peer } from './access/caller.ts';
 import { identifyCaller } from './access/identify-caller.ts';
 import { requireTlsIfAsked } from './access/session.ts';
@@ -19,6 +20,7 @@ interface AppOptions {
   readonly auth: AuthSettings;
   readonly pages: WebPageRules;
   readonly log: Log;
+  readonly requests: RequestCounts;
   readonly logRequests: boolean;
   readonly slowRequestMs: number;
   /** Per client address; 0: no limit. */
@@ -35,6 +37,10 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
   // Not strict: a trailing slash is ignored.
   const app = new Hono<AppEnv>({ strict: false });
   const requestLog = createRequestLog(options);
+  const refuseUnrouted = (route: string, { address }: Peer, reply: Reply) => {
+    requestLog.note({ route, address }, reply, 0);
+    return toResponse(reply);
+  };
   const handling = {
     ...options,
     admitClient: createClientRate({ ...options, requestsPerMinute: options.clientRequestsPerMinute }),
@@ -43,16 +49,16 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     if (!Object.hasOwn(ACCESS, route.access))
       throw new Error(`The route "${route.name}" declares no access.`);
     app.on(['OPTIONS', ...route.methods], [...route.paths], async (c) => {
-      if (c.req.method === 'HEAD' && !takesHead(route)) return toResponse(notAllowed('HEAD', route));
+      if (c.req.method === 'HEAD' && !takesHead(route)) {
+        return refuseUnrouted(route.name, c.env.peer, notAllowed('HEAD', route));
+      }
       return toResponse(await answer(route, c.req.raw, c.env.peer, handling, requestLog));
     });
   }
-  app.notFound((c) => {
-    const reply = nothingHere(c.req.method, c.req.path, options.routes);
-    requestLog.note({ route: 'unknown', address: c.env.peer.address }, reply, 0);
-    return toResponse(reply);
-  });
-  app.onError((error) => toResponse(requestLog.noteBug('unknown', error)));
+  app.notFound((c) =>
+    refuseUnrouted('unknown', c.env.peer, nothingHere(c.req.method, c.req.path, options.routes)),
+  );
+  app.onError((error, c) => refuseUnrouted('unknown', c.env.peer, requestLog.noteBug('unknown', error)));
   return app;
 }
 

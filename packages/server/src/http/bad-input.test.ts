@@ -82,7 +82,7 @@ describe('a body that cannot be read is refused, and nothing is stored', () => {
     assert.deepEqual(await readTraces(store), before);
   });
 
-  test('a body without end: the answer does not wait for it', async (t) => {
+  test('an endless body: the answer does not wait for it', async (t) => {
     const { post } = await openTestApp(t);
     const answered = Promise.withResolvers<void>();
     const read = { bytes: 0 };
@@ -100,7 +100,7 @@ describe('a body that cannot be read is refused, and nothing is stored', () => {
   });
 });
 
-describe('the last that can be read', () => {
+describe('the largest that can be read', () => {
   test('a body of exactly 64 KiB, declared or not', async (t) => {
     const { post } = await openTestApp(t);
     const body = '{"user":"ann"}'.padEnd(LIMITS.bodyBytes);
@@ -163,7 +163,7 @@ describe('a field that cannot be used is named, and nothing is stored', () => {
     });
   }
 
-  test('a date that is not even a text is one that cannot be read', async (t) => {
+  test('a date that is not even a text is unreadable', async (t) => {
     const { post, get } = await openTestApp(t);
     for (const borrowed_until of [1_900_000_000, true, {}, ['2030-01-17']]) {
       const { body } = await post('/api/v4/borrow', { user: 'ann', borrowed_until });
@@ -190,8 +190,8 @@ describe('a field that cannot be used is named, and nothing is stored', () => {
   });
 });
 
-describe('text that only describes is cleaned instead', () => {
-  test('control characters become spaces, halves of surrogate pairs the sign for them', async (t) => {
+describe('descriptive text is cleaned instead', () => {
+  test('control characters become spaces, halves of surrogate pairs the replacement character', async (t) => {
     const { post, store } = await openTestApp(t);
     const body = { user: 'ann', os_hostname: 'a\nb', ip_local: '1\u001b2', user_info: 'x\u0000y\ud800z' };
     assert.equal((await post('/api/v4/register', body)).status, 200);
@@ -200,7 +200,7 @@ describe('text that only describes is cleaned instead', () => {
     assert.deepEqual(record?.registration.host, expected);
   });
 
-  test('also where a host name stands for the user', async (t) => {
+  test('even if a host name stands for the user', async (t) => {
     const { post, store } = await openTestApp(t);
     assert.equal((await post('/api/v4/register', { os_hostname: 'a\u001bb' })).status, 200);
     assert.equal((await readTraces(store)).registrations[0]?.registration.user, 'a b');

@@ -102,7 +102,7 @@ const SPECIFIED: readonly (readonly [path: string, body: Readonly<Record<string,
 ];
 
 describe('the requests of the specification', () => {
-  test('fit the document, with all of their fields, with some, and with null for others', async (t) => {
+  test('match the document, with all of their fields, with some, and with null for others', async (t) => {
     const { document, post } = await openDocumented(t);
     for (const [path, body] of SPECIFIED) {
       const schema = bodySchemaOf(document.paths[path]?.post) as Schema;
@@ -123,7 +123,7 @@ describe('the requests of the specification', () => {
     }
   });
 
-  test('of the keys are GETs with the names that it gives them', async (t) => {
+  test('for the keys are GETs with the specified names', async (t) => {
     const { document, get } = await openDocumented(t);
     const parameters = document.paths['/api/v4/setKeys']?.get?.parameters ?? [];
     for (const [name, value] of Object.entries({ apiKey: 'an-api-key', sharedKey: 'a-shared-key' })) {
@@ -165,8 +165,8 @@ async function isTaken({ route, method, name, value }: Tried): Promise<boolean> 
   );
 }
 
-describe('what the document says about a field', () => {
-  test('is what the server takes and refuses, value by value', async (t) => {
+describe("the document's description of a field", () => {
+  test('is what the server accepts and refuses, value by value', async (t) => {
     const { document, routes } = await openDocumented(t);
     const contradictions: string[] = [];
     let tried = 0;
@@ -227,7 +227,7 @@ function neededOf(document: ApiDocument, schema: Schema | undefined): readonly s
   return [...required, ...allOf.flatMap((one) => neededOf(document, one))];
 }
 
-describe('what the document says is needed', () => {
+describe('a field that the document requires', () => {
   test('is missed when it is not there', async (t) => {
     const app = await openDocumented(t);
     const needing = Object.entries(app.document.paths).flatMap(([path, { post }]) => {
@@ -252,7 +252,7 @@ function usual(field: string): unknown {
 }
 
 describe('the answers', () => {
-  test('fit the document, refusals too', async (t) => {
+  test('match the document, including refusals', async (t) => {
     const app = await openDocumented(t);
     const check = async (method: string, path: string, body?: object) => {
       const [plain = path] = path.split('?');

@@ -50,7 +50,7 @@ describe('a license id that means none', () => {
     }
   });
 
-  test('is refused where an administrator would ask for all by it', async (t) => {
+  test('is refused where an administrator would mean all licenses by it', async (t) => {
     const app = await openTestApp(t);
     const strict = app.routes.filter((route) => isStrict(route) && route.methods.includes('POST'));
     const asked = strict.filter(({ body }) => body !== undefined && Object.hasOwn(body.shape, 'license_id'));
@@ -71,7 +71,7 @@ test('a license is borrowed until a date with any number of fraction digits', as
   assert.equal(body.borrowed_until, '2030-01-16T12:30:00.123Z');
 });
 
-test('fields in a URL are taken in any case and both spellings, but not twice', async (t) => {
+test('fields in a URL are accepted in any case and both spellings, but not twice', async (t) => {
   const { get, post } = await openTestApp(t);
   for (const query of ['apiKey=k1&sharedKey=s1', 'APIKEY=k2&shared_key=s2', 'api_key=k3&sharedkey=s3']) {
     const { body } = await get(`/api/v4/setKeys?${query}`);

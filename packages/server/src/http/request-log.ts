@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Fault } from '../core/nouns/fault.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { RequestCounts } from '../telemetry/metrics/request-counts.ts';
 import { bugReply } from './reply/problem.ts';
 import type { Reply } from './reply/reply.ts';
 
@@ -11,7 +12,7 @@ interface LoggedRequest {
 }
 
 export interface RequestLog {
-  /** Logs an answered request if it is notable, or if all requests are logged. */
+  /** Counts an answered request, and logs it if it is notable, or if all requests are logged. */
   note(request: LoggedRequest, reply: Reply, durationMs: number): void;
   /** A dependency failed. Logged at most once a second. */
   noteFault(route: string, error: Fault): void;
@@ -21,6 +22,7 @@ export interface RequestLog {
 
 interface RequestLogOptions {
   readonly log: Log;
+  readonly requests: RequestCounts;
   readonly logRequests: boolean;
   readonly slowRequestMs: number;
   readonly readMonotonicMs: () => number;
@@ -32,7 +34,7 @@ const FAULT_INTERVAL_MS = 1000;
 const REFUSED = new Set([401, 403, 429]);
 
 export function createRequestLog(options: RequestLogOptions): RequestLog {
-  const { log, logRequests, slowRequestMs, readMonotonicMs } = options;
+  const { log, requests, logRequests, slowRequestMs, readMonotonicMs } = options;
   let lastFaultMs = Number.NEGATIVE_INFINITY;
   const refused = new Map<string, { lastMs: number; more: number }>();
 
@@ -52,6 +54,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
 
   return {
     note({ route, address }, { status }, durationMs) {
+      requests.of(route).note(status, durationMs);
       const facts = { route, address, status, ms: Math.round(durationMs) };
       if (durationMs > slowRequestMs) log.warn(facts, 'slow request');
       else if (logRequests) log.info(facts, 'request');

@@ -4,6 +4,7 @@ import type { RuleBook } from '../services/access/rule-book.ts';
 import type { AuditTrail } from '../services/audit/audit-trail.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Credentials } from '../services/cloud/credentials.ts';
+import type { Doctor } from '../services/doctor/doctor.ts';
 import type { EventFeed } from '../services/events/event-feed.ts';
 import type { Webhooks } from '../services/events/webhooks.ts';
 import type { Catalogue } from '../services/lending/catalogue.ts';
@@ -14,11 +15,13 @@ import type { Offline } from '../services/offline/offline.ts';
 import type { Backups } from '../services/upkeep/backups.ts';
 import type { Identity } from '../services/upkeep/identity.ts';
 import type { KeyCustody } from '../services/upkeep/key-custody.ts';
+import type { Metrics } from '../services/upkeep/metrics.ts';
 import type { AuthSettings } from './access/caller.ts';
 import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { backupRoutes } from './routes/admin/backup.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
+import { doctorRoutes } from './routes/admin/doctor.ts';
 import { eventRoutes } from './routes/admin/events.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
@@ -30,6 +33,7 @@ import { tokenRoutes } from './routes/admin/tokens.ts';
 import { usageRoutes } from './routes/admin/usage.ts';
 import { userRoutes } from './routes/admin/users.ts';
 import { docsRoutes } from './routes/docs.ts';
+import { metricsRoute } from './routes/metrics.ts';
 import { publicRoutes } from './routes/public.ts';
 import { consumptionRoutes } from './routes/v4/consumption.ts';
 import { featureRoutes } from './routes/v4/features.ts';
@@ -50,15 +54,18 @@ interface Services {
   readonly oversight: Oversight;
   readonly credentials: Credentials;
   readonly custody: KeyCustody;
+  readonly doctor: Doctor;
   readonly cloudLink: CloudLink;
   readonly identity: Identity;
   readonly offline: Offline;
   readonly ruleBook: RuleBook;
   readonly feed: EventFeed;
   readonly webhooks: Webhooks;
+  readonly metrics: Metrics;
   readonly allowKeysInUrl: boolean;
   readonly auth: AuthSettings;
   readonly settings: Config;
+  readonly listLogLines: () => readonly string[];
   readonly facts: ServerFacts;
 }
 
@@ -80,8 +87,10 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: server', ruleRoutes(services.ruleBook), keyAdminRoutes(services)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes(services)),
-    ...tagged('Admin: server', settingsRoutes(services.settings), backupRoutes(services)),
+    ...tagged('Admin: server', settingsRoutes(services.settings), doctorRoutes(services)),
+    ...tagged('Admin: server', backupRoutes(services)),
     ...tagged('Server', publicRoutes({ accounts, oversight, version: facts.version })),
+    ...tagged('Server', [metricsRoute(services.metrics)]),
     ...tagged(
       'Server',
       docsRoutes(() => routes, facts.version),

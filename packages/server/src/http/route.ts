@@ -7,7 +7,8 @@ import type { Reply } from './reply/reply.ts';
  * Who may call a route: its class, and the lowest role if it requires one. Every route declares one.
  * `public`: anyone. `client`: anyone who reaches the port, or users if clients must authenticate. `account`,
  * `operator` and `admin`: class admin, for callers with at least that role, and for local callers during
- * setup.
+ * setup. `monitor`: class admin, for every token; also for local callers or for anyone, as `metrics.access`
+ * says.
  */
 export const ACCESS = {
   public: { class: 'public', role: null },
@@ -15,6 +16,7 @@ export const ACCESS = {
   account: { class: 'admin', role: 'user' },
   operator: { class: 'admin', role: 'operator' },
   admin: { class: 'admin', role: 'admin' },
+  monitor: { class: 'admin', role: 'user' },
 } as const;
 
 export type Access = keyof typeof ACCESS;
@@ -73,6 +75,7 @@ type AnswerShape =
   /** A stream: one JSON object per line, server-sent events, or a file. */
   | { readonly kind: 'lines' | 'events' | 'bytes'; readonly about: string }
   | { readonly kind: 'page'; readonly type: 'text/html' | 'text/css' }
+  | { readonly kind: 'metrics' }
   | { readonly kind: 'empty' };
 
 export interface RouteInput {

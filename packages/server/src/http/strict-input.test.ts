@@ -64,7 +64,7 @@ describe('every route under /api/admin', () => {
     assert.ok(long.text.length < 400);
   });
 
-  test('takes its fields in whatever case, as the v4 API does', async (t) => {
+  test('accepts its fields in any case, as the v4 API does', async (t) => {
     const app = await openTestApp(t);
     await app.post('/api/v4/register', { user: 'ann' });
     const { body } = await app.post('/api/admin/registrations/release', { User: 'ann', Product: 'cad' });
@@ -72,7 +72,7 @@ describe('every route under /api/admin', () => {
   });
 });
 
-test('a route of the v4 API ignores fields that it does not know', async (t) => {
+test('a route of the v4 API ignores unknown fields', async (t) => {
   const app = await openTestApp(t);
   const body = { user: 'ann', sdk_ver: '1.0', app_ver: null, unheard_of: '' };
   assert.equal((await app.post('/api/v4/register?unheard_of=1', body)).status, 200);

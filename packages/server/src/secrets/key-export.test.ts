@@ -84,14 +84,14 @@ describe('an export', () => {
     });
   }
 
-  test('is not there, in a text that is something else', async () => {
+  test('is not found in other text', async () => {
     const long = JSON.stringify({ ...sealed, padding: 'x'.repeat(20_000) });
     for (const text of ['key', 'null', '', '{}', change({ format: 'something else' }), long]) {
       await assert.rejects(openExport(text, PASSPHRASE), isNone, text.slice(0, 20));
     }
   });
 
-  test('of an earlier release has no checksum: nobody can tell what is wrong with it', async () => {
+  test('of an earlier release has no checksum: the cause of a failure is unknown', async () => {
     const earlier = { ...sealed, checksum: undefined };
     assert.deepEqual(await openExport(JSON.stringify(earlier), PASSPHRASE), content);
     await assert.rejects(openExport(JSON.stringify(earlier), 'another one'), isEither);

@@ -18,8 +18,8 @@ function setUp(t: TestContext) {
 
 const hex = (key: Uint8Array) => Buffer.from(key).toString('hex');
 
-describe('a key that is to take the place of another', () => {
-  test('lies beside it, for nobody but its owner, until it is settled', (t) => {
+describe('a key that is to replace another', () => {
+  test('is next to it, for its owner only, until it is settled', (t) => {
     const { folder, file, current, next, read } = setUp(t);
     assert.equal(findNextKey(file), null);
     stageNextKey(file, next);
@@ -41,7 +41,7 @@ describe('a key that is to take the place of another', () => {
     assert.equal(read(), hex(current));
   });
 
-  test('has sealed nothing when it is no key', (t) => {
+  test('has sealed nothing when it is not a key', (t) => {
     const { folder, file, current, read } = setUp(t);
     for (const text of ['', 'half a ke', 'x'.repeat(64)]) {
       writeFileSync(`${file}.next`, text);
@@ -52,7 +52,7 @@ describe('a key that is to take the place of another', () => {
     }
   });
 
-  test('is not staged where it cannot be written, and a draft of old is no hindrance', (t) => {
+  test('is not staged if it cannot be written, and an old draft does no harm', (t) => {
     const { file, next } = setUp(t);
     writeFileSync(`${file}.next.new`, 'left over', { mode: 0o644 });
     stageNextKey(file, next);

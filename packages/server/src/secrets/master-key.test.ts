@@ -10,7 +10,7 @@ import { SealError } from './seal.ts';
 const BYTES = randomBytes(32);
 
 describe('the master key', () => {
-  test('is made up where there is none yet, for nobody but its owner, and then found', (t) => {
+  test('is generated if there is none yet, for its owner only, and then found', (t) => {
     const folder = temporaryFolder(t);
     const file = join(folder, 'master.key');
     const key = loadMasterKey({ value: null, file, mayCreate: true });
@@ -22,7 +22,7 @@ describe('the master key', () => {
     assert.deepEqual(loadMasterKey({ value: null, file, mayCreate: false }), key);
   });
 
-  test('is not made up where something has been sealed already', (t) => {
+  test('is not generated if something is already sealed', (t) => {
     const file = join(temporaryFolder(t), 'master.key');
     assert.throws(
       () => loadMasterKey({ value: null, file, mayCreate: false }),

@@ -38,7 +38,7 @@ describe('a sealed secret', () => {
     assert.throws(() => unseal(key, 'identity', seal(key, 'audit', SECRET)), SealError);
   });
 
-  test('does not open with another key, and both fingerprints are told', () => {
+  test('does not open with another key, and both fingerprints are named', () => {
     const [key, other] = [makeKey(), makeKey()];
     const sealed = seal(key, 'audit', SECRET);
     assert.throws(
@@ -60,7 +60,7 @@ describe('a sealed secret', () => {
     }
   });
 
-  test('does not open when it was cut, wherever', () => {
+  test('does not open when it was truncated anywhere', () => {
     const key = makeKey();
     const sealed = seal(key, 'audit', SECRET);
     for (let length = 0; length < sealed.length; length++) {
@@ -70,7 +70,7 @@ describe('a sealed secret', () => {
 });
 
 describe('one of several keys', () => {
-  test('opens it, wherever it stands among them', () => {
+  test('opens it, in any position', () => {
     const [one, two, three] = [makeKey(), makeKey(), makeKey()];
     const sealed = seal(two, 'audit', SECRET);
     assert.equal(fingerprintOfSeal(sealed), fingerprint(two));
@@ -84,14 +84,14 @@ describe('one of several keys', () => {
 });
 
 describe('a fingerprint', () => {
-  test('of a secret is short, and another one under another label', () => {
+  test('of a secret is short, and differs by label', () => {
     assert.match(secretFingerprint('cloud_api_key', 'x'), /^[0-9a-f]{8}$/);
     assert.equal(secretFingerprint('a', 'x'), secretFingerprint('a', 'x'));
     assert.notEqual(secretFingerprint('a', 'x'), secretFingerprint('b', 'x'));
     assert.notEqual(secretFingerprint('a', 'x'), secretFingerprint('a', 'y'));
   });
 
-  test('tells keys apart and stays the same', () => {
+  test('distinguishes keys and stays the same', () => {
     const key = Uint8Array.from(Buffer.alloc(32, 7)) as MasterKey;
     assert.match(fingerprint(key), /^[0-9a-f]{16}$/);
     assert.equal(fingerprint(key), fingerprint(Uint8Array.from(key) as MasterKey));

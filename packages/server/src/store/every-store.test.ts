@@ -11,7 +11,7 @@ const STORES = readdirSync(HERE, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !['engine', 'exam'].includes(entry.name))
   .map(({ name }) => name);
 
-/** Where tests that run on every store name them. */
+/** Where tests that run on every store list them. */
 const LISTS = ['model/model-stores.ts', 'support/stores/test-stores.ts'];
 
 describe('every store', () => {

@@ -9,7 +9,7 @@ import { createDataFolder, explainFolder } from './folder-access.ts';
 
 const SOURCE = fileURLToPath(import.meta.resolve('@berth/protocol/files/folder-access'));
 const STRANGER = 65_534;
-/** As a process of its own, of which another user needs nothing but one file. */
+/** Runs in its own process, of which another user needs only one file. */
 const SCRIPT = `
   const [, source, folder] = process.argv;
   const [fs, path] = [require('node:fs'), require('node:path')];
@@ -25,7 +25,7 @@ function openFolder(t: TestContext): string {
   return folder;
 }
 
-/** What another user of this machine is told about a folder; `null`: nobody can be another user here. */
+/** What another user of this machine is told about a folder; `null`: no other user is possible here. */
 function explainToStranger(t: TestContext, folder: string): string | null {
   if (process.getuid?.() !== 0) return null;
   const copy = join(openFolder(t), 'folder-access.ts');
@@ -37,7 +37,7 @@ function explainToStranger(t: TestContext, folder: string): string | null {
 }
 
 describe('a data folder', () => {
-  test('that is not there is created for its owner alone', (t) => {
+  test('that does not exist is created for its owner only', (t) => {
     const folder = join(temporaryFolder(t), 'deep', 'data');
     createDataFolder(folder);
     createDataFolder(folder);
@@ -46,7 +46,7 @@ describe('a data folder', () => {
     assert.equal(explainFolder(join(folder, 'not', 'there')), null);
   });
 
-  test('that is a file, or in one, is told so', (t) => {
+  test('that is a file, or in one, is reported', (t) => {
     const file = join(temporaryFolder(t), 'file');
     writeFileSync(file, '');
     for (const path of [file, join(file, 'data'), join(file, 'deep', 'data')]) {
@@ -55,14 +55,14 @@ describe('a data folder', () => {
     }
   });
 
-  test('cannot be where the system takes none, and that is found out at once', (t) => {
+  test('cannot be where the system allows none, which is found at once', (t) => {
     if (!existsSync('/proc/self')) return t.skip('optional: needs /proc');
     for (const folder of ['/proc/berth', '/proc/berth/data']) {
       assert.throws(() => createDataFolder(folder), /^Error: Cannot create a folder in \/proc\./);
     }
   });
 
-  test('on a read-only disk is told so', (t) => {
+  test('on a read-only disk is reported', (t) => {
     const disk = temporaryFolder(t);
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', disk], { stdio: 'ignore' });
@@ -77,7 +77,7 @@ describe('a data folder', () => {
     }
   });
 
-  test('of another user says whose it is, who asks, and what to do', (t) => {
+  test('of another user is reported with its owner, the current user and what to do', (t) => {
     const folder = join(openFolder(t), 'data');
     createDataFolder(folder);
     const told = explainToStranger(t, folder);
@@ -91,7 +91,7 @@ describe('a data folder', () => {
     assert.match(inside ?? '', /data belongs to the user "root"/);
   });
 
-  test('with a file of another user in it names that file', (t) => {
+  test("with another user's file in it is reported with that file", (t) => {
     const folder = join(openFolder(t), 'data');
     mkdirSync(folder, { mode: 0o700 });
     writeFileSync(join(folder, 'berth.db'), '', { mode: 0o600 });
@@ -102,7 +102,7 @@ describe('a data folder', () => {
     assert.match(told, /: sudo chown \S+ \S+berth\.db$/);
   });
 
-  test("that is one's own and closed says how to open it", (t) => {
+  test("of one's own without access is reported with how to open it", (t) => {
     const folder = join(openFolder(t), 'data');
     mkdirSync(folder);
     chmodSync(folder, 0o500);

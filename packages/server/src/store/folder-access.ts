@@ -9,7 +9,7 @@ export const DATABASE_FILE = 'berth.db';
 const WRITTEN = ['berth.lock', DATABASE_FILE, 'berth.db-wal', 'berth.db-shm'];
 const READ = ['master.key'];
 
-/** An empty file has none: that is what a full disk leaves of a copy, and a kill of a first start. */
+/** An empty file has none: a copy to a full disk, or a first start that was killed, leaves one. */
 export function hasData(folder: string): boolean {
   const file = path.join(folder, DATABASE_FILE);
   return (fs.existsSync(file) && fs.statSync(file).size > 0) || findRestored(folder) !== null;
@@ -23,12 +23,12 @@ export function findRestored(folder: string): string | null {
   return fs.readdirSync(folder).find((name) => RESTORED.test(name)) ?? null;
 }
 
-/** Creates the folder for nobody but its owner. */
+/** Creates the folder for its owner only. */
 export function createDataFolder(folder: string): void {
   createPrivateFolder(folder, SYSTEM);
 }
 
-/** Why this process cannot work in a folder, and what to do; `null`: nothing is known to stand in the way. */
+/** Why this process cannot work in a folder, and what to do; `null`: no problem is known. */
 export function explainFolder(folder: string): string | null {
   const within = (name: string) => path.join(folder, name);
   return explain(folder, { written: WRITTEN.map(within), read: READ.map(within) }, SYSTEM);

@@ -9,7 +9,7 @@ import { readText } from './machine-id.ts';
 import type { Store } from './store.ts';
 
 export const LOCK_FILE = 'berth.lock';
-/** Who has the lock, for people. It says nothing about whether somebody has it. */
+/** Names the holder, for people. It does not show whether the lock is held. */
 const HOLDER_FILE = 'berth.pid';
 const SQLITE_BUSY = 5;
 
@@ -38,7 +38,7 @@ function statFile(path: string): SharedFile {
   return { path, isFolder, names: isFolder ? listNames(path) : [], mode: stats.mode, owner: stats.uid };
 }
 
-/** Where nobody may look, `explainFolder` says so. */
+/** `explainFolder` reports a folder that cannot be read. */
 function listNames(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
@@ -48,13 +48,13 @@ function listNames(folder: string): readonly string[] {
 }
 
 /**
- * Takes the folder, or answers `null` when another process has it. Every server has one for itself, wherever
- * its data is: its socket and its key are there. The lock is the operating system's, so it dies with the
- * process, however that dies. Node has no file locks of its own; SQLite does, on every system, so an empty
- * database that is never written serves as the lock file.
+ * Locks the folder; returns `null` if another process has it. Every server has its own folder, wherever its
+ * data is: its socket and its key are there. The lock is the operating system's, so it ends with the process,
+ * however that ends. Node has no file locks of its own; SQLite does, on every system, so an empty database
+ * that is never written serves as the lock file.
  */
 export function lockFolder(folder: string): FolderLock | null {
-  // Whatever this process creates from here on is for its owner only.
+  // Files that this process creates from here on are for their owner only.
   process.umask(0o077);
   try {
     const lock = takeLock(folder);
@@ -86,7 +86,7 @@ function finishOrRelease(folder: string, lock: FolderLock): void {
   }
 }
 
-/** What this process may create in a data folder. SQLite itself gives what is beside a database its owner. */
+/** What this process may create in a data folder. SQLite sets the owner of the files beside a database. */
 const CREATED = [
   LOCK_FILE,
   HOLDER_FILE,
@@ -100,8 +100,8 @@ const CREATED = [
 const ROOT = 0;
 
 /**
- * What root creates in the folder of another user is that user's: the service could not start any more. Links
- * stay as they are, so that nobody gets a file from elsewhere by linking to it.
+ * Gives files that root created in another user's folder to that user: otherwise the service could no longer
+ * start. Links are left alone, so that nobody gets a file from elsewhere by linking to it.
  */
 export function handOver(folder: string, others: readonly string[] = []): void {
   if (process.getuid?.() !== ROOT) return;
@@ -116,21 +116,21 @@ export function handOver(folder: string, others: readonly string[] = []): void {
   }
 }
 
-/** In containers and on network disks root may lack the right; it works with its own files all the same. */
+/** In containers and on network disks root may lack the right; it can still use its own files. */
 function giveTo(file: string, uid: number, gid: number): void {
   try {
     lchownSync(file, uid, gid);
   } catch {}
 }
 
-/** Where it cannot be written, the lock is as good without it. */
+/** If it cannot be written, the lock works without it. */
 function writeNote(file: string): void {
   try {
     writeFileSync(file, `${process.pid}\n`);
   } catch {}
 }
 
-/** The process that has a folder, in words. After a kill -9 the note may be of one that is no more. */
+/** Describes the process that has a folder. After a kill -9 the note may name one that no longer exists. */
 export function describeHolder(folder: string): string {
   const id = Number(readText(join(folder, HOLDER_FILE)) ?? 0);
   return isAlive(id) ? `another Berth process (process id ${id})` : 'another Berth process';
@@ -161,7 +161,7 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && ((error.errcode as number) & 0xff) === SQLITE_BUSY;
 }
 
-/** The same store, which gives the folder back when it is closed. */
+/** The same store; closing it also releases the folder. */
 export function holdFolder(store: Store, lock: FolderLock): Store {
   return {
     execute: (command) => store.execute(command),
@@ -169,6 +169,8 @@ export function holdFolder(store: Store, lock: FolderLock): Store {
     keepClock: () => store.keepClock(),
     isHealthy: () => store.isHealthy(),
     isLeader: () => store.isLeader(),
+    tally: store.tally,
+    listPools: () => store.listPools(),
     async close() {
       await store.close();
       lock.release();

@@ -3,9 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { isContainer } from '@berth/protocol/files/file-sharing';
 
 /**
- * What tells this machine from others, and stays the same over restarts, upgrades and new addresses; `null`
- * where there is no such thing. A container has none of its own: it is made anew from its image, so there
- * only the data tells one server from another.
+ * Identifies this machine over restarts, upgrades and new addresses; `null` if there is no such id. A
+ * container has none: it is created anew from its image, so only its data identifies a server there.
  */
 export function readMachineId(env: Readonly<Record<string, string | undefined>>): string | null {
   if (isContainer(env, { exists: existsSync, read: readText })) return null;

@@ -13,9 +13,7 @@ import type { Rules } from '../core/rules/rules.ts';
 import type { CloudKeys } from '../core/system-command.ts';
 import type { Report } from '../core/view.ts';
 
-/**
- * Everything that can be asked without changing anything, as data. Each kind names its answer in `Answers`.
- */
+/** All queries, as data. `Answers` has the type of each answer. */
 export type Query =
   | { readonly kind: 'list_licenses'; readonly product: string | null }
   | ListRegistrations
@@ -31,11 +29,13 @@ export type Query =
   | { readonly kind: 'is_set_up' }
   | { readonly kind: 'find_webhook_cursor' }
   | { readonly kind: 'find_notice'; readonly key: NoticeKey }
+  | { readonly kind: 'list_notices'; readonly of: NoticeKey['kind'] }
   | { readonly kind: 'list_untidy' }
   | { readonly kind: 'list_backlog' }
   | { readonly kind: 'list_usage' }
   | { readonly kind: 'find_identity_key' }
   | { readonly kind: 'describe_store' }
+  | { readonly kind: 'describe_engine' }
   | { readonly kind: 'describe_seal' }
   | { readonly kind: 'find_cloud_keys' }
   | { readonly kind: 'find_rules' };
@@ -55,7 +55,7 @@ export interface ListRegistrations {
 interface ListTokens {
   readonly kind: 'list_tokens';
   readonly limit: number;
-  /** Only those whose end is ahead, and no further than this; the next to end first. */
+  /** Only those that end within this time, the next to end first. */
   readonly endingWithinMs?: number;
 }
 
@@ -64,7 +64,7 @@ export interface ListAudit {
   /** One license's chain, `'system'`, or all of them. */
   readonly chain: LicenseId | 'system' | null;
   readonly limit: number;
-  /** No further link once there are so many events: a link may hold all that one commit has written. */
+  /** Stops after the link that reaches this many events: a link may hold those of a whole commit. */
   readonly eventLimit?: number;
   /** Continue with links older than this sequence number. */
   readonly before: number | null;
@@ -76,7 +76,7 @@ export interface ListAudit {
 interface ListLinks {
   readonly kind: 'list_links';
   readonly after: number;
-  /** The last one that is wanted. */
+  /** The last one to return. */
   readonly upTo: number;
   readonly limit: number;
 }
@@ -94,20 +94,23 @@ export interface Answers {
   find_token: TokenRecord | null;
   /** Those with a name first, then the newest. */
   list_tokens: readonly TokenRecord[];
-  /** Whether an administrator has had a password of their own. */
+  /** Whether an administrator has ever set a password. */
   is_set_up: boolean;
-  /** Up to where the webhook was told; `null`: there never was one. */
+  /** How far the webhook has got; `null`: there never was one. */
   find_webhook_cursor: AuditPosition | null;
-  /** What is remembered under this name; `null`: nothing. */
+  /** The value stored under this name; `null`: none. */
   find_notice: number | null;
+  /** The subjects of which this was told. */
+  list_notices: readonly string[];
   list_untidy: readonly LicenseId[];
   list_backlog: readonly BacklogRecord[];
   list_usage: readonly UsageRecord[];
-  /** The private key of this server, in DER form (PKCS #8). Never part of an answer to anybody. */
+  /** The private key of this server, in DER form (PKCS #8). Never sent to anybody. */
   find_identity_key: Uint8Array;
   describe_store: StoreDescription;
+  describe_engine: EngineDescription;
   describe_seal: SealDescription;
-  /** For whoever talks to the licensing cloud; no answer to anybody else may hold it. */
+  /** Only for requests to the licensing cloud; never sent to anybody else. */
   find_cloud_keys: CloudKeys;
   find_rules: RulesRecord;
 }
@@ -119,18 +122,20 @@ export interface LicenseRecord {
   readonly license: License;
   readonly inUse: number;
   readonly borrowed: number;
+  /** Borrowed slots of each feature, in the order of `standing`. */
+  readonly featuresBorrowed: readonly number[];
   readonly standing: Standing;
   readonly addedAt: Instant;
   /** The server's time of this answer. */
   readonly now: Instant;
 }
 
-/** What was counted of a license or of a feature, and how much of it the vendor does not know for sure. */
+/** What was counted on a license or a feature, and how much of it may be unknown to the vendor. */
 export interface BacklogRecord {
   readonly licenseId: LicenseId;
   readonly product: string;
   readonly source: LicenseSource;
-  /** The license was removed, and something of it was never settled. */
+  /** The license was removed with unsettled counts. */
   readonly isRemoved: boolean;
   /** `null`: the license itself. */
   readonly feature: string | null;
@@ -139,13 +144,11 @@ export interface BacklogRecord {
   readonly reported: number;
   /** On its way to the vendor: at most one. */
   readonly underWay: OpenReport | null;
-  /** Nobody can tell whether the vendor has counted these. */
+  /** The vendor may or may not have counted these. */
   readonly uncertain: readonly OpenReport[];
 }
 
-/**
- * What was counted of a license that came in a file, and never reported to a cloud; removed licenses too.
- */
+/** What was counted on a license from a file and never reported to a cloud; includes removed licenses. */
 export interface UsageRecord {
   readonly licenseId: LicenseId;
   readonly licenseKey: string;
@@ -175,7 +178,7 @@ export interface AuditLink {
   readonly events: readonly RecordedEvent[];
 }
 
-/** A link with its seal. */
+/** A link with its MAC. */
 export interface WrittenLink extends Omit<AuditLink, 'events'> {
   /** The JSON text, byte for byte. */
   readonly events: string;
@@ -194,7 +197,7 @@ export interface AuditSegment {
   readonly lastAt: Instant;
   readonly links: number;
   readonly events: number;
-  /** Events by their kind. */
+  /** How many events there are of each kind. */
   readonly totals: Readonly<Record<string, number>>;
   readonly mac: string;
 }
@@ -225,7 +228,7 @@ export interface AccountRecord {
   readonly name: string;
   readonly role: Role;
   readonly passwordHash: string;
-  /** `null`: the password is its owner's own. */
+  /** `null`: the owner has set the password. */
   readonly oneTime: OneTimePassword | null;
   readonly createdAt: Instant;
 }
@@ -244,8 +247,18 @@ export interface StoreDescription {
   readonly hardwareId: string | null;
   readonly licenses: number;
   readonly registrations: number;
-  /** An administrator still has the password that the server made up. */
+  /** An administrator still has the password that the server generated. */
   readonly isOneTimePasswordInUse: boolean;
+}
+
+/** How the database is set up, and who uses it. */
+export interface EngineDescription {
+  /** By their names; `null`: the database does not know it. */
+  readonly settings: Readonly<Record<string, string | null>>;
+  /** The port that the database itself listens on; `null`: unknown, or it is a file. */
+  readonly port: number | null;
+  /** The servers that were seen in the last half minute; none if the store is not shared. */
+  readonly servers: readonly { readonly hostname: string; readonly version: string }[];
 }
 
 interface SealDescription {

@@ -6,10 +6,10 @@ export type RowCounts = Readonly<Record<string, number>>;
 /** By the names of its columns, which are the same in every store. */
 export type CopiedRow = Readonly<Record<string, null | number | bigint | string | Uint8Array>>;
 
-/** How many rows travel at once. A row of the log may hold some thousand events. */
+/** How many rows are copied at once. A row of the log may hold some thousand events. */
 export const PAGE_ROWS = 500;
 
-/** What can be said of the data in a store as it is, to be compared. */
+/** Describes the data in a store, for comparison. */
 export interface StoreContents {
   /** Where it is, for people. */
   readonly place: string;
@@ -17,7 +17,7 @@ export interface StoreContents {
   countRows(): Promise<RowCounts>;
   /** The newest link of the system's chain: every server adds one when it starts. */
   readHead(): Promise<string>;
-  /** Without `commit` everything is as it was. */
+  /** Without `commit`, nothing has changed. */
   close(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export interface StoreSource extends StoreContents {
   readonly tables: readonly string[];
   /** All rows of a table, page by page. */
   listPages(table: string): AsyncIterable<readonly CopiedRow[]>;
-  /** From now on no server starts here. */
+  /** No server starts here afterwards. */
   markMoved(to: string): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export interface StoreTarget extends StoreContents {
   /** The identity of what is there already; `null`: it is empty. */
   readonly identity: string | null;
   addRows(table: string, rows: readonly CopiedRow[]): Promise<void>;
-  /** Vouches for the chains of the log as they are: for those that were found whole where they come from. */
+  /** Anchors the chains of the log as they are, after they were verified in the source. */
   anchorChains(): Promise<void>;
   commit(): Promise<void>;
 }

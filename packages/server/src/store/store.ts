@@ -5,10 +5,11 @@ import type { Standing } from '../core/nouns/consumption.ts';
 import type { Instant } from '../core/nouns/instant.ts';
 import type { Granted, Outcome } from '../core/outcome.ts';
 import type { Answer, Query } from './query.ts';
+import type { PoolUse, StoreTally } from './store-tally.ts';
 
 /**
- * Where everything is kept. What every store promises; `exercise-store.ts` examines it. Several servers may
- * share one store: then all of it holds for their commands together.
+ * What every store guarantees; `exercise-store.ts` tests it. Several servers may share one store: then all of
+ * it holds for their commands together.
  *
  * 1. A command, its changes and its audit events are one commit. `execute` resolves when that is on disk,
  *    also for a refusal, which is an outcome like any other.
@@ -17,32 +18,36 @@ import type { Answer, Query } from './query.ts';
  * 3. Deciding may be repeated, and so has to be pure. A command that throws fails alone, and leaves nothing
  *    behind.
  * 4. When a commit fails, all of its commands fail with a `Fault`, and none was acknowledged. The store
- *    heals itself when the disk or the database does.
- * 5. `now` comes from the store. On no license does it ever run back, not over a restart either, except by
+ *    recovers when the disk or the database does.
+ * 5. `now` comes from the store. It never runs back on a license, not even over a restart, except by
  *    `reset_clock`.
  * 6. What was acknowledged is there after a crash; slots that were live when the store was last seen alive
- *    get at least one full timeout when it is opened again, and slots that had ended stay ended. A store that
- *    servers share was away when none of them was there for half a minute.
+ *    get at least one full timeout when it is opened again, and slots that had ended stay ended. A shared
+ *    store counts as down when no server was alive for half a minute.
  * 7. `read` sees every command that was acknowledged before it was called, and never delays a command.
  */
 export interface Store {
   execute(command: Command): Promise<Executed>;
-  /** `signal`: nobody waits for the answer any more, and what takes long may be broken off. */
+  /** `signal`: nobody waits for the answer any more, so long work may be canceled. */
   read<Q extends Query>(query: Q, signal?: AbortSignal): Promise<Answer<Q>>;
   /** Reads the clock, notices jumps, and remembers the time when a slot has ended. Called every second. */
   keepClock(): Promise<ClockStatus>;
   /** Whether the last commit reached the disk. */
   isHealthy(): boolean;
   /**
-   * Whether this server does the work that only one of several servers does. It may be wrong for a moment:
-   * whatever is done on the strength of it must do no harm when two do it.
+   * Whether this server does the work that only one of several servers does. It may be wrong for a moment, so
+   * that work must be safe when two servers do it.
    */
   isLeader(): boolean;
-  /** Ends after everything that was asked for is done. */
+  /** What this server has done with it since it was opened, for monitoring. */
+  readonly tally: StoreTally;
+  /** Its connections to a database; empty if it has none. */
+  listPools(): readonly PoolUse[];
+  /** Resolves when all requested work is done. */
   close(): Promise<void>;
 }
 
-/** An outcome as the store tells it: a grant comes with what was counted of the license by then. */
+/** An outcome as the store returns it: a grant includes the license's counts. */
 export type Executed = Exclude<Outcome, Granted> | GrantedNow;
 
 export type GrantedNow = Granted & { readonly standing: Standing };

@@ -15,11 +15,18 @@ const LABELLED = {
   timestamp: pino.stdTimeFunctions.isoTime,
 };
 
-export function createLog({ level, format }: Config['log'], rewrite?: (msg: string) => string): Log {
+interface LogOptions {
+  /** Adapts messages to the reader. */
+  readonly rewrite?: ((msg: string) => string) | undefined;
+  /** Gets every line that is written, as JSON. */
+  readonly keep?: (line: string) => void;
+}
+
+export function createLog({ level, format }: Config['log'], options: LogOptions): Log {
   const lines = pino.destination({ dest: 2, sync: true });
   // The reader of the log may exit first, such as a closed terminal.
   lines.on('error', () => {});
-  return openLog(level, format, (text) => lines.write(text), rewrite);
+  return openLog(level, format, (text) => lines.write(text), options);
 }
 
 /** A log for commands that print their own answer: errors only. */
@@ -31,11 +38,15 @@ function openLog(
   level: string,
   format: LogFormat,
   write: (text: string) => void,
-  rewrite?: (msg: string) => string,
+  { rewrite, keep }: LogOptions = {},
 ): Log {
   const screen = describeScreen(process.stderr, process.env);
   const destination = {
-    write: (line: string) => write(`${formatLogLine(line.trimEnd(), format, screen, rewrite)}\n`),
+    write(line: string) {
+      const json = line.trimEnd();
+      keep?.(json);
+      write(`${formatLogLine(json, format, screen, rewrite)}\n`);
+    },
   };
   return pino({ ...LABELLED, level }, destination);
 }

@@ -22,7 +22,7 @@ const NOTICES: readonly (readonly [StoreNotice, string, RegExp, readonly string[
   [{ kind: 'store_lost', error: 'thread died' }, 'error', /lost/, ['thread died']],
 ];
 
-describe('what the store notices is said in the log', () => {
+describe('what the store notices is logged', () => {
   for (const [notice, level, sentence, facts] of NOTICES) {
     test(JSON.stringify(notice), () => {
       const lines: string[] = [];

@@ -23,7 +23,7 @@ async function openStranger(t: TestContext) {
   return { url: `https://127.0.0.1:${port}/`, count: () => requests };
 }
 
-test('a receiver that cannot show who it is gets nothing', async (t) => {
+test('a receiver without a valid certificate gets nothing', async (t) => {
   const stranger = await openStranger(t);
   const webhooks = createHttpWebhooks({
     url: stranger.url,

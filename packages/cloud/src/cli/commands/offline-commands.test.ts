@@ -91,7 +91,7 @@ describe('cloud offline', () => {
     assert.equal((await run(`offline usage ${empty}`)).out, 'Counted usage file 2 of machine "machine-1".');
   });
 
-  test('deactivate counts and frees, and says both again', async (t) => {
+  test('deactivate counts and frees, and reports the same when repeated', async (t) => {
     const { run, server, put, id } = await createDesk(t);
     await run(`offline activate ${put('a.req', server.request({ licenseKey: KEY }))}`);
     const usage = server.usageContent(told(id, KEY, 3));
@@ -102,7 +102,7 @@ describe('cloud offline', () => {
     assert.equal((await run(`device list ${KEY}`)).out, 'No devices.');
   });
 
-  test('a key that nobody has shown before waits for "device approve"', async (t) => {
+  test('an unknown key waits for "device approve"', async (t) => {
     const { run, server, put, id } = await createDesk(t);
     const started = (await ask(run, `airgap start ${KEY}`)).initialization_code as string;
     const code = server.activationCode(KEY, started);
@@ -165,7 +165,7 @@ describe('cloud offline', () => {
 });
 
 describe('cloud airgap', () => {
-  test('start, confirm and policy are the whole journey of the vendor', async (t) => {
+  test('start, confirm and policy complete an activation', async (t) => {
     const { run, server, id, data, publicKey } = await createDesk(t);
     const started =
       /^initialization code {2}(\S{44})$/m.exec((await run(`airgap start ${KEY}`)).out)?.[1] ?? '';

@@ -33,7 +33,7 @@ describe('the place of a request', () => {
     });
   }
 
-  test('the connection of a proxy counts for nobody', () => {
+  test('connections of a proxy do not count', () => {
     const places = createClientPlaces([parseRange('10.0.0.1') as AddressRange]);
     const of = (remoteAddress: string) => places.ofSocket({ remoteAddress } as Socket);
     assert.deepEqual([of('10.0.0.1'), of('10.0.0.2')], [null, '10.0.0.2']);

@@ -21,7 +21,7 @@ function createLimit() {
 }
 
 describe('wrong guesses', () => {
-  test('are looked up so often, then one after the other, however many are tried', async () => {
+  test('are checked up to a limit, then one at a time, however many are tried', async () => {
     const { isAdmitted, pass } = createLimit();
     for (let count = 0; count < LIMITS.guesses; count++) assert.ok(await isAdmitted('a'));
     for (let count = 0; count < 100; count++) assert.ok(!(await isAdmitted('a')));
@@ -33,13 +33,13 @@ describe('wrong guesses', () => {
     assert.ok(!(await isAdmitted('a')));
   });
 
-  test('of one place keep no other from anything', async () => {
+  test('from one place do not affect other places', async () => {
     const { isAdmitted } = createLimit();
     for (let count = 0; count < 100; count++) await isAdmitted('a');
     assert.ok(await isAdmitted('b'));
   });
 
-  test('that were under way at once do not make it wait longer than others', async () => {
+  test('sent at once do not wait longer than others', async () => {
     const { limit, isAdmitted, pass } = createLimit();
     const thrown = () => Promise.reject(new RequestError('airgap_code_invalid', 'No.'));
     await Promise.allSettled(Array.from({ length: 1000 }, () => limit('a', thrown)));
@@ -48,7 +48,7 @@ describe('wrong guesses', () => {
     assert.ok(await isAdmitted('a'));
   });
 
-  test('that are under way are as many as the bucket holds, and the rest is never looked up', async () => {
+  test('under way are limited by the bucket, and the rest is never checked', async () => {
     const { limit } = createLimit();
     let looked = 0;
     const guess = async () => {
@@ -60,7 +60,7 @@ describe('wrong guesses', () => {
     assert.equal(looked, LIMITS.guesses);
   });
 
-  test('are waited for: right ones at once are all served, and bounded', async () => {
+  test('wait their turn: concurrent right ones are all served, and bounded', async () => {
     const { limit, isAdmitted } = createLimit();
     const right = async () => {
       await new Promise(setImmediate);
@@ -85,7 +85,7 @@ describe('wrong guesses', () => {
     assert.ok(!(await late), 'all of them were wrong');
   });
 
-  test('are not what succeeds, or what is refused for another reason', async () => {
+  test('do not include successes, or refusals for another reason', async () => {
     const { limit, isAdmitted } = createLimit();
     for (let count = 0; count < 100; count++) {
       await limit('a', () => text('license_deactivated'));

@@ -40,13 +40,13 @@ function untilClosed(socket: Socket): Promise<void> {
 }
 
 describe('a connection is cut', () => {
-  test('on which nothing moves', async (t) => {
+  test('on which nothing is sent', async (t) => {
     const open = await openServer(t, { silenceTimeoutMs: 50 });
     const socket = (await open()).resume();
     await untilClosed(socket);
   });
 
-  test('on which something comes, but no request', async (t) => {
+  test('on which something is sent, but no request', async (t) => {
     const open = await openServer(t, { firstRequestTimeoutMs: 200 });
     const socket = (await open()).resume();
     const drip = setInterval(() => socket.write('\r\n'), 20);
@@ -54,7 +54,7 @@ describe('a connection is cut', () => {
     await untilClosed(socket);
   });
 
-  test('whose answer nobody takes', async (t) => {
+  test('whose answer nobody reads', async (t) => {
     const open = await openServer(t, { silenceTimeoutMs: 50 });
     const accepted = once(open.server, 'connection');
     const socket = await open();
@@ -63,7 +63,7 @@ describe('a connection is cut', () => {
     await untilClosed(peer);
   });
 
-  test('beyond those that one address may have; another has its own', async (t) => {
+  test('beyond the limit of its address; another address has its own', async (t) => {
     const open = await openServer(t, { connectionsPerPlace: 2 });
     const [first, second, third] = [await open(), await open(), await open()];
     third.resume();

@@ -67,8 +67,8 @@ export function showProblem({ code, message }: Problem, form: FormName, typed: T
 function offlineForm({ licenseKey }: Typed): Html {
   return html`<section>
 <h2>With a file</h2>
-<p>On the server, make a request with <code>berth offline request</code> and hand it in here. The answer is
-the license file: take it back to the server. Files that give a license back, and usage files, go in here,
+<p>On the server, create a request with <code>berth offline request</code> and submit it here. The answer is
+the license file: take it back to the server. Submit files that return a license, and usage files, here
 too.</p>
 <form method="post" action="${PORTAL}/offline" enctype="multipart/form-data">
 <label for="file">File from the server</label>
@@ -86,18 +86,18 @@ too.</p>
 function airgapForm({ licenseKey, hardwareId, activationCode }: Typed): Html {
   return html`<section>
 <h2>With codes (air gap)</h2>
-<p>Your vendor gave you an initialization code. On the server, <code>berth airgap activate</code> makes an
-activation code of it, and shows the hardware id. Type both here, or scan the QR code that the server
+<p>Your vendor gave you an initialization code. On the server, <code>berth airgap activate</code> creates an
+activation code from it, and shows the hardware id. Type both here, or scan the QR code that the server
 shows and paste its text. The answer is a policy id and a confirmation code to type on the server, and a
-policy file, which has to be carried there.</p>
+policy file to carry there.</p>
 <form method="post" action="${PORTAL}/airgap">
 ${codeField('license_key', 'License key', licenseKey)}
 ${codeField('hardware_id', 'Hardware id', hardwareId)}
 <label for="activation_code">Activation code</label>
 <textarea id="activation_code" name="activation_code" rows="5" maxlength="2000" required autocomplete="off"
   autocapitalize="off" spellcheck="false" aria-describedby="activation-hint">${activationCode}</textarea>
-<small id="activation-hint">In groups or in one line; blanks, dashes and line breaks do not matter. The text
-of the QR code goes in here, too: it holds the other two fields, which may then stay empty.</small>
+<small id="activation-hint">In groups or in one line; blanks, dashes and line breaks do not matter. You can
+also paste the text of the QR code: it contains the other two fields, which may then stay empty.</small>
 <button>Confirm</button>
 </form>
 </section>
@@ -122,13 +122,13 @@ function codePictures({ licenseKey, policyId, confirmationCode }: AirgapAnswer):
 <textarea id="grouped-code" class="groups" rows="5" readonly
   aria-describedby="grouped-hint">${groupCode(confirmationCode)}</textarea>
 <small id="grouped-hint">Upper or lower case. Each line ends with a check character, so the server
-says in which line a mistake is.</small>
+can say which line has a mistake.</small>
 <figure>
 <svg class="qr" viewBox="0 0 ${code.length} ${code.length}" role="img" aria-labelledby="qr-title"
   shape-rendering="crispEdges"><title id="qr-title">QR code for a scanner at the server</title>
 <rect width="100%" height="100%" fill="#fff"/><path fill="#000" d="${outlineQrCode(code)}"/></svg>
 <figcaption>License key, policy id and confirmation code, for a scanner at the server:
-<code>berth airgap install</code> takes its text where it asks for the code. The policy file is too large for
+<code>berth airgap install</code> accepts its text in place of the code. The policy file is too large for
 this.</figcaption>
 </figure>
 `;

@@ -53,14 +53,14 @@ describe('the page', () => {
     assert.equal(style.headers.get('content-type'), 'text/css; charset=utf-8');
   });
 
-  test('another method is told what is possible', async (t) => {
+  test('another method is told the allowed ones', async (t) => {
     const { cloud } = createTestPortal(t);
     const answer = await cloud.send('/portal/offline', { method: 'DELETE' });
     assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET, POST']);
   });
 });
 
-describe('a file is handed in', () => {
+describe('a file is submitted', () => {
   test('a request: the license comes as a download, the same each time', async (t) => {
     const portal = createTestPortal(t);
     const file = createCarriedServer().request({ licenseKey: portal.key });
@@ -82,7 +82,7 @@ describe('a file is handed in', () => {
     portal.readFile(answer.text);
   });
 
-  test('one that gives back: the page says so', async (t) => {
+  test('a deactivation: the page says so', async (t) => {
     const portal = createTestPortal(t);
     const server = createCarriedServer('<i>machine</i>');
     await handIn(portal, server.request({ licenseKey: portal.key }));
@@ -97,7 +97,7 @@ describe('a file is handed in', () => {
     assert.equal((await handIn(portal, file)).text, answer.text, 'and says it again');
   });
 
-  test('one that tells usage: the page says what was new', async (t) => {
+  test('a usage file: the page shows what was new', async (t) => {
     const portal = createTestPortal(t);
     const server = createCarriedServer();
     await handIn(portal, server.request({ licenseKey: portal.key }));
@@ -114,7 +114,7 @@ describe('a file is handed in', () => {
   });
 });
 
-describe('what cannot be taken comes back with a sentence', () => {
+describe('an invalid form comes back with a message', () => {
   test('above the form, with what was typed, escaped', async (t) => {
     const portal = createTestPortal(t);
     const file = createCarriedServer().request();
@@ -130,7 +130,7 @@ describe('what cannot be taken comes back with a sentence', () => {
     assert.ok(note > 0 && note < first && first < second);
   });
 
-  test('every damage of a request and of usage, and nothing is stored', async (t) => {
+  test('for every damage of a request or a usage file, and nothing is stored', async (t) => {
     const portal = createTestPortal(t);
     const server = createCarriedServer();
     const request = server.request({ licenseKey: portal.key });
@@ -149,7 +149,7 @@ describe('what cannot be taken comes back with a sentence', () => {
     for (const file of files) assert.equal((await handIn(portal, file)).status, 200);
   });
 
-  test('no file, an empty one, one of something else', async (t) => {
+  test('for no file, an empty one, or something else', async (t) => {
     const portal = createTestPortal(t);
     const none = await portal.cloud.send('/portal/offline', { method: 'POST', body: new URLSearchParams() });
     const empty = await handIn(portal, '');
@@ -161,7 +161,7 @@ describe('what cannot be taken comes back with a sentence', () => {
     }
   });
 
-  test('a file beyond 512 KiB, a form beyond that, and what is no form', async (t) => {
+  test('for a file beyond 512 KiB, a form beyond that, and what is not a form', async (t) => {
     const portal = createTestPortal(t);
     const before = portal.dump();
     const large = await handIn(portal, 'A'.repeat(512 * 1024 + 1));
@@ -178,7 +178,7 @@ describe('what cannot be taken comes back with a sentence', () => {
     assert.equal(portal.dump(), before);
   });
 
-  test('more forms at once than a few from one address, and than some in all', async (t) => {
+  test('for too many forms at once from one address, or in all', async (t) => {
     const portal = createTestPortal(t);
     const endings: (() => void)[] = [];
     const slowly = (place: string) => {
@@ -205,7 +205,7 @@ describe('what cannot be taken comes back with a sentence', () => {
     assert.equal((await sendCodes(portal, {})).status, 400, 'and then there is room again');
   });
 
-  test('a mistake of ours is a page, too, without its detail', async (t) => {
+  test('a bug also gets a page, without details', async (t) => {
     const portal = createTestPortal(t);
     portal.store.db.exec('DROP TABLE offline_request');
     const answer = await handIn(portal, createCarriedServer().request({ licenseKey: portal.key }));
@@ -235,7 +235,7 @@ describe('codes are confirmed', () => {
     assert.deepEqual((await sendCodes(portal, fields)).text, page.text, 'and the same again');
   });
 
-  test('or refused, with what was typed in its fields and its form first', async (t) => {
+  test('or refused, with the typed values in the fields and the form first', async (t) => {
     const portal = createTestPortal(t);
     portal.start();
     const before = portal.dump();

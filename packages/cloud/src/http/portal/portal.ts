@@ -90,7 +90,7 @@ const TELLING: Partial<Record<ErrorCode, string>> = {
     'The license has reached its limit of activations. Return it on one machine, or ask the vendor.',
   license_not_enabled: 'The vendor has disabled the license.',
   license_expired: 'The license has expired. Ask the vendor to extend it.',
-  blacklisted: 'The vendor has barred this machine.',
+  blacklisted: 'This machine is barred from all licenses. Ask the vendor.',
   license_not_floating: 'The license has no slots to lend. Ask the vendor.',
   license_not_readable: 'The license is larger than servers can read. Ask the vendor for a smaller one.',
 };

@@ -118,7 +118,7 @@ describe('keys from before the vendor approved them', () => {
     ['a usage file', (cloud, stranger) => cloud.usage(stranger)],
     ['a file that refreshes', (cloud, stranger) => cloud.file(stranger, 'server', true)],
     [
-      'a usage file, and brought the license anew',
+      'a usage file, and activated the license again',
       (cloud, stranger) => {
         cloud.usage(stranger);
         cloud.back('m');
@@ -134,14 +134,14 @@ describe('keys from before the vendor approved them', () => {
       },
     ],
     [
-      'a usage file, before the keys for the cloud refreshed the license without naming a key',
+      'a usage file, before the cloud keys refreshed the license without naming a key',
       (cloud, stranger) => {
         cloud.usage(stranger);
         cloud.file(stranger, 'cloud-keys', false);
       },
     ],
   ] as [string, (cloud: ReturnType<typeof createEarlierCloud>, stranger: CarriedServer) => void][]) {
-    test(`a key that a stranger planted by ${title} speaks for nothing`, (t) => {
+    test(`a key that a stranger planted by ${title} is valid for nothing`, (t) => {
       const earlier = createEarlierCloud(t);
       const [honest, stranger] = [createCarriedServer('m'), createCarriedServer('m')];
       earlier.online('m');
@@ -164,7 +164,7 @@ describe('keys from before the vendor approved them', () => {
     });
   }
 
-  test('a key that is known but not confirmed can be approved before its file comes', (t) => {
+  test('a known but unconfirmed key can be approved before its file arrives', (t) => {
     const earlier = createEarlierCloud(t);
     const server = createCarriedServer('m');
     earlier.online('m');
@@ -175,7 +175,7 @@ describe('keys from before the vendor approved them', () => {
     assert.equal(refused(cloud.approve(server)), 'device_not_found', 'once');
   });
 
-  test('a server that was activated by its own file goes on, and others do not speak for it', (t) => {
+  test('a server that its own file activated continues, and others cannot act for it', (t) => {
     const earlier = createEarlierCloud(t);
     const server = createCarriedServer('m');
     earlier.file(server, 'server', true);
@@ -187,7 +187,7 @@ describe('keys from before the vendor approved them', () => {
     given(cloud.back(server));
   });
 
-  test('a server for which the keys for the cloud vouched speaks for its whole machine', (t) => {
+  test('a server confirmed by the cloud keys is valid for its whole machine', (t) => {
     const earlier = createEarlierCloud(t);
     const server = createCarriedServer('m');
     earlier.online('m');

@@ -25,8 +25,8 @@ async function createOnline(t: TestContext) {
 
 const fingerprintOf = ({ serverKey }: CarriedServer) => publicKeyFingerprint(serverKey);
 
-describe('a key that waits', () => {
-  test('is told to whoever handed the file in, and shown to the vendor, once', async (t) => {
+describe('a waiting key', () => {
+  test('is reported to whoever submitted the file, and shown to the vendor, once', async (t) => {
     const { handIn, waiting, store, key, cloud } = await createOnline(t);
     const server = createCarriedServer('online');
     const answer = handIn(server, '192.0.2.1');
@@ -44,7 +44,7 @@ describe('a key that waits', () => {
     );
   });
 
-  test('counts once it is approved, and those beside it are gone', async (t) => {
+  test('counts once it is approved, and the others are removed', async (t) => {
     const { handIn, waiting, approve, store } = await createOnline(t);
     const [honest, stranger] = [createCarriedServer('online'), createCarriedServer('online')];
     for (const server of [stranger, honest]) handIn(server, null);
@@ -56,7 +56,7 @@ describe('a key that waits', () => {
     assert.deepEqual(event?.facts, { hardware_id: 'online', fingerprint: fingerprintOf(honest) });
   });
 
-  test('is approved by its own fingerprint only, or by enough of it', async (t) => {
+  test('is approved only by its own fingerprint, or by enough of it', async (t) => {
     const { handIn, store, cloud, dump } = await createOnline(t);
     const server = createCarriedServer('online');
     handIn(server, null);
@@ -87,8 +87,8 @@ describe('a key that waits', () => {
   });
 });
 
-describe('keys that wait are bounded', () => {
-  test('one address has a few, a machine some more, and who came first stays', async (t) => {
+describe('waiting keys are bounded', () => {
+  test('an address has a few, a machine some more, and the first ones stay', async (t) => {
     const { handIn, waiting } = await createOnline(t);
     const honest = createCarriedServer('online');
     handIn(honest, '192.0.2.1');
@@ -101,7 +101,7 @@ describe('keys that wait are bounded', () => {
     assert.ok(isRefusal(late) && late.message.includes('Send the file to the vendor'));
   });
 
-  test('the vendor finds room, and what the vendor handed in is kept longest', async (t) => {
+  test("the vendor always has room, and the vendor's keys are kept longest", async (t) => {
     const { handIn, waiting } = await createOnline(t);
     for (let count = 0; count < 20; count++) handIn(createCarriedServer('online'), `198.51.100.${count}`);
     const mailed = [createCarriedServer('online'), createCarriedServer('online')];
@@ -111,7 +111,7 @@ describe('keys that wait are bounded', () => {
     for (const server of mailed) assert.ok(there.includes(fingerprintOf(server)));
   });
 
-  test('none waits for a machine that is not here', async (t) => {
+  test('none waits for an unknown machine', async (t) => {
     const { usage, deactivate, licenseId, key, waiting } = await createOnline(t);
     const other = createCarriedServer('elsewhere');
     refused(usage(other.usage(told(licenseId, key, 1))));

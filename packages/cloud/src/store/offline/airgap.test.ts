@@ -21,7 +21,7 @@ function createStarted(t: TestContext, hardwareId = 'vault') {
 }
 
 describe('the codes', () => {
-  test('activate the license, and hand out a policy that the server can trust', (t) => {
+  test('activate the license, and create a policy that the server can trust', (t) => {
     const { confirm, codes, cloud, key, licenseId, readFile, store } = createStarted(t);
     const answer = given(confirm(codes));
     assert.equal(answer.policyId, String(licenseId));
@@ -41,7 +41,7 @@ describe('the codes', () => {
     );
   });
 
-  test('are answered the same again, and serve once', (t) => {
+  test('get the same answer when repeated, and work once', (t) => {
     const { confirm, codes, server, key, initializationCode, dump, cloud } = createStarted(t);
     const answer = given(confirm(codes));
     const before = dump();
@@ -73,7 +73,7 @@ describe('the codes', () => {
     for (const code of made) assert.ok(readInitializationCode(code) !== null);
   });
 
-  test('leave a trace that holds none of them', (t) => {
+  test('leave a record that contains none of them', (t) => {
     const { confirm, codes, store, licenseId, initializationCode } = createStarted(t);
     const { confirmationCode } = given(confirm(codes));
     const events = listEvents(store, licenseId, 10);
@@ -107,7 +107,7 @@ describe('a code is refused, and nothing is stored', () => {
     given(confirm(codes));
   });
 
-  test('without an initialization code there is nothing to fit', (t) => {
+  test('without an initialization code there is nothing to match', (t) => {
     const { confirm, key } = createTestPortal(t);
     const server = createCarriedServer('vault');
     // The number tried instead of a missing one is not secret.
@@ -116,7 +116,7 @@ describe('a code is refused, and nothing is stored', () => {
     assert.equal(refused(confirm(codes)), 'airgap_code_invalid');
   });
 
-  test('as an activation over the network would be', (t) => {
+  test('if an activation over the network would be refused', (t) => {
     const { confirm, codes, store, key, cloud, dump } = createStarted(t);
     const attempt = (code: string) => {
       const before = dump();
@@ -132,7 +132,7 @@ describe('a code is refused, and nothing is stored', () => {
     attempt('license_expired');
   });
 
-  test('when the license is on as many machines as it may be', (t) => {
+  test('if the license has reached its limit of machines', (t) => {
     const { confirm, codes, activate, key } = createStarted(t);
     for (const id of ['a', 'b']) given(activate(createCarriedServer(id).request({ licenseKey: key })));
     assert.equal(refused(confirm(codes)), 'license_activated_max_times');
@@ -140,7 +140,7 @@ describe('a code is refused, and nothing is stored', () => {
 });
 
 describe('a newer policy', () => {
-  test('says what is granted now, later than all before', (t) => {
+  test('has the current terms, and is later than all before', (t) => {
     const { confirm, codes, policy, readFile, store, key, cloud, licenseId } = createStarted(t);
     const first = readFile(given(confirm(codes)).policyFile);
     changeLicense(store, { key, user: null, terms: { slots: 8 } }, cloud.now);
@@ -151,7 +151,7 @@ describe('a newer policy', () => {
     assert.ok(!('hardware_id' in fields));
   });
 
-  test('only where somebody was activated by codes, and is still', (t) => {
+  test('needs a machine that is activated by codes', (t) => {
     const { confirm, codes, policy, activate, store, key, cloud } = createStarted(t);
     given(activate(createCarriedServer('by-file').request({ licenseKey: key })));
     assert.equal(refused(policy()), 'device_not_found');
@@ -162,7 +162,7 @@ describe('a newer policy', () => {
   });
 });
 
-test('a machine that was activated by codes gives back and tells by file', (t) => {
+test('a machine activated by codes can deactivate and report by file', (t) => {
   const { confirm, codes, server, usage, deactivate, approve, licenseId, key, store } = createStarted(t);
   given(confirm(codes));
   const file = server.usage(told(licenseId, key, 3));

@@ -28,7 +28,7 @@ describe('a request is answered with a license', () => {
     assert.equal(typeof license_signature_v2, 'string');
   });
 
-  test('by the keys for the cloud as well as by the server alone', (t) => {
+  test('signed with the cloud keys or by the server alone', (t) => {
     const portal = createTestPortal(t, { maxActivations: 2 });
     given(portal.activate(createCarriedServer('a').request({ licenseKey: portal.key }, portal.cloud.keys)));
     given(portal.activate(createCarriedServer('b').request({ licenseKey: portal.key })));
@@ -38,7 +38,7 @@ describe('a request is answered with a license', () => {
     assert.deepEqual(signers, ['server', 'cloud-keys']);
   });
 
-  test('whose key came along when the request names none', (t) => {
+  test('whose key was given separately if the request has none', (t) => {
     const portal = createTestPortal(t);
     const server = createCarriedServer();
     assert.equal(refused(portal.activate(server.request())), 'missing_parameters');
@@ -51,7 +51,7 @@ describe('a request is answered with a license', () => {
     );
   });
 
-  test('and the vendor sees the device with what it told', (t) => {
+  test('and the vendor sees the device with its details', (t) => {
     const portal = createTestPortal(t);
     given(portal.activate(createCarriedServer('m-7').request({ licenseKey: portal.key, hostname: 'bow' })));
     const [device] = listDevices(portal.store, null);
@@ -62,8 +62,8 @@ describe('a request is answered with a license', () => {
   });
 });
 
-describe('a request serves once', () => {
-  test('the same file again gives the very same file, and no second device', (t) => {
+describe('a request works once', () => {
+  test('the same file again gets the same file, and no second device', (t) => {
     const portal = createTestPortal(t, { maxActivations: null });
     const file = createCarriedServer().request({ licenseKey: portal.key });
     const first = given(portal.activate(file));
@@ -107,7 +107,7 @@ describe('a request serves once', () => {
     assert.equal(portal.dump(), before);
   });
 
-  test('a request without a key serves one license', (t) => {
+  test('a request without a key works for one license', (t) => {
     const portal = createTestPortal(t);
     const file = createCarriedServer().request();
     const first = given(portal.activate(file, portal.key));
@@ -132,7 +132,7 @@ describe('a request serves once', () => {
 });
 
 describe('a request is refused', () => {
-  test('as it would be over the network, and nothing is stored', (t) => {
+  test('if it would be over the network, and nothing is stored', (t) => {
     const portal = createTestPortal(t);
     const { store, key, cloud } = portal;
     const server = createCarriedServer('machine-9');
@@ -167,7 +167,7 @@ describe('a request is refused', () => {
     assert.equal(attempt(), 'license_expired');
   });
 
-  test('when nobody vouches for it', (t) => {
+  test('if no known key has signed it', (t) => {
     const portal = createTestPortal(t);
     const { cloud, key } = portal;
     const server = createCarriedServer();
@@ -204,7 +204,7 @@ describe('the key of a server', () => {
     given(portal.deactivate(stranger.request({ request: 'deactivation', licenseKey: key })));
   });
 
-  test('is another one when the vendor has reset its licenses and approved it', (t) => {
+  test('changes when the vendor has reset its licenses and approved it', (t) => {
     const portal = createTestPortal(t);
     const [old, replaced] = [createCarriedServer('m'), createCarriedServer('m')];
     given(portal.activate(old.request({ licenseKey: portal.key })));
@@ -216,7 +216,7 @@ describe('the key of a server', () => {
     assert.equal(refused(portal.activate(old.request({ licenseKey: portal.key }))), 'signature_mismatch');
   });
 
-  test('speaks for what it activated itself, not for what came another way', async (t) => {
+  test('is valid for what it activated itself, not for other activations', async (t) => {
     const portal = createTestPortal(t);
     const { cloud } = portal;
     const second = cloud.grant({ slots: 1 });
@@ -229,7 +229,7 @@ describe('the key of a server', () => {
     given(portal.deactivate(back));
   });
 
-  test('no longer counts when the license is activated once more, but not by it', async (t) => {
+  test('no longer counts once something else activates the license again', async (t) => {
     const portal = createTestPortal(t);
     const first = createCarriedServer('m');
     given(portal.activate(first.request({ licenseKey: portal.key })));
@@ -267,7 +267,7 @@ describe('a refresh', () => {
   });
 });
 
-test('a request of a user is answered by the vendor, and by nobody else', (t) => {
+test('a request for a user can only be answered by the vendor', (t) => {
   const portal = createTestPortal(t);
   const { cloud, store } = portal;
   const user = { name: 'ann', passwordHash: 'x' };

@@ -19,8 +19,8 @@ function createActivated(t: TestContext) {
   return { ...portal, server, back, total };
 }
 
-describe('a license is given back by file', () => {
-  test('and another machine can have it', (t) => {
+describe('a license is returned by file', () => {
+  test('and another machine can use it', (t) => {
     const { deactivate, activate, back, store, key } = createActivated(t);
     const other = createCarriedServer('machine-2');
     assert.equal(refused(activate(other.request({ licenseKey: key }))), 'license_activated_max_times');
@@ -31,7 +31,7 @@ describe('a license is given back by file', () => {
     given(activate(other.request({ licenseKey: key })));
   });
 
-  test('after what it tells was counted', (t) => {
+  test('after its usage is counted', (t) => {
     const { deactivate, back, server, licenseId, key, usage, total } = createActivated(t);
     given(usage(server.usage(told(licenseId, key, 4))));
     const answer = given(deactivate(back({ usage: server.usageContent(told(licenseId, key, 12)) })));
@@ -39,13 +39,13 @@ describe('a license is given back by file', () => {
     assert.equal(total(), 12);
   });
 
-  test('when it has nothing to tell, too', (t) => {
+  test('even without usage to report', (t) => {
     const { deactivate, back, server } = createActivated(t);
     const answer = given(deactivate(back({ usage: server.usageContent([]) })));
     assert.deepEqual(answer.usage?.added, []);
   });
 
-  test('once: the same file again has no effect, and hears the same', (t) => {
+  test('once: the same file again changes nothing, and gets the same answer', (t) => {
     const { deactivate, activate, back, server, licenseId, key, dump } = createActivated(t);
     const file = back({ usage: server.usageContent(told(licenseId, key, 5)) });
     const first = given(deactivate(file));
@@ -56,7 +56,7 @@ describe('a license is given back by file', () => {
     assert.equal(first.usage?.added[0]?.amount, 5);
   });
 
-  test('and what it tells later is counted from there on', (t) => {
+  test('and later usage is counted from there', (t) => {
     const { deactivate, activate, back, server, licenseId, key, usage, total } = createActivated(t);
     given(deactivate(back({ usage: server.usageContent(told(licenseId, key, 5)) })));
     given(activate(server.request({ licenseKey: key })));
@@ -64,21 +64,21 @@ describe('a license is given back by file', () => {
     assert.equal(total(), 6);
   });
 
-  test('also when it is disabled or the machine is barred', (t) => {
+  test('even if it is disabled or the machine is barred', (t) => {
     const { deactivate, back, store, key, cloud } = createActivated(t);
     setLicenseEnabled(store, key, false, cloud.now);
     blockDevice(store, 'machine-1', cloud.now);
     given(deactivate(back()));
   });
 
-  test('by the keys for the cloud, too', (t) => {
+  test('with the cloud keys, too', (t) => {
     const { deactivate, back, cloud } = createActivated(t);
     given(deactivate(back({}, cloud.keys)));
   });
 });
 
-describe('it stays where it is', () => {
-  test('when the request does not hold; nothing is counted either', (t) => {
+describe('it stays activated', () => {
+  test('when the request is invalid; nothing is counted either', (t) => {
     const { deactivate, back, server, licenseId, key, dump, cloud, usage } = createActivated(t);
     given(usage(server.usage(told(licenseId, key, 4))));
     const stranger = createCarriedServer('machine-1');
@@ -100,7 +100,7 @@ describe('it stays where it is', () => {
     given(deactivate(back({ usage: content })));
   });
 
-  test('not because a newer usage file was handed in first: that one has told everything', (t) => {
+  test('unless a newer usage file came first: that one has reported everything', (t) => {
     const { deactivate, back, server, licenseId, key, usage, store, total } = createActivated(t);
     const older = back({ usage: server.usageContent(told(licenseId, key, 4)) });
     given(usage(server.usage(told(licenseId, key, 6))));
@@ -108,7 +108,7 @@ describe('it stays where it is', () => {
     assert.deepEqual([total(), listDevices(store, null)], [6, []]);
   });
 
-  test('a machine that does not have it cannot give it back', (t) => {
+  test('a machine without the license cannot return it', (t) => {
     const { deactivate, back, dump } = createActivated(t);
     given(deactivate(back()));
     const before = dump();

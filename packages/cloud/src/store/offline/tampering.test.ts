@@ -6,7 +6,7 @@ import { createCarriedServer } from '../../../../../test/support/cloud/carried-s
 import { createTestPortal, given, refused, told } from '../../../../../test/support/cloud/test-portal.ts';
 import { damage } from '../../../../../test/support/damage.ts';
 
-describe('no flipped bit and no truncation gets through, and nothing is stored', () => {
+describe('no flipped bit and no truncation is accepted, and nothing is stored', () => {
   for (const [name, byKeys] of [
     ['of a request by the server itself', false],
     ['of a request with the keys', true],
@@ -24,7 +24,7 @@ describe('no flipped bit and no truncation gets through, and nothing is stored',
     });
   }
 
-  test('of a request that gives back and tells', (t) => {
+  test('of a deactivation request with usage', (t) => {
     const portal = createTestPortal(t);
     const server = createCarriedServer();
     given(portal.activate(server.request({ licenseKey: portal.key })));

@@ -43,7 +43,7 @@ describe('a usage file', () => {
     assert.deepEqual(given(tell(7, { export: 2 })).added, [], 'and nothing where nothing is');
   });
 
-  test('makes good for those that were lost', (t) => {
+  test('makes up for lost ones', (t) => {
     const { tell, totals, server, licenseId, key } = createCounting(t);
     given(tell(1));
     for (const lost of [2, 3]) server.usage(told(licenseId, key, lost));
@@ -51,7 +51,7 @@ describe('a usage file', () => {
     assert.deepEqual(totals(), [5, 0]);
   });
 
-  test('counts once, however often it is handed in', (t) => {
+  test('counts once, however often it is submitted', (t) => {
     const counting = createCounting(t);
     const file = counting.server.usage(told(counting.licenseId, counting.key, 4));
     given(counting.usage(file));
@@ -69,7 +69,7 @@ describe('a usage file', () => {
     assert.ok(given(counting.usage(file)).isRepeat, 'also when the machine has no license any more');
   });
 
-  test('no step back: neither an older number nor the same with other amounts', (t) => {
+  test('never goes back: neither an older number nor the same with other amounts', (t) => {
     const { tell, dump, totals } = createCounting(t);
     given(tell(4, {}, { sequence: 5 }));
     const before = dump();
@@ -86,7 +86,7 @@ describe('a usage file', () => {
     assert.deepEqual(totals(), [5, 0]);
   });
 
-  test('is counted as what has happened: beyond the maximum, disabled, over, barred', (t) => {
+  test('counts what has happened: beyond the maximum, disabled, expired, barred', (t) => {
     const { tell, totals, store, key, cloud } = createCounting(t);
     given(tell(25, { export: 9 }));
     setLicenseEnabled(store, key, false, cloud.now);
@@ -96,7 +96,7 @@ describe('a usage file', () => {
     assert.deepEqual(totals(), [30, 9]);
   });
 
-  test('counts to the window in which it arrives', (t) => {
+  test('counts in the window in which it arrives', (t) => {
     const { tell, totals, cloud } = createCounting(t, { consumption: { max: 10, period: 'monthly' } });
     given(tell(4));
     cloud.now = Date.UTC(2026, 6, 1);
@@ -105,7 +105,7 @@ describe('a usage file', () => {
     assert.deepEqual(totals(), [2, 0]);
   });
 
-  test('takes back where that is granted, and nowhere else', (t) => {
+  test('takes back only if that is granted', (t) => {
     const strict = createCounting(t);
     given(strict.tell(4));
     const before = strict.dump();
@@ -126,8 +126,8 @@ describe('a usage file', () => {
   });
 });
 
-describe('a usage file is taken as a whole or not at all', () => {
-  test('what is wrong in one place stops all of it', (t) => {
+describe('a usage file is accepted as a whole or not at all', () => {
+  test('one invalid amount rejects all of it', (t) => {
     const counting = createCounting(t);
     const { licenseId: id, key, server, cloud } = counting;
     const plain = cloud.grant({ slots: 1 });
@@ -154,7 +154,7 @@ describe('a usage file is taken as a whole or not at all', () => {
     assert.deepEqual(counting.totals(), [4, 0], 'while nothing was told of them');
   });
 
-  test('only of licenses that the machine has, if there is something new', (t) => {
+  test('only for licenses that the machine has, if there is something new', (t) => {
     const { store, cloud, tell, licenseId, key, server, usage, activate, totals } = createCounting(t);
     given(tell(4));
     const other = cloud.grant({ slots: 1, consumption: { max: 9 } });
@@ -169,8 +169,8 @@ describe('a usage file is taken as a whole or not at all', () => {
   });
 });
 
-describe('who hands it in', () => {
-  test('another server cannot speak for a machine that is known', (t) => {
+describe('the sender of a usage file', () => {
+  test('cannot be another server if the machine is known', (t) => {
     const { licenseId, key, usage, dump } = createCounting(t);
     const stranger = createCarriedServer('machine-1');
     const before = dump();
@@ -178,7 +178,7 @@ describe('who hands it in', () => {
     assert.equal(dump(), before);
   });
 
-  test('the first that speaks for a machine without a known key waits for the vendor', async (t) => {
+  test('waits for the vendor if the machine has no known key', async (t) => {
     const portal = createTestPortal(t);
     const { key, licenseId, cloud } = portal;
     await cloud.post('activate_license', { product: 'cad', license_key: key, hardware_id: 'online' });
@@ -196,7 +196,7 @@ describe('who hands it in', () => {
     given(portal.usage(first.usage(told(licenseId, key, 3))));
   });
 
-  test('one whose data moved to another machine goes on where it was', (t) => {
+  test('continues after its data moved to another machine', (t) => {
     const { server, key, licenseId, usage, activate, totals } = createCounting(t, { maxActivations: 2 });
     given(usage(server.usage(told(licenseId, key, 4))));
     given(activate(server.request({ licenseKey: key, hardwareId: 'machine-2' })));
@@ -204,7 +204,7 @@ describe('who hands it in', () => {
     assert.deepEqual(totals(), [6, 0], 'nothing is counted twice');
   });
 
-  test('several servers add up', (t) => {
+  test('may be one of several servers, which add up', (t) => {
     const { key, licenseId, usage, activate, totals, tell } = createCounting(t, { maxActivations: 2 });
     given(tell(4));
     const second = createCarriedServer('machine-2');

@@ -30,7 +30,7 @@ function show(words: string, body: object): string {
   return command.show(body as never, callOf);
 }
 
-const PRODUCT = 'Name the "product": this server does not have exactly one.';
+const PRODUCT = 'Name the "product": this server has several, or none.';
 
 /** A server without a cloud, which refuses whatever it is sent. */
 const client = {
@@ -50,7 +50,7 @@ async function refusalOf(words: string, args: readonly string[], flags: Flags, l
   }
 }
 
-test('what is missing is named as it is written on the command line', async () => {
+test('missing fields are named as on the command line', async () => {
   assert.match(await refusalOf('license add', ['cad'], {}, ['']), /--license-key, or --user/);
   assert.match(await refusalOf('airgap install', ['x'], {}, ['']), /^Add --license-key K/);
   assert.match(await refusalOf('airgap install', ['x'], { 'license-key': 'K' }, ['']), /^Add --policy-id N/);
@@ -59,7 +59,7 @@ test('what is missing is named as it is written on the command line', async () =
   assert.match(await refusalOf('key export', [], {}, ['']), /^The export needs a passphrase\./);
 });
 
-test('nobody is asked for a license key while no cloud is configured', async () => {
+test('does not ask for a license key while no cloud is configured', async () => {
   const command = COMMANDS.find((one) => one.words === 'license add');
   assert.ok(command !== undefined && 'ask' in command);
   const answer = await command.precheck?.(client, ['cad'], {});
@@ -67,7 +67,7 @@ test('nobody is asked for a license key while no cloud is configured', async () 
   assert.equal(await command.precheck?.(client, ['cad'], { 'license-key': 'K' }), null);
 });
 
-test('a flag that is switched off does nothing', async () => {
+test('a flag that is turned off does nothing', async () => {
   const sent: unknown[] = [];
   const post = async (...request: unknown[]) => {
     sent.push(request);

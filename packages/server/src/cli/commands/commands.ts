@@ -6,12 +6,14 @@ import type { Command, Flags } from '../command.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { BACKUP_COMMANDS } from './backup-commands.ts';
 import { CLOUD_COMMANDS } from './cloud-commands.ts';
+import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { EVENT_COMMANDS } from './event-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { askReset, isRefusedReset, type ResetAnswer, showReset } from './reset-clock.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
+import { SUPPORT_COMMANDS } from './support-commands.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -23,6 +25,8 @@ export const COMMANDS: readonly Command[] = [
     ask: (client) => client.get('/api/admin/status'),
     show: showStatus,
   },
+  ...DOCTOR_COMMANDS,
+  ...SUPPORT_COMMANDS,
   {
     words: 'config',
     about: 'show the settings from the command line, the environment and berth.yaml',

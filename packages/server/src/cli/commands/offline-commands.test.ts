@@ -37,9 +37,9 @@ const DAMAGED: Readonly<Record<string, string | Uint8Array>> = {
   'large.lic': 'a'.repeat(3_000_000),
 };
 
-describe('a file that is damaged', () => {
+describe('a damaged file', () => {
   for (const words of ['offline install', 'airgap install']) {
-    test(`is told by its name, and not as a request ("${words}")`, async (t) => {
+    test(`is reported by its name, and not as a request ("${words}")`, async (t) => {
       const { folder, install, write } = await openDesk(t);
       for (const [name, content] of Object.entries(DAMAGED)) {
         write(name, content);
@@ -55,7 +55,7 @@ describe('a file that is damaged', () => {
       }
     });
 
-    test(`is told when it cannot even be read ("${words}")`, async (t) => {
+    test(`is reported when it cannot be read at all ("${words}")`, async (t) => {
       const { folder, install, write } = await openDesk(t);
       write('empty.lic', '\n');
       await assert.rejects(install(words, 'empty.lic'), /empty\.lic is empty\. Copy it again/);
@@ -67,7 +67,7 @@ describe('a file that is damaged', () => {
     });
   }
 
-  test('is one that somebody changed, too; as it was sent it is taken', async (t) => {
+  test('may also be one that was changed; as it was sent it is accepted', async (t) => {
     const { app, install, write } = await openDesk(t);
     const file = vendor.answer(await generate(app));
     const fields = Buffer.from(file, 'base64').toString('utf8');

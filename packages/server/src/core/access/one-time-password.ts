@@ -26,6 +26,6 @@ export function refuseIfOver(
   return refuse(
     code,
     `This one-time password is older than ${ONE_TIME_DAYS} days. On the server's machine, ` +
-      `"berth user password ${account} --one-time" makes another.`,
+      `"berth user password ${account} --one-time" creates another.`,
   );
 }

@@ -28,7 +28,7 @@ const token = (kind: TokenKind, expiresAt: Instant | null = null): Token => ({
 describe('a token', () => {
   const lifetimes: [string, Token, number][] = [
     ['from /auth lives for thirty days after its last use', token('auth'), TOKEN_LIFETIME_MS],
-    ['of a browser lives for half a day', token('session'), SESSION_LIFETIME_MS],
+    ['of a browser lives for twelve hours', token('session'), SESSION_LIFETIME_MS],
     ['with an end lives until then', token('api', plus(NOW, HOUR_MS)), HOUR_MS],
   ];
   for (const [title, mine, lifetimeMs] of lifetimes) {
@@ -38,16 +38,16 @@ describe('a token', () => {
     });
   }
 
-  test('with a name and without an end lives until it is revoked', () => {
+  test('with a name and without an end is valid until it is revoked', () => {
     assert.equal(isTokenAlive(token('api'), plus(NOW, 100 * TOKEN_LIFETIME_MS)), true);
   });
 
-  test('of a browser does not live longer by being used', () => {
+  test('of a browser is not extended by use', () => {
     const used = { ...token('session'), usedAt: plus(NOW, SESSION_LIFETIME_MS - 1) };
     assert.equal(isTokenAlive(used, plus(NOW, SESSION_LIFETIME_MS)), false);
   });
 
-  test('has its first use written, and then one an hour', () => {
+  test('records its first use, and then one an hour', () => {
     assert.equal(isTouchDue({ ...token('api'), isUsed: false }, NOW), true);
     assert.equal(isTouchDue(token('auth'), plus(NOW, HOUR_MS - 1)), false);
     assert.equal(isTouchDue(token('auth'), plus(NOW, HOUR_MS)), true);

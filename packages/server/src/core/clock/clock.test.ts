@@ -28,14 +28,14 @@ function nextState({ now, jump }: ClockReading): ClockState {
 describe('while the server runs', () => {
   const cases: [string, { gapMs: number; elapsedMs: number; movesMs: number; jump: string | null }][] = [
     ['it runs with the monotonic clock', { gapMs: 0, elapsedMs: 1234, movesMs: 1234, jump: null }],
-    ['it is drawn to a wall clock ahead', { gapMs: 800, elapsedMs: 100, movesMs: 900, jump: null }],
+    ['it follows a wall clock ahead', { gapMs: 800, elapsedMs: 100, movesMs: 900, jump: null }],
     [
       'by up to five minutes',
       { gapMs: CLOCK_TOLERANCE_MS, elapsedMs: 1, movesMs: CLOCK_TOLERANCE_MS + 1, jump: null },
     ],
     ['beyond them it is a jump', { gapMs: CLOCK_TOLERANCE_MS + 1, elapsedMs: 1, movesMs: 1, jump: 'ahead' }],
     ['a year ahead is not followed', { gapMs: YEAR_MS, elapsedMs: 7, movesMs: 7, jump: 'ahead' }],
-    ['it is never drawn back', { gapMs: -CLOCK_TOLERANCE_MS, elapsedMs: 7, movesMs: 7, jump: null }],
+    ['it never follows back', { gapMs: -CLOCK_TOLERANCE_MS, elapsedMs: 7, movesMs: 7, jump: null }],
     ['further back is a jump', { gapMs: -CLOCK_TOLERANCE_MS - 1, elapsedMs: 7, movesMs: 7, jump: 'behind' }],
     ['nothing turns it back', { gapMs: 0, elapsedMs: -50, movesMs: 0, jump: null }],
   ];
@@ -51,7 +51,7 @@ describe('while the server runs', () => {
 });
 
 describe('a jump', () => {
-  test('is new only once', () => {
+  test('is reported as new only once', () => {
     const second = at(YEAR_MS, MINUTE_MS, nextState(at(YEAR_MS)));
     assert.equal(second.isNewJump, false);
     assert.deepEqual(second.jump, { direction: 'ahead', seenAt: NOW, gapMs: YEAR_MS });
@@ -63,7 +63,7 @@ describe('a jump', () => {
     assert.equal(back.now, plus(NOW, MINUTE_MS + 1000));
   });
 
-  test('is followed after a day of patience, not a millisecond earlier', () => {
+  test('is followed after one day, not a millisecond earlier', () => {
     const state = nextState(at(YEAR_MS));
     const early = at(YEAR_MS, JUMP_PATIENCE_MS - 1, state);
     assert.equal(early.isTakenOver, false);
@@ -75,13 +75,13 @@ describe('a jump', () => {
     assert.equal(late.jump, null);
   });
 
-  test('behind is waited out for ever', () => {
+  test('back is never followed', () => {
     const reading = at(-YEAR_MS, 3 * JUMP_PATIENCE_MS, nextState(at(-YEAR_MS)));
     assert.equal(reading.isTakenOver, false);
     assert.equal(reading.now, plus(NOW, 3 * JUMP_PATIENCE_MS));
   });
 
-  test('that moves again is another one, and its patience starts anew', () => {
+  test('that moves again is another one, and its day starts again', () => {
     const first = nextState(at(YEAR_MS));
     const moved = at(2 * YEAR_MS, JUMP_PATIENCE_MS - 1, first);
     assert.equal(moved.isNewJump, true);
@@ -90,7 +90,7 @@ describe('a jump', () => {
     assert.equal(at(2 * YEAR_MS, JUMP_PATIENCE_MS, nextState(moved)).isTakenOver, true);
   });
 
-  test('that swings to the other side is another one', () => {
+  test('to the other side is another one', () => {
     const reading = at(-YEAR_MS, 1, nextState(at(YEAR_MS)));
     assert.deepEqual([reading.isNewJump, reading.jump?.direction], [true, 'behind']);
   });
@@ -100,7 +100,7 @@ describe('a jump', () => {
     assert.equal(reading.isNewJump, false);
   });
 
-  test('is told with both times', () => {
+  test('is described with both times', () => {
     const wall = plus(NOW, YEAR_MS);
     assert.deepEqual(jumpEvent(at(YEAR_MS), wall), {
       kind: 'clock_jumped',
@@ -114,7 +114,7 @@ describe('a jump', () => {
 });
 
 describe('at start and on reset', () => {
-  test('the wall clock rules, but never back', () => {
+  test('the wall clock counts, but never back', () => {
     assert.equal(clockAtStart(null, NOW), NOW);
     assert.equal(clockAtStart(NOW, plus(NOW, YEAR_MS)), plus(NOW, YEAR_MS));
     assert.equal(clockAtStart(NOW, plus(NOW, -1)), NOW);
@@ -133,7 +133,7 @@ describe('at start and on reset', () => {
     });
   });
 
-  test('only a time that ran ahead can be reset', () => {
+  test('only a time that is ahead can be reset', () => {
     assert.equal(isResettable(NOW, plus(NOW, YEAR_MS)), false);
     assert.equal(isResettable(NOW, NOW), false);
     assert.equal(isResettable(plus(NOW, CLOCK_TOLERANCE_MS), NOW), false);

@@ -81,7 +81,7 @@ describe('a count that fits', () => {
     assert.equal(refusedOf(consume(11)).code, 'license_not_enough_consumptions');
   });
 
-  test('fits into the overage, unless the request narrows it', () => {
+  test('may use the overage, unless the request limits it', () => {
     const facts = { ...limited({ allowOverages: true, maxOverages: 2 }), ...used(10) };
     const narrow = (maxOverages: number | null, allowOverages: boolean | null = null) =>
       consume(2, { narrowing: { allowOverages, maxOverages } });
@@ -93,7 +93,7 @@ describe('a count that fits', () => {
     assert.equal(refusedOf(narrow(99, true), strict).details.left, 0, 'nothing widens it');
   });
 
-  test('has no limit where there is none, but the largest number', () => {
+  test('has no limit if the license has none, except the largest number', () => {
     const facts = limited({ unlimited: true, max: 0 });
     assert.equal(totalOf(consume(1_000_000), { ...facts, ...used(5) }), 1_000_005);
     const most = Number.MAX_SAFE_INTEGER;
@@ -102,7 +102,7 @@ describe('a count that fits', () => {
     assert.equal(refusedOf(consume(most), { ...facts, ...used(1) }).details.left, most - 1);
   });
 
-  test('keeps everything that was ever counted a number', () => {
+  test('keeps the sum of all counts a valid number', () => {
     const facts = limited({ unlimited: true, period: 'daily' });
     const most = Number.MAX_SAFE_INTEGER;
     const meter = { total: 0, pending: 1, reported: most - 3 };
@@ -112,7 +112,7 @@ describe('a count that fits', () => {
     assert.equal(refusedOf(consume(1), { ...huge, ...used(most) }).details.left, 0);
   });
 
-  test('of 0 asks, also above the limit, and changes nothing', () => {
+  test('of 0 only reads, even above the limit, and changes nothing', () => {
     for (const total of [0, 10, 99]) {
       const decision = decideOn(consume(0, { idempotency: { key: 'k', bodyHash: 'b' } }), used(total));
       assert.equal((decision.outcome as Measured).total, total);
@@ -122,7 +122,7 @@ describe('a count that fits', () => {
 });
 
 describe('a negative count', () => {
-  test('takes back where the license allows it, down to 0', () => {
+  test('takes back if the license allows it, down to 0', () => {
     const facts = { ...limited({ allowNegative: true }), ...used(5) };
     const { outcome, changes, events } = decideOn(consume(-5), facts);
     assert.equal((outcome as Measured).total, 0);
@@ -133,17 +133,17 @@ describe('a negative count', () => {
     assert.deepEqual(refused.details, { field: 'consumptions', totalConsumptions: 5 });
   });
 
-  test('makes what is pending negative when it was reported before', () => {
+  test('makes the pending amount negative when it was already reported', () => {
     const facts = { ...limited({ allowNegative: true }), ...used(5, { pending: 1, reported: 4 }) };
     const { changes } = decideOn(consume(-3), facts);
     assert.equal(changes[0]?.kind === 'put_meter' && changes[0].meter.pending, -2);
   });
 
-  test('brings a total back that is above a limit that has shrunk', () => {
+  test('reduces a total that is above a lowered limit', () => {
     assert.equal(totalOf(consume(-1), { ...limited({ allowNegative: true, max: 3 }), ...used(9) }), 8);
   });
 
-  test('is refused where the license does not allow it, and leaves no trace', () => {
+  test('is refused without a trace if the license does not allow it', () => {
     const decision = decideOn(consume(-1), used(5));
     assert.equal(decision.outcome.kind === 'refused' && decision.outcome.code, 'validation_error');
     assert.deepEqual([decision.changes, decision.events], [[], []]);
@@ -172,7 +172,7 @@ describe('a count that is refused', () => {
       'invalid_license_feature_code',
     ],
     [
-      'a feature whose time is over',
+      'an expired feature',
       consume(1, { feature: 'export' }),
       featured({ expiresAt: NOW }),
       'license_feature_expired',
@@ -197,7 +197,7 @@ describe('a count that is refused', () => {
     ],
   ];
   for (const [title, command, facts, code] of cases) {
-    test(`${title}: nothing is counted, and the denial is kept`, () => {
+    test(`${title}: nothing is counted, and the denial is recorded`, () => {
       const { outcome, changes, events } = decideOn(command, facts);
       assert.equal(outcome.kind === 'refused' && outcome.code, code);
       assert.deepEqual(
@@ -209,7 +209,7 @@ describe('a count that is refused', () => {
     });
   }
 
-  test('says what is left', () => {
+  test('includes what is left', () => {
     assert.deepEqual(refusedOf(consume(5), used(7)).details, {
       left: 3,
       totalConsumptions: 7,
@@ -217,7 +217,7 @@ describe('a count that is refused', () => {
     });
   });
 
-  test('a feature counts where the license itself does not, until the feature expires', () => {
+  test('a feature counts even if the license does not, until the feature expires', () => {
     const facts = featured({ expiresAt: plus(NOW, 1) }, { type: 'perpetual' });
     assert.equal(totalOf(consume(3, { feature: 'export' }), facts), 3);
   });
@@ -244,7 +244,7 @@ describe('a count that is refused', () => {
     for (const [code] of steps) assert.ok(ERROR_CODES.includes(code));
   });
 
-  test('repeated within a minute raises a counter, for each user and feature apart', () => {
+  test('repeated within a minute raises a counter, per user and feature', () => {
     const code = 'license_not_enough_consumptions';
     const denial: Denial = { user: 'ada', feature: '', code, deniedAt: plus(NOW, -1), repeated: 2 };
     const again = decideOn(consume(11, { user: 'ada' }), { denials: [denial] });
@@ -305,14 +305,14 @@ describe('a request with a key', () => {
     }
   });
 
-  test('is refused when it is another request', () => {
+  test('is refused if the request differs', () => {
     const rememberedAnswer = remembered({ bodyHash: 'other' });
     const decision = decideOn(command, { rememberedAnswer });
     assert.equal(decision.outcome.kind === 'refused' && decision.outcome.code, 'idempotency_key_reused');
     assert.deepEqual([decision.changes, decision.events], [[], []]);
   });
 
-  test('counts anew after a day, and is remembered in the place of the old one', () => {
+  test('counts again after a day, and replaces the old answer', () => {
     const almost = remembered({ answeredAt: plus(NOW, 1 - ANSWER_LIFETIME_MS) });
     assert.deepEqual(decideOn(command, { rememberedAnswer: almost }).changes, []);
     const old = remembered({ answeredAt: plus(NOW, -ANSWER_LIFETIME_MS), bodyHash: 'other' });
@@ -334,7 +334,7 @@ describe('a request with a key', () => {
 });
 
 describe('a view for a count', () => {
-  test('asks for denials only where one may follow, and for an answer only with a key', () => {
+  test('asks for denials only if one may follow, and for an answer only with a key', () => {
     const head = exampleView({ license: LICENSE }, null);
     const needsOf = (command: AddConsumption) => addConsumption.needs(command, head, null, NOW);
     const nothing = { answer: null, denials: null, featureSlotsEnd: false };
@@ -347,7 +347,7 @@ describe('a view for a count', () => {
     assert.deepEqual(needsOf(command), { ...nothing, answer });
   });
 
-  test('asks for the meter of what is counted, in its window', () => {
+  test('asks for the meter and window of what is counted', () => {
     const license = exampleLicense();
     const month = instant(Date.UTC(2030, 0, 1));
     assert.deepEqual(addConsumption.meter(consume(1), license, NOW), { feature: '', windowStart: month });

@@ -28,7 +28,7 @@ function refusedOf({ outcome }: Decision): Refused {
 describe('until when a slot is borrowed', () => {
   const validUntil = after(2 * HOUR_MS);
   const cases: [string, Partial<License>, BorrowUntil, number | string][] = [
-    ['the date that was asked for', {}, after(3 * HOUR_MS), 3 * HOUR_MS],
+    ['the requested date', {}, after(3 * HOUR_MS), 3 * HOUR_MS],
     ['the longest that the license allows', {}, 'longest', DAY_MS],
     ['the longest within validity', { validUntil }, 'longest', 2 * HOUR_MS],
     ['exactly the latest', {}, after(DAY_MS), DAY_MS],
@@ -38,7 +38,7 @@ describe('until when a slot is borrowed', () => {
     ['six minutes more are refused', {}, after(DAY_MS + 6 * MINUTE_MS), 'borrow_until_not_valid'],
     ['a minute beyond validity is cut', { validUntil }, after(2 * HOUR_MS + MINUTE_MS), 2 * HOUR_MS],
     ['far beyond validity is refused', { validUntil }, after(3 * HOUR_MS), 'borrow_until_not_valid'],
-    ['the next millisecond will do', {}, after(1), 1],
+    ['the next millisecond is accepted', {}, after(1), 1],
     ['now is not in the future', {}, NOW, 'borrow_until_not_valid'],
     ['the past is refused', {}, after(-HOUR_MS), 'borrow_until_not_valid'],
     ['no date is refused', {}, 'unreadable', 'borrow_until_not_valid'],
@@ -65,7 +65,7 @@ describe('until when a slot is borrowed', () => {
     }
   });
 
-  test('in grace nothing can be borrowed: grace is not validity', () => {
+  test('nothing can be borrowed in the grace period', () => {
     const license = exampleLicense({ validUntil: NOW, allowGracePeriod: true, graceHours: 48 });
     for (const until of ['longest', after(HOUR_MS), after(1)] as const) {
       assert.equal(refusedOf(borrowOn({ license }, until)).code, 'borrow_until_not_valid');
@@ -74,7 +74,7 @@ describe('until when a slot is borrowed', () => {
 });
 
 describe('borrow', () => {
-  test('registers a newcomer', () => {
+  test('registers a new user', () => {
     const until = after(HOUR_MS);
     const decision = borrowOn({ slots: [exampleSlot('bob')] }, until);
     const { registration, inUse } = grantedOf(decision);
@@ -90,7 +90,7 @@ describe('borrow', () => {
     ]);
   });
 
-  test('keeps the slot of one who holds it', () => {
+  test('keeps the slot of a user who holds one', () => {
     const held = exampleSlot('ada');
     const decision = borrowOn({ slots: [held, exampleSlot('bob')] }, after(HOUR_MS));
     assert.equal(grantedOf(decision).registration.registeredAt, held.registeredAt);
@@ -124,7 +124,7 @@ describe('borrow', () => {
     );
   });
 
-  test('that is refused leaves the old borrow as it was', () => {
+  test('that is refused leaves the old borrow unchanged', () => {
     const borrowedUntil = after(HOUR_MS);
     const slots = [exampleSlot('ada', { borrowedUntil, endsAt: borrowedUntil })];
     const decision = borrowOn({ slots }, after(-1));
@@ -135,7 +135,7 @@ describe('borrow', () => {
   });
 
   for (const facts of [{ canBorrow: false }, { maxBorrowHours: 0 }]) {
-    test(`is refused with ${JSON.stringify(facts)}, before the date is looked at`, () => {
+    test(`is refused with ${JSON.stringify(facts)}, before the date is checked`, () => {
       const decision = borrowOn({ license: exampleLicense(facts) }, 'unreadable');
       assert.equal(refusedOf(decision).code, 'license_borrow_not_allowed');
       assert.deepEqual(decision.events, [
@@ -145,7 +145,7 @@ describe('borrow', () => {
   }
 });
 
-describe('borrow from a license that has shrunk below its use', () => {
+describe('borrow from a license with fewer slots than are in use', () => {
   const license = exampleLicense({ slots: 1 });
   const borrowedUntil = after(2 * HOUR_MS);
   const bob = exampleSlot('bob');
@@ -155,10 +155,10 @@ describe('borrow from a license that has shrunk below its use', () => {
 
   const cases: [string, typeof plain, number, boolean][] = [
     ['starts no borrow', plain, HOUR_MS, false],
-    ['starts no borrow after one that is over', lapsed, HOUR_MS, false],
+    ['starts no borrow after one that has ended', lapsed, HOUR_MS, false],
     ['extends none', borrowed, 2 * HOUR_MS + 1, false],
-    ['lets one ask for the same date again', borrowed, 2 * HOUR_MS, true],
-    ['lets one shorten it', borrowed, HOUR_MS, true],
+    ['accepts the same date again', borrowed, 2 * HOUR_MS, true],
+    ['accepts an earlier date', borrowed, HOUR_MS, true],
   ];
   for (const [title, held, untilMs, isGranted] of cases) {
     test(title, () => {
@@ -168,7 +168,7 @@ describe('borrow from a license that has shrunk below its use', () => {
     });
   }
 
-  test('borrows again as soon as its use is within the limit', () => {
+  test('works again as soon as use is within the limit', () => {
     const over = exampleSlot('bob', { endsAt: NOW });
     const { registration } = grantedOf(borrowOn({ license, slots: [plain, over] }, after(HOUR_MS)));
     assert.equal(registration.borrowedUntil, after(HOUR_MS));

@@ -30,7 +30,7 @@ function endAllBy(endsBy: Instant) {
 }
 
 describe('a license is installed', () => {
-  test('a new one', () => {
+  test('for the first time', () => {
     const license = exampleLicense();
     assert.deepEqual(decideAddLicense(install(license), exampleView({ license }, null), NOW), {
       outcome: { kind: 'done', count: 1 },
@@ -39,7 +39,7 @@ describe('a license is installed', () => {
     });
   });
 
-  test('the same again changes nothing and leaves no event', () => {
+  test('again without changes, and leaves no event', () => {
     const ended = [exampleSlot('ada', { endsAt: NOW })];
     assert.deepEqual(changeTo(exampleLicense(), { slots: ended }), {
       outcome: { kind: 'done', count: 0 },
@@ -48,7 +48,7 @@ describe('a license is installed', () => {
     });
   });
 
-  test('other facts: the event names them', () => {
+  test('with other facts: the event names them', () => {
     const license = exampleLicense({ slots: 9, enabled: false });
     const { changes, events } = changeTo(license);
     assert.deepEqual(changes, [{ kind: 'put_license', license }]);
@@ -57,13 +57,13 @@ describe('a license is installed', () => {
     ]);
   });
 
-  test('fewer slots throw nobody out', () => {
+  test('with fewer slots: nobody loses one', () => {
     const license = exampleLicense({ slots: 1 });
     const { changes } = changeTo(license, { slots: [exampleSlot('ada'), exampleSlot('bob')] });
     assert.deepEqual(changes, [{ kind: 'put_license', license }]);
   });
 
-  test('a shorter validity ends what is held by then, grace included', () => {
+  test('with a shorter validity: slots end with it, including grace', () => {
     const validUntil = plus(NOW, HOUR_MS);
     const strict = changeTo(exampleLicense({ validUntil }));
     assert.deepEqual(strict.changes.slice(1), endAllBy(validUntil));
@@ -71,7 +71,7 @@ describe('a license is installed', () => {
     assert.deepEqual(graceful.changes.slice(1), endAllBy(plus(NOW, 3 * HOUR_MS)));
   });
 
-  test('what is held of a feature ends with the license or by itself, whichever comes first', () => {
+  test('a feature slot ends with the license or the feature, whichever comes first', () => {
     const validUntil = plus(NOW, HOUR_MS);
     const endOf = (expiresAt: Instant) => {
       const features = [exampleFeature('render', { expiresAt })];
@@ -82,7 +82,7 @@ describe('a license is installed', () => {
     assert.deepEqual(endOf(plus(NOW, 2 * HOUR_MS)), { ...end, endsBy: validUntil });
   });
 
-  test('what had ended before ends by its own time', () => {
+  test('slots that had already ended keep their end', () => {
     const license = exampleLicense({ validUntil: plus(NOW, -HOUR_MS) });
     const { changes, events } = changeTo(license, { slots: [exampleSlot('ada', { endsAt: NOW })] });
     assert.deepEqual(
@@ -112,12 +112,12 @@ describe('an answer with another period', () => {
     return changes.flatMap((change) => (change.kind === 'put_meter' ? [change.meter.total] : []));
   };
 
-  test('that may be old does not choose the window that it is judged by', () => {
+  test('that may be old does not choose the window it is judged by', () => {
     assert.deepEqual(totalAfter({ ...told, takesLower: false }), [102]);
     assert.deepEqual(totalAfter({ ...told, total: 200, takesLower: false }), [202]);
   });
 
-  test('is taken when it is certainly new, or an administrator takes it', () => {
+  test('is accepted when it is certainly new, or an administrator accepts it', () => {
     assert.deepEqual(totalAfter({ ...told, takesLower: true }), [7]);
     assert.deepEqual(totalAfter({ ...told, takesLower: false, acceptedBy: 'ada' }), [7]);
   });

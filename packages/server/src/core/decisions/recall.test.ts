@@ -8,7 +8,7 @@ const borrowedUntil = plus(NOW, HOUR_MS);
 const BORROWED = exampleSlot('ada', { borrowedUntil, endsAt: borrowedUntil });
 
 describe('recall', () => {
-  test('frees the slot at once and says who did it, and until when it was borrowed', () => {
+  test('frees the slot at once and records who did it, and until when it was borrowed', () => {
     const { outcome, changes, events } = decide(
       recall('ada'),
       exampleView({ slots: [BORROWED] }, 'ada'),

@@ -52,7 +52,7 @@ const TAKEN = [exampleFeatureSlot('bob'), exampleFeatureSlot('eve')];
 const OTHERS = [exampleSlot('bob'), exampleSlot('eve')];
 
 describe('a slot of a feature', () => {
-  test('is lent to one who holds the license, for the time of the feature', () => {
+  test("is lent to a user of the license, for the feature's timeout", () => {
     const { outcome, changes, events } = decideOn(registerFeature('ada'));
     const slot = exampleFeatureSlot('ada', { registeredAt: NOW, endsAt: plus(NOW, 5 * MINUTE_MS) });
     assert.deepEqual(changes, [{ kind: 'put_feature_slot', slot, isNew: true }]);
@@ -62,7 +62,7 @@ describe('a slot of a feature', () => {
     assert.deepEqual((outcome as Measured).slot, slot);
   });
 
-  test('is renewed, not lent twice, also where all are in use', () => {
+  test('is renewed, not lent twice, even if all are in use', () => {
     const held = exampleFeatureSlot('ada');
     const facts = { featureSlots: [held, exampleFeatureSlot('bob')], slots: [HOLDER, exampleSlot('bob')] };
     const { outcome, changes, events } = decideOn(registerFeature('ada'), facts);
@@ -72,7 +72,7 @@ describe('a slot of a feature', () => {
     assert.deepEqual(events, []);
   });
 
-  test('never lives longer than the feature, nor than validity and grace', () => {
+  test('never outlives the feature, nor validity and grace', () => {
     const soon = plus(NOW, MINUTE_MS);
     const byFeature = measured(registerFeature('ada'), { license: licensed({ expiresAt: soon }) });
     assert.equal(byFeature.slot?.endsAt, soon);
@@ -80,7 +80,7 @@ describe('a slot of a feature', () => {
     assert.equal(byLicense.slot?.endsAt, soon);
   });
 
-  test('that has ended is lent anew, and the end of the old one is an event', () => {
+  test('that has ended is lent again, and its end is an event', () => {
     const ended = exampleFeatureSlot('ada', { endsAt: NOW });
     const { outcome, changes, events } = decideOn(registerFeature('ada'), { featureSlots: [ended] });
     assert.equal((outcome as Measured).inUse, 1);
@@ -94,7 +94,7 @@ describe('a slot of a feature', () => {
     );
   });
 
-  test('of somebody whose license slot has ended is free', () => {
+  test("is free when its user's license slot has ended", () => {
     const slots = [HOLDER, exampleSlot('bob', { endsAt: NOW }), exampleSlot('eve')];
     const { outcome, events } = decideOn(registerFeature('ada'), { slots, featureSlots: TAKEN });
     assert.equal((outcome as Measured).inUse, 2);
@@ -104,9 +104,14 @@ describe('a slot of a feature', () => {
 
 describe('a slot of a feature is refused', () => {
   const cases: [string, ErrorCode, Partial<Parameters<typeof registerFeature>[1]>, ViewFacts][] = [
-    ['by a code that is not there', 'invalid_license_feature_code', { feature: 'nothing' }, {}],
-    ['when the feature is over', 'license_feature_expired', {}, { license: licensed({ expiresAt: NOW }) }],
-    ['where it has none', 'feature_not_floating', { feature: 'export' }, {}],
+    ['by an unknown code', 'invalid_license_feature_code', { feature: 'nothing' }, {}],
+    [
+      'when the feature has expired',
+      'license_feature_expired',
+      {},
+      { license: licensed({ expiresAt: NOW }) },
+    ],
+    ['if it has none', 'feature_not_floating', { feature: 'export' }, {}],
     ['without a slot of the license', 'device_not_found', {}, { slots: [] }],
     [
       'with one that has ended',
@@ -127,17 +132,17 @@ describe('a slot of a feature is refused', () => {
       { license: licensed({ floating: { ...LENDING, canBorrow: false } }) },
     ],
     [
-      'by a feature that is borrowed for no hours',
+      'by a feature with 0 hours of borrowing',
       'license_borrow_not_allowed',
       { until: 'longest' },
       { license: licensed({ floating: { ...LENDING, maxBorrowHours: 0 } }) },
     ],
-    ['until a time that is past', 'borrow_until_not_valid', { until: NOW }, {}],
-    ['until no date', 'borrow_until_not_valid', { until: 'unreadable' }, {}],
+    ['until a time in the past', 'borrow_until_not_valid', { until: NOW }, {}],
+    ['without a date', 'borrow_until_not_valid', { until: 'unreadable' }, {}],
     ['by a disabled license', 'license_not_enabled', {}, { license: licensed({}, { enabled: false }) }],
   ];
   for (const [title, code, request, facts] of cases) {
-    test(`${title}: ${code}, and the denial is kept`, () => {
+    test(`${title}: ${code}, and the denial is recorded`, () => {
       const command = registerFeature('ada', request);
       const { outcome, changes, events } = decideOn(command, facts);
       assert.equal(outcome.kind === 'refused' && outcome.code, code);
@@ -148,7 +153,7 @@ describe('a slot of a feature is refused', () => {
     });
   }
 
-  test('and says how many there are and when the next may be free', () => {
+  test('with how many there are and when the next may be free', () => {
     const facts = { slots: [HOLDER, ...OTHERS], featureSlots: TAKEN };
     const { details, message } = refused(registerFeature('ada'), facts);
     assert.deepEqual(details, { slots: 2, inUse: 2, nextFreeAt: TAKEN[0]?.endsAt });
@@ -172,7 +177,7 @@ describe('a feature is borrowed', () => {
     assert.equal(slot?.endsAt, plus(NOW, 4 * HOUR_MS));
   });
 
-  test('no longer than the license is, also where heartbeats hold that for longer', () => {
+  test('no longer than the license is, even if heartbeats hold that longer', () => {
     const borrowedUntil = plus(NOW, MINUTE_MS);
     const slots = [exampleSlot('ada', { borrowedUntil, endsAt: plus(NOW, 10 * MINUTE_MS) })];
     const { slot } = measured(registerFeature('ada', { until: 'longest' }), { slots });
@@ -196,7 +201,7 @@ describe('a feature is borrowed', () => {
     assert.deepEqual([renewed?.borrowedUntil, renewed?.endsAt], [until, until]);
   });
 
-  test('not longer than before while more are in use than there are', () => {
+  test('not longer than before while too many are in use', () => {
     const held = exampleFeatureSlot('ada', { borrowedUntil: plus(NOW, HOUR_MS / 2) });
     const facts = { slots: [HOLDER, ...OTHERS], featureSlots: [held, ...TAKEN] };
     assert.equal(measured(registerFeature('ada'), facts).inUse, 3, 'a heartbeat is fine');
@@ -206,7 +211,7 @@ describe('a feature is borrowed', () => {
   });
 });
 
-describe('when the license is borrowed for a shorter time', () => {
+describe('when the license borrow is shortened', () => {
   const far = plus(NOW, 3 * HOUR_MS);
   const near = plus(NOW, HOUR_MS);
   const slots = [exampleSlot('ada', { borrowedUntil: far, endsAt: far }), exampleSlot('bob')];
@@ -223,11 +228,11 @@ describe('when the license is borrowed for a shorter time', () => {
     return { puts: puts.map(({ user, borrowedUntil, endsAt }) => ({ user, borrowedUntil, endsAt })), told };
   };
 
-  test('so is what the user has borrowed of its features, and nobody else', () => {
+  test("so are the user's borrowed features, and nobody else's", () => {
     assert.deepEqual(cut(near), { puts: [{ user: 'ada', borrowedUntil: near, endsAt: near }], told: [near] });
   });
 
-  test('a heartbeat of the feature counts on, for its timeout', () => {
+  test('a feature with heartbeats keeps its timeout', () => {
     const soon = plus(NOW, MINUTE_MS);
     const endsAt = plus(NOW, 5 * MINUTE_MS);
     assert.deepEqual(cut(soon).puts, [{ user: 'ada', borrowedUntil: soon, endsAt }]);
@@ -235,7 +240,7 @@ describe('when the license is borrowed for a shorter time', () => {
     assert.equal(cut(soon, {}, gone).puts[0]?.endsAt, soon, 'unless the feature is gone');
   });
 
-  test('what is not borrowed, or not for as long, stays as it is', () => {
+  test('what is not borrowed, or for less time, stays', () => {
     assert.deepEqual(cut(near, { borrowedUntil: null }), { puts: [], told: [] });
     assert.deepEqual(cut(near, { borrowedUntil: near }), { puts: [], told: [] });
     assert.deepEqual(cut(plus(NOW, 4 * HOUR_MS)), { puts: [], told: [] });

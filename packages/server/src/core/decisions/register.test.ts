@@ -53,13 +53,13 @@ describe('register lends a slot', () => {
     );
   });
 
-  test('none where there are none', () => {
+  test('none if there are none', () => {
     const { code, details } = refusedOf(registerOn({ license: exampleLicense({ slots: 0 }) }));
     assert.equal(code, 'floating_not_available');
     assert.deepEqual(details, { slots: 0, inUse: 0, nextFreeAt: null });
   });
 
-  test('that ended in this very millisecond', () => {
+  test('that ended in this millisecond', () => {
     const license = exampleLicense({ slots: 1 });
     const decision = registerOn({ license, slots: [exampleSlot('bob', { endsAt: NOW })] });
     assert.equal(grantedOf(decision).inUse, 1);
@@ -80,7 +80,7 @@ describe('register lends a slot', () => {
 });
 
 describe('register renews the slot that the user holds', () => {
-  test('the timer starts anew and the host is updated, wherever they now sit', () => {
+  test('the timer restarts and the host is updated', () => {
     const host = { hostname: 'elsewhere', address: '10.9.9.9', info: 'x' };
     const held = exampleSlot('ada');
     const decision = registerOn({ slots: [held, exampleSlot('bob')] }, 'ada', host);
@@ -91,7 +91,7 @@ describe('register renews the slot that the user holds', () => {
     assert.deepEqual(decision.changes, [{ kind: 'put_registration', registration }]);
   });
 
-  test('in the last millisecond still, and not in the next one', () => {
+  test('in the last millisecond, but not in the next one', () => {
     const live = registerOn({ slots: [exampleSlot('ada', { endsAt: plus(NOW, 1) })] });
     assert.equal(grantedOf(live).registration.registeredAt, plus(NOW, -MINUTE_MS));
     const over = registerOn({ slots: [exampleSlot('ada', { endsAt: NOW })] });
@@ -110,14 +110,14 @@ describe('register renews the slot that the user holds', () => {
     assert.equal(grantedOf(decision).registration.borrowedUntil, borrowedUntil);
   });
 
-  test('it outlives a borrow that ends before the next timeout', () => {
+  test('beyond a borrow that ends before the next timeout', () => {
     const borrowedUntil = plus(NOW, MINUTE_MS);
     const decision = registerOn({ slots: [exampleSlot('ada', { borrowedUntil, endsAt: borrowedUntil })] });
     assert.equal(grantedOf(decision).registration.endsAt, plus(NOW, TIMEOUT_MS));
     assert.equal(grantedOf(decision).registration.borrowedUntil, borrowedUntil);
   });
 
-  test('where the license has shrunk below its use; nobody new comes in until it is within', () => {
+  test('even if the license has too few slots; nobody new gets one until use is within', () => {
     const license = exampleLicense({ slots: 1 });
     const slots = [exampleSlot('ada'), exampleSlot('bob')];
     assert.equal(grantedOf(registerOn({ license, slots })).inUse, 2);
@@ -128,7 +128,7 @@ describe('register renews the slot that the user holds', () => {
 });
 
 describe('register refuses', () => {
-  test('when all slots are in use, with the facts to act on, and records it', () => {
+  test('when all slots are in use, with the facts, and records it', () => {
     const slots = [exampleSlot('bob', { endsAt: plus(NOW, 5) }), exampleSlot('eve')];
     const decision = registerOn({ slots });
     const { code, details, message } = refusedOf(decision);
@@ -144,7 +144,7 @@ describe('register refuses', () => {
     );
   });
 
-  test('a renewal too when the license is no longer valid; the slot is left to its own end', () => {
+  test('a renewal when the license is no longer valid; the slot stays until its end', () => {
     const license = exampleLicense({ enabled: false });
     const decision = registerOn({ license, slots: [exampleSlot('ada')] });
     assert.equal(refusedOf(decision).code, 'license_not_enabled');
@@ -154,7 +154,7 @@ describe('register refuses', () => {
     );
   });
 
-  test('but collects what has ended', () => {
+  test('but still collects what has ended', () => {
     const license = exampleLicense({ active: false });
     const decision = registerOn({ license, slots: [exampleSlot('bob', { endsAt: NOW })] });
     assert.deepEqual(

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { exampleFeatureSlot, exampleSlot, exampleView, LICENSE_ID, NOW } from '../examples.ts';
 import { releaseAllFeatures } from './release-all-features.ts';
 
-test('an administrator takes back all slots of features at once', () => {
+test('an administrator releases all feature slots at once', () => {
   const command = { kind: 'release_all_features', licenseId: LICENSE_ID, by: 'admin' } as const;
   const featureSlots = [exampleFeatureSlot('bob'), exampleFeatureSlot('eve')];
   const view = exampleView({ slots: [exampleSlot('bob'), exampleSlot('eve')], featureSlots }, null);

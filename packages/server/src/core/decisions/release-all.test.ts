@@ -13,8 +13,8 @@ function decideOn(facts: ViewFacts) {
   return releaseAll.decide(command, exampleView(facts, null), NOW);
 }
 
-describe('an administrator takes back all slots of a license', () => {
-  test('borrowed ones included, and counts only those that were live', () => {
+describe('an administrator releases all slots of a license', () => {
+  test('including borrowed ones, and counts only those that were live', () => {
     const decision = decideOn({ slots: [BORROWED, exampleSlot('bob', { endsAt: NOW })] });
     assert.deepEqual(decision.outcome, { kind: 'done', count: 1 });
     assert.deepEqual(decision.changes, [
@@ -30,7 +30,7 @@ describe('an administrator takes back all slots of a license', () => {
     ]);
   });
 
-  test('of none makes no event', () => {
+  test('without an event if there are none', () => {
     assert.deepEqual(decideOn({}), {
       outcome: { kind: 'done', count: 0 },
       changes: [{ kind: 'forget_all_borrows' }],

@@ -24,8 +24,8 @@ function decideOn(command: LicenseCommand & { user: string }, facts: ViewFacts =
   return decide(command, view, NOW);
 }
 
-describe('a slot of a feature is given back', () => {
-  test('with its event, whatever state the license is in', () => {
+describe('a slot of a feature is returned', () => {
+  test('with an event, whatever state the license is in', () => {
     const license = exampleLicense({
       features: [exampleFeature('render', { expiresAt: NOW })],
       enabled: false,
@@ -40,7 +40,7 @@ describe('a slot of a feature is given back', () => {
     assert.deepEqual(events, [{ kind: 'feature_returned', feature: 'render', user: 'ada' }]);
   });
 
-  test('is refused without one, without a trace', () => {
+  test('is refused without a trace if there is none', () => {
     const unknown = decideOn(releaseFeature('ada', { feature: 'nothing' })).outcome;
     assert.equal(unknown.kind === 'refused' && unknown.code, 'invalid_license_feature_code');
     const { outcome, changes, events } = decideOn(releaseFeature('ada'), {
@@ -57,7 +57,7 @@ describe('a slot of a feature is given back', () => {
     ['recall', recall('ada'), { slots: [borrowed] }, 'slot_recalled'],
   ];
   for (const [title, command, facts, last] of ways) {
-    test(`${title} gives it back with the slot of the license`, () => {
+    test(`${title} returns it with the slot of the license`, () => {
       const featureSlots = [exampleFeatureSlot('ada'), exampleFeatureSlot('bob')];
       const slots = [HOLDER, exampleSlot('bob')];
       const { changes, events } = decideOn(command, { slots, featureSlots, ...facts });

@@ -17,15 +17,15 @@ function mean(target: Partial<Target>, licenses: readonly { license: License }[]
   return 'kind' in meant ? meant.code : meant.map(({ license }) => license.id);
 }
 
-describe('the licenses that a request means', () => {
+describe('the licenses that a request matches', () => {
   const both = [licensed(NEWER), licensed(OLDER, { enabled: false })];
 
-  test('are all of the product, in whatever state, the most recently added first', () => {
+  test('are all of the product, in any state, the most recently added first', () => {
     assert.deepEqual(mean({ product: 'cad' }, both), [NEWER, OLDER]);
     assert.deepEqual(mean({}, both), [NEWER, OLDER], 'and so without naming the only product');
   });
 
-  test('are the one that it names, alone', () => {
+  test('are only the named one', () => {
     assert.deepEqual(mean({ licenseId: OLDER }, both, 5), [OLDER]);
     assert.deepEqual(mean({ product: 'cad', licenseId: OLDER }, both), [OLDER]);
   });
@@ -47,14 +47,14 @@ describe('the licenses that a request means', () => {
   }
 });
 
-describe('the license that newcomers are lent from first', () => {
+describe('the license that new users get first', () => {
   const grace = { validUntil: NOW, allowGracePeriod: true, graceHours: 1 };
   const cases: [string, readonly { license: License }[], License['id']][] = [
     ['is the one added last', [licensed(NEWER), licensed(OLDER)], NEWER],
-    ['is not one that cannot be used', [licensed(NEWER, { active: false }), licensed(OLDER)], OLDER],
+    ['is not an unusable one', [licensed(NEWER, { active: false }), licensed(OLDER)], OLDER],
     ['may be one in grace', [licensed(NEWER, grace), licensed(OLDER)], NEWER],
     [
-      'is the one added last where none can be used: it says why',
+      'is the one added last if none can be used: it says why',
       [licensed(NEWER, { enabled: false }), licensed(OLDER, { active: false })],
       NEWER,
     ],

@@ -41,7 +41,7 @@ function refuseTarget(target: Target, candidates: Candidates<Licensed>): Refused
     );
   }
   if (target.licenseId !== null || candidates.products === 1) return null;
-  return refuse('missing_parameters', 'Name the "product": this server does not have exactly one.');
+  return refuse('missing_parameters', 'Name the "product": this server has several, or none.');
 }
 
 /** The newest usable license, or else the newest. */

@@ -25,13 +25,13 @@ function endedSlots(count: number) {
 }
 
 describe('what has ended', () => {
-  test('is not in use, whoever has tidied', () => {
+  test('is not in use, even before it is collected', () => {
     const view = exampleView({ slots: [...endedSlots(3), exampleSlot('ada')] }, null);
     assert.equal(countInUse(view), 1);
     assert.equal(view.storedInUse, 4);
   });
 
-  test('goes with every command, the longest ended first, each with its event', () => {
+  test('is removed by every command, the longest ended first, each with its event', () => {
     const { inUse, storedInUse, held, changes, events } = collect(
       exampleView({ slots: [...endedSlots(2), exampleSlot('ada')] }, 'ada'),
       NOW,
@@ -44,7 +44,7 @@ describe('what has ended', () => {
     assert.deepEqual(events[0], { kind: 'slot_expired', user: 'user-0', endedAt: plus(NOW, -1) });
   });
 
-  test('is counted right where it is more than one command collects', () => {
+  test('is counted correctly even if one command cannot collect it all', () => {
     const slots = [...endedSlots(2 * COLLECT_LIMIT + 500), exampleSlot('ada')];
     const collected = collect(exampleView({ slots }, null), NOW);
     assert.equal(collected.inUse, 1);
@@ -52,7 +52,7 @@ describe('what has ended', () => {
     assert.equal(collected.changes.length, COLLECT_LIMIT);
   });
 
-  test('includes the own slot of a user beyond the first thousand, before they get a new one', () => {
+  test("includes the user's own slot beyond the first thousand, before they get a new one", () => {
     const slots = endedSlots(COLLECT_LIMIT + 500);
     const user = `user-${COLLECT_LIMIT + 499}`;
     const decision = decide(register(user), exampleView({ slots }, user), NOW);
@@ -63,7 +63,7 @@ describe('what has ended', () => {
     assert.equal(removed.filter((change) => change.user === user).length, 1);
   });
 
-  test('is removed once when the own slot is among the first thousand', () => {
+  test("is removed once if the user's own slot is among the first thousand", () => {
     const { changes, storedInUse } = collect(exampleView({ slots: endedSlots(3) }, 'user-1'), NOW);
     assert.equal(changes.length, 3);
     assert.equal(storedInUse, 0);
@@ -77,7 +77,7 @@ describe('what has ended', () => {
 });
 
 describe('the housekeeping command', () => {
-  test('does what every command does anyway, and says how many it removed', () => {
+  test('does what every command does anyway, and returns how many it removed', () => {
     const view = exampleView({ slots: [...endedSlots(2), exampleSlot('ada')] }, null);
     const { outcome, changes, events } = decide(collectCommand, view, NOW);
     assert.deepEqual(outcome, { kind: 'done', count: 2 });
@@ -89,13 +89,13 @@ describe('the housekeeping command', () => {
     assert.equal(events.length, 2);
   });
 
-  test('finds nothing, writes nothing', () => {
+  test('writes nothing if it finds nothing', () => {
     const view = exampleView({ license: exampleLicense(), slots: [exampleSlot('ada')] }, null);
     const nothing = { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
     assert.deepEqual(decide(collectCommand, view, NOW), nothing);
   });
 
-  test('turns counters of denials into events, and forgets the ones that count nothing', () => {
+  test('turns counters of denials into events, and removes empty ones', () => {
     const code = 'floating_not_available';
     const busy: Denial = { user: 'bob', feature: '', code, deniedAt: plus(NOW, -60_000), repeated: 4 };
     const once: Denial = { user: 'eve', feature: '', code, deniedAt: plus(NOW, -60_000), repeated: 0 };
@@ -114,7 +114,7 @@ describe('the housekeeping command', () => {
 });
 
 describe('feature slots that have ended', () => {
-  test('go before the slots of the license, each with its event and its own end', () => {
+  test('are removed before the slots of the license, each with its event and its own end', () => {
     const slots = [exampleSlot('ada'), exampleSlot('bob', { endsAt: plus(NOW, -5) })];
     const featureSlots = [
       exampleFeatureSlot('ada', { endsAt: plus(NOW, -1) }),
@@ -134,7 +134,7 @@ describe('feature slots that have ended', () => {
     ]);
   });
 
-  test('of the user go once, also where they lie beyond the first thousand', () => {
+  test('of the user are removed once, even beyond the first thousand', () => {
     const own = exampleFeatureSlot('ada', { endsAt: NOW });
     const view = exampleView({ slots: [exampleSlot('ada')], featureSlots: [own] }, 'ada');
     assert.equal(collect(view, NOW).changes.length, 1);
@@ -143,7 +143,7 @@ describe('feature slots that have ended', () => {
     assert.deepEqual(heldFeatures, []);
   });
 
-  test('of the user end with the slot of the license, also where no view lists them as ended', () => {
+  test('of the user end with the slot of the license, even if no view lists them as ended', () => {
     const slots = [exampleSlot('ada', { endsAt: NOW })];
     const view = exampleView({ slots, featureSlots: [exampleFeatureSlot('ada')] }, 'ada');
     const { changes, heldFeatures } = collect({ ...view, endedFeatureSlots: [] }, NOW);
@@ -151,7 +151,7 @@ describe('feature slots that have ended', () => {
     assert.deepEqual(heldFeatures, []);
   });
 
-  test('do not count, nor do those that no view shows', () => {
+  test('do not count, nor do those beyond the view', () => {
     const view = exampleView(
       { featureSlots: [exampleFeatureSlot('ada'), exampleFeatureSlot('bob', { endsAt: NOW })] },
       null,
@@ -160,7 +160,7 @@ describe('feature slots that have ended', () => {
     assert.equal(countFeatureInUse({ ...view, meter, featureEndedBeyond: 10 }, 'render'), 1);
   });
 
-  test('old answers are forgotten by the housekeeping alone', () => {
+  test('only housekeeping removes old answers', () => {
     const view = exampleView({ staleAnswers: 3 }, 'ada');
     const { outcome, changes } = decide(collectCommand, view, NOW);
     assert.deepEqual(outcome, { kind: 'done', count: 3 });

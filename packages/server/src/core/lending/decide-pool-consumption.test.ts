@@ -27,14 +27,19 @@ const counted = (id: number, max: number, total: number, more: Partial<Member> =
 describe('consumption in a pool', () => {
   const cases: [string, LicenseCommand, readonly Member[], number][] = [
     ['is counted on the most recently added license', consume(3), [counted(2, 10, 0), counted(1, 10, 0)], 2],
-    ['on the next where the whole count does not fit', consume(3), [counted(2, 10, 8), counted(1, 10, 0)], 1],
-    ['on the one with the slot of the user', consume(3, { user: 'ada' }), [counted(2, 10, 0), own(1, 0)], 1],
+    ['on the next if the whole count does not fit', consume(3), [counted(2, 10, 8), counted(1, 10, 0)], 1],
+    ["on the license with the user's slot", consume(3, { user: 'ada' }), [counted(2, 10, 0), own(1, 0)], 1],
     ['unless it has no room', consume(3, { user: 'ada' }), [counted(2, 10, 0), own(1, 8)], 2],
     ['or cannot be used', consume(3, { user: 'ada' }), [own(2, 0, DISABLED), counted(1, 10, 0)], 1],
     ['never on one that does not count', consume(3), [other(2), counted(1, 10, 0)], 1],
-    ['a count of 0 asks the first', consume(0), [counted(2, 10, 10), counted(1, 10, 0)], 2],
-    ['and passes over one that does not count', consume(0), [other(2), counted(1, 10, 10)], 1],
-    ['is taken back where as much was counted', consume(-3), [counted(2, 10, 2), counted(1, 10, 5)], 1],
+    ['a count of 0 reads the first', consume(0), [counted(2, 10, 10), counted(1, 10, 0)], 2],
+    ['and skips one that does not count', consume(0), [other(2), counted(1, 10, 10)], 1],
+    [
+      'is taken back from a license that has counted as much',
+      consume(-3),
+      [counted(2, 10, 2), counted(1, 10, 5)],
+      1,
+    ],
     [
       'of a feature on a license that has it',
       consume(3, { feature: 'export' }),
@@ -42,7 +47,7 @@ describe('consumption in a pool', () => {
       1,
     ],
     [
-      'on the license that has answered, in whatever state',
+      'on the license that has answered, in any state',
       consume(3, withKey()),
       [counted(2, 10, 0), answered(1, 'first')],
       1,
@@ -52,7 +57,7 @@ describe('consumption in a pool', () => {
     test(title, () => assert.equal(answering(command, members), expected));
   }
 
-  test('another request under the key of an earlier one is refused, and counted nowhere', () => {
+  test('a different request with an earlier key is refused, and counted nowhere', () => {
     const { on, outcome, changes } = refused(consume(3, withKey()), [
       counted(2, 10, 0),
       answered(1, 'other'),
@@ -77,7 +82,7 @@ describe('consumption in a pool', () => {
     assert.deepEqual(outcome.details, { field: 'consumptions', totalConsumptions: 6 });
   });
 
-  test('of a feature that none has, or that is over, says the furthest', () => {
+  test('of a feature that none has, or that has expired, gets the furthest refusal', () => {
     const without = { id: 2, facts: { features: [] } };
     const over = { id: 1, facts: { features: [exampleFeature('export', { expiresAt: NOW })] } };
     const command = consume(1, { feature: 'export' });

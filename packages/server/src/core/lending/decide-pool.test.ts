@@ -32,31 +32,31 @@ describe('register in a pool', () => {
     ['takes a slot of the most recently added license', [{ id: 2 }, { id: 1 }], 2],
     ['takes one of the next when that is full', [{ id: 2, slots: FULL }, { id: 1 }], 1],
     ['and of the one after it', [{ id: 3, slots: FULL }, { id: 2, slots: FULL }, { id: 1 }], 1],
-    ['passes over one that cannot be used', [{ id: 2, facts: DISABLED }, { id: 1 }], 1],
-    ['stays where the user holds a slot', [{ id: 2 }, { id: 1, slots: [ada] }], 1],
-    ['also where that is full', [{ id: 2 }, { id: 1, slots: [ada, ...FULL] }], 1],
+    ['skips one that cannot be used', [{ id: 2, facts: DISABLED }, { id: 1 }], 1],
+    ["stays on the license with the user's slot", [{ id: 2 }, { id: 1, slots: [ada] }], 1],
+    ['even if that is full', [{ id: 2 }, { id: 1, slots: [ada, ...FULL] }], 1],
     [
-      'the newest of several that they hold',
+      'uses the newest of several that they hold',
       [
         { id: 2, slots: [ada] },
         { id: 1, slots: [ada] },
       ],
       2,
     ],
-    ['goes on where theirs cannot be renewed', [{ id: 2, facts: DISABLED, slots: [ada] }, { id: 1 }], 1],
+    ['continues if theirs cannot be renewed', [{ id: 2, facts: DISABLED, slots: [ada] }, { id: 1 }], 1],
     [
       'but first to another one of theirs',
       [{ id: 3, facts: DISABLED, slots: [ada] }, { id: 2 }, { id: 1, slots: [ada] }],
       1,
     ],
     [
-      'stays where the license is only out of reach',
+      'stays if the license is only out of reach',
       [{ id: 2 }, { id: 1, slots: [ada], facts: { source: 'offline', tie: moved() } }],
       1,
     ],
-    ['does not stay where the slot has ended', [{ id: 2 }, { id: 1, slots: [{ ...ada, endsAt: NOW }] }], 2],
+    ['does not stay if the slot has ended', [{ id: 2 }, { id: 1, slots: [{ ...ada, endsAt: NOW }] }], 2],
     [
-      'goes on where the address has its share',
+      'continues if the address has reached its limit',
       [
         { id: 2, crowd: { slots: 1, borrows: 0 } },
         { id: 1, crowd: { slots: 0, borrows: 0 } },
@@ -74,7 +74,7 @@ describe('register in a pool', () => {
     assert.deepEqual(decideOn(register('bob'), [{ id: 3, slots: FULL }, { id: 2 }, { id: 1 }]).asked, [3, 2]);
   });
 
-  test('leaves alone what is held of a license that cannot be used', () => {
+  test('leaves slots of an unusable license alone', () => {
     const held = { ...ada, borrowedUntil: ada.endsAt };
     const { on, others } = decideOn(register('ada'), [{ id: 2, facts: DISABLED, slots: [held] }, { id: 1 }]);
     assert.deepEqual([on, others], [1, []]);
@@ -92,7 +92,7 @@ describe('a pool in which all slots are in use', () => {
     { id: 1, facts: { slots: 1 }, slots: [exampleSlot('z', { endsAt: plus(NOW, MINUTE_MS) })] },
   ];
 
-  test('adds up those that can be used, and is recorded once, on the newest of them', () => {
+  test('adds up the usable licenses, and is recorded once, on the newest of them', () => {
     const { on, outcome, events, changes, others } = refused(register('ada', from('10.0.0.1')), members);
     assert.deepEqual(outcome.details, { slots: 3, inUse: 3, nextFreeAt: plus(NOW, MINUTE_MS), licenses: 2 });
     assert.match(outcome.message, /^All 3 slots of "cad" are in use \(3 on 2 licenses\)\./);
@@ -123,7 +123,7 @@ describe('a pool in which all slots are in use', () => {
     assert.deepEqual(events, []);
   });
 
-  test('collects what has ended where it is recorded', () => {
+  test('collects what has ended on the license where it is recorded', () => {
     const ended = exampleSlot('gone', { endsAt: NOW });
     const { events } = refused(register('ada'), [
       { id: 2, slots: [ended, ...FULL] },
@@ -132,7 +132,7 @@ describe('a pool in which all slots are in use', () => {
     assert.deepEqual(kindsOf({ events }), ['slot_expired', 'slot_denied']);
   });
 
-  test('says that the address has its share where only that is in the way', () => {
+  test('names the limit of the address if only that is in the way', () => {
     const limits = { ...from('10.0.0.1'), perAddress: { slots: 1, borrows: 0 } };
     const { on, outcome } = refused(register('ada', limits), [
       { id: 2, slots: FULL },
@@ -141,7 +141,7 @@ describe('a pool in which all slots are in use', () => {
     assert.deepEqual([on, outcome.code], [2, 'address_limit_reached']);
   });
 
-  test('none can be used: the most recently added one says why', () => {
+  test('if none can be used, the most recently added one says why', () => {
     const { on, outcome, events } = refused(register('ada'), [
       { id: 2, facts: { validUntil: NOW } },
       { id: 1, facts: DISABLED, slots: [ada] },
@@ -149,7 +149,7 @@ describe('a pool in which all slots are in use', () => {
     assert.deepEqual([on, outcome.code, events.length], [2, 'license_expired', 1]);
   });
 
-  test('somebody who is barred is refused once, whatever they hold', () => {
+  test('a barred user is refused once, whatever they hold', () => {
     const rules = denying({ users: ['ada'] });
     const { on, outcome, events, asked } = refused(
       register('ada'),
@@ -161,7 +161,7 @@ describe('a pool in which all slots are in use', () => {
 });
 
 describe('borrow in a pool', () => {
-  test('goes on to a license that allows it, and gives back what was held before', () => {
+  test('uses a license that allows it, and returns the slot held before', () => {
     const { on, outcome, events, others } = decideOn(borrow('ada', 'longest', from('10.0.0.1')), [
       { id: 2, facts: NO_BORROWING, slots: [ada], featureSlots: [exampleFeatureSlot('ada')] },
       { id: 1 },
@@ -178,7 +178,7 @@ describe('borrow in a pool', () => {
     assert.deepEqual(decision.events[1], { kind: 'slot_returned', user: 'ada', ...from('10.0.0.1') });
   });
 
-  test('goes on for a date that theirs does not allow, and for a license that has shrunk', () => {
+  test("uses another one if the user's does not allow the date, or has too few slots", () => {
     const until = plus(NOW, 2 * DAY_MS);
     const long = { id: 1, facts: { maxBorrowHours: 72 } };
     const tooLate = decideOn(borrow('ada', until), [{ id: 2, slots: [ada] }, long]);
@@ -187,7 +187,7 @@ describe('borrow in a pool', () => {
     assert.deepEqual([shrunk.on, shrunk.others.length], [1, 1]);
   });
 
-  test('stays with theirs where it can', () => {
+  test("stays on the user's license if it can", () => {
     const { on, others } = decideOn(borrow('ada', 'longest'), [
       { id: 2 },
       { id: 1, slots: [ada, exampleSlot('x')] },
@@ -195,7 +195,7 @@ describe('borrow in a pool', () => {
     assert.deepEqual([on, others], [1, []]);
   });
 
-  test('leaves everything as it was when all refuse', () => {
+  test('changes nothing when all refuse', () => {
     const { outcome, changes, others } = refused(borrow('ada', 'longest'), [
       { id: 2, facts: NO_BORROWING, slots: [ada] },
       { id: 1, slots: FULL },
@@ -230,10 +230,10 @@ describe('borrow in a pool', () => {
   });
 });
 
-describe('what is about a slot that is held', () => {
+describe('commands about a held slot', () => {
   const borrowed = { ...ada, borrowedUntil: ada.endsAt };
   const cases: [string, LicenseCommand, readonly Member[], number][] = [
-    ['unregister gives back the one', unregister('ada'), [{ id: 2 }, { id: 1, slots: [ada] }], 1],
+    ['unregister returns the one', unregister('ada'), [{ id: 2 }, { id: 1, slots: [ada] }], 1],
     [
       'of two the newer',
       unregister('ada'),
@@ -253,13 +253,13 @@ describe('what is about a slot that is held', () => {
       1,
     ],
     [
-      'also where it cannot be renewed',
+      'even if it cannot be renewed',
       unregister('ada'),
       [{ id: 2 }, { id: 1, slots: [ada], facts: DISABLED }],
       1,
     ],
     [
-      'and none of somebody else',
+      'and none of another user',
       unregister('ada', { credential: 'own' }),
       [
         { id: 2, slots: [{ ...ada, credential: 'other' }] },
@@ -305,7 +305,7 @@ describe('what is about a slot that is held', () => {
     test(title, () => assert.equal(answering(command, members), expected));
   }
 
-  test('a feature is not lent on another license, even where that alone has it', () => {
+  test('a feature is not lent from another license, even if only that has it', () => {
     const { on, outcome } = refused(registerFeature('ada'), [
       { id: 2, meter: { feature: 'render' } },
       { id: 1, slots: [ada], facts: { features: [] } },
@@ -313,7 +313,7 @@ describe('what is about a slot that is held', () => {
     assert.deepEqual([on, outcome.code], [1, 'invalid_license_feature_code']);
   });
 
-  test('a borrow that has ended returns on no license once its user has given back', () => {
+  test('an ended borrow is restored on no license once its user has returned it', () => {
     const ended = { ...borrowed, endsAt: NOW, borrowedUntil: NOW };
     const { on, others } = decideOn(unregister('ada'), [
       { id: 3 },
@@ -337,14 +337,14 @@ describe('what is about a slot that is held', () => {
     assert.deepEqual(kept.others, [], 'nothing was given back');
   });
 
-  test('without a slot of any the newest that can be used says so', () => {
+  test('without any slot, the newest usable license refuses', () => {
     for (const command of [unregister('ada'), release('ada'), recall('ada'), registerFeature('ada')]) {
       const { on, outcome } = refused(command, [{ id: 3, facts: DISABLED }, { id: 2 }, { id: 1 }]);
       assert.deepEqual([on, outcome.code], [2, 'device_not_found'], command.kind);
     }
   });
 
-  test('a feature that only some have is one that the user holds no slot for', () => {
+  test('a feature that only some have is refused for lack of a slot', () => {
     for (const [command, code] of [
       [registerFeature('ada'), 'device_not_found'],
       [releaseFeature('ada'), 'floating_feature_device_not_in_use'],

@@ -39,7 +39,7 @@ describe('denials leave a trace that cannot be flooded', () => {
     assert.deepEqual(events, [{ kind: 'slot_denied', user: 'ada', code: FULL, repeated: 3 }]);
   });
 
-  test('each code has a window of its own', () => {
+  test('each code has its own window', () => {
     const command = borrow('ada', 'unreadable');
     const view = exampleView({ license, denials: [denialOf()] }, 'ada');
     const { events } = decide(command, view, NOW);
@@ -49,7 +49,7 @@ describe('denials leave a trace that cannot be flooded', () => {
     );
   });
 
-  test('a window in the future, left by a clock that was reset, folds nothing', () => {
+  test('a window in the future, left by a clock that was reset, is ignored', () => {
     assert.equal(denyAt(NOW, [denialOf({ deniedAt: plus(NOW, 1) })]).events.length, 1);
   });
 });
@@ -79,7 +79,7 @@ describe('denials of invented users leave a bounded trace', () => {
     assert.deepEqual(last.events, [['slot_denied', 0]]);
   });
 
-  test('beyond them only a number grows, whatever the code', () => {
+  test('beyond them only a counter grows, whatever the code', () => {
     const folded = denyFrom(place, [BUSY]);
     assert.deepEqual(folded, { placeDenial: { ...BUSY, repeated: 5 }, hasRow: false, events: [] });
     const other = denyFrom(place, [{ ...BUSY, code: 'blacklisted' }]);
@@ -87,7 +87,7 @@ describe('denials of invented users leave a bounded trace', () => {
     assert.deepEqual(other.events, []);
   });
 
-  test('after the hour the next event carries the number, and a new window opens', () => {
+  test('after the hour the next event carries the counter, and a new window opens', () => {
     const now = plus(NOW, PLACE_WINDOW_MS);
     const { placeDenial, events } = denyFrom(place, [BUSY], now);
     assert.deepEqual(placeDenial, { ...BUSY, deniedAt: now, recorded: 1, repeated: 0 });
@@ -97,7 +97,7 @@ describe('denials of invented users leave a bounded trace', () => {
     ]);
   });
 
-  test('the sweeper carries the number, and the window goes on until it is over', () => {
+  test('the sweeper records the counter, and the window lasts until its end', () => {
     const sweep = (now: Instant) =>
       decide(
         { kind: 'collect', licenseId: license.id },
@@ -114,7 +114,7 @@ describe('denials of invented users leave a bounded trace', () => {
     assert.deepEqual(late.events, [carried]);
   });
 
-  test('a network of IPv6 is one place, and what did not come over the network has none', () => {
+  test('a network of IPv6 is one place, and local requests have none', () => {
     assert.equal(denyFrom('2001:db8::1', []).placeDenial?.place, '2001:db8::');
     assert.equal(denyFrom('', []).placeDenial, null);
   });

@@ -29,7 +29,7 @@ function codeOf({ outcome }: Decision): string {
   return outcome.kind === 'refused' ? outcome.code : outcome.kind;
 }
 
-describe('who may give which slot back', () => {
+describe('who may return which slot', () => {
   const cases: [string, ViewFacts, Record<'unregister' | 'release' | 'recall', string>][] = [
     [
       'a plain slot',
@@ -42,7 +42,7 @@ describe('who may give which slot back', () => {
       { unregister: 'done', release: 'slot_is_borrowed', recall: 'done' },
     ],
     [
-      'a slot whose borrow is over and that heartbeats keep',
+      'a slot whose borrow has ended and that heartbeats keep',
       { slots: [LAPSED] },
       { unregister: 'done', release: 'done', recall: 'slot_not_borrowed' },
     ],
@@ -71,8 +71,8 @@ describe('who may give which slot back', () => {
   }
 });
 
-describe('giving a slot back', () => {
-  test('frees it and leaves an event that says by whom', () => {
+describe('returning a slot', () => {
+  test('frees it and leaves an event that names the caller', () => {
     const facts = { slots: [PLAIN, exampleSlot('bob')] };
     const changes = [
       { kind: 'remove_registration', user: 'ada' },
@@ -97,7 +97,7 @@ describe('giving a slot back', () => {
     assert.deepEqual(collected.events, [{ kind: 'slot_expired', user: 'ada', endedAt: NOW }]);
   });
 
-  test('where borrowing is not allowed there is no ended borrow to forget', () => {
+  test('if borrowing is not allowed there is no ended borrow to delete', () => {
     const { changes } = decideOn(unregister('ada'), {
       license: exampleLicense({ canBorrow: false, features: [] }),
       slots: [PLAIN],
@@ -108,7 +108,7 @@ describe('giving a slot back', () => {
     ]);
   });
 
-  test('a refused release says until when the slot is borrowed', () => {
+  test('a refused release names the end of the borrow', () => {
     const { outcome, changes } = decideOn(release('ada'), { slots: [BORROWED] });
     assert.deepEqual(outcome.kind === 'refused' && outcome.details, { borrowedUntil });
     assert.deepEqual(changes, []);

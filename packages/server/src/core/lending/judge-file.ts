@@ -62,7 +62,7 @@ function refuseNotFloating(
   if (slots > 0) return null;
   return refuse(
     code,
-    'This license is for one machine: it has no slots that a server could lend. Ask its vendor for some.',
+    'This license is for a single machine and has no slots to lend. Ask the vendor for a floating license.',
   );
 }
 
@@ -82,7 +82,10 @@ function refuseUse(license: License, file: FileFacts, view: FileView): Refused |
   }
   if (view.request.answeredBy === null) return null;
   if (view.isHeld && view.known?.tie.requestId === requestId) return null;
-  return refuse('offline_request_used', 'The request of this file was answered before. Make a new one.');
+  return refuse(
+    'offline_request_used',
+    'The request of this file has already been answered. Create a new one.',
+  );
 }
 
 /** A code has no date: once the license was given back, the code is used up. */
@@ -91,7 +94,7 @@ function refuseUsedCode(confirmationId: string | null, { known, isHeld }: FileVi
   if (confirmationId !== known.tie.confirmationId) return null;
   return refuse(
     'airgap_confirmation_invalid',
-    'The license was given back, and this confirmation code with it. Ask the vendor for new codes.',
+    'The license was returned, so this confirmation code is void. Ask the vendor for new codes.',
   );
 }
 

@@ -13,8 +13,8 @@ const asked = { ...from(HERE), perAddress: { slots: 3, borrows: 1 } };
 const PLAIN = exampleSlot('ada');
 const BORROWED = exampleSlot('ada', { borrowedUntil: plus(NOW, HOUR_MS), endsAt: plus(NOW, HOUR_MS) });
 
-describe('what an address holds', () => {
-  test('is counted only for somebody who takes more than they hold', () => {
+describe('the limit of an address', () => {
+  test('applies only to a user who takes more than they hold', () => {
     const here = parseRange(HERE);
     const cases: [Register | Borrow, Registration | null, typeof here][] = [
       [register('ada', asked), null, here],
@@ -42,7 +42,7 @@ describe('what an address holds', () => {
     assert.equal(codeOf(borrow('ada', 'longest', asked), { slots: 2, borrows: 1 }), 'address_limit_reached');
   });
 
-  test('comes after a full license, and leaves a trace', () => {
+  test('comes after a full license, and is recorded', () => {
     const crowd = { slots: 3, borrows: 0 };
     const license = exampleLicense({ slots: 1 });
     const full = decide(

@@ -88,7 +88,7 @@ function refuseMore(what: string, limit: number): Refused {
   return refuse(
     'address_limit_reached',
     `${what} from this address, and the administrator allows no more than ${limit}. ` +
-      'Give one back, or ask the administrator.',
+      'Return one, or ask the administrator.',
     { limit },
   );
 }

@@ -36,7 +36,7 @@ function meterAfter(facts: Partial<typeof METER>) {
 }
 
 describe('a report', () => {
-  test('takes all that is pending, and leaves the total alone', () => {
+  test('takes everything pending, and leaves the total unchanged', () => {
     assert.deepEqual(decideOn(CUT, {}), {
       outcome: { kind: 'done', count: 5 },
       changes: [
@@ -47,7 +47,7 @@ describe('a report', () => {
     });
   });
 
-  test('is cut while none is under way, and not of nothing', () => {
+  test('is created while none is under way, and not for 0', () => {
     assert.deepEqual(decideOn(CUT, { reports: [REPORT] }), NOTHING);
     assert.deepEqual(decideOn(CUT, { meter: { ...METER, pending: 0 } }), NOTHING);
   });
@@ -71,7 +71,7 @@ describe('a report', () => {
     assert.deepEqual(events, []);
   });
 
-  test('never makes a number that cannot be read again', () => {
+  test('never produces a number that cannot be read back', () => {
     const most = Number.MAX_SAFE_INTEGER;
     const full = { reports: [REPORT], meter: { ...METER, reported: most } };
     const [change] = decideOn(SETTLE, full).changes;
@@ -87,7 +87,7 @@ describe('a report', () => {
     }
   });
 
-  test("that the cloud answered with its total moves the server's: others may have counted too", () => {
+  test("answered with the cloud's total updates the server's: others may have counted too", () => {
     const { changes, events } = decideOn({ ...SETTLE, cloudTotal: 14 }, { reports: [REPORT] });
     const meter = meterAfter({ reported: 5, cloudTotal: 14, cloudAt: NOW, total: 19 });
     assert.deepEqual(changes[0], { kind: 'put_meter', meter });
@@ -95,10 +95,10 @@ describe('a report', () => {
   });
 });
 
-describe('a report whose answer nobody heard', () => {
+describe('a report whose answer was lost', () => {
   const facts = { reports: [REPORT], meter: { ...METER, cloudTotal: 7, cloudAt: NOW } };
 
-  test('was counted when the total moved by exactly its amount', () => {
+  test('was counted if the total moved by exactly its amount', () => {
     const { changes } = decideOn({ ...RESOLVE, cloudTotal: 11 }, facts);
     assert.deepEqual(
       changes.map(({ kind }) => kind),
@@ -106,7 +106,7 @@ describe('a report whose answer nobody heard', () => {
     );
   });
 
-  test('was not counted when the total did not move: it stays, to be sent again', () => {
+  test('was not counted if the total did not move: it stays, to be sent again', () => {
     assert.deepEqual(decideOn({ ...RESOLVE, cloudTotal: 7 }, facts), NOTHING);
   });
 
@@ -122,7 +122,7 @@ describe('a report whose answer nobody heard', () => {
     });
   }
 
-  test('is uncertain when nobody knows the total before it', () => {
+  test('is uncertain if the total before it is unknown', () => {
     const { changes } = decideOn({ ...RESOLVE, cloudTotal: 11 }, { reports: [REPORT] });
     assert.equal(changes[0]?.kind, 'mark_report_uncertain');
   });
@@ -137,12 +137,12 @@ describe('a report whose answer nobody heard', () => {
     }
   });
 
-  test('is uncertain when nothing tells any more', () => {
+  test('is uncertain if nothing can decide any more', () => {
     const { changes } = decideOn({ ...RESOLVE, cloudTotal: null }, facts);
     assert.deepEqual(changes, [{ kind: 'mark_report_uncertain', reportId: 'r1' }]);
   });
 
-  test('is withdrawn with an event, and back in the total, when a person says so', () => {
+  test('is withdrawn with an event, and its amount pending again, when a person says so', () => {
     const uncertain = { ...facts, reports: [{ ...REPORT, uncertainAt: NOW }] };
     const { changes, events } = decideOn({ ...SETTLE, isCounted: false, by: 'admin' }, uncertain);
     const meter = meterAfter({ pending: 9, total: 13, cloudTotal: 7, cloudAt: NOW });
@@ -159,14 +159,14 @@ describe('a report whose answer nobody heard', () => {
   });
 });
 
-describe('an answer to a report that is not bound to it', () => {
+describe('an unbound answer to a report', () => {
   const UNBOUND = { ...SETTLE, isSure: false, takesLower: false };
   const ECHOED = { ...UNBOUND, isEchoed: true };
   const facts = { reports: [REPORT], meter: { ...METER, cloudTotal: 7, cloudAt: NOW } };
   const kindsOf = (command: LicenseCommand, view: ViewFacts = facts) =>
     decideOn(command, view).changes.map(({ kind }) => kind);
 
-  test('settles it when its total can hold it, with its id or without', () => {
+  test('settles it if its total can contain it, with its id or without', () => {
     for (const told of [UNBOUND, ECHOED]) {
       for (const cloudTotal of [11, 15]) {
         assert.deepEqual(kindsOf({ ...told, cloudTotal }), ['put_meter', 'remove_report']);
@@ -174,11 +174,11 @@ describe('an answer to a report that is not bound to it', () => {
     }
   });
 
-  test('leaves it alone when its total cannot hold it', () => {
+  test('leaves it alone if its total cannot contain it', () => {
     assert.deepEqual(decideOn({ ...UNBOUND, cloudTotal: 8 }, facts), NOTHING);
   });
 
-  test('makes it uncertain when its total cannot hold it although its id is used up', () => {
+  test('makes it uncertain if its total cannot contain it although its id is used up', () => {
     const { outcome, changes, events } = decideOn({ ...ECHOED, cloudTotal: 8 }, facts);
     const meter = meterAfter({ cloudTotal: 8, cloudAt: NOW, total: 8 + METER.pending });
     assert.deepEqual(outcome, NOTHING.outcome);

@@ -108,6 +108,10 @@ export type SystemEvent = Readonly<
   | TokenExpiring
   | CloudUnreachable
   | CloudReachable
+  | DiskSpaceNotice
+  | CertificateExpiring
+  | SlotsNotice
+  | ConsumptionNotice
   | CloudHeld
   | CloudReleased
   | BackupMade
@@ -211,6 +215,45 @@ export interface CloudReachable {
   readonly reason?: 'not_configured';
   /** Since when the link had been failing. */
   readonly failingAt: Instant;
+}
+
+/** The disk of a server's data folder is filling up, or has room again. */
+export interface DiskSpaceNotice {
+  readonly kind: 'disk_space_low' | 'disk_space_recovered';
+  /** The server: several of them may share a database. */
+  readonly hostname: string;
+  readonly folder: string;
+  readonly freeMegabytes: number;
+}
+
+/** The TLS certificate of a server is about to end, or has ended. */
+export interface CertificateExpiring {
+  readonly kind: 'certificate_expiring';
+  readonly hostname: string;
+  readonly fingerprint: string;
+  readonly validUntil: Instant;
+}
+
+/** Most slots of a license, or of one of its features, are in use; or no longer. */
+export interface SlotsNotice {
+  readonly kind: 'license_nearly_full' | 'license_has_room';
+  readonly licenseId: LicenseId;
+  readonly product: string;
+  /** `null`: the license itself. */
+  readonly feature: string | null;
+  readonly inUse: number;
+  readonly slots: number;
+}
+
+/** Most of what may be consumed of a license, or of one of its features, is used up; or no longer. */
+export interface ConsumptionNotice {
+  readonly kind: 'consumption_nearly_used_up' | 'consumption_has_room';
+  readonly licenseId: LicenseId;
+  readonly product: string;
+  /** `null`: the license itself. */
+  readonly feature: string | null;
+  readonly total: number;
+  readonly max: number;
 }
 
 /** The licensing cloud has bound an answer to its request. From now on it must bind all of them. */

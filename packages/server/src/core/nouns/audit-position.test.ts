@@ -12,13 +12,13 @@ test('an id is read as it was written', () => {
   assert.deepEqual(readPosition('12'), endOfLink(12));
 });
 
-test('what is no id is none', () => {
+test('an invalid id is rejected', () => {
   for (const text of ['', ' 1', '-1', '1.', '.1', '1.2.3', '1e3', '0x1', 'x', '9'.repeat(16), '1.-1']) {
     assert.equal(readPosition(text), null, text);
   }
 });
 
-test('events follow each other by their links, and within a link by their places', () => {
+test('events are ordered by link, and within a link by place', () => {
   const order = [{ seq: 1, index: 0 }, { seq: 1, index: 1 }, endOfLink(1), { seq: 2, index: 0 }];
   for (const [place, position] of order.entries()) {
     for (const [other, earlier] of order.entries()) {
@@ -27,7 +27,7 @@ test('events follow each other by their links, and within a link by their places
   }
 });
 
-test('somebody in the midst of a link reads it again', () => {
+test('a reader in the middle of a link reads it again', () => {
   assert.equal(linkBefore({ seq: 5, index: 0 }), 4);
   assert.equal(linkBefore(endOfLink(5)), 5);
 });

@@ -79,17 +79,17 @@ describe('the window that holds a moment', () => {
   test('begins and ends at its boundary in UTC, to the millisecond', assertWindows);
 
   for (const zone of ['America/New_York', 'Europe/Berlin', 'Asia/Kathmandu', 'Pacific/Kiritimati']) {
-    test(`is the same where the host lives in ${zone}`, () => assertWindowsIn(zone));
+    test(`is the same if the host is in ${zone}`, () => assertWindowsIn(zone));
   }
 
-  test('is one for ever where there is no period', () => {
+  test('never ends if there is no period', () => {
     for (const at of [0, 1, Date.UTC(2030, 0), Date.UTC(9999, 0)]) {
       assert.equal(windowStart(null, instant(at)), 0);
       assert.equal(windowEnd(null, instant(at)), null);
     }
   });
 
-  test('holds the moment, and the next one begins where it ends', (t) => {
+  test('contains the moment, and the next one begins where it ends', (t) => {
     t.diagnostic(`seed ${SEED} (BERTH_SEED)`);
     const moment = fc.integer({ min: 0, max: Date.UTC(2400, 0) });
     const property = fc.property(fc.constantFrom(...PERIODS), moment, (period, at) => {
@@ -117,7 +117,7 @@ describe('the highest total', () => {
     assert.equal(highestTotal(exampleLimits({ unlimited: true }), none), null);
   });
 
-  test('is narrowed by the request', () => {
+  test('can be lowered by the request', () => {
     assert.equal(highestTotal(generous, { allowOverages: false, maxOverages: null }), 10);
     assert.equal(highestTotal(generous, { allowOverages: false, maxOverages: 5 }), 10);
     assert.equal(highestTotal(generous, { allowOverages: null, maxOverages: 2 }), 12);
@@ -125,7 +125,7 @@ describe('the highest total', () => {
     assert.equal(highestTotal(generous, { allowOverages: true, maxOverages: null }), 15);
   });
 
-  test('is never widened by it', (t) => {
+  test('is never raised by it', (t) => {
     t.diagnostic(`seed ${SEED} (BERTH_SEED)`);
     const amount = fc.nat({ max: 1_000_000 });
     const limits = fc.record({ max: amount, allowOverages: fc.boolean(), maxOverages: amount });

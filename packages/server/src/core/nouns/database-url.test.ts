@@ -20,7 +20,7 @@ describe('the address of a database', () => {
     });
   }
 
-  test('is not taken where a part of the password would pass for something else', () => {
+  test('is refused if part of the password could be read as something else', () => {
     const bad = [
       'postgres://berth:12/geheim@db/berth',
       'postgres://berth:12?geheim@db/berth',

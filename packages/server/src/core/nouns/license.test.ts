@@ -21,7 +21,7 @@ const STATES: [string, Partial<License>, LicenseState][] = [
   ['disabled, whatever else', { enabled: false, active: false, validUntil: after(-1) }, 'disabled'],
   ['inactive, whatever the dates', { active: false, startsAt: after(1) }, 'inactive'],
   ['a millisecond before its start', { startsAt: after(1) }, 'not_started'],
-  ['not started counts before expired', { startsAt: after(1), validUntil: after(-1) }, 'not_started'],
+  ['not started takes precedence over expired', { startsAt: after(1), validUntil: after(-1) }, 'not_started'],
   ['at its start', { startsAt: NOW }, 'active'],
   ['a millisecond before its end', { validUntil: after(1) }, 'active'],
   ['at its end', { validUntil: NOW }, 'expired'],
@@ -33,7 +33,7 @@ const STATES: [string, Partial<License>, LicenseState][] = [
   ],
   ['at the end of grace', { validUntil: after(-HOUR_MS), allowGracePeriod: true, graceHours: 1 }, 'expired'],
   ['with hours of grace that are not allowed', { validUntil: NOW, graceHours: 5 }, 'expired'],
-  ['with grace of no hours', { validUntil: NOW, allowGracePeriod: true, graceHours: 0 }, 'expired'],
+  ['with 0 hours of grace', { validUntil: NOW, allowGracePeriod: true, graceHours: 0 }, 'expired'],
 ];
 
 describe('the state of a license', () => {
@@ -46,7 +46,7 @@ describe('the state of a license', () => {
   }
 });
 
-test('a license ends with its validity, and once that is over, with its grace', () => {
+test('a license ends with its validity, and after that with its grace', () => {
   const graceful = { allowGracePeriod: true, graceHours: 1 };
   assert.equal(endOf(exampleLicense(), NOW), null);
   assert.equal(endOf(exampleLicense({ validUntil: after(1), ...graceful }), NOW), after(1));
@@ -68,13 +68,13 @@ describe('how long a slot lives without a heartbeat', () => {
 });
 
 describe('how long a slot can be borrowed', () => {
-  test('allowed only with the flag and with hours', () => {
+  test('only with the flag and with hours', () => {
     assert.equal(allowsBorrowing(exampleLicense()), true);
     assert.equal(allowsBorrowing(exampleLicense({ canBorrow: false })), false);
     assert.equal(allowsBorrowing(exampleLicense({ maxBorrowHours: 0 })), false);
   });
 
-  test('the longest borrow, cut to validity; grace is not validity', () => {
+  test('the longest borrow ends with validity, not with grace', () => {
     const cut = { validUntil: after(HOUR_MS), allowGracePeriod: true, graceHours: 100 };
     assert.equal(latestBorrowUntil(exampleLicense({ maxBorrowHours: 2 }), NOW), after(2 * HOUR_MS));
     assert.equal(latestBorrowUntil(exampleLicense({ maxBorrowHours: 2, ...cut }), NOW), after(HOUR_MS));

@@ -5,6 +5,10 @@ export interface NoticeKey {
     | 'token_expiring'
     | 'cloud_unreachable'
     | 'cloud_held'
+    | 'disk_space_low'
+    | 'certificate_expiring'
+    | 'license_nearly_full'
+    | 'consumption_nearly_used_up'
     | 'backup_made'
     | 'backup_failed'
     | 'backup_overdue';
@@ -19,6 +23,11 @@ export function heldKey(fingerprint: string): NoticeKey {
 
 export function tokenNoticeKey(tokenId: string): NoticeKey {
   return { kind: 'token_expiring', subject: tokenId };
+}
+
+/** A license, or one of its features. */
+export function partSubject(licenseId: number, feature: string | null): string {
+  return feature === null ? String(licenseId) : `${licenseId} ${feature}`;
 }
 
 /** Stores when the last backup was made: by the schedule, or for somebody who asked for it. */

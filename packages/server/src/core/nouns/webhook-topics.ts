@@ -7,6 +7,10 @@ export const WEBHOOK_TOPICS = {
   token_expiring: ['token_expiring'],
   cloud_unreachable: ['cloud_unreachable', 'cloud_reachable'],
   clock_jumped: ['clock_jumped'],
+  disk_space_low: ['disk_space_low', 'disk_space_recovered'],
+  certificate_expiring: ['certificate_expiring'],
+  license_nearly_full: ['license_nearly_full', 'license_has_room'],
+  consumption_nearly_used_up: ['consumption_nearly_used_up', 'consumption_has_room'],
   backup_failed: ['backup_failed', 'backup_overdue'],
 } as const satisfies Record<string, readonly AuditEvent['kind'][]>;
 

@@ -42,7 +42,7 @@ describe('a pattern', () => {
     });
   }
 
-  test('means what a regular expression with the same stars does', () => {
+  test('means the same as a regular expression with the same stars', () => {
     const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'A', '.', '-'), maxLength: 12 });
     const pattern = fc.string({ unit: fc.constantFrom('a', 'b', 'B', '.', '*', '*'), maxLength: 8 });
     fc.assert(
@@ -53,7 +53,7 @@ describe('a pattern', () => {
     );
   });
 
-  test('fits every name that it was made from by putting stars over parts of it', () => {
+  test('matches every name that it was made from by replacing parts with stars', () => {
     const pieces = fc.array(fc.record({ text: fc.string({ maxLength: 5 }), isStarred: fc.boolean() }));
     fc.assert(
       fc.property(pieces, (made) => {
@@ -64,14 +64,14 @@ describe('a pattern', () => {
     );
   });
 
-  test('is not tried again and again where it nearly fits', () => {
+  test('does not backtrack where it nearly matches', () => {
     // A matcher that goes back on its choices takes longer than anybody lives.
     assert.equal(fits('a'.repeat(256), `${'*a'.repeat(127)}*b`), false);
     assert.equal(fits(`${'a'.repeat(255)}b`, `${'*a'.repeat(127)}*b`), true);
   });
 });
 
-test('letters that only some of their cases tell apart are the same', () => {
+test('letters that differ only in some case forms are the same', () => {
   assert.ok(fits('ΟΔΟΣΑ', 'οδος*') && fits('οδος', 'ΟΔΟΣ'));
   assert.ok(fits('straße', 'STRASSE'));
 });

@@ -14,7 +14,7 @@ const range = fc
   .tuple(address, fc.nat({ max: 6 }))
   .map(([[bits, value], wide]) => parseRange(`${formatAddress({ bits, value })}/${bits - wide}`));
 
-test('an index of ranges says what each range says', () => {
+test('an index of ranges agrees with each range', () => {
   fc.assert(
     fc.property(fc.array(range, { maxLength: 6 }), address, (ranges, [bits, value]) => {
       const one = { bits, value };
@@ -26,7 +26,7 @@ test('an index of ranges says what each range says', () => {
   );
 });
 
-test('a range may be everything of its kind', () => {
+test('a range may include everything of its kind', () => {
   const index = indexRanges([parseRange('0.0.0.0/0') as AddressRange]);
   assert.equal(isIndexed('203.0.113.9', index), true);
   assert.equal(isIndexed('2001:db8::1', index), false);

@@ -37,7 +37,7 @@ function barredAs(rules: Rules, facts: Parameters<typeof asker>[0]): unknown {
 }
 
 describe('who is denied', () => {
-  test('nobody, where there are no rules or they say nothing', () => {
+  test('nobody, if there are no rules or they are empty', () => {
     const everybody = { hostname: 'h', claims: '10.0.0.1', from: '10.0.0.1' };
     for (const rules of [NO_RULES, denying({})]) assert.equal(barredAs(rules, everybody), null);
     assert.equal(orNoRules(denying({})), NO_RULES);
@@ -52,7 +52,7 @@ describe('who is denied', () => {
     assert.equal(barredAs(rules, { hostname: 'mallory' }), null, 'a host is no user');
   });
 
-  test('a host by name, also where it stands for the user', () => {
+  test('a host by name, even if it stands for the user', () => {
     const rules = denying({ hosts: ['lab-*'] });
     assert.equal(barredAs(rules, { hostname: 'LAB-3' }), 'host');
     assert.equal(barredAs(rules, { user: 'lab-3', hostname: 'lab-3' }), 'host');
@@ -60,7 +60,7 @@ describe('who is denied', () => {
     assert.equal(barredAs(denying({ users: ['lab-*'] }), { user: 'lab-3', hostname: 'lab-3' }), 'user');
   });
 
-  test('an address, whether it came from there or says so', () => {
+  test('an address, of the connection or as sent', () => {
     const rules = denying({ addresses: ['10.1.0.0/16', '192.0.2.7', '2001:db8::/32'] });
     for (const address of ['10.1.2.3', '::ffff:10.1.2.3', '192.0.2.7', '2001:DB8::1']) {
       assert.equal(barredAs(rules, { from: address }), 'address', address);
@@ -103,7 +103,7 @@ function codeOf(command: LicenseCommand, facts: ViewFacts): string {
   return outcome.kind === 'refused' ? outcome.code : outcome.kind;
 }
 
-describe('whoever is denied', () => {
+describe('a denied user', () => {
   test('gets nothing, and renews nothing that they hold', () => {
     const nothing = { license: LICENSE, rules: RULES };
     for (const facts of [nothing, HELD]) {
@@ -118,7 +118,7 @@ describe('whoever is denied', () => {
     assert.equal(codeOf(registerFeature('ada', { host }), byHost), 'blacklisted');
   });
 
-  test('gives back, and has taken back from them, what they hold', () => {
+  test('can return what they hold, and an operator can release it', () => {
     const borrowed = { ...HELD, slots: [exampleSlot('ada', { borrowedUntil: plus(NOW, MINUTE_MS) })] };
     assert.equal(codeOf(unregister('ada'), HELD), 'done');
     assert.equal(codeOf(releaseFeature('ada'), HELD), 'done');
@@ -134,7 +134,7 @@ describe('whoever is denied', () => {
     );
   });
 
-  test('hears of the license first, and of everything else later', () => {
+  test('gets refusals of the license first, and all others later', () => {
     const disabled = { ...HELD, license: { ...LICENSE, enabled: false } };
     const small = { ...LICENSE, slots: 0, maxBorrowHours: 0 };
     const full = { ...HELD, license: small, slots: [] };
@@ -157,7 +157,7 @@ describe('whoever is denied', () => {
     assert.equal(codeOf(repeated, { ...HELD, meter: {}, rememberedAnswer }), 'measured');
   });
 
-  test('leaves a trace, which is folded when it is repeated', () => {
+  test('is recorded, with repeats counted', () => {
     const by = { name: 'client', address: '192.0.2.1' };
     for (const command of [register('ada'), consume(1, { user: 'ada' }), registerFeature('ada')]) {
       const facts = command.kind === 'add_consumption' ? { ...HELD, meter: {} } : HELD;
@@ -179,7 +179,7 @@ describe('whoever is denied', () => {
 describe('setting rules', () => {
   const set = { kind: 'set_rules', rules: RULES, digest: 'd1', by: 'server' } as const;
 
-  test('tells the audit how many are denied, not who', () => {
+  test('records how many are denied, not who', () => {
     const { outcome, changes, events } = setRules.decide(set, { rules: NO_RULES });
     assert.deepEqual(outcome, { kind: 'done', count: 1 });
     assert.deepEqual(changes, [{ kind: 'put_rules', rules: RULES }]);
@@ -187,7 +187,7 @@ describe('setting rules', () => {
     assert.deepEqual(events, [{ kind: 'rules_changed', ...counts, digest: 'd1', by: 'server' }]);
   });
 
-  test('to what they are is no change and no event', () => {
+  test('to the same rules is no change and no event', () => {
     const { outcome, changes, events } = setRules.decide(set, { rules: denying({ users: ['ada'] }) });
     assert.deepEqual([outcome, changes, events], [{ kind: 'done', count: 0 }, [], []]);
     assert.equal(setRules.decide(set, { rules: denying({ hosts: ['ada'] }) }).events.length, 1);

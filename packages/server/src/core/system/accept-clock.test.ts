@@ -9,7 +9,7 @@ const command = { kind: 'accept_clock', by: 'ada' } as const;
 const to = plus(NOW, HOUR_MS);
 const ahead: ClockJump = { direction: 'ahead', seenAt: NOW, gapMs: HOUR_MS };
 
-test('a wall clock that is ahead is followed, and whoever was live gets a whole timeout', () => {
+test('a wall clock that is ahead is followed, and live slots get a whole timeout', () => {
   assert.deepEqual(acceptClock.decide(command, { clock: { jump: ahead, wall: to } }, NOW), {
     outcome: { kind: 'done', count: 1 },
     changes: [

@@ -113,5 +113,8 @@ function refuseUnknown(name: string): Refused {
 }
 
 function refuseLast(name: string): Refused {
-  return refuse('last_administrator', `"${name}" is the only administrator. Make somebody else one first.`);
+  return refuse(
+    'last_administrator',
+    `"${name}" is the only administrator. Give another account that role first.`,
+  );
 }

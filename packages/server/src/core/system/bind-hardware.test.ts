@@ -11,7 +11,7 @@ function bind(hardwareId: string, before: string | null) {
   return bindHardware.decide(command, { licenses: [license, bound], hardwareId: before }, NOW);
 }
 
-test('the first machine is noted without a word', () => {
+test('the first machine is recorded silently', () => {
   const changes = [{ kind: 'set_hardware_id', hardwareId: 'home' }];
   assert.deepEqual(bind('home', null), { outcome: { kind: 'done', count: 0 }, changes, events: [] });
 });
@@ -20,7 +20,7 @@ test('the same machine again changes nothing', () => {
   assert.deepEqual(bind('home', 'home'), { outcome: { kind: 'done', count: 0 }, changes: [], events: [] });
 });
 
-test('another machine is told, and its licenses remember that they are away', () => {
+test('another machine is reported, and its licenses remember that they moved', () => {
   const moved = { ...bound, tie: { ...bound.tie, movedAt: NOW } };
   assert.deepEqual(bind('copy', 'home'), {
     outcome: { kind: 'done', count: 1 },
@@ -32,7 +32,7 @@ test('another machine is told, and its licenses remember that they are away', ()
   });
 });
 
-test('an id that the administrator chose is refused where a carried license has another', () => {
+test('a configured id is refused if a carried license has another', () => {
   const command = { kind: 'bind_hardware', hardwareId: 'chosen', isChosen: true } as const;
   const carried = { ...bound, source: 'offline' } as const;
   const { outcome, changes } = bindHardware.decide(command, { licenses: [carried], hardwareId: 'home' }, NOW);

@@ -56,8 +56,8 @@ function refuseFor({ id, product, tie }: License, hardwareId: string): Refused {
   return refuse(
     'server_identity_changed',
     `hardwareId is set to ${hardwareId}, but the license ${id} of "${product}" was activated without ` +
-      `internet under ${tie.isIdChosen === false ? 'an id that its server had made' : tie.hardwareId}. ` +
-      `${remedy}, or give the license back to its vendor first.`,
+      `internet under ${tie.isIdChosen === false ? 'an id that its server generated' : tie.hardwareId}. ` +
+      `${remedy}, or return the license to its vendor first.`,
     { hardwareId },
   );
 }

@@ -4,7 +4,7 @@ import { exampleLicense, NOW } from '../examples.ts';
 import { DAY_MS, type Instant, plus } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import type { Note } from '../system-command.ts';
-import { isExpiring, note } from './note.ts';
+import { isExpiring, judgeDisk, judgeSlots, judgeUse, note } from './note.ts';
 
 function decide(command: Note, notedValue: number | null) {
   return note.decide(command, { notedValue }, NOW);
@@ -26,7 +26,7 @@ const BACK: Note = { kind: 'note', notice: { kind: 'cloud_reachable' } };
 const NOTHING = { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
 
 describe('the end of a license', () => {
-  test('is told once', () => {
+  test('is reported once', () => {
     const key = { kind: 'license_expiring', subject: String(licenseId) } as const;
     assert.deepEqual(note.needs(expiring(END)), { notice: key });
     assert.deepEqual(decide(expiring(END), null), {
@@ -37,14 +37,14 @@ describe('the end of a license', () => {
     assert.deepEqual(decide(expiring(END), END), NOTHING);
   });
 
-  test('is told again when it is another one', () => {
+  test('is reported again when it changes', () => {
     const later = plus(END, DAY_MS);
     assert.equal(decide(expiring(later), END).events.length, 1);
   });
 
   const cases: readonly (readonly [string, Partial<License>, boolean])[] = [
     ['for ever', { validUntil: null }, false],
-    ['in exactly so many days', { validUntil: plus(NOW, 14 * DAY_MS) }, true],
+    ['in exactly the configured days', { validUntil: plus(NOW, 14 * DAY_MS) }, true],
     ['a moment later', { validUntil: plus(NOW, 14 * DAY_MS + 1) }, false],
     ['in a moment', { validUntil: plus(NOW, 1) }, true],
     ['now', { validUntil: NOW }, false],
@@ -53,26 +53,65 @@ describe('the end of a license', () => {
     ['soon, but it is not active', { validUntil: END, active: false }, false],
   ];
   for (const [when, facts, expected] of cases) {
-    test(`${when}: ${expected ? 'worth a word' : 'nothing to tell'}`, () => {
+    test(`${when}: ${expected ? 'reported' : 'not reported'}`, () => {
       assert.equal(isExpiring(exampleLicense(facts), NOW, 14), expected);
     });
   }
 });
 
 describe('an outage of the cloud', () => {
-  test('is told once, though it seems to begin anew with every start of the server', () => {
+  test('is reported once, though it seems to begin again with every start of the server', () => {
     const { changes, events } = decide(AWAY, null);
     assert.deepEqual(changes, [{ kind: 'put_notice', key: OUTAGE, value: NOW }]);
     assert.deepEqual(events, [AWAY.notice]);
     assert.deepEqual(decide(AWAY, NOW - 1), NOTHING);
   });
 
-  test('is over once, and only if it was told', () => {
+  test('is over once, and only if it was reported', () => {
     assert.deepEqual(decide(BACK, null), NOTHING);
     assert.deepEqual(decide(BACK, NOW), {
       outcome: { kind: 'done', count: 1 },
       changes: [{ kind: 'remove_notice', key: OUTAGE }],
       events: [{ kind: 'cloud_reachable', failingAt: NOW }],
     });
+  });
+});
+
+describe('a limit', () => {
+  test('is reached at its percentage and left well below it', () => {
+    const levels = (percent: number) => [0, 40, 79, 80, 89, 90, 100].map((n) => judgeUse(n, 100, percent));
+    assert.deepEqual(levels(90), ['left', 'left', 'left', 'between', 'between', 'reached', 'reached']);
+    assert.deepEqual(levels(0), Array(7).fill('left'));
+    assert.deepEqual(
+      [judgeUse(1, 100, 4), judgeUse(3, 100, 4), judgeUse(4, 100, 4)],
+      ['left', 'between', 'reached'],
+    );
+    assert.equal(judgeUse(5, 0, 90), 'left', 'without a limit');
+  });
+
+  test('of a single slot is never reached', () => {
+    assert.deepEqual([judgeSlots(1, 1, 90), judgeSlots(2, 2, 90)], ['left', 'reached']);
+  });
+
+  test('of a disk is left with a fifth more', () => {
+    assert.deepEqual(
+      [99, 100, 119, 120].map((free) => judgeDisk(free, 100)),
+      ['reached', 'between', 'between', 'left'],
+    );
+  });
+});
+
+describe('a condition', () => {
+  const part = { licenseId, product, feature: 'render', inUse: 9, slots: 10 };
+  const full: Note = { kind: 'note', notice: { kind: 'license_nearly_full', ...part } };
+  const room: Note = { kind: 'note', notice: { kind: 'license_has_room', ...part } };
+
+  test('is told once until it is over, for each part of a license', () => {
+    const key = { kind: 'license_nearly_full', subject: `${licenseId} render` };
+    assert.deepEqual([note.needs(full), note.needs(room)], [{ notice: key }, { notice: key }]);
+    assert.deepEqual(decide(full, null).changes, [{ kind: 'put_notice', key, value: NOW }]);
+    assert.deepEqual(decide(full, NOW), NOTHING);
+    assert.deepEqual(decide(room, NOW).changes, [{ kind: 'remove_notice', key }]);
+    assert.deepEqual(decide(room, null), NOTHING);
   });
 });

@@ -8,6 +8,7 @@ import {
   backupKey,
   heldKey,
   type NoticeKey,
+  partSubject,
   tokenNoticeKey,
 } from '../nouns/notice-key.ts';
 import type { Note } from '../system-command.ts';
@@ -19,10 +20,42 @@ export function isExpiring({ validUntil, enabled, active }: License, now: Instan
   return now < validUntil && validUntil <= now + days * DAY_MS;
 }
 
+/** A condition ends further down than it begins, so that one at its limit is not told again and again. */
+type Level = 'reached' | 'left' | 'between';
+
+/** How far below its limit, in percentage points, use has to fall until there is room again. */
+const ROOM_POINTS = 10;
+
+/** Whether so much is in use of something that an administrator should know. 0 percent: never. */
+export function judgeUse(used: number, most: number, percent: number): Level {
+  if (percent === 0 || most <= 0) return 'left';
+  if (used * 100 >= percent * most) return 'reached';
+  return used * 100 < Math.max(percent - ROOM_POINTS, percent / 2) * most ? 'left' : 'between';
+}
+
+/** The same for slots. A single slot is full whenever it is used, which is no news. */
+export function judgeSlots(inUse: number, slots: number, percent: number): Level {
+  return slots === 1 ? 'left' : judgeUse(inUse, slots, percent);
+}
+
+/** How much more than the limit has to be free until a disk has room again. */
+const DISK_MARGIN = 1.2;
+
+export function judgeDisk(freeMegabytes: number, limitMegabytes: number): Level {
+  if (freeMegabytes < limitMegabytes) return 'reached';
+  return freeMegabytes >= limitMegabytes * DISK_MARGIN ? 'left' : 'between';
+}
+
+/** Whether it is time to say that a certificate ends; one that has ended was missed. 0 days: never. */
+export function isCertificateEnding(validUntil: Instant, now: Instant, days: number): boolean {
+  return days > 0 && validUntil <= now + days * DAY_MS;
+}
+
 /**
  * Every notice is recorded once, however often and by however many servers the fact is noticed: the end of a
- * license or token once for each end date, an outage once until it is over, that a cloud binds its answers
- * once until an administrator releases it, and that backups fail once until one succeeds.
+ * license, token or certificate once for each end date; an outage, a full disk or a used-up license once
+ * until it is over; that a cloud binds its answers once until an administrator releases it; and that backups
+ * fail once until one succeeds.
  */
 export const note = {
   ...ON_SERVER,
@@ -44,8 +77,17 @@ export const note = {
       case 'cloud_reachable':
         if (notedValue === null) return unchanged();
         return tell({ kind: 'remove_notice', key }, { ...notice, failingAt: notedValue as Instant });
+      case 'certificate_expiring':
+        if (notedValue === notice.validUntil) return unchanged();
+        return tell({ kind: 'put_notice', key, value: notice.validUntil }, notice);
+      case 'disk_space_low':
+      case 'license_nearly_full':
+      case 'consumption_nearly_used_up':
       case 'cloud_held_to_nonces':
         return notedValue === null ? tell({ kind: 'put_notice', key, value: now }, notice) : unchanged();
+      case 'disk_space_recovered':
+      case 'license_has_room':
+      case 'consumption_has_room':
       case 'cloud_released_from_nonces':
         return notedValue === null ? unchanged() : tell({ kind: 'remove_notice', key }, notice);
       case 'backup_failed':
@@ -67,6 +109,17 @@ function noticeKeyOf({ notice }: Note): NoticeKey {
     case 'cloud_held_to_nonces':
     case 'cloud_released_from_nonces':
       return heldKey(notice.fingerprint);
+    case 'certificate_expiring':
+      return { kind: notice.kind, subject: notice.fingerprint };
+    case 'disk_space_low':
+    case 'disk_space_recovered':
+      return { kind: 'disk_space_low', subject: `${notice.hostname} ${notice.folder}` };
+    case 'license_nearly_full':
+    case 'license_has_room':
+      return { kind: 'license_nearly_full', subject: partSubject(notice.licenseId, notice.feature) };
+    case 'consumption_nearly_used_up':
+    case 'consumption_has_room':
+      return { kind: 'consumption_nearly_used_up', subject: partSubject(notice.licenseId, notice.feature) };
     case 'backup_made':
       return backupKey(notice.file === null ? 'request' : 'schedule');
     case 'backup_failed':

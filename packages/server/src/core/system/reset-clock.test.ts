@@ -42,7 +42,7 @@ describe('a reset of the clock', () => {
     assert.deepEqual(events, [{ kind: 'clock_reset', from: NOW, to, by: 'ada' }]);
   });
 
-  test('is refused where the time is not ahead of the wall clock', () => {
+  test('is refused if the time is not ahead of the wall clock', () => {
     const { outcome, changes } = reset('forced', [], plus(NOW, -CLOCK_TOLERANCE_MS));
     assert.equal(outcome.kind === 'refused' && outcome.code, 'clock_not_poisoned');
     assert.deepEqual(changes, []);
@@ -57,7 +57,7 @@ describe('a reset of the clock', () => {
     assert.equal(forced.kind === 'clock_reset' && forced.lost[0]?.code, 'floating_not_available');
   });
 
-  test('that is only tried changes nothing', () => {
+  test('as a dry run changes nothing', () => {
     const { outcome, changes, events } = reset('trial', [viewOf()]);
     assert.equal(outcome.kind, 'clock_reset');
     assert.deepEqual([...changes, ...events], []);

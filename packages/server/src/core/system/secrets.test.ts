@@ -7,7 +7,7 @@ describe('the keys for the licensing cloud', () => {
   const command = { kind: 'set_cloud_keys', fingerprints, by: 'ada' } as const;
   const keys = { apiKey: 'secret one', sharedKey: 'secret two' };
 
-  test('are set together, and told by their fingerprints', () => {
+  test('are set together, and reported by their fingerprints', () => {
     const { outcome, changes, events } = setCloudKeys.decide({ ...command, ...keys });
     assert.deepEqual(outcome, { kind: 'done', count: 2 });
     assert.deepEqual(changes, [
@@ -25,7 +25,7 @@ describe('the keys for the licensing cloud', () => {
     ]);
   });
 
-  test('are left alone one by one, and nothing is told of the one that is', () => {
+  test('can be set one by one, and the unchanged one is not reported', () => {
     const { changes, events } = setCloudKeys.decide({ ...command, ...keys, apiKey: null });
     assert.deepEqual(changes, [{ kind: 'put_secret', name: 'cloud_shared_key', secret: 'secret two' }]);
     const [event] = events;
@@ -41,7 +41,7 @@ describe('the master key', () => {
   const newKey = Uint8Array.of(1, 2, 3);
   const command = { kind: 'rotate_master_key', newKey, newFingerprint: 'new', by: 'ada' } as const;
 
-  test('is replaced, and told by the two fingerprints', () => {
+  test('is replaced, and reported by the two fingerprints', () => {
     const decision = rotateMasterKey.decide(command, { masterKeyFingerprint: 'old' });
     assert.deepEqual(decision, {
       outcome: { kind: 'done', count: 1 },

@@ -5,13 +5,13 @@ import { setWebhookCursor } from './set-webhook-cursor.ts';
 const position = { seq: 7, index: 1 };
 const command = { kind: 'set_webhook_cursor', position } as const;
 
-test('how far the webhook was told is noted, and is no event', () => {
+test('the cursor of the webhook is stored without an event', () => {
   const { changes, events } = setWebhookCursor.decide(command, { webhookCursor: null });
   assert.deepEqual(changes, [{ kind: 'set_webhook_cursor', position }]);
   assert.deepEqual(events, []);
 });
 
-test('it never goes back, and is begun once', () => {
+test('it never goes back, and starts once', () => {
   for (const webhookCursor of [position, { seq: 8, index: 0 }]) {
     assert.deepEqual(setWebhookCursor.decide(command, { webhookCursor }).changes, []);
   }

@@ -15,7 +15,7 @@ function chain(id: number, thinnedTo: number, oldTo: number, isWhole = true): Th
 }
 
 describe('thinning out the audit log', () => {
-  test('takes what is older from every chain, and says so in one event', () => {
+  test('removes older links from every chain, and records it in one event', () => {
     const { outcome, events } = thinAudit.decide(
       thin,
       { chains: [chain(0, 3, 10), chain(7, 0, 5), chain(8, 4, 4)] },
@@ -29,12 +29,12 @@ describe('thinning out the audit log', () => {
     assert.deepEqual(events, [{ kind: 'audit_thinned', before: say(thin.before), thinned, by }]);
   });
 
-  test('leaves no trace where nothing is as old as that', () => {
+  test('leaves no trace if nothing is old enough', () => {
     const { outcome, events } = thinAudit.decide(thin, { chains: [chain(0, 3, 3)] }, NOW);
     assert.deepEqual([outcome, events], [{ kind: 'done', count: 0 }, []]);
   });
 
-  test('takes a date up to now, and none in the future', () => {
+  test('takes a date up to now, but none in the future', () => {
     assert.equal(
       thinAudit.decide({ ...thin, before: NOW }, { chains: [chain(0, 0, 1)] }, NOW).outcome.kind,
       'done',
@@ -48,7 +48,7 @@ describe('thinning out the audit log', () => {
     assert.deepEqual(events, []);
   });
 
-  test('leaves all chains alone when one of them is not as it was written', () => {
+  test('leaves all chains alone when one of them was altered', () => {
     const { outcome, events } = thinAudit.decide(
       thin,
       { chains: [chain(0, 0, 4), chain(7, 0, 5, false)] },
@@ -59,7 +59,7 @@ describe('thinning out the audit log', () => {
     assert.deepEqual(events, []);
   });
 
-  test('knows no chain of a license that never was here', () => {
+  test('refuses a license that was never here', () => {
     const { outcome } = thinAudit.decide({ ...thin, chain: licenseId(9) }, { chains: [] }, NOW);
     assert.equal(outcome.kind === 'refused' && outcome.code, 'license_not_found');
   });

@@ -47,6 +47,6 @@ function refuseThinning(
   const whose = broken.chain === 0 ? 'of the system' : `of the license ${broken.chain}`;
   return refuse(
     'audit_not_whole',
-    `The chain ${whose} is not as it was written, so nothing was thinned out. Run "berth audit verify".`,
+    `The chain ${whose} was altered, so nothing was thinned out. Run "berth audit verify".`,
   );
 }

@@ -60,7 +60,8 @@ export const createToken = {
   decide(command, facts: Pick<SystemFacts, 'token' | 'isSetUp'>, now) {
     const { tokenHash, name, role, days, shown = 'socket', by } = command;
     if (shown === 'nothing' && facts.isSetUp) {
-      const message = 'Setup is over, so a token can no longer be made without credentials. Sign in first.';
+      const message =
+        'Setup is over, so a token can no longer be created without credentials. Sign in first.';
       return unchanged(refuse('unauthorized', message));
     }
     if (facts.token !== null) {

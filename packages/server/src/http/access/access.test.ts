@@ -30,12 +30,25 @@ interface Visit {
   readonly standing: Standing;
   /** Called for every request: some requests use up their credentials. */
   request(app: TestApp): Promise<SendOptions> | SendOptions;
+  /** Whether it is the same request every time, which takes nothing from the store. */
+  readonly isSteady?: true;
   /** A browser with its cookie; `isOwnPage`: it sends the CSRF token, which only our page can read. */
   readonly browser?: { readonly isOwnPage: boolean };
   readonly auth?: Partial<AuthSettings>;
+  /** A program on the same machine, without credentials. */
+  readonly isLocal?: boolean;
 }
 
-const plain = (standing: Standing, options: SendOptions): Visit => ({ standing, request: () => options });
+const plain = (standing: Standing, options: SendOptions): Visit => ({
+  standing,
+  request: () => options,
+  isSteady: true,
+});
+
+const here = (standing: Standing, options: SendOptions): Visit => ({
+  ...plain(standing, options),
+  isLocal: true,
+});
 
 const local = (headers: Record<string, string>): Visit => plain('nobody', { peer: LOCAL, headers });
 
@@ -89,8 +102,8 @@ const VISITS: Readonly<Record<string, Visit>> = {
   'from elsewhere without credentials': plain('nobody', { peer: FOREIGN }),
   'from elsewhere with a loopback Host': plain('nobody', { peer: FOREIGN, headers: { host: '127.0.0.1' } }),
   'from no known address': plain('nobody', { peer: { address: '', isControl: false } }),
-  'from this machine': plain('admin', { peer: LOCAL }),
-  'from this machine over IPv6': plain('admin', {
+  'from this machine': here('admin', { peer: LOCAL }),
+  'from this machine over IPv6': here('admin', {
     peer: { address: '::1', isControl: false },
     headers: { host: '[::1]:8080' },
   }),
@@ -120,7 +133,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
   'with the token of a client that has none': wrong('Bearer undefined'),
   'with an empty Authorization': wrong(''),
   'with a name and a password': wrong('Basic YWRtaW46YWRtaW4='),
-  'with a session that is none': plain('liar', { peer: FOREIGN, headers: { cookie: 'berth=x' } }),
+  'with an invalid session': plain('liar', { peer: FOREIGN, headers: { cookie: 'berth=x' } }),
   'with an expired token': {
     standing: 'liar',
     request: async (app) => {
@@ -153,7 +166,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
     request: async (app) => bearer(await createToken(app, 'user', 30)),
   },
   'in a browser, by a page of ours': withBrowser('operator', true),
-  'in a browser, by a page of ours that says so': withBrowser('admin', true, {
+  'in a browser, by a page of ours with an Origin': withBrowser('admin', true, {
     origin: 'http://localhost:8080',
     'sec-fetch-site': 'same-origin',
   }),
@@ -172,37 +185,60 @@ function fateOf(route: Route, visit: Visit, auth: Partial<AuthSettings>): Fate {
   const isControl = visit === VISITS['over the socket, whatever the headers'];
   if (kind === 'public' || isControl) return 'through';
   if (kind === 'client' && auth.clients !== 'required') return 'through';
+  if (route.access === 'monitor') return fateOfMonitor(visit, auth);
   if (standing === 'certificate') return kind === 'client' ? 'through' : 'unauthorized';
   if (standing === 'nobody' || standing === 'liar') return 'unauthorized';
-  if (kind === 'client' && isOnlyHere(visit)) return 'unauthorized';
+  // A local caller is an administrator, but not an authenticated client.
+  if (kind === 'client' && visit.isLocal === true) return 'unauthorized';
   if (browser?.isOwnPage === false && isChanging(route)) return 'csrf_rejected';
   return includesRole(standing, role) ? 'through' : 'forbidden';
 }
 
-/** A local caller is an administrator, but not an authenticated client. */
-function isOnlyHere(visit: Visit): boolean {
-  return visit === VISITS['from this machine'] || visit === VISITS['from this machine over IPv6'];
+/** Monitoring has its own setting, and takes every token. */
+function fateOfMonitor(visit: Visit, { metrics = 'local' }: Partial<AuthSettings>): Fate {
+  if (metrics === 'open') return 'through';
+  if (visit.isLocal === true) return metrics === 'local' ? 'through' : 'unauthorized';
+  return Object.hasOwn(ROLES, visit.standing) ? 'through' : 'unauthorized';
 }
 
+const ROLES = { user: true, operator: true, admin: true } satisfies Record<Role, true>;
+
 /** Calls every path of every route and compares the response with the table. */
-async function walk(app: TestApp, visit: Visit, auth: Partial<AuthSettings>): Promise<void> {
-  let last: { readonly request: SendOptions; readonly traces: unknown } | null = null;
-  for (const route of app.routes) {
+async function walk(
+  app: TestApp,
+  visit: Visit,
+  auth: Partial<AuthSettings>,
+  routes: readonly Route[] = app.routes,
+): Promise<void> {
+  let refused: RefusedCalls | null = null;
+  for (const route of routes) {
     for (const [method, path] of callsOf(route)) {
-      const request = await visit.request(app);
       const fate = fateOf(route, visit, auth);
-      // A refused call changes nothing, so the same request needs no second look at the store.
-      const isKnown: boolean = fate === 'through' || last?.request === request;
-      const before: unknown = isKnown ? last?.traces : await readTraces(app.store);
-      last = fate === 'through' ? null : { request, traces: before };
+      // Refused calls change nothing, so one look at the store is enough for all of them in a row.
+      if (fate === 'through' || visit.isSteady !== true) refused = await expectUntouched(app, refused);
+      const request = await visit.request(app);
+      if (fate !== 'through') refused ??= { traces: await readTraces(app.store), calls: [] };
       const answer = await call(app, route, method, path, request);
       const what = `${method} ${path}: ${answer.status} ${answer.text}`;
       assert.equal(answer.headers.get('www-authenticate'), null, what);
-      if (fate !== 'through') await expectRefused(app, answer, fate, what, before);
+      refused?.calls.push(what);
+      if (fate !== 'through') expectRefused(answer, fate, what);
       else if (route.access !== 'public') assert.ok(answer.status === 200 || answer.status === 400, what);
       else assert.ok(answer.status < 500, what);
     }
   }
+  await expectUntouched(app, refused);
+}
+
+interface RefusedCalls {
+  /** Of the store, before the first call. */
+  readonly traces: unknown;
+  readonly calls: string[];
+}
+
+async function expectUntouched({ store }: TestApp, refused: RefusedCalls | null): Promise<null> {
+  if (refused !== null) assert.deepEqual(await readTraces(store), refused.traces, refused.calls.join('\n'));
+  return null;
 }
 
 /** Does not wait for endless responses. */
@@ -217,17 +253,10 @@ async function call(app: TestApp, route: Route, method: string, path: string, re
   return { status: 200, headers: response.headers, text: '', body: {} };
 }
 
-async function expectRefused(
-  app: TestApp,
-  answer: TestAnswer,
-  fate: Exclude<Fate, 'through'>,
-  what: string,
-  before: unknown,
-): Promise<void> {
+function expectRefused(answer: TestAnswer, fate: Exclude<Fate, 'through'>, what: string): void {
   assert.equal(answer.body.code, fate, what);
   assert.equal(answer.status, fate === 'unauthorized' ? 401 : 403, what);
   if (fate === 'unauthorized') assert.match(answer.body.message as string, /\/auth/, what);
-  assert.deepEqual(await readTraces(app.store), before, what);
 }
 
 for (const clients of ['open', 'required'] as const) {
@@ -243,6 +272,18 @@ for (const clients of ['open', 'required'] as const) {
   });
 }
 
+for (const metrics of ['token', 'open'] as const) {
+  test(`the routes for monitoring, with metrics.access "${metrics}", called in every way`, async (t) => {
+    const auth = { metrics, clients: 'required' } as const;
+    const app = await openTestApp(t, { auth });
+    const routes = app.routes.filter(({ access }) => access === 'monitor');
+    assert.equal(routes.length, 1);
+    for (const [how, visit] of Object.entries(VISITS)) {
+      if (visit.auth === undefined) await t.test(how, () => walk(app, visit, auth, routes));
+    }
+  });
+}
+
 describe('the table of routes', () => {
   test('declares a class for every route, and a role where one is asked for', async (t) => {
     const { routes } = await openTestApp(t);
@@ -251,7 +292,7 @@ describe('the table of routes', () => {
     assert.deepEqual([...byClass.keys()].sort(), ['admin', 'client', 'public']);
   });
 
-  test('keeps what the specification calls administration to administrators', async (t) => {
+  test('restricts what the specification calls administration to administrators', async (t) => {
     const { routes } = await openTestApp(t);
     const paths = (access: Route['access']) =>
       routes.filter((route) => route.access === access).flatMap((route) => route.paths);
@@ -291,12 +332,12 @@ describe('a caller on this machine', () => {
         const app = await openTestApp(t, { auth });
         const account = { name: 'admin', role: 'admin', passwordHash: 'x', by: 'test' } as const;
         await app.store.execute({ kind: 'create_account', ...account, oneTime: !isSetUp });
-        await walk(app, plain(isAdmin ? 'admin' : 'nobody', { peer: LOCAL }), auth);
+        await walk(app, here(isAdmin ? 'admin' : 'nobody', { peer: LOCAL }), auth);
       });
     }
   }
 
-  test('is nobody any more once the one-time password was replaced over the API', async (t) => {
+  test('no longer administers once the one-time password was replaced over the API', async (t) => {
     const app = await openTestApp(t);
     const old = await createAdministrator(app.accounts);
     assert.equal((await app.get('/api/admin/status')).status, 200);
@@ -306,7 +347,7 @@ describe('a caller on this machine', () => {
     assert.equal((await app.post('/api/v4/register', { user: 'ann' })).status, 200);
   });
 
-  test('cannot do what they may no longer do by sending the body slowly', async (t) => {
+  test('cannot keep rights they have lost by sending the body slowly', async (t) => {
     const app = await openTestApp(t);
     const { token } = await app.accounts.tokens.create({ name: 'ci', role: 'admin', days: null }, 'test');
     const rest = Promise.withResolvers<void>();
@@ -325,7 +366,7 @@ describe('a caller on this machine', () => {
     assert.ok(!(await app.accounts.list()).some(({ name }) => name === 'backdoor'));
   });
 
-  test('is still only a name for the audit: local, control, an account or a token', async (t) => {
+  test('is only a name in the audit log: local, control, an account or a token', async (t) => {
     const app = await openTestApp(t);
     const { token } = await app.accounts.tokens.create({ name: 'ci', role: 'operator', days: null }, 'test');
     const visits: SendOptions[] = [{}, { peer: CONTROL }, bearer(await signIn(app, 'admin')), bearer(token)];

@@ -49,4 +49,6 @@ export interface Peer {
 export interface AuthSettings extends Pick<Config['auth'], 'localAdmin' | 'clients' | 'requireTls'> {
   /** The server listens on loopback only, and no proxy is configured. */
   readonly isLoopbackOnly: boolean;
+  /** Who may read the metrics without credentials; `token`: nobody. */
+  readonly metrics: Config['metrics']['access'];
 }

@@ -4,7 +4,7 @@ import type { Holder } from '../../services/access/tokens.ts';
 import { RequestError } from '../../services/request-error.ts';
 import { ACCESS, isChanging, type Route } from '../route.ts';
 import type { AuthSettings, Caller, Peer } from './caller.ts';
-import { whyNotLocal } from './local-caller.ts';
+import { whyNotFromHere, whyNotLocal } from './local-caller.ts';
 import { readSessionToken, requireOwnPage } from './session.ts';
 
 /** A request with everything needed to identify the caller. */
@@ -25,6 +25,7 @@ export async function identifyCaller(visit: Visit): Promise<Caller> {
   if (kind === 'public') return nobody(peer);
   if (peer.isControl) return { ...nobody(peer), kind: 'control', name: 'control', role: 'admin' };
   if (kind === 'client' && auth.clients === 'open') return nobody(peer);
+  if (route.access === 'monitor' && auth.metrics === 'open') return nobody(peer);
   const caller = await findCaller(visit);
   if (caller.holder?.restriction === 'password_only' && route.access !== 'account') throw passwordFirst();
   if (caller.role !== null && includesRole(caller.role, role)) return caller;
@@ -50,6 +51,7 @@ async function findCaller(visit: Visit): Promise<Caller> {
     return withToken(holder, peer);
   }
   if (ACCESS[route.access].class === 'client') return withCertificate(peer);
+  if (route.access === 'monitor') return requireMonitor(visit);
   await requireLocal(visit);
   return { ...nobody(peer), kind: 'local', name: 'local', role: 'admin' };
 }
@@ -99,6 +101,20 @@ async function requireLocal({ request, peer, auth, accounts }: Visit): Promise<v
     'This requires the token of an administrator. Get one from /auth, and send it as ' +
       '"Authorization: Bearer …". During setup, local callers need none, but this one does not count as ' +
       `local because ${why}.`,
+  );
+}
+
+/** Monitoring reads without credentials from the same machine, after setup too, unless it needs a token. */
+function requireMonitor({ request, peer, auth }: Visit): Caller {
+  const why =
+    auth.metrics === 'local'
+      ? whyNotFromHere(request.headers, peer, auth)
+      : `"metrics.access" is "${auth.metrics}"`;
+  if (why === null) return { ...nobody(peer), kind: 'local', name: 'local', role: 'user' };
+  throw new RequestError(
+    'unauthorized',
+    'This requires a token. Get one from "berth token create" or from /auth, and send it as ' +
+      `"Authorization: Bearer …". Local callers may need none, but this one does because ${why}.`,
   );
 }
 

@@ -26,7 +26,7 @@ describe('a 401 says why a caller does not count as local', () => {
     });
   }
 
-  test('once the server is set up, and to callers on the machine only', async (t) => {
+  test('once the server is set up, and only to callers on the machine', async (t) => {
     const { get, store } = await openTestApp(t);
     const account = { name: 'admin', role: 'admin', passwordHash: 'x', by: 'test' } as const;
     await store.execute({ kind: 'create_account', ...account, oneTime: false });

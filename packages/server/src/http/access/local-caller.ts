@@ -5,13 +5,22 @@ interface Sender {
   readonly isHttp10?: boolean;
 }
 
+/** Why a request does not have the rights of local callers, as the rest of a sentence; `null` if it has. */
+export function whyNotLocal(headers: Headers, sender: Sender, auth: AuthSettings): string | null {
+  if (auth.localAdmin === 'never') return '"auth.localAdmin" is "never"';
+  return whyNotFromHere(headers, sender, auth);
+}
+
 /**
  * Why a request does not come from a user or program on this machine, as the rest of a sentence; `null` if it
  * does. Web pages send headers that programs do not send, DNS rebinding shows in the Host header, and proxies
  * add headers or use HTTP/1.0.
  */
-export function whyNotLocal(headers: Headers, sender: Sender, auth: AuthSettings): string | null {
-  if (auth.localAdmin === 'never') return '"auth.localAdmin" is "never"';
+export function whyNotFromHere(
+  headers: Headers,
+  sender: Sender,
+  auth: Pick<AuthSettings, 'isLoopbackOnly'>,
+): string | null {
   if (!auth.isLoopbackOnly) {
     return 'other machines can reach this server (see the settings "host" and "http.trustedProxies")';
   }

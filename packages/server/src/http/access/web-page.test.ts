@@ -23,7 +23,7 @@ describe('every route', () => {
     }
   });
 
-  test('but those of administration lets allowed pages ask and read', async (t) => {
+  test('except administration lets allowed pages send requests and read answers', async (t) => {
     const { routes, send } = await openTestApp(t, { allowedOrigins: [ALLOWED] });
     for (const { access, methods, paths } of routes) {
       for (const path of paths) {
@@ -42,7 +42,7 @@ describe('every route', () => {
 });
 
 describe('a browser', () => {
-  test('reads under the full name of the machine', async (t) => {
+  test('can use the full name of the machine', async (t) => {
     const { get } = await openTestApp(t);
     const under = async (host: string) =>
       (await get('/api/v4/license', { headers: { host, 'sec-fetch-site': 'same-origin' } })).status;
@@ -54,7 +54,7 @@ describe('a browser', () => {
     }
   });
 
-  test('may go to a page by itself, but not send anything that way', async (t) => {
+  test('may navigate to a page, but not send anything that way', async (t) => {
     const { get, post } = await openTestApp(t);
     const headers = { 'sec-fetch-site': 'none' };
     assert.equal((await get('/api/v4/license', { headers })).status, 200);
@@ -62,7 +62,7 @@ describe('a browser', () => {
     assert.deepEqual([answer.status, answer.body.code], [403, 'origin_not_allowed']);
   });
 
-  test('is at our own page over TLS, too', async (t) => {
+  test('can also use our own page over TLS', async (t) => {
     const { post } = await openTestApp(t);
     const register = async (origin: string) =>
       (
@@ -85,8 +85,8 @@ describe('a browser', () => {
   });
 });
 
-describe('what is not asked by a page', () => {
-  test('an OPTIONS without a question is told the methods', async (t) => {
+describe('requests that do not come from a page', () => {
+  test('an OPTIONS that is not a preflight gets the methods', async (t) => {
     const { send } = await openTestApp(t, { allowedOrigins: [ALLOWED] });
     for (const headers of [{}, { origin: ALLOWED }, PREFLIGHT]) {
       const answer = await send('OPTIONS', '/api/v4/register', { headers });
@@ -94,7 +94,7 @@ describe('what is not asked by a page', () => {
     }
   });
 
-  test('the command line is not, whatever its headers', async (t) => {
+  test('the command line is not a browser, whatever its headers', async (t) => {
     const { get } = await openTestApp(t);
     const headers = { ...FOREIGN_PAGE, host: 'evil.example' };
     assert.equal((await get('/api/v4/license', { peer: CONTROL, headers })).status, 200);

@@ -18,6 +18,7 @@ ${section('client', 'For applications')}
 ${section('account', 'For every account')}
 ${section('operator', 'For operators and administrators')}
 ${section('admin', 'For administrators')}
+${section('monitor', 'For monitoring')}
 ${section('public', 'For everyone')}
 <h2>Error codes</h2><table><tr><th>status</th><th>code</th><th>meaning</th><th>worth a retry</th></tr>
 ${Object.entries(ERRORS).map(renderError).join('\n')}</table></body></html>

@@ -45,6 +45,7 @@ const WHO: Readonly<Record<Access, string>> = {
   account: 'For every account.',
   operator: 'For operators and administrators.',
   admin: 'For administrators.',
+  monitor: 'For every token, and for others as `metrics.access` says.',
 };
 
 const ABOUT = `Answers are JSON unless an operation says otherwise; every error is a \`Problem\`.
@@ -135,13 +136,13 @@ export function describeApi(routes: readonly Route[], version: string): object {
 }
 
 const SECURITY_SCHEMES = {
-  token: { type: 'http', scheme: 'bearer', description: 'From `/auth`, or made by an administrator.' },
+  token: { type: 'http', scheme: 'bearer', description: 'From `/auth`, or created by an administrator.' },
   basic: { type: 'http', scheme: 'basic', description: 'The name and the password of an account.' },
   session: {
     type: 'apiKey',
     in: 'cookie',
     name: '__Host-berth',
-    description: 'With the header x-berth-csrf where something changes. Over plain HTTP it is called berth.',
+    description: 'Changes also need the header x-berth-csrf. Over plain HTTP the cookie is called berth.',
   },
 } as const;
 
@@ -282,6 +283,14 @@ function describeAnswer(route: Route, shared: Shared): object {
     }
     case 'page':
       return { description: 'A page to read.', content: { [answer.type]: { schema: { type: 'string' } } } };
+    case 'metrics':
+      return {
+        description: 'The metrics. With `Accept: application/openmetrics-text`, in that format.',
+        content: {
+          'text/plain': { schema: { type: 'string' } },
+          'application/openmetrics-text': { schema: { type: 'string' } },
+        },
+      };
     case 'empty':
       return { description: 'Done. The body is empty.' };
   }

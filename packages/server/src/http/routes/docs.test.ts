@@ -115,13 +115,13 @@ describe('the OpenAPI document', () => {
     assert.equal(document.info.version, '1.2.3');
   });
 
-  test('calls every operation by a name of its own, with a summary', async (t) => {
+  test('gives every operation its own name, with a summary', async (t) => {
     const operations = listOperations((await readDocument(t)).document);
     assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
     for (const { summary, operationId } of operations) assert.ok(summary.length > 0, operationId);
   });
 
-  test('has no reference that leads nowhere', async (t) => {
+  test('has no broken reference', async (t) => {
     const { document } = await readDocument(t);
     const references = listReferences(document);
     assert.ok(references.length > 0);
@@ -134,7 +134,7 @@ describe('the OpenAPI document', () => {
     assert.ok(length < 120_000, String(length));
   });
 
-  test('names its schemas, sorts its operations and says where the server is', async (t) => {
+  test('names its schemas, sorts its operations and names the server', async (t) => {
     const { document } = await readDocument(t);
     const names = Object.keys(document.components.schemas);
     for (const name of ['License', 'Registration', 'Feature', 'Consumption', 'Problem', 'RegisterRequest']) {
@@ -227,7 +227,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('has the answers that are no JSON under their own types', async (t) => {
+  test('has answers that are not JSON under their own types', async (t) => {
     const { document } = await readDocument(t);
     const typesOf = (path: string, method: string) =>
       Object.keys(document.paths[path]?.[method]?.responses[200]?.content ?? {});
@@ -265,7 +265,7 @@ function snakeCase(name: string): string {
 }
 
 describe('the page', () => {
-  test('tells of every path and every code, and runs nothing', async (t) => {
+  test('lists every path and every code, and runs no script', async (t) => {
     const { get, routes } = await openTestApp(t, { licenses: [] });
     const { status, headers, text } = await get('/api/v4/docs', { peer: FOREIGN });
     assert.equal(status, 200);
@@ -289,7 +289,7 @@ describe('the page', () => {
   });
 });
 
-test('the document and the page are each written once, however often anybody asks', async () => {
+test('the document and the page are generated once, however often they are requested', async () => {
   let written = 0;
   const routes = docsRoutes(() => {
     written += 1;

@@ -15,8 +15,8 @@ function basic(name: string, password: string): { authorization: string } {
   return { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` };
 }
 
-describe('what is there', () => {
-  test('the root says so', async (t) => {
+describe('public routes', () => {
+  test('the root identifies the server', async (t) => {
     const { get } = await openTestApp(t, { licenses: [] });
     const { status, body } = await get('/', { peer: FOREIGN });
     assert.equal(status, 200);
@@ -32,7 +32,7 @@ describe('what is there', () => {
 });
 
 describe('signing in', () => {
-  test('gives a token that administrates, of which only the hash is stored', async (t) => {
+  test('returns a token for administration, of which only the hash is stored', async (t) => {
     const app = await openTestApp(t);
     const headers = basic('admin', await createAdministrator(app.accounts));
     const { status, body } = await app.get('/auth', { headers, peer: FOREIGN });
@@ -50,7 +50,7 @@ describe('signing in', () => {
     assert.ok(!stored.some((bytes) => bytes.includes(token)));
   });
 
-  test('a token lives on while it is used, and ends a while after its last use', async (t) => {
+  test('a token is extended while it is used, and ends some time after its last use', async (t) => {
     const app = await openTestApp(t);
     const headers = basic('admin', await createAdministrator(app.accounts));
     const { body } = await app.get('/auth', { headers });
@@ -65,7 +65,7 @@ describe('signing in', () => {
     assert.equal((await ask()).status, 401);
   });
 
-  test('a wrong name and a wrong password are the same answer', async (t) => {
+  test('a wrong name and a wrong password get the same answer', async (t) => {
     const app = await openTestApp(t);
     await createAdministrator(app.accounts);
     const wrongPassword = await app.get('/auth', { headers: basic('admin', 'guess') });
@@ -113,7 +113,7 @@ describe('signing in', () => {
     });
   }
 
-  test('wrong user and wrong password are the same answer, and both are recorded', async (t) => {
+  test('wrong user and wrong password get the same answer, and both are recorded', async (t) => {
     const app = await openTestApp(t, { licenses: [] });
     await createAdministrator(app.accounts);
     const wrong = await app.get('/auth', { headers: basic('admin', 'guess') });
@@ -124,7 +124,7 @@ describe('signing in', () => {
     assert.deepEqual(kinds, ['account_created', 'sign_in_failed', 'sign_in_failed']);
   });
 
-  test('many wrong passwords slow down that account from there, whichever way it is tried', async (t) => {
+  test('many wrong passwords slow down that account from there, on every route', async (t) => {
     const app = await openTestApp(t, { licenses: [] });
     const password = await createAdministrator(app.accounts);
     const headers = basic('admin', 'guess');
@@ -142,14 +142,14 @@ describe('signing in', () => {
     assert.equal((await app.get('/auth', right)).status, 200);
   });
 
-  test('is not possible over plain HTTP where TLS is asked for', async (t) => {
+  test('is not possible over plain HTTP if TLS is required', async (t) => {
     const app = await openTestApp(t, { licenses: [], auth: { requireTls: true } });
     const headers = basic('admin', await createAdministrator(app.accounts));
     assert.equal((await app.get('/auth', { headers })).body.code, 'tls_required');
     assert.equal((await app.get('/auth', { headers, peer: { ...FOREIGN, isSecure: true } })).status, 200);
   });
 
-  test('takes every password that can be set, and no name that hides something', async (t) => {
+  test('accepts every password that can be set, and no name with hidden characters', async (t) => {
     const app = await openTestApp(t, { licenses: [] });
     const password = 'family \u{1f468}\u200d\u{1f469} and all';
     await app.accounts.add({ name: 'ann', role: 'user', password }, 'test');

@@ -28,7 +28,7 @@ function openRate(requestsPerMinute: number) {
 }
 
 describe('the requests of an address', () => {
-  test('of a minute may come at once, and then as fast as they are allowed', () => {
+  test('may all come at the start of a minute, and then at the allowed rate', () => {
     const { ask, pass } = openRate(3);
     assert.deepEqual([ask(), ask(), ask()], [0, 0, 0]);
     assert.equal(ask(), 20);
@@ -40,7 +40,7 @@ describe('the requests of an address', () => {
     assert.deepEqual([ask(), ask(), ask(), ask()], [0, 0, 0, 20]);
   });
 
-  test('are let in after the seconds that were told, and a refused one costs nothing', () => {
+  test('are accepted after the announced seconds, and a refused one costs nothing', () => {
     for (const perMinute of [1, 7, 13, 59, 60, 61, 997]) {
       const { ask, pass } = openRate(perMinute);
       for (let round = 0; round < 200; round++) {
@@ -54,20 +54,20 @@ describe('the requests of an address', () => {
     }
   });
 
-  test('are counted apart from those of others', () => {
+  test('are counted separately from those of others', () => {
     const { ask } = openRate(1);
     assert.equal(ask('a'), 0);
     assert.ok(ask('a') > 0);
     assert.equal(ask('b'), 0);
   });
 
-  test('are not limited by 0, nor on the way in for the command line', () => {
+  test('are not limited by 0, nor for the command line', () => {
     const off = openRate(0);
     const on = openRate(1);
     for (let i = 0; i < 100; i++) assert.equal(off.ask() + on.ask('control', true), 0);
   });
 
-  test('are forgotten when more addresses come than are remembered, the silent ones first', () => {
+  test('are forgotten when there are too many addresses, idle ones first', () => {
     const { ask } = openRate(2);
     ask('silent');
     ask('silent');
@@ -81,7 +81,7 @@ describe('the requests of an address', () => {
 });
 
 describe('a limit of requests', () => {
-  test('refuses with a true Retry-After, each address for itself, before anything is stored', async (t) => {
+  test('refuses with a correct Retry-After, per address, before anything is stored', async (t) => {
     const { post, store, clock } = await openTestApp(t, { clientRequestsPerMinute: 2 });
     const register = (user: string, peer = FOREIGN) => post('/api/v4/register', { user }, { peer });
     assert.equal((await register('ann')).status, 200);
@@ -97,7 +97,7 @@ describe('a limit of requests', () => {
     assert.equal((await register('cid')).status, 200);
   });
 
-  test('holds for applications only', async (t) => {
+  test('applies only to applications', async (t) => {
     const { get, post } = await openTestApp(t, { clientRequestsPerMinute: 1 });
     for (let i = 0; i < 3; i++) {
       assert.equal((await get('/api/v4/health')).status, 200);

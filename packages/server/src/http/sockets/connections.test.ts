@@ -92,7 +92,7 @@ async function passAndLook({ connect, pass }: TestServer, millis: number): Promi
 }
 
 describe('a connection is cut', () => {
-  test('when it does not ask in time', async (t) => {
+  test('when it sends no request in time', async (t) => {
     const { connect, pass } = await openServer(t);
     const silent = await connect();
     await connect(get('/'));
@@ -110,7 +110,7 @@ describe('a connection is cut', () => {
     await closed;
   });
 
-  test('when nothing of its answer is taken', async (t) => {
+  test('when its answer is not read', async (t) => {
     const { connect, pass } = await openServer(t);
     const socket = await connect(get('/endless'));
     const closed = closing(socket);
@@ -123,8 +123,8 @@ describe('a connection is cut', () => {
   });
 });
 
-describe('a connection goes on', () => {
-  test('while its answer is being taken, however long that takes', async (t) => {
+describe('a connection stays open', () => {
+  test('while its answer is being read, however long that takes', async (t) => {
     const { connect, pass } = await openServer(t);
     const socket = await connect(get('/endless'));
     const enough = Promise.withResolvers<false>();
@@ -138,7 +138,7 @@ describe('a connection goes on', () => {
   });
 
   for (const header of ['', 'Expect: the best\r\n']) {
-    test(`while there is nothing to be taken from its stream (${header.trim() || 'plain'})`, async (t) => {
+    test(`while its stream has nothing to send (${header.trim() || 'plain'})`, async (t) => {
       const server = await openServer(t);
       const socket = await server.connect(get('/events', header));
       await passAndLook(server, 60 * 60 * 1000);
@@ -149,7 +149,7 @@ describe('a connection goes on', () => {
     });
   }
 
-  test('while the server is at work on its request', async (t) => {
+  test('while the server works on its request', async (t) => {
     const server = await openServer(t);
     const socket = openSocket(server.url);
     socket.write(get('/held'));
@@ -169,7 +169,7 @@ describe('a connection goes on', () => {
   });
 });
 
-test('nonsense behind a request is not answered in its place', async (t) => {
+test('garbage after a request is not answered in its place', async (t) => {
   const { url, held } = await openServer(t);
   const socket = openSocket(url);
   socket.write(get('/held'));

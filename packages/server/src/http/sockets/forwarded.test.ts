@@ -18,7 +18,7 @@ function clientOf(forwardedFor: string): string {
 }
 
 describe('X-Forwarded-For', () => {
-  test('names the client, in every way of writing an address', () => {
+  test('names the client, in every notation of an address', () => {
     assert.equal(clientOf('203.0.113.7'), '203.0.113.7');
     assert.equal(clientOf(' 203.0.113.7 '), '203.0.113.7');
     assert.equal(clientOf('203.0.113.7:4711'), '203.0.113.7');
@@ -28,7 +28,7 @@ describe('X-Forwarded-For', () => {
     assert.equal(clientOf('::ffff:203.0.113.7'), '203.0.113.7');
   });
 
-  test('is believed from its end up to the first that is no proxy', () => {
+  test('is trusted from its end up to the first that is not a proxy', () => {
     assert.equal(clientOf('127.0.0.1, 203.0.113.7'), '203.0.113.7');
     assert.equal(clientOf('127.0.0.1, 203.0.113.7, 10.9.9.9, fd00::5'), '203.0.113.7');
     assert.equal(clientOf('nonsense, 203.0.113.7, 10.9.9.9'), '203.0.113.7');
@@ -38,7 +38,7 @@ describe('X-Forwarded-For', () => {
     assert.equal(clientOf('10.0.0.7, 10.0.0.8'), '10.0.0.7');
   });
 
-  test('with nonsense where the client should be leaves the proxy', () => {
+  test('with garbage in place of the client leaves the proxy', () => {
     const nonsense = ['unknown', '', ',', '203.0.113.7,', '203.0.113.7, x', '203.0.113.7, _hidden, 10.0.0.2'];
     const more = ['203.0.113.7:99999999', '[203.0.113.7]', '[2001:db8::7', '2001:db8::7]:80', 'fe80::1%eth0'];
     for (const text of [...nonsense, ...more, '"203.0.113.7"', '203.0.113.7 10.0.0.2']) {
@@ -50,7 +50,7 @@ describe('X-Forwarded-For', () => {
 describe('Forwarded', () => {
   const forwarded = (text: string) => read({ forwarded: text });
 
-  test('names the client and how it came', () => {
+  test('names the client and its protocol', () => {
     const one = forwarded('for=203.0.113.7;proto=https;by=10.0.0.1');
     assert.deepEqual([one.address, one.isSecure], ['203.0.113.7', true]);
     const two = forwarded('By=x; Proto=HTTP; For="[2001:db8::7]:4711"');
@@ -58,13 +58,13 @@ describe('Forwarded', () => {
     assert.equal(forwarded('for="203.0.113.7:80"').address, '203.0.113.7');
   });
 
-  test('of a chain counts where the first proxy has met the client', () => {
+  test('of a chain counts where the first proxy met the client', () => {
     const chain = 'for=127.0.0.1;proto=http, for=203.0.113.7;proto=https, for=10.0.0.2;proto=http';
     const { address, isSecure } = forwarded(chain);
     assert.deepEqual([address, isSecure], ['203.0.113.7', true]);
   });
 
-  test('with something hidden or smuggled in leaves the proxy', () => {
+  test('with something hidden or injected leaves the proxy', () => {
     for (const text of ['for=unknown', 'for=_hidden', 'proto=https', 'for', 'for=', ';;;', 'for="']) {
       assert.equal(forwarded(text).address, PROXY.address, text);
     }
@@ -72,7 +72,7 @@ describe('Forwarded', () => {
     assert.equal(forwarded('for="127.0.0.1, for=203.0.113.7').address, '203.0.113.7');
   });
 
-  test('counts for nothing beside X-Forwarded-For, whose proxy did not write it', () => {
+  test('is ignored beside X-Forwarded-For, whose proxy did not write it', () => {
     const headers = { 'x-forwarded-for': '203.0.113.7', forwarded: 'for=127.0.0.1;proto=https' };
     const { address, isSecure } = read(headers);
     assert.deepEqual([address, isSecure], ['203.0.113.7', false]);
@@ -93,12 +93,12 @@ describe('what is forwarded', () => {
     assert.equal(read({ 'x-forwarded-proto': 'https' }).isSecure, true);
   });
 
-  test("does not wear the proxy's certificate", () => {
+  test("does not have the proxy's certificate", () => {
     assert.equal(read({ 'x-forwarded-for': '203.0.113.7' }).certificate, null);
     assert.equal(read({ 'x-forwarded-proto': 'https' }).certificate, null);
   });
 
-  test('a request of the proxy itself is not', () => {
+  test('a request of the proxy itself is not forwarded', () => {
     assert.deepEqual(read({ host: 'x' }), PROXY);
   });
 });

@@ -51,7 +51,7 @@ function waitingRoute() {
 }
 
 describe('slow clients', () => {
-  test('are cut at the bounds of the configuration', () => {
+  test('are cut at the configured limits', () => {
     const server = createHttpServer(() => {});
     assert.equal(server.headersTimeout, LIMITS.headersTimeoutMs);
     assert.equal(server.requestTimeout, LIMITS.requestTimeoutMs);
@@ -62,7 +62,7 @@ describe('slow clients', () => {
     assert.ok(longest < 15_000, 'nothing slow lives longer');
   });
 
-  test('hear why when they are cut', async (t) => {
+  test('are told why when they are cut', async (t) => {
     const server: Server = createHttpServer(() => {});
     await listening(server, () => server.listen(0, '127.0.0.1'));
     t.after(() => server.close());
@@ -81,7 +81,7 @@ describe('slow clients', () => {
 });
 
 describe('a handler that crashes over a socket', () => {
-  test('answers 500, and the connection and the server go on', async (t) => {
+  test('answers 500, and the connection and the server continue', async (t) => {
     const route = defineRoute({
       name: 'broken',
       methods: ['POST'],
@@ -120,7 +120,7 @@ async function askForTunnel(t: TestContext) {
   return { connection, client };
 }
 
-describe('whoever asks for a tunnel', () => {
+describe('a client that requests a tunnel', () => {
   test('and is gone before the answer does no harm', async (t) => {
     const { connection } = await askForTunnel(t);
     const closed = new Promise((resolve) => connection.once('close', resolve));
@@ -137,7 +137,7 @@ describe('whoever asks for a tunnel', () => {
 });
 
 describe('connections', () => {
-  test('of one address are bounded, and a place that is given up is free again', async (t) => {
+  test('of one address are bounded, and a closed one makes room', async (t) => {
     const { url } = await openListening(t, {}, { maxConnectionsPerAddress: 2 });
     const held = [openSocket(url), openSocket(url)];
     await Promise.all(held.map((socket) => once(socket, 'connect')));
@@ -162,7 +162,7 @@ describe('connections', () => {
     held.destroy();
   });
 
-  test('that are idle do not hold up a stop, a request at work does', async (t) => {
+  test('that are idle do not delay a stop, a running request does', async (t) => {
     const { route, begun, answer } = waitingRoute();
     const { url, stop } = await openListening(t, { routes: [route] });
     const idle = openSocket(url);

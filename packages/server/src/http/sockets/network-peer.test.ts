@@ -40,7 +40,7 @@ const SPOOFED = {
   forwarded: 'for=203.0.113.7;proto=https',
 };
 
-describe('who asks', () => {
+describe('the client', () => {
   test('is the other end of the connection, whatever its headers say', async (t) => {
     const { addressFor } = await openMirror(t, []);
     assert.equal(await addressFor(), '127.0.0.1');
@@ -49,7 +49,7 @@ describe('who asks', () => {
     assert.equal(await elsewhere(SPOOFED), '127.0.0.1');
   });
 
-  test('is whom a trusted proxy names', async (t) => {
+  test('is the one that a trusted proxy names', async (t) => {
     const { addressFor } = await openMirror(t, ['127.0.0.1', '10.0.0.0/8']);
     assert.equal(await addressFor(), '127.0.0.1');
     assert.equal(await addressFor(SPOOFED), '203.0.113.7');
@@ -60,14 +60,14 @@ describe('who asks', () => {
     assert.equal(await addressFor({ forwarded: 'for="[2001:db8::1]:80"' }), '2001:db8::1');
   });
 
-  test('has an IPv4 address where the server listens on IPv6 too', async (t) => {
+  test('has an IPv4 address even if the server listens on IPv6', async (t) => {
     const { addressFor } = await openMirror(t, [], '::');
     assert.equal(await addressFor(SPOOFED), '127.0.0.1');
     const { addressFor: trusting } = await openMirror(t, ['127.0.0.0/8'], '::');
     assert.equal(await trusting(SPOOFED), '203.0.113.7');
   });
 
-  test('is limited by the address that counts', async (t) => {
+  test('is limited by its effective address', async (t) => {
     const spoofing = await openMirror(t, []);
     const statusFor = async ({ ask }: typeof spoofing, address: string) =>
       (await ask('/api/v4/license', { 'x-forwarded-for': address })).status;
@@ -81,7 +81,7 @@ describe('who asks', () => {
 });
 
 describe('an administrator without credentials', () => {
-  test('is nobody who comes through a proxy, trusted or not', async (t) => {
+  test('never comes through a proxy, trusted or not', async (t) => {
     for (const proxies of [[], ['127.0.0.1']]) {
       const { url } = await openMirror(t, proxies);
       const head = `GET /api/admin/status HTTP/1.1\r\nHost: localhost\r\n`;

@@ -52,7 +52,7 @@ async function openTls(t: TestContext, options: ServerOptions = {}) {
     },
   };
   const { readWall, readMonotonicMs } = clock;
-  const certificates = openCertificates(files, { log: pino({ level: 'silent' }), readWall });
+  const certificates = openCertificates(files, { log: pino({ level: 'silent' }), readWall, warnDays: 14 });
   assert.ok(certificates !== null);
   const bounds = { maxConnections: 100, maxConnectionsPerAddress: 100, trustedProxies };
   const place = { host: '127.0.0.1', port: 0, certificates, readMonotonicMs };
@@ -87,7 +87,7 @@ async function peerWith(server: TestServer, shown?: Certificate, headers = ''): 
 }
 
 describe('over TLS', () => {
-  test('everything is answered as without, and the address says https', async (t) => {
+  test('everything is answered as without it, and the address is https', async (t) => {
     const { url, first, peers } = await openTls(t);
     assert.match(url, /^https:\/\/127\.0\.0\.1:\d+$/);
     const asked = request(`${url}/api/v4/health`, { ca: first.cert, agent: new Agent() }).end();
@@ -108,7 +108,7 @@ describe('over TLS', () => {
     await refuse();
   });
 
-  test('keys are made for one connection only, before and after a change', async (t) => {
+  test('keys are generated for one connection only, before and after a change', async (t) => {
     const signer = makeTestCertificate();
     const first = makeTestCertificate({ issuer: signer, keyType: 'rsa' });
     const { shakeHands, write, certificates } = await openTls(t, { first });
@@ -148,7 +148,7 @@ describe('over TLS', () => {
     }
   });
 
-  test('what is not TLS is cut, and the server goes on', async (t) => {
+  test('what is not TLS is cut, and the server continues', async (t) => {
     const { port, shakeHands } = await openTls(t);
     const socket = connectTcp(port, '127.0.0.1');
     socket.on('error', () => {});
@@ -158,7 +158,7 @@ describe('over TLS', () => {
   });
 
   // Otherwise the handshake would time out after ten seconds.
-  test('a handshake under way does not hold up a stop', { timeout: 8000 }, async (t) => {
+  test('a handshake under way does not delay a stop', { timeout: 8000 }, async (t) => {
     const { port, stop, shakeHands } = await openTls(t);
     const socket = connectTcp(port, '127.0.0.1')
       .on('error', () => {})
@@ -171,7 +171,7 @@ describe('over TLS', () => {
 });
 
 describe('another certificate', () => {
-  test('is shown to new connections, and open ones go on', async (t) => {
+  test('is shown to new connections, and open ones continue', async (t) => {
     const { first, write, certificates, shakeHands } = await openTls(t);
     const open = await shakeHands();
     assert.equal(open.getPeerCertificate().fingerprint256, fingerprintOf(first));
@@ -183,7 +183,7 @@ describe('another certificate', () => {
     assert.equal((await readAnswerFrom(open)).status, 200);
   });
 
-  test('that does not fit its key leaves the one from before', async (t) => {
+  test('that does not match its key leaves the previous one', async (t) => {
     const { first, files, certificates, shakeHands } = await openTls(t);
     writeFileSync(files.cert, makeTestCertificate().cert);
     await certificates.refresh();
@@ -191,12 +191,12 @@ describe('another certificate', () => {
   });
 });
 
-describe('a certificate of a client', () => {
+describe('a client certificate', () => {
   const authority = makeTestCertificate({ commonName: 'Our authority' });
   const issue = (facts: Partial<CertificateOptions> = {}) =>
     makeTestCertificate({ issuer: authority, names: ['laptop-7.example'], commonName: 'laptop-7', ...facts });
 
-  test('names it when it is signed by somebody who is believed', async (t) => {
+  test('identifies the client when a trusted CA signed it', async (t) => {
     const server = await openTls(t, { clientCa: authority.cert });
     assert.equal((await peerWith(server, issue())).certificate, 'laptop-7');
     assert.equal((await peerWith(server, issue({ commonName: '' }))).certificate, 'laptop-7.example');
@@ -204,7 +204,7 @@ describe('a certificate of a client', () => {
     assert.equal(odd.certificate, `a??${'x'.repeat(60)}`);
   });
 
-  test('counts as none when it is missing, of somebody else, too old or too new', async (t) => {
+  test('does not count when it is missing, from another CA, expired or not valid yet', async (t) => {
     const server = await openTls(t, { clientCa: authority.cert });
     const impostor = makeTestCertificate({ commonName: 'Our authority' });
     const over = { notAfter: new Date('2001-01-01T00:00:00Z') };
@@ -216,12 +216,12 @@ describe('a certificate of a client', () => {
     }
   });
 
-  test('is not asked for when nobody is believed', async (t) => {
+  test('is not requested when no CA is trusted', async (t) => {
     const server = await openTls(t);
     assert.equal((await peerWith(server, issue())).certificate, null);
   });
 
-  test('is believed by whom the file says now', async (t) => {
+  test('is checked against the current CA file', async (t) => {
     const server = await openTls(t, { clientCa: authority.cert });
     const shown = issue();
     assert.equal((await peerWith(server, shown)).certificate, 'laptop-7');

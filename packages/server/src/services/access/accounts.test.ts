@@ -23,7 +23,7 @@ function signIn(accounts: Accounts, name: string, password: string): Promise<str
 }
 
 describe('the first administrator', () => {
-  test('is made once, with a password that is told once and kept as a hash', async (t) => {
+  test('is created once, with a password that is shown once and stored as a hash', async (t) => {
     const { store, accounts, password } = await openAccounts(t);
     assert.match(password, /^([a-hjkmnp-z2-9]{5}-){4}[a-hjkmnp-z2-9]{5}$/);
     assert.equal(await createAdministrator(accounts), '', 'the second start shows nothing');
@@ -35,22 +35,23 @@ describe('the first administrator', () => {
     ]);
   });
 
-  test('is made once by servers that start at once, and only the password that works is told', async (t) => {
+  test('is created once by servers that start together; only the working password is shown', async (t) => {
     const { store, clock } = await openTestStore(t);
-    const servers = [createAccounts(store, clock), createAccounts(store, clock)];
+    const options = { ...clock, passwordCost: PASSWORD_COST };
+    const servers = [createAccounts(store, options), createAccounts(store, options)];
     const told = (await Promise.all(servers.map(createAdministrator))).filter((password) => password !== '');
     assert.equal(told.length, 1);
     for (const server of servers) assert.ok(await signIn(server, FIRST_ADMINISTRATOR, told[0] ?? ''));
   });
 
-  test('is not made again where they were removed in favour of another', async (t) => {
+  test('is not created again after it was removed in favour of another', async (t) => {
     const { accounts } = await openAccounts(t, PASSWORD_COST);
     await accounts.add({ name: 'ada', role: 'admin', password: OWN }, 'test');
     await accounts.remove(FIRST_ADMINISTRATOR, 'test');
     assert.equal(await createAdministrator(accounts), '');
   });
 
-  test('still has to set the server up as long as the password was made up by it', async (t) => {
+  test('has not finished setup while the password is the generated one', async (t) => {
     const { accounts, password } = await openAccounts(t, PASSWORD_COST);
     assert.equal(await accounts.isBeingSetUp(), true);
     const change = { account: 'admin', newPassword: OWN, address: '', keptToken: null };
@@ -68,7 +69,7 @@ describe('the first administrator', () => {
 });
 
 describe('an account', () => {
-  test('gets the password that it is given, or one that is made up and told', async (t) => {
+  test('gets the given password, or a generated one that is shown', async (t) => {
     const { accounts } = await openAccounts(t, PASSWORD_COST);
     const given = await accounts.add({ name: 'ada', role: 'user', password: OWN }, 'test');
     assert.deepEqual(given, { kind: 'password_set', oneTimePassword: null });
@@ -95,7 +96,7 @@ describe('an account', () => {
 });
 
 describe('a token', () => {
-  test('is random, belongs to its account and is kept as a hash', async (t) => {
+  test('is random, belongs to its account and is stored as a hash', async (t) => {
     const { store, accounts, password } = await openAccounts(t, PASSWORD_COST);
     const token = (await signIn(accounts, 'admin', password)) ?? '';
     assert.notEqual(await signIn(accounts, 'admin', password), token);
@@ -107,14 +108,14 @@ describe('a token', () => {
     assert.equal(await accounts.tokens.find(tokenHash), null, 'the hash is no token');
   });
 
-  test('is not given for a wrong password, nor for nobody', async (t) => {
+  test('is not given for a wrong password or an unknown account', async (t) => {
     const { accounts, password } = await openAccounts(t, PASSWORD_COST);
     assert.equal(await signIn(accounts, 'admin', `${password}x`), null);
     assert.equal(await signIn(accounts, 'nobody', password), null);
     assert.equal(await accounts.tokens.find('x'.repeat(43)), null);
   });
 
-  test('ends at its time, when it is revoked and when its account goes, at once', async (t) => {
+  test('ends at its time, when it is revoked and when its account is removed, at once', async (t) => {
     const { accounts, clock } = await openAccounts(t, PASSWORD_COST);
     const { token } = await accounts.tokens.create({ name: 'ci', role: 'user', days: 1 }, 'test');
     assert.equal((await accounts.tokens.find(token))?.name, 'ci');
@@ -137,22 +138,22 @@ describe('a token', () => {
 });
 
 describe('a password', () => {
-  test('is checked against its hash, in whatever form its letters are written', async () => {
+  test('is checked against its hash, however its letters are encoded', async () => {
     const hash = await hashPassword('pässword');
     assert.equal(await checkPassword('pa\u0308ssword', hash, 'x'), true);
     assert.equal(await checkPassword('passwort', hash, 'x'), false);
     assert.equal(await checkPassword('', hash, 'x'), false);
   });
 
-  test('never fits an account that does not exist', async () => {
+  test('never matches an account that does not exist', async () => {
     assert.equal(await checkPassword('', null, 'x'), false);
   });
 
-  test('has a hash of its own each time', async () => {
-    assert.notEqual(await hashPassword('x'), await hashPassword('x'));
+  test('has a different hash each time', async () => {
+    assert.notEqual(await hashPassword('x', PASSWORD_COST), await hashPassword('x', PASSWORD_COST));
   });
 
-  test('that is made up is another one each time', () => {
+  test('is different each time it is generated', () => {
     const many = new Set(Array.from({ length: 100 }, makeUpPassword));
     assert.equal(many.size, 100);
   });

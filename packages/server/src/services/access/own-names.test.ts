@@ -35,7 +35,7 @@ describe('a name is our own', () => {
     assert.equal(await isOwn('old.example.com'), false);
   });
 
-  test('if the resolver knows the machine by it, which is asked once a minute at most', async () => {
+  test('if the resolver knows the machine by it, which is asked at most once a minute', async () => {
     const { isOwn, state } = openNames(async () => ['vault.example.com', 'other.example.com']);
     assert.equal(await isOwn('vault.example.com'), true);
     assert.equal(await isOwn('vault.evil.example'), false);
@@ -51,7 +51,7 @@ describe('a name is our own', () => {
     assert.equal(await isOwn('vault.example.com'), false);
   });
 
-  test('with its domain and without, where the machine knows its domain', async () => {
+  test('with its domain and without, if the machine knows its domain', async () => {
     const { isOwn } = openNames(async () => [], 'vault.example.com');
     assert.deepEqual([await isOwn('vault.example.com'), await isOwn('vault')], [true, true]);
   });

@@ -24,7 +24,7 @@ deny:
     );
   });
 
-  test('may bar nobody, in every way of saying so', () => {
+  test('may bar nobody, in every notation', () => {
     for (const text of ['deny: {}', 'deny:', '{}', '# nobody', 'deny:\n  users:\n  hosts: []\n#  - lab-1']) {
       assert.equal(parseRules(text), NO_RULES, text);
     }
@@ -68,7 +68,7 @@ deny:
     ],
     ['__proto__', 'deny: {__proto__: [a]}', /^"deny\.__proto__" is unknown/],
   ] as const) {
-    test(`is refused with a sentence: ${title}`, () => {
+    test(`is refused with a message: ${title}`, () => {
       assert.throws(
         () => parseRules(text),
         (error) => {

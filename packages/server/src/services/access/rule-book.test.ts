@@ -30,7 +30,7 @@ async function refreshTwice(book: RuleBook) {
 }
 
 describe('at start', () => {
-  test('the file in the data folder is taken', async (t) => {
+  test('the file in the data folder is used', async (t) => {
     const { write, open } = await setUp(t);
     write(ADA);
     assert.deepEqual(await open().begin(), { kind: 'taken', rules: denying({ users: ['ada'] }) });
@@ -47,7 +47,7 @@ describe('at start', () => {
     assert.deepEqual((await store.read({ kind: 'find_rules' })).rules, NO_RULES);
   });
 
-  test('a file that cannot be used is a reason not to start, unless there are rules', async (t) => {
+  test('an invalid file prevents the start, unless there are rules', async (t) => {
     const { store, write, path, open } = await setUp(t);
     write('deny: {user: [ada]}');
     await assert.rejects(open().begin(), (error: Error) => {
@@ -70,7 +70,7 @@ describe('at start', () => {
     assert.deepEqual((await store.read({ kind: 'find_rules' })).rules, denying({ users: ['ada'] }));
   });
 
-  test('a file that was asked for by name has to be there', async (t) => {
+  test('a configured file must exist', async (t) => {
     const { write, path, open } = await setUp(t, 'barred.yaml');
     await assert.rejects(open().begin(), /barred\.yaml is not valid: it does not exist\. Correct the file/);
     write(ADA);
@@ -81,7 +81,7 @@ describe('at start', () => {
 });
 
 describe('while the server runs', () => {
-  test('each version of the file is taken once', async (t) => {
+  test('each version of the file is used once', async (t) => {
     const { store, write, path, open } = await setUp(t);
     const book = open();
     await book.begin();
@@ -96,7 +96,7 @@ describe('while the server runs', () => {
     assert.equal(events.length, 2);
   });
 
-  test('a version that cannot be used is told once, and changes nothing', async (t) => {
+  test('an invalid version is reported once, and changes nothing', async (t) => {
     const { write, path, open } = await setUp(t);
     const book = open();
     write(ADA);
@@ -116,7 +116,7 @@ describe('while the server runs', () => {
     assert.equal((await book.describe()).error, null);
   });
 
-  test('a version that the store could not keep is tried again', async (t) => {
+  test('a version that could not be stored is tried again', async (t) => {
     const { store, write, open } = await setUp(t);
     let isFull = false;
     // The real store, on a disk that is full for a while.
@@ -160,7 +160,7 @@ test('rules are described with their digest, and since when they are in force', 
 });
 
 describe('with several servers', () => {
-  test("only the leader's file counts, and from the moment that it leads", async (t) => {
+  test("only the leader's file counts, from the moment it leads", async (t) => {
     const { store, write, open } = await setUp(t);
     const state = { leads: false };
     const book = open({ ...store, isLeader: () => state.leads }, true);
@@ -178,7 +178,7 @@ describe('with several servers', () => {
     assert.equal(await book.refresh(), null);
   });
 
-  test('one without a file lets nobody in whom another one has barred', async (t) => {
+  test('one without a file admits nobody whom another one has barred', async (t) => {
     const { store, write, path, open } = await setUp(t);
     write(ADA);
     await open(store, true).begin();

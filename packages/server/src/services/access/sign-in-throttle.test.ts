@@ -52,7 +52,7 @@ describe('wrong passwords', () => {
     assert.equal(guess('bob', 'y', true), 'tried');
   });
 
-  test('for whatever accounts slow an address down in the end, but not another one', () => {
+  test('for any accounts slow an address down in the end, but not another one', () => {
     const { guess, advance } = openThrottle();
     for (let n = 0; n < 100; n++) assert.equal(guess(`user-${n}`, 'x', false), 'tried');
     assert.equal(guess('user-100', 'x', false), 1);
@@ -72,7 +72,7 @@ describe('wrong passwords', () => {
     assert.equal(guess('ada', 'x', false), 'tried');
   });
 
-  test('come one at a time once there were too many', () => {
+  test('are checked one at a time once there were too many', () => {
     const { throttle, guess, advance } = openThrottle();
     for (let n = 0; n < 5; n++) guess('ada', 'x', false);
     advance(1000);
@@ -82,13 +82,13 @@ describe('wrong passwords', () => {
     assert.throws(() => throttle.begin('ada', 'x'), RequestError);
   });
 
-  test('that were never looked at are not counted', () => {
+  test('that were never checked are not counted', () => {
     const { throttle, guess } = openThrottle();
     for (let n = 0; n < 20; n++) throttle.begin('ada', 'x').end('unknown');
     assert.equal(guess('ada', 'x', true), 'tried');
   });
 
-  test('of a fleet that signs in with one right password at once are none', () => {
+  test('do not include a fleet that signs in with one right password at once', () => {
     const { throttle } = openThrottle();
     for (let n = 0; n < 50; n++) {
       const attempts = Array.from({ length: 8 }, () => throttle.begin('fleet', 'nat'));
@@ -97,7 +97,7 @@ describe('wrong passwords', () => {
     }
   });
 
-  test('are remembered, whatever else is asked meanwhile', () => {
+  test('are remembered, whatever else is requested meanwhile', () => {
     const { guess } = openThrottle();
     for (let n = 0; n < 100; n++) guess('ada', 'x', false);
     for (let n = 0; n < 100; n++) guess(`made-up-${n}`, 'x', false);

@@ -9,7 +9,7 @@ import { createAuditTrail } from './audit-trail.ts';
 const isRefused = (error: unknown) => error instanceof RequestError && error.code === 'too_many_requests';
 
 describe('exports of the audit log', () => {
-  test('are two at once, until one was read, was cancelled or its reader has gone away', async (t) => {
+  test('run two at a time, until one was read or cancelled or its reader has gone', async (t) => {
     const { store } = await openTestStore(t, [testLicense(1)]);
     const trail = createAuditTrail(store);
     const readers = Array.from({ length: 3 }, () => new AbortController());
@@ -30,7 +30,7 @@ describe('exports of the audit log', () => {
 });
 
 describe('checks of the audit log', () => {
-  test('have eight callers who wait, and those who have gone away make room', async (t) => {
+  test('have at most eight waiting callers, and those who have gone make room', async (t) => {
     const { store } = await openTestStore(t);
     const slow = { ...store, read: untilGone } as unknown as Store;
     const trail = createAuditTrail(slow);

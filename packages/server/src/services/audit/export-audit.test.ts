@@ -47,7 +47,7 @@ function check(text: string, pieceBytes = 1000) {
 }
 
 describe('an export', () => {
-  test('holds every link as it was written, in order, and a signature', async (t) => {
+  test('contains every link as it was written, in order, and a signature', async (t) => {
     const { store } = await writeHistory(t);
     const text = await readText(store);
     const lines = text
@@ -77,7 +77,7 @@ describe('an export', () => {
     for (const size of [1, 7, 1_000_000]) assert.deepEqual(check(text, size), whole);
   });
 
-  test('tells totals of what was thinned out', async (t) => {
+  test('contains totals of what was thinned out', async (t) => {
     const { store, clock } = await writeHistory(t);
     const before = instant(clock.readWall() - 100_000);
     await createAuditTrail(store).thin({ before, chain: licenseId(1) }, 'test');
@@ -91,7 +91,7 @@ describe('an export', () => {
     );
   });
 
-  test('has every link though the log is thinned out meanwhile', async (t) => {
+  test('has every link even if the log is thinned out meanwhile', async (t) => {
     const { store, clock } = await writeHistory(t);
     let reads = 0;
     const thinning: Store = {
@@ -109,7 +109,7 @@ describe('an export', () => {
     assert.ok(verdict.thinned > 200);
   });
 
-  test('of a log that was tampered with says so, holds it all, and is not whole', async (t) => {
+  test('of a log that was tampered with says so, contains it all, and is not intact', async (t) => {
     const { store, folder } = await writeHistory(t);
     const db = new DatabaseSync(join(folder, 'berth.db'));
     db.exec("UPDATE audit_link SET events = replace(events, 'user-77', 'user-78')");
@@ -139,7 +139,7 @@ describe('an export', () => {
     assert.match(check(text.slice(0, -1)).problems.join(), /interrupted/);
   });
 
-  test('breaks off when the store fails in the middle', async (t) => {
+  test('stops when the store fails in the middle', async (t) => {
     const { store } = await writeHistory(t);
     let reads = 0;
     const failing: Store = {
@@ -178,15 +178,15 @@ describe('an export that was changed', () => {
   const CHANGES: readonly (readonly [string, (text: string) => string, RegExp])[] = [
     ['in a word', (text) => text.replace('user-77', 'user-78'), /signature is wrong/],
     ['in its header', (text) => text.replace('this-machine', 'that-machine'), /signature is wrong/],
-    ['by a line less', (text) => removeLine(text, 40), /signature is wrong/],
-    ['by a line more', (text) => `${text}{"type":"link"}\n`, /after the signature/],
+    ['by removing a line', (text) => removeLine(text, 40), /signature is wrong/],
+    ['by adding a line', (text) => `${text}{"type":"link"}\n`, /after the signature/],
     ['by a beginning of one more', (text) => `${text}{`, /after the signature/],
     [
-      'by a line less, and signed anew',
+      'by removing a line, and signed again',
       (text) => resign(removeLine(text, 40)),
       /Links of chain 1 are missing/,
     ],
-    ['by two lines swapped, and signed anew', (text) => resign(swapLines(text, 40)), /out of order/],
+    ['by swapping two lines, and signed again', (text) => resign(swapLines(text, 40)), /out of order/],
     ['into something else', () => 'hello\n', /not an export/],
     ['into nothing', () => '', /interrupted/],
   ];

@@ -41,7 +41,7 @@ async function openWith(t: TestContext, answers: Partial<Cloud>) {
 describe('adding a license', () => {
   const ADD = '/api/v4/addProduct';
 
-  test('asks the cloud only when there is something to ask for', async (t) => {
+  test('contacts the cloud only if the request is complete', async (t) => {
     const { app, asked } = await openWith(t, {});
     for (const body of [
       {},
@@ -74,13 +74,13 @@ describe('a refusal of the cloud', () => {
   const refuse = (code: string, message: string) =>
     refusalError({ kind: 'refused', code, message, ...UNPROVEN });
 
-  test('is told under its own code where that is one of ours', () => {
+  test('is reported under its own code if we have the same one', () => {
     const { code, message } = refuse('license_expired', 'It is over.');
     assert.deepEqual([code, message], ['license_expired', 'The licensing cloud refused: It is over.']);
   });
 
   for (const code of ['quota_of_the_moon', 'internal_error', 'store_unavailable', 'toString', '__proto__']) {
-    test(`is told as one of the cloud where it is "${code}"`, () => {
+    test(`is reported as one of the cloud if it is "${code}"`, () => {
       const error = refuse(code, '');
       assert.equal(error.code, 'cloud_refused');
       assert.equal(error.message, `The licensing cloud refused: ${code}`);

@@ -25,7 +25,7 @@ async function openChecked(t: TestContext, check: Cloud['check']) {
 }
 
 describe('a check', () => {
-  test('of a license that goes by its user is not answered with another license', async (t) => {
+  test('of a license identified by its user rejects an answer about another one', async (t) => {
     const app = await openChecked(t, async () => vouchFor(8));
     const before = await readTraces(app.store);
     const [result] = await app.cloudLink.sync(null);
@@ -34,7 +34,7 @@ describe('a check', () => {
     assert.equal((await app.get('/api/admin/status')).status, 200);
   });
 
-  test('of the right one is', async (t) => {
+  test('accepts the right one', async (t) => {
     const app = await openChecked(t, async (_, { holder }) => {
       assert.deepEqual(holder, { username: 'ann', password: null });
       return vouchFor(7);

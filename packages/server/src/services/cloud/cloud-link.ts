@@ -38,6 +38,8 @@ export interface CloudLink {
   settle(reportId: string, isCounted: boolean, by: Actor): Promise<void>;
   listBacklog(): Promise<readonly BacklogRecord[]>;
   describe(): Promise<CloudStatus>;
+  /** Asks the cloud whether it accepts the keys; `describe` tells the result. */
+  probe(): Promise<void>;
   /** Whether the last request, for any license, failed. */
   isFailing(): boolean;
   /** Other servers have run the rounds until now. */
@@ -115,9 +117,18 @@ export function createCloudLink(options: CloudLinkOptions): CloudLink {
     settle: (reportId, isCounted, by) => settle(parts, reportId, isCounted, by),
     listBacklog: () => listCloudBacklog(store),
     describe: () => describe(options),
+    async probe() {
+      if ((await session.findObstacle()) !== null) return;
+      await session.ask(null, (cloud, keys) => cloud.probe(keys)).catch(ignoreFault);
+    },
     isFailing: () => state.isFailing,
     takeOver: () => parts.reporter.takeOver(),
   };
+}
+
+/** The state of the link remembers it. */
+function ignoreFault(error: unknown): void {
+  if (!(error instanceof CloudFault)) throw error;
 }
 
 async function listCloudLicenses(store: Store): Promise<readonly License[]> {

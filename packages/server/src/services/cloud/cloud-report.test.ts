@@ -8,11 +8,11 @@ import { licenseId } from '../../core/nouns/license.ts';
 
 const ID = licenseId(1);
 
-describe('what was consumed, while nothing can be reported', () => {
+describe('consumption while nothing can be reported', () => {
   const CLOUDS = { cloud_not_configured: null, cloud_keys_missing: {} as Cloud };
 
   for (const [code, cloud] of Object.entries(CLOUDS)) {
-    test(`stays pending, and is in no report that was never sent: ${code}`, async (t) => {
+    test(`stays pending, and is in no unsent report: ${code}`, async (t) => {
       const license = testLicense(1, { source: 'cloud' });
       const app = await openTestApp(t, { licenses: [license], ...(cloud === null ? {} : { cloud }) });
       assert.equal((await app.post('/api/v4/add_consumption', { consumptions: 3 })).status, 200);
@@ -72,7 +72,7 @@ describe('several servers, and a cloud that would count a report twice', () => {
     return { state, clock, one: one.cloudLink, two: two.cloudLink, count, lead };
   }
 
-  test('what one has left under way is settled by the next leader, and counted once', async (t) => {
+  test('a report left under way is settled by the next leader, and counted once', async (t) => {
     const { state, clock, one, two, count, lead } = await openTwo(t);
     await count(3);
     state.fate = 'lost';
@@ -96,7 +96,7 @@ describe('several servers, and a cloud that would count a report twice', () => {
     assert.equal((await one.listBacklog())[0]?.underWay ?? null, null);
   });
 
-  test('one that does not lead reports what it has cut itself, and leaves the rest alone', async (t) => {
+  test('one that does not lead reports only what it has cut itself', async (t) => {
     const { state, clock, one, two, count } = await openTwo(t);
     await count(3);
     state.fate = 'lost';

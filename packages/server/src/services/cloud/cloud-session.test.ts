@@ -28,7 +28,7 @@ function open(cloud: Cloud | null, keys: { apiKey: string | null; sharedKey: str
 
 const answer = async (): Promise<CloudReply<number>> => ({ kind: 'ok', value: 5, isBound: true });
 
-describe('what keeps the cloud from being asked', () => {
+describe('what prevents requests to the cloud', () => {
   const OBSTACLES = [
     { cloud: null, keys: KEYS, obstacle: 'not_configured', code: 'cloud_not_configured', says: /cloud\.url/ },
     {
@@ -57,8 +57,8 @@ describe('what keeps the cloud from being asked', () => {
   }
 });
 
-describe('how a question went', () => {
-  test('is handed back, with the keys that are set', async () => {
+describe('the result of a request', () => {
+  test('is returned, with the keys that are set', async () => {
     const { session, state } = open(CLOUD);
     assert.equal(await session.findObstacle(), null);
     const reply = await session.ask(1, async (cloud, keys) => {
@@ -89,7 +89,7 @@ describe('how a question went', () => {
     assert.deepEqual([state.describe().state, state.isFailing], ['failing', true]);
   });
 
-  test('is told without the keys, whatever the cloud says', async () => {
+  test('is reported without the keys, whatever the cloud says', async () => {
     const { session, state } = open(CLOUD, { apiKey: 'api-4711', sharedKey: 'shared-4711' });
     const message = 'The key api-4711 with shared-4711 is unknown.';
     const refusal = { kind: 'refused', code: 'invalid_api_key', message, ...UNPROVEN } as const;
@@ -107,7 +107,7 @@ describe('how a question went', () => {
     });
   }
 
-  test('is not asked at all by a process that may not be the server', async () => {
+  test('is refused in a process that must not act for the server', async () => {
     const state = new LinkState(
       () => instant(1),
       () => {},
@@ -127,7 +127,7 @@ describe('how a question went', () => {
     );
   });
 
-  test('is not remembered where the mistake is our own', async () => {
+  test('is not remembered if the bug is ours', async () => {
     const { session, state } = open(CLOUD);
     const bug = new Error('A bug.');
     await assert.rejects(

@@ -25,7 +25,7 @@ test('keys are set one by one or together, and described by their fingerprints',
   assert.deepEqual(await credentials.readKeys(), { apiKey: 'one', sharedKey: 'two' });
 });
 
-test('whoever uses them is told, after they are stored and only then', async (t) => {
+test('listeners are called after keys are stored, and only then', async (t) => {
   const { store } = await openTestStore(t);
   const told: unknown[] = [];
   const onKeysChanged = () => told.push(credentials.readKeys());
@@ -40,7 +40,7 @@ test('whoever uses them is told, after they are stored and only then', async (t)
   assert.deepEqual(await Promise.all(told), [{ apiKey: 'one', sharedKey: 'two' }]);
 });
 
-test('whoever uses them is told, once, when another server has stored other ones', async (t) => {
+test('listeners are called once when another server has stored other keys', async (t) => {
   const { store } = await openTestStore(t);
   let told = 0;
   const here = createCredentials(store, { onKeysChanged: () => told++ });
@@ -55,7 +55,7 @@ test('whoever uses them is told, once, when another server has stored other ones
   assert.equal(told, 2, 'what was set here was told then');
 });
 
-test('the audit tells which, by fingerprint, and by whom; nothing else', async (t) => {
+test('the audit log says which, by fingerprint, and by whom; nothing else', async (t) => {
   const { store } = await openTestStore(t);
   await createCredentials(store).setKeys({ apiKey: 'one', sharedKey: 'two' }, 'ada');
   assert.deepEqual(await readEvents(store), [

@@ -19,17 +19,17 @@ async function follow(outcomes: readonly (Error | null)[]) {
   return { asked, thrown };
 }
 
-describe('asking about one thing after the other', () => {
-  test('gives every one its turn', async () => {
+describe('running requests one after the other', () => {
+  test('runs every one', async () => {
     assert.deepEqual(await follow([null, null]), { asked: 2, thrown: null });
     assert.deepEqual(await follow([]), { asked: 0, thrown: null });
   });
 
-  test('goes on after a fault, and tells the first one in the end', async () => {
+  test('continues after a fault, and throws the first one at the end', async () => {
     assert.deepEqual(await follow([BROKEN, null, SLOW]), { asked: 3, thrown: BROKEN });
   });
 
-  test('ends where there is no way to the cloud, or something else is wrong', async () => {
+  test('stops if the cloud cannot be reached, or on any other error', async () => {
     assert.deepEqual(await follow([BROKEN, AWAY, null]), { asked: 2, thrown: AWAY });
     const bug = new Error('A bug.');
     assert.deepEqual(await follow([bug, null]), { asked: 1, thrown: bug });

@@ -22,16 +22,17 @@ function refusal(code: string) {
 }
 
 describe('the state of the link', () => {
-  test('is not known before anything was asked', () => {
+  test('is unknown before the first request', () => {
     assert.deepEqual(follow().state.describe(), {
       state: 'untried',
       reachedAt: null,
       failingAt: null,
       error: null,
+      clockAheadMs: null,
     });
   });
 
-  test('says since when it fails, and the latest reason', () => {
+  test('has the start of the failure, and the latest reason', () => {
     const { state, news, clock } = follow();
     state.noteReached(1);
     clock.now = 2000;
@@ -61,7 +62,7 @@ describe('the state of the link', () => {
     assert.equal(state.describe().state, 'ok');
   });
 
-  test('is failing as long as one license does, and that is news once', () => {
+  test('is failing as long as one license does, which is reported once', () => {
     const { state, news } = follow();
     for (let round = 0; round < 3; round++) {
       state.noteReached(1);
@@ -72,27 +73,27 @@ describe('the state of the link', () => {
     assert.deepEqual([state.describe().state, news], ['ok', ['ok', 'failing', 'ok']]);
   });
 
-  test('forgets what was wrong with the link as such when anything goes well', () => {
+  test('forgets a failure of the link when any request succeeds', () => {
     const { state } = follow();
     state.noteFault(null, AWAY);
     state.noteReached(1);
     assert.equal(state.describe().state, 'ok');
   });
 
-  test('is not touched by our own stop', () => {
+  test('is not changed by our own stop', () => {
     const { state } = follow();
     state.noteFault(1, new CloudFault('stopping', 'The server is stopping.', { mayHaveArrived: true }));
     assert.equal(state.describe().state, 'untried');
   });
 
-  test('begins anew with other keys', () => {
+  test('starts again with other keys', () => {
     const { state } = follow();
     state.noteRefusal(1, refusal('invalid_api_key'));
     state.forget();
     assert.deepEqual([state.describe().state, state.isFailing], ['untried', false]);
   });
 
-  test('is not touched by errors of this server', () => {
+  test('is not changed by errors of this server', () => {
     const { state } = follow();
     state.noteFault(1, new Error('a bug'));
     assert.equal(state.describe().state, 'untried');

@@ -14,6 +14,8 @@ export interface LinkStatus {
   /** Since when requests fail. */
   readonly failingAt: Instant | null;
   readonly error: LinkError | null;
+  /** How far the cloud's clock was ahead of this machine's at the last answer; `null`: none yet. */
+  readonly clockAheadMs: number | null;
 }
 
 /** The link as seen from its requests. */
@@ -44,11 +46,17 @@ export class LinkState {
   readonly #failures = new Map<Subject, Failure>();
   #isTried = false;
   #reachedAt: Instant | null = null;
+  #clockAheadMs: number | null = null;
   #lastNews = '';
 
   constructor(readWall: () => Instant, onChange: (link: KnownLink) => void) {
     this.#readWall = readWall;
     this.#onChange = onChange;
+  }
+
+  /** The time of an answer, which nobody has signed: it is only shown. */
+  noteClock(aheadMs: number): void {
+    this.#clockAheadMs = aheadMs;
   }
 
   noteReached(subject: Subject): void {
@@ -97,6 +105,7 @@ export class LinkState {
       reachedAt: this.#reachedAt,
       failingAt: failures.length === 0 ? null : (Math.min(...failures.map(({ since }) => since)) as Instant),
       error: worst?.error ?? null,
+      clockAheadMs: this.#clockAheadMs,
     };
   }
 

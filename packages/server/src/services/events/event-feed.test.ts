@@ -64,8 +64,8 @@ async function catchUp(feed: EventFeed, store: Store, subscription: Subscription
   return first;
 }
 
-describe('somebody who follows the events', () => {
-  test('without a place to go on from hears of what happens from now on', async (t) => {
+describe('a client that follows the events', () => {
+  test('without a position gets what happens from now on', async (t) => {
     const { store, feed } = await openFeed(t);
     await register(store, 'ann', 'bob');
     const subscription = subscribe(feed, null);
@@ -75,7 +75,7 @@ describe('somebody who follows the events', () => {
     assert.deepEqual(await take(subscription, 1), ['5.0']);
   });
 
-  test('goes on behind every event without a gap or a repeat', async (t) => {
+  test('continues after every event without a gap or a repeat', async (t) => {
     const { store, feed } = await openFeed(t);
     await register(store, 'ann');
     await borrow(store, 'bob');
@@ -104,7 +104,7 @@ describe('somebody who follows the events', () => {
     assert.deepEqual(await next, ['252.0']);
   });
 
-  test('loses nothing that is written while it catches up', async (t) => {
+  test('misses nothing that is written while it catches up', async (t) => {
     const { store, feed } = await openFeed(t);
     const live = subscribe(feed, null);
     await catchUp(feed, store, live, 'first');
@@ -124,7 +124,7 @@ describe('somebody who follows the events', () => {
     );
   });
 
-  test('does not go on with a poll that knows more than itself', async (t) => {
+  test('does not continue with a poll that is ahead of it', async (t) => {
     const { store } = await openTestStore(t, [testLicense(1)]);
     const held = Promise.withResolvers<void>();
     let isHeld = false;
@@ -149,15 +149,15 @@ describe('somebody who follows the events', () => {
     assert.deepEqual(await heard, ['2.0', '3.0']);
   });
 
-  test('with a place that the log never reached begins with now', async (t) => {
+  test('with a position beyond the log starts from now', async (t) => {
     const { store, feed } = await openFeed(t);
     const subscription = subscribe(feed, '999.3');
     assert.deepEqual(await catchUp(feed, store, subscription, 'ann'), ['2.0']);
   });
 });
 
-describe('many who follow', () => {
-  test('fifty are served by one read', async (t) => {
+describe('many clients', () => {
+  test('are served by one read', async (t) => {
     const { store, feed, reads } = await openFeed(t);
     const all = Array.from({ length: 50 }, () => subscribe(feed, null));
     for (const subscription of all) await subscription.next();
@@ -170,7 +170,7 @@ describe('many who follow', () => {
     for (const ids of heard) assert.deepEqual(await ids, ['2.0', '2.1']);
   });
 
-  test('nobody at all: nothing is read', async (t) => {
+  test('if there are none, nothing is read', async (t) => {
     const { store, feed, reads } = await openFeed(t);
     await feed.poll();
     assert.deepEqual(reads, []);
@@ -194,8 +194,8 @@ describe('many who follow', () => {
   });
 });
 
-describe('it ends for one', () => {
-  test('who is too slow, while the others go on', async (t) => {
+describe('the stream ends for a client', () => {
+  test('that is too slow, while the others continue', async (t) => {
     const { store, feed } = await openFeed(t);
     const [slow, quick] = [subscribe(feed, null), subscribe(feed, null)];
     for (const subscription of [slow, quick]) {
@@ -216,7 +216,7 @@ describe('it ends for one', () => {
     assert.equal(feed.subscriberCount, 1);
   });
 
-  test('who takes nothing from one beat to the next', async (t) => {
+  test('that reads nothing between two keep-alives', async (t) => {
     const { feed } = await openFeed(t);
     const [stuck, well] = [subscribe(feed, null), subscribe(feed, null)];
     for (const subscription of [stuck, well]) await subscription.next();
@@ -228,7 +228,7 @@ describe('it ends for one', () => {
     assert.deepEqual(await well.next(), { kind: 'beat' });
   });
 
-  test('who may not listen any more, or of whom nobody can tell', async (t) => {
+  test('that is no longer authorized, or cannot be checked', async (t) => {
     const { feed } = await openFeed(t);
     let isAllowed = true;
     const allowed = subscribe(feed, null, async () => isAllowed);
@@ -246,7 +246,7 @@ describe('it ends for one', () => {
     assert.equal(feed.subscriberCount, 0);
   });
 
-  test('and for all when the server stops, and nobody begins then', async (t) => {
+  test('and for all when the server stops, and no new one starts', async (t) => {
     const { feed } = await openFeed(t);
     const subscription = subscribe(feed, null);
     await subscription.next();

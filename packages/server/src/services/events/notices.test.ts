@@ -3,9 +3,12 @@ import { describe, type TestContext, test } from 'node:test';
 import { openTestLink, openTestStore, readEvents } from '../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../test/support/test-license.ts';
 import { type Cloud, CloudFault } from '../../cloud/cloud.ts';
+import { consume, register, unregister } from '../../core/examples.ts';
 import { DAY_MS, instant, MINUTE_MS, plus } from '../../core/nouns/instant.ts';
 import type { License } from '../../core/nouns/license.ts';
 import { createNotices } from './notices.ts';
+
+const LIMITS = { expiryDays: 14, cloudMinutes: 15, slotsPercent: 90, consumptionPercent: 90 };
 
 /** The real link to a cloud of which only the way there is made up. */
 async function openNotices(t: TestContext, licenses: readonly License[] = []) {
@@ -20,11 +23,11 @@ async function openNotices(t: TestContext, licenses: readonly License[] = []) {
   const { cloudLink, credentials } = openTestLink(store, clock, { cloud });
   await credentials.setKeys({ apiKey: 'a'.repeat(20), sharedKey: 'b'.repeat(20) }, 'test');
   const { readWall } = clock;
-  const open = () => createNotices({ store, cloudLink, readWall, expiryDays: 14, cloudMinutes: 15 });
+  const open = () => createNotices({ store, cloudLink, readWall, ...LIMITS });
   const notices = open();
   const told = async () =>
     (await readEvents(store)).filter(({ kind }) =>
-      /^((license|token)_expiring|cloud_(un)?reachable)$/.test(kind),
+      /^((license|token)_expiring|cloud_(un)?reachable|.*_(nearly_full|used_up|has_room))$/.test(kind),
     );
   return {
     store,
@@ -40,8 +43,8 @@ async function openNotices(t: TestContext, licenses: readonly License[] = []) {
   };
 }
 
-describe('licenses that end', () => {
-  test('are told of once, in time, whoever looks', async (t) => {
+describe('expiring licenses', () => {
+  test('are reported once, in time, whoever checks', async (t) => {
     const { clock, store, notices, open, told } = await openNotices(t);
     const validUntil = plus(clock.readWall(), 20 * DAY_MS);
     const endless = testLicense(2, { product: 'cam' });
@@ -57,7 +60,7 @@ describe('licenses that end', () => {
     assert.deepEqual(await told(), [{ kind: 'license_expiring', licenseId: 1, product: 'cad', validUntil }]);
   });
 
-  test('are told of again when the vendor has prolonged them and that ends, too', async (t) => {
+  test('are reported again when the vendor extends them and they expire again', async (t) => {
     const { clock, store, notices, told } = await openNotices(t);
     const install = (days: number) => {
       const license = testLicense(1, { validUntil: plus(clock.readWall(), days * DAY_MS) });
@@ -71,8 +74,8 @@ describe('licenses that end', () => {
   });
 });
 
-describe('tokens that end', () => {
-  test('are told of once, in time; not those without an end, nor those that were revoked', async (t) => {
+describe('expiring tokens', () => {
+  test('are reported once, in time, unless they never expire or were revoked', async (t) => {
     const { clock, store, notices, told } = await openNotices(t);
     const create = (name: string, days: number | null) => {
       const token = { tokenHash: `hash of ${name}`, name, role: 'user', days } as const;
@@ -96,7 +99,7 @@ describe('tokens that end', () => {
     assert.equal(await notices.look(), 0);
   });
 
-  test('are told of again under the same id when another one has it', async (t) => {
+  test('are reported again if another token has the same id', async (t) => {
     const { store, notices } = await openNotices(t);
     const token = { tokenHash: 'h1', name: 'ci', role: 'user', days: 3, by: 'test' } as const;
     for (let time = 0; time < 2; time++) {
@@ -107,8 +110,83 @@ describe('tokens that end', () => {
   });
 });
 
-describe('a cloud that stays away', () => {
-  test('is told of when it has been away for long enough, once, and again when it is back', async (t) => {
+describe('a license that fills up', () => {
+  const users = Array.from({ length: 10 }, (_, n) => `user${n}`);
+
+  async function openWith(t: TestContext, facts: Partial<License>) {
+    const world = await openNotices(t, [testLicense(1, facts)]);
+    const { store } = world;
+    return {
+      ...world,
+      async register(some: readonly string[]) {
+        for (const user of some) await store.execute(register(user));
+      },
+      async unregister(some: readonly string[]) {
+        for (const user of some) await store.execute(unregister(user));
+      },
+    };
+  }
+
+  test('is reported once, and again after it had room', async (t) => {
+    const { notices, open, told, register, unregister } = await openWith(t, { slots: 10 });
+    await register(users.slice(0, 8));
+    assert.equal(await notices.look(), 0);
+    await register(users.slice(8, 9));
+    assert.deepEqual([await notices.look(), await notices.look(), await open().look()], [1, 0, 0]);
+    await unregister(users.slice(8, 9));
+    assert.equal(await notices.look(), 0, 'eight of ten are not far enough below nine');
+    await unregister(users.slice(7, 8));
+    assert.deepEqual([await notices.look(), await notices.look()], [1, 0]);
+    await register(users);
+    assert.equal(await notices.look(), 1);
+    const part = { licenseId: 1, product: 'cad', feature: null, slots: 10 };
+    assert.deepEqual(await told(), [
+      { kind: 'license_nearly_full', ...part, inUse: 9 },
+      { kind: 'license_has_room', ...part, inUse: 7 },
+      { kind: 'license_nearly_full', ...part, inUse: 10 },
+    ]);
+  });
+
+  test('is not reported if it has a single slot, or if the notice is off', async (t) => {
+    const { notices, register, store, clock } = await openWith(t, { slots: 1 });
+    await register(users.slice(0, 1));
+    assert.equal(await notices.look(), 0);
+    const full = testLicense(2, { slots: 2 });
+    await store.execute({ kind: 'install_license', license: full, by: 'test' });
+    await register(users.slice(0, 3));
+    const { cloudLink } = openTestLink(store, clock, {});
+    const { readWall } = clock;
+    const off = createNotices({ store, cloudLink, readWall, ...LIMITS, slotsPercent: 0 });
+    assert.deepEqual([await off.look(), await notices.look()], [0, 1]);
+  });
+
+  test('is reported when its consumption is nearly used up; a new window has room', async (t) => {
+    const limits = { ...testLicense(1).consumption, max: 100, unlimited: false, period: 'daily' as const };
+    const { store, clock, notices, told } = await openWith(t, { consumption: limits });
+    const count = (amount: number) => store.execute(consume(amount));
+    await count(89);
+    assert.equal(await notices.look(), 0);
+    await count(1);
+    assert.deepEqual([await notices.look(), await notices.look()], [1, 0]);
+    clock.advance(DAY_MS);
+    await store.execute({ kind: 'accept_clock', by: 'test' });
+    assert.deepEqual([await notices.look(), await notices.look()], [1, 0]);
+    assert.deepEqual(
+      (await told()).map((event) => [
+        event.kind,
+        'total' in event && event.total,
+        'max' in event && event.max,
+      ]),
+      [
+        ['consumption_nearly_used_up', 90, 100],
+        ['consumption_has_room', 0, 100],
+      ],
+    );
+  });
+});
+
+describe('an outage of the cloud', () => {
+  test('is reported once when it has lasted long enough, and again when it is over', async (t) => {
     const { clock, notices, open, told, ask } = await openNotices(t);
     await ask(false);
     assert.equal(await notices.look(), 0);
@@ -130,7 +208,7 @@ describe('a cloud that stays away', () => {
     ]);
   });
 
-  test('for a moment is not worth a word', async (t) => {
+  test('that is short is not reported', async (t) => {
     const { clock, notices, told, ask } = await openNotices(t);
     for (let n = 0; n < 5; n++) {
       await ask(true);
@@ -143,11 +221,11 @@ describe('a cloud that stays away', () => {
   });
 });
 
-test('an outage ends with the cloud that was taken out of the settings; the next one is told', async (t) => {
+test('an outage ends when the cloud is removed from the settings; the next one is reported', async (t) => {
   const { store, clock, notices, told, ask } = await openNotices(t);
   const { cloudLink } = openTestLink(store, clock, {});
   const { readWall } = clock;
-  const without = createNotices({ store, cloudLink, readWall, expiryDays: 14, cloudMinutes: 15 });
+  const without = createNotices({ store, cloudLink, readWall, ...LIMITS });
   await ask(true);
   clock.advance(15 * MINUTE_MS);
   assert.deepEqual([await notices.look(), await without.look(), await without.look()], [1, 1, 0]);
@@ -160,10 +238,10 @@ test('an outage ends with the cloud that was taken out of the settings; the next
   ]);
 });
 
-test('without a cloud there is nothing to say about it', async (t) => {
+test('without a cloud nothing is reported', async (t) => {
   const { store, clock } = await openTestStore(t, []);
   const { cloudLink } = openTestLink(store, clock, {});
   const readWall = () => instant(clock.readWall() + DAY_MS);
-  const notices = createNotices({ store, cloudLink, readWall, expiryDays: 14, cloudMinutes: 15 });
+  const notices = createNotices({ store, cloudLink, readWall, ...LIMITS });
   assert.equal(await notices.look(), 0);
 });

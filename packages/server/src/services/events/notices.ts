@@ -1,6 +1,10 @@
+import { indexByCode } from '../../core/nouns/feature.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../../core/nouns/instant.ts';
-import { isExpiring } from '../../core/system/note.ts';
+import { isUsable } from '../../core/nouns/license.ts';
+import { type NoticeKey, partSubject } from '../../core/nouns/notice-key.ts';
+import { isExpiring, judgeSlots, judgeUse } from '../../core/system/note.ts';
 import type { Note } from '../../core/system-command.ts';
+import type { LicenseRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { CloudLink } from '../cloud/cloud-link.ts';
 
@@ -19,6 +23,9 @@ interface NoticeOptions {
   readonly expiryDays: number;
   /** How long the link to the cloud must fail before it is reported. */
   readonly cloudMinutes: number;
+  /** How much of the slots or of the consumption of a license must be used; 0: it is not reported. */
+  readonly slotsPercent: number;
+  readonly consumptionPercent: number;
 }
 
 /** Each is reported once; beyond this number, the last to end wait until others have ended. */
@@ -27,20 +34,98 @@ const MOST_TOKENS = 1000;
 export function createNotices(options: NoticeOptions): Notices {
   return {
     async look() {
-      const told = [await lookAtLicenses(options), await lookAtTokens(options), await lookAtCloud(options)];
+      const records = await options.store.read({ kind: 'list_licenses', product: null });
+      const told = [
+        await lookAtEnds(options, records),
+        await lookAtSlots(options, records),
+        await lookAtConsumption(options, records),
+        await lookAtTokens(options),
+        await lookAtCloud(options),
+      ];
       return told.reduce((sum, count) => sum + count, 0);
     },
   };
 }
 
-async function lookAtLicenses({ store, expiryDays }: NoticeOptions): Promise<number> {
+type Records = readonly LicenseRecord[];
+
+async function lookAtEnds({ store, expiryDays }: NoticeOptions, records: Records): Promise<number> {
   let told = 0;
-  for (const { license, now } of await store.read({ kind: 'list_licenses', product: null })) {
+  for (const { license, now } of records) {
     const { id: licenseId, product, validUntil } = license;
     if (validUntil === null || !isExpiring(license, now, expiryDays)) continue;
     told += await note(store, { kind: 'license_expiring', licenseId, product, validUntil });
   }
   return told;
+}
+
+async function lookAtSlots({ store, slotsPercent }: NoticeOptions, records: Records): Promise<number> {
+  if (slotsPercent === 0) return 0;
+  const noted = await findNoted(store, 'license_nearly_full');
+  let told = 0;
+  for (const part of records.flatMap(listSlots)) {
+    const level = judgeSlots(part.inUse, part.slots, slotsPercent);
+    const isNoted = noted.has(partSubject(part.licenseId, part.feature));
+    if (level === 'reached' && !isNoted) told += await note(store, { kind: 'license_nearly_full', ...part });
+    if (level === 'left' && isNoted) told += await note(store, { kind: 'license_has_room', ...part });
+  }
+  return told;
+}
+
+/** The slots of a license and of its floating features. A license that lends nothing is not short of them. */
+function listSlots({ license, inUse, standing, now }: LicenseRecord) {
+  const { id: licenseId, product } = license;
+  if (!isUsable(license, now)) return [{ licenseId, product, feature: null, inUse: 0, slots: license.slots }];
+  const used = indexByCode(standing.features);
+  return [
+    { licenseId, product, feature: null, inUse, slots: license.slots },
+    ...license.features.flatMap(({ code, floating }) =>
+      floating === null
+        ? []
+        : [{ licenseId, product, feature: code, inUse: used.get(code)?.inUse ?? 0, slots: floating.slots }],
+    ),
+  ];
+}
+
+async function lookAtConsumption(options: NoticeOptions, records: Records): Promise<number> {
+  const { store, consumptionPercent } = options;
+  if (consumptionPercent === 0) return 0;
+  const noted = await findNoted(store, 'consumption_nearly_used_up');
+  let told = 0;
+  for (const part of records.flatMap(listConsumption)) {
+    const level = judgeUse(part.total, part.max, consumptionPercent);
+    const isNoted = noted.has(partSubject(part.licenseId, part.feature));
+    if (level === 'reached' && !isNoted) {
+      told += await note(store, { kind: 'consumption_nearly_used_up', ...part });
+    }
+    if (level === 'left' && isNoted) told += await note(store, { kind: 'consumption_has_room', ...part });
+  }
+  return told;
+}
+
+/** What is counted of a license and of its features, in the current window. */
+function listConsumption({ license, standing }: LicenseRecord) {
+  const { id: licenseId, product } = license;
+  const totals = indexByCode(standing.features);
+  const parts = [
+    { feature: null, limits: license.consumption, total: standing.total },
+    ...license.features.map(({ code, consumption }) => ({
+      feature: code,
+      limits: consumption,
+      total: totals.get(code)?.total ?? 0,
+    })),
+  ];
+  return parts.map(({ feature, limits: { max, unlimited }, total }) => ({
+    licenseId,
+    product,
+    feature,
+    total,
+    max: unlimited ? 0 : max,
+  }));
+}
+
+async function findNoted(store: Store, of: NoticeKey['kind']): Promise<ReadonlySet<string>> {
+  return new Set(await store.read({ kind: 'list_notices', of }));
 }
 
 async function lookAtTokens({ store, expiryDays }: NoticeOptions): Promise<number> {
@@ -65,7 +150,8 @@ async function lookAtCloud({ store, cloudLink, readWall, cloudMinutes }: NoticeO
   return note(store, { kind: 'cloud_unreachable', failingAt, code, reason });
 }
 
-async function note(store: Store, notice: Note['notice']): Promise<number> {
+/** Records a notice, unless it was recorded before; answers how many were. */
+export async function note(store: Store, notice: Note['notice']): Promise<number> {
   const outcome = await store.execute({ kind: 'note', notice });
   return outcome.kind === 'done' ? outcome.count : 0;
 }

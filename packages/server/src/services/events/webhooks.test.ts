@@ -71,7 +71,7 @@ function times(count: number, reaction: Reaction): Reaction[] {
 }
 
 describe('a receiver', () => {
-  test('gets what it asked for, signed, and can tell that it is genuine', async (t) => {
+  test('gets what it subscribed to, signed, and can verify it', async (t) => {
     const { store, clock, receiver, webhooks } = await openDeliveries(t);
     await ask(store, 'ann', 'bob');
     await webhooks.deliver();
@@ -100,7 +100,7 @@ describe('a receiver', () => {
     );
   });
 
-  test('gets only the events of its topics, and what belongs to them', async (t) => {
+  test('gets only the events of its topics, and related ones', async (t) => {
     const { store, clock, receiver, webhooks } = await openDeliveries(t, {
       topics: ['slot_denied', 'cloud_unreachable'],
     });
@@ -117,7 +117,7 @@ describe('a receiver', () => {
     assert.deepEqual(receiver.kinds, kinds);
   });
 
-  test('costs one look at the clock, however much it is told', async (t) => {
+  test('costs one look at the clock, however many events it gets', async (t) => {
     const { store, receiver, webhooks } = await openDeliveries(t);
     await ask(store, 'ann', 'bob', 'cat', 'dan');
     const { mock } = t.mock.method(store, 'keepClock');
@@ -126,7 +126,7 @@ describe('a receiver', () => {
     assert.deepEqual([receiver.requests.length, mock.callCount()], [3, 1]);
   });
 
-  test('hears nothing of what was before there was one', async (t) => {
+  test('gets no events from before it was configured', async (t) => {
     const { store, receiver, webhooks, create } = await openDeliveries(t);
     await ask(store, 'ann', 'bob');
     await create().begin();
@@ -147,7 +147,7 @@ describe('a receiver', () => {
   }
 });
 
-describe('an event that is not taken', () => {
+describe('an undelivered event', () => {
   const bad: readonly (readonly [string, Reaction])[] = [
     ['a problem of its own', { status: 500 }],
     ['a refusal', { status: 404 }],
@@ -155,7 +155,7 @@ describe('an event that is not taken', () => {
     ['a connection that breaks', 'cut'],
   ];
   for (const [what, reaction] of bad) {
-    test(`because of ${what} is sent again under its id until it is, and all behind it wait`, async (t) => {
+    test(`because of ${what} is sent again under its id until accepted; later ones wait`, async (t) => {
       const { store, clock, receiver, webhooks } = await openDeliveries(t);
       receiver.react(...times(3, reaction));
       await ask(store, 'ann', 'bob', 'cyd');
@@ -175,7 +175,7 @@ describe('an event that is not taken', () => {
     });
   }
 
-  test('because nobody listens there, or nobody answers, is kept', async (t) => {
+  test('because nothing listens there, or nothing answers, is kept', async (t) => {
     const { store, receiver, create } = await openDeliveries(t);
     await ask(store, 'ann', 'bob');
     const nowhere = create('http://127.0.0.1:2/');
@@ -189,7 +189,7 @@ describe('an event that is not taken', () => {
     assert.equal((await silent.describe()).error, 'it did not answer in time');
   });
 
-  test('within a day is given up, told in the log and counted; younger ones are not', async (t) => {
+  test('is dropped after a day, logged and counted; younger ones are not', async (t) => {
     const { store, clock, receiver, webhooks, lines } = await openDeliveries(t);
     receiver.react(...times(100, { status: 503 }));
     await ask(store, 'ann', 'bob');
@@ -210,7 +210,7 @@ describe('an event that is not taken', () => {
     assert.equal((await webhooks.describe()).delivered, 1);
   });
 
-  test('is given up at last even where the time of the server was set back', async (t) => {
+  test("is dropped in the end even if the server's time was set back", async (t) => {
     const { store, clock, receiver, webhooks } = await openDeliveries(t, {
       topics: ['slot_denied'],
     });
@@ -224,7 +224,7 @@ describe('an event that is not taken', () => {
     assert.equal((await webhooks.describe()).dropped, 1);
   });
 
-  test('and never will be (410) is given up at once', async (t) => {
+  test('that is refused for good (410) is dropped at once', async (t) => {
     const { store, receiver, webhooks } = await openDeliveries(t);
     receiver.react({ status: 410 });
     await ask(store, 'ann', 'bob', 'cyd');
@@ -234,7 +234,7 @@ describe('an event that is not taken', () => {
     assert.deepEqual([dropped, delivered], [1, 1]);
   });
 
-  test('is tried later and later, up to five minutes', () => {
+  test('is retried less and less often, up to five minutes', () => {
     assert.deepEqual(
       [1, 2, 3, 10, 1000].map((failures) => backOffMs(failures, BACK_OFF, 1)),
       [1000, 2000, 4000, 300_000, 300_000],
@@ -244,7 +244,7 @@ describe('an event that is not taken', () => {
 });
 
 describe('after a restart', () => {
-  test('everything goes on behind the last event that was taken', async (t) => {
+  test('everything continues after the last accepted event', async (t) => {
     const { store, receiver, webhooks, create } = await openDeliveries(t);
     await ask(store, 'ann', 'bob', 'cyd');
     await webhooks.deliver();
@@ -253,7 +253,7 @@ describe('after a restart', () => {
     assert.deepEqual(receiver.ids, ['3.0', '4.0', '5.0', '6.0']);
   });
 
-  test('an event that was cut off is sent again under its id', async (t) => {
+  test('an interrupted event is sent again under its id', async (t) => {
     const { store, receiver, webhooks, create, cutOff } = await openDeliveries(t);
     receiver.react('hang');
     await ask(store, 'ann', 'bob');
@@ -267,7 +267,7 @@ describe('after a restart', () => {
     assert.deepEqual(receiver.ids, ['3.0', '3.0']);
   });
 
-  test('events that nobody wanted are not read all over again', async (t) => {
+  test('skipped events are not read again', async (t) => {
     const { store, webhooks } = await openDeliveries(t);
     const event = { kind: 'server_started', version: '1' } as const;
     for (let n = 0; n < 499; n++) await store.execute({ kind: 'record_event', event });
@@ -278,7 +278,7 @@ describe('after a restart', () => {
     assert.equal((await store.read({ kind: 'find_webhook_cursor' }))?.seq, 501);
   });
 
-  test('an answer without an end holds nothing up', async (t) => {
+  test('an endless answer delays nothing', async (t) => {
     const { store, receiver, create } = await openDeliveries(t);
     receiver.react('endless');
     await ask(store, 'ann', 'bob', 'cyd');
@@ -287,7 +287,7 @@ describe('after a restart', () => {
   });
 });
 
-test('where there is no receiver nothing is read, and the status says so', async (t) => {
+test('without a receiver nothing is read, and the status says so', async (t) => {
   const { store, webhooks } = await openDeliveries(t, { isOn: false, receiver: null });
   await ask(store, 'ann', 'bob');
   await webhooks.deliver();
@@ -307,7 +307,7 @@ describe('several servers', () => {
     return { state, store, receiver, one: serve('one'), two: serve('two') };
   }
 
-  test('whoever takes over goes on where the other one was, also when it has delivered before', async (t) => {
+  test('the new leader continues where the other one was, even if it has delivered before', async (t) => {
     const { state, store, receiver, one, two } = await openTwo(t);
     await ask(store, 'ann', 'bob');
     await one.deliver();
@@ -322,7 +322,7 @@ describe('several servers', () => {
     assert.deepEqual(receiver.users, ['bob', 'cat', 'dan', 'eve']);
   });
 
-  test('one that leads no more stops delivering', async (t) => {
+  test('one that no longer leads stops delivering', async (t) => {
     const { store, receiver, create } = await openDeliveries(t);
     const isLeader = () => receiver.requests.length === 0;
     const one = create(receiver.url, 10_000, new AbortController(), { store: { ...store, isLeader } });
@@ -331,7 +331,7 @@ describe('several servers', () => {
     assert.deepEqual(receiver.users, ['bob']);
   });
 
-  test('one that does not lead tells how many are waiting all the same', async (t) => {
+  test('one that does not lead still reports how many are waiting', async (t) => {
     const { store, one, two } = await openTwo(t);
     await ask(store, 'ann', 'bob', 'cat');
     assert.equal((await two.describe()).waiting, 2);

@@ -46,7 +46,7 @@ const times = (count: number, work: (n: number) => void) => {
 };
 
 describe('a fair queue', () => {
-  test('runs so many at once, and the next when one has ended', async () => {
+  test('runs a fixed number at once, and the next when one has ended', async () => {
     const { ask, finishOne, begun } = openQueue({ atOnce: 2 });
     times(4, (n) => ask('10.0.0.1', String(n)));
     await settle();
@@ -55,14 +55,14 @@ describe('a fair queue', () => {
     assert.deepEqual(begun, ['0', '1', '2']);
   });
 
-  test('goes on after work that fails', async () => {
+  test('continues after work that fails', async () => {
     const queue = createFairQueue({ atOnce: 1, mostWaiting: 1, refusal: '' });
     const fail = queue.run(['x'], () => Promise.reject(new Error('no')));
     await assert.rejects(fail, /no/);
     assert.equal(await queue.run(['x'], async () => 7), 7);
   });
 
-  test('does no work for those who went away while they waited', async () => {
+  test('does no work for callers who left while they waited', async () => {
     const queue = createFairQueue({ atOnce: 1, mostWaiting: 9, refusal: '' });
     const { promise: first, resolve: end } = Promise.withResolvers<void>();
     const running = queue.run(['x'], () => first);
@@ -81,7 +81,7 @@ describe('a fair queue', () => {
     assert.equal(await queue.run(['x'], async () => 7), 7, 'the turn came back');
   });
 
-  test('sends everybody away who waits when it is told to, and goes on', async () => {
+  test('rejects all waiting callers on request, and continues', async () => {
     const { ask, finishOne, begun, refused, dismiss } = openQueue();
     times(3, (n) => ask(`10.0.${n}.1`, String(n)));
     await settle();
@@ -94,7 +94,7 @@ describe('a fair queue', () => {
     assert.deepEqual(begun, ['0', 'next']);
   });
 
-  test('gives a newcomer a turn after one round, however much each of the others asks for', async () => {
+  test('gives a newcomer a turn after one round, however much the others ask for', async () => {
     const { ask, countUntil } = openQueue();
     times(5, (place) => times(20, () => ask(`10.0.${place}.1`)));
     await settle();
@@ -102,7 +102,7 @@ describe('a fair queue', () => {
     assert.ok((await countUntil('newcomer')) <= 6);
   });
 
-  test('does so for a newcomer while the others come again as soon as they are served', async () => {
+  test('does so for a newcomer while the others return as soon as they are served', async () => {
     const { ask, finishOne, begun } = openQueue();
     times(5, (place) => times(8, () => ask(`127.0.0.${place + 1}`)));
     await settle();
@@ -114,7 +114,7 @@ describe('a fair queue', () => {
     assert.ok(begun.includes('newcomer'), begun.join(' '));
   });
 
-  test('counts a whole network as one, next to somebody elsewhere', async () => {
+  test('counts a whole network as one, against somebody elsewhere', async () => {
     const { ask, countUntil } = openQueue();
     times(200, (n) => ask(`10.7.${n}.1`));
     await settle();
@@ -122,7 +122,7 @@ describe('a fair queue', () => {
     assert.ok((await countUntil('newcomer')) <= 2);
   });
 
-  test('counts the part of a network as one, next to somebody in another part', async () => {
+  test('counts a part of a network as one, against somebody in another part', async () => {
     const { ask, countUntil } = openQueue();
     times(200, (n) => ask(`10.7.1.${n}`));
     await settle();
@@ -130,7 +130,7 @@ describe('a fair queue', () => {
     assert.ok((await countUntil('newcomer')) <= 2);
   });
 
-  test('that is full sends away the newest of whoever has the most waiting', async () => {
+  test('that is full drops the newest of the place with the most waiting', async () => {
     const { ask, countUntil, refused } = openQueue({ mostWaiting: 10 });
     ask('10.0.0.1', 'served');
     times(6, (n) => ask('10.0.0.1', `greedy ${n}`));
@@ -146,7 +146,7 @@ describe('a fair queue', () => {
     assert.ok((await countUntil('newcomer')) <= 3);
   });
 
-  test('that is full of single guesses keeps the one who has not asked for a while', async () => {
+  test('that is full of single guesses keeps the one that has not asked for a while', async () => {
     const { ask, finishOne, countUntil, refused } = openQueue({ mostWaiting: 20 });
     const attackers = Array.from({ length: 40 }, (_, n) => `10.0.0.${n + 1}`);
     for (const address of attackers) {

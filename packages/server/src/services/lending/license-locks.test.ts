@@ -6,7 +6,7 @@ import { LicenseLocks } from './license-locks.ts';
 const [ONE, TWO] = [licenseId(1), licenseId(2)];
 
 describe('work on a license', () => {
-  test('waits for the work on it that is under way, and not for that on others', async () => {
+  test('waits for work on the same license, and not for work on others', async () => {
     const locks = new LicenseLocks();
     const told: string[] = [];
     const gate = Promise.withResolvers<void>();
@@ -21,7 +21,7 @@ describe('work on a license', () => {
     assert.deepEqual(told, ['other', 'first', 'second']);
   });
 
-  test('that fails does not stand in the way', async () => {
+  test('that fails does not block the next', async () => {
     const locks = new LicenseLocks();
     const failing = locks.withLock(ONE, () => Promise.reject(new Error('no')));
     const next = locks.withLock(ONE, async () => 'done');

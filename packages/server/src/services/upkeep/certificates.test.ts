@@ -33,6 +33,7 @@ function openFiles(
     const certificates = openCertificates(settings, {
       log: pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
       readWall: () => clock.now,
+      warnDays: 14,
     });
     assert.ok(certificates !== null);
     const changes: string[] = [];
@@ -42,7 +43,7 @@ function openFiles(
   return { folder, files, write, open, log, clock };
 }
 
-describe('files that cannot be used', () => {
+describe('invalid files', () => {
   const other = makeTestCertificate();
   const broken = other.cert.replace(/\n[^\n]{20}/, '\n');
   const cases: readonly (readonly [string, Partial<Certificate>, RegExp])[] = [
@@ -61,7 +62,7 @@ describe('files that cannot be used', () => {
     ['another certificate', { cert: other.cert }, /^The key in .* does not belong/],
   ];
   for (const [what, change, message] of cases) {
-    test(`${what}: refused at the start with a sentence, without what is in them`, (t) => {
+    test(`${what}: refused at the start with a message that does not show their contents`, (t) => {
       const { write, open } = openFiles(t);
       write(change);
       assert.throws(open, (error: Error) => {
@@ -73,7 +74,7 @@ describe('files that cannot be used', () => {
     });
   }
 
-  test('files that are not there, or hold nobody to believe', (t) => {
+  test('that are missing, or contain no CA', (t) => {
     const { files, open } = openFiles(t);
     assert.throws(
       () => open({ ...files, cert: `${files.cert}x` }),
@@ -85,13 +86,13 @@ describe('files that cannot be used', () => {
 
   test('without a certificate there is no TLS', () => {
     const nothing = { cert: '', key: '', clientCa: '' };
-    const outside = { log: pino({ level: 'silent' }), readWall: () => instant(0) };
+    const outside = { log: pino({ level: 'silent' }), readWall: () => instant(0), warnDays: 14 };
     assert.equal(openCertificates(nothing, outside), null);
   });
 });
 
-describe('files that change', () => {
-  test('are taken over once, and nothing happens when nothing has changed', async (t) => {
+describe('changed files', () => {
+  test('are used once, and nothing happens when nothing has changed', async (t) => {
     const { write, open, log } = openFiles(t);
     const { refresh, read, describe: tell, changes } = open();
     await refresh();
@@ -110,7 +111,7 @@ describe('files that change', () => {
     );
   });
 
-  test('and do not fit are told once, and those from before stay', async (t) => {
+  test('that are invalid are reported once, and the previous ones stay', async (t) => {
     const first = makeTestCertificate();
     const { files, write, open, log } = openFiles(t, first);
     const { refresh, read, describe: tell, changes } = open();
@@ -135,7 +136,7 @@ describe('files that change', () => {
     assert.equal(tell().error, null);
   });
 
-  test('back to what is in force are no change', async (t) => {
+  test('back to the ones in force are no change', async (t) => {
     const first = makeTestCertificate();
     const { write, open } = openFiles(t, first);
     const { refresh, describe: tell, changes } = open();
@@ -147,7 +148,7 @@ describe('files that change', () => {
     assert.deepEqual([tell().error, changes], [null, []]);
   });
 
-  test('by a link that is swapped are noticed', async (t) => {
+  test('behind a link that is swapped are noticed', async (t) => {
     const { folder, open } = openFiles(t);
     const versions = ['one', 'two'].map((name) => {
       const certificate = makeTestCertificate({ commonName: name });
@@ -167,7 +168,7 @@ describe('files that change', () => {
     assert.deepEqual(changes, [fingerprintOf(versions[1] as Certificate)]);
   });
 
-  test('may be those of whom to believe about clients', async (t) => {
+  test('may be those of the client CA', async (t) => {
     const { folder, files, open } = openFiles(t);
     const clientCa = join(folder, 'ca.pem');
     const [before, after] = [makeTestCertificate(), makeTestCertificate()];
@@ -180,7 +181,7 @@ describe('files that change', () => {
     assert.equal(read().ca, after.cert);
   });
 
-  test('by their rights only are tried again', async (t) => {
+  test('with only new permissions are tried again', async (t) => {
     const { files, write, open, log } = openFiles(t);
     const { refresh } = open();
     write({ cert: makeTestCertificate().cert });
@@ -192,8 +193,8 @@ describe('files that change', () => {
   });
 });
 
-describe('a certificate that ends', () => {
-  test('is told of once a day, from two weeks before', (t) => {
+describe('an expiring certificate', () => {
+  test('is reported once a day, from two weeks before', (t) => {
     const notAfter = new Date(Date.UTC(2030, 5, 30));
     const { open, log, clock } = openFiles(t, makeTestCertificate({ notAfter }));
     const { warnBeforeEnd } = open();

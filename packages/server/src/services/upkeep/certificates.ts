@@ -1,5 +1,6 @@
 import type { Config } from '../../config.ts';
 import { DAY_MS, type Instant, instant, say } from '../../core/nouns/instant.ts';
+import { isCertificateEnding } from '../../core/system/note.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { CertificateError, describeLooks, loadFiles, type TlsContext } from './certificate-files.ts';
 
@@ -29,13 +30,14 @@ export interface CertificateFacts {
 interface Outside {
   readonly log: Log;
   readonly readWall: () => Instant;
+  /** How many days before its end the log warns; 0: never. */
+  readonly warnDays: number;
 }
 
-const WARN_BEFORE_MS = 14 * DAY_MS;
-
 /** `null` if TLS is not configured; throws a CertificateError if the files are invalid. */
-export function openCertificates(files: Config['tls'], { log, readWall }: Outside): Certificates | null {
+export function openCertificates(files: Config['tls'], outside: Outside): Certificates | null {
   if (files.cert === '') return null;
+  const { log, readWall, warnDays } = outside;
   let current = loadFiles(files);
   /**
    * The state of the files when they were read; unknown after the first read, so that no change is missed.
@@ -81,11 +83,14 @@ export function openCertificates(files: Config['tls'], { log, readWall }: Outsid
     },
     warnBeforeEnd() {
       const now = readWall();
-      const leftMs = validUntil() - now;
-      if (leftMs > WARN_BEFORE_MS || (warnedAt !== null && now - warnedAt < DAY_MS)) return;
+      if (!isCertificateEnding(validUntil(), now, warnDays)) return;
+      if (warnedAt !== null && now - warnedAt < DAY_MS) return;
       warnedAt = now;
       const facts = { ...inForce(), validUntil: say(validUntil()) };
-      log.warn(facts, leftMs > 0 ? 'the TLS certificate expires soon' : 'the TLS certificate has expired');
+      log.warn(
+        facts,
+        now < validUntil() ? 'the TLS certificate expires soon' : 'the TLS certificate has expired',
+      );
     },
     describe: () => ({
       ...inForce(),

@@ -34,8 +34,8 @@ describe('sweeping', () => {
   });
 });
 
-describe('taking everything back', () => {
-  test('frees all licenses and says how many slots that were', async (t) => {
+describe('releasing everything', () => {
+  test('frees all licenses and returns how many slots that were', async (t) => {
     const { store } = await openTestStore(t, [testLicense(1), testLicense(2, { product: 'cam' })]);
     await fill(store, 'cad', 2);
     await fill(store, 'cam', 3);

@@ -10,7 +10,7 @@ import { createIdentity, type Machine } from './identity.ts';
 const NOTHING: Machine = { hardwareId: null, machineId: null, isShared: false };
 
 describe('the hardware id', () => {
-  test('is the same for the same data on the same machine, and another elsewhere', async (t) => {
+  test('is the same for the same data on the same machine, and different elsewhere', async (t) => {
     const { store } = await openTestStore(t);
     const { store: other } = await openTestStore(t);
     const read = (one: typeof store, machine: Partial<Machine>) =>
@@ -26,14 +26,14 @@ describe('the hardware id', () => {
     assert.equal(new Set([first, ...others]).size, 4);
   });
 
-  test('does not tell the id of the machine', async (t) => {
+  test('does not reveal the id of the machine', async (t) => {
     const { store } = await openTestStore(t);
     const machineId = '0123456789abcdef0123456789abcdef';
     const id = await createIdentity(store, { ...NOTHING, machineId }).readHardwareId();
     assert.ok(!id.includes(machineId));
   });
 
-  test('is what the administrator says, wherever the data is', async (t) => {
+  test('is what the administrator sets, wherever the data is', async (t) => {
     const { store } = await openTestStore(t);
     const identity = createIdentity(store, { ...NOTHING, hardwareId: 'chosen', machineId: 'a' });
     assert.equal(await identity.readHardwareId(), 'chosen');
@@ -41,7 +41,7 @@ describe('the hardware id', () => {
 });
 
 describe('being bound to a machine', () => {
-  test('is noticed when it is another one than before, and once', async (t) => {
+  test('is noticed when the machine changes, and once', async (t) => {
     const { store } = await openTestStore(t);
     const bind = (machineId: string) => createIdentity(store, { ...NOTHING, machineId }).bind();
     assert.equal(await bind('a'), false, 'the first time');
@@ -73,7 +73,7 @@ describe('a hardware id that the administrator chooses', () => {
   }
 
   for (const source of ['airgap', 'offline'] as const) {
-    test(`is refused once a license was activated under one that was made (${source})`, async (t) => {
+    test(`is refused once a license was activated under a generated one (${source})`, async (t) => {
       const { store, hardwareId } = await openWith(t, HERE, source);
       assert.equal(await bindWith(store, { hardwareId: 'chosen' }), 'server_identity_changed');
       const copied = { hardwareId, machineId: 'b' };
@@ -92,14 +92,14 @@ describe('a hardware id that the administrator chooses', () => {
       );
     });
 
-    test(`is kept where a license was activated under it (${source})`, async (t) => {
+    test(`is kept if a license was activated under it (${source})`, async (t) => {
       const { store } = await openWith(t, { ...NOTHING, hardwareId: 'chosen' }, source);
       assert.equal(await bindWith(store, { hardwareId: 'chosen', machineId: 'b' }), false);
       assert.equal(await bindWith(store, { hardwareId: 'other' }), 'server_identity_changed');
     });
   }
 
-  test('is free again when the license was given back, and not when it was only removed', async (t) => {
+  test('can change when the license was returned, but not when it was only removed', async (t) => {
     const { store } = await openWith(t, HERE);
     const remove = { kind: 'remove_license', licenseId: licenseId(7), by: 'test' } as const;
     await store.execute(remove);
@@ -109,12 +109,12 @@ describe('a hardware id that the administrator chooses', () => {
     assert.equal(await bindWith(other, { hardwareId: 'chosen' }), true);
   });
 
-  test('is no matter for licenses of a cloud, which notices', async (t) => {
+  test('does not matter for licenses of a cloud, which notices', async (t) => {
     const { store } = await openWith(t, HERE, 'cloud');
     assert.equal(await bindWith(store, { hardwareId: 'chosen' }), true);
   });
 
-  test('is accepted where an earlier release noted nothing, while it is the same', async (t) => {
+  test('is accepted if an earlier release recorded nothing, while it is the same', async (t) => {
     const { store } = await openTestStore(t);
     const tie = { ...NO_TIE, hardwareId: 'chosen' };
     const license = testLicense(7, { source: 'airgap', tie });
@@ -149,7 +149,7 @@ describe('the hardware id of data that several machines share', () => {
     assert.equal(await moved.bind(), false);
   });
 
-  test('is what the administrator says', async (t) => {
+  test('is what the administrator sets', async (t) => {
     const { store } = await openTestStore(t);
     await share(store, {}).bind();
     const chosen = share(store, { hardwareId: 'chosen' });

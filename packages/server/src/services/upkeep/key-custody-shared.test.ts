@@ -10,7 +10,7 @@ import { createKeyCustody } from './key-custody.ts';
 
 const getPostgres = sharedPostgres();
 
-test('a rotation beside other servers is refused, and the key stays where it is', async (t) => {
+test('a rotation while other servers run is refused, and the key stays', async (t) => {
   if (!hasPostgres) return t.skip('optional: needs PostgreSQL');
   const url = await (await getPostgres()).createDatabase();
   const source = { value: null, file: join(temporaryFolder(t), 'master.key') };

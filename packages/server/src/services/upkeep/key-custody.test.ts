@@ -84,7 +84,7 @@ describe('a rotation', () => {
     assert.equal(await expectWhole(crash(t, folder)), rotated.fingerprint);
   });
 
-  test('takes a key that is given, in hex or base64, but not the one in use', async (t) => {
+  test('takes a given key, in hex or base64, but not the one in use', async (t) => {
     const { custody, keySource } = await setUp(t);
     const [one, two] = [makeMasterKey(), makeMasterKey()];
     assert.equal((await custody.rotate(hex(one), 'ada')).fingerprint, fingerprint(one));
@@ -101,7 +101,7 @@ describe('a rotation', () => {
     assert.equal((await custody.describe()).fingerprint, fingerprint(two));
   });
 
-  test('happens once at a time, however many are asked for', async (t) => {
+  test('runs once at a time, however many are requested', async (t) => {
     const { custody, folder } = await setUp(t);
     const rotated = await Promise.all(Array.from({ length: 5 }, () => custody.rotate(null, 'ada')));
     const chain = rotated.map(({ replaced }) => replaced).slice(1);
@@ -113,7 +113,7 @@ describe('a rotation', () => {
     assert.equal(await expectWhole(crash(t, folder)), rotated.at(-1)?.fingerprint);
   });
 
-  test('changes nothing where the new key cannot be written', async (t) => {
+  test('changes nothing if the new key cannot be written', async (t) => {
     const { custody, folder, store } = await setUp(t);
     const before = await custody.describe();
     mkdirSync(join(folder, 'master.key.next.new'));
@@ -127,7 +127,7 @@ describe('a rotation', () => {
     assert.equal(await expectWhole(crash(t, folder)), before.fingerprint);
   });
 
-  test('of a key in the environment needs the new one, and goes on with it', async (t) => {
+  test('of a key in the environment needs the new one, and continues with it', async (t) => {
     const { folder, store, keySource } = await setUp(t);
     const value = readFileSync(keySource.file, 'utf8');
     rmSync(keySource.file);
@@ -150,7 +150,7 @@ describe('a rotation', () => {
   });
 });
 
-describe('a rotation that is cut short', () => {
+describe('an interrupted rotation', () => {
   function stagedIn(folder: string, key: MasterKey): void {
     writeKeyFile(join(folder, 'master.key.next'), key);
   }
@@ -182,7 +182,7 @@ describe('a rotation that is cut short', () => {
     assert.equal(await expectWhole(copy), current, 'and so it stays');
   });
 
-  test('after the commit: the new one counts, and takes its place', async (t) => {
+  test('after the commit: the new one counts, and replaces it', async (t) => {
     const { folder, store } = await setUp(t);
     const newKey = makeMasterKey();
     const command = { kind: 'rotate_master_key', newKey, by: 'test' } as const;
@@ -196,7 +196,7 @@ describe('a rotation that is cut short', () => {
     assert.equal(await expectWhole(copy), fingerprint(newKey), 'and so it stays');
   });
 
-  test('and left there by a server that goes on is settled by the next one', async (t) => {
+  test('left by a server that keeps running is settled by the next one', async (t) => {
     const { custody, folder } = await setUp(t);
     stagedIn(folder, makeMasterKey());
     const rotated = await custody.rotate(null, 'ada');
@@ -204,7 +204,7 @@ describe('a rotation that is cut short', () => {
     assert.equal(await expectWhole(crash(t, folder)), rotated.fingerprint);
   });
 
-  test('beside a file of its own, as beside ours', async (t) => {
+  test('with a configured file, as with the default one', async (t) => {
     const { folder, store, keySource } = await setUp(t);
     const file = join(temporaryFolder(t), 'key');
     cpSync(keySource.file, file);
@@ -263,7 +263,7 @@ describe('a rotation on a disk that fails', { skip }, () => {
 });
 
 describe('an export', () => {
-  test('brings back a store whose key is lost, and is audited', async (t) => {
+  test('restores a store whose key is lost, and is audited', async (t) => {
     const { custody, folder, store } = await setUp(t);
     const { fingerprint: current } = await custody.describe();
     const text = JSON.stringify(await custody.export(PASSPHRASE, 'ada'));
@@ -282,7 +282,7 @@ describe('an export', () => {
     assert.equal(await expectWhole(copy), current, 'twice does no harm');
   });
 
-  test('needs a passphrase that is worth the name', async (t) => {
+  test('needs a sufficiently long passphrase', async (t) => {
     const { custody } = await setUp(t);
     for (const [passphrase, code] of [
       [null, 'missing_parameters'],
@@ -295,13 +295,13 @@ describe('an export', () => {
     }
   });
 
-  test('cannot be made of a key that somebody took away', async (t) => {
+  test('cannot be made of a key that was removed', async (t) => {
     const { custody, keySource } = await setUp(t);
     rmSync(keySource.file);
     await assert.rejects(custody.export(PASSPHRASE, 'ada'), /is no longer at .*master\.key/);
   });
 
-  test('is put in place of no other key, and not beside the environment', async (t) => {
+  test('replaces no other key, and is not installed beside the environment', async (t) => {
     const { folder, keySource } = await setUp(t);
     const stopped = crash(t, folder);
     const source = { value: null, file: join(stopped, 'master.key') };

@@ -15,7 +15,7 @@ function setUp(t: TestContext) {
 const text = (words: string) => ({ kind: 'text', text: words });
 
 describe('a file that is watched', () => {
-  test('is told once for each version, at the second look', async (t) => {
+  test('is reported once for each version, at the second look', async (t) => {
     const { path, file } = setUp(t);
     writeFileSync(path, 'one');
     assert.deepEqual([await file.look(), await file.look(), await file.look()], [null, text('one'), null]);
@@ -23,7 +23,7 @@ describe('a file that is watched', () => {
     assert.deepEqual([await file.look(), await file.look(), await file.look()], [null, text('other'), null]);
   });
 
-  test('is another one when it was replaced, however alike the two are', async (t) => {
+  test('counts as changed when it was replaced, however similar the two are', async (t) => {
     const { path, file } = setUp(t);
     writeFileSync(path, 'one');
     const { atime, mtime } = statSync(path);
@@ -35,7 +35,7 @@ describe('a file that is watched', () => {
     assert.deepEqual([await file.look(), await file.look()], [null, text('two')]);
   });
 
-  test('is not told while an editor is at work on it', async (t) => {
+  test('is not reported while an editor is writing it', async (t) => {
     const { path, file } = setUp(t);
     writeFileSync(path, 'one');
     await file.look();
@@ -62,7 +62,7 @@ describe('a file that is watched', () => {
     assert.deepEqual([await file.look(), await file.look()], [null, { kind: 'absent' }]);
   });
 
-  test('may be none that can be read', async (t) => {
+  test('may be unreadable', async (t) => {
     const { path, file } = setUp(t);
     mkdirSync(path);
     assert.deepEqual(await file.read(), { kind: 'unreadable', reason: 'it is not a regular file' });
@@ -74,7 +74,7 @@ describe('a file that is watched', () => {
     assert.equal((await file.read()).kind, 'text');
   });
 
-  test('is read at any time without being told for it', async (t) => {
+  test('can be read at any time without being reported', async (t) => {
     const { path, file } = setUp(t);
     writeFileSync(path, 'one');
     assert.deepEqual(await file.read(), text('one'));

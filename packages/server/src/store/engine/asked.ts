@@ -2,7 +2,7 @@ import type { RowValue } from './rows.ts';
 
 type Named = Readonly<Record<string, RowValue>>;
 
-/** What a store is asked, all at once, and how the answer follows from the rows. */
+/** Statements to run together, and how their rows become an answer. */
 export interface Asked<A> {
   readonly statements: readonly { readonly sql: string; readonly values: Named }[];
   /** `rows`: of each statement. */

@@ -25,7 +25,7 @@ const LIST_LICENSES = `SELECT license.*,
     (SELECT count(*) FROM registration WHERE license_id = license.id AND borrowed_until > :now) AS borrowed
   FROM license WHERE ${IS_LISTED} ORDER BY added_order DESC`;
 
-/** Old windows stay for ever, so only those are looked up that are wanted. */
+/** Old windows are kept for ever, so only the needed ones are looked up. */
 const TOTALS = PERIODS.map(
   (period) => `(SELECT total FROM consumption_total AS counted WHERE counted.license_id = meter.license_id
     AND counted.feature = meter.feature AND window_start = :${period}) AS ${period}`,
@@ -34,15 +34,17 @@ const TOTALS = PERIODS.map(
 const LIST_METERS = `SELECT meter.license_id, meter.feature, ${TOTALS.join(', ')},
     (SELECT count(*) FROM feature_slot AS slot JOIN registration AS holder USING (license_id, "user")
      WHERE slot.license_id = meter.license_id AND slot.feature = meter.feature
-       AND slot.ends_at > :now AND holder.ends_at > :now) AS slots
+       AND slot.ends_at > :now AND holder.ends_at > :now) AS slots,
+    (SELECT count(*) FROM feature_slot AS slot WHERE slot.license_id = meter.license_id
+       AND slot.feature = meter.feature AND borrowed_until > :now AND ends_at > :now) AS borrowed
   FROM license JOIN meter ON meter.license_id = license.id WHERE ${IS_LISTED}`;
 
 type LicenseRow = RowOf<'license'> & { readonly live: number; readonly borrowed: number };
 type MeterRow = Pick<RowOf<'meter'>, 'license_id' | 'feature'> & {
   readonly [P in Period]: number | null;
-} & { readonly slots: number };
+} & { readonly slots: number; readonly borrowed: number };
 
-/** As many statements as there are here, however many licenses there are. */
+/** A fixed number of statements, however many licenses there are. */
 export function askLicenses(product: string | null, now: Instant): Asked<readonly LicenseRecord[]> {
   const starts = PERIODS.map((period) => [period, windowStart(period === 'always' ? null : period, now)]);
   return {
@@ -58,13 +60,17 @@ export function askLicenses(product: string | null, now: Instant): Asked<readonl
       return (licenses as readonly LicenseRow[]).map((row) => {
         const license = licenseFromRow(row);
         const { live: inUse, borrowed, added_at: addedAt } = row;
-        return { license, inUse, borrowed, standing: standingOf(license, byName), addedAt, now };
+        const featuresBorrowed = license.features.map(
+          ({ code }) => byName.get(nameOf(license.id, code))?.borrowed ?? 0,
+        );
+        const standing = standingOf(license, byName);
+        return { license, inUse, borrowed, featuresBorrowed, standing, addedAt, now };
       });
     },
   };
 }
 
-/** Half a character is stored as the one that stands for what cannot be read. */
+/** Half a surrogate pair is stored as the replacement character. */
 function nameOf(licenseId: number, feature: string): string {
   return `${licenseId} ${feature.toWellFormed()}`;
 }

@@ -15,7 +15,7 @@ export interface LoadedLicense {
   storedInUse: number;
   head: ChainHead;
   order: number;
-  /** When it was removed: nobody finds it, but its slots still end, and its chain and totals stay. */
+  /** When it was removed. It is no longer found, but its slots still end, and its chain and totals stay. */
   removedAt: Instant | null;
   /** No registration ends before this, so most commands need not look. A lower bound, not the exact time. */
   noEndBefore: number;
@@ -30,12 +30,14 @@ export interface LoadedLicense {
   isTouched: boolean;
 }
 
-/** A standing made from the meters, and what it was made from: it is kept while that is the same. */
+/**
+ * A standing computed from the meters, and what it was computed from: it is valid while that is unchanged.
+ */
 interface KeptStanding {
   readonly standing: Standing;
   readonly license: License;
   readonly metersVersion: number;
-  /** When a window ends, and with it some total. */
+  /** When the next window ends, and its total with it. */
   readonly endsAt: Instant | null;
 }
 
@@ -46,7 +48,7 @@ export interface RemovedLicense {
   readonly removedAt: Instant;
 }
 
-/** What has to be known of all licenses where only some are loaded. */
+/** What must be known of all licenses if only some are loaded. */
 interface Surroundings {
   readonly productCount: number;
   readonly lastOrder: number;
@@ -80,7 +82,7 @@ export class LoadedLicenses {
     return this.#surroundings?.productCount ?? this.#byProduct.size;
   }
 
-  /** Includes removed licenses: what was lent of them still ends. */
+  /** Includes removed licenses: their slots still end. */
   entries(): Iterable<LoadedLicense> {
     return this.#entries.values();
   }
@@ -228,7 +230,7 @@ export function noteFeatureEnd(entry: LoadedLicense, endsAt: Instant): void {
   if (endsAt < entry.noFeatureEndBefore) entry.noFeatureEndBefore = endsAt;
 }
 
-/** The bound where there is nothing that could end. */
+/** The bound if nothing can end. */
 export const NO_END = Number.MAX_SAFE_INTEGER;
 
 /** Returns whether anybody may hold a slot of any feature; `true` until the store has looked. */

@@ -9,7 +9,7 @@ import { MIGRATIONS } from './migrations.ts';
 const STORES = fileURLToPath(new URL('..', import.meta.url));
 const folderOf = (store: string) => join(STORES, store, 'migrations');
 
-/** So many are released: some data is as they have left it. Comments and blanks may change. */
+/** So many are released, and some data was written with them. Comments and blanks may change. */
 const RELEASED = 13;
 const DIGESTS: Readonly<Record<string, string>> = {
   postgres: 'd0e1341624ab7559',

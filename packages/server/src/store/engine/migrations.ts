@@ -1,7 +1,6 @@
 /**
- * In order; a migration's number is its place in this list. Never changed once released, only added to. Every
- * store has a file of each of these names, and its data is as far as the number says, whichever store it is
- * in.
+ * In order; a migration's number is its place in this list. Released ones never change; new ones go to the
+ * end. Every store has a file of each name, so a number means the same in all of them.
  */
 export const MIGRATIONS = [
   '0001-lending.sql',

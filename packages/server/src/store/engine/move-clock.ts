@@ -30,7 +30,7 @@ export function prolongLive(
   }
 }
 
-/** Collects what has ended first, because the borrows among it may come back. */
+/** Collects ended slots first, because ended borrows may be restored. */
 export function loadReset(batch: Batch): ResetFacts {
   const to = chooseResetTime(batch.clock.wall, listLicenses(batch));
   if (!isResettable(batch.now, to)) return { to, licenses: [] };
@@ -70,7 +70,7 @@ export function pullBack(batch: Batch, from: Instant): void {
   pullBackRest(batch);
 }
 
-/** Pulls back all other dates: nothing happened later than now. */
+/** Moves all other dates back: nothing happened later than now. */
 function pullBackRest({ statements, now }: Batch): void {
   statements.removeSettledBorrows.run({ now });
   statements.pullBackEndedBorrows.run({ now });

@@ -85,7 +85,7 @@ const LIST_METERS = `WITH ${HELD}
     WHERE report.license_id = meter.license_id AND report.feature = meter.feature)
   ORDER BY license_id, feature`;
 
-/** Each license has a row of its own, whether or not anything was counted of it. */
+/** Each license has a row, whether or not anything was counted. */
 const LIST_USAGE = `WITH ${HELD}, part AS (
     SELECT id AS license_id, '' AS feature FROM license
     UNION SELECT license_id, feature FROM meter)
@@ -179,6 +179,12 @@ const QUESTIONS = {
       'SELECT * FROM notice WHERE kind = :kind AND subject = :subject',
       { kind, subject },
       ([row]: readonly RowOf<'notice'>[]) => row?.value ?? null,
+    ),
+  list_notices: ({ of }) =>
+    ask(
+      'SELECT * FROM notice WHERE kind = :of ORDER BY subject',
+      { of },
+      (rows: readonly RowOf<'notice'>[]) => rows.map(({ subject }) => subject),
     ),
   describe_seal: () => askSecrets((secrets) => ({ sealedBy: findSealingFingerprint(secrets) ?? '' })),
   find_cloud_keys: (_, __, masterKeys) => askSecrets((secrets) => openCloudKeys(secrets, masterKeys)),

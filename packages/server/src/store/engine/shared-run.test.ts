@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SharedRun } from './shared-run.ts';
 
-/** Runs that end when the test says so, or when they are broken off. */
+/** Runs that end when the test says so, or when they are canceled. */
 function openRuns() {
   const runs: { readonly end: (value: number) => void; readonly signal: AbortSignal }[] = [];
   const shared = new SharedRun<number>((signal) => {
@@ -16,7 +16,7 @@ function openRuns() {
 }
 
 describe('work that several want at once', () => {
-  test('runs once at a time; whoever asks meanwhile shares the next run', async () => {
+  test('runs once at a time; callers that arrive meanwhile share the next run', async () => {
     const { shared, runs } = openRuns();
     const first = shared.ask();
     const [second, third] = [shared.ask(), shared.ask(new AbortController().signal)];
@@ -27,7 +27,7 @@ describe('work that several want at once', () => {
     assert.equal(runs.length, 2);
   });
 
-  test('is broken off when everybody who asked has gone away, and not before', async () => {
+  test('is canceled when all callers have gone, and not before', async () => {
     const { shared, runs } = openRuns();
     const [ann, bob] = [new AbortController(), new AbortController()];
     const running = shared.ask();
@@ -46,7 +46,7 @@ describe('work that several want at once', () => {
     assert.equal(await next, 3);
   });
 
-  test('goes on for whoever cannot go away', async () => {
+  test('continues for a caller that cannot leave', async () => {
     const { shared, runs } = openRuns();
     const kept = shared.ask();
     const gone = new AbortController();

@@ -28,7 +28,7 @@ export class SharedRun<T> {
     return signal === undefined ? round.result : waitUnlessGone(round, signal);
   }
 
-  /** Resolves when nothing runs or waits any more, whatever has become of it. */
+  /** Resolves when nothing runs or waits any more, whether it succeeded or failed. */
   async settle(): Promise<void> {
     await Promise.allSettled([this.#running, this.#next?.result]);
   }

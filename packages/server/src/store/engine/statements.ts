@@ -8,7 +8,7 @@ import type { RowOf } from './tables.ts';
 export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
   FROM token LEFT JOIN account ON account.name = token.account`;
 
-/** Until when somebody who holds a feature has the license: no feature is borrowed longer. */
+/** Until when the holder of a feature has the license: no feature is borrowed longer. */
 const HOLDER_END = `(SELECT coalesce(holder.borrowed_until, holder.ends_at) FROM registration AS holder
   WHERE holder.license_id = feature_slot.license_id AND holder."user" = feature_slot."user")`;
 

@@ -260,7 +260,7 @@ export function columnsOf(name: TableName): readonly string[] {
   return Object.keys(TABLES[name].columns);
 }
 
-/** As both databases take them: some names are words of SQL. */
+/** Quoted for both databases: some names are SQL keywords. */
 export function quoteNames(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }

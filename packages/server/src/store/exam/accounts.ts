@@ -39,7 +39,7 @@ const listTokenIds = async (exam: ExamStore) =>
 const listKinds = async (exam: ExamStore) => (await exam.listEvents('system')).map(({ kind }) => kind);
 
 export const ACCOUNTS = {
-  'an account is made once, and kept as it was made': async (exam: ExamStore) => {
+  'an account is created once, and stored as it was created': async (exam: ExamStore) => {
     assert.deepEqual(await exam.execute(create('ada', 'admin')), DONE);
     assert.equal(await codeOf(exam, { ...create('ada', 'user'), passwordHash: 'x' }), 'account_exists');
     const { kind: _, by: __, ...account } = create('ada', 'admin');
@@ -50,7 +50,7 @@ export const ACCOUNTS = {
     assert.deepEqual(await listKinds(exam), ['account_created']);
   },
 
-  'signing in leaves a token, and failing to an event': async (exam: ExamStore) => {
+  'signing in leaves a token, and failing leaves an event': async (exam: ExamStore) => {
     await exam.execute(create('ada', 'operator'));
     assert.deepEqual(await exam.execute(signIn('ada', null)), { kind: 'done', count: 0 });
     assert.deepEqual(await exam.execute(signIn('nobody', 't0')), { kind: 'done', count: 0 });
@@ -75,7 +75,7 @@ export const ACCOUNTS = {
     assert.deepEqual(await listKinds(exam), ['account_created', ...failed, 'signed_in']);
   },
 
-  'tokens that ended go with the next sign-in, but not those with a name': async (exam: ExamStore) => {
+  'ended tokens are removed at the next sign-in, but not those with a name': async (exam: ExamStore) => {
     await exam.execute(create('ada', 'admin', false));
     await exam.execute(signIn('ada', 'auth'));
     await exam.execute(createToken('named', 'ci', 1));
@@ -87,7 +87,7 @@ export const ACCOUNTS = {
     assert.deepEqual((await listTokenIds(exam)).sort(), ['named', 'new']);
   },
 
-  'a password that is replaced signs everybody out but who replaced it': async (exam: ExamStore) => {
+  'replacing a password signs out everybody else': async (exam: ExamStore) => {
     await exam.execute(create('ada', 'admin', false));
     await exam.execute(create('bob', 'admin'));
     for (const [name, token] of [
@@ -104,7 +104,7 @@ export const ACCOUNTS = {
     assert.equal(await codeOf(exam, setPassword('nobody', null)), 'account_not_found');
   },
 
-  'a sign-in that overlaps a change of the password is none': async (exam: ExamStore) => {
+  'a sign-in that overlaps a password change fails': async (exam: ExamStore) => {
     await exam.execute(create('ada', 'admin'));
     await exam.execute(setPassword('ada', null));
     assert.deepEqual(await exam.execute(signIn('ada', 'late')), { kind: 'done', count: 0 });
@@ -114,7 +114,7 @@ export const ACCOUNTS = {
     assert.deepEqual((await listKinds(exam)).slice(1), ['password_changed', 'sign_in_failed']);
   },
 
-  'a one-time password signs in once, then only for replacing it': async (exam: ExamStore) => {
+  'a one-time password signs in once, then only to replace it': async (exam: ExamStore) => {
     await exam.execute(create('ada', 'user'));
     assert.deepEqual(await exam.execute(signIn('ada', 't1')), DONE);
     assert.deepEqual(await exam.execute(signIn('ada', 't2')), DONE);
@@ -134,7 +134,7 @@ export const ACCOUNTS = {
     );
   },
 
-  'a one-time password ends after seven days, and another one counts anew': async (exam: ExamStore) => {
+  'a one-time password ends after seven days, and a new one starts again': async (exam: ExamStore) => {
     await exam.execute(create('ada', 'admin'));
     exam.clock.advance(7 * DAY_MS - 1);
     assert.equal(await codeOf(exam, signIn('ada', 't1')), 'done');
@@ -148,9 +148,7 @@ export const ACCOUNTS = {
     assert.equal((await findToken(exam, 't3'))?.restriction, null, 'and it signs in once again');
   },
 
-  'a token that was made without credentials ends with the setup, in the same commit': async (
-    exam: ExamStore,
-  ) => {
+  'a token created without credentials ends with setup, in the same commit': async (exam: ExamStore) => {
     await exam.execute(create('ada', 'admin'));
     const local = { shown: 'nothing' } as const;
     await exam.execute({ ...createToken('h1', 'local', null), ...local });
@@ -164,7 +162,7 @@ export const ACCOUNTS = {
     assert.equal(await findToken(exam, 'h3'), null);
   },
 
-  'during setup, credentials make tokens that end with it, too, and accounts are signed out': async (
+  'during setup, credentials also create tokens that end with it, and accounts are signed out': async (
     exam: ExamStore,
   ) => {
     await exam.execute(create('ada', 'admin'));
@@ -193,7 +191,7 @@ export const ACCOUNTS = {
     assert.deepEqual(await list(3 * DAY_MS), ['h3'], 'what has ended is over');
   },
 
-  'a clock that was reset makes no token live longer': async (exam: ExamStore) => {
+  'a clock reset extends no token': async (exam: ExamStore) => {
     exam.clock.setWall(plus(NOW, 100 * HOUR_MS));
     await exam.execute({ kind: 'accept_clock', by: 'ada' });
     await exam.execute(createToken('h1', 'ci', 1));
@@ -222,7 +220,7 @@ export const ACCOUNTS = {
     assert.equal(await isSetUp(), true);
   },
 
-  'a role counts at once, for the tokens too; the last administrator stays': async (exam: ExamStore) => {
+  'a role change applies at once, to tokens too; the last administrator stays': async (exam: ExamStore) => {
     await exam.execute(create('ada', 'admin'));
     await exam.execute(create('bob', 'user'));
     await exam.execute(signIn('bob', 'b1'));
@@ -249,7 +247,7 @@ export const ACCOUNTS = {
     assert.deepEqual(codes.sort(), ['done', 'last_administrator']);
   },
 
-  'a token has a name, a role, an end, and is revoked by either of its names': async (exam: ExamStore) => {
+  'a token has a name, a role and an end, and is revoked by its id or name': async (exam: ExamStore) => {
     await exam.execute(createToken('h1', 'ci', 90));
     assert.equal(await codeOf(exam, createToken('h2', 'ci', null)), 'token_exists');
     await exam.execute(createToken('h2', 'lab', null));

@@ -13,8 +13,8 @@ interface Beside {
 const opened = new Map<string, Promise<Beside>>();
 
 /**
- * Asks a database past the stores on it. Opening a connection takes longer than most questions do, so one
- * lasts as long as the process, which it does not keep alive.
+ * Queries a database directly, not through a store. Opening a connection takes longer than most queries, so
+ * one lasts as long as the process, which it does not keep alive.
  */
 export async function askBeside(url: string, sql: string): Promise<readonly Row[]> {
   const beside = opened.get(url) ?? open(url);

@@ -6,7 +6,7 @@ import { type License, licenseId, NO_TIE, type Verdict } from '../../core/nouns/
 import { codeOf, type ExamStore, grantedOf, measuredOf } from './exam-store.ts';
 
 export const REPORTS = {
-  'nothing that was counted is lost or told twice': async (exam: ExamStore) => {
+  'nothing that was counted is lost or reported twice': async (exam: ExamStore) => {
     const license = await exam.install({ consumption: exampleLimits({ max: 100, allowNegative: true }) });
     await exam.consume(5);
     assert.equal(await exam.cutReport(license, 'a'), 5);
@@ -25,7 +25,7 @@ export const REPORTS = {
     ]);
   },
 
-  'each meter is told apart': async (exam: ExamStore) => {
+  'each meter is reported separately': async (exam: ExamStore) => {
     const license = await exam.install();
     await exam.consume(5);
     await exam.consume(2, { feature: 'export' });
@@ -89,7 +89,7 @@ export async function totalOf(exam: ExamStore, license: License): Promise<number
 
 /** Who owns a total: see `core/lending/cloud-total.ts`. */
 export const CLOUD_TOTALS = {
-  'a total is what the cloud has counted, and what was counted here since': async (exam: ExamStore) => {
+  "a total is the cloud's count plus what was counted here since": async (exam: ExamStore) => {
     const license = await exam.install(CLOUD);
     await exam.consume(5);
     await check(exam, license, 40, { export: 3 });
@@ -99,7 +99,7 @@ export const CLOUD_TOTALS = {
     assert.equal(measuredOf(await exam.consume(55)).total, 100);
   },
 
-  'while a report is on its way, the total of the cloud is left alone': async (exam: ExamStore) => {
+  'while a report is under way, the total of the cloud is ignored': async (exam: ExamStore) => {
     const license = await exam.install(CLOUD);
     await exam.consume(5);
     await exam.cutReport(license, 'a');
@@ -112,7 +112,7 @@ export const CLOUD_TOTALS = {
     assert.equal(await totalOf(exam, license), 11);
   },
 
-  'what the cloud said before a report was settled is no news after it': async (exam: ExamStore) => {
+  'a total from before a report was settled is ignored after it': async (exam: ExamStore) => {
     const license = await exam.install(CLOUD);
     await check(exam, license, 10);
     await exam.consume(5);
@@ -127,7 +127,7 @@ export const CLOUD_TOTALS = {
     assert.equal(await totalOf(exam, license), 10, 'what it says later is');
   },
 
-  'a total of the cloud that is reset resets ours': async (exam: ExamStore) => {
+  "a reset of the cloud's total resets ours": async (exam: ExamStore) => {
     const license = await exam.install(CLOUD);
     await exam.consume(5);
     await exam.cutReport(license, 'a');
@@ -139,7 +139,7 @@ export const CLOUD_TOTALS = {
     ]);
   },
 
-  'near the end of a window the total of the cloud may be of another one': async (exam: ExamStore) => {
+  "near the end of a window the cloud's total may be of another one": async (exam: ExamStore) => {
     const consumption = exampleLimits({ max: 100, period: 'daily' });
     const license = await exam.install({ ...CLOUD, consumption });
     const midnight = instant(Math.ceil(NOW / DAY_MS) * DAY_MS);
@@ -176,7 +176,7 @@ export const CLOUD_TOTALS = {
     assert.equal(await totalOf(exam, license), 20);
   },
 
-  'while a report is held, others go on': async (exam: ExamStore) => {
+  'while a report is held, others continue': async (exam: ExamStore) => {
     const license = await exam.install(CLOUD);
     await check(exam, license, 10);
     await exam.consume(5);
@@ -200,7 +200,7 @@ export function judge(exam: ExamStore, license: License, verdict: Verdict, proof
 }
 
 export const VERDICTS = {
-  'what the cloud says about a license changes it, and the next good check repairs it': async (
+  "the cloud's answer about a license changes it, and the next good check repairs it": async (
     exam: ExamStore,
   ) => {
     const license = await exam.install(CLOUD);
@@ -222,7 +222,7 @@ export const VERDICTS = {
     assert.equal((await exam.listEventsOf('license_changed', license.id)).length, 12);
   },
 
-  'a license that asks for checks lends nothing new without them; holders renew': async (exam: ExamStore) => {
+  'a license that requires checks lends nothing new without them; holders renew': async (exam: ExamStore) => {
     const license = await exam.install({ ...CLOUD, maxOfflineDays: 1, timeoutMinutes: 3 * 24 * 60 });
     await exam.register('ada');
     exam.clock.advance(DAY_MS - 1);
@@ -256,7 +256,7 @@ export const MACHINES = {
     grantedOf(await exam.register('bob'));
   },
 
-  'others lend nothing new there, and everything at home again': async (exam: ExamStore) => {
+  'others lend nothing new there, and everything back home': async (exam: ExamStore) => {
     await exam.execute({ kind: 'bind_hardware', hardwareId: 'home' });
     await exam.install({ source: 'offline', tie: HOME });
     grantedOf(await exam.register('ada'));
@@ -268,10 +268,10 @@ export const MACHINES = {
   },
 };
 
-/** A license that was given up, and comes back. */
+/** A license that was removed and is added again. */
 export function removalCases(again: 'restart' | 'crash') {
   return {
-    'nobody finds it any more; another license of the product answers': async (exam: ExamStore) => {
+    'it is no longer found; another license of the product answers': async (exam: ExamStore) => {
       const [old, other] = [
         await exam.install({ id: licenseId(1) }),
         await exam.install({ id: licenseId(2) }),
@@ -285,7 +285,7 @@ export function removalCases(again: 'restart' | 'crash') {
       assert.deepEqual(await exam.listLicenses(), []);
     },
 
-    'added again, its slots, totals and records go on': async (exam: ExamStore) => {
+    'added again, its slots, totals and records continue': async (exam: ExamStore) => {
       const license = await exam.install({ consumption: exampleLimits({ max: 100 }) });
       grantedOf(await exam.borrow('ada', plus(NOW, 60 * MINUTE_MS)));
       grantedOf(await exam.register('bob'));
@@ -303,7 +303,7 @@ export function removalCases(again: 'restart' | 'crash') {
       assert.equal((await exam.listEventsOf('license_added', license.id)).length, 2);
     },
 
-    'what comes back is the most recently added': async (exam: ExamStore) => {
+    'it becomes the most recently added': async (exam: ExamStore) => {
       const first = await exam.install({ id: licenseId(1) });
       const second = await exam.install({ id: licenseId(2) });
       await exam.execute({ kind: 'remove_license', licenseId: first.id, by: 'admin' });

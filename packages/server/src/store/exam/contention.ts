@@ -4,8 +4,7 @@ import type { Outcome } from '../../core/outcome.ts';
 import { type ExamStore, grantedOf, refusedOf, users } from './exam-store.ts';
 
 /**
- * Cases that let many ask at once. They set no clock, so that stores on the machine's own clock can take
- * them.
+ * Cases with many callers at once. They set no clock, so that stores on the machine's own clock can run them.
  */
 export const CONTENTION = {
   'of five hundred users on five slots exactly five get one': async (exam: ExamStore) => {
@@ -14,7 +13,7 @@ export const CONTENTION = {
     await expectFull(exam, license, outcomes);
   },
 
-  'so it is on twenty licenses at once': async (exam: ExamStore) => {
+  'the same on twenty licenses at once': async (exam: ExamStore) => {
     const licenses: License[] = [];
     for (let n = 1; n <= 20; n++) {
       licenses.push(await exam.install({ id: licenseId(n), product: `product-${n}`, slots: 5 }));
@@ -28,7 +27,7 @@ export const CONTENTION = {
     }
   },
 
-  'and where half of them borrow': async (exam: ExamStore) => {
+  'and if half of them borrow': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 5 });
     const ask = (user: string, index: number) =>
       index % 2 === 0 ? exam.register(user) : exam.borrow(user, 'longest');
@@ -43,7 +42,7 @@ export const CONTENTION = {
     assert.equal((await exam.listEventsOf('slot_lent', license.id)).length, 1);
   },
 
-  'coming and going never passes the limit': async (exam: ExamStore) => {
+  'coming and going never exceeds the limit': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 7 });
     const visit = async (user: string) => {
       for (let round = 0; round < 20; round++) {
@@ -56,7 +55,7 @@ export const CONTENTION = {
     assert.equal(await exam.countInUse(license), 7);
   },
 
-  'a slot is given back once, however many ask for it': async (exam: ExamStore) => {
+  'a slot is returned once, however many ask for it': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 1 });
     await exam.register('ada');
     const outcomes = await Promise.all(users(100).map(() => exam.unregister('ada')));
@@ -66,7 +65,7 @@ export const CONTENTION = {
   },
 };
 
-/** Every slot is taken once; every other user was refused with the facts, and stands in the audit. */
+/** Every slot is taken once; every other user was refused with the facts, and is in the audit log. */
 async function expectFull(exam: ExamStore, license: License, outcomes: readonly Outcome[]): Promise<void> {
   const granted = outcomes.filter(({ kind }) => kind === 'granted').map(grantedOf);
   const refused = outcomes.filter(({ kind }) => kind !== 'granted').map(refusedOf);

@@ -37,7 +37,7 @@ async function addFromMany(exam: ExamStore, times: number, feature: string | nul
 }
 
 export const COUNTING_AT_ONCE = {
-  'sixty-four who add reach the limit exactly, and no answer shows more': async (exam: ExamStore) => {
+  'sixty-four callers reach the limit exactly, and no answer shows more': async (exam: ExamStore) => {
     const license = await exam.install({ consumption: exampleLimits({ max: 300 }) });
     const outcomes = await addFromMany(exam, 10, null);
     const totals = totalsOf(outcomes);
@@ -56,7 +56,7 @@ export const COUNTING_AT_ONCE = {
     assert.equal(await exam.cutReport(license, 'all'), 300);
   },
 
-  'so it is with a feature, beside others who lend': async (exam: ExamStore) => {
+  'the same with a feature, while others lend': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 100 });
     const lending = users(50).map((user) => exam.register(user));
     const totals = totalsOf(await addFromMany(exam, 3, 'export'));
@@ -84,7 +84,7 @@ export const COUNTING_AT_ONCE = {
 };
 
 export const COUNTING = {
-  'a question and a grant tell the same as the count': async (exam: ExamStore) => {
+  'a query and a grant show the same as the count': async (exam: ExamStore) => {
     const license = await exam.install();
     const { total } = measuredOf(await exam.consume(7));
     measuredOf(await exam.consume(2, { feature: 'export' }));
@@ -103,7 +103,7 @@ export const COUNTING = {
     assert.deepEqual('standing' in granted && granted.standing, standing);
   },
 
-  'a grant tells every change at once': async (exam: ExamStore) => {
+  'a grant shows every change at once': async (exam: ExamStore) => {
     const license = await exam.install();
     const told = async () => {
       const { standing } = grantedOf(await exam.register('ada')) as GrantedNow;
@@ -124,7 +124,7 @@ export const COUNTING = {
     assert.equal((await told()).total, 0);
   },
 
-  'a command that throws leaves the meter and the answers as they were': async (exam: ExamStore) => {
+  'a command that throws leaves the meter and the answers unchanged': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 3 });
     await exam.register('ada');
     await exam.registerFeature('ada');
@@ -158,9 +158,7 @@ export const COUNTING = {
     assert.equal(measuredOf(await exam.consume(1, withKey('k'))).total, bad.length + 1);
   },
 
-  'a license that shrinks below its total refuses more, and keeps what was counted': async (
-    exam: ExamStore,
-  ) => {
+  'a license that shrinks below its total refuses more, and keeps its total': async (exam: ExamStore) => {
     const license = await exam.install({ consumption: exampleLimits() });
     await exam.consume(8);
     await exam.install({ consumption: exampleLimits({ max: 5, allowNegative: true }) });
@@ -187,7 +185,7 @@ export const COUNTING = {
     assert.equal(codeOf(await exam.consume(1)), 'license_not_enough_consumptions');
   },
 
-  'two licenses of one product count apart': async (exam: ExamStore) => {
+  'two licenses of one product count separately': async (exam: ExamStore) => {
     const older = await exam.install({ id: licenseId(1) });
     const newer = await exam.install({ id: licenseId(2) });
     await exam.register('ada', { licenseId: older.id });
@@ -211,7 +209,7 @@ export const REPEATED_REQUESTS = {
     assert.equal((await exam.readStanding(license)).total, 9);
   },
 
-  'also where the license has become useless meanwhile': async (exam: ExamStore) => {
+  'even if the license has become unusable meanwhile': async (exam: ExamStore) => {
     await exam.install();
     const first = await exam.consume(4, withKey('k'));
     await exam.install({ enabled: false });
@@ -219,7 +217,7 @@ export const REPEATED_REQUESTS = {
     assert.equal(codeOf(await exam.consume(4, withKey('new'))), 'license_not_enabled');
   },
 
-  'also where another license would be chosen by now': async (exam: ExamStore) => {
+  'even if another license would be chosen now': async (exam: ExamStore) => {
     const older = await exam.install({ id: licenseId(1) });
     const first = await exam.consume(4, { user: 'ada', ...withKey('k') });
     const newer = await exam.install({ id: licenseId(2) });
@@ -238,14 +236,14 @@ export const REPEATED_REQUESTS = {
     assert.deepEqual([total, features[0]?.total], [2, 1]);
   },
 
-  'a refusal is decided anew': async (exam: ExamStore) => {
+  'a refusal is decided again': async (exam: ExamStore) => {
     await exam.install({ consumption: exampleLimits() });
     assert.equal(codeOf(await exam.consume(11, withKey('k'))), 'license_not_enough_consumptions');
     await exam.install({ consumption: exampleLimits({ max: 11 }) });
     assert.equal(measuredOf(await exam.consume(11, withKey('k'))).total, 11);
   },
 
-  'the sweeper forgets what is too old, and nothing else': async (exam: ExamStore) => {
+  'the sweeper removes what is too old, and nothing else': async (exam: ExamStore) => {
     const license = await exam.install({ consumption: exampleLimits({ max: 5000 }) });
     const old = users(1100, 'old');
     await Promise.all(old.map((key) => exam.consume(1, withKey(key))));
@@ -263,7 +261,7 @@ export const REPEATED_REQUESTS = {
 };
 
 export const WINDOWS = {
-  'the last millisecond of a month counts to it, the next one to the new': async (exam: ExamStore) => {
+  'the last millisecond of a month counts for it, the next one for the new one': async (exam: ExamStore) => {
     const license = await exam.install();
     exam.clock.advance(MONTH_END - NOW);
     assert.equal(measuredOf(await exam.consume(3)).total, 3);
@@ -274,7 +272,7 @@ export const WINDOWS = {
     assert.equal(await exam.cutReport(license, 'r'), 4, 'windows end, what is pending stays');
   },
 
-  'each meter has a window of its own': async (exam: ExamStore) => {
+  'each meter has its own window': async (exam: ExamStore) => {
     const feature = exampleFeature('export', { consumption: exampleLimits({ period: 'daily' }) });
     const license = await exam.install({ features: [feature] });
     for (const code of [null, 'export']) await exam.consume(2, { feature: code });
@@ -283,7 +281,7 @@ export const WINDOWS = {
     assert.deepEqual([total, features[0]?.total], [2, 0]);
   },
 
-  'a clock that is reset finds the total of the right window again': async (exam: ExamStore) => {
+  'a clock reset finds the total of the right window again': async (exam: ExamStore) => {
     const license = await exam.install();
     await exam.consume(5);
     await exam.restart(() => exam.clock.setWall(plus(exam.clock.readWall(), YEAR_MS)));
@@ -299,7 +297,7 @@ export const WINDOWS = {
 /** The same cases for a store that was closed and for one that crashed. */
 export function countingRestartCases(again: 'restart' | 'crash') {
   return {
-    'totals, what is pending and what is on its way': async (exam: ExamStore) => {
+    'totals, pending amounts and reports under way': async (exam: ExamStore) => {
       const license = await exam.install();
       await exam.consume(5);
       await exam.consume(2, { feature: 'export' });
@@ -313,7 +311,7 @@ export function countingRestartCases(again: 'restart' | 'crash') {
       assert.equal(await exam.cutReport(license, 'c', 'export'), 2);
     },
 
-    'first answers, and what was refused': async (exam: ExamStore) => {
+    'first answers, and refusals': async (exam: ExamStore) => {
       const license = await exam.install({ consumption: exampleLimits() });
       const first = await exam.consume(9, withKey('k'));
       assert.equal(codeOf(await exam.consume(9)), 'license_not_enough_consumptions');

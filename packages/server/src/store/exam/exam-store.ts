@@ -37,7 +37,7 @@ export interface OpenOptions {
 
 export type OpenStore = (options: OpenOptions) => Promise<Store>;
 
-/** One store under examination, with its data, its clock and the words in which the cases are told. */
+/** A store under test, with its data, its clock and the helpers for the cases. */
 export class ExamStore {
   readonly clock = createManualClock(NOW);
   notices: StoreNotice[] = [];
@@ -90,7 +90,7 @@ export class ExamStore {
     await this.#openIn(this.folder, ignoresCase);
   }
 
-  /** Goes on with what is on disk now, as after a crash: the store had no chance to say goodbye. */
+  /** Continues with what is on disk now, as after a crash: the store was not closed. */
   async crash(meanwhile: () => void = () => {}): Promise<void> {
     const crashed = this.#store;
     const copy = await mkdtemp(join(tmpdir(), 'berth-exam-'));
@@ -167,7 +167,7 @@ export class ExamStore {
     return records.find((record) => record.licenseId === id && record.feature === feature);
   }
 
-  /** What was counted, as a question tells it. */
+  /** What was counted, as a query returns it. */
   async readStanding({ id }: License): Promise<Standing> {
     const record = (await this.listLicenses()).find(({ license }) => license.id === id);
     return (record as LicenseRecord).standing;
@@ -178,7 +178,7 @@ export class ExamStore {
     return features.find(({ code }) => code === feature)?.inUse;
   }
 
-  /** The server's time, as it keeps it. */
+  /** The server's time. */
   async now(): Promise<Instant> {
     return (await this.#store.keepClock()).now;
   }

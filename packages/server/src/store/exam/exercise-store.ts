@@ -27,7 +27,7 @@ import { unboundCases } from './unbound.ts';
 
 type Chapter = Readonly<Record<string, (exam: ExamStore) => Promise<void>>>;
 
-/** Looks into the folder of a store, at what no question shows. */
+/** Inspects the folder of a store for what no query shows. */
 type Inspect = (folder: string) => Promise<void>;
 
 const EXAM: Readonly<Record<string, Chapter>> = {
@@ -77,7 +77,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'feature slots after a crash': featureRestartCases('crash'),
 };
 
-/** Where one server has the data for itself, its own clocks rule, and all commands have one order. */
+/** For a store of one server: the machine's clocks count, and all commands have one order. */
 const ALONE: Readonly<Record<string, Chapter>> = {
   'the order of all commands': ONE_ORDER,
   'the wall clock, after a close': wallClockCases('restart'),
@@ -87,15 +87,15 @@ const ALONE: Readonly<Record<string, Chapter>> = {
   'a clock that is reset': RESET_CLOCK,
 };
 
-/** Where several servers share the data, the clock of the database rules. */
+/** For a store that several servers share: the clock of the database counts. */
 const SHARED: Readonly<Record<string, Chapter>> = {
   'the clock of the database': DATABASE_CLOCK,
   'two servers': TWO_SERVERS,
 };
 
 /**
- * The one exam for every store: each guarantee of `store.ts`. After every case the whole store must be sound.
- * What a store promises beyond depends on whether one server has it `alone`, or several have it together.
+ * Tests every guarantee of `store.ts`, the same for all stores. After every case the whole store must be
+ * sound. Further cases depend on whether one server has it `alone`, or several share it.
  */
 export function exerciseStore(
   name: string,
@@ -115,7 +115,7 @@ function noteKinds(open: OpenStore, executed: Set<string>): OpenStore {
     const store = await open(options);
     const execute = store.execute.bind(store);
     store.execute = (command) => {
-      // Some cases send what is no command.
+      // Some cases send something that is not a command.
       if (command !== null) executed.add(command.kind);
       return execute(command);
     };
@@ -123,7 +123,7 @@ function noteKinds(open: OpenStore, executed: Set<string>): OpenStore {
   };
 }
 
-/** The part that asks for no clock of its own, for stores that run on the machine's. */
+/** The cases that set no clock, for stores that run on the machine's. */
 export function exerciseContention(name: string, open: OpenStore): void {
   const exam = {
     'many at once': CONTENTION,

@@ -56,7 +56,7 @@ export const FEATURES_AT_ONCE = {
     assert.equal((await exam.listEventsOf('feature_lent', license.id)).length, 1);
   },
 
-  'coming and going never passes the limit': async (exam: ExamStore) => {
+  'coming and going never exceeds the limit': async (exam: ExamStore) => {
     const license = await install(exam, { slots: 3 });
     const visit = async (user: string) => {
       for (let round = 0; round < 10; round++) {
@@ -74,7 +74,7 @@ export const FEATURES_AT_ONCE = {
 };
 
 export const FEATURES = {
-  'it is free at its time, to the millisecond, whoever has collected': async (exam: ExamStore) => {
+  'it is free at its end, to the millisecond, collected or not': async (exam: ExamStore) => {
     const license = await install(exam, { slots: 1, timeoutMinutes: 2 });
     await lendBoth(exam, ['ada']);
     await exam.register('bob');
@@ -89,7 +89,7 @@ export const FEATURES = {
     assert.deepEqual(events, [{ kind: 'feature_expired', feature: 'render', user: 'ada', endedAt }]);
   },
 
-  'it is free when the slot of the license ends, however long it was lent': async (exam: ExamStore) => {
+  "it is free when the license's slot ends, however long it was lent": async (exam: ExamStore) => {
     const license = await install(exam, { slots: 1, timeoutMinutes: 60 });
     await lendBoth(exam, ['ada']);
     exam.clock.advance(TIMEOUT_MS - 1);
@@ -102,7 +102,7 @@ export const FEATURES = {
     assert.equal(event?.endedAt, plus(NOW, TIMEOUT_MS), 'it ended with the slot of the license');
   },
 
-  'a new slot of the license does not bring the old one of the feature back': async (exam: ExamStore) => {
+  'a new slot of the license does not restore the old one of the feature': async (exam: ExamStore) => {
     const license = await install(exam, { timeoutMinutes: 60 });
     await lendBoth(exam, ['ada']);
     exam.clock.advance(TIMEOUT_MS);
@@ -111,7 +111,7 @@ export const FEATURES = {
     assert.equal(codeOf(await exam.releaseFeature('ada')), 'floating_feature_device_not_in_use');
   },
 
-  'giving back, releasing and recalling the license frees it at once': async (exam: ExamStore) => {
+  'returning, releasing and recalling the license frees it at once': async (exam: ExamStore) => {
     const license = await install(exam, { slots: 1 });
     const ways = {
       unregister: () => exam.unregister('ada'),
@@ -130,7 +130,7 @@ export const FEATURES = {
     assert.equal((await exam.listEventsOf('feature_returned', license.id)).length, 3 + 4);
   },
 
-  'an administrator takes back all of them, and the licenses stay lent': async (exam: ExamStore) => {
+  'an administrator releases all of them, and the licenses stay lent': async (exam: ExamStore) => {
     const license = await install(exam, { slots: 5 });
     await lendBoth(exam, users(4));
     const command = { kind: 'release_all_features', licenseId: license.id, by: 'admin' } as const;
@@ -141,7 +141,7 @@ export const FEATURES = {
     assert.equal(measuredOf(await exam.registerFeature('user-0001')).inUse, 1);
   },
 
-  'more than a thousand that ended at once are right for every answer': async (exam: ExamStore) => {
+  'more than a thousand that ended at once are counted correctly': async (exam: ExamStore) => {
     const license = await install(exam, { slots: 1100, timeoutMinutes: 2 }, { slots: 1200 });
     await lendBoth(exam, users(1100));
     exam.clock.advance(2 * MINUTE_MS);
@@ -153,7 +153,7 @@ export const FEATURES = {
     assert.equal((await exam.listEventsOf('feature_expired', license.id)).length, 1100);
   },
 
-  'so it is when they end with more than a thousand slots of the license': async (exam: ExamStore) => {
+  'the same when they end with more than a thousand slots of the license': async (exam: ExamStore) => {
     const license = await install(exam, { slots: 1100, timeoutMinutes: 60 }, { slots: 1200 });
     await lendBoth(exam, users(1100));
     exam.clock.advance(TIMEOUT_MS);
@@ -167,9 +167,7 @@ export const FEATURES = {
     assert.deepEqual(await exam.execute(command), { kind: 'done', count: 1 });
   },
 
-  'what is borrowed of it does not outlast a borrow of the license that is cut short': async (
-    exam: ExamStore,
-  ) => {
+  'its borrows do not outlast a shortened borrow of the license': async (exam: ExamStore) => {
     const license = await install(exam, { slots: 1, timeoutMinutes: 2 });
     await exam.borrow('ada', 'longest');
     slotOf(await exam.registerFeature('ada', { until: plus(NOW, 20 * HOUR_MS) }));
@@ -185,7 +183,7 @@ export const FEATURES = {
     assert.equal(await exam.countFeatureSlots(license), 0, 'although heartbeats hold the license');
   },
 
-  'nor a validity that was cut short and comes back': async (exam: ExamStore) => {
+  'nor a validity that was shortened and extended again': async (exam: ExamStore) => {
     const license = await install(exam);
     await exam.borrow('ada', 'longest');
     slotOf(await exam.registerFeature('ada', { until: plus(NOW, 20 * HOUR_MS) }));
@@ -201,7 +199,7 @@ export const FEATURES = {
     assert.equal(await exam.countFeatureSlots(license), 0);
   },
 
-  'a feature that is taken from the license ends by itself': async (exam: ExamStore) => {
+  'a feature that is removed from the license ends by itself': async (exam: ExamStore) => {
     const license = await install(exam);
     await lendBoth(exam, ['ada']);
     await exam.install({ slots: 100, features: [exampleFeature('export')] });
@@ -211,7 +209,7 @@ export const FEATURES = {
     assert.equal(await exam.countFeatureSlots(license), 0);
   },
 
-  'an expiry that comes nearer ends what is held': async (exam: ExamStore) => {
+  'an earlier expiry ends what is held': async (exam: ExamStore) => {
     const license = await install(exam);
     await lendBoth(exam, ['ada']);
     const expiresAt = plus(NOW, MINUTE_MS);
@@ -226,9 +224,7 @@ export const FEATURES = {
 };
 
 export const FEATURE_CLOCK = {
-  'a time that is reset leaves no borrow of a feature beyond that of the license': async (
-    exam: ExamStore,
-  ) => {
+  'a clock reset leaves no borrow of a feature beyond that of the license': async (exam: ExamStore) => {
     const lending = { slots: 5, maxBorrowHours: 24 };
     await install(exam, lending, { maxBorrowHours: 2 });
     await exam.restart(() => exam.clock.setWall(plus(exam.clock.readWall(), YEAR_MS)));
@@ -243,7 +239,7 @@ export const FEATURE_CLOCK = {
     assert.equal(slotOf(await exam.registerFeature('bob')).borrowedUntil, plus(now, TIMEOUT_MS));
   },
 
-  'a time that is reset caps borrows of features, and gives one timeout': async (exam: ExamStore) => {
+  'a clock reset caps borrows of features, and gives one timeout': async (exam: ExamStore) => {
     await install(exam, { slots: 5, maxBorrowHours: 2 });
     await exam.restart(() => exam.clock.setWall(plus(exam.clock.readWall(), YEAR_MS)));
     await exam.borrow('ada', 'longest');
@@ -268,7 +264,7 @@ export const FEATURE_CLOCK = {
 /** The same cases for a store that was closed and for one that crashed. */
 export function featureRestartCases(again: 'restart' | 'crash') {
   return {
-    'a live one gets a timeout like the slot of its license; an ended one stays ended': async (
+    "a live one gets a timeout like the license's slot; an ended one stays ended": async (
       exam: ExamStore,
     ) => {
       const license = await install(exam, { slots: 5, timeoutMinutes: 2 });
@@ -287,7 +283,7 @@ export function featureRestartCases(again: 'restart' | 'crash') {
       assert.equal(await exam.countFeatureSlots(license), 0);
     },
 
-    'one that had ended with the slot of its license stays ended': async (exam: ExamStore) => {
+    "one that ended with the license's slot stays ended": async (exam: ExamStore) => {
       const license = await install(exam, { timeoutMinutes: 60 });
       await lendBoth(exam, ['ada']);
       exam.clock.advance(TIMEOUT_MS);

@@ -50,7 +50,7 @@ async function prepare(exam: ExamStore, ...requestIds: readonly string[]): Promi
   }
 }
 
-/** What is believed, and that it still is after the store was opened again. */
+/** Which files are accepted, and that they still are after the store was reopened. */
 export function fileCases(again: 'restart' | 'crash') {
   return {
     'a request is answered once': async (exam: ExamStore) => {
@@ -66,7 +66,7 @@ export function fileCases(again: 'restart' | 'crash') {
       assert.equal(await take(exam, foreign, file({ requestId: 'r2' })), 'done');
     },
 
-    'dates only go forward, also for a license that was removed': async (exam: ExamStore) => {
+    'dates only go forward, even for a removed license': async (exam: ExamStore) => {
       await prepare(exam, 'r1', 'r2', 'r3');
       await take(exam, fileLicense(), file({ issuedAt: plus(NOW, HOUR_MS) }));
       const refresh = file({ requestId: null });
@@ -84,7 +84,7 @@ export function fileCases(again: 'restart' | 'crash') {
       grantedOf(await exam.register('ada'));
     },
 
-    'what is not for this server, or not signed, leaves nothing behind': async (exam: ExamStore) => {
+    'a file that is not for this server, or not signed, changes nothing': async (exam: ExamStore) => {
       await prepare(exam, 'r1');
       assert.equal(await take(exam, fileLicense(), file({ isSigned: false })), 'offline_signature_mismatch');
       assert.equal(await take(exam, fileLicense(), file({ boundTo: 'other' })), 'offline_hardware_mismatch');
@@ -115,7 +115,7 @@ export function fileCases(again: 'restart' | 'crash') {
   };
 }
 
-/** What the server itself puts into files, and what it learns from them beside licenses. */
+/** What the server itself puts into files, and what it learns from them besides licenses. */
 export function ownFileCases(again: 'restart' | 'crash') {
   return {
     'usage files are numbered, whatever happens in between': async (exam: ExamStore) => {
@@ -128,14 +128,14 @@ export function ownFileCases(again: 'restart' | 'crash') {
       assert.deepEqual([await number(), await number()], [2, 3]);
     },
 
-    'the server has one key of its own for ever': async (exam: ExamStore) => {
+    'the server has one key for ever': async (exam: ExamStore) => {
       const before = await exam.store.read({ kind: 'find_identity_key' });
       await exam[again]();
       const after = await exam.store.read({ kind: 'find_identity_key' });
       assert.deepEqual(Buffer.from(after), Buffer.from(before));
     },
 
-    'no reset of the clock goes below the newest file': async (exam: ExamStore) => {
+    'no clock reset goes below the newest file': async (exam: ExamStore) => {
       await prepare(exam, 'r1');
       await take(exam, fileLicense(), file());
       exam.clock.advance(DAY_MS);

@@ -24,7 +24,7 @@ export const LENDING = {
     );
   },
 
-  'a slot is free in the millisecond in which it ends, with nobody sweeping': async (exam: ExamStore) => {
+  'a slot is free in the millisecond in which it ends, without a sweep': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 1 });
     await exam.register('ada');
     exam.clock.advance(TIMEOUT_MS - 1);
@@ -58,7 +58,7 @@ export const LENDING = {
     assert.equal(codeOf(await exam.register('bob')), 'granted');
   },
 
-  'thousands of slots that end at once are counted right': async (exam: ExamStore) => {
+  'thousands of slots that end at once are counted correctly': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 2050 });
     await Promise.all(users(2050).map((user) => exam.register(user)));
     assert.equal(codeOf(await exam.register('one-more')), 'floating_not_available');
@@ -75,7 +75,7 @@ export const LENDING = {
     assert.equal(new Set(expired.map(({ user }) => user)).size, 2050);
   },
 
-  'all of them can be taken back while thousands have ended': async (exam: ExamStore) => {
+  'all of them can be released while thousands have ended': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 2050 });
     for (const user of users(3, 'live')) await exam.borrow(user, 'longest');
     await Promise.all(users(2040).map((user) => exam.register(user)));
@@ -87,7 +87,7 @@ export const LENDING = {
     assert.deepEqual(await exam.releaseAll(license), { kind: 'done', count: 0 });
   },
 
-  'a borrowed slot is recalled, not released, as often as it takes': async (exam: ExamStore) => {
+  'a borrowed slot is recalled, not released, as often as needed': async (exam: ExamStore) => {
     await exam.install({ slots: 2 });
     for (const user of ['ada', 'bob', 'eve', 'zoe']) {
       await exam.borrow(user, 'longest');
@@ -99,7 +99,7 @@ export const LENDING = {
     assert.equal(codeOf(await exam.recall('ada')), 'slot_not_borrowed');
   },
 
-  'denials in a loop are counted, and nothing of the count is lost': async (exam: ExamStore) => {
+  'denials in a loop are counted, and none is lost': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 0 });
     await Promise.all(users(200).map(() => exam.register('ada')));
     const trace = async () =>
@@ -160,7 +160,7 @@ export const LENDING = {
     assert.deepEqual(kinds.filter((kind) => kind !== 'slot_denied').length, 4);
   },
 
-  'the same name in other letters is another user, on every license anew': async (exam: ExamStore) => {
+  'a name in different case is another user, on every license': async (exam: ExamStore) => {
     const first = await exam.install({ slots: 3 });
     const second = await exam.install({ id: licenseId(8), product: 'cam' });
     for (const user of ['ada', 'Ada', ' ada']) await exam.register(user, { product: 'cad' });

@@ -27,7 +27,7 @@ export const LICENSES = {
     assert.deepEqual(ids, [NEWER, OLDER]);
   },
 
-  'fewer slots throw nobody out, and nothing is lent until use is within them': async (exam: ExamStore) => {
+  'fewer slots end no slot, and nothing is lent until use is within them': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 3 });
     for (const user of users(3)) await exam.register(user);
     await exam.install({ slots: 1 });
@@ -120,7 +120,7 @@ export const ISOLATION = {
     assert.deepEqual(await exam.listEventsOf('signed_in', 'system'), []);
   },
 
-  'a command that throws by itself leaves the store as it was': async (exam: ExamStore) => {
+  'a command that throws alone in its batch leaves the store unchanged': async (exam: ExamStore) => {
     await exam.install({ slots: 3 });
     await exam.register('held');
     for (const command of malformed()) {

@@ -21,7 +21,7 @@ export const IGNORED_CASE = {
     assert.equal(codeOf(await exam.register('ADA')), 'floating_not_available');
   },
 
-  'are one then: one slot, which keeps the spelling it was lent to': async (exam: ExamStore) => {
+  'are one afterwards: one slot, which keeps its first spelling': async (exam: ExamStore) => {
     await exam.restartWith(IGNORING);
     const license = await exam.install();
     await exam.register('Ada');
@@ -49,7 +49,7 @@ export const IGNORED_CASE = {
     assert.deepEqual(await list(null, 'Bob'), ['Eve']);
   },
 
-  'become one with the later end and the later borrow, and nobody is counted twice': async (
+  'are merged with the later end and the later borrow, and nobody is counted twice': async (
     exam: ExamStore,
   ) => {
     const license = await exam.install({ slots: 4 });
@@ -69,7 +69,7 @@ export const IGNORED_CASE = {
     assert.equal(codeOf(await exam.register('max')), 'floating_not_available');
   },
 
-  'are told apart again by how they were spelled': async (exam: ExamStore) => {
+  'are separated again by their spellings': async (exam: ExamStore) => {
     await exam.restartWith(IGNORING);
     const license = await exam.install({ slots: 3 });
     await exam.register('Ada');
@@ -83,7 +83,7 @@ export const IGNORED_CASE = {
     assert.equal(await exam.countInUse(license), 2, 'what has become one stays one');
   },
 
-  'repeat a request as they were spelled, whatever the store ignores': async (exam: ExamStore) => {
+  'repeat a request as they were spelled, whatever the setting': async (exam: ExamStore) => {
     const license = await exam.install();
     const idempotency = { key: 'k', bodyHash: 'b' };
     const count = async () => measuredOf(await exam.consume(2, { user: 'Ada', idempotency })).total;
@@ -95,7 +95,7 @@ export const IGNORED_CASE = {
     assert.equal((await exam.readStanding(license)).total, 2);
   },
 
-  'leave a store alone that is opened by a command': async (exam: ExamStore) => {
+  'are not changed when a command opens the store': async (exam: ExamStore) => {
     await exam.restartWith(IGNORING);
     const license = await exam.install();
     await exam.register('Ada');

@@ -24,10 +24,10 @@ const AWAY: Command = {
 };
 const BACK: Command = { kind: 'note', notice: { kind: 'cloud_reachable' } };
 
-/** What was told once is not told again after the store was opened anew. */
+/** A notice that was given is not given again after the store was reopened. */
 export function noticeCases(again: 'restart' | 'crash') {
   return {
-    'the end of a license is told once, and another end again': async (exam: ExamStore) => {
+    'the end of a license is reported once, and another end again': async (exam: ExamStore) => {
       const license = await exam.install({ validUntil: END });
       assert.equal(await count(exam, expiring(license)), 1);
       await exam[again]();
@@ -42,7 +42,7 @@ export function noticeCases(again: 'restart' | 'crash') {
         ],
       );
     },
-    'an outage is told once, and its end once': async (exam: ExamStore) => {
+    'an outage is reported once, and its end once': async (exam: ExamStore) => {
       assert.equal(await count(exam, BACK), 0);
       assert.equal(await count(exam, AWAY), 1);
       await exam[again]();
@@ -54,7 +54,34 @@ export function noticeCases(again: 'restart' | 'crash') {
       const kinds = (await exam.listEvents('system')).map(({ kind }) => kind);
       assert.deepEqual(kinds, ['cloud_unreachable', 'cloud_reachable', 'cloud_unreachable']);
     },
-    'how far the webhook was told is kept': async (exam: ExamStore) => {
+    'notices are listed by kind': async (exam: ExamStore) => {
+      const license = await exam.install({ validUntil: END });
+      const { id: licenseId, product } = license;
+      const list = () => exam.store.read({ kind: 'list_notices', of: 'license_nearly_full' });
+      assert.deepEqual(await list(), []);
+      await exam.execute(expiring(license));
+      for (const feature of [null, 'render']) {
+        const notice = {
+          kind: 'license_nearly_full',
+          licenseId,
+          product,
+          feature,
+          inUse: 9,
+          slots: 10,
+        } as const;
+        assert.equal(await count(exam, { kind: 'note', notice }), 1);
+      }
+      await exam[again]();
+      assert.deepEqual(await list(), [String(licenseId), `${licenseId} render`]);
+    },
+    ...cursorCases(again),
+  };
+}
+
+/** Reading on from a position in the log. */
+function cursorCases(again: 'restart' | 'crash') {
+  return {
+    'the cursor of the webhook is stored': async (exam: ExamStore) => {
       const find = () => exam.store.read({ kind: 'find_webhook_cursor' });
       assert.equal(await find(), null);
       for (const position of [{ seq: 3, index: 1 }, endOfLink(7)]) {
@@ -68,7 +95,7 @@ export function noticeCases(again: 'restart' | 'crash') {
       assert.deepEqual(await find(), endOfLink(7), 'who begins skips nothing');
       assert.deepEqual(await exam.listEvents('system'), []);
     },
-    'the log is read onward from any link': async (exam: ExamStore) => {
+    'the log can be read from any link': async (exam: ExamStore) => {
       await exam.install({ slots: 5 });
       for (const user of ['ada', 'bob', 'cyd']) await exam.register(user);
       await exam[again]();

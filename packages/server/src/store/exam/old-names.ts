@@ -5,8 +5,8 @@ const NFC = 'jos\u00e9';
 const NFD = 'jose\u0301';
 
 /**
- * Users as an earlier release stored them: as they were sent. Two of them are one by now, a third has outer
- * blanks, and a fourth has a name that nobody gets any more.
+ * Users as an earlier release stored them: as they were sent. Two of them have become one, a third has outer
+ * blanks, and a fourth has a name that is no longer allowed.
  */
 export const OLD_NAMES = [
   ...[
@@ -38,7 +38,7 @@ export const OLD_NAMES = [
   ),
 ];
 
-/** What has become of them. */
+/** Checks what became of them. */
 export async function expectNewNames(ask: AskRows): Promise<void> {
   const slots = await ask(
     `SELECT license_id, "user", hostname, registered_at, ends_at, borrowed_until FROM registration

@@ -5,9 +5,9 @@ import { YEAR_MS } from './clock.ts';
 import { codeOf, type ExamStore } from './exam-store.ts';
 import { deny } from './rules.ts';
 
-/** Where one server has the data for itself, commands on different things have one order, too. */
+/** With a single server, all commands have one order, whatever they are about. */
 export const ONE_ORDER = {
-  'rules hold for what comes after them, in the same batch too': async (exam: ExamStore) => {
+  'rules apply to later commands, even in the same batch': async (exam: ExamStore) => {
     await exam.install({ product: 'cad' });
     const outcomes = await Promise.all([
       exam.register('ada'),
@@ -19,9 +19,7 @@ export const ONE_ORDER = {
     assert.deepEqual(outcomes.map(codeOf), ['granted', 'done', 'blacklisted', 'done', 'granted']);
   },
 
-  'a window is found again by counts that share a batch with the reset of the clock': async (
-    exam: ExamStore,
-  ) => {
+  'counts in the same batch as a clock reset use the right window': async (exam: ExamStore) => {
     const license = await exam.install();
     await exam.consume(5);
     await exam.restart(() => exam.clock.setWall(plus(exam.clock.readWall(), YEAR_MS)));

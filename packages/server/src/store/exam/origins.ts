@@ -44,7 +44,7 @@ export const ORIGINS = {
     assert.deepEqual(await exam.findSlot('ada'), second);
   },
 
-  'slots are found by the address or range that they came from': async (exam: ExamStore) => {
+  'slots are found by their address or range': async (exam: ExamStore) => {
     await exam.install({ slots: 10 });
     const origins = {
       a: '10.0.0.9',
@@ -100,7 +100,7 @@ export const ORIGINS = {
     assert.deepEqual(codesOf(await Promise.all(asked)), { granted: 6, address_limit_reached: 3 });
   },
 
-  'a holder renews and extends whatever the limit, and takes their slot along': async (exam: ExamStore) => {
+  'a holder renews and extends whatever the limit, and can move': async (exam: ExamStore) => {
     await exam.install({ slots: 100 });
     const limited = { ...from(HERE), perAddress: { slots: 1, borrows: 1 } };
     await exam.borrow('ada', plus(await exam.now(), HOUR_MS), limited);
@@ -112,7 +112,7 @@ export const ORIGINS = {
     assert.equal(codeOf(await exam.register('eve', { ...limited, ...from(THERE) })), 'granted');
   },
 
-  'what has ended or was given back does not count, and every license is counted alone': async (
+  'ended and returned slots do not count, and every license is counted separately': async (
     exam: ExamStore,
   ) => {
     await exam.install({ slots: 100 });
@@ -152,7 +152,7 @@ export const ORIGINS = {
     });
   },
 
-  'a slot that was taken with a credential is given back with the same one': async (exam: ExamStore) => {
+  'a slot taken with a credential is returned with the same one': async (exam: ExamStore) => {
     await exam.install({ slots: 4 });
     await exam.register('ada', { credential: 'account ada' });
     await exam.execute(registerFeature('ada'));
@@ -169,7 +169,7 @@ export const ORIGINS = {
     assert.equal(codeOf(await exam.unregister('eve', other)), 'done', 'nothing is known of it');
   },
 
-  'denials of invented users are recorded up to a bound, and counted beyond it': async (exam: ExamStore) => {
+  'denials of invented users are recorded up to a limit, and counted beyond it': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 0 });
     const ask = (prefix: string, count: number) =>
       Promise.all(users(count, prefix).map((user) => exam.register(user, from(HERE))));
@@ -206,7 +206,7 @@ export const ORIGINS = {
     assert.equal(await countDenials(exam, license.id), all);
   },
 
-  'with whatever reason, from whichever address of a network': async (exam: ExamStore) => {
+  'for any reason, from any address of a network': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 0 });
     const asked = users(150).flatMap((user, index) => [
       exam.register(user, from(`2001:db8::${index}`)),
@@ -223,7 +223,7 @@ export const ORIGINS = {
   },
 };
 
-/** How many denials the log tells of. */
+/** How many denials the log records. */
 async function countDenials(exam: ExamStore, id: LicenseId): Promise<number> {
   const events = await exam.listEvents(id);
   return events.reduce((sum, event) => {

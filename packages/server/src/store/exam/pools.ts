@@ -44,7 +44,7 @@ export const POOLS = {
     assert.equal(grantedOf(await exam.register('eve')).license.id, 3);
   },
 
-  'a full pool says so once, and is free in time': async (exam: ExamStore) => {
+  'a full pool refuses once, and has room again in time': async (exam: ExamStore) => {
     const [older, newer] = (await installPool(exam, { slots: 1 }, { slots: 2 })) as [License, License];
     for (const user of users(2)) await exam.register(user);
     exam.clock.advance(MINUTE_MS);
@@ -64,7 +64,7 @@ export const POOLS = {
     assert.equal(grantedOf(await exam.register('eve')).license.id, newer.id);
   },
 
-  'what has ended and was not collected counts for nothing': async (exam: ExamStore) => {
+  'ended slots that were not collected do not count': async (exam: ExamStore) => {
     await installPool(exam, { slots: 2 }, { slots: 1 });
     await exam.borrow('long', 'longest');
     for (const user of ['a', 'b']) await exam.register(user);
@@ -76,7 +76,7 @@ export const POOLS = {
     assert.deepEqual(refusedOf(await exam.register('c')).details.inUse, 3);
   },
 
-  'a named license is not left, however full': async (exam: ExamStore) => {
+  'a request that names a license stays on it, however full': async (exam: ExamStore) => {
     await installPool(exam, {}, { slots: 1 });
     await exam.register('ada');
     assert.equal(codeOf(await exam.register('bob', { licenseId: licenseId(2) })), 'floating_not_available');
@@ -84,7 +84,7 @@ export const POOLS = {
     assert.equal(grantedOf(await exam.register('bob')).license.id, 1);
   },
 
-  'who borrows where it is allowed leaves the other license': async (exam: ExamStore) => {
+  'borrowing where it is allowed returns the slot of the other license': async (exam: ExamStore) => {
     const [older, newer] = (await installPool(exam, {}, { canBorrow: false })) as [License, License];
     await exam.register('ada');
     await exam.registerFeature('ada');
@@ -97,7 +97,7 @@ export const POOLS = {
     assert.deepEqual(await listHolders(exam), []);
   },
 
-  'a move that fails leaves both as they were': async (exam: ExamStore) => {
+  'a move that fails leaves both unchanged': async (exam: ExamStore) => {
     const [, newer] = await installPool(exam, {}, { canBorrow: false });
     await exam.register('ada');
     await exam.registerFeature('ada');
@@ -127,7 +127,7 @@ export const POOLS = {
     assert.deepEqual(await exam.listEventsOf('consumption_denied', older.id), []);
   },
 
-  'a repeat is answered as before, whatever became of the license': async (exam: ExamStore) => {
+  'a repeat gets the same answer, whatever happened to the license': async (exam: ExamStore) => {
     const [older, newer] = (await installPool(exam, {}, {})) as [License, License];
     const first = await exam.consume(4, key());
     assert.equal(measuredOf(first).licenseId, newer.id);
@@ -147,7 +147,7 @@ export const POOLS = {
     await exam.execute({ kind: 'collect', licenseId: newer.id });
   },
 
-  'a license that is removed leaves its holders to the others': async (exam: ExamStore) => {
+  'holders of a removed license can use the others': async (exam: ExamStore) => {
     const [, newer] = await installPool(exam, { slots: 1 }, { slots: 2 });
     for (const user of ['ada', 'bob']) await exam.register(user);
     await exam.execute({ ...REMOVED, licenseId: (newer as License).id });
@@ -186,7 +186,7 @@ export const POOLS_AT_ONCE = {
     assert.deepEqual(await listHolders(exam), ['ada on 1']);
   },
 
-  'coming and going never passes the sum, and leaves nobody twice': async (exam: ExamStore) => {
+  'coming and going never exceeds the sum, and leaves nobody with two': async (exam: ExamStore) => {
     const licenses = await installPool(exam, { slots: 2 }, { slots: 3, canBorrow: false });
     const visit = async (user: string) => {
       for (let round = 0; round < 12; round++) {
@@ -200,7 +200,7 @@ export const POOLS_AT_ONCE = {
     await expectOneSlotEach(exam);
   },
 
-  'what many count fills every license to the last, a repeat counting once': async (exam: ExamStore) => {
+  'concurrent counts fill every license to the last, and a repeat counts once': async (exam: ExamStore) => {
     const licenses = await installPool(exam, EXACT, EXACT, EXACT);
     const requests = users(64).flatMap((name, index) => {
       const command = consume(index % 4 === 0 ? 2 : 1, { idempotency: { key: name, bodyHash: name } });
@@ -218,7 +218,7 @@ export const POOLS_AT_ONCE = {
 /** The same cases for a store that was closed and for one that crashed. */
 export function poolRestartCases(again: 'restart' | 'crash') {
   return {
-    'everybody is where they were, and a full pool is full': async (exam: ExamStore) => {
+    'everybody keeps their slot, and a full pool is full': async (exam: ExamStore) => {
       await installPool(exam, { slots: 1 }, { slots: 1, canBorrow: false });
       await exam.register('ada');
       await exam.borrow('bob', 'longest');
@@ -230,7 +230,7 @@ export function poolRestartCases(again: 'restart' | 'crash') {
       assert.deepEqual(await listHolders(exam), ['ada on 2', 'bob on 1']);
     },
 
-    'who has moved has moved': async (exam: ExamStore) => {
+    'a user who has moved stays moved': async (exam: ExamStore) => {
       await installPool(exam, { slots: 1 }, { slots: 1, canBorrow: false });
       await exam.register('ada');
       await exam.borrow('ada', 'longest');

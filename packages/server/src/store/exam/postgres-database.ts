@@ -30,8 +30,8 @@ export function openPatiently(options: Partial<DatabaseOptions> & { readonly url
 }
 
 /**
- * Opens the database that belongs to a folder, or makes one. Time passes by the clock that is given; a server
- * that runs says every second that it is alive, and here it is said before whatever is done after a while.
+ * Opens the database that belongs to a folder, or creates one. Time follows the given clock. A running server
+ * reports every second that it is alive; here it does so before each action that follows a pause.
  */
 export async function openExamined(
   { folder, clock, onNotice, ignoresCase }: OpenOptions,
@@ -46,7 +46,7 @@ export async function openExamined(
   const store = await openPatiently(options);
   let aliveAt: number = clock.readWall();
   let living: Promise<unknown> = Promise.resolve();
-  /** Those who come together wait together: nobody overtakes. */
+  /** Callers that arrive together wait together, in order. */
   function live(): Promise<unknown> {
     if (clock.readWall() === aliveAt) return living;
     aliveAt = clock.readWall();
@@ -68,11 +68,13 @@ export async function openExamined(
     },
     isHealthy: () => store.isHealthy(),
     isLeader: () => store.isLeader(),
+    tally: store.tally,
+    listPools: () => store.listPools(),
     close: () => store.close(),
   };
 }
 
-/** What must hold of the rows in the database that belongs to a folder. */
+/** Checks the rows in the database that belongs to a folder. */
 export async function expectSoundDatabase(folder: string): Promise<void> {
   const url = readFileSync(urlFile(folder), 'utf8');
   await expectSoundRows(async (sql) => [...(await askBeside(url, sql))]);

@@ -14,7 +14,7 @@ export function restartCases(again: 'restart' | 'crash') {
 
 function prolongCases(again: 'restart' | 'crash') {
   return {
-    'a live slot gets one full timeout, however long the store was away': async (exam: ExamStore) => {
+    'a live slot gets one full timeout, however long the store was down': async (exam: ExamStore) => {
       await exam.install();
       await exam.register('ada');
       exam.clock.advance(TIMEOUT_MS - 1);
@@ -69,7 +69,7 @@ function prolongCases(again: 'restart' | 'crash') {
       assert.equal((await exam.listLicenses())[0]?.borrowed, 1);
     },
 
-    'nobody is given more than validity and grace': async (exam: ExamStore) => {
+    'nobody gets more than validity and grace': async (exam: ExamStore) => {
       const validUntil = plus(NOW, HOUR_MS);
       await exam.install({ validUntil });
       await exam.register('ada');
@@ -100,7 +100,7 @@ function keepCases(again: 'restart' | 'crash') {
       assert.equal(grantedOf(await exam.register('eve')).license.id, licenseId(1), 'the newer one');
     },
 
-    'denials go on being counted': async (exam: ExamStore) => {
+    'denials continue to be counted': async (exam: ExamStore) => {
       const license = await exam.install({ slots: 1 });
       await exam.borrow('ada', 'longest');
       await exam.register('bob');
@@ -113,9 +113,7 @@ function keepCases(again: 'restart' | 'crash') {
 
 export function wallClockCases(again: 'restart' | 'crash') {
   return {
-    'a wall clock set back an hour does not turn time back, nor make anything longer': async (
-      exam: ExamStore,
-    ) => {
+    'a wall clock set back an hour does not turn time back, nor extend anything': async (exam: ExamStore) => {
       await exam.install();
       await exam.borrow('ada', plus(NOW, HOUR_MS));
       await exam.register('bob');

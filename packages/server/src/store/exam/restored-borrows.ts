@@ -12,7 +12,7 @@ const RESET = { kind: 'reset_clock', by: 'admin' } as const;
 const FORCED = { ...RESET, mode: 'forced' } as const;
 const TRIAL = { ...RESET, mode: 'trial' } as const;
 
-/** Lets time pass, and what has ended in it end. */
+/** Lets time pass, and collects what has ended. */
 async function pass(exam: ExamStore, millis: number): Promise<void> {
   exam.clock.advance(millis);
   for (const { license } of await exam.listLicenses()) {
@@ -47,7 +47,7 @@ const FEATURES: Partial<License> = { slots: 3, features: [exampleFeature('render
 
 /** A borrow that had ended only by the wrong time comes back with its date, if a slot is free. */
 export const RESTORED_BORROWS = {
-  'it comes back with its date and all that is known of its holder': async (exam: ExamStore) => {
+  'it is restored with its date and all that is known of its holder': async (exam: ExamStore) => {
     const license = await exam.install();
     const host = { hostname: 'ws-1', address: '10.1.2.3', info: 'lab' };
     await exam.borrow('ada', UNTIL, {
@@ -75,7 +75,7 @@ export const RESTORED_BORROWS = {
     assert.equal((await exam.findSlot('ada'))?.borrowedUntil, UNTIL);
   },
 
-  'a reset before its slot was collected keeps its date, too': async (exam: ExamStore) => {
+  'a reset before its slot was collected also keeps its date': async (exam: ExamStore) => {
     await exam.install();
     await exam.borrow('ada', UNTIL);
     await exam.restart(() => setWallBy(exam, YEAR_MS));
@@ -136,7 +136,7 @@ export const RESTORED_BORROWS = {
     assert.deepEqual([event?.user, event?.code], ['bob', 'floating_not_available']);
   },
 
-  'many compete: no more come back than there are slots': async (exam: ExamStore) => {
+  'no more are restored than there are slots': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 20 });
     await Promise.all(users(20).map((user) => exam.borrow(user, UNTIL)));
     await passWrongYear(exam);
@@ -150,7 +150,7 @@ export const RESTORED_BORROWS = {
     assert.ok((await exam.countInUse(license)) <= 20);
   },
 
-  'whoever is back without a borrow gets its date again, on the slot they hold': async (exam: ExamStore) => {
+  'a holder without a borrow gets the date again, on the same slot': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 1 });
     await exam.borrow('ada', UNTIL);
     await passWrongYear(exam);
@@ -160,7 +160,7 @@ export const RESTORED_BORROWS = {
     assert.equal(await exam.countInUse(license), 1);
   },
 
-  'what was given back, recalled or borrowed anew does not come back': async (exam: ExamStore) => {
+  'what was returned, recalled or borrowed again is not restored': async (exam: ExamStore) => {
     await exam.install({ slots: 9 });
     const names = ['anew', 'back', 'gone', 'late', 'recalled', 'released', 'tried'];
     for (const user of names) await exam.borrow(user, UNTIL);
@@ -182,7 +182,7 @@ export const RESTORED_BORROWS = {
     );
   },
 
-  'nor does it on another license of the product': async (exam: ExamStore) => {
+  'nor is it on another license of the product': async (exam: ExamStore) => {
     for (const id of [1, 2]) await exam.install({ id: licenseId(id), slots: 3 });
     for (const user of ['ada', 'bob', 'eve']) await exam.borrow(user, UNTIL, { licenseId: licenseId(1) });
     await passWrongYear(exam);
@@ -197,7 +197,7 @@ export const RESTORED_BORROWS = {
     assert.deepEqual(lost, []);
   },
 
-  'other credentials cannot give it back': async (exam: ExamStore) => {
+  'other credentials cannot return it': async (exam: ExamStore) => {
     await exam.install();
     await exam.borrow('ada', UNTIL, { credential: 'token a' });
     await passWrongYear(exam);
@@ -205,7 +205,7 @@ export const RESTORED_BORROWS = {
     assert.equal((await reset(exam)).restored.length, 1);
   },
 
-  'nothing comes back after all slots were returned': async (exam: ExamStore) => {
+  'nothing is restored after all slots were returned': async (exam: ExamStore) => {
     const license = await exam.install();
     await exam.borrow('ada', UNTIL);
     await passWrongYear(exam);
@@ -213,7 +213,7 @@ export const RESTORED_BORROWS = {
     assert.deepEqual(await reset(exam), { kind: 'clock_reset', restored: [], lost: [] });
   },
 
-  'a date that has passed by the right time, too, is over': async (exam: ExamStore) => {
+  'a date that has also passed by the right time is over': async (exam: ExamStore) => {
     await exam.install();
     await exam.borrow('ada', plus(NOW, HOUR_MS));
     await exam.borrow('bob', UNTIL);
@@ -223,7 +223,7 @@ export const RESTORED_BORROWS = {
     assert.deepEqual([restored.map(({ user }) => user), lost], [['bob'], []]);
   },
 
-  'a borrow that was taken and ended in the wrong time is over, and nobody is asked about it': async (
+  'a borrow taken and ended in the wrong time is over, and needs no confirmation': async (
     exam: ExamStore,
   ) => {
     await exam.install();
@@ -234,7 +234,7 @@ export const RESTORED_BORROWS = {
     assert.deepEqual(await exam.listUsers(), []);
   },
 
-  'it goes by the license as it is now': async (exam: ExamStore) => {
+  'the current license decides': async (exam: ExamStore) => {
     const shrunk = { id: licenseId(1), product: 'a' };
     const closed = { id: licenseId(2), product: 'b' };
     const strict = { id: licenseId(3), product: 'c' };
@@ -256,7 +256,7 @@ export const RESTORED_BORROWS = {
     );
   },
 
-  'who is denied meanwhile stays out': async (exam: ExamStore) => {
+  'a user who was denied meanwhile gets nothing': async (exam: ExamStore) => {
     await exam.install();
     await exam.borrow('ada', UNTIL);
     await passWrongYear(exam);
@@ -271,7 +271,7 @@ export const RESTORED_BORROWS = {
     assert.equal((details.borrows as readonly { code: string }[])[0]?.code, 'blacklisted');
   },
 
-  'borrowed feature slots come back with it, as far as they are free': async (exam: ExamStore) => {
+  'borrowed feature slots are restored with it, as far as they are free': async (exam: ExamStore) => {
     const license = await exam.install(FEATURES);
     for (const user of ['ada', 'bob']) await exam.borrow(user, UNTIL);
     await exam.registerFeature('ada', { until: plus(NOW, 5 * HOUR_MS) });
@@ -292,7 +292,7 @@ export const RESTORED_BORROWS = {
     );
   },
 
-  'more than a thousand come back at once': async (exam: ExamStore) => {
+  'more than a thousand are restored at once': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 1100 });
     await Promise.all(users(1100).map((user) => exam.borrow(user, UNTIL)));
     await passWrongYear(exam);
@@ -300,7 +300,7 @@ export const RESTORED_BORROWS = {
     assert.equal(await exam.countInUse(license), 1100);
   },
 
-  'users that become one keep the later date': async (exam: ExamStore) => {
+  'merged users keep the later date': async (exam: ExamStore) => {
     await exam.install();
     await exam.borrow('Ada', plus(NOW, 10 * HOUR_MS));
     await exam.borrow('ada', UNTIL);

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import type { AuditEvent } from '../../core/nouns/audit-event.ts';
 
-/** Asks the database below a store. The questions are SQL that every one of them understands. */
+/** Queries the database below a store, in SQL that all of them support. */
 export type AskRows = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
-/** What must hold of the rows below a store, and what no question to the store shows. For tests. */
+/** Checks the rows below a store for what no query to the store shows. For tests. */
 export async function expectSoundRows(ask: AskRows): Promise<void> {
   await expectSlotsCounted(ask);
   await expectNothingUntold(ask);
   await expectNoOrphans(ask);
 }
 
-/** A number that is stored is the number of rows. */
+/** Stored counts match the number of rows. */
 async function expectSlotsCounted(ask: AskRows): Promise<void> {
   const wrong = await ask(
     `SELECT * FROM (SELECT id, in_use,

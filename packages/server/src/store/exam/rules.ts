@@ -20,7 +20,7 @@ function findRules(exam: ExamStore) {
   return exam.store.read({ kind: 'find_rules' });
 }
 
-/** From an address, on a host that has a name and says where it is. */
+/** Registers from an address and a host, and returns the code. */
 async function ask(
   exam: ExamStore,
   user: string,
@@ -54,7 +54,7 @@ export const RULES = {
     assert.deepEqual(await exam.listUsers(), ['e']);
   },
 
-  'rules hold from the next command on, for every license': async (exam: ExamStore) => {
+  'rules apply from the next command on, for every license': async (exam: ExamStore) => {
     await exam.install({ product: 'cad' });
     const before = await exam.register('ada');
     const set = await deny(exam, { users: ['a*'] });
@@ -71,7 +71,7 @@ export const RULES = {
     assert.deepEqual((await findRules(exam)).rules, NO_RULES);
   },
 
-  'who is denied keeps the slot to its end, renews nothing, and may give back': async (exam: ExamStore) => {
+  'a denied user keeps the slot to its end, renews nothing, and may return it': async (exam: ExamStore) => {
     const features = [exampleFeature('render')];
     await exam.install({ slots: 3, features, type: 'consumption', consumption: exampleLimits() });
     await exam.register('ada');
@@ -127,9 +127,7 @@ export const RULES = {
     assert.equal(new Set(events.map(({ digest }) => digest)).size, 2);
   },
 
-  'rules whose record cannot be written are not set, and harm nobody beside them': async (
-    exam: ExamStore,
-  ) => {
+  'rules that cannot be recorded are not set, and affect no other command': async (exam: ExamStore) => {
     await exam.install({ slots: 100 });
     await deny(exam, { users: ['mallory'] });
     const broken = setRules(denying({ users: ['ada', 'user-*'] }), 10n as unknown as string);

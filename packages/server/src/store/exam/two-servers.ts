@@ -18,7 +18,7 @@ export const TWO_SERVERS = {
     assert.equal(await exam.countInUse(license), 5);
   },
 
-  'a pool is lent once at both, and one user holds one slot of it': async (exam: ExamStore) => {
+  'a pool is lent once by both, and one user holds one slot of it': async (exam: ExamStore) => {
     const other = await exam.openBeside();
     const licenses = await installPool(exam, { slots: 3 }, { slots: 2, canBorrow: false });
     const ask = (user: string, index: number) => {
@@ -31,7 +31,7 @@ export const TWO_SERVERS = {
     await expectOneSlotEach(exam);
   },
 
-  'one that ignores case does not start beside one that does not': async (exam: ExamStore) => {
+  'one that ignores case does not start while one runs that does not': async (exam: ExamStore) => {
     await exam.install();
     await assert.rejects(exam.openBeside(true), /users\.ignoreCase is true here/);
     const other = await exam.openBeside(false);
@@ -39,7 +39,7 @@ export const TWO_SERVERS = {
     assert.equal(codeOf(await exam.register('ada')), 'granted', 'somebody else');
   },
 
-  'an address gets no more at both than its limit': async (exam: ExamStore) => {
+  'an address gets no more from both than its limit': async (exam: ExamStore) => {
     const other = await exam.openBeside();
     const license = await exam.install({ slots: 500 });
     const asked = { ...from('192.0.2.7'), perAddress: { slots: 5, borrows: 0 } };
@@ -50,7 +50,7 @@ export const TWO_SERVERS = {
     assert.equal(await exam.countInUse(license), 5);
   },
 
-  'what both count reaches the limit exactly': async (exam: ExamStore) => {
+  'counts on both reach the limit exactly': async (exam: ExamStore) => {
     const other = await exam.openBeside();
     const license = await exam.install();
     const outcomes = await Promise.all(
@@ -71,7 +71,7 @@ export const TWO_SERVERS = {
     assert.equal((await exam.readStanding(license)).total, 5);
   },
 
-  'a license that one adds, changes and removes is so for the other at once': async (exam: ExamStore) => {
+  'a license that one adds, changes or removes changes for the other at once': async (exam: ExamStore) => {
     const other = await exam.openBeside();
     assert.equal(codeOf(await other.execute(register('ada'))), 'missing_parameters');
     await exam.install({ slots: 1 });
@@ -85,7 +85,7 @@ export const TWO_SERVERS = {
     assert.equal(codeOf(await exam.register('eve')), 'floating_not_available');
   },
 
-  'rules that one sets hold for the other at once': async (exam: ExamStore) => {
+  'rules that one sets apply to the other at once': async (exam: ExamStore) => {
     const other = await exam.openBeside();
     await exam.install();
     assert.equal(codeOf(await other.execute(register('ada'))), 'granted');
@@ -93,7 +93,7 @@ export const TWO_SERVERS = {
     assert.equal(codeOf(await other.execute(register('ann'))), 'blacklisted');
   },
 
-  'both write the log, and whoever reads it on misses nothing': async (exam: ExamStore) => {
+  'both write the log, and a reader misses nothing': async (exam: ExamStore) => {
     const other = await exam.openBeside();
     const licenses = users(6).map((_, index) => licenseId(index + 1));
     for (const id of licenses) await exam.install({ id, product: `p${id}`, slots: 100 });
@@ -120,7 +120,7 @@ export const TWO_SERVERS = {
     assert.deepEqual(seen, all.map(({ seq }) => seq).toReversed());
   },
 
-  'a leader that has died under a clock that was ahead is replaced': async (exam: ExamStore) => {
+  'a dead leader whose clock was ahead is replaced': async (exam: ExamStore) => {
     const other = await exam.openBeside();
     exam.clock.setWall(plus(exam.clock.readWall(), HOUR_MS));
     await exam.store.keepClock();
@@ -132,9 +132,7 @@ export const TWO_SERVERS = {
     assert.equal(other.isLeader(), true);
   },
 
-  'one of them leads; the other takes over when it is gone, or says nothing any more': async (
-    exam: ExamStore,
-  ) => {
+  'one of them leads; the other takes over when it is gone or silent': async (exam: ExamStore) => {
     assert.equal(exam.store.isLeader(), true);
     const other = await exam.openBeside();
     assert.equal(other.isLeader(), false);

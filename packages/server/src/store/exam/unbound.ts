@@ -11,14 +11,14 @@ async function readAssurance(exam: ExamStore) {
   return (await exam.listLicenses())[0]?.license.tie.assurance;
 }
 
-/** What the cloud says where nothing shows that it is not old. */
+/** Answers of the cloud that may be old, because nothing binds them to a request. */
 export function unboundCases(again: 'restart' | 'crash') {
   return { ...countCases(again), ...verdictCases(again) };
 }
 
 function countCases(again: 'restart' | 'crash') {
   return {
-    'a lower total of the cloud is not taken, until an administrator takes it': async (exam: ExamStore) => {
+    'a lower total of the cloud is ignored until an administrator accepts it': async (exam: ExamStore) => {
       const assurance = { isBound: false, unconfirmed: null, keptTotal: false };
       const license = await exam.install({ ...CLOUD, tie: { ...NO_TIE, assurance } });
       await check(exam, license, 60, { export: 4 }, OLD);
@@ -34,7 +34,7 @@ function countCases(again: 'restart' | 'crash') {
       assert.deepEqual([by, before, total], ['ada', 60, 40]);
     },
 
-    'a lower total is taken when a new window has begun': async (exam: ExamStore) => {
+    'a lower total is accepted when a new window has begun': async (exam: ExamStore) => {
       const consumption = exampleLimits({ max: 100, period: 'daily' });
       const license = await exam.install({ ...CLOUD, consumption });
       await check(exam, license, 60, {}, OLD);
@@ -64,7 +64,7 @@ function countCases(again: 'restart' | 'crash') {
 
 function verdictCases(again: 'restart' | 'crash') {
   return {
-    'a verdict waits for the next check, also over a restart': async (exam: ExamStore) => {
+    'a verdict waits for the next check, even over a restart': async (exam: ExamStore) => {
       const license = await exam.install(CLOUD);
       await judge(exam, license, 'license_not_found', 'none');
       await exam[again]();
@@ -80,7 +80,7 @@ function verdictCases(again: 'restart' | 'crash') {
       assert.equal((await exam.listEventsOf('license_changed', license.id)).length, 1);
     },
 
-    'a good check in between takes a waiting verdict back': async (exam: ExamStore) => {
+    'a good check in between cancels a waiting verdict': async (exam: ExamStore) => {
       const license = await exam.install(CLOUD);
       for (let round = 0; round < 3; round++) {
         await judge(exam, license, 'license_expired', 'none');
@@ -91,7 +91,7 @@ function verdictCases(again: 'restart' | 'crash') {
       assert.equal(codeOf(await exam.register('ada')), 'license_expired', 'with its signature it counts');
     },
 
-    'that a cloud binds its answers is remembered and told once, until it is released': async (
+    'the server remembers and reports once that a cloud binds its answers, until released': async (
       exam: ExamStore,
     ) => {
       const find = (subject: string) =>

@@ -7,7 +7,7 @@ import { expectSoundDatabase, openExamined } from '../exam/postgres-database.ts'
 
 after(closeKept);
 const shared = sharedPostgres();
-// The cases come one after the other, and leave nobody behind.
+// The cases run one after the other, and leave no connection open.
 const takeDatabase = reuseDatabase(async () => (await shared()).createDatabase('tables'));
 
 if (hasPostgres) {

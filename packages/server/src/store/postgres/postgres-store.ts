@@ -3,6 +3,7 @@ import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import { refuseRotation } from '../../core/system/secrets.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
+import type { PoolUse, StoreTally } from '../store-tally.ts';
 import type { Attendance } from './fleet/attendance.ts';
 import type { News } from './fleet/news.ts';
 import type { PostgresReader } from './read/reader.ts';
@@ -13,7 +14,7 @@ import { laneOf } from './write/scope.ts';
 import type { PostgresWriter } from './write/writer.ts';
 
 interface StoreParts {
-  readonly pools: readonly Pool[];
+  readonly pools: Readonly<Record<string, Pool>>;
   readonly writer: PostgresWriter;
   readonly reader: PostgresReader;
   readonly attendance: Attendance;
@@ -26,6 +27,7 @@ interface StoreParts {
 
 /** A store on PostgreSQL, which several servers can share. */
 export class PostgresStore implements Store {
+  readonly tally: StoreTally;
   readonly #parts: StoreParts;
   readonly #lanes: Lanes;
   #isHealthy = true;
@@ -34,10 +36,12 @@ export class PostgresStore implements Store {
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
+    this.tally = parts.writer.memory.tally;
     this.#lanes = new Lanes({
       route: (command) => laneOf(command, parts.writer.memory.index),
       execute: (lane, commands) => this.#watch(() => parts.writer.executeBatch(lane, commands)),
       maxBatch: parts.maxBatch,
+      tally: this.tally,
     });
   }
 
@@ -72,6 +76,10 @@ export class PostgresStore implements Store {
     return !this.#isClosing && this.#parts.attendance.isLeader();
   }
 
+  listPools(): readonly PoolUse[] {
+    return Object.entries(this.#parts.pools).map(([name, pool]) => ({ name, ...pool.describe() }));
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -85,7 +93,7 @@ export class PostgresStore implements Store {
     // If the database is away, the others find out by themselves.
     await attendance.leave().catch(() => {});
     await news?.close();
-    await Promise.all(pools.map((pool) => pool.close()));
+    await Promise.all(Object.values(pools).map((pool) => pool.close()));
   }
 
   /** Notices when the database goes away and when it is back. */

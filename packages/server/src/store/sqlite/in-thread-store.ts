@@ -4,6 +4,7 @@ import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import type { Clock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Store } from '../store.ts';
+import { StoreTally } from '../store-tally.ts';
 import { SqliteReader } from './read/reader.ts';
 import { storeFault, type ThreadData } from './wire/thread-messages.ts';
 import { GroupCommit } from './write/group-commit.ts';
@@ -21,14 +22,15 @@ export function openInThreadStore(options: InThreadOptions): Store {
   const writer = new SqliteWriter(options);
   const reader = new SqliteReader({ file });
   const tell = (notices: readonly StoreNotice[]) => notices.forEach(onNotice);
+  const tally = new StoreTally();
   let isHealthy = true;
 
   function execute(commands: readonly Command[]): void {
     try {
-      const { results, notices } = writer.executeBatch(commands);
+      const { results, syncMs, notices } = writer.executeBatch(commands);
       isHealthy = true;
       tell(notices);
-      queue.settle(results);
+      queue.settle(results, syncMs);
     } catch (error) {
       isHealthy = false;
       onNotice({ kind: 'commit_failed', error: String(error) });
@@ -48,7 +50,7 @@ export function openInThreadStore(options: InThreadOptions): Store {
     }
   }
 
-  const queue = new GroupCommit(execute);
+  const queue = new GroupCommit(execute, tally);
   return {
     execute: (command) => queue.submit(command),
     read: async <Q extends Query>(query: Q): Promise<Answer<Q>> =>
@@ -56,6 +58,8 @@ export function openInThreadStore(options: InThreadOptions): Store {
     keepClock: async () => keepClock(),
     isHealthy: () => isHealthy,
     isLeader: () => true,
+    tally,
+    listPools: () => [],
     async close() {
       await queue.drain();
       reader.close();
@@ -64,7 +68,7 @@ export function openInThreadStore(options: InThreadOptions): Store {
   };
 }
 
-/** Faults say where the data is, which whoever opens a stopped server's data may know. */
+/** Faults name the data folder: whoever opens a stopped server's data may know it. */
 function toFault(error: unknown): Fault {
   return error instanceof Fault ? error : storeFault(error);
 }

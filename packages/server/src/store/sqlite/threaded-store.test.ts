@@ -22,7 +22,7 @@ function makeKey(): MasterKey {
   return randomBytes(32) as Uint8Array as MasterKey;
 }
 
-/** A file in a folder of its own; what was opened is closed when the test ends, however it ends. */
+/** A file in its own folder; what was opened is closed when the test ends, however it ends. */
 async function setUp(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'berth-threads-'));
   const file = join(folder, 'berth.db');
@@ -57,7 +57,7 @@ exerciseContention('the SQLite store with its threads', ({ folder, onNotice }) =
 );
 
 describe('closing the store with its threads', () => {
-  test('waits for everything that was asked for', async (t) => {
+  test('waits for all pending work', async (t) => {
     const { open } = await setUp(t);
     const store = await open();
     await install(store, 300);
@@ -70,7 +70,7 @@ describe('closing the store with its threads', () => {
     await again.close();
   });
 
-  test('waits for the writer: the file is let go of, and the next one finds it whole', async (t) => {
+  test('waits for the writer: the file is released, and the next one finds it intact', async (t) => {
     const { file, open } = await setUp(t);
     for (const version of ['1', '2', '3', '4', '5']) {
       const store = await open();
@@ -85,7 +85,7 @@ describe('closing the store with its threads', () => {
     await store.close();
   });
 
-  test('breaks a verification off, and those that wait for the next one', async (t) => {
+  test('cancels a verification, and those waiting for the next one', async (t) => {
     const { file, open } = await setUp(t);
     const store = await open();
     await install(store, 5);
@@ -96,7 +96,7 @@ describe('closing the store with its threads', () => {
     assert.equal(existsSync(`${file}-wal`), false);
   });
 
-  test('leaves nobody waiting: what is asked later is refused at once', async (t) => {
+  test('leaves nobody waiting: later calls are refused at once', async (t) => {
     const { open } = await setUp(t);
     const store = await open();
     await store.close();
@@ -108,7 +108,7 @@ describe('closing the store with its threads', () => {
 });
 
 describe('the two threads', () => {
-  test('agree: a question sees every command that was answered before it', async (t) => {
+  test('agree: a query sees every command that was answered before it', async (t) => {
     const { open } = await setUp(t);
     const store = await open();
     await install(store, 200);
@@ -138,7 +138,7 @@ describe('the two threads', () => {
     await store.close();
   });
 
-  test('answer other questions while the audit is verified', async (t) => {
+  test('answer other queries while the audit log is verified', async (t) => {
     const { open } = await setUp(t);
     const store = await open();
     await install(store, 10_000);
@@ -158,7 +158,7 @@ describe('the two threads', () => {
     await store.close();
   });
 
-  test('verify for everybody what was recorded before they asked', async (t) => {
+  test('verify for each caller what was recorded before the call', async (t) => {
     const { open } = await setUp(t);
     const store = await open();
     await install(store, 5);
@@ -189,7 +189,7 @@ describe('the two threads', () => {
     await store.close();
   });
 
-  test('survive a command that cannot cross between them', async (t) => {
+  test('survive a command that cannot be sent between them', async (t) => {
     const { open } = await setUp(t);
     const store = await open();
     await install(store, 5);
@@ -198,7 +198,7 @@ describe('the two threads', () => {
     await store.close();
   });
 
-  test('share the license: it arrives whole, and anew when it has changed', async (t) => {
+  test('share the license: it arrives complete, and again when it has changed', async (t) => {
     const { open } = await setUp(t);
     const store = await open();
     await install(store, 5);
@@ -237,7 +237,7 @@ describe('the store with its threads does not open', () => {
     await assert.rejects(open(), /written by a newer Berth \(schema 99.+Start the newer version/);
   });
 
-  test('in a folder that is not there', async (t) => {
+  test('in a folder that does not exist', async (t) => {
     const { file } = await setUp(t);
     const nowhere = join(file, 'nowhere', 'berth.db');
     await assert.rejects(openThreadedStore({ file: nowhere, masterKey, onNotice: () => {} }), isFault);

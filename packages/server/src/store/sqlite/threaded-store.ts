@@ -9,6 +9,7 @@ import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
+import { type PoolUse, StoreTally } from '../store-tally.ts';
 import { needsMasterKey, type ReaderOptions } from './read/reader.ts';
 import { Verifier } from './read/verifier.ts';
 import { ReaderThread } from './wire/reader-client.ts';
@@ -43,6 +44,7 @@ interface Waiting<T> {
 }
 
 class ThreadedStore implements Store {
+  readonly tally = new StoreTally();
   readonly #options: ThreadedOptions;
   readonly #clock: Clock = systemClock;
   readonly #writer: Worker;
@@ -66,7 +68,7 @@ class ThreadedStore implements Store {
     this.#masterKeys = nextMasterKey === null ? [masterKey] : [masterKey, nextMasterKey];
     const data: ThreadData = { file, masterKey, nextMasterKey, ignoresCase };
     this.#writer = startThread(new URL('./wire/writer-thread.ts', import.meta.url), data);
-    this.#queue = new GroupCommit((commands) => this.#post({ kind: 'execute', commands }));
+    this.#queue = new GroupCommit((commands) => this.#post({ kind: 'execute', commands }), this.tally);
     this.#verifier = new Verifier({
       openThread: () => startReader(file, () => {}),
       readMasterKeys: () => this.#masterKeys,
@@ -134,6 +136,10 @@ class ThreadedStore implements Store {
     return true;
   }
 
+  listPools(): readonly PoolUse[] {
+    return [];
+  }
+
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#queue.drain();
@@ -179,12 +185,14 @@ class ThreadedStore implements Store {
     }
   }
 
-  #hearExecuted({ results, licenses, now, notices }: FromWriter & { kind: 'executed' }): void {
+  #hearExecuted(message: FromWriter & { kind: 'executed' }): void {
+    const { results, licenses, now, syncMs, notices } = message;
     this.#isHealthy = true;
     this.#noteTime(now);
     this.#tell(notices);
     this.#unpacker.learn(licenses);
-    this.#queue.settle(results.map((result) => this.#unpacker.unpack(result)));
+    const unpacked = results.map((result) => this.#unpacker.unpack(result));
+    this.#queue.settle(unpacked, syncMs);
   }
 
   #noteFailure(error: string): void {

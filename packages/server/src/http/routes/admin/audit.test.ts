@@ -23,7 +23,7 @@ describe('the audit log', () => {
     return (events as Facts[]).map(({ kind }) => kind);
   }
 
-  test('is told the newest first, with names and dates as the API writes them', async (t) => {
+  test('is listed newest first, with names and dates as the API writes them', async (t) => {
     const { get } = await openBusyApp(t);
     const { events } = (await get('/api/admin/audit')).body;
     const [started, lentToBob, borrowed, lent] = events as Facts[];
@@ -38,7 +38,7 @@ describe('the audit log', () => {
     assert.deepEqual(lent, { ...ann, kind: 'slot_lent', hostname: 'h1' });
   });
 
-  test('can be asked for by chain and in pages', async (t) => {
+  test('can be listed by chain and in pages', async (t) => {
     const app = await openBusyApp(t);
     assert.deepEqual(await listKinds(app, '?chain=system'), ['server_started']);
     assert.deepEqual(await listKinds(app, '?license_id=2'), ['slot_lent', 'license_added']);
@@ -50,7 +50,7 @@ describe('the audit log', () => {
     }
   });
 
-  test('is told in pages that hold about a thousand events, however they were written', async (t) => {
+  test('is listed in pages of about a thousand events, however they were written', async (t) => {
     const app = await openTestApp(t, { licenses: [testLicense(1, { slots: 5000 })] });
     for (const round of [1, 2, 3]) {
       const users = Array.from({ length: 600 }, (_, index) => `user-${round}-${index}`);
@@ -75,7 +75,7 @@ describe('the audit log', () => {
     assert.deepEqual(body, { ok: true, chains: 3, links: 5, events: 6, thinned: 0, problems: [] });
   });
 
-  test('is handed out in lines, and not to everybody', async (t) => {
+  test('is exported in lines, and not to everybody', async (t) => {
     const { get } = await openBusyApp(t);
     const { status, text, headers } = await get('/api/admin/audit/export');
     assert.equal(status, 200);
@@ -88,7 +88,7 @@ describe('the audit log', () => {
     assert.equal((await get('/api/admin/audit/export', { peer: FOREIGN })).status, 401);
   });
 
-  test('is thinned out up to a date, of one chain or of all', async (t) => {
+  test('is thinned out up to a date, one chain or all', async (t) => {
     const app = await openBusyApp(t);
     const thin = (body: object) => app.post('/api/admin/audit/thin', body);
     app.clock.advance(HOUR_MS);
@@ -106,7 +106,7 @@ describe('the audit log', () => {
     assert.deepEqual(event, { seq: 8, license_id: null, at, ...told });
   });
 
-  test('is not thinned out by a request that is not clear', async (t) => {
+  test('is not thinned out by an ambiguous request', async (t) => {
     const app = await openBusyApp(t);
     const before = '2030-01-01';
     const codes: readonly (readonly [object, string])[] = [

@@ -64,7 +64,7 @@ async function lend({ post }: Pick<TestApp, 'post'>, ...users: readonly string[]
 }
 
 describe('the stream of events', () => {
-  test('tells each event as the audit log tells it, under an id, at once', async (t) => {
+  test('sends each event as the audit log has it, with an id, at once', async (t) => {
     const server = await openServer(t);
     const listener = await Listener.open(server.url);
     assert.equal(listener.incoming.statusCode, 200);
@@ -86,7 +86,7 @@ describe('the stream of events', () => {
     );
   });
 
-  test('goes on after the last event that was heard, whoever says so', async (t) => {
+  test('continues after the last event received, however that is given', async (t) => {
     const server = await openServer(t);
     await lend(server, 'ann', 'bob', 'cyd');
     const all = ['1.0', '2.0', '2.1', '3.0', '3.1', '4.0', '4.1'];
@@ -106,7 +106,7 @@ describe('the stream of events', () => {
     }
   });
 
-  test('is cut and taken up again without a gap or a repeat, while slots are lent', async (t) => {
+  test('is resumed after a cut without a gap or a repeat, while slots are lent', async (t) => {
     const server = await openServer(t);
     const heard: string[] = [];
     for (let round = 0; round < 10; round++) {
@@ -128,7 +128,7 @@ describe('the stream of events', () => {
     assert.deepEqual([...heard, ...last.ids], expected);
   });
 
-  test('refuses what is no id', async (t) => {
+  test('refuses an invalid id', async (t) => {
     const { get } = await openTestApp(t);
     for (const query of ['?after=x', '?after=', '?after=-1', '?after=1&after=2']) {
       assert.equal((await get(`/api/admin/events${query}`)).body.code, 'validation_error', query);
@@ -138,7 +138,7 @@ describe('the stream of events', () => {
     assert.equal((await get('/api/admin/events', { peer: FOREIGN })).status, 401);
   });
 
-  test('gives a sign of life', async (t) => {
+  test('sends keep-alives', async (t) => {
     const server = await openServer(t);
     const listener = await Listener.open(server.url);
     await listener.waitFor('retry: ');
@@ -147,8 +147,8 @@ describe('the stream of events', () => {
   });
 });
 
-describe('nobody is held who does not listen', () => {
-  test('one who goes away', async (t) => {
+describe('no resources are held for a client that does not listen', () => {
+  test('if it goes away', async (t) => {
     const server = await openServer(t);
     const listeners = await Promise.all(Array.from({ length: 50 }, () => Listener.open(server.url)));
     await pollUntil('all are there', () => server.feed.subscriberCount === 50 || undefined);
@@ -156,7 +156,7 @@ describe('nobody is held who does not listen', () => {
     await pollUntil('all are gone', () => server.feed.subscriberCount === 0 || undefined);
   });
 
-  test('one who only asks for the headers', async (t) => {
+  test('if it only asks for the headers', async (t) => {
     const server = await openServer(t);
     const { incoming } = await Listener.open(server.url, '', {}, 'HEAD');
     assert.equal(incoming.statusCode, 200);
@@ -164,7 +164,7 @@ describe('nobody is held who does not listen', () => {
     assert.equal(server.feed.subscriberCount, 0);
   });
 
-  test('the hundred and first is told to wait', async (t) => {
+  test('if it is the hundred and first, which has to wait', async (t) => {
     const server = await openServer(t);
     await Promise.all(Array.from({ length: 100 }, () => Listener.open(server.url)));
     await pollUntil('all are there', () => server.feed.subscriberCount === 100 || undefined);

@@ -7,7 +7,7 @@ import { openTestApp, readEvents } from '../../../../../../test/support/test-app
 type Facts = Readonly<Record<string, string | null>>;
 
 describe('the keys of the server', () => {
-  test('are shown by their fingerprints, in a list of their own and in the status', async (t) => {
+  test('are shown by their fingerprints, in a list and in the status', async (t) => {
     const { get, post, folder } = await openTestApp(t);
     await post('/api/v4/setKeys', { apiKey: 'planted' });
     const { body, text } = await get('/api/admin/keys');
@@ -20,7 +20,7 @@ describe('the keys of the server', () => {
     assert.doesNotMatch(text, /planted/);
   });
 
-  test('the master key is replaced, and everything goes on', async (t) => {
+  test('the master key is replaced, and everything continues to work', async (t) => {
     const { get, post, send, credentials, store } = await openTestApp(t);
     await post('/api/v4/setKeys', { apiKey: 'one', sharedKey: 'two' });
     const { status, body } = await send('POST', '/api/admin/keys/rotate');
@@ -35,7 +35,7 @@ describe('the keys of the server', () => {
     assert.deepEqual((await readEvents(store)).at(-1), { ...event, ...who });
   });
 
-  test('the master key is replaced by one that is sent, unless it is none; it is never shown', async (t) => {
+  test('the master key is replaced by a valid one that is sent; it is never shown', async (t) => {
     const { post, log } = await openTestApp(t, { logRequests: true });
     const key = randomBytes(32).toString('hex');
     const { status, text } = await post('/api/admin/keys/rotate', { new_key: key });
@@ -48,7 +48,7 @@ describe('the keys of the server', () => {
     assert.ok(!text.includes(key) && !JSON.stringify(log).includes(key));
   });
 
-  test('the master key is exported under a passphrase of some length', async (t) => {
+  test('the master key is exported under a passphrase of sufficient length', async (t) => {
     const { post, routes, log } = await openTestApp(t, { logRequests: true });
     const path = '/api/admin/keys/export';
     for (const [body, code] of [

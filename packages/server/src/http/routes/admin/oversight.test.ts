@@ -22,7 +22,7 @@ test('every JSON answer is what its route declares', async (t) => {
   }
 });
 
-test('the status tells what the server stands on', async (t) => {
+test('the status describes the server', async (t) => {
   const { get, post, folder } = await openTestApp(t);
   await post('/api/v4/register', { user: 'ann' });
   const { body } = await get('/api/admin/status');
@@ -45,7 +45,7 @@ test('the status tells what the server stands on', async (t) => {
   assert.deepEqual(origin, { source: 'file', file: join(folder, 'master.key') });
 });
 
-test('licenses are told with their state, source and use', async (t) => {
+test('licenses are listed with their state, source and use', async (t) => {
   const licenses = [testLicense(1), testLicense(2, { product: 'cam', validUntil: instant(0) })];
   const { get, post } = await openTestApp(t, { licenses });
   await post('/api/v4/borrow', { product: 'cad', user: 'ann' });
@@ -79,7 +79,7 @@ test('licenses are told with their state, source and use', async (t) => {
 });
 
 describe('the clock', () => {
-  test('agrees, and then there is nothing to accept or to reset', async (t) => {
+  test('agrees, so there is nothing to accept or to reset', async (t) => {
     const { get, send } = await openTestApp(t);
     const at = new Date(START).toISOString();
     const expected = { server_at: at, wall_at: at, ahead_ms: 0, jump: null, jump_at_start: null };
@@ -102,7 +102,7 @@ describe('the clock', () => {
     assert.equal(body.jump, null);
   });
 
-  test('a time that ran ahead is reset to the wall clock', async (t) => {
+  test('a time that is ahead is reset to the wall clock', async (t) => {
     const { get, send, clock } = await openTestApp(t);
     clock.setWall(instant(START - HOUR_MS));
     assert.equal((await get('/api/admin/clock')).body.ahead_ms, HOUR_MS);

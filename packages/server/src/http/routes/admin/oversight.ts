@@ -96,6 +96,10 @@ const cloudStatus = z
     reached_at: told(date, 'When it was last reached, UTC.'),
     failing_at: told(date, 'Since when it has not been reached, UTC.'),
     error: told(linkError.nullable(), 'The last error.'),
+    clock_ahead_ms: told(
+      z.number().nullable(),
+      "How far its clock was ahead of this machine's at the last answer; null: unknown.",
+    ),
     pending: told(z.int(), 'Consumption not in a report yet.'),
     reports_under_way: told(z.int(), 'Reports that are not answered yet.'),
     reports_uncertain: told(z.int(), 'Reports with an unknown result.'),

@@ -13,7 +13,7 @@ function listUsers({ registrations }: Readonly<Record<string, unknown>>): string
 }
 
 describe('who holds a slot', () => {
-  test('is told with everything that is known', async (t) => {
+  test('is listed with everything that is known', async (t) => {
     const { post, get } = await openTestApp(t);
     const host = { os_hostname: 'h1', ip_local: '10.0.0.1', user_info: 'x' };
     await post('/api/v4/register', { user: 'ann', ...host });
@@ -61,7 +61,7 @@ describe('who holds a slot', () => {
     assert.deepEqual(await readFacts(), { ...first, os_hostname: 'h2', address: '192.0.2.7' });
   });
 
-  test('can be asked for by product, license and user', async (t) => {
+  test('can be filtered by product, license and user', async (t) => {
     const { post, get } = await openTestApp(t, { licenses: TWO });
     await post('/api/v4/register', { product: 'cad', user: 'ann' });
     await post('/api/v4/register', { product: 'cam', user: 'ann' });
@@ -83,7 +83,7 @@ describe('who holds a slot', () => {
     }
   });
 
-  test('can be asked for by the address of the connection', async (t) => {
+  test('can be filtered by the address of the connection', async (t) => {
     const { post, get, send } = await openTestApp(t);
     const peer = { address: '192.0.2.7', isControl: false };
     await post('/api/v4/register', { user: 'here', ip_local: '192.0.2.7' });
@@ -115,7 +115,7 @@ describe('who holds a slot', () => {
   });
 });
 
-describe('taking back', () => {
+describe('releasing and recalling', () => {
   test('release frees a plain slot, recall a borrowed one', async (t) => {
     const { post, store } = await openTestApp(t);
     await post('/api/v4/register', { user: 'ann' });

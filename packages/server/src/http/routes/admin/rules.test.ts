@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { CONTROL, FOREIGN, LOCAL, openTestApp } from '../../../../../../test/support/test-app.ts';
 
 describe('GET /api/admin/rules', () => {
-  test('tells who is barred, since when, and what is wrong with the file', async (t) => {
+  test('shows who is barred, since when, and what is wrong with the file', async (t) => {
     const { get, folder, ruleBook } = await openTestApp(t);
     const file = join(folder, 'rules.yaml');
     const nobody = { users: [], hosts: [], addresses: [] };
@@ -26,8 +26,8 @@ describe('GET /api/admin/rules', () => {
   });
 });
 
-describe('who is barred', () => {
-  test('hears so from every operation that would give them something', async (t) => {
+describe('a barred user', () => {
+  test('is refused by every operation that would give them something', async (t) => {
     const { post, folder, ruleBook } = await openTestApp(t);
     writeFileSync(join(folder, 'rules.yaml'), 'deny: {users: [mallory]}');
     await ruleBook.begin();
@@ -40,7 +40,7 @@ describe('who is barred', () => {
     assert.equal((await post('/api/v4/register', { product: 'cad', user: 'ada' })).status, 200);
   });
 
-  test('is barred by the host, where it is all that is known of the user, too', async (t) => {
+  test('is also barred by the host name, if that is all that is known', async (t) => {
     const { post, folder, ruleBook } = await openTestApp(t);
     writeFileSync(join(folder, 'rules.yaml'), 'deny: {hosts: [lab-*]}');
     await ruleBook.begin();
@@ -57,7 +57,7 @@ describe('who is barred', () => {
     }
   });
 
-  test('is barred by the address of the connection, and by the one that they tell', async (t) => {
+  test('is barred by the address of the connection, and by the one they send', async (t) => {
     const { post, folder, ruleBook } = await openTestApp(t);
     writeFileSync(join(folder, 'rules.yaml'), 'deny: {addresses: [203.0.113.0/24]}');
     await ruleBook.begin();

@@ -28,7 +28,7 @@ describe('a session', () => {
     assert.ok(!answer.text.includes(cookie.split(/[=;]/)[1] as string), 'no script can read it');
   });
 
-  test('over plain HTTP has a cookie that browsers keep, and says that others can read along', async (t) => {
+  test('over plain HTTP has a cookie that browsers keep, and warns that others can read it', async (t) => {
     const app = await openTestApp(t);
     const { cookie, sent, csrf } = await start(app, { peer: FOREIGN });
     assert.match(cookie, /^berth=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
@@ -37,7 +37,7 @@ describe('a session', () => {
     assert.deepEqual(who.body, { ...own, is_secure: false });
   });
 
-  test('of one kind does not count over the other', async (t) => {
+  test('over TLS does not count over plain HTTP, nor the other way round', async (t) => {
     const app = await openTestApp(t);
     const { sent } = await start(app, { peer: FOREIGN });
     const cookies = [sent, `__Host-${sent}`];
@@ -50,7 +50,7 @@ describe('a session', () => {
     );
   });
 
-  test('does not count over plain HTTP where TLS is asked for', async (t) => {
+  test('does not count over plain HTTP if TLS is required', async (t) => {
     const app = await openTestApp(t, { auth: { requireTls: true } });
     const { answer } = await start(app, { peer: FOREIGN });
     assert.deepEqual([answer.status, answer.body.code], [403, 'tls_required']);
@@ -78,7 +78,7 @@ describe('a session', () => {
     ['another scheme', { origin: 'https://localhost:8080' }],
     ['a site beside ours', { 'sec-fetch-site': 'same-site' }],
   ] as const) {
-    test(`is neither begun nor used by ${how}`, async (t) => {
+    test(`is neither started nor used by ${how}`, async (t) => {
       const app = await openTestApp(t);
       const { answer } = await start(app, { peer: FOREIGN, headers });
       assert.deepEqual([answer.status, answer.body.code], [403, 'csrf_rejected']);
@@ -104,7 +104,7 @@ describe('a session', () => {
     assert.equal((await who()).status, 401);
   });
 
-  test('is over after half a day, whether or not it was used', async (t) => {
+  test('ends after twelve hours, whether or not it was used', async (t) => {
     const app = await openTestApp(t);
     const { sent } = await start(app, { peer: FOREIGN });
     const who = () => app.get('/api/admin/session', { peer: FOREIGN, headers: { cookie: sent } });
@@ -129,7 +129,7 @@ describe('a session', () => {
     assert.deepEqual([await who(first), await who(second), await who(other)], [401, 200, 200]);
   });
 
-  test('is not given for a wrong name or password, nor for half of them', async (t) => {
+  test('is not given for a wrong or missing name or password', async (t) => {
     const app = await openTestApp(t);
     await createAdministrator(app.accounts);
     const wrong = await app.post(START, { name: 'admin', password: 'guess' });

@@ -24,7 +24,7 @@ async function signIn(app: TestApp, name: string, password: string): Promise<str
 }
 
 describe('accounts', () => {
-  test('are made, listed, changed and removed; their passwords are never shown again', async (t) => {
+  test('are added, listed, changed and removed; their passwords are never shown again', async (t) => {
     const app = await openTestApp(t);
     await createAdministrator(app.accounts);
     const made = await app.post('/api/admin/users/add', { name: 'olga', role: 'operator' });
@@ -49,7 +49,7 @@ describe('accounts', () => {
     for (const hidden of [OWN, oneTime, 'scrypt']) assert.ok(!events.includes(hidden), hidden);
   });
 
-  test('get another password without the old one from others only', async (t) => {
+  test('get a new password without the old one only from others', async (t) => {
     const app = await openTestApp(t);
     const password = await createAdministrator(app.accounts);
     // She has set her password, because the end of setup signs all users out.
@@ -89,7 +89,7 @@ describe('accounts', () => {
 describe('setPassword', () => {
   const PATH = '/api/v4/setPassword';
 
-  test('replaces the password of the account that asks, and keeps the token that asks', async (t) => {
+  test("replaces the caller's password, and keeps the caller's token", async (t) => {
     const app = await openTestApp(t);
     await app.accounts.add({ name: 'ann', role: 'user', password: OWN }, 'test');
     const [mine, other] = [await signIn(app, 'ann', OWN), await signIn(app, 'ann', OWN)];
@@ -103,7 +103,7 @@ describe('setPassword', () => {
     assert.equal((await app.get('/auth', { headers: basic('ann', OWN) })).status, 401);
   });
 
-  test('takes both in a URL, as existing clients send them, unless that is switched off', async (t) => {
+  test('takes both in a URL, as existing clients send them, unless that is turned off', async (t) => {
     const app = await openTestApp(t, { logRequests: true });
     const old = await createAdministrator(app.accounts);
     const url = `${PATH}?passwordOld=${old}&passwordNew=${encodeURIComponent(OWN)}`;
@@ -117,7 +117,7 @@ describe('setPassword', () => {
     assert.ok(await strict.accounts.signIn({ name: 'admin', password, address: '' }));
   });
 
-  test('changes nothing without both, with a wrong one, or for a weak one', async (t) => {
+  test('changes nothing if one is missing, the old one is wrong or the new one is weak', async (t) => {
     const app = await openTestApp(t);
     const old = await createAdministrator(app.accounts);
     const cases: [Facts, string][] = [
@@ -135,7 +135,7 @@ describe('setPassword', () => {
 });
 
 describe('a one-time password', () => {
-  test('signs in once; after that it only replaces itself, in whatever way it is shown', async (t) => {
+  test('signs in once; after that it can only be replaced, however it is sent', async (t) => {
     const app = await openTestApp(t);
     const password = await createAdministrator(app.accounts);
     const [first, second] = [await signIn(app, 'admin', password), await signIn(app, 'admin', password)];
@@ -166,7 +166,7 @@ describe('a one-time password', () => {
     }
   });
 
-  test('that is older than a week is refused with how to get another', async (t) => {
+  test('older than a week is refused with how to get another', async (t) => {
     const app = await openTestApp(t);
     const password = await createAdministrator(app.accounts);
     app.clock.advance(7 * 24 * 60 * 60 * 1000);
@@ -183,7 +183,7 @@ describe('a one-time password', () => {
 });
 
 describe('tokens', () => {
-  test('are told once, listed without themselves, and worth nothing when revoked', async (t) => {
+  test('are shown once, listed without their values, and useless when revoked', async (t) => {
     const app = await openTestApp(t, { auth: { clients: 'required' } });
     const made = await app.post('/api/admin/tokens/create', { name: 'ci', role: 'user', days: 90 });
     const { id, token } = made.body as { id: string; token: string };

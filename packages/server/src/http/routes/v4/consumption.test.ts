@@ -28,7 +28,7 @@ function openMetered(t: Parameters<typeof openTestApp>[0], facts: Partial<Licens
 }
 
 describe('the answer to add_consumption', () => {
-  test('is the limits and the total that already includes the count', async (t) => {
+  test('has the limits and the total that already includes the count', async (t) => {
     const { post } = await openMetered(t);
     const { status, body, headers } = await post(ADD, { product: 'cad', consumptions: 4 });
     assert.equal(status, 200);
@@ -87,7 +87,7 @@ describe('the answer to add_consumption', () => {
     assert.equal((await post(`${ADD}?sdk_ver=1`, { app_ver: '1', max_consumptions: 5 })).status, 200);
   });
 
-  test('needs no registration, and makes none', async (t) => {
+  test('needs no registration, and creates none', async (t) => {
     const { post, store } = await openMetered(t);
     const { status } = await post(ADD, { user: 'nobody@example.com' }, { peer: FOREIGN });
     assert.equal(status, 200);
@@ -118,7 +118,7 @@ describe('the answer to add_consumption', () => {
     assert.equal((await post(ADD, { consumptions: 1, max_overages: 99 })).body.total_consumptions, 12);
   });
 
-  test('is a refusal for what cannot be read, and leaves no trace', async (t) => {
+  test('is a refusal for unreadable values, and leaves no trace', async (t) => {
     const { post, store } = await openMetered(t);
     const before = await readTraces(store);
     const wrong = ['', ' ', '1.5', 1.5, '1e3', 'abc', true, [], {}, '9007199254740993', -1, '-1'];
@@ -177,7 +177,7 @@ describe('the answer to add_feature_consumption', () => {
 });
 
 describe('what was counted', () => {
-  test('is told by every answer about the license, in the window of the server', async (t) => {
+  test('is in every answer about the license, in the window of the server', async (t) => {
     const { post, get, clock } = await openMetered(t);
     await post(ADD, { consumptions: 4 });
     await post(ADD_FEATURE, { feature: 'export', consumptions: 2 });
@@ -214,7 +214,7 @@ describe('the header Idempotency-Key', () => {
     assert.equal((await app.post(ADD, { consumptions: 0 })).body.total_consumptions, 3);
   });
 
-  test('counts apart for features and for users', async (t) => {
+  test('counts separately for features and for users', async (t) => {
     const app = await openMetered(t);
     await send(app, ADD, {}, 'k');
     await send(app, ADD, { user: 'ada' }, 'k');
@@ -223,7 +223,7 @@ describe('the header Idempotency-Key', () => {
     assert.equal((await app.post(ADD, { consumptions: 0 })).body.total_consumptions, 2);
   });
 
-  test('is refused when it is empty, too long or not plain, and nothing is counted', async (t) => {
+  test('is refused when it is empty, too long or not printable, and nothing is counted', async (t) => {
     const app = await openMetered(t);
     for (const key of ['', 'x'.repeat(257), 'caf\u00e9', 'a b', 'a\tb']) {
       const { status, body } = await send(app, ADD, {}, key);

@@ -97,7 +97,7 @@ function readIdempotencyKey(request: Request): string | null {
 export function measuredReply(outcome: Executed, present: (measured: Measured) => object): Reply {
   if (outcome.kind === 'refused') return refusalReply(outcome);
   if (outcome.kind === 'measured') return json(present(outcome));
-  throw new Error(`A count was asked for, and the answer is "${outcome.kind}".`);
+  throw new Error(`Expected a count, not "${outcome.kind}".`);
 }
 
 function presentConsumption({ licenseId, limits, total }: Measured): ConsumptionAnswer {
@@ -105,6 +105,6 @@ function presentConsumption({ licenseId, limits, total }: Measured): Consumption
 }
 
 export function presentMeasuredFeature({ licenseId, feature, total, inUse }: Measured) {
-  if (feature === null) throw new Error('A feature was asked for, and the license was counted.');
+  if (feature === null) throw new Error('Expected a count of the feature, not of the license.');
   return presentFeature(licenseId, feature, { total, inUse });
 }

@@ -25,7 +25,7 @@ async function openApp(t: Parameters<typeof openTestApp>[0], users: readonly str
 }
 
 describe('the answer to featureRegister', () => {
-  test('is the feature, and how many of its slots are in use, under both names', async (t) => {
+  test('is the feature, with the number of its slots in use, under both names', async (t) => {
     const { post } = await openApp(t);
     for (const path of [REGISTER, '/api/v4/check_license_feature']) {
       const { status, body } = await post(path, { ...ASK, os_hostname: 'desk', ip_local: '10.0.0.1' });
@@ -41,7 +41,7 @@ describe('the answer to featureRegister', () => {
     }
   });
 
-  test('is no borrow when the date is not set, whatever stands for that', async (t) => {
+  test('is no borrow when the date is not set, in any notation', async (t) => {
     const { post } = await openApp(t);
     for (const borrowed_until of [undefined, null, '', '0001-01-01T00:00:00Z']) {
       const { status, body } = await post(REGISTER, { ...ASK, borrowed_until });
@@ -79,7 +79,7 @@ describe('the answer to featureRegister', () => {
     assert.deepEqual([body.slots, body.in_use, body.next_free_at], [2, 2, '2030-01-15T12:10:00.000Z']);
   });
 
-  test('is seen in every answer about the license', async (t) => {
+  test('is visible in every answer about the license', async (t) => {
     const { post, get } = await openApp(t);
     await post(REGISTER, ASK);
     const registered = (await post('/api/v4/register', { user: 'ada' })).body;
@@ -92,7 +92,7 @@ describe('the answer to featureRegister', () => {
 });
 
 describe('featureRelease', () => {
-  test('gives the slot back, under both names, once', async (t) => {
+  test('returns the slot, under both names, once', async (t) => {
     const { post } = await openApp(t);
     for (const path of [RELEASE, '/api/v4/feature_release']) {
       await post(REGISTER, ASK);
@@ -106,7 +106,7 @@ describe('featureRelease', () => {
     assert.equal((await post(RELEASE, { user: 'ada' })).body.code, 'missing_parameters');
   });
 
-  test('is not needed by one who gives the license back', async (t) => {
+  test('is not needed if the license is returned', async (t) => {
     const { post } = await openApp(t);
     await post(REGISTER, ASK);
     await post('/api/v4/unregister', { user: 'ada' });
@@ -132,7 +132,7 @@ describe('featureRelease/all', () => {
     assert.deepEqual(await readTraces(store), before);
   });
 
-  test('takes all of them back and leaves the licenses lent', async (t) => {
+  test('releases all of them and leaves the licenses lent', async (t) => {
     const { post, send, store, get } = await openApp(t, ['ada', 'bob']);
     for (const path of paths) {
       for (const method of ['GET', 'POST']) {

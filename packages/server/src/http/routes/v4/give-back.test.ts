@@ -4,7 +4,7 @@ import { openTestApp } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { exampleFeature } from '../../../core/examples.ts';
 
-describe('where clients show who they are', () => {
+describe('if clients authenticate', () => {
   async function openRequired(t: TestContext) {
     const app = await openTestApp(t, { auth: { clients: 'required' } });
     const create = async (name: string, role: 'user' | 'operator') => {
@@ -20,7 +20,7 @@ describe('where clients show who they are', () => {
     return { ...app, create, signIn };
   }
 
-  test('all tokens of an account give back what one of them took, and others do not', async (t) => {
+  test('all tokens of an account can return what one of them took, and others cannot', async (t) => {
     const { post, create, signIn } = await openRequired(t);
     await post('/api/v4/register', { user: 'u1' }, await signIn());
     const other = await post('/api/v4/unregister', { user: 'u1' }, await create('ci', 'user'));
@@ -28,7 +28,7 @@ describe('where clients show who they are', () => {
     assert.equal((await post('/api/v4/unregister', { user: 'u1' }, await signIn())).status, 200);
   });
 
-  test('an operator gives back anything, and a certificate what it took', async (t) => {
+  test('an operator can return anything, and a certificate what it took', async (t) => {
     const { post, create } = await openRequired(t);
     const shown = (certificate: string) => ({ peer: { address: '10.0.0.1', isControl: false, certificate } });
     for (const user of ['u1', 'u2']) await post('/api/v4/register', { user }, shown('desk'));
@@ -41,7 +41,7 @@ describe('where clients show who they are', () => {
   });
 });
 
-test('what is given back is answered with a bare word, whatever the client says it accepts', async (t) => {
+test('a return is answered with plain text, whatever the client accepts', async (t) => {
   const features = [exampleFeature('render')];
   const { post, routes } = await openTestApp(t, { licenses: [testLicense(1, { features })] });
   const words = routes.filter(({ answer }) => answer.kind === 'text');

@@ -55,7 +55,7 @@ for (const [method, send] of Object.entries(WAYS)) {
       assert.deepEqual(body.changed, ['shared_key']);
     });
 
-    test('with nothing, or nothing but blanks, misses something', async (t) => {
+    test('with nothing, or only blanks, is refused as incomplete', async (t) => {
       const app = await openTestApp(t);
       const blanks = [{}, { apiKey: '' }, { apiKey: ' ', sharedKey: '\t' }, { other: 'x' }];
       for (const fields of blanks as Record<string, string>[]) {
@@ -65,7 +65,7 @@ for (const [method, send] of Object.entries(WAYS)) {
       assert.deepEqual(await app.credentials.readKeys(), { apiKey: null, sharedKey: null });
     });
 
-    test('with a value that cannot be one is refused, and shows it nowhere', async (t) => {
+    test('with an invalid value is refused, and shows it nowhere', async (t) => {
       const app = await openTestApp(t, { logRequests: true });
       const long = 'planted'.repeat(100);
       const values = [long.slice(0, 513), 'planted\u0000', 'pla\nnted', 'planted\u0085', 'planted\ufffd'];
@@ -130,12 +130,12 @@ describe('GET setKeys', () => {
     assert.deepEqual(await app.credentials.readKeys(), { apiKey: null, sharedKey: null });
   });
 
-  test('refuses what is no text', async (t) => {
+  test('refuses what is not text', async (t) => {
     const app = await openTestApp(t);
     assert.equal((await app.get(`${PATH}?apiKey=a%ffb`)).body.code, 'validation_error');
   });
 
-  test('can be switched off, and then the POST remains', async (t) => {
+  test('can be turned off, and then the POST remains', async (t) => {
     const app = await openTestApp(t, { allowKeysInUrl: false });
     const { status, body, text } = await app.get(inUrl({ apiKey: 'planted' }));
     assert.deepEqual([status, body.code], [400, 'keys_in_url_not_allowed']);
@@ -148,7 +148,7 @@ describe('GET setKeys', () => {
 });
 
 describe('POST setKeys', () => {
-  test('takes its fields in any spelling, but each once', async (t) => {
+  test('accepts its fields in any spelling, but each once', async (t) => {
     const app = await openTestApp(t);
     for (const [api, shared] of [
       ['apiKey', 'sharedKey'],
@@ -178,7 +178,7 @@ describe('POST setKeys', () => {
     assert.deepEqual(await app.credentials.readKeys(), { apiKey: null, sharedKey: 'y' });
   });
 
-  test('refuses what is no text, null being nothing', async (t) => {
+  test('refuses what is not text; null means nothing', async (t) => {
     const app = await openTestApp(t);
     for (const value of [7, true, ['planted'], { a: 'planted' }, '\ud800']) {
       const { body, text } = await app.post(PATH, { apiKey: value });
@@ -190,7 +190,7 @@ describe('POST setKeys', () => {
   });
 });
 
-test('a store that fails shows no key in the answer and none in the log', async (t) => {
+test('a failing store shows no key in the answer and none in the log', async (t) => {
   const app = await openTestApp(t, { logRequests: true });
   app.store.execute = () => Promise.reject(new Error('the writer broke'));
   for (const send of Object.values(WAYS)) {

@@ -80,7 +80,7 @@ function assertWholeAnswer(body: Readonly<Record<string, unknown>>): void {
 }
 
 describe('the answer to register', () => {
-  test('is the license, at top level and as a text, with every field that clients read', async (t) => {
+  test('is the license, as an object and as a text, with every field that clients read', async (t) => {
     const validUntil = instant(Date.UTC(2031, 5, 1));
     const dates = { startsAt: instant(Date.UTC(2029, 0, 1)), validUntil, type: 'time-limited' } as const;
     const { post } = await openTestApp(t, { licenses: [testLicense(7, dates)] });
@@ -98,7 +98,7 @@ describe('the answer to register', () => {
     assert.equal(body.borrowed_until, null);
   });
 
-  test('is whole for a license with features and odd texts too', async (t) => {
+  test('is complete for a license with features and unusual texts too', async (t) => {
     const particulars = { ...DEMO_LICENSE.particulars, customer: { name: 'A "B" \\ é \u2028\ud800 </x>' } };
     const { post } = await openTestApp(t, { licenses: [{ ...DEMO_LICENSE, key: '"\\\n', particulars }] });
     const { body } = await post('/api/v4/register', { user: 'ann' });
@@ -112,7 +112,7 @@ describe('the answer to register', () => {
     assert.equal(rendering?.floating_users, 2);
   });
 
-  test('never carries the hardware id, nor the user as a text', async (t) => {
+  test('never contains the hardware id, nor the user as a text', async (t) => {
     const { post } = await openTestApp(t);
     const hardware = { hardware_id: 'abc', os_hostname: 'h' };
     const { body, text } = await post('/api/v4/register', { user: 'ann', ...hardware });
@@ -121,7 +121,7 @@ describe('the answer to register', () => {
     assert.ok(!Object.hasOwn(JSON.parse(body.license_json as string), 'user'));
   });
 
-  test('counts slots, and a heartbeat keeps the slot it has', async (t) => {
+  test('counts slots, and a heartbeat keeps its slot', async (t) => {
     const { post, clock, store } = await openTestApp(t);
     assert.equal((await post('/api/v4/register', { user: 'ann' })).body.floating_in_use, 1);
     clock.advance(9 * MINUTE_MS);
@@ -140,7 +140,7 @@ describe('the answer to register', () => {
   });
 });
 
-describe('what a registration may look like', () => {
+describe('accepted forms of a registration', () => {
   const accepted: Readonly<Record<string, object>> = {
     'keys in any case': { Product: 'cad', USER: 'ann', Os_HostName: 'h' },
     'null for everything else': { user: 'ann', product: null, license_id: null, user_info: null },
@@ -178,8 +178,8 @@ describe('what a registration may look like', () => {
   });
 });
 
-describe('who asks', () => {
-  test('a client that names no user is known by its host name', async (t) => {
+describe('the user of a request', () => {
+  test('is the host name if none is given', async (t) => {
     const { post, store } = await openTestApp(t);
     for (const user of [undefined, null, '', '  ']) {
       const { status } = await post('/api/v4/register', { user, os_hostname: 'host-1' });
@@ -194,7 +194,7 @@ describe('who asks', () => {
   });
 
   for (const path of ['/api/v4/register', '/api/v4/borrow', '/api/v4/unregister']) {
-    test(`${path} with neither is missing_parameters`, async (t) => {
+    test(`is required by ${path}: missing_parameters`, async (t) => {
       const { post, store } = await openTestApp(t);
       const before = await readTraces(store);
       for (const body of [{}, '', { product: 'cad', user: null }]) {
@@ -241,7 +241,7 @@ describe('borrow', () => {
     }
   });
 
-  test('borrow_until is another name of the date; both at once are refused', async (t) => {
+  test('accepts borrow_until as another name of the date; both at once are refused', async (t) => {
     const { post } = await openTestApp(t);
     const { body } = await post('/api/v4/borrow', { user: 'ann', Borrow_Until: '2030-01-17' });
     assert.equal(body.borrowed_until, '2030-01-17T00:00:00.000Z');
@@ -249,7 +249,7 @@ describe('borrow', () => {
     assert.equal((await post('/api/v4/borrow', both)).body.code, 'validation_error');
   });
 
-  test('a heartbeat of a borrower still tells of the borrow', async (t) => {
+  test('a heartbeat of a borrower still shows the borrow', async (t) => {
     const { post, get } = await openTestApp(t);
     await post('/api/v4/borrow', { user: 'ann', borrowed_until: '2030-01-17' });
     const { body } = await post('/api/v4/register', { user: 'ann' });
@@ -271,7 +271,7 @@ describe('borrow', () => {
 });
 
 describe('refusals', () => {
-  test('a full license says its slots, how many are in use and when the next is free', async (t) => {
+  test('a full license names its slots, how many are in use and when the next is free', async (t) => {
     const { post } = await openTestApp(t, { licenses: [testLicense(1, { slots: 1 })] });
     await post('/api/v4/register', { user: 'ann' });
     for (const path of ['/api/v4/register', '/api/v4/borrow']) {
@@ -285,7 +285,7 @@ describe('refusals', () => {
     }
   });
 
-  test('of the license: which one is meant, and what state it is in', async (t) => {
+  test('by the license: which one is meant, and its state', async (t) => {
     const past = { validUntil: instant(Date.UTC(2029, 0, 1)) };
     const licenses = [
       testLicense(1),
@@ -317,8 +317,8 @@ describe('refusals', () => {
   });
 });
 
-describe('giving back', () => {
-  test('unregister answers a bare text, for a borrowed slot too', async (t) => {
+describe('returning', () => {
+  test('unregister answers with plain text, for a borrowed slot too', async (t) => {
     const { post, store } = await openTestApp(t);
     for (const operation of ['register', 'borrow']) {
       await post(`/api/v4/${operation}`, { user: 'ann' });
@@ -338,7 +338,7 @@ describe('giving back', () => {
     assert.equal(all.status, 200);
   });
 
-  test('unregister/all frees every license by GET and by POST, and answers nothing', async (t) => {
+  test('unregister/all frees every license by GET and by POST, with an empty answer', async (t) => {
     const licenses = [testLicense(1), testLicense(2, { product: 'cam' })];
     const { post, send, store } = await openTestApp(t, { licenses });
     for (const method of ['GET', 'POST']) {

@@ -158,5 +158,5 @@ export function untilOf(text: string | null | undefined): BorrowUntil {
 function grantedReply(outcome: Executed): Reply {
   if (outcome.kind === 'refused') return refusalReply(outcome);
   if (outcome.kind === 'granted') return jsonText(presentGranted(outcome));
-  throw new Error(`A slot was asked for, and the answer is "${outcome.kind}".`);
+  throw new Error(`Expected a slot, not "${outcome.kind}".`);
 }

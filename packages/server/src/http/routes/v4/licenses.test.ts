@@ -7,7 +7,7 @@ import { testLicense } from '../../../../../../test/support/test-license.ts';
 const SHELF = [testLicense(1), testLicense(2, { enabled: false }), testLicense(3, { product: 'cam' })];
 
 describe('one license', () => {
-  test('is the one that would answer for the product', async (t) => {
+  test('is the one that answers for the product', async (t) => {
     const { get, post } = await openTestApp(t, { licenses: SHELF });
     await post('/api/v4/register', { product: 'cad', user: 'ann' });
     const { status, body } = await get('/api/v4/license?product=cad');
@@ -18,7 +18,7 @@ describe('one license', () => {
     assert.ok(!Object.hasOwn(body, 'hardware_id'));
   });
 
-  test('is the one that is named, in whatever state it is', async (t) => {
+  test('is the named one, in any state', async (t) => {
     const { get } = await openTestApp(t, { licenses: SHELF });
     for (const path of ['/api/v4/license?license_id=2', '/api/v4/license?product=cad&license_id=2']) {
       const { body } = await get(path);
@@ -52,7 +52,7 @@ describe('one license', () => {
     }
   });
 
-  test('is nothing on an empty server', async (t) => {
+  test('is refused on an empty server', async (t) => {
     const { get } = await openTestApp(t, { licenses: [] });
     assert.equal((await get('/api/v4/license')).body.code, 'missing_parameters');
     assert.equal((await get('/api/v4/license?product=cad')).body.code, 'unknown_product');
@@ -61,7 +61,7 @@ describe('one license', () => {
 });
 
 describe('all licenses', () => {
-  test('stand in a list, the most recently added first', async (t) => {
+  test('are listed, the most recently added first', async (t) => {
     const { get } = await openTestApp(t, { licenses: SHELF });
     const expected: readonly [string, number[]][] = [
       ['/api/v4/licenses?product=cad', [2, 1]],
@@ -78,7 +78,7 @@ describe('all licenses', () => {
     }
   });
 
-  test('of no product, or of one that is not there, are a refusal', async (t) => {
+  test('of no product, or of an unknown one, are refused', async (t) => {
     const { get } = await openTestApp(t, { licenses: SHELF });
     assert.equal((await get('/api/v4/licenses')).body.code, 'missing_parameters');
     assert.equal((await get('/api/v4/licenses?product=nothing')).body.code, 'unknown_product');

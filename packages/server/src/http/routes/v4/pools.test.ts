@@ -41,7 +41,7 @@ describe('two licenses of one product', () => {
     assert.equal(denied.length, 1, 'one record, whatever the license');
   });
 
-  test('keep heartbeats where the slot is, with and without license_id', async (t) => {
+  test('keep heartbeats on the license with the slot, with and without license_id', async (t) => {
     const { post } = await openPool(t, [{ slots: 1 }, { slots: 1 }]);
     await post('/api/v4/register', { ...CAD, user: 'ann' });
     await post('/api/v4/register', { ...CAD, user: 'bob' });
@@ -52,7 +52,7 @@ describe('two licenses of one product', () => {
     }
   });
 
-  test('answer alone where they are named', async (t) => {
+  test('answer alone if they are named', async (t) => {
     const { post } = await openPool(t, [{ slots: 1 }, { slots: 1 }]);
     await post('/api/v4/register', { ...CAD, user: 'ann', license_id: 2 });
     const { body } = await post('/api/v4/register', { ...CAD, user: 'bob', license_id: 2 });
@@ -63,7 +63,7 @@ describe('two licenses of one product', () => {
     assert.equal((await post('/api/v4/register', { ...CAD, user: 'bob', license_id: 1 })).status, 200);
   });
 
-  test('lend a borrow where one allows it, and take the other slot back', async (t) => {
+  test('lend a borrow if one allows it, and take the other slot back', async (t) => {
     const { post, store } = await openPool(t, [{ slots: 1 }, { slots: 1, canBorrow: false }]);
     assert.equal((await post('/api/v4/register', { ...CAD, user: 'ann' })).body.license_id, 2);
     const { status, body } = await post('/api/v4/borrow', { ...CAD, user: 'ann' });
@@ -78,7 +78,7 @@ describe('two licenses of one product', () => {
     assert.deepEqual((await readTraces(store)).registrations, []);
   });
 
-  test('say the latest date that any of them allows', async (t) => {
+  test('name the latest date that any of them allows', async (t) => {
     const { post } = await openPool(t, [{ maxBorrowHours: 48 }, { maxBorrowHours: 2 }]);
     const late = await post('/api/v4/borrow', {
       ...CAD,
@@ -97,7 +97,7 @@ describe('two licenses of one product', () => {
     assert.equal(fits.body.license_id, 1);
   });
 
-  test('lend a feature only where the user holds a slot', async (t) => {
+  test("lend a feature only on the license with the user's slot", async (t) => {
     const { post } = await openPool(t, [{ features: [exampleFeature('render')] }, {}]);
     const ask = { ...CAD, user: 'ann', feature: 'render' };
     await post('/api/v4/register', { ...CAD, user: 'ann' });
@@ -108,7 +108,7 @@ describe('two licenses of one product', () => {
     assert.equal((await post('/api/v4/featureRelease', ask)).text, 'feature_released');
   });
 
-  test('refuse with the reason of the newest where none can be used', async (t) => {
+  test('refuse with the reason of the newest if none can be used', async (t) => {
     const { post } = await openPool(t, [{ active: false }, { enabled: false }]);
     assert.equal((await post('/api/v4/register', { ...CAD, user: 'ann' })).body.code, 'license_not_enabled');
   });
@@ -148,7 +148,7 @@ describe('consumption of two licenses of one product', () => {
     assert.deepEqual([code, left, licenses], ['feature_not_enough_consumptions', 1, 2]);
   });
 
-  test('stays with the license that has answered a key, also when that is gone', async (t) => {
+  test('stays with the license that has answered a key, even when that is removed', async (t) => {
     const { post, store } = await openPool(t, [limits, limits]);
     const headers = { 'Idempotency-Key': 'order-1' };
     const add = (sent: object) => post('/api/v4/add_consumption', { ...CAD, ...sent }, { headers });

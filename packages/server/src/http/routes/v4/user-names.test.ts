@@ -17,7 +17,7 @@ async function listUsers({ get }: TestApp, query = ''): Promise<readonly string[
 }
 
 describe('the user of a request', () => {
-  test('is one however accents are put together, and whatever blanks stand around', async (t) => {
+  test('is the same however accents are encoded, and whatever blanks surround it', async (t) => {
     const app = await openApp(t);
     for (const user of ['jos\u00e9', 'jose\u0301', ' jos\u00e9\u3000']) {
       const { body } = await app.post('/api/v4/register', { user });
@@ -53,7 +53,7 @@ describe('the user of a request', () => {
     assert.deepEqual(await listUsers(app), []);
   });
 
-  test('is refused where the host name stands for it', async (t) => {
+  test('is also refused if it is the host name', async (t) => {
     const app = await openApp(t);
     const { body } = await app.post('/api/v4/register', { os_hostname: 'desk\u200b' });
     assert.deepEqual([body.code, body.field], ['validation_error', 'os_hostname']);
@@ -69,7 +69,7 @@ describe('the user of a request', () => {
       assert.equal((await app.post('/api/v4/register', { user })).status, 200, JSON.stringify(user));
   });
 
-  test('can give back what is held under a name that is refused by now', async (t) => {
+  test('can return what is held under a name that is no longer allowed', async (t) => {
     const app = await openApp(t);
     await app.store.execute(register(HIDDEN));
     await app.store.execute(register(`${HIDDEN}2`));
@@ -80,7 +80,7 @@ describe('the user of a request', () => {
   });
 });
 
-test('a request that is repeated in another encoding of accents counts once', async (t) => {
+test('a request that is repeated with differently encoded accents counts once', async (t) => {
   const app = await openApp(t);
   const send = (user: string) =>
     app.post('/api/v4/add_consumption', { user }, { headers: { 'idempotency-key': 'k' } });

@@ -9,7 +9,7 @@ import { tokenRow } from '../rows.ts';
 import { putSecret, resealSecrets } from '../sealed-secrets.ts';
 import type { Appliers } from './apply.ts';
 
-/** Requests that nobody answers are forgotten one day; answered ones never are. */
+/** Beyond this, the oldest unanswered requests are deleted; answered ones never are. */
 const MAX_OPEN_REQUESTS = 1000;
 
 /** Programs that sign in again and again keep this many tokens of one account. */

@@ -20,7 +20,7 @@ import {
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 
-/** How many first answers are remembered, counted along so that nobody has to count rows. */
+/** How many first answers are stored, so that rows need not be counted. */
 export interface AnswerCount {
   count: number;
   readonly limit: number;
@@ -40,7 +40,7 @@ export type Appliers<T, C extends { readonly kind: string }> = {
   readonly [K in C['kind']]: (target: T, change: Extract<C, { kind: K }>) => void;
 };
 
-/** Room for new answers is made in larger steps, so that a full table does not cost every request. */
+/** Old answers are removed in larger steps, so that a full table does not slow down every request. */
 const ROOM_SHARE = 100;
 
 const APPLY: Appliers<ChangeTarget, Change> = {

@@ -3,7 +3,7 @@ import { type AuditEvent, type HeadsSigned, recordedEvent } from '../../../core/
 import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 
-/** The number under which the system's own chain stands beside those of the licenses. */
+/** The number of the system's own chain. Those of licenses have their ids. */
 export const SYSTEM_CHAIN = 0;
 
 /** The newest link of a chain. */
@@ -23,8 +23,8 @@ interface LinkContent {
 }
 
 /**
- * An event as it will be written. Made with its command: one that has no text fails that command, not the
- * commit.
+ * An event as it will be written. Built with its command, so that an event that cannot be written fails that
+ * command, not the commit.
  */
 export function eventText(event: AuditEvent): string {
   return JSON.stringify(recordedEvent(event));
@@ -35,7 +35,7 @@ export function joinEvents(texts: readonly string[]): string {
   return `[${texts.join(',')}]`;
 }
 
-/** Each link vouches for the one before it, so that nothing can be changed, cut out or put in between. */
+/** Each MAC covers the one before it, so that no link can be changed, removed or inserted. */
 export function linkMac(key: Uint8Array, previousMac: Uint8Array, link: LinkContent): Uint8Array {
   return createHmac('sha256', key)
     .update(`${link.chain}\n${link.n}\n${link.at}\n`)
@@ -48,13 +48,12 @@ export function linkMac(key: Uint8Array, previousMac: Uint8Array, link: LinkCont
 const MAC_BYTES = 32;
 
 /**
- * What vouches for all chains at once: how many links were ever written, and the sum of all heads. A tail
- * that is cut off changes the sum, however well the rest of the file is made to match, and nobody without the
- * key can say what the sum would be then.
+ * Covers all chains at once: how many links were ever written, and the sum of all heads. Cutting off a tail
+ * changes the sum, and nobody can compute the new one without the key.
  */
 interface Anchor {
   readonly links: number;
-  /** The digests of all heads, one on top of the other: one is taken out as easily as it is put in. */
+  /** The exclusive or of the digests of all heads, so that one can be removed as easily as added. */
   readonly heads: Uint8Array;
 }
 
@@ -62,7 +61,7 @@ export function headDigest(key: Uint8Array, chain: number, head: ChainHead): Uin
   return createHmac('sha256', key).update(`head\n${chain}\n${head.n}\n`).update(head.mac).digest();
 }
 
-/** Puts a digest into the sum of all heads, or takes it out again. */
+/** Adds a digest to the sum of all heads, or removes it. */
 export function toggleHead(heads: Uint8Array, digest: Uint8Array): void {
   for (let index = 0; index < MAC_BYTES; index++) {
     heads[index] = (heads[index] as number) ^ (digest[index] as number);
@@ -95,18 +94,18 @@ export function segmentMac(key: Uint8Array, segment: AuditSegment): Uint8Array {
     .digest();
 }
 
-/** What was read from the file may be anything. */
+/** Values read from the file can be anything. */
 export function isSameMac(a: unknown, b: unknown): boolean {
   if (!(a instanceof Uint8Array && b instanceof Uint8Array)) return false;
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** What the server signs when it signs all heads: the same text whoever writes it down. */
+/** The text that the server signs for all heads. It must be the same whoever builds it. */
 export function headsText({ links, heads }: Pick<HeadsSigned, 'links' | 'heads'>): string {
   return `berth audit heads 1\n${links}\n${heads.map((head) => `${head.join(' ')}\n`).join('')}`;
 }
 
-/** What the log is sealed with, link by link, and signed with, all heads at once. */
+/** The keys of the log: one for the MACs of links, one to sign all heads. */
 export interface AuditKeys {
   readonly audit: Uint8Array;
   readonly identity: KeyObject;

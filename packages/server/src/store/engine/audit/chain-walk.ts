@@ -6,10 +6,10 @@ import { readable } from '../sql.ts';
 import type { RowOf } from '../tables.ts';
 import { type ChainHead, EMPTY_HEAD, isSameMac, linkMac, segmentMac } from './audit-chain.ts';
 
-/** More than this is not told apart: the log is broken, and the first problems say where. */
+/** Further problems are not listed: the log is broken, and the first ones show where. */
 const MAX_PROBLEMS = 100;
 
-/** Every link of a log may be broken: what is not told is not kept either. */
+/** Every link of a log may be broken, so problems beyond the limit are not stored. */
 export class ProblemList {
   readonly told: AuditProblem[] = [];
 
@@ -40,7 +40,7 @@ export function askSegments(): Asked<ReadonlyMap<number, StoredSegment>> {
 /** A link whose columns hold what they should. */
 export type LinkRow = RowOf<'audit_link'>;
 
-/** What is asked of one chain. */
+/** What verifying one chain needs. */
 interface WalkedChain {
   readonly key: Uint8Array;
   readonly chain: number;
@@ -76,9 +76,9 @@ export class ChainWalk {
     this.events += countEvents(row.events);
   }
 
-  /** Something that was put in the place of a link. */
+  /** Counts something that is not a link. */
   stepOver(n: number): void {
-    this.tell(n, 'The link does not hold what a link holds.');
+    this.tell(n, 'The link is not in a valid form.');
     this.links += 1;
   }
 
@@ -91,7 +91,7 @@ export class ChainWalk {
     this.#walked.problems.tell(this.#walked.chain, n, problem);
   }
 
-  /** Nothing is listed from the largest number on. */
+  /** Lists never reach the largest number. */
   #isInPlace(seq: number | null): boolean {
     return seq === null || (seq > this.#lastSeq && seq < Number.MAX_SAFE_INTEGER);
   }
@@ -99,7 +99,7 @@ export class ChainWalk {
   #checkLink({ n, at, events, mac: written }: LinkRow): string | null {
     const { key, chain } = this.#walked;
     const previous = this.#last;
-    if (n <= previous.n) return 'The link was put in.';
+    if (n <= previous.n) return 'The link was inserted.';
     if (n !== previous.n + 1) return `Links ${previous.n + 1} to ${n - 1} are missing.`;
     const mac = linkMac(key, previous.mac, { chain, n, at, events });
     return isSameMac(mac, written) ? null : 'The link was changed, or the one before it was.';

@@ -6,12 +6,12 @@ import type { RowOf } from '../tables.ts';
 
 const UNREADABLE: RecordedEvent = { kind: 'unreadable' };
 
-/** A link for people to read. Whatever somebody has made of it is told too, and never fails a list. */
+/** A link for people to read. One that was tampered with is shown too, and never fails a list. */
 function auditLinkFromRow(row: Row): AuditLink {
   return { ...placeOf(row), events: readEvents(row.events) ?? [UNREADABLE] };
 }
 
-/** The first links, up to the one with which there are so many events. */
+/** The first links, up to the one that reaches this many events. */
 export class LinkList {
   readonly links: AuditLink[] = [];
   readonly #eventLimit: number;
@@ -33,7 +33,7 @@ export class LinkList {
   }
 }
 
-/** A link with its seal, for an export. */
+/** A link with its MAC, for an export. */
 export function writtenLinkFromRow(row: Row): WrittenLink {
   return { ...placeOf(row), events: writtenEvents(row.events), mac: hex(row.mac) };
 }
@@ -58,10 +58,10 @@ function placeOf(row: Row): Pick<AuditLink, 'seq' | 'chain' | 'n' | 'at'> {
   return { seq, chain, n, at: instant(Math.abs(at) <= LAST_DATE_MS ? at : 0) };
 }
 
-/** What a date can be. A link that says more is told as one of 1970. */
+/** The latest possible date. A link with a later one is shown with a date in 1970. */
 const LAST_DATE_MS = 8.64e15;
 
-/** `null`: this was not written here. */
+/** `null`: the server did not write this. */
 function readEvents(stored: RowValue | undefined): readonly RecordedEvent[] | null {
   if (typeof stored !== 'string') return null;
   try {
@@ -76,7 +76,7 @@ function isEvent(value: unknown): value is RecordedEvent {
   return typeof (value as { kind?: unknown } | null)?.kind === 'string';
 }
 
-/** Byte for byte; what would be no line of an export is told in hex. */
+/** Byte for byte; what cannot be a line of an export is written in hex. */
 function writtenEvents(stored: RowValue | undefined): string {
   if (typeof stored === 'string' && !stored.includes('\n') && readEvents(stored) !== null) return stored;
   return JSON.stringify([{ kind: 'unreadable', hex: hex(stored) }]);

@@ -19,7 +19,7 @@ export type FindMac = (chain: number, n: number) => Uint8Array | undefined;
 export class SignatureCheck {
   readonly #publicKey: KeyObject;
   readonly #known: KnownChains;
-  /** What was named last of each chain and found: most chains are named again and again as they were. */
+  /** The last head found for each chain: most chains are named again unchanged. */
   readonly #found = new Map<number, string>();
 
   constructor(known: KnownChains) {
@@ -36,7 +36,7 @@ export class SignatureCheck {
     }
   }
 
-  /** The links that `check` will ask for: for whoever has to fetch them before. */
+  /** The links that `check` will ask for, for callers that have to fetch them first. */
   listNeeded(eventsText: string): readonly NamedHead[] {
     try {
       const named = readSigned(eventsText).filter((event) => this.#isGenuine(event));
@@ -47,7 +47,7 @@ export class SignatureCheck {
   }
 
   #checkEvent(event: HeadsSigned, findMac: FindMac): readonly string[] {
-    if (!this.#isGenuine(event)) return ['The signature of the heads is not one of this server.'];
+    if (!this.#isGenuine(event)) return ['The signature of the heads is not from this server.'];
     return event.heads.filter((head) => !this.#isThere(head, findMac)).map(describeMissing);
   }
 
@@ -93,5 +93,5 @@ function isHex(bytes: Uint8Array | undefined, hex: string): boolean {
 
 function describeMissing([chain, n]: NamedHead): string {
   const whose = chain === 0 ? "the system's chain" : `the chain of the license ${chain}`;
-  return `Link ${n} of ${whose}, which was signed here, is not there any more.`;
+  return `Link ${n} of ${whose}, which was signed, is missing.`;
 }

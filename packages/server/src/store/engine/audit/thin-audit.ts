@@ -10,7 +10,7 @@ import { headsOf } from './sign-heads.ts';
 
 type Wish = Pick<ThinAudit, 'before' | 'chain'>;
 
-/** The chains that are meant, with a bounded number of links. Empty: there is no such chain. */
+/** The chains to thin out, with a bounded number of links. Empty: there is no such chain. */
 export function loadChains(batch: Batch, wish: Wish): readonly ThinnableChain[] {
   let budget = THIN_LIMIT;
   return listMeant(batch, wish).map(([chain, head]) => {
@@ -38,7 +38,7 @@ function lookAt(
   const segment = row === undefined ? null : segmentFromRow(row);
   const thinnedTo = segment?.lastN ?? 0;
   const most = Math.min(head.n - 1, thinnedTo + budget);
-  // All links before it are older, whatever date a wrong clock has put on them.
+  // All links before it are older, whatever date a wrong clock gave them.
   const oldTo = statements.findLastLinkBefore.get(chain, thinnedTo, most, before)?.n;
   if (oldTo === undefined) return { chain, thinnedTo, oldTo: thinnedTo, isWhole: true, folded: null };
   const isKept = segment === null || isSameMac(segmentMac(ledger.key, segment), row?.mac);
@@ -49,7 +49,7 @@ function lookAt(
 
 type LinkRow = Pick<RowOf<'audit_link'>, 'n' | 'at' | 'events' | 'mac'>;
 
-/** `null`: a link is not as it was written. */
+/** `null`: a link was tampered with. */
 function foldLinks(
   key: Uint8Array,
   chain: number,

@@ -38,8 +38,8 @@ export function loadPool(
 }
 
 /**
- * Repeats what a license that was removed since answered to this very request, so that the repeat is not
- * counted a second time, on another license of the product.
+ * Repeats the answer that a license, removed since, gave to this same request, so that the repeat is not
+ * counted again on another license of the product.
  */
 export function repeatRemoved(
   { statements, licenses, now }: ViewSource & { readonly licenses: LoadedLicenses },

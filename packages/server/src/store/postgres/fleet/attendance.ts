@@ -67,7 +67,7 @@ interface AttendanceOptions {
 }
 
 /**
- * Which servers work on the database, and which of them leads; `docs/leadership.md` tells all of it. Once a
+ * Which servers work on the database, and which of them leads; `docs/leadership.md` has the details. Once a
  * second each server says that it is alive and takes or renews the lead. The row in the database decides who
  * may lead; how long this server relies on it is counted from before it asked, so a late answer, a pause or a
  * lost connection ends its lead by itself. Nothing may depend on there being only one leader.
@@ -130,7 +130,7 @@ export class Attendance {
     if (found.alive === undefined)
       throw new Fault(
         'store_unavailable',
-        'The clock of the database jumps. Set it right and keep it in step.',
+        'The clock of the database jumps. Correct it, and keep it synchronized.',
       );
     this.#leadsUntilMs = found.leads ? startedMs + LEASE_MS - LEASE_MARGIN_MS : Number.NEGATIVE_INFINITY;
     if (found.leads) await pool.use((connection) => this.#lookAfter(connection));

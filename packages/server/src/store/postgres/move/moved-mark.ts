@@ -18,7 +18,7 @@ export async function refuseMoved(ask: Ask): Promise<void> {
     'store_unavailable',
     `The data of this database was moved to ${row?.moved_to ?? 'another place'}. Start the server there, ` +
       'without BERTH_DATABASE_URL. Only if that is never used again, run "DROP TABLE moved_away" in this ' +
-      'database to go on from here.',
+      'database to continue here.',
   );
 }
 

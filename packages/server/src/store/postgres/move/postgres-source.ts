@@ -127,7 +127,7 @@ class PostgresSource implements StoreSource {
     await this.#copy.ask('COMMIT');
   }
 
-  /** What was not committed is undone with the connection. */
+  /** Closing the connection rolls back what was not committed. */
   async close(): Promise<void> {
     await this.#copy.connection.close();
   }

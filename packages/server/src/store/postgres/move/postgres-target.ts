@@ -88,7 +88,7 @@ async function readHoldings(ask: Ask): Promise<Holdings> {
   };
 }
 
-const OLD = 'The database has the data from before it was moved away. Name an empty one.';
+const OLD = 'The database still has the data from before it was moved away. Choose an empty one.';
 
 /** Returns the identity of what is there; `null`: nothing was, and now there are empty tables. */
 async function findOrCreate({ connection, ask }: CopyConnection): Promise<string | null> {
@@ -173,7 +173,7 @@ class PostgresTarget implements StoreTarget {
     await this.#copy.ask('COMMIT');
   }
 
-  /** What was not committed is undone with the connection. */
+  /** Closing the connection rolls back what was not committed. */
   async close(): Promise<void> {
     await this.#copy.connection.close();
   }

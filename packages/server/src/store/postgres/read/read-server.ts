@@ -2,8 +2,9 @@ import type { Instant } from '../../../core/nouns/instant.ts';
 import { type MasterKey, SealError, unsealWithAny } from '../../../secrets/seal.ts';
 import { askSecrets, askStore } from '../../engine/questions.ts';
 import type { SealedSecrets } from '../../engine/sealed-secrets.ts';
-import type { StoreDescription } from '../../query.ts';
+import type { EngineDescription, StoreDescription } from '../../query.ts';
 import { type Ask, answerAsked } from '../wire/ask.ts';
+import { REST_MS } from '../write/resume.ts';
 
 /** All as of one moment. */
 export function listSecrets(ask: Ask): Promise<SealedSecrets> {
@@ -21,7 +22,7 @@ export function openSecret(
 ): Uint8Array {
   const sealed = secrets.get(name);
   if (sealed === undefined) {
-    throw new SealError(`The database holds no secret "${name}". Start a server on it, which makes one.`);
+    throw new SealError(`The database has no secret "${name}". Start a server on it to create one.`);
   }
   return unsealWithAny(masterKeys, name, sealed);
 }
@@ -40,4 +41,25 @@ export async function describeStore(ask: Ask, now: Instant): Promise<StoreDescri
     schemaVersion: versions?.schema ?? 0,
     ...described,
   };
+}
+
+const TOLD_SETTINGS = ['synchronous_commit', 'synchronous_standby_names', 'max_connections'];
+
+/** An engine that is compatible with PostgreSQL may lack a setting. */
+const READ_ENGINE = `SELECT inet_server_port() AS port, ${TOLD_SETTINGS.map(
+  (name) => `current_setting('${name}', true) AS ${name}`,
+).join(', ')}`;
+
+const LIST_SERVERS = `SELECT hostname, version FROM server_instance
+  WHERE abs(seen_at - $1::bigint) < $2::bigint ORDER BY hostname, id`;
+
+type EngineRow = { readonly port: number | null } & Readonly<Record<string, string | null>>;
+
+export async function describeEngine(ask: Ask, now: Instant): Promise<EngineDescription> {
+  const [[engine], servers] = await Promise.all([
+    ask<EngineRow>(READ_ENGINE),
+    ask<EngineDescription['servers'][number]>(LIST_SERVERS, [now, REST_MS]),
+  ]);
+  const settings = TOLD_SETTINGS.map((name) => [name, engine?.[name] ?? null] as const);
+  return { settings: Object.fromEntries(settings), port: engine?.port ?? null, servers };
 }

@@ -30,7 +30,7 @@ let sqlite: SqliteReader;
 let pool: Pool;
 let postgres: PostgresReader;
 
-/** What a history seldom leaves behind: feature slots that count for nothing, and meters. */
+/** What a history seldom leaves: feature slots that do not count, and meters. */
 const SELDOM = `
   INSERT INTO feature_slot (license_id, user, feature, registered_at, ends_at) VALUES
     (2, 'nobody', 'render', 0, 1e15), (2, 'late', 'render', 0, 1e15), (2, 'ada', 'export', 0, 1e15);
@@ -85,7 +85,9 @@ const REGISTRATIONS: ListRegistrations = {
 
 const AUDIT: ListAudit = { kind: 'list_audit', chain: null, limit: 1000, before: null };
 
-const QUESTIONS: { readonly [K in Exclude<Query['kind'], 'describe_store'>]: readonly Query[] } = {
+const QUESTIONS: {
+  readonly [K in Exclude<Query['kind'], 'describe_store' | 'describe_engine'>]: readonly Query[];
+} = {
   list_licenses: [null, 'cad', 'p0', 'p9', 'c\0d', "'; DROP TABLE license; --"].map((product) => ({
     kind: 'list_licenses',
     product,
@@ -129,6 +131,7 @@ const QUESTIONS: { readonly [K in Exclude<Query['kind'], 'describe_store'>]: rea
     kind: 'find_notice',
     key: { kind: 'cloud_held', subject },
   })),
+  list_notices: ['cloud_held', 'license_nearly_full'].map((of) => ({ kind: 'list_notices', of }) as Query),
   list_untidy: [{ kind: 'list_untidy' }],
   list_backlog: [{ kind: 'list_backlog' }],
   list_usage: [{ kind: 'list_usage' }],
@@ -164,7 +167,7 @@ describe('PostgreSQL answers as SQLite does', { skip }, () => {
     }
   });
 
-  test('the history has something for every question', () => {
+  test('the history has something for every query', () => {
     const isEmpty = (query: Query) => {
       const answers = TIMES.map((now) => sqlite.answer(query, now, [masterKey]));
       return answers.every((answer) => answer === null || (Array.isArray(answer) && answer.length === 0));
@@ -174,13 +177,13 @@ describe('PostgreSQL answers as SQLite does', { skip }, () => {
   });
 });
 
-/** Bytes are bytes, whichever kind of array they are in; and what is untidy has no order. */
+/** Bytes are equal in any kind of array, and some lists have no order. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
   return Array.isArray(value) && value.every(Number.isInteger) ? value.toSorted() : value;
 }
 
-describe('a question', { skip }, () => {
+describe('a query', { skip }, () => {
   test('about secrets needs the master key', async () => {
     const other = randomBytes(32) as Uint8Array as MasterKey;
     for (const kind of ['find_identity_key', 'find_cloud_keys', 'verify_audit'] as const) {
@@ -189,7 +192,7 @@ describe('a question', { skip }, () => {
     assert.equal((await ask({ kind: 'verify_audit' })).ok, true);
   });
 
-  test('leaves its connection outside of any transaction, also when it fails', async () => {
+  test('leaves no transaction open, even when it fails', async () => {
     const isFresh = new Set<unknown>();
     const patient: Pick<Pool, 'use'> = {
       use: (work) =>
@@ -233,7 +236,7 @@ describe('a question', { skip }, () => {
     assert.equal(statements, 2 * forAll);
   });
 
-  test('is refused when the reader is closed while the log is checked', async () => {
+  test('is refused when the reader is closed during a verification', async () => {
     const closing = new PostgresReader({ pool, patientPool: pool });
     const verdict = closing.answer({ kind: 'verify_audit' }, NOW, [masterKey]);
     await Promise.all([assert.rejects(verdict, /stopping/), closing.close()]);

@@ -13,7 +13,7 @@ import { toFault } from '../wire/database-error.ts';
 import type { Pool } from '../wire/pool.ts';
 import { numberLinks } from '../write/number-links.ts';
 import { listAudit } from './read-audit.ts';
-import { describeStore, listSecrets, openSecret } from './read-server.ts';
+import { describeEngine, describeStore, listSecrets, openSecret } from './read-server.ts';
 import { verifyAudit } from './verify-audit.ts';
 
 interface PostgresReaderOptions {
@@ -130,6 +130,8 @@ async function answerAny(
       return listAudit(ask, query);
     case 'describe_store':
       return describeStore(ask, now);
+    case 'describe_engine':
+      return describeEngine(ask, now);
     case 'find_identity_key':
       return openSecret(await listSecrets(ask), IDENTITY_KEY, masterKeys);
   }

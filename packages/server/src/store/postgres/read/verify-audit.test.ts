@@ -14,32 +14,32 @@ import { verifyAudit } from './verify-audit.ts';
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const log = openTamperedLog();
 
-/** Changes to what is not a link. */
+/** Changes to anything but links. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
-  'a license that was taken out with all that it had': [
+  'a license that was removed with everything it had': [
     'DELETE FROM audit_link WHERE chain = 1',
     'DELETE FROM license WHERE id = 1',
   ],
-  'all licenses that were taken out, but what vouches for them was not': [
+  'all licenses removed, but not the anchor of the set': [
     'DELETE FROM audit_link WHERE chain <> 0',
     'DELETE FROM audit_segment',
     'DELETE FROM license',
   ],
-  'links of a license that is not there': ['DELETE FROM license WHERE id = 3'],
-  'a license that was put in': [
+  'links of a license that does not exist': ['DELETE FROM license WHERE id = 3'],
+  'a license that was inserted': [
     `INSERT INTO license (id, product, facts, added_order, added_at, audit_n, audit_mac)
      SELECT 99, product, facts, 99, added_at, 0, '' FROM license WHERE id = 1`,
   ],
-  'a license that was put in with an anchor': [
+  'a license that was inserted with an anchor': [
     `INSERT INTO license (id, product, facts, added_order, added_at, audit_n, audit_mac, audit_anchor)
      SELECT 99, product, facts, 99, added_at, 0, '', audit_anchor FROM license WHERE id = 1`,
   ],
   'a license with another id': ['UPDATE license SET id = 9223372036854775807 WHERE id = 1'],
-  'two licenses that have changed places': [
+  'two licenses that were swapped': [
     'UPDATE license SET id = -id WHERE id IN (1, 3)',
     'UPDATE license SET id = 4 + id WHERE id < 0',
   ],
-  'anchors that were exchanged': [
+  'anchors that were swapped': [
     `UPDATE license SET audit_anchor = (SELECT other.audit_anchor FROM license AS other
        WHERE other.id = 4 - license.id) WHERE id IN (1, 3)`,
   ],
@@ -47,8 +47,8 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'an anchor that is missing': ['UPDATE license SET audit_anchor = NULL WHERE id = 1'],
   "the system's anchor that is missing": ['UPDATE server SET audit_anchor = NULL'],
   "the system's anchor that was changed": ["UPDATE server SET audit_anchor = '\\x00'"],
-  'the set of chains that nothing vouches for': ['UPDATE server SET audit_chains = NULL'],
-  'the set of chains that something else vouches for': ['UPDATE server SET audit_chains = audit_anchor'],
+  'a set of chains without an anchor': ['UPDATE server SET audit_chains = NULL'],
+  'a set of chains with a different anchor': ['UPDATE server SET audit_chains = audit_anchor'],
   'a chain that was emptied': [
     'DELETE FROM audit_link WHERE chain = 1',
     "UPDATE license SET audit_n = 0, audit_mac = '', audit_anchor = NULL WHERE id = 1",
@@ -64,13 +64,13 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   ],
   'numbers in another order': ['UPDATE audit_link SET seq = -seq WHERE chain = 1'],
   'a last number that was set back': ['UPDATE audit_order SET last_seq = last_seq - 1'],
-  'an order that is gone': ['DELETE FROM audit_order'],
-  'a segment of a license that is not there': ['UPDATE audit_segment SET chain = 77'],
-  'a segment that is gone': ['DELETE FROM audit_segment'],
+  'a missing order': ['DELETE FROM audit_order'],
+  'a segment of a license that does not exist': ['UPDATE audit_segment SET chain = 77'],
+  'a missing segment': ['DELETE FROM audit_segment'],
   'a segment of another chain': ['UPDATE audit_segment SET chain = 1'],
   'totals that were changed': [`UPDATE audit_segment SET totals = '{"slot_lent":1}'`],
-  'totals that are no JSON': [`UPDATE audit_segment SET totals = 'x'`],
-  'a segment that says too much': ['UPDATE audit_segment SET events = 9223372036854775807'],
+  'totals that are not JSON': [`UPDATE audit_segment SET totals = 'x'`],
+  'a segment with extra data': ['UPDATE audit_segment SET events = 9223372036854775807'],
   'a segment with another end': ['UPDATE audit_segment SET last_n = last_n + 1'],
   'a segment with another beginning': ['UPDATE audit_segment SET first_n = 2'],
   'a link that fills a table without a key': [
@@ -83,7 +83,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     'ALTER TABLE audit_link ALTER chain DROP NOT NULL',
     `INSERT INTO audit_link (at, n, events, mac) SELECT at, 1, events, mac FROM audit_link WHERE seq = 5`,
   ],
-  'a link that says nothing': [
+  'a link without content': [
     'ALTER TABLE audit_link ALTER events DROP NOT NULL',
     'UPDATE audit_link SET events = NULL WHERE seq = 5',
   ],
@@ -93,7 +93,7 @@ async function runAll(statements: readonly string[]): Promise<void> {
   for (const text of statements) await log.run(text);
 }
 
-describe('what stands beside the links', { skip }, () => {
+describe('changes outside the links', { skip }, () => {
   for (const [title, statements] of Object.entries(ELSEWHERE)) {
     test(`shows ${title}`, async () => {
       const { ok, problems } = await log.verifyAfter(() => runAll(statements));
@@ -102,7 +102,7 @@ describe('what stands beside the links', { skip }, () => {
     });
   }
 
-  test('shows a chain that was emptied, also if its head was never signed', async () => {
+  test('show a chain that was emptied, even if its head was never signed', async () => {
     const { problems } = await log.verifyAfter(async () => {
       await runAll(ELSEWHERE['a chain that was emptied'] ?? []);
     });
@@ -110,13 +110,13 @@ describe('what stands beside the links', { skip }, () => {
     assert.ok(problems.some((problem) => isDeepStrictEqual(problem, missing)));
   });
 
-  test('may not have got numbers yet, at the end of a chain', async () => {
+  test('may leave links without numbers at the end of a chain', async () => {
     const newest = 'SELECT max(n) FROM audit_link AS own WHERE own.chain = audit_link.chain';
     const change = () => log.run(`UPDATE audit_link SET seq = NULL WHERE n >= (${newest}) - 1`);
     assert.deepEqual((await log.verifyAfter(change)).problems, []);
   });
 
-  test('a log that was emptied does not pass for a new one', async () => {
+  test('do not make an emptied log pass for a new one', async () => {
     const clear = `DELETE FROM audit_link; DELETE FROM audit_segment; DELETE FROM license;
       UPDATE server SET audit_n = 0, audit_mac = '', audit_anchor = NULL, audit_chains = NULL`;
     const { ok, problems } = await log.verifyAfter(() => log.ask(clear));
@@ -124,7 +124,7 @@ describe('what stands beside the links', { skip }, () => {
   });
 });
 
-describe('values that nobody here would write', { skip }, () => {
+describe('values that Berth never writes', { skip }, () => {
   const [LEAST, MOST] = ['-9223372036854775808', '9223372036854775807'];
   for (const column of ['chain', 'n', 'seq', 'at']) {
     for (const value of [LEAST, MOST, '-1', column === 'chain' ? '77' : '0']) {
@@ -149,7 +149,7 @@ describe('values that nobody here would write', { skip }, () => {
   }
 });
 
-/** How many links are told, by both lists. */
+/** How many links both lists show. */
 async function countListed(): Promise<number> {
   const query = { chain: null, before: null, limit: 1e6 } as const;
   const listed = await listAudit(log.ask, { kind: 'list_audit', ...query });
@@ -163,7 +163,7 @@ async function countListed(): Promise<number> {
 describe('a log of many pages', { skip }, () => {
   const EVENTS = '[{"kind":"slot_lent","user":"ada"}]';
 
-  test('is whole, and shows a change wherever it is', async () => {
+  test('is intact, and shows a change anywhere', async () => {
     const write = () => log.continueChain(3500, () => EVENTS);
     const verdict = await log.verifyAfter(write);
     assert.deepEqual(verdict.problems, []);
@@ -180,12 +180,12 @@ describe('a log of many pages', { skip }, () => {
     }
   });
 
-  test('shows what stands in no chain and on no page', async () => {
+  test('shows links in no chain and on no page', async () => {
     const { problems } = await log.verifyAfter(async () => {
       await log.continueChain(1500, () => EVENTS);
       await runAll(ELSEWHERE['a link without a chain'] ?? []);
     });
-    assert.match(problems[0]?.problem ?? '', /^The table of the links is not sound: of \d+ links \d+ are in/);
+    assert.match(problems[0]?.problem ?? '', /^The table of links is inconsistent: \d+ of \d+ links are in/);
   });
 
   test('may have links that are larger than a page', async () => {
@@ -220,7 +220,7 @@ describe('a log of many pages', { skip }, () => {
     assert.equal((await log.verifyAfter(() => log.run(flood))).problems.length, 100);
   });
 
-  test('is checked no further when that is not wanted any more', async () => {
+  test('stops being verified when nobody waits', async () => {
     await assert.rejects(verifyAudit(log.ask, log.keys, AbortSignal.abort(new Error('enough'))), /enough/);
   });
 });
@@ -235,7 +235,7 @@ describe('a head that was signed', { skip }, () => {
     const { problems } = await log.verifyAfter(forge);
     assert.match(
       problems[0]?.problem ?? '',
-      /^Link \d+ of the chain of the license 1, which was signed here/,
+      /^Link \d+ of the chain of the license 1, which was signed, is missing/,
     );
     assert.deepEqual(new Set(problems.map(({ chain }) => chain)), new Set([0]));
   });
@@ -244,6 +244,6 @@ describe('a head that was signed', { skip }, () => {
     const { privateKey } = generateKeyPairSync('ed25519');
     const identity = privateKey.export({ type: 'pkcs8', format: 'der' });
     const { problems } = await verifyAudit(log.ask, { ...log.keys, identity }, new AbortController().signal);
-    assert.match(problems[0]?.problem ?? '', /is not one of this server/);
+    assert.match(problems[0]?.problem ?? '', /is not from this server/);
   });
 });

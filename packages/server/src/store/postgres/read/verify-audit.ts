@@ -46,7 +46,7 @@ async function listChains(ask: Ask): Promise<ReadonlyMap<number, KnownChain>> {
   );
 }
 
-/** What a chain cannot tell by itself: that it ends where the server has left it. */
+/** Checks what a chain cannot show by itself: that it ends where the server left it. */
 function checkEnd({ keys, problems }: Inspection, walks: Walks, chain: number, known: KnownChain): void {
   const { head, anchor } = known;
   walks.byChain.get(chain)?.end(head);
@@ -54,11 +54,11 @@ function checkEnd({ keys, problems }: Inspection, walks: Walks, chain: number, k
   const problem =
     anchor === null
       ? 'The anchor of the chain is missing.'
-      : 'The chain does not end where the server has left it: a tail was cut off, or its anchor was changed.';
+      : 'The chain does not end where the server left it: a tail was cut off, or its anchor was changed.';
   problems.tell(chain, head.n, problem);
 }
 
-/** What no single chain can tell: that none is missing, and none too many. */
+/** Checks what no single chain can show: that no chain is missing or extra. */
 async function checkSet({ ask, keys, chains, problems }: Inspection): Promise<void> {
   const licenses = [...chains.keys()].filter((chain) => chain !== SYSTEM_CHAIN);
   const [row] = await ask<PostgresRowOf<'server'>>('SELECT audit_chains FROM server');
@@ -66,13 +66,12 @@ async function checkSet({ ask, keys, chains, problems }: Inspection): Promise<vo
   if (isSameMac(stored, chainsMac(keys.audit, licenses))) return;
   const problem =
     stored === null
-      ? 'What vouches for the set of all chains is missing.'
-      : 'The chains are not those that the server has begun: a license was taken out or put in, or what ' +
-        'vouches for them was changed.';
+      ? 'The anchor of the set of chains is missing.'
+      : 'The set of chains was changed: a license was removed or inserted, or the anchor was changed.';
   problems.tell(null, 0, problem);
 }
 
-/** A number beyond the last one given: whoever continues from it would miss the next links. */
+/** Finds a number beyond the last one given: a reader that continues from it would miss links. */
 async function checkNumbers({ ask, problems }: Inspection): Promise<void> {
   const [row] = await ask(`SELECT 1 FROM audit_link
     WHERE seq > coalesce((SELECT max(last_seq) FROM audit_order WHERE id = 1), 0) LIMIT 1`);
@@ -94,7 +93,7 @@ async function checkTable({ ask, problems }: Inspection, seen: number): Promise<
   problems.tell(
     null,
     0,
-    `The table of the links is not sound: of ${count} links ${seen} are in their chains.`,
+    `The table of links is inconsistent: ${seen} of ${count} links are in their chains.`,
   );
 }
 

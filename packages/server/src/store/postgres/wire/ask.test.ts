@@ -31,7 +31,7 @@ function query(text: string) {
   return pool.use((connection) => connection.query(text));
 }
 
-/** Asks, and makes sure that the connection is left outside of any transaction. */
+/** Sends queries, and makes sure that no transaction is left open. */
 function asOfOneMoment<T>(timeoutMs: number, read: (ask: Ask) => Promise<T>): Promise<T> {
   return pool.use(async (connection) => {
     try {
@@ -45,8 +45,8 @@ function asOfOneMoment<T>(timeoutMs: number, read: (ask: Ask) => Promise<T>): Pr
 
 const COUNT = 'SELECT count(*) AS count FROM note';
 
-describe('what is asked as of one moment', { skip }, () => {
-  test('does not see what is written meanwhile', async () => {
+describe('queries as of one moment', { skip }, () => {
+  test('do not see what is written meanwhile', async () => {
     const counts = await asOfOneMoment(10_000, async (ask) => {
       const [first] = await ask(COUNT);
       await query('INSERT INTO note VALUES (1)');
@@ -64,14 +64,14 @@ describe('what is asked as of one moment', { skip }, () => {
     await assert.rejects(writing, { code: 'store_unavailable', message: /is read-only/ });
   });
 
-  test('is answered in time, or not at all', async () => {
+  test('are answered in time, or not at all', async () => {
     const slow = asOfOneMoment(500, (ask) => ask('SELECT pg_sleep(60)'));
     await assert.rejects(slow, { name: 'Error', code: 'store_unavailable', message: /took too long/ });
     const [row] = await query("SELECT current_setting('statement_timeout') AS timeout");
     assert.equal(row?.timeout, '0', 'the limit ends with the question');
   });
 
-  test('fails with what went wrong, whoever it was', async () => {
+  test('fail with the first error, wherever it comes from', async () => {
     const failing = asOfOneMoment(10_000, async (ask) => {
       await ask(COUNT);
       throw new RangeError('mine');
@@ -84,7 +84,7 @@ describe('what is asked as of one moment', { skip }, () => {
   });
 });
 
-test('what no text of the database can be is known', () => {
+test('text that the database cannot store is recognized', () => {
   for (const text of [null, '', 'ada', '\u{1F600}', '\uD83D']) assert.equal(isStorable(text), true);
   for (const text of ['\0', 'a\0b']) assert.equal(isStorable(text), false);
 });

@@ -27,11 +27,11 @@ async function open(t: TestContext, url: string, options: Partial<OpeningOptions
   return connection;
 }
 
-/** How long some connections wait for an answer: enough for a busy machine to answer what it is to answer. */
+/** How long some connections wait for an answer: long enough for a busy machine. */
 const ANSWER_MS = 2000;
 const IDLE_MS = ANSWER_MS + 500;
 
-/** Passes everything on until it is told to swallow it, as a network does that is cut. */
+/** Forwards everything until it is told to drop it, like a network that is cut. */
 async function startProxy(t: TestContext, port: number) {
   const sockets: Socket[] = [];
   const server = createServer((client) => {
@@ -56,7 +56,7 @@ async function startProxy(t: TestContext, port: number) {
 describe('a connection', { skip }, () => {
   for (const prepareStatements of [true, false]) {
     const how = prepareStatements ? 'with prepared statements' : 'without them';
-    test(`gives back what it was given, ${how}`, async (t) => {
+    test(`returns what it was given, ${how}`, async (t) => {
       const connection = await open(t, (await shared()).url('postgres'), { prepareStatements });
       const text = `SELECT $1::bigint AS n, $2::text AS t, $3::bytea AS b, $4::bigint AS nothing,
         $5::bigint[] AS ns, $6::bytea[] AS bs, $7::text[] AS ts, $8::json AS j,
@@ -88,7 +88,7 @@ describe('a connection', { skip }, () => {
     });
   }
 
-  test('answers in turn what is asked at once, and an error is the answer of one alone', async (t) => {
+  test('answers concurrent queries in order, and an error fails only its query', async (t) => {
     const connection = await open(t, (await shared()).url('postgres'));
     const asked = Array.from({ length: 300 }, (_, n) =>
       n % 7 === 3
@@ -103,7 +103,7 @@ describe('a connection', { skip }, () => {
     assert.deepEqual([connection.isBusy, connection.isDead], [false, false]);
   });
 
-  test('refuses parameters over which the driver would lose count, and goes on', async (t) => {
+  test('refuses parameters that would confuse the driver, and continues', async (t) => {
     const connection = await open(t, (await shared()).url('postgres'));
     const bad = [undefined, {}, [undefined], () => {}] as unknown as null[];
     const slow = connection.query("SELECT 'slow' AS answer FROM pg_sleep($1)", [0.05]);
@@ -116,19 +116,19 @@ describe('a connection', { skip }, () => {
     await assert.rejects(connection.query('SELECT 1', new Array(70_000).fill(1)), RangeError);
   });
 
-  test('tells how many rows a statement spoke of', async (t) => {
+  test('returns how many rows a statement touched', async (t) => {
     const connection = await open(t, await (await shared()).createDatabase());
     await connection.query('CREATE TABLE thing (n BIGINT); CREATE INDEX thing_by_n ON thing (n)');
     assert.equal((await connection.query('INSERT INTO thing VALUES ($1), ($2)', [1, 2])).count, 2);
     assert.equal((await connection.query('UPDATE thing SET n = 3 WHERE n = $1', [7])).count, 0);
   });
 
-  test('is named, so that it can be told from others', async (t) => {
+  test('has a name, so that it can be identified', async (t) => {
     const connection = await open(t, (await shared()).url('postgres'));
     assert.deepEqual((await connection.query('SHOW application_name'))[0], { application_name: 'berth' });
   });
 
-  test('that was closed answers everything with an error', async (t) => {
+  test('that was closed fails every query', async (t) => {
     const connection = await open(t, (await shared()).url('postgres'));
     const asked = connection.query('SELECT pg_sleep(60)');
     await connection.close();
@@ -138,8 +138,8 @@ describe('a connection', { skip }, () => {
   });
 });
 
-describe('a connection that is lost', { skip }, () => {
-  test('answers what was asked with an error, and leaves nothing waiting', async (t) => {
+describe('a lost connection', { skip }, () => {
+  test('fails pending queries, and leaves nothing waiting', async (t) => {
     const url = (await shared()).url('postgres');
     const [connection, other] = [await open(t, url), await open(t, url)];
     const [row] = await connection.query('SELECT pg_backend_pid() AS pid');
@@ -156,7 +156,7 @@ describe('a connection that is lost', { skip }, () => {
     await assert.rejects(connection.query('SELECT 1'), isConnectionLost);
   });
 
-  test('is not opened again in the middle of a transaction', async (t) => {
+  test('is not reopened in the middle of a transaction', async (t) => {
     const url = await (await shared()).createDatabase();
     const [connection, other] = [await open(t, url), await open(t, url)];
     await other.query('CREATE TABLE thing (n BIGINT)');
@@ -165,7 +165,7 @@ describe('a connection that is lost', { skip }, () => {
     const asked = [connection.query('INSERT INTO thing VALUES ($1)', [0])];
     await asked[0];
     void other.query('SELECT pg_terminate_backend($1)', [row?.pid as number]);
-    // Asked in every moment of its end, also in the one between what Node.js calls a tick and a microtask.
+    // Sent at every moment of its end, including the one between a Node.js tick and a microtask.
     for (let n = 1; !connection.isDead; n++) {
       asked.push(connection.query('INSERT INTO thing VALUES ($1)', [n]));
       process.nextTick(() => asked.push(connection.query('INSERT INTO thing VALUES ($1)', [n])));
@@ -198,7 +198,7 @@ describe('a connection that is lost', { skip }, () => {
     });
   }
 
-  test('is not written to in the moment of its end', async (t) => {
+  test('is not written to at the moment it ends', async (t) => {
     const target = parseDatabaseUrl((await shared()).url('postgres'));
     const { signal } = new AbortController();
     const socket = await openSocket(target, signal);
@@ -211,11 +211,11 @@ describe('a connection that is lost', { skip }, () => {
     await once(socket, 'close');
     assert.equal(asked.length, 2);
     for (const query of asked) await assert.rejects(query, isConnectionLost);
-    // The driver would write later, and end the process with an error that nobody can catch.
+    // The driver would write later, and end the process with an error that cannot be caught.
     await new Promise(setImmediate);
   });
 
-  test('is noticed when the network swallows everything', { skip: skipStop }, async (t) => {
+  test('is detected when the network drops everything', { skip: skipStop }, async (t) => {
     const postgres = await shared();
     const proxy = await startProxy(t, postgres.port);
     const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres`;
@@ -226,7 +226,7 @@ describe('a connection that is lost', { skip }, () => {
     assert.equal(connection.isDead, true);
   });
 
-  test('is noticed so after it has lain idle for longer than it waits, too', {
+  test('is also detected after it was idle for longer than the timeout', {
     skip: skipStop,
   }, async (t) => {
     const postgres = await shared();
@@ -241,7 +241,7 @@ describe('a connection that is lost', { skip }, () => {
     assert.equal(connection.isDead, true);
   });
 
-  test('is noticed when the server crashes', { skip: skipStop }, async (t) => {
+  test('is detected when the server crashes', { skip: skipStop }, async (t) => {
     const postgres = await startPostgres();
     t.after(() => postgres.end());
     const [idle, busy] = [await open(t, postgres.url('postgres')), await open(t, postgres.url('postgres'))];

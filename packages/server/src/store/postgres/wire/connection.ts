@@ -32,7 +32,7 @@ const KEEP_ALIVE_SECONDS = 30;
 const LOST = 'The connection to the database was lost. Try again in a moment.';
 const SILENT = 'The database has not answered for too long. Try again in a moment.';
 
-/** How long the goodbye may take. */
+/** How long closing may take. */
 const FAREWELL_MS = 1000;
 
 /**

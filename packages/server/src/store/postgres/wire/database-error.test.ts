@@ -30,18 +30,18 @@ describe('an error of the database', () => {
     ['57P03', 'FATAL', ['isConnectionLost', 'isConnectionUseless'], /is starting or stopping/],
     ['28P01', 'FATAL', ['isConnectionLost', 'isConnectionUseless'], /the user or the password/],
     ['25006', 'ERROR', ['isConnectionUseless'], /is read-only/],
-    ['40001', 'ERROR', ['isRetryable'], /could not do it/],
-    ['40P01', 'ERROR', ['isRetryable'], /could not do it/],
+    ['40001', 'ERROR', ['isRetryable'], /reported an error/],
+    ['40P01', 'ERROR', ['isRetryable'], /reported an error/],
     ['55P03', 'ERROR', [], /busy for too long/],
     ['57014', 'ERROR', [], /took too long/],
-    ['22021', 'ERROR', ['isDataError'], /could not do it/],
-    ['23505', 'ERROR', ['isDataError'], /could not do it/],
+    ['22021', 'ERROR', ['isDataError'], /reported an error/],
+    ['23505', 'ERROR', ['isDataError'], /reported an error/],
     ['42501', 'ERROR', [], /lacks a privilege/],
     ['53100', 'ERROR', [], /disk of the database is full/],
-    ['42P01', 'ERROR', [], /could not do it/],
-    ['EPERM', 'FATAL', [], /could not do it/],
+    ['42P01', 'ERROR', [], /reported an error/],
+    ['EPERM', 'FATAL', [], /reported an error/],
   ] as const) {
-    test(`${code} becomes a sentence, and the error its cause`, () => {
+    test(`${code} becomes a message, with the error as its cause`, () => {
       const error = errorOf(code, severity);
       assert.deepEqual(kindsOf(error), kinds);
       const fault = toFault(error);
@@ -52,7 +52,7 @@ describe('an error of the database', () => {
     });
   }
 
-  test('that was put into words already keeps them', () => {
+  test('that already has a message keeps it', () => {
     const fault = new Fault('store_unavailable', 'The server is stopping.');
     assert.equal(toFault(fault), fault);
     assert.equal(toFault(new ConnectionLost('It is gone.')).message, 'It is gone.');

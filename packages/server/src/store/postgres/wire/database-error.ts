@@ -38,7 +38,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   '3D000': 'There is no database of that name. Create it, or correct its name in the URL.',
   '3F000': 'There is no schema to work in. Create one that the search_path of the database user names.',
   '42501': 'The database user lacks a privilege. Make it the owner of the database or of its schema.',
-  '53100': 'The disk of the database is full. Make room there.',
+  '53100': 'The disk of the database is full. Free some space there.',
   '53200': 'The database has no memory left. Try again in a moment.',
   '53300': 'The database has no connection left. Raise its max_connections, or let Berth use fewer.',
   '55P03': 'The database was busy for too long. Try again in a moment.',
@@ -47,7 +47,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 };
 
 const UNREACHABLE = 'The database cannot be reached. Check that it runs, its URL and the network.';
-const FAILED = 'The database could not do it. Try again in a moment; the log says more.';
+const FAILED = 'The database reported an error. Try again in a moment; the log has details.';
 
 /** Whether the connection is gone. Nobody can tell then whether the last statement was carried out. */
 export function isConnectionLost(error: unknown): boolean {

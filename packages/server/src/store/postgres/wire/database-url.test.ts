@@ -9,7 +9,7 @@ function always(proof: string, authorities: string | null = null) {
 }
 
 describe('a database URL', () => {
-  test('is taken as other programs take it', () => {
+  test('is read as other programs read it', () => {
     assert.deepEqual(parseDatabaseUrl('postgresql://ber%40th:p%2Fw@localhost:6432/my%20db'), {
       host: 'localhost',
       port: 6432,
@@ -28,7 +28,7 @@ describe('a database URL', () => {
     assert.deepEqual([host, encryption], ['/run/pg', PLAIN]);
   });
 
-  test('says what the session starts with', () => {
+  test('sets what the session starts with', () => {
     const { startup } = parseDatabaseUrl('postgres://u@h/d?application_name=a&options=-c%20search_path%3Dx');
     assert.deepEqual(startup, { application_name: 'a', options: '-c search_path=x' });
   });
@@ -37,16 +37,16 @@ describe('a database URL', () => {
     ['another scheme', 'mysql://u:secret@h/d', /cannot be read/],
     ['no URL', 'u:secret@h', /cannot be read/],
     ['several hosts', 'postgres://u:secret@a:1,b:2/d', /with one host/],
-    ['a code that is none', 'postgres://u:secret%zz@h/d', /Write %25/],
+    ['an invalid percent code', 'postgres://u:secret%zz@h/d', /Write %25/],
     ['no host', 'postgres://u:secret@/d', /cannot be read|names no host/],
     ['no user', 'postgres://h/d', /names no user/],
     ['no database', 'postgres://u:secret@h', /names no database/],
     ['an unknown parameter', 'postgres://u:secret@h/d?sslcert=x', /'sslcert', which Berth does not know/],
-    ['a parameter twice', 'postgres://u:secret@h/d?sslmode=require&sslmode=disable', /'sslmode' twice/],
+    ['a repeated parameter', 'postgres://u:secret@h/d?sslmode=require&sslmode=disable', /'sslmode' twice/],
     ['an unknown mode', 'postgres://u:secret@h/d?sslmode=allow', /sslmode=allow, which Berth does not know/],
     ['a useless authority', 'postgres://u:secret@h/d?sslmode=prefer&sslrootcert=x', /without effect/],
   ] as const) {
-    test(`is refused with ${what}, and its password stays untold`, () => {
+    test(`is refused with ${what}, and its password is not shown`, () => {
       assert.throws(
         () => parseDatabaseUrl(text),
         (error: Error) => {

@@ -44,7 +44,7 @@ function urlOf(user: string, database = 'postgres', parameters = '', host = '127
   return `postgres://${user}@${host}:${postgres.port}/${database}${parameters}`;
 }
 
-/** It says why, in a sentence without the password, and so does what is behind it. */
+/** The error and its causes say why, in a sentence without the password. */
 async function expectRefusal(url: string, message: RegExp, connectTimeoutMs = 10_000): Promise<void> {
   const options = { prepareStatements: true, answerTimeoutMs: 10_000, connectTimeoutMs };
   await assert.rejects(openConnection({ ...options, target: parseDatabaseUrl(url) }), (error) => {
@@ -61,7 +61,7 @@ async function restart(settings: Settings = {}): Promise<void> {
   await postgres.start(settings);
 }
 
-/** Somebody else at the address, who does with every caller what the test says. */
+/** Another program at the address, which treats every caller as the test says. */
 async function startStranger(t: TestContext, greet: (socket: Socket) => void) {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -77,26 +77,26 @@ async function startStranger(t: TestContext, greet: (socket: Socket) => void) {
   return { url: `postgres://ada:${PASSWORD}@127.0.0.1:${port}/d`, countCallers: () => sockets.length };
 }
 
-describe('a server that is no PostgreSQL', () => {
-  test('and closes every connection is asked once', async (t) => {
+describe('a server that is not PostgreSQL', () => {
+  test('and closes every connection is tried once', async (t) => {
     const stranger = await startStranger(t, (socket) => socket.end());
     await expectRefusal(stranger.url, /closed|lost/);
     assert.equal(stranger.countCallers(), 1);
   });
 
   for (const mode of ['disable', 'require']) {
-    test(`and says nothing does not keep us waiting, with sslmode=${mode}`, async (t) => {
+    test(`and says nothing does not block us, with sslmode=${mode}`, async (t) => {
       const stranger = await startStranger(t, () => {});
       await expectRefusal(`${stranger.url}?sslmode=${mode}`, /did not answer in time/, 100);
     });
   }
 
-  test('is recognized by its answer to the wish for encryption', async (t) => {
+  test('is recognized by its answer to the request for encryption', async (t) => {
     const stranger = await startStranger(t, (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n'));
     await expectRefusal(`${stranger.url}?sslmode=require`, /is not PostgreSQL/);
   });
 
-  test('and not even there cannot be reached', async () => {
+  test('and does not exist cannot be reached', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as { port: number };
@@ -108,11 +108,11 @@ describe('a server that is no PostgreSQL', () => {
 });
 
 describe('the settings of a database', () => {
-  test('that an engine does not know are taken as they are', () => {
+  test('that an engine does not know are accepted', () => {
     assert.equal(explainUnfit({ fsync: null, server_version_num: null }, false), null);
   });
 
-  test('tell that it is too old', () => {
+  test('show that it is too old', () => {
     const settings = { fsync: 'on', server_version_num: '130011', server_encoding: 'UTF8' };
     assert.match(explainUnfit(settings, false) ?? '', /is PostgreSQL 13: Berth needs 14 or newer/);
     assert.equal(explainUnfit({ ...settings, server_version_num: '140000' }, false), null);
@@ -131,7 +131,7 @@ describe('opening a connection', { skip }, () => {
   });
   after(() => postgres.end());
 
-  test('takes a password, and refuses another', async () => {
+  test('accepts the password, and refuses another', async () => {
     assert.deepEqual(await runOn(urlOf(`ada:${PASSWORD}`), 'SELECT user'), [{ user: 'ada' }]);
     await expectRefusal(urlOf(`ada:not-${PASSWORD}`), /refused the user or the password/);
     await expectRefusal(urlOf('nobody-we-know'), /refused the user or the password/);
@@ -143,7 +143,7 @@ describe('opening a connection', { skip }, () => {
     await expectRefusal(urlOf('postgres', 'latin'), /stores text as LATIN1/);
   });
 
-  test('refuses a user for whom commits are not synced', async () => {
+  test('refuses a user whose commits are not synced', async () => {
     await expectRefusal(urlOf('loose'), /synchronous_commit is off/);
   });
 
@@ -168,12 +168,12 @@ describe('opening a connection', { skip }, () => {
     await postgres.start();
   });
 
-  test('refuses a server that does not encrypt, unless the URL does without', async () => {
+  test('refuses a server that does not encrypt, unless the URL allows it', async () => {
     await expectRefusal(urlOf('postgres', 'postgres', '?sslmode=require'), /does not encrypt/);
     await runOn(urlOf('postgres', 'postgres', '?sslmode=prefer'), 'SELECT 1');
   });
 
-  /** Gives the server a certificate for the names, and hands back the file that vouches for it. */
+  /** Gives the server a certificate for the names, and returns the file of its CA. */
   async function restartWithTls(names: readonly string[]): Promise<string> {
     const { key, cert } = makeTestCertificate({ names });
     const [keyFile, certFile] = [join(postgres.folder, 'key.pem'), join(postgres.folder, 'cert.pem')];
@@ -182,13 +182,13 @@ describe('opening a connection', { skip }, () => {
     const { uid, gid } = statSync(postgres.dataFolder);
     chownSync(keyFile, uid, gid);
     writeFileSync(certFile, cert);
-    // Stores in this process have kept others from reading what is written from then on.
+    // Stores in this process have restricted the permissions of files written from then on.
     chmodSync(certFile, 0o644);
     await restart({ ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile });
     return certFile;
   }
 
-  test('encrypts, and wants the proof that the URL demands', async () => {
+  test('encrypts, and requires the proof that the URL demands', async () => {
     const right = await restartWithTls(['localhost', '127.0.0.1']);
     const wrong = join(postgres.folder, 'wrong.pem');
     writeFileSync(wrong, makeTestCertificate().cert);
@@ -211,7 +211,7 @@ describe('opening a connection', { skip }, () => {
     await expectRefusal(urlOf('tls', 'postgres', '?sslrootcert=/no/such.pem'), /cannot be read/);
   });
 
-  test('wants the name in the certificate only with verify-full', async () => {
+  test('requires the name in the certificate only with verify-full', async () => {
     const file = await restartWithTls(['db.example']);
     await runOn(urlOf('tls', 'postgres', `?sslmode=verify-ca&sslrootcert=${file}`), 'SELECT 1');
     const full = `?sslmode=verify-full&sslrootcert=${file}`;

@@ -81,7 +81,7 @@ export function explainUnfit(settings: Row, isStandby: boolean): string | null {
   const off = DURABLE.find((name) => settings[name] === 'off');
   if (off !== undefined)
     return (
-      `may lose what it has promised to keep: ${off} is off. Set ${off} = on, for the server, the database ` +
+      `may lose what it has committed: ${off} is off. Set ${off} = on, for the server, the database ` +
       'and the user, and try again.'
     );
   if (isStandby) return 'is a standby and cannot be written. Point the URL to the primary.';

@@ -33,7 +33,7 @@ async function openFresh(t: TestContext): Promise<Connection> {
   return open(t, await (await shared()).createDatabase());
 }
 
-/** As an earlier release left the database that knew none of the migrations from this one on. */
+/** The database as an earlier release left it, before this migration. */
 async function migrateBefore(connection: Connection, next: (typeof MIGRATIONS)[number]): Promise<void> {
   await connection.query('CREATE TABLE berth_schema (version BIGINT PRIMARY KEY)');
   for (const [index, name] of MIGRATIONS.slice(0, MIGRATIONS.indexOf(next)).entries()) {
@@ -76,7 +76,7 @@ describe('migrating', { skip }, () => {
     assert.equal((await first.query('SELECT 1 FROM berth_schema')).length, SCHEMA_VERSION);
   });
 
-  test('goes on from where an earlier release stopped, with what it left', async (t) => {
+  test('continues from an earlier release, with its data', async (t) => {
     const connection = await openFresh(t);
     await migrateBefore(connection, '0009-origins.sql');
     await connection.query(
@@ -98,7 +98,7 @@ describe('migrating', { skip }, () => {
     assert.equal(version?.version, SCHEMA_VERSION);
   });
 
-  test('makes one of users whose names are the same, with the later end, all or nothing', async (t) => {
+  test('merges users whose names become equal, with the later end, all or nothing', async (t) => {
     const connection = await openFresh(t);
     await migrateBefore(connection, NAMES_USERS);
     const ask = async (sql: string) => [...(await connection.query(sql))];
@@ -140,7 +140,7 @@ describe('migrating', { skip }, () => {
     });
   });
 
-  test('leaves a database alone that has tables of others', async (t) => {
+  test('leaves a database with tables of others alone', async (t) => {
     const connection = await openFresh(t);
     await connection.query('CREATE TABLE invoice (n INT)');
     await assert.rejects(migrate(connection), /'public' of the database has tables that were not created/);
@@ -158,7 +158,7 @@ describe('migrating', { skip }, () => {
     assert.deepEqual(await listTables(other), ['invoice']);
   });
 
-  test('refuses to begin anew in front of its own data', async (t) => {
+  test('refuses to start empty in front of its own data', async (t) => {
     const url = await (await shared()).createDatabase();
     await migrate(await open(t, url));
     const connection = await open(t, `${url}?options=-c%20search_path%3Dberth,public`);
@@ -167,7 +167,7 @@ describe('migrating', { skip }, () => {
     await assert.rejects(migrate(connection), /begins with the schema 'berth', but .* is in 'public'/);
   });
 
-  test('says so when there is no schema to work in', async (t) => {
+  test('reports when there is no schema to work in', async (t) => {
     const url = await (await shared()).createDatabase();
     const connection = await open(t, `${url}?options=-c%20search_path%3Dnowhere`);
     await assert.rejects(migrate(connection), /There is no schema to work in/);
@@ -176,7 +176,7 @@ describe('migrating', { skip }, () => {
   test('leaves nothing half done when it fails', async (t) => {
     const connection = await openFresh(t);
     await connection.query('CREATE TYPE notice AS ENUM ()');
-    await assert.rejects(migrate(connection), /could not do it/);
+    await assert.rejects(migrate(connection), /reported an error/);
     assert.deepEqual(await listTables(connection), []);
     await connection.query('DROP TYPE notice');
     await migrate(connection);
@@ -188,7 +188,7 @@ describe('migrating', { skip }, () => {
 const EXTRA_TABLES = ['audit_order', 'berth_schema', 'leader', 'server_instance'];
 const EXTRA_INDEXES = ['CREATE INDEX audit_link_without_seq ON audit_link (id) WHERE seq IS NULL'];
 
-/** In SQLite the columns of the key stand at the end of every index, and are not said. */
+/** In SQLite every index ends with the columns of the key, which are not listed. */
 const KEYS_AT_END: Record<string, string> = {
   'registration (license_id, ends_at)': 'registration (license_id, ends_at, "user")',
   'feature_slot (license_id, ends_at)': 'feature_slot (license_id, ends_at, "user", feature)',
@@ -201,7 +201,7 @@ function listSqliteIndexes(db: DatabaseSync): readonly string[] {
   });
 }
 
-/** Each of the two writes the same index in its own way. */
+/** Each of the two describes the same index in its own way. */
 function normalizeIndex(sql: string): string {
   return sql.replace(/\bpublic\.|USING btree /g, '').replace(/WHERE \((.*)\)$/, 'WHERE $1');
 }

@@ -62,13 +62,13 @@ export interface DatabaseOptions {
   readonly open?: PoolOptions['open'];
 }
 
-/** How long a server waits for its database before clients hear that it is away. */
+/** How long a server waits for its database before it tells clients that it is down. */
 export interface Timeouts {
   /** For a new connection. */
   readonly connectMs: number;
   /** For a connection while all are in use. */
   readonly acquireMs: number;
-  /** For word on what became of a commit during which the connection broke. */
+  /** For finding out whether a commit was made when the connection broke. */
   readonly askMs: number;
 }
 
@@ -179,7 +179,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
   const reader = new PostgresReader({ pool: reading, patientPool: patient });
   const maxBatch = options.maxBatch ?? MAX_BATCH;
   const store = new PostgresStore({
-    pools: Object.values(pools),
+    pools: { writing: pool, reading, verifying: patient },
     writer,
     reader,
     attendance,

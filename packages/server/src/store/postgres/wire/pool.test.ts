@@ -35,7 +35,7 @@ async function askPid(pool: Pool): Promise<unknown> {
 }
 
 describe('a pool', { skip }, () => {
-  test('never has more connections than it may, and serves everybody in order', async (t) => {
+  test('never has more connections than allowed, and serves callers in order', async (t) => {
     const pool = makePool(t, await (await shared()).createDatabase());
     const served: number[] = [];
     const seen = new Set<unknown>();
@@ -51,7 +51,7 @@ describe('a pool', { skip }, () => {
     );
     await Promise.all(work);
     assert.ok(seen.size <= 2);
-    // The first two wait for nobody, but for their connections.
+    // The first two wait only for their connections.
     const waited = served.filter((n) => n >= 2);
     assert.deepEqual(
       waited,
@@ -68,7 +68,7 @@ describe('a pool', { skip }, () => {
     pool.release(connection);
   });
 
-  test('does not hand on a connection of which answers are due', async (t) => {
+  test('does not hand on a connection with answers due', async (t) => {
     const pool = makePool(t, (await shared()).url('postgres'), { max: 1 });
     const connection = await pool.acquire();
     const due = connection.query('SELECT pg_sleep(60)');
@@ -77,7 +77,7 @@ describe('a pool', { skip }, () => {
     assert.equal(typeof (await askPid(pool)), 'number');
   });
 
-  test('replaces a connection that was lost, whether it lay idle or was in use', async (t) => {
+  test('replaces a lost connection, whether it was idle or in use', async (t) => {
     const url = (await shared()).url('postgres');
     const [pool, other] = [makePool(t, url, { max: 1 }), makePool(t, url)];
     const terminate = (pid: unknown) =>
@@ -93,7 +93,7 @@ describe('a pool', { skip }, () => {
     assert.notEqual(await askPid(pool), pid);
   });
 
-  test('waits for work under way when it is closed, and takes no more', async (t) => {
+  test('waits for work under way when it is closed, and accepts no more', async (t) => {
     const pool = makePool(t, (await shared()).url('postgres'), { max: 1 });
     const slow = pool.use((connection) => connection.query("SELECT 'done' AS state FROM pg_sleep(0.1)"));
     const waiting = pool.use((connection) => connection.query('SELECT 1'));
@@ -107,7 +107,7 @@ describe('a pool', { skip }, () => {
 });
 
 describe('a pool whose database stops', { skip: skipStop }, () => {
-  test('fails everybody at once, and serves them again when it is back', async (t) => {
+  test('fails all callers at once, and serves them again when it is back', async (t) => {
     const postgres = await startPostgres();
     t.after(() => postgres.end());
     const pool = makePool(t, postgres.url('postgres'));

@@ -1,4 +1,5 @@
 import { Fault } from '../../../core/nouns/fault.ts';
+import type { PoolUse } from '../../store-tally.ts';
 import type { Connection } from './connection.ts';
 import { type OpeningOptions, openConnection } from './database.ts';
 
@@ -62,6 +63,11 @@ export class Pool {
     } finally {
       this.release(connection);
     }
+  }
+
+  describe(): Omit<PoolUse, 'name'> {
+    const { max } = this.#options;
+    return { max, inUse: this.#taken, idle: this.#idle.length, waiting: this.#waiters.size };
   }
 
   /** Resolves when all work under way is done. */

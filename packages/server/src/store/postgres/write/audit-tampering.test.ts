@@ -4,14 +4,11 @@ import { describe, test } from 'node:test';
 import { hasPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { LICENSES, type Link, openTamperedLog } from '../../../../../../test/support/stores/tampered-log.ts';
 
-/**
- * The exam of tampering: every way to reach into the log that needs no key, at every one of its links. Each
- * must be found.
- */
+/** Every way to change the log without a key, at every one of its links. Each must be detected. */
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const log = openTamperedLog();
 
-/** Puts a link in behind another one, and moves the head to the end. */
+/** Inserts a link after another one, and moves the head to the end. */
 async function putIn({ chain, n }: Link, events: string): Promise<void> {
   await log.ask('UPDATE audit_link SET n = -n - 1 WHERE chain = $1 AND n > $2', [chain, n]);
   await log.ask('UPDATE audit_link SET n = -n WHERE chain = $1 AND n < 0', [chain]);
@@ -47,23 +44,23 @@ const EVERYWHERE: Readonly<Record<string, (link: Link) => Promise<void>>> = {
     await log.setHead(other, await log.headOf(other));
   },
   'a deleted link': ({ seq }) => log.run('DELETE FROM audit_link WHERE seq = $1', seq),
-  'a copy that was put in': (link) => putIn(link, 'events'),
-  'a forged link that was put in': (link) => putIn(link, `'[{"kind":"slot_lent","user":"mallory"}]'`),
+  'an inserted copy': (link) => putIn(link, 'events'),
+  'an inserted forged link': (link) => putIn(link, `'[{"kind":"slot_lent","user":"mallory"}]'`),
   'a cut tail': cut,
-  'a cut tail, and the head set back to where it was': async (link) => {
+  'a cut tail, with the head set back': async (link) => {
     await cut(link);
     await log.setHead(link.chain, link.n - 1);
   },
-  'a cut tail, the head set back, and no anchor': async (link) => {
+  'a cut tail, with the head set back and no anchor': async (link) => {
     await cut(link);
     await log.setHead(link.chain, link.n - 1);
     await log.dropAnchor(link.chain);
   },
-  'a number from beyond the last one': ({ seq }) =>
+  'a number beyond the last one': ({ seq }) =>
     log.run('UPDATE audit_link SET seq = 1000000 + seq WHERE seq = $1', seq),
 };
 
-/** Exchanges what two links of a chain say, each with its MAC. */
+/** Swaps the content of two links of a chain, each with its MAC. */
 async function swap({ chain, n }: Link): Promise<void> {
   await log.run(
     `UPDATE audit_link SET at = other.at, events = other.events, mac = other.mac FROM audit_link AS other
@@ -75,7 +72,7 @@ async function swap({ chain, n }: Link): Promise<void> {
 }
 
 describe('a log in PostgreSQL', { skip }, () => {
-  test('is whole as it was written', async () => {
+  test('is intact as it was written', async () => {
     const verdict = await log.verify();
     assert.deepEqual(verdict.problems, []);
     assert.deepEqual([verdict.chains, verdict.links], [LICENSES.length + 1, log.links.length]);

@@ -33,7 +33,7 @@ export interface UnsureCommit {
   readonly results: readonly CommandResult[];
 }
 
-/** What became of one transaction. Only `done` and `unsure` can have changed anything. */
+/** The result of one transaction. Only `done` and `unsure` can have changed anything. */
 export type Attempt =
   | { readonly kind: 'done'; readonly results: readonly CommandResult[] }
   /** The licenses have changed: some commands belong to another lane. */
@@ -48,9 +48,9 @@ export type Attempt =
 /**
  * One transaction: lock what the commands are about, read what they need, decide all of them, write
  * everything at once, commit. The locked rows are authoritative; what this server remembers only guesses
- * which rows to lock and to read, and is checked against them before anything is decided. Whatever comes in
- * between ends the transaction without a trace and is returned as a value; only errors of the database are
- * thrown, and the caller then rolls back.
+ * which rows to lock and to read, and is checked against them before anything is decided. An obstacle ends
+ * the transaction without changes and is returned as a value; only errors of the database are thrown, and the
+ * caller then rolls back.
  */
 export async function attemptBatch(
   connection: Connection,
@@ -79,7 +79,9 @@ export async function attemptBatch(
   expectMeters(set, () => listLicenses(batch, commands), batch.now);
   const results = await decideAll(connection, decided, commands);
   if (batch.isChanged) {
+    const startedMs = memory.readMonotonicMs();
     const made = await commit(connection, decided);
+    memory.tally.noteSync(memory.readMonotonicMs() - startedMs);
     if (!made.isCertain) return { kind: 'unsure', decided, commit: made, results };
     memory.settle(decided, made);
   } else {

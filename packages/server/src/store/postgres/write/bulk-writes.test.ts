@@ -25,7 +25,7 @@ async function openMigrated(t: TestContext): Promise<Connection> {
   return connection;
 }
 
-/** How the database would go about it, in a transaction like those of the writer. */
+/** How the database would plan it, in a transaction like those of the writer. */
 async function explain(connection: Connection, { text, values }: Sql): Promise<string> {
   await connection.query('BEGIN');
   await setLimits(connection);
@@ -39,14 +39,14 @@ function sampleRow(table: HeldTable): HeldRow {
   return Object.fromEntries(columnsOf(table).map((column) => [column, 1])) as unknown as HeldRow;
 }
 
-/** Whatever is read of a table is found by an index, also if the table is so small that it need not be. */
+/** All reads use an index, even if the table is too small to need one. */
 function assertByIndex(plan: string): void {
   assert.match(plan, /Index (?:Only )?Scan/);
   assert.doesNotMatch(plan, /Seq Scan|Bitmap|Hash Join|Merge Join/);
 }
 
-describe('what a batch asks, while its tables are empty', { skip }, () => {
-  test('is planned as if they were large', async (t) => {
+describe("a batch's queries while its tables are empty", { skip }, () => {
+  test('are planned as if they were large', async (t) => {
     const connection = await openMigrated(t);
     for (const table of HELD_TABLES) {
       const row = sampleRow(table);
@@ -57,7 +57,7 @@ describe('what a batch asks, while its tables are empty', { skip }, () => {
     }
   });
 
-  test('those that end first come from the index in their order', async (t) => {
+  test('read the soonest ends from the index, in order', async (t) => {
     const connection = await openMigrated(t);
     for (const table of ['registration', 'feature_slot'] as const) {
       const plan = await explain(connection, readSoonest(table, [1], 8));

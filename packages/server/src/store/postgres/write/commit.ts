@@ -15,7 +15,7 @@ import type { WorkingSet } from './working-set.ts';
 const SAVE_LICENSE = `UPDATE license SET in_use = $2, audit_n = $3, audit_mac = $4,
   audit_anchor = coalesce($5::bytea, audit_anchor), mark = $6, receipts = $7 WHERE id = $1`;
 
-/** A reset takes `alive_at` back too, or a rest would not be noticed until the clock is there again. */
+/** A reset sets `alive_at` back too; otherwise a rest would go unnoticed until the clock gets there again. */
 const SAVE_SERVER = `UPDATE server SET mark = $1,
   alive_at = CASE WHEN alive_at > $1 THEN $1 ELSE alive_at END, audit_n = $2, audit_mac = $3,
   audit_anchor = coalesce($4::bytea, audit_anchor), receipts = $5, revision = revision + $6::bigint,
@@ -29,13 +29,13 @@ export interface Decided {
   readonly scope: Scope;
   readonly opened: Opened;
   readonly index: LicenseIndex;
-  /** How many links the log had; only right where the scope covers all licenses. */
+  /** How many links the log had; correct only if the scope covers all licenses. */
   readonly links: number;
   /** `null`: it leaves no receipt. */
   readonly name: BatchName | null;
 }
 
-/** What became of a commit. Everything else that can go wrong is thrown. */
+/** The result of a commit. Any other failure is thrown. */
 export type Commit = { readonly hasEvents: boolean } & (
   | { readonly isCertain: true }
   /** The connection broke before the database answered. */

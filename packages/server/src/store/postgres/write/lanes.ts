@@ -2,6 +2,7 @@ import type { Command } from '../../../core/command.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { CommandResult } from '../../engine/execute-command.ts';
 import type { Executed } from '../../store.ts';
+import type { StoreTally } from '../../store-tally.ts';
 import type { Lane } from './scope.ts';
 
 interface Waiter {
@@ -24,6 +25,7 @@ interface LaneOptions {
   route(command: Command): Lane;
   execute(lane: Lane, commands: readonly Command[]): Promise<readonly LaneResult[]>;
   readonly maxBatch: number;
+  readonly tally: StoreTally;
 }
 
 /** Each move means that a license was added or removed in between: more in a row is no coincidence. */
@@ -62,7 +64,7 @@ export class Lanes {
     setImmediate(() => void this.#work(started));
   }
 
-  /** Something that is no command at all has no lane. */
+  /** Something that is not a command has no lane. */
   #route({ command, reject }: Waiter): Lane | null {
     try {
       return this.#options.route(command);
@@ -91,6 +93,7 @@ export class Lanes {
         lane,
         batch.map(({ command }) => command),
       );
+      this.#options.tally.noteBatch(batch.length);
       for (const [index, waiter] of batch.entries()) this.#settle(waiter, results[index] as LaneResult);
     } catch (error) {
       for (const waiter of batch) waiter.reject(error);
@@ -99,14 +102,14 @@ export class Lanes {
 
   #settle(waiter: Waiter, result: LaneResult): void {
     if (result !== 'other_lane') {
-      if ('outcome' in result) waiter.resolve(result.outcome);
-      else waiter.reject(result.error);
+      if ('outcome' in result) {
+        this.#options.tally.note(waiter.command, result.outcome);
+        waiter.resolve(result.outcome);
+      } else waiter.reject(result.error);
     } else if (waiter.moves < MAX_MOVES) {
       this.#enqueue({ ...waiter, moves: waiter.moves + 1 });
     } else {
-      waiter.reject(
-        new Fault('store_unavailable', 'The licenses change again and again. Try again in a moment.'),
-      );
+      waiter.reject(new Fault('store_unavailable', 'The licenses change too often. Try again in a moment.'));
     }
   }
 }

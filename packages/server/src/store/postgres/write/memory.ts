@@ -1,6 +1,7 @@
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { AuditKeys } from '../../engine/audit/audit-chain.ts';
+import { StoreTally } from '../../store-tally.ts';
 import type { Commit, Decided } from './commit.ts';
 import { DatabaseTime, type DatabaseTimeOptions } from './database-time.ts';
 import { type LicenseIndex, LicenseTexts } from './license-index.ts';
@@ -15,13 +16,15 @@ export interface MemoryOptions extends DatabaseTimeOptions {
 
 /**
  * What a server remembers from one transaction to the next. The database is authoritative: each transaction
- * compares the index's revision and the texts of the licenses that it locks, and commands that seal
- * something compare the master key. Only a commit that is certain changes the key; one that failed, or whose
- * fate is unknown, leaves everything as it was.
+ * compares the index's revision and the texts of the licenses that it locks, and commands that seal something
+ * compare the master key. Only a commit that is certain changes the key; one that failed, or whose outcome is
+ * unknown, changes nothing here.
  */
 export class WriterMemory {
   readonly keys: AuditKeys;
   readonly readWall: MemoryOptions['readWall'];
+  readonly readMonotonicMs: MemoryOptions['readMonotonicMs'];
+  readonly tally = new StoreTally();
   readonly texts = new LicenseTexts();
   readonly time: DatabaseTime;
   index: LicenseIndex;
@@ -33,6 +36,7 @@ export class WriterMemory {
     this.#options = options;
     this.keys = options.keys;
     this.readWall = options.readWall;
+    this.readMonotonicMs = options.readMonotonicMs;
     this.time = new DatabaseTime(options);
     this.index = options.index;
     this.masterKey = options.masterKey;

@@ -57,7 +57,7 @@ async function listSeqs(): Promise<readonly unknown[]> {
 const describeAudit = () => reader.answer({ kind: 'describe_audit' }, NOW, []);
 
 describe('links are numbered', { skip }, () => {
-  test('in the order in which they were written, and go on from the last number', async () => {
+  test('in the order of writing, continuing from the last number', async () => {
     await query(add(2, 1));
     await query(add(1, 1));
     assert.equal(await run(numberLinks), 2);
@@ -71,7 +71,7 @@ describe('links are numbered', { skip }, () => {
     ]);
   });
 
-  test('never before their commit: who reads on by the number misses none', async () => {
+  test('never before their commit: a reader that continues by number misses none', async () => {
     await run(async (late) => {
       await late.query('BEGIN');
       await late.query(add(1, 1));
@@ -86,7 +86,7 @@ describe('links are numbered', { skip }, () => {
     ]);
   });
 
-  test('once, by whoever comes first, also those that were committed while the others waited', async () => {
+  test('once, by the first server, including those committed while the others waited', async () => {
     const counts = await run(async (connection) => {
       await connection.query('BEGIN');
       await connection.query('SELECT 1 FROM audit_order FOR UPDATE');
@@ -109,7 +109,7 @@ describe('links are numbered', { skip }, () => {
     assert.equal(row?.count, 25_000);
   });
 
-  test('past a number that somebody has put ahead, and not past one that is far away', async () => {
+  test('skipping a number that somebody wrote ahead, unless it is far away', async () => {
     await query(add(1, 1, 3));
     await query('UPDATE audit_link SET seq = 2 WHERE n = 2; UPDATE audit_link SET seq = 9e18 WHERE n = 3');
     await run(numberLinks);

@@ -18,12 +18,12 @@ const LIMIT_TIME = `SELECT set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true
   set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', true),
   set_config('idle_in_transaction_session_timeout', '${SILENCE_TIMEOUT_MS}', true)`;
 
-/** Only who holds this lock gives numbers, until those are committed. */
+/** Only the holder of this lock numbers links. It is held until the commit. */
 const LOCK_ORDER = 'SELECT last_seq FROM audit_order WHERE id = 1 FOR UPDATE';
 
 /**
- * A statement of its own, so that it sees what was committed while it waited for the lock. It goes past a
- * number that somebody wrote a little ahead: otherwise no link would ever get a number again.
+ * A separate statement, so that it sees what was committed while it waited for the lock. It skips a number
+ * that somebody else wrote a little ahead: otherwise no link would ever get a number again.
  */
 const NUMBER_WAITING = `
   WITH start AS (
@@ -43,8 +43,8 @@ const NUMBER_WAITING = `
 
 /**
  * Numbers the links that were committed since the last time, in the order of writing, and returns how many.
- * The log is read by these numbers. If several servers gave them while writing, they would become visible
- * out of order, and a reader that goes on from the last one it saw would miss a link.
+ * The log is read by these numbers. If several servers gave them while writing, they would become visible out
+ * of order, and a reader that continues from the last one it saw would miss a link.
  */
 export async function numberLinks(connection: Connection): Promise<number> {
   let total = 0;

@@ -15,7 +15,7 @@ export interface BatchName {
 /**
  * Every row that a batch locks and changes remembers the last batch of each lane of each server. A server
  * whose connection broke during a commit looks there. Until it knows, it begins no other batch in that lane,
- * so the row names that very batch if it was committed.
+ * so the row names that batch if it was committed.
  */
 export function withReceipt(row: Receipted, name: BatchName | null): string {
   if (name === null) return row.receipts;

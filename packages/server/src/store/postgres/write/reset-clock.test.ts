@@ -9,14 +9,14 @@ import { parseDatabaseUrl } from '../wire/database-url.ts';
 
 const getPostgres = sharedPostgres();
 
-/** Leaves what an hour of a wrong clock leaves. */
+/** Leaves what an hour with a wrong clock leaves. */
 const POISON = [
   'UPDATE server SET mark = mark + $1, alive_at = alive_at + $1',
   'UPDATE license SET mark = mark + $1',
   'UPDATE registration SET ends_at = ends_at + $1',
 ];
 
-test('after a reset, lists and the rest of all servers go by the clock of the database again', async (t) => {
+test("after a reset, lists and rests of all servers use the database's clock again", async (t) => {
   if (!hasPostgres) return t.skip('optional: needs PostgreSQL');
   const url = await (await getPostgres()).createDatabase();
   const store = await openPatiently({ url });

@@ -8,7 +8,7 @@ import { type PlacedSql, withPlaces } from '../wire/places.ts';
 /** The statements of the engine as this store takes them. */
 export const POSTGRES_STATEMENTS = {
   ...STATEMENTS,
-  /** Rows that somebody works with are not waited for. */
+  /** Skips rows that others have locked. */
   removeOldestAnswers: {
     ...STATEMENTS.removeOldestAnswers,
     sql: STATEMENTS.removeOldestAnswers.sql.replace('LIMIT ?', 'LIMIT ? FOR UPDATE SKIP LOCKED'),
@@ -33,7 +33,7 @@ export function compiledOf(declared: Read | Write): Compiled {
   return compiled.get(declared) as Compiled;
 }
 
-/** The values of one call in the order of the statement. Anything that is no value fails its command. */
+/** The values of one call in the order of the statement. Anything that is not a value fails its command. */
 export function valuesOf({ names }: Compiled, given: Values): readonly RowValue[] {
   const named = given[0] as Readonly<Record<string, RowValue>>;
   return requireValues(

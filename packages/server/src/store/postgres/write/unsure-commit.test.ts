@@ -14,12 +14,12 @@ const shared = sharedPostgres();
 /** When the connection breaks: before the next commit arrives, or after it was made. */
 type Cut = 'before' | 'after';
 
-/** A way to the database on which commits get lost. */
+/** A connection to the database on which commits get lost. */
 class CuttingProxy {
   readonly #port: number;
   readonly #server = createServer((client) => this.#connect(client));
   cuts: Cut[] = [];
-  /** Nobody gets through. */
+  /** No connection gets through. */
   isShut = false;
 
   constructor(port: number) {
@@ -88,7 +88,7 @@ async function readTotal(store: Store): Promise<number | undefined> {
 
 describe('a connection that breaks during a commit', { skip }, () => {
   for (const cuts of [['before'], ['after'], ['before', 'before'], ['after', 'after'], ['before', 'after']]) {
-    test(`${cuts.join(', then ')}: what was asked counts once`, async (t) => {
+    test(`${cuts.join(', then ')}: the command counts once`, async (t) => {
       const { store, proxy } = await openSite(t);
       proxy.cuts = [...cuts] as Cut[];
       const outcome = await store.execute(consume(5));
@@ -122,7 +122,7 @@ describe('a connection that breaks during a commit', { skip }, () => {
     await expectSound(store);
   });
 
-  test('a database that stays away is told as such, and nothing was counted', async (t) => {
+  test('a database that stays away is reported, and nothing was counted', async (t) => {
     const { store, proxy } = await openSite(t, 500);
     proxy.cuts = ['before'];
     proxy.isShut = true;

@@ -16,7 +16,7 @@ interface WriterOptions extends MemoryOptions {
   readonly pool: Pool;
   /** This process, among the servers on one database. */
   readonly serverId: string;
-  /** How long to ask what became of a commit before the clients hear that nobody can tell. */
+  /** How long to keep asking whether a commit was made, before clients are told that it is unknown. */
   readonly askTimeoutMs: number;
 }
 
@@ -29,11 +29,11 @@ const MAX_ATTEMPTS = 10;
 const BACK_OFF = { firstMs: 50, longestMs: 200 };
 
 /**
- * Carries out batches: tries a transaction (`batch.ts`) until it is done, and decides what follows when it is
- * not. Nothing was changed by an attempt that ended in any other way, with one exception: a commit during
- * which the connection broke. Then the database is asked what became of it before anything is tried again,
- * because the commands must count once. Whatever the reason, a batch gets `MAX_ATTEMPTS` transactions; after
- * them, or when the database stays away, its commands fail with a `Fault`.
+ * Carries out batches: tries a transaction (`batch.ts`) until it is done, and decides what to do if it is
+ * not. A failed attempt has changed nothing, with one exception: the connection broke during the commit. Then
+ * the database is asked whether it was committed before anything is tried again, because commands must count
+ * once. A batch gets at most `MAX_ATTEMPTS` transactions; after them, or when the database stays away, its
+ * commands fail with a `Fault`.
  */
 export class PostgresWriter {
   readonly memory: WriterMemory;
@@ -69,7 +69,7 @@ export class PostgresWriter {
     }
     throw new Fault(
       'store_unavailable',
-      `Other changes or lost connections came in between ${MAX_ATTEMPTS} times. Try again in a moment.`,
+      `All ${MAX_ATTEMPTS} attempts met other changes or lost connections. Try again in a moment.`,
     );
   }
 
@@ -78,7 +78,7 @@ export class PostgresWriter {
     return this.#transact((connection) => resume(connection, this.memory));
   }
 
-  /** Errors become a value here; the policy above throws those that it cannot deal with. */
+  /** Returns errors as values; the caller throws those that it cannot handle. */
   async #attempt(task: Task): Promise<Exclude<Attempt, { kind: 'rested' }> | Resumed | Failed> {
     try {
       const end = await this.#transact((connection) => attemptBatch(connection, this.memory, task));
@@ -142,8 +142,8 @@ function waitAfter(attempt: number): Promise<void> {
   return delay(backOffMs(attempt, BACK_OFF, Math.random()));
 }
 
-/** Nothing was committed, and the next attempt may do better: it met others, or lost its connection. */
+/** Nothing was committed, and another attempt may succeed: this one met others, or lost its connection. */
 function mayTryAgain(error: unknown): boolean {
-  // A lost connection is replaced at once. One that cannot be opened is a fault, which nobody waits for.
+  // A lost connection is replaced at once. One that cannot be opened is a fault, which is not retried.
   return isRetryable(error) || (isConnectionLost(error) && !(error instanceof Fault));
 }

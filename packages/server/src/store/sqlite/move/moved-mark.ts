@@ -16,11 +16,11 @@ export function refuseMoved(folder: string): void {
   throw new Fault(
     'store_unavailable',
     `The data in ${folder} was moved to ${readFileSync(file, 'utf8').trim()}. Start the server with that ` +
-      `database (BERTH_DATABASE_URL). Only if that is never used again, remove ${file} to go on from here.`,
+      `database (BERTH_DATABASE_URL). Only if that is never used again, remove ${file} to continue here.`,
   );
 }
 
-/** A file, so that nobody needs a program to use the old data after all. */
+/** A file, so that deleting it is enough to use the old data after all. */
 export function markMoved(folder: string, to: string): void {
   writeNewFile(join(folder, MARK_FILE), `${to}\n`);
 }

@@ -37,10 +37,10 @@ export function openSqliteTarget(options: SqliteTargetOptions): StoreTarget {
   }
 }
 
-/** The data in the folder is from before it was moved away, and must not be taken for what comes back. */
+/** Refuses data from before it was moved away: it must not be mistaken for what comes back. */
 function refuseOld(folder: string): void {
   if (!isMoved(folder)) return;
-  throw new Error(`${folder} has the data from before it was moved. Move ${DATABASE_FILE} out of it first.`);
+  throw new Error(`${folder} still has the data from before it was moved. Move ${DATABASE_FILE} away first.`);
 }
 
 const BESIDE = ['', '-wal', '-shm', '-journal'];
@@ -54,7 +54,7 @@ function removeDraft(folder: string): void {
   for (const suffix of BESIDE) rmSync(`${draftOf(folder)}${suffix}`, { force: true });
 }
 
-/** Under another name, so that nobody takes a part of the data for all of it. */
+/** Under another name, so that nobody mistakes incomplete data for all of it. */
 function openDraft(options: SqliteTargetOptions): StoreTarget {
   removeDraft(options.folder);
   return new SqliteTarget(openEmpty(draftOf(options.folder)), partsOf(options));
@@ -132,7 +132,7 @@ class SqliteTarget implements StoreTarget {
     return attempt(() => readHead(this.#db));
   }
 
-  /** All of it is in one file before that gets its name. */
+  /** Everything is in one file before that gets its name. */
   commit(): Promise<void> {
     return attempt(() => {
       this.#db.exec('COMMIT');

@@ -1,9 +1,8 @@
-import type { DatabaseSync } from 'node:sqlite';
 import { SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import { LinkList } from '../../engine/audit/link-texts.ts';
 import { LINK_PLACE } from '../../engine/questions.ts';
 import type { AuditLink, ListAudit } from '../../query.ts';
-import { prepare } from '../wire/ask.ts';
+import type { PreparedOnce } from '../wire/ask.ts';
 
 /** The table guarantees these types, unless somebody has changed the table. */
 export const LINK_TYPES = `typeof(chain) || ' ' || typeof(n) || ' ' || typeof(at) || ' ' || typeof(events)
@@ -14,14 +13,14 @@ export function hasLinkTypes({ types }: { readonly types: string }): boolean {
 }
 
 /** The log as written. Links that were tampered with are listed too, and never fail the list. */
-export function listAudit(db: DatabaseSync, query: ListAudit): readonly AuditLink[] {
+export function listAudit(prepared: PreparedOnce, query: ListAudit): readonly AuditLink[] {
   const { chain, before, after, limit, eventLimit } = query;
-  const rows = prepare(
-    db,
+  const statement = prepared.get(
     `SELECT ${LINK_PLACE}, events FROM audit_link
      WHERE (:chain IS NULL OR chain = :chain) AND audit_link.seq < :before AND audit_link.seq > :after
      ORDER BY audit_link.seq ${after === undefined ? 'DESC' : 'ASC'} LIMIT :limit`,
-  ).iterate({
+  );
+  const rows = statement.iterate({
     chain: chain === 'system' ? SYSTEM_CHAIN : chain,
     before: before ?? Number.MAX_SAFE_INTEGER,
     after: after ?? 0,

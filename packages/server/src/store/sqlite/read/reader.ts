@@ -5,7 +5,7 @@ import { askFor, askStore, isShared } from '../../engine/questions.ts';
 import { withListedIdentity } from '../../engine/rows.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import type { Answer, Answers, Query, StoreDescription } from '../../query.ts';
-import { answerAsked, findRow, readPragma, sqliteVersion } from '../wire/ask.ts';
+import { findRow, PreparedOnce, readPragma, sqliteVersion } from '../wire/ask.ts';
 import { tellDamage } from '../wire/damage.ts';
 import { openReadOnly } from '../wire/database.ts';
 import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
@@ -25,10 +25,12 @@ export function needsMasterKey({ kind }: Query): boolean {
 export class SqliteReader {
   readonly #file: string;
   readonly #db: DatabaseSync;
+  readonly #prepared: PreparedOnce;
 
   constructor({ file }: ReaderOptions) {
     this.#file = file;
     this.#db = tellDamage(file, () => openReadOnly(file));
+    this.#prepared = new PreparedOnce(this.#db);
   }
 
   /** `masterKeys`: all that may seal the secrets at this moment. */
@@ -43,9 +45,9 @@ export class SqliteReader {
   #answerAny(query: Query, now: Instant, masterKeys: readonly MasterKey[]): Answers[Query['kind']] {
     if (query.kind === 'list_registrations') {
       const server = findRow<RowOf<'server'>>(this.#db, 'SELECT ignores_case FROM server');
-      return answerAsked(this.#db, askFor(withListedIdentity(query, server), now, masterKeys));
+      return this.#prepared.answer(askFor(withListedIdentity(query, server), now, masterKeys));
     }
-    if (isShared(query)) return answerAsked(this.#db, askFor(query, now, masterKeys));
+    if (isShared(query)) return this.#prepared.answer(askFor(query, now, masterKeys));
     switch (query.kind) {
       case 'verify_audit':
         return verifyAudit(this.#db, {
@@ -53,9 +55,15 @@ export class SqliteReader {
           identity: loadIdentityKey(this.#db, ...masterKeys),
         });
       case 'list_audit':
-        return listAudit(this.#db, query);
+        return listAudit(this.#prepared, query);
       case 'find_identity_key':
         return loadIdentityKey(this.#db, ...masterKeys);
+      case 'describe_engine':
+        return {
+          settings: { journal_mode: String(readPragma(this.#db, 'journal_mode')) },
+          port: null,
+          servers: [],
+        };
       case 'describe_store':
         return this.#describe(now);
     }
@@ -66,7 +74,7 @@ export class SqliteReader {
       kind: 'sqlite',
       engine: `SQLite ${sqliteVersion(this.#db)}`,
       schemaVersion: readPragma(this.#db, 'user_version') as number,
-      ...answerAsked(this.#db, askStore(now)),
+      ...this.#prepared.answer(askStore(now)),
     };
   }
 }

@@ -64,5 +64,5 @@ export class Verifier {
   }
 }
 
-/** Whether a log is whole does not depend on the time. */
+/** Verifying a log does not depend on the time. */
 const NO_TIME = instant(0);

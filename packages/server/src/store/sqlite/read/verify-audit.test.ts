@@ -25,7 +25,7 @@ after(() => {
   if (history !== undefined) rmSync(dirname(history), { recursive: true });
 });
 
-/** A closed store with six links on the license's chain and two on the system's: a copy of one for all. */
+/** A closed store with six links on the license's chain and two on the system's, copied for each test. */
 async function writeHistory(file: string): Promise<void> {
   if (history === undefined) {
     history = join(mkdtempSync(join(tmpdir(), 'berth-history-')), 'berth.db');
@@ -53,7 +53,7 @@ function open(file: string): Store {
   return openInThreadStore({ file, masterKey, clock: createManualClock(NOW), onNotice: () => {} });
 }
 
-/** Each of them is lent a slot, in a commit of its own. */
+/** Each of them is lent a slot, in its own commit. */
 async function goOn(file: string, users: readonly string[]): Promise<void> {
   const store = open(file);
   for (const user of users) await store.execute(register(user));
@@ -75,7 +75,7 @@ function makeFolder(t: TestContext): string {
   return folder;
 }
 
-/** What the verification says of a history into which somebody has reached with SQL. */
+/** What the verification says of a history that was changed with SQL. */
 async function verifyAfter(t: TestContext, tamper: (db: DatabaseSync) => void): Promise<AuditVerdict> {
   const file = join(makeFolder(t), 'berth.db');
   await writeHistory(file);
@@ -89,13 +89,13 @@ function run(sql: string): (db: DatabaseSync) => void {
   return (db) => db.exec(sql.replaceAll(':chain', String(LICENSE_ID)));
 }
 
-/** Exchanges what two links say, each with its own MAC, and leaves their numbers in order. */
+/** Swaps the content of two links, each with its own MAC, and leaves their numbers in order. */
 const SWAP = `
   UPDATE audit_link SET n = 100 WHERE chain = :chain AND n = 2;
   UPDATE audit_link SET n = 2 WHERE chain = :chain AND n = 3;
   UPDATE audit_link SET n = 3 WHERE chain = :chain AND n = 100`;
 
-/** Makes room between two links and puts a copy of the first into it. */
+/** Makes room between two links and inserts a copy of the first. */
 const INSERT = `
   UPDATE audit_link SET n = n + 100 WHERE chain = :chain AND n > 2;
   INSERT INTO audit_link (chain, n, at, events, mac)
@@ -103,7 +103,7 @@ const INSERT = `
   UPDATE audit_link SET n = n - 99 WHERE chain = :chain AND n > 100;
   UPDATE license SET audit_n = audit_n + 1`;
 
-/** Takes the newest link away, and makes everything look as it did before there was one. */
+/** Removes the newest link, and makes everything look as it did before. */
 const CUT = `
   DELETE FROM audit_link WHERE chain = :chain AND n = 6;
   UPDATE license SET (audit_n, audit_mac) =
@@ -119,13 +119,13 @@ describe('the audit', () => {
     ['an edited event', `UPDATE audit_link SET events = replace(events, 'bob', 'bib') WHERE n = 3`, 3],
     ['an edited time', 'UPDATE audit_link SET at = at + 1 WHERE chain = :chain AND n = 4', 4],
     ['an edited MAC', "UPDATE audit_link SET mac = x'00' WHERE chain = :chain AND n = 4", 4],
-    ['events that are no JSON', "UPDATE audit_link SET events = 'x' WHERE chain = :chain AND n = 4", 4],
+    ['events that are not JSON', "UPDATE audit_link SET events = 'x' WHERE chain = :chain AND n = 4", 4],
     ['a deleted link', 'DELETE FROM audit_link WHERE chain = :chain AND n = 3', 4],
     ['a deleted first link', 'DELETE FROM audit_link WHERE chain = :chain AND n = 1', 2],
-    ['two links that were swapped', SWAP, 2],
-    ['a link that was put in', INSERT, 3],
+    ['two swapped links', SWAP, 2],
+    ['an inserted link', INSERT, 3],
     ['a cut tail', 'DELETE FROM audit_link WHERE chain = :chain AND n > 4', 6],
-    ['a chain that is gone', 'DELETE FROM audit_link WHERE chain = :chain', 6],
+    ['a missing chain', 'DELETE FROM audit_link WHERE chain = :chain', 6],
     ['a head that was set back', 'UPDATE license SET audit_n = audit_n - 1', 5],
   ];
   for (const [title, sql, n] of found) {
@@ -157,8 +157,9 @@ describe('the audit', () => {
     );
   });
 
-  test('may be broken in every link: all are counted, the first are told', async (t) => {
-    const count = 200_000;
+  test('may be broken in every link: all are counted, the first are listed', async (t) => {
+    // More than a call takes arguments.
+    const count = 150_000;
     const verdict = await verifyAfter(
       t,
       run(`WITH RECURSIVE link(n) AS (SELECT 7 UNION ALL SELECT n + 1 FROM link WHERE n < ${count})
@@ -182,7 +183,7 @@ describe('the audit', () => {
     const keys = { audit: loadAuditKey(db, masterKey), identity: loadIdentityKey(db, masterKey) };
     const prepare = db.prepare.bind(db);
     let commits = 0;
-    // Somebody else commits before every question that the verification asks.
+    // Another connection commits before every query of the verification.
     db.prepare = (...args) => {
       writer.executeBatch([register(`user-${++commits}`)]);
       return prepare(...args);
@@ -217,7 +218,7 @@ describe('the audit', () => {
     }
   });
 
-  test('is told to the log when it does not fit, and only then', async (t) => {
+  test('is reported in the log when it does not match, and only then', async (t) => {
     const file = join(makeFolder(t), 'berth.db');
     const openAndListen = async () => {
       const notices: StoreNotice[] = [];
@@ -236,7 +237,7 @@ describe('the audit', () => {
     assert.deepEqual(await openAndListen(), ['anchor_lost']);
   });
 
-  test('finds links of a license that is not there', async (t) => {
+  test('finds links of a license that does not exist', async (t) => {
     const { problems } = await verifyAfter(t, run('DELETE FROM license'));
     assert.deepEqual(
       problems.map(({ chain, n }) => [chain, n]),

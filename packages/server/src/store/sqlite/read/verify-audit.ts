@@ -85,7 +85,7 @@ function findOrphans(db: DatabaseSync, heads: ReadonlyMap<number, ChainHead>, pr
   }
 }
 
-/** What no single chain can tell: that it ends where the server has left it, and that none is missing. */
+/** Checks what no single chain can show: that it ends where the server left it, and that none is missing. */
 function checkAnchor(
   db: DatabaseSync,
   key: Uint8Array,
@@ -98,13 +98,13 @@ function checkAnchor(
   const problem =
     anchor === null
       ? 'The anchor of the chains is missing.'
-      : 'The chains do not end where the server has left them: a tail was cut off, a license was taken out ' +
-        'or put in, or the anchor was changed.';
+      : 'The chains do not end where the server left them: a tail was cut off, a license was removed ' +
+        'or inserted, or the anchor was changed.';
   problems.tell(null, 0, problem);
 }
 
 /** Chains are walked by the index, lists and exports are not, so a link must be in both. */
 function checkTable(db: DatabaseSync, problems: ProblemList): void {
   const found = readPragma(db, "integrity_check('audit_link')");
-  if (found !== 'ok') problems.tell(null, 0, `The table of the links is not sound: ${found}.`);
+  if (found !== 'ok') problems.tell(null, 0, `The table of links is inconsistent: ${found}.`);
 }

@@ -24,6 +24,24 @@ export function answerAsked<A>(db: DatabaseSync, { statements, answer }: Asked<A
   return answer(statements.map(({ sql, values }) => listRows<Row>(db, sql, values)));
 }
 
+/** Prepares a statement on first use. Forgets none, so the SQL must be constant. */
+export class PreparedOnce {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  get(sql: string): StatementSync {
+    return this.#statements.getOrInsertComputed(sql, () => prepare(this.#db, sql));
+  }
+
+  answer<A>({ statements, answer }: Asked<A>): A {
+    return answer(statements.map(({ sql, values }) => this.get(sql).all(values)));
+  }
+}
+
 export function readPragma(db: DatabaseSync, name: string): unknown {
   return Object.values(findRow<object>(db, `PRAGMA ${name}`) ?? {})[0];
 }

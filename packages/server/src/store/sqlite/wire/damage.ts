@@ -24,6 +24,6 @@ export function tellDamage<T>(file: string, work: () => T): T {
 }
 
 function isDamage(error: unknown): error is Error {
-  // Beyond the lowest byte SQLite says more about the same kind.
+  // The higher bytes only say more about the same kind of error.
   return error instanceof Error && 'errcode' in error && DAMAGES.includes(Number(error.errcode) & 0xff);
 }

@@ -58,9 +58,7 @@ export function findSealedBy(folder: string): string | null {
   }
 }
 
-/**
- * Everything that keeps a folder from being opened has a sentence of its own; none of it is a bug of ours.
- */
+/** Every reason why a folder cannot be opened has its own message; none of them is a bug. */
 export function explainFailure(error: unknown, folder: string | null = null): Error {
   if (error instanceof SealError) return error;
   const known = folder === null ? null : explainFolder(folder);
@@ -81,7 +79,7 @@ async function openStore(given: DataFolderOptions): Promise<Store> {
   try {
     if (isNew) syncFolder(folder);
     handOver(folder);
-    // The file is open and whole: what it is sealed with now is what it stays sealed with.
+    // The file is open and recovered, so the key that seals it now is final.
     const { sealedBy } = await store.read({ kind: 'describe_seal' });
     if (source.value === null) settleNextKey(source.file, sealedBy);
     return store;
@@ -91,7 +89,7 @@ async function openStore(given: DataFolderOptions): Promise<Store> {
   }
 }
 
-/** The key, and the one that was to take its place when a rotation was cut short. */
+/** The key, and the one that was to replace it if a rotation was interrupted. */
 function loadMasterKeys(source: MasterKeySource, mayCreate: boolean) {
   const nextMasterKey = source.value === null ? findNextKey(source.file) : null;
   return { masterKey: loadMasterKey({ ...source, mayCreate }), nextMasterKey };

@@ -15,7 +15,7 @@ function makeFolder(t: TestContext): string {
 }
 
 describe('the connection that writes', () => {
-  test('syncs every commit, and has read that back', (t) => {
+  test('syncs every commit, and has verified that setting', (t) => {
     const db = openWritable(join(makeFolder(t), 'berth.db'));
     assert.equal(readPragma(db, 'journal_mode'), 'wal');
     assert.equal(readPragma(db, 'synchronous'), 2);
@@ -23,7 +23,7 @@ describe('the connection that writes', () => {
     db.close();
   });
 
-  test('is refused where the file system takes no write-ahead log', () => {
+  test('is refused if the file system supports no write-ahead log', () => {
     assert.throws(() => openWritable(':memory:'), /journal_mode = WAL.+local file system/);
   });
 
@@ -60,14 +60,14 @@ describe('files that are not ours are refused and left alone', () => {
       },
     ],
     [
-      'an empty database with a version of its own',
+      'an empty database with its own version',
       (file) => {
         const db = new DatabaseSync(file);
         db.exec('PRAGMA user_version = 5');
         db.close();
       },
     ],
-    ['a file that is no database', (file) => writeFileSync(file, 'to whom it may concern\n'.repeat(100))],
+    ['a file that is not a database', (file) => writeFileSync(file, 'to whom it may concern\n'.repeat(100))],
   ];
   for (const [title, make] of foreign) {
     test(title, (t) => {

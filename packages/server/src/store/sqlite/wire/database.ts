@@ -32,7 +32,7 @@ export function openWritable(file: string): DatabaseSync {
 export function checkpoint(db: DatabaseSync): void {
   const row = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
   if (row?.busy !== 0)
-    throw new Error('The log could not be taken into the database: somebody is reading it.');
+    throw new Error('The write-ahead log could not be moved into the database: another connection reads it.');
 }
 
 /** For lists and reports: cannot write, and never blocks the writer. */

@@ -29,7 +29,7 @@ function setUp(t: TestContext) {
   return { clock, open };
 }
 
-test('looking at stopped data moves no time and touches no slot, however often', async (t) => {
+test('reading stopped data moves no time and touches no slot, however often', async (t) => {
   const { clock, open } = setUp(t);
   const server = open(true);
   await server.execute({ kind: 'install_license', license: exampleLicense(), by: 'test' });
@@ -46,7 +46,7 @@ test('looking at stopped data moves no time and touches no slot, however often',
   }
 });
 
-test('the first change goes on as a server would: whoever was live has a whole timeout', async (t) => {
+test('the first change resumes as a server would: live slots get a whole timeout', async (t) => {
   const { clock, open } = setUp(t);
   const server = open(true);
   await server.execute({ kind: 'install_license', license: exampleLicense(), by: 'test' });

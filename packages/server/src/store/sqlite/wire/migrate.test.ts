@@ -33,11 +33,11 @@ import { openWritable } from './database.ts';
 
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 
-/** The first release knew no borrowing of features. */
+/** The first release could not borrow features. */
 const OLD_RENDER = { ...exampleFeature('render'), floating: { slots: 2, timeoutMinutes: 10 } } as Feature;
 const LICENSE = exampleLicense({ slots: 1, consumption: exampleLimits(), features: [OLD_RENDER] });
 
-/** It knew nothing of the licensing cloud either. */
+/** It did not know the licensing cloud either. */
 const { tie: _, maxOfflineDays: __, ...OLD_LICENSE } = LICENSE;
 const ENDS_AT = plus(NOW, 9 * MINUTE_MS);
 
@@ -47,7 +47,7 @@ function makeFolder(t: TestContext): string {
   return folder;
 }
 
-/** A database as the first release left it: one license, one who holds its slot, one who was denied. */
+/** A database as the first release left it: one license, one holder of its slot, one denied user. */
 function writeSchema1(file: string): void {
   const sql = readFileSync(new URL('../migrations/0001-lending.sql', import.meta.url), 'utf8');
   const db = new DatabaseSync(file);
@@ -77,7 +77,7 @@ function writeSchema1(file: string): void {
   db.close();
 }
 
-/** As earlier releases kept it. */
+/** As earlier releases stored it. */
 function sealOldAuditKey(db: DatabaseSync): void {
   const sealed = seal(masterKey, 'audit_key', randomBytes(32));
   db.prepare("INSERT INTO sealed_secret (name, sealed) VALUES ('audit_key', ?)").run(sealed);
@@ -101,7 +101,7 @@ describe('data of the schema before users were named by NFC', () => {
     return db;
   }
 
-  test('has one of users whose names are the same, with the later end, all or nothing', async (t) => {
+  test('has merged users whose names become equal, with the later end, all or nothing', async (t) => {
     const file = join(makeFolder(t), 'berth.db');
     const db = writeEarlier(file);
     const ask = async (sql: string) => db.prepare(sql).all();
@@ -116,7 +116,7 @@ describe('data of the schema before users were named by NFC', () => {
     db.close();
   });
 
-  test('has fifty thousand other names at once', (t) => {
+  test('renames fifty thousand users at once', (t) => {
     const file = join(makeFolder(t), 'berth.db');
     const db = writeEarlier(file);
     db.exec(`INSERT INTO registration (license_id, user, registered_at, ends_at)
@@ -220,7 +220,7 @@ describe('data of the first schema', () => {
     await again.close();
   });
 
-  test('lends the features of its licenses, and lends them for no longer than it could', async (t) => {
+  test('lends the features of its licenses, and for no longer than it could', async (t) => {
     const folder = makeFolder(t);
     writeSchema1(join(folder, 'berth.db'));
     const { store, clock } = open(folder);

@@ -34,6 +34,8 @@ export type FromWriter =
       /** Licenses that `results` refer to and that were not sent yet. */
       readonly licenses: readonly License[];
       readonly now: Instant;
+      /** How long the commit took; `null` if nothing changed. */
+      readonly syncMs: number | null;
       readonly notices: readonly StoreNotice[];
     }
   | { readonly kind: 'batch_failed'; readonly count: number; readonly message: string }

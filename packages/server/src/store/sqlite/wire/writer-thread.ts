@@ -49,8 +49,8 @@ function takeCommands(): readonly Command[] {
 
 function execute(writer: SqliteWriter, commands: readonly Command[]): void {
   try {
-    const { results, now, notices } = writer.executeBatch(commands);
-    send({ kind: 'executed', ...packer.pack(results), now, notices });
+    const { results, ...rest } = writer.executeBatch(commands);
+    send({ kind: 'executed', ...packer.pack(results), ...rest });
   } catch (error) {
     send({ kind: 'batch_failed', count: commands.length, message: messageOf(error) });
   }

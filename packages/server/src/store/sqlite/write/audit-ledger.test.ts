@@ -54,7 +54,7 @@ const WIPED: Readonly<Record<string, string>> = {
 
 describe('a log that was wiped', () => {
   for (const [title, sql] of Object.entries(WIPED)) {
-    test(`${title} is never whole again`, async (t) => {
+    test(`${title} is never intact again`, async (t) => {
       const file = await writeHistory(t);
       change(file, sql);
       for (const _ of ['at once', 'and at the next start']) {
@@ -75,7 +75,7 @@ describe('a log that was wiped', () => {
     });
   }
 
-  test('does not keep the server from lending', async (t) => {
+  test('does not stop the server from lending', async (t) => {
     const file = await writeHistory(t);
     change(file, WIPE);
     const { store } = open(file);
@@ -84,8 +84,8 @@ describe('a log that was wiped', () => {
   });
 });
 
-describe('a store that was made and never used', () => {
-  test('is anchored though its keys were not made yet', async (t) => {
+describe('a store that was created and never used', () => {
+  test('is anchored though its keys do not exist yet', async (t) => {
     const file = join(temporaryFolder(t), 'berth.db');
     await open(file).store.close();
     change(file, 'DELETE FROM sealed_secret; UPDATE server SET mark = NULL, audit_anchor = NULL');

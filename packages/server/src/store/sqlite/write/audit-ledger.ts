@@ -24,9 +24,8 @@ import { isAuditAnchored, loadAuditKey, loadIdentityKey, renameAuditKey } from '
 import type { SqliteStatements } from './statements.ts';
 
 /**
- * The keys of the log; made when the store is new. An old store is anchored here, once, as it is found. One
- * that is in use and has lost the key of its log gets a new key, and never an anchor: nothing is left that
- * could vouch for what is found.
+ * The keys of the log; created with the store. An older store is anchored here, once, as it is. A used store
+ * that has lost its audit key gets a new key but never an anchor: nothing can vouch for what it holds.
  */
 export function openAudit(db: DatabaseSync, masterKey: MasterKey): AuditKeys {
   db.exec('BEGIN IMMEDIATE');
@@ -44,7 +43,7 @@ export function openAudit(db: DatabaseSync, masterKey: MasterKey): AuditKeys {
   }
 }
 
-/** Whether nobody has ever worked with the store: it holds no row but the one that it was made with. */
+/** Whether the store was never used: it holds only the row that it was created with. */
 function isUnused(db: DatabaseSync): boolean {
   const tables = db.prepare(`SELECT name FROM sqlite_master
     WHERE type = 'table' AND name <> 'server' AND name NOT GLOB 'sqlite_*'`);
@@ -52,18 +51,18 @@ function isUnused(db: DatabaseSync): boolean {
   return db.prepare('SELECT mark FROM server').get()?.mark === null && tables.all().every(isEmpty);
 }
 
-/** For chains that were found whole, or were never vouched for. */
+/** For chains that were verified, or never anchored. */
 export function anchorAll(db: DatabaseSync, key: Uint8Array): void {
   const mac = anchorMac(key, sumHeads(key, listHeads(db)));
   db.prepare('UPDATE server SET audit_anchor = ?').run(mac);
 }
 
-/** The one row about the server is as old as the file. */
+/** The server's row is created with the file. */
 export function getServer({ getServer: read }: SqliteStatements): RowOf<'server'> {
   return read.get() as RowOf<'server'>;
 }
 
-/** The head of every chain, as it stands in the row of the license or of the server. */
+/** The head of every chain, from the row of the license or of the server. */
 export function listHeads(db: DatabaseSync): ReadonlyMap<number, ChainHead> {
   const rows = listRows<Pick<RowOf<'server'>, 'audit_n' | 'audit_mac'> & { readonly chain: number }>(
     db,
@@ -74,8 +73,8 @@ export function listHeads(db: DatabaseSync): ReadonlyMap<number, ChainHead> {
 }
 
 /**
- * Writes links, and moves the anchor with every one of them. What is held here is ahead of the file while a
- * commit is being made; after one that failed it is made anew.
+ * Writes links, and moves the anchor with each. Its state is ahead of the file during a commit, and is
+ * rebuilt after one that failed.
  */
 export class AuditLedger {
   readonly #statements: SqliteStatements;
@@ -86,7 +85,7 @@ export class AuditLedger {
   #links: number;
   #signedLinks: number | null;
   #isMoved = false;
-  /** An anchor that does not fit is left as it is: a new one would cover up what was done to the log. */
+  /** False if the anchor did not match. It is left alone: a new one would hide what was done to the log. */
   readonly isSound: boolean;
 
   constructor(db: DatabaseSync, statements: SqliteStatements, keys: AuditKeys) {
@@ -138,7 +137,7 @@ export class AuditLedger {
     this.#isMoved = true;
   }
 
-  /** The new anchor, for the commit that wrote the links; `null`: the one that is there stays. */
+  /** The new anchor, for the commit that wrote the links; `null`: the old one stays. */
   takeAnchor(): Uint8Array | null {
     const isNew = this.#isMoved && this.isSound;
     this.#isMoved = false;

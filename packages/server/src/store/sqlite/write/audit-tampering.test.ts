@@ -10,18 +10,19 @@ import { MINUTE_MS } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { createManualClock, type ManualClock } from '../../clock.ts';
+import { users } from '../../exam/exam-store.ts';
 import type { Store } from '../../store.ts';
 import { openInThreadStore } from '../in-thread-store.ts';
 import { type VerifyingKeys, verifySnapshot } from '../read/verify-audit.ts';
 import { loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
 
 /**
- * The exam of tampering: a log of a thousand events, and every way to reach into it that needs no key, at
- * every one of its links. Each must be found.
+ * A log of a thousand events, and every way to change it without a key, at every one of its links. Each must
+ * be detected.
  */
 const EVENTS = 1000;
 /** What is done together is one link: enough of them, and a log that is verified quickly. */
-const NAMES = ['ada', 'bob', 'eve', 'fay', 'gus', 'ian', 'joe', 'kim', 'liz', 'max'];
+const NAMES = ['ada', ...users(19)];
 const LICENSES = [1, 2, 3, 4].map(licenseId);
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 
@@ -49,8 +50,8 @@ async function writeHistory(store: Store, clock: ManualClock): Promise<void> {
   }
   for (let round = 0; (await countEvents(store)) < EVENTS; round++) {
     clock.advance(MINUTE_MS);
-    const users = NAMES.map((name) => `${name}-${round}`);
-    const asked = LICENSES.flatMap((id) => users.map((user) => borrow(user, 'longest', { licenseId: id })));
+    const names = NAMES.map((name) => `${name}-${round}`);
+    const asked = LICENSES.flatMap((id) => names.map((user) => borrow(user, 'longest', { licenseId: id })));
     await Promise.all(asked.map((command) => store.execute(command)));
     await store.execute(unregister(`ada-${round}`, { licenseId: LICENSES[round % LICENSES.length] ?? null }));
     if (round % 3 === 0) await store.execute({ kind: 'record_event', event: STARTED });
@@ -85,7 +86,7 @@ function listLinks(): readonly Link[] {
   return db.prepare('SELECT seq, chain, n FROM audit_link ORDER BY seq').all() as unknown as Link[];
 }
 
-/** Whether the log is found to be broken after a change, which is undone again. */
+/** Whether a change, which is undone again, is detected. */
 function isFound(change: () => void): boolean {
   db.exec('BEGIN');
   try {
@@ -104,7 +105,7 @@ function run(sql: string, ...params: (number | string | Uint8Array)[]): void {
   assert.ok(Number(prepared.run(...params).changes) > 0, `nothing was changed by ${sql}`);
 }
 
-/** The row in which a chain's head stands, set to a link of the chain, or to none. */
+/** Sets the head in a chain's row to a link of the chain, or to none. */
 function setHead({ chain, n }: Pick<Link, 'chain' | 'n'>): void {
   const row = db.prepare('SELECT mac FROM audit_link WHERE chain = ? AND n = ?').get(chain, n);
   const mac = (row?.mac as Uint8Array | undefined) ?? new Uint8Array(0);
@@ -117,7 +118,7 @@ function headOf(chain: number): number {
   return db.prepare(sql).get(chain)?.n as number;
 }
 
-/** Makes room behind a link: all later ones move up by one. */
+/** Makes room after a link: all later ones move up by one. */
 function makeRoom({ chain, n }: Link): void {
   db.prepare('UPDATE audit_link SET n = -n - 1 WHERE chain = ? AND n > ?').run(chain, n);
   db.prepare('UPDATE audit_link SET n = -n WHERE chain = ? AND n < 0').run(chain);
@@ -129,14 +130,14 @@ const FORGE = `INSERT INTO audit_link (chain, n, at, events, mac)
   SELECT chain, n + 1, at, '[{"kind":"slot_lent","user":"mallory","hostname":null}]', randomblob(32)
   FROM audit_link WHERE chain = ? AND n = ?`;
 
-/** Puts a link in behind another one, and moves the head to the end. */
+/** Inserts a link after another one, and moves the head to the end. */
 function putIn(link: Link, sql: string): void {
   makeRoom(link);
   run(sql, link.chain, link.n);
   setHead({ chain: link.chain, n: headOf(link.chain) });
 }
 
-/** Exchanges what two links of a chain say, each with its MAC. */
+/** Swaps the content of two links of a chain, each with its MAC. */
 function swap(link: Link, other: Link): void {
   const content = 'SELECT at, events, mac FROM audit_link WHERE seq = ?';
   const [one, two] = [link, other].map(({ seq }) => db.prepare(content).get(seq));
@@ -167,17 +168,17 @@ const EVERYWHERE: Readonly<Record<string, Tampering>> = {
     setHead({ chain: other, n: headOf(other) });
   },
   'a deleted link': ({ seq }) => run('DELETE FROM audit_link WHERE seq = ?', seq),
-  'a copy that was put in': (link) => putIn(link, COPY),
-  'a forged link that was put in': (link) => putIn(link, FORGE),
+  'an inserted copy': (link) => putIn(link, COPY),
+  'an inserted forged link': (link) => putIn(link, FORGE),
   'a cut tail': cut,
-  'a cut tail, and the head set back to where it was': (link) => {
+  'a cut tail, with the head set back': (link) => {
     cut(link);
     setHead({ chain: link.chain, n: link.n - 1 });
   },
 };
 
 describe('a log of a thousand events', () => {
-  test('is whole as it was written', () => {
+  test('is intact as it was written', () => {
     const verdict = verifySnapshot(db, keys);
     assert.deepEqual(verdict.problems, []);
     assert.ok(verdict.events >= EVENTS);
@@ -203,7 +204,7 @@ describe('a log of a thousand events', () => {
     );
   });
 
-  test('shows a license that was taken out with all of its links', () => {
+  test('shows a license that was removed with all of its links', () => {
     for (const id of LICENSES) {
       assert.ok(
         isFound(() => {
@@ -214,7 +215,7 @@ describe('a log of a thousand events', () => {
     }
   });
 
-  test('shows a license that was put in', () => {
+  test('shows a license that was inserted', () => {
     const columns = 'id, product, facts, added_order, added_at, in_use, audit_n, audit_mac';
     const values = "99, product, facts, 99, added_at, 0, 0, x''";
     assert.ok(
@@ -241,11 +242,11 @@ describe('a log of a thousand events', () => {
 });
 
 interface Schema {
-  /** Runs one statement in a database that was opened anew, and may write to the schema itself. */
+  /** Runs one statement in a newly opened database, which may write to the schema itself. */
   run(sql: string): void;
 }
 
-/** The log after somebody has written to a copy of the file: the verdict, and what is told. */
+/** The log after somebody has written to a copy of the file: the verdict, and the list. */
 async function lookAfter(tamper: (schema: Schema) => void) {
   const copy = join(folder, 'copy.db');
   copyFileSync(file, copy);
@@ -270,7 +271,7 @@ async function lookAfter(tamper: (schema: Schema) => void) {
   return { verdict, listed, written };
 }
 
-/** Writes to the table of the links while its index is away, so that the index does not know of it. */
+/** Writes to the table of links while its index is missing, so that the index does not know of it. */
 function behindIndex(schema: Schema, sql: string): void {
   const index = db.prepare("SELECT * FROM sqlite_master WHERE name = 'sqlite_autoindex_audit_link_1'").get();
   const unique = "',\n  UNIQUE (chain, n)'";
@@ -283,7 +284,7 @@ function behindIndex(schema: Schema, sql: string): void {
       VALUES ('index', '${index?.name}', 'audit_link', ${index?.rootpage}, NULL)`);
 }
 
-/** Writes to the table of the links while it takes values of any type. */
+/** Writes to the table of links while it accepts values of any type. */
 function withoutTypes(schema: Schema, sql: string, { isPutBack }: { isPutBack: boolean }): void {
   const swap = (from: string, to: string) =>
     `UPDATE sqlite_master SET sql = replace(sql, '${from}', '${to}') WHERE name = 'audit_link'`;
@@ -297,18 +298,18 @@ function withoutTypes(schema: Schema, sql: string, { isPutBack }: { isPutBack: b
   schema.run(`UPDATE sqlite_master SET sql = '${original}' WHERE name = 'audit_link'`);
 }
 
-describe('what was written below the schema', () => {
+describe('changes below the schema', () => {
   const HIDDEN: Readonly<Record<string, string>> = {
-    'a link that the index does not know': `INSERT INTO audit_link (chain, n, at, events, mac)
+    'a link that is not in the index': `INSERT INTO audit_link (chain, n, at, events, mac)
       SELECT chain, n, at, '[{"kind":"slot_lent","user":"mallory","hostname":null}]', mac
       FROM audit_link WHERE seq = 5`,
-    'a link that is another one in the index': 'UPDATE audit_link SET chain = 2 WHERE chain = 1 AND n = 5',
+    'a link that differs in the index': 'UPDATE audit_link SET chain = 2 WHERE chain = 1 AND n = 5',
   };
   for (const [title, sql] of Object.entries(HIDDEN)) {
-    test(`shows ${title}`, async () => {
+    test(`show ${title}`, async () => {
       const { verdict, listed } = await lookAfter((schema) => behindIndex(schema, sql));
       assert.equal(verdict.ok, false);
-      assert.match(verdict.problems.at(-1)?.problem ?? '', /^The table of the links is not sound: /);
+      assert.match(verdict.problems.at(-1)?.problem ?? '', /^The table of links is inconsistent: /);
       assert.ok(listed.length >= links.length);
     });
   }
@@ -349,7 +350,7 @@ describe('what was written below the schema', () => {
     '{"kind":"slot_lent"}',
     '[\n{"kind":"slot_lent"}]',
   ]) {
-    test(`is told as unreadable: ${JSON.stringify(events)}`, async () => {
+    test(`are shown as unreadable: ${JSON.stringify(events)}`, async () => {
       const sql = `UPDATE audit_link SET events = '${events}' WHERE seq = 5`;
       const { verdict, listed, written } = await lookAfter((schema) => schema.run(sql));
       assert.equal(verdict.ok, false);

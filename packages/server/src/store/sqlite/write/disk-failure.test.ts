@@ -19,8 +19,8 @@ import { openInThreadStore } from '../in-thread-store.ts';
 import { openThreadedStore } from '../threaded-store.ts';
 
 /**
- * A disk that takes no more: the operating system lets this process write no file beyond a size, so that
- * writes fail or stop half-way with a real error. Node ignores the signal that comes with it.
+ * A disk that accepts no more: the operating system limits the size of this process's files, so that writes
+ * fail or stop half-way with a real error. Node ignores the signal that comes with it.
  */
 function limitFileSize(bytes: number | 'unlimited'): void {
   execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`]);
@@ -71,8 +71,8 @@ async function expectFaults(asked: readonly Promise<Outcome>[]): Promise<void> {
   }
 }
 
-describe('a disk that takes no more', options, () => {
-  test('is answered with a fault; nothing acknowledged is lost; it heals', async (t) => {
+describe('a disk that accepts no more', options, () => {
+  test('is answered with a fault; nothing acknowledged is lost; it recovers', async (t) => {
     const { file, onNotice, kinds } = setUp(t);
     const clock = createManualClock(NOW);
     const store = openInThreadStore({ file, masterKey, clock, onNotice });
@@ -97,7 +97,7 @@ describe('a disk that takes no more', options, () => {
     await store.close();
   });
 
-  test('leaves the rules in force that were', async (t) => {
+  test('leaves the previous rules in force', async (t) => {
     const { file, onNotice } = setUp(t);
     const clock = createManualClock(NOW);
     const store = openInThreadStore({ file, masterKey, clock, onNotice });
@@ -115,7 +115,7 @@ describe('a disk that takes no more', options, () => {
     await store.close();
   });
 
-  test('is downtime, however long: nobody loses a slot for it, and no clock is suspected', async (t) => {
+  test('is downtime, however long: nobody loses a slot, and the clock is not blamed', async (t) => {
     const { file, onNotice, kinds } = setUp(t);
     const clock = createManualClock(NOW);
     const store = openInThreadStore({ file, masterKey, clock, onNotice });
@@ -134,7 +134,7 @@ describe('a disk that takes no more', options, () => {
     await store.close();
   });
 
-  test('may stop before the commit, when a batch is too large for memory', async (t) => {
+  test('may fail before the commit, when a batch is too large for memory', async (t) => {
     const { file, onNotice } = setUp(t);
     const clock = createManualClock(NOW);
     const store = openInThreadStore({ file, masterKey, clock, onNotice });
@@ -149,7 +149,7 @@ describe('a disk that takes no more', options, () => {
     await store.close();
   });
 
-  test('may stop anywhere in a commit', async (t) => {
+  test('may fail anywhere in a commit', async (t) => {
     const { file, onNotice } = setUp(t);
     const clock = createManualClock(NOW);
     const store = openInThreadStore({ file, masterKey, clock, onNotice });
@@ -175,7 +175,7 @@ describe('a disk that takes no more', options, () => {
     await store.close();
   });
 
-  test('does not hold up closing, and the file opens again', async (t) => {
+  test('does not block closing, and the file opens again', async (t) => {
     const { file, onNotice } = setUp(t);
     const clock = createManualClock(NOW);
     const store = openInThreadStore({ file, masterKey, clock, onNotice });
@@ -202,7 +202,7 @@ describe('a disk that takes no more', options, () => {
     assert.equal(store.isHealthy(), false);
     assert.deepEqual(await listUsers(store), ['ada']);
     limitFileSize('unlimited');
-    // It tries to open the file anew once a second; until then it says no.
+    // It reopens the file at most once a second; until then it fails.
     while (!store.isHealthy()) await store.keepClock().catch((error) => assert.ok(isFault(error)));
     assert.equal(grantedOf(await store.execute(register('bob'))).inUse, 2);
     assert.deepEqual(kinds(), ['commit_failed', 'store_recovered']);

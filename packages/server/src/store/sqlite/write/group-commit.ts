@@ -1,6 +1,7 @@
 import type { Command } from '../../../core/command.ts';
 import type { CommandResult } from '../../engine/execute-command.ts';
 import type { Executed } from '../../store.ts';
+import type { StoreTally } from '../../store-tally.ts';
 
 interface Waiter {
   readonly command: Command;
@@ -14,13 +15,15 @@ interface Waiter {
  */
 export class GroupCommit {
   readonly #send: (commands: readonly Command[]) => void;
+  readonly #tally: StoreTally;
   #gathering: Waiter[] = [];
   /** Sent and not yet answered. Answers come in the order of sending. */
   #sent: Waiter[] = [];
   #drained: (() => void)[] = [];
 
-  constructor(send: (commands: readonly Command[]) => void) {
+  constructor(send: (commands: readonly Command[]) => void, tally: StoreTally) {
     this.#send = send;
+    this.#tally = tally;
   }
 
   submit(command: Command): Promise<Executed> {
@@ -31,13 +34,17 @@ export class GroupCommit {
     });
   }
 
-  /** The next commands in line were committed. */
-  settle(results: readonly CommandResult[]): void {
+  /** The next commands in line were committed; `syncMs`: how long that took, `null` if nothing changed. */
+  settle(results: readonly CommandResult[], syncMs: number | null): void {
+    this.#tally.noteBatch(results.length);
+    if (syncMs !== null) this.#tally.noteSync(syncMs);
     const waiters = this.#sent.splice(0, results.length);
     for (const [index, result] of results.entries()) {
       const waiter = waiters[index] as Waiter;
-      if ('outcome' in result) waiter.resolve(result.outcome);
-      else waiter.reject(result.error);
+      if ('outcome' in result) {
+        this.#tally.note(waiter.command, result.outcome);
+        waiter.resolve(result.outcome);
+      } else waiter.reject(result.error);
     }
     this.#noteDrained();
   }

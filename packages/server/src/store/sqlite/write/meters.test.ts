@@ -23,7 +23,7 @@ function setUp(t: TestContext) {
 }
 
 describe('the meters of a license', () => {
-  test('keep what was counted in a window when another one is asked for', (t) => {
+  test('keep the counts of a window when another one is used', (t) => {
     const { statements, meters } = setUp(t);
     meters.put({ ...meters.get(statements, EARLY), total: 5, pending: 5 });
     const late = meters.get(statements, LATE);
@@ -38,7 +38,7 @@ describe('the meters of a license', () => {
     assert.deepEqual([meters.isChanged, again.isChanged], [false, false]);
   });
 
-  test('are as they were when a command is undone', (t) => {
+  test('are restored when a command is undone', (t) => {
     const { statements, meters } = setUp(t);
     meters.put({ ...meters.get(statements, EARLY), total: 5, pending: 5 });
     const undo = meters.remember();

@@ -54,7 +54,7 @@ function listSealed(file: string) {
 
 for (const [title, open] of Object.entries(STORES)) {
   describe(`secrets in ${title}`, () => {
-    test('go in one by one or together, and come out as they were', async (t) => {
+    test('are stored one by one or together, and read back unchanged', async (t) => {
       const { store } = await setUp(t, open);
       assert.deepEqual(await findKeys(store), { apiKey: null, sharedKey: null });
       await store.execute(setKeys({ apiKey: null, sharedKey: 'ключ' }));
@@ -63,7 +63,7 @@ for (const [title, open] of Object.entries(STORES)) {
       assert.deepEqual(await findKeys(store), { apiKey: 'a&b', sharedKey: 'ключ' });
     });
 
-    test('that are set by many at once are a pair of one of them', async (t) => {
+    test('set by many callers at once are a pair of one of them', async (t) => {
       const { store } = await setUp(t, open);
       for (let round = 0; round < 10; round++) {
         const pairs = ['x', 'y', 'z'].map((who) => ({
@@ -76,7 +76,7 @@ for (const [title, open] of Object.entries(STORES)) {
       }
     });
 
-    test('are all sealed with the new master key, and the store goes on', async (t) => {
+    test('are all sealed with the new master key, and the store continues', async (t) => {
       const { store, file, masterKey } = await setUp(t, open);
       await store.execute(setKeys({ apiKey: 'one', sharedKey: 'two' }));
       const before = listSealed(file);
@@ -118,7 +118,7 @@ for (const [title, open] of Object.entries(STORES)) {
       for (const { sealed } of listSealed(file)) assert.equal(fingerprintOfSeal(sealed), last);
     });
 
-    test('open with the new key after a restart, and with the old one no more', async (t) => {
+    test('open with the new key after a restart, and no longer with the old one', async (t) => {
       const { store, file, masterKey, close } = await setUp(t, open);
       await store.execute(setKeys({ apiKey: 'one', sharedKey: null }));
       const newKey = makeMasterKey();
@@ -135,7 +135,7 @@ for (const [title, open] of Object.entries(STORES)) {
 }
 
 describe('a command that fails', () => {
-  test('leaves the master key as it is, for itself and for those behind it', async (t) => {
+  test('leaves the master key unchanged, for itself and for later ones', async (t) => {
     const { store, file, masterKey, close } = await setUp(t, STORES['the store in one thread'] as OpenStore);
     await store.execute(setKeys({ apiKey: 'one', sharedKey: 'two' }));
     await close();
@@ -159,14 +159,14 @@ describe('a command that fails', () => {
     for (const one of sealed) assert.equal(fingerprintOfSeal(one.sealed), fingerprint(masterKey));
   });
 
-  test('at its very end, among others of one batch, leaves those before and behind it', async (t) => {
+  test('at its very end, in a batch, leaves the others unaffected', async (t) => {
     const file = join(temporaryFolder(t), 'berth.db');
     const writer = new SqliteWriter({ file, masterKey: makeMasterKey(), clock: createManualClock(NOW) });
     const last = makeMasterKey();
     const batch = [
       setKeys({ apiKey: 'one', sharedKey: 'two' }),
       rotateTo(makeMasterKey()),
-      // Its event has no text, which is found out when all is sealed anew.
+      // Its event has no text, which is found when everything is sealed again.
       { ...rotateTo(makeMasterKey()), by: 1n as never },
       setKeys({ apiKey: 'three', sharedKey: null }),
       rotateTo(last),

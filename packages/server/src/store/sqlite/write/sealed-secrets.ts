@@ -18,17 +18,17 @@ export function listSecrets(db: DatabaseSync): SealedSecrets {
   );
 }
 
-/** The key of the audit chains; made when the store is new, and the same for as long as it lives. */
+/** The key of the audit chains; created with the store and never changed. */
 export function loadAuditKey(db: DatabaseSync, ...masterKeys: readonly MasterKey[]): Uint8Array {
   return loadOrMake(db, masterKeys, AUDIT_KEY);
 }
 
-/** The key that this server signs its own files with; as old as the store, too. */
+/** The key with which this server signs its own files; also created with the store. */
 export function loadIdentityKey(db: DatabaseSync, ...masterKeys: readonly MasterKey[]): Uint8Array {
   return loadOrMake(db, masterKeys, IDENTITY_KEY);
 }
 
-/** Whether the chains were anchored before: from then on, an anchor that is missing was taken away. */
+/** Whether the chains were anchored before. If so, somebody has removed an anchor that is missing. */
 export function isAuditAnchored(db: DatabaseSync): boolean {
   return listSecrets(db).has(AUDIT_KEY);
 }

@@ -5,7 +5,7 @@ import { HOUR_MS, MINUTE_MS, plus } from '../../../core/nouns/instant.ts';
 import { createManualClock } from '../../clock.ts';
 import { ServerClock } from './server-clock.ts';
 
-test('parts of a millisecond add up, however often the clock is read', () => {
+test('fractions of a millisecond add up, however often the clock is read', () => {
   let monotonicMs = 0.3;
   const server = new ServerClock({ readWall: () => NOW, readMonotonicMs: () => monotonicMs }, null);
   for (let reading = 0; reading < 1000; reading++) {
@@ -15,7 +15,7 @@ test('parts of a millisecond add up, however often the clock is read', () => {
   assert.equal(server.mark, plus(NOW, 500));
 });
 
-test('to peek moves nothing', () => {
+test('peeking moves nothing', () => {
   const clock = createManualClock(NOW);
   const server = new ServerClock(clock, null);
   clock.advance(MINUTE_MS);
@@ -25,7 +25,7 @@ test('to peek moves nothing', () => {
   assert.deepEqual([server.mark, server.jump], [NOW, null]);
 });
 
-test('a jump that could not be recorded is found anew', () => {
+test('a jump that could not be recorded is found again', () => {
   const clock = createManualClock(NOW);
   const server = new ServerClock(clock, null);
   clock.setWall(plus(NOW, -HOUR_MS));
@@ -35,7 +35,7 @@ test('a jump that could not be recorded is found anew', () => {
   assert.equal(server.read().isNewJump, true);
 });
 
-test('it goes on from where it was moved', () => {
+test('it continues from where it was moved', () => {
   const clock = createManualClock(NOW);
   const server = new ServerClock(clock, plus(NOW, HOUR_MS));
   assert.equal(server.mark, plus(NOW, HOUR_MS));

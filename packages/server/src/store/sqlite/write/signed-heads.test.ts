@@ -41,7 +41,7 @@ async function listSigned(store: Store): Promise<readonly HeadsSigned[]> {
 }
 
 describe('signing the heads', () => {
-  test('names every chain as it stood, under a signature of this server, and tells the log', async (t) => {
+  test('names every chain as it stood, under a signature of this server, and logs it', async (t) => {
     const { open, notices } = setUp(t);
     const store = open();
     await install(store);
@@ -76,7 +76,7 @@ describe('signing the heads', () => {
     await store.close();
   });
 
-  test('happens once for what has happened once, over a restart too', async (t) => {
+  test('happens once for the same links, even over a restart', async (t) => {
     const { open } = setUp(t);
     const store = open();
     await install(store);
@@ -92,7 +92,7 @@ describe('signing the heads', () => {
     await again.close();
   });
 
-  test('is done again when something came with it that it does not name', async (t) => {
+  test('happens again when the same commit added links that it does not name', async (t) => {
     const { open } = setUp(t);
     const store = open();
     await install(store);
@@ -104,7 +104,7 @@ describe('signing the heads', () => {
 });
 
 describe('a head that was signed', () => {
-  /** What whoever knows the audit key could make: another chain, in which everything else is right. */
+  /** What somebody with the audit key could make: another chain, in which everything else is right. */
   async function forge(t: TestContext) {
     const { file, open } = setUp(t);
     const store = open();
@@ -136,7 +136,7 @@ describe('a head that was signed', () => {
     const problems = verifyAudit(db, keys).problems.map(({ chain, problem }) => [chain, problem]);
     assert.deepEqual(problems[0], [
       0,
-      `Link 2 of the chain of the license ${LICENSE_ID}, which was signed here, is not there any more.`,
+      `Link 2 of the chain of the license ${LICENSE_ID}, which was signed, is missing.`,
     ]);
     db.close();
   });
@@ -147,12 +147,12 @@ describe('a head that was signed', () => {
     const audit = loadAuditKey(db, masterKey);
     const identity = loadIdentityKey(openEmpty(), masterKey);
     const [problem] = verifyAudit(db, { audit, identity }).problems;
-    assert.match(problem?.problem ?? '', /is not one of this server/);
+    assert.match(problem?.problem ?? '', /is not from this server/);
     db.close();
   });
 });
 
-/** A database with a key of its own. */
+/** A database with its own key. */
 function openEmpty(): DatabaseSync {
   const db = new DatabaseSync(':memory:');
   db.exec('CREATE TABLE sealed_secret (name TEXT PRIMARY KEY, sealed BLOB NOT NULL)');

@@ -85,7 +85,7 @@ async function verify(store: Store) {
 const minutes = (count: number) => plus(NOW, count * MINUTE_MS);
 
 describe('a log that was thinned out', () => {
-  test('is whole, and tells what has gone by its kind', async (t) => {
+  test('is intact, and has totals by kind', async (t) => {
     const { store } = await setUp(t);
     const before = await verify(store);
     assert.deepEqual(await thin(store, minutes(11), ONE), { kind: 'done', count: 21 });
@@ -103,7 +103,7 @@ describe('a log that was thinned out', () => {
     assert.deepEqual(newest?.events, [{ kind: 'audit_thinned', ...told, ...by }]);
   });
 
-  test('again, goes on where it was', async (t) => {
+  test('again, continues where it was', async (t) => {
     const { store } = await setUp(t);
     await thin(store, minutes(5), ONE);
     const [first] = await store.read({ kind: 'list_segments' });
@@ -115,7 +115,7 @@ describe('a log that was thinned out', () => {
     assert.deepEqual(await thin(store, minutes(11), ONE), { kind: 'done', count: 0 });
   });
 
-  test('of all chains, keeps the newest link of each and grows on', async (t) => {
+  test('on all chains, keeps the newest link of each and keeps growing', async (t) => {
     const { store, clock } = await setUp(t);
     clock.advance(24 * HOUR_MS);
     await thin(store, minutes(ROUNDS * 2));
@@ -127,7 +127,7 @@ describe('a log that was thinned out', () => {
     await verify(store);
   });
 
-  test('reaches the last link that is older, past those that a wrong clock has dated ahead', async (t) => {
+  test('reaches the last older link, past those that a wrong clock has dated ahead', async (t) => {
     const { store, clock } = await setUp(t);
     const jump = plus(minutes(ROUNDS), 48 * HOUR_MS);
     clock.setWall(jump);
@@ -162,7 +162,7 @@ describe('a log that was thinned out', () => {
     assert.equal((await verify(again)).thinned, THIN_LIMIT + 499);
   });
 
-  test('is thinned out to its end, though a commit has come to links that were dated ahead', async (t) => {
+  test('is thinned out to its end, even past links that were dated ahead', async (t) => {
     const { store, db, reopen } = await setUp(t);
     await store.close();
     const isAhead = (n: number) => n > THIN_LIMIT - 100 && n <= THIN_LIMIT + 100;
@@ -179,7 +179,7 @@ describe('a log that was thinned out', () => {
     assert.equal(outcome.kind === 'refused' && outcome.code, 'license_not_found');
   });
 
-  test('is refused where a link was changed, so that no total covers it up', async (t) => {
+  test('is refused if a link was changed, so that no total hides it', async (t) => {
     const { store, db } = await setUp(t);
     db.exec(`UPDATE audit_link SET events = replace(events, 'ada', 'eve') WHERE chain = 1 AND n = 8`);
     const outcome = await thin(store, minutes(11), ONE);
@@ -193,7 +193,7 @@ describe('a log that was thinned out', () => {
 });
 
 describe('totals', () => {
-  test('show whatever is done to them', async (t) => {
+  test('show any change to them', async (t) => {
     const { store, db } = await setUp(t);
     await thin(store, minutes(5), ONE);
     db.exec('CREATE TEMP TABLE earlier AS SELECT * FROM audit_segment');

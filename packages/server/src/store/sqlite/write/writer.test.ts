@@ -39,7 +39,7 @@ function withKey(key: number): Command {
 }
 
 describe('first answers', () => {
-  test('are remembered up to a limit; beyond it the oldest go', (t) => {
+  test('are remembered up to a limit; beyond it the oldest are removed', (t) => {
     const { writer, clock, listKeys } = setUp(t);
     for (let key = 0; key < 3 * LIMIT; key++) {
       clock.advance(1);
@@ -52,7 +52,7 @@ describe('first answers', () => {
     assert.equal(kept[0], `key-${String(3 * LIMIT - kept.length).padStart(5, '0')}`, 'the newest are kept');
   });
 
-  test('that take the place of an old one make no room', (t) => {
+  test('that replace an old one remove nothing else', (t) => {
     const { writer, clock, listKeys } = setUp(t);
     for (let round = 0; round < 4; round++) {
       writer.executeBatch(Array.from({ length: LIMIT / 2 }, (_, key) => withKey(key)));
@@ -63,7 +63,7 @@ describe('first answers', () => {
     assert.equal(listKeys().length, LIMIT, 'nothing was thrown out');
   });
 
-  test('are counted right after the housekeeping and after a command that failed', (t) => {
+  test('are counted correctly after housekeeping and after a command that failed', (t) => {
     const { writer, clock, listKeys } = setUp(t);
     const broken = consume(1, {
       user: 10n as unknown as string,

@@ -47,6 +47,8 @@ interface WriterOptions {
 interface BatchReply {
   readonly results: readonly CommandResult[];
   readonly now: Instant;
+  /** How long the commit took; `null` if nothing changed. */
+  readonly syncMs: number | null;
   readonly notices: readonly StoreNotice[];
 }
 
@@ -82,6 +84,8 @@ export class SqliteWriter {
   #awayFrom: Instant | null = null;
   #isResumed = false;
   #isBroken = false;
+  /** Of the last batch. */
+  #syncMs: number | null = null;
   #lastOpenMs: number;
 
   constructor(options: WriterOptions) {
@@ -101,10 +105,11 @@ export class SqliteWriter {
     this.#heal();
     this.#ensureResumed();
     const reading = this.#readClock();
+    this.#syncMs = null;
     const results = this.#transact(reading, (batch) =>
       commands.map((command) => executeCommand(batch, command)),
     );
-    return { results, now: this.#clock.mark, notices: this.#takeNotices() };
+    return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices() };
   }
 
   /** See `Store.keepClock`. Writes only if there is something to remember. */
@@ -303,7 +308,10 @@ export class SqliteWriter {
     this.#statements.saveServer.run(batch.now, systemHead.n, systemHead.mac, this.#ledger.takeAnchor());
     const isSigningOnly = batch.systemEvents.length === 1 && this.#ledger.links === linksBefore + 1;
     if (batch.signed !== null && isSigningOnly) this.#ledger.markSigned();
+    const { readMonotonicMs } = this.#options.clock;
+    const startedMs = readMonotonicMs();
     this.#statements.commit.run();
+    this.#syncMs = readMonotonicMs() - startedMs;
     this.#systemHead = systemHead;
     this.#masterKeys = [batch.masterKey];
     this.#rules = batch.rules;

@@ -1,0 +1,157 @@
+import { open, rm } from 'node:fs/promises';
+import { arch, hostname, platform, release, userInfo } from 'node:os';
+import { gzipSync } from 'node:zlib';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { showConfig } from '../../config.ts';
+import { Pseudonyms } from '../../services/support/pseudonyms.ts';
+import { type BundleFile, writeTar } from '../../services/support/write-tar.ts';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, LocalContext } from '../command.ts';
+import { InputError } from '../read-secrets.ts';
+import { findOut } from './doctor-commands.ts';
+
+/** Something to send to somebody who helps. */
+export const SUPPORT_COMMANDS: readonly Command[] = [
+  {
+    words: 'support-bundle',
+    arguments: ['FILE'],
+    usage: '[--with-names]',
+    about: 'collect settings, findings, log and audit log in one .tar.gz, without secrets or names',
+    local: makeBundle,
+    show: ({ saved_as, files, names }: Bundle) =>
+      `Saved ${files.length} files in ${saved_as}. ${names === 'replaced' ? REPLACED : KEPT}`,
+  },
+];
+
+const REPLACED = 'Users, hosts and addresses have other names in it; look through it before you send it.';
+const KEPT = 'It has the names of users, hosts and addresses.';
+
+interface Bundle {
+  readonly saved_as: string;
+  readonly files: readonly string[];
+  readonly names: 'replaced' | 'kept';
+}
+
+async function makeBundle(context: LocalContext): Promise<AdminAnswer> {
+  const [file = ''] = context.words;
+  const isPlain = context.flags['with-names'] === true;
+  // Before anything is collected: it may take a while.
+  const handle = await open(file, 'wx', 0o600).catch(cannotWrite(file));
+  try {
+    const files = await writeFiles(context, isPlain);
+    await handle.writeFile(files.archive);
+    const body: Bundle = { saved_as: file, files: files.names, names: isPlain ? 'kept' : 'replaced' };
+    return { ok: true, body: body as never };
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writeFiles(context: LocalContext, isPlain: boolean) {
+  const { documents, names } = await collect(context);
+  const pseudonyms = isPlain ? null : learnNames(documents, names);
+  const files = documents.map((document) => writeDocument(document, pseudonyms));
+  const all = [{ name: 'README.txt', text: describeBundle(files, isPlain) }, ...files];
+  return { archive: gzipSync(writeTar(all, readSeconds(documents))), names: all.map(({ name }) => name) };
+}
+
+function cannotWrite(file: string): (error: unknown) => never {
+  return (error) => {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
+      throw new InputError(`${file} already exists. Choose another file, or move that one.`);
+    }
+    throw new InputError(explainFileError(file, error, 'written'));
+  };
+}
+
+interface Document {
+  readonly name: string;
+  /** A list becomes a file with a line for each item. */
+  readonly content: unknown;
+}
+
+interface Collected {
+  readonly documents: readonly Document[];
+  /** Where more names are; not part of the bundle. */
+  readonly names: unknown;
+}
+
+/** What the server says, or what can be known without it. */
+async function collect(context: LocalContext): Promise<Collected> {
+  const program = { berth: context.version, node: process.versions.node };
+  const machine = { platform: platform(), release: release(), arch: arch() };
+  const versions = { name: 'versions.json', content: { ...program, ...machine } };
+  const findings = { name: 'doctor.json', content: { findings: await findOut(context) } };
+  try {
+    const client = await context.open();
+    try {
+      return await ask(client, [versions, findings]);
+    } finally {
+      await client.close();
+    }
+  } catch (error) {
+    const message = await context.explain(error);
+    const settings = { name: 'settings.json', content: showConfig(context.config) };
+    const missing = { name: 'not-asked.json', content: { message } };
+    return { documents: [versions, findings, settings, missing], names: [] };
+  }
+}
+
+const AUDIT_EVENTS = '1000';
+
+async function ask(client: AdminClient, more: readonly Document[]): Promise<Collected> {
+  const get = async (path: string, query = {}) => (await client.get(path, query)).body as Facts;
+  const { events = [] } = await get('/api/admin/audit', { limit: AUDIT_EVENTS });
+  const documents = [
+    ...more,
+    { name: 'settings.json', content: await get('/api/admin/settings') },
+    { name: 'status.json', content: await get('/api/admin/status') },
+    { name: 'log.jsonl', content: (await get('/api/admin/log')).lines ?? [] },
+    { name: 'audit.jsonl', content: (events as readonly unknown[]).toReversed() },
+  ];
+  const names = [
+    await get('/api/admin/users'),
+    await get('/api/admin/tokens'),
+    await get('/api/admin/registrations'),
+  ];
+  return { documents, names };
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+
+function learnNames(documents: readonly Document[], names: unknown): Pseudonyms {
+  const pseudonyms = new Pseudonyms();
+  pseudonyms.know('host', hostname());
+  pseudonyms.know('user', userInfo().username);
+  pseudonyms.learn(names);
+  for (const { content } of documents) pseudonyms.learn(content);
+  return pseudonyms;
+}
+
+function writeDocument({ name, content }: Document, pseudonyms: Pseudonyms | null): BundleFile {
+  const hidden = pseudonyms === null ? content : pseudonyms.hide(content);
+  if (!Array.isArray(hidden)) return { name, text: `${JSON.stringify(hidden, null, 2)}\n` };
+  return { name, text: hidden.map((item) => `${JSON.stringify(item)}\n`).join('') };
+}
+
+const ABOUT = 'Support bundle of a Berth server. It has no secrets: no keys, passwords or tokens.';
+const ABOUT_PSEUDONYMS =
+  'Users, hosts and addresses are replaced by words such as user_1; the same name is the same word in all ' +
+  'files. Names of products and licenses, and folders other than home folders, are as they are.';
+
+function describeBundle(files: readonly BundleFile[], isPlain: boolean): string {
+  const list = files.map(({ name, text }) => `${name}  ${text.length} characters`);
+  return [ABOUT, isPlain ? KEPT : ABOUT_PSEUDONYMS, '', ...list, ''].join('\n');
+}
+
+/** The time of the server, which dates the files; 0 if nobody could be asked. */
+function readSeconds(documents: readonly Document[]): number {
+  const status = documents.find(({ name }) => name === 'status.json')?.content as
+    | { readonly clock?: { readonly wall_at: string } | null }
+    | undefined;
+  const at = Date.parse(status?.clock?.wall_at ?? '');
+  return Number.isNaN(at) ? 0 : Math.floor(at / 1000);
+}

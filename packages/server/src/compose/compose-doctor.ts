@@ -1,0 +1,59 @@
+import { networkInterfaces } from 'node:os';
+import { isPlainAndFar } from '../cloud/open-cloud.ts';
+import { isPublicAddress } from '../cloud/own-address.ts';
+import type { Config } from '../config.ts';
+import type { Finding } from '../core/doctor/finding.ts';
+import { isLoopbackHost } from '../http/access/local-caller.ts';
+import {
+  createDoctor,
+  type Doctor,
+  type DoctorOptions,
+  type DoctorParts,
+} from '../services/doctor/doctor.ts';
+import { type Clock, systemClock } from '../store/clock.ts';
+import { MIGRATIONS } from '../store/engine/migrations.ts';
+import { findMasterKey, isShared, type StoreOptions } from './compose-store.ts';
+
+type Place = Pick<StoreOptions, 'config' | 'env'>;
+
+/** Examines a server whose data can be read. */
+export function composeDoctor(
+  place: Place,
+  clock: Clock,
+  parts: Omit<DoctorParts, 'node' | 'knownSchema'>,
+): Doctor {
+  const known = { node: process.versions.node, knownSchema: MIGRATIONS.length };
+  return createDoctor(describePlace(place, clock), { ...parts, ...known });
+}
+
+/** Examines what is around a server, when nobody can ask it and its data cannot be read. */
+export function examineSurroundings(place: Place): Promise<readonly Finding[]> {
+  return createDoctor(describePlace(place, systemClock), null).examine();
+}
+
+function describePlace({ config, env }: Place, { readWall, readMonotonicMs }: Clock): DoctorOptions {
+  const key = findMasterKey({ config, env });
+  return {
+    config,
+    env,
+    keyFile: key.value === null ? key.file : null,
+    isShared: isShared(config),
+    exposure: describeExposure(config),
+    readWall,
+    readMonotonicMs,
+  };
+}
+
+function describeExposure({ host, http, tls, auth, cloud, webhooks }: Config): DoctorOptions['exposure'] {
+  const isLoopback = isLoopbackHost(host);
+  const all = { 'cloud.url': cloud, 'webhooks.url': webhooks };
+  return {
+    host,
+    isLoopback,
+    isPublic: !isLoopback && isPublicAddress(host, networkInterfaces()),
+    hasTls: tls.cert !== '',
+    hasProxies: http.trustedProxies.length > 0,
+    ...auth,
+    plainUrls: Object.entries(all).flatMap(([path, settings]) => (isPlainAndFar(settings) ? [path] : [])),
+  };
+}

@@ -1,0 +1,187 @@
+import { HOUR_MS, type Instant, MINUTE_MS, say } from '../nouns/instant.ts';
+import { complain, orWell, type Verdict, warn } from './finding.ts';
+import { sayLength } from './judge-machine.ts';
+
+interface CloudFacts {
+  readonly state: 'not_configured' | 'no_keys' | 'untried' | 'ok' | 'refused' | 'failing';
+  /** When the licensing cloud was last reached, and since when it has failed. */
+  readonly reachedAt: Instant | null;
+  readonly failingAt: Instant | null;
+  readonly error: { readonly message: string } | null;
+  readonly pending: number;
+  readonly reportsUncertain: number;
+  /** How many licenses come from it. */
+  readonly licenses: number;
+  readonly checkMinutes: number;
+  readonly now: Instant;
+}
+
+export function judgeCloud(facts: CloudFacts): readonly Verdict[] {
+  const { state, licenses, pending } = facts;
+  if (state === 'not_configured') {
+    const missing = licenses === 0 ? null : missingCloud(licenses);
+    return orWell([missing], 'No licensing cloud is configured, and no license comes from one');
+  }
+  const backlog = pending === 0 ? '' : `; ${pending} of consumption are not reported yet`;
+  const found = [judgeState(facts), judgeAge(facts), judgeReports(facts)];
+  return orWell(found, `The licensing cloud answers and accepts the keys${backlog}`);
+}
+
+function missingCloud(licenses: number): Verdict {
+  return complain(
+    `${licenses === 1 ? 'A license comes' : `${licenses} licenses come`} from a licensing cloud, and none ` +
+      'is configured.',
+    'Set cloud.url and cloud.publicKey, and restart the server: such licenses have to be checked there.',
+  );
+}
+
+function judgeState({ state, error, failingAt }: CloudFacts): Verdict | null {
+  const since = failingAt === null ? '' : ` (since ${say(failingAt)})`;
+  if (state === 'no_keys') {
+    return complain(
+      'The keys for the licensing cloud are not set.',
+      'Set them with "berth key set"; the vendor provides them.',
+    );
+  }
+  if (state === 'refused') {
+    return complain(
+      `The licensing cloud refuses the keys${since}: ${error?.message}`,
+      'Set the right keys with "berth key set"; ask the vendor for them.',
+    );
+  }
+  if (state !== 'failing') return null;
+  return complain(
+    `The licensing cloud does not work${since}: ${error?.message}`,
+    'Check cloud.url, cloud.publicKey, the network and the firewall. Licenses that need no check ' +
+      'yet go on lending.',
+  );
+}
+
+/** Checks that are this often late did not happen. */
+const LATE_CHECKS = 3;
+
+function judgeAge({ state, reachedAt, licenses, checkMinutes, now }: CloudFacts): Verdict | null {
+  if (state !== 'ok' && state !== 'untried') return null;
+  if (reachedAt === null || licenses === 0) return null;
+  const ageMs = now - reachedAt;
+  if (ageMs < Math.max(HOUR_MS, LATE_CHECKS * checkMinutes * MINUTE_MS)) return null;
+  return warn(
+    `The licensing cloud was last reached ${sayLength(ageMs)} ago.`,
+    'Start the server, or run "berth license sync".',
+  );
+}
+
+function judgeReports({ reportsUncertain }: CloudFacts): Verdict | null {
+  if (reportsUncertain === 0) return null;
+  return warn(
+    `Of ${reportsUncertain} reports it is unknown whether the licensing cloud has counted them.`,
+    'See "berth report list", and settle them with "berth report settle".',
+  );
+}
+
+interface DatabaseFacts {
+  readonly engine: string;
+  readonly isHealthy: boolean;
+  readonly isShared: boolean;
+  readonly settings: Readonly<Record<string, string | null>>;
+  /** The port of the database itself, and the one in the setting; `null`: unknown. */
+  readonly port: number | null;
+  readonly namedPort: number | null;
+  readonly servers: number;
+  readonly connectionsPerServer: number;
+}
+
+export function judgeDatabase(facts: DatabaseFacts): readonly Verdict[] {
+  const { engine, isHealthy, port, namedPort } = facts;
+  const isBehind = port !== null && namedPort !== null && port !== namedPort;
+  const pooler = isBehind ? `, behind a pooler or proxy (its port is ${port}, not ${namedPort})` : '';
+  const sick = isHealthy
+    ? null
+    : complain(
+        'The last commit failed.',
+        'See the log for the reason; clients get 503 until it works again.',
+      );
+  return orWell([sick, judgeDurability(facts), judgeConnections(facts)], `${engine} works${pooler}`);
+}
+
+/** What the connection refuses need not be looked at: `off` for one of them. */
+function judgeDurability({ settings }: DatabaseFacts): Verdict | null {
+  const { synchronous_commit: level, synchronous_standby_names: standbys } = settings;
+  if (!standbys || (level !== 'local' && level !== 'remote_write')) return null;
+  return warn(
+    `The database has a synchronous standby, but synchronous_commit is ${level}.`,
+    'Set synchronous_commit = on: otherwise a failover can lose what was acknowledged.',
+  );
+}
+
+/** PostgreSQL keeps some for its superusers. */
+const RESERVED_CONNECTIONS = 3;
+
+function judgeConnections(facts: DatabaseFacts): Verdict | null {
+  const { isShared, settings, servers, connectionsPerServer } = facts;
+  const most = Number(settings.max_connections ?? Number.NaN);
+  const needed = Math.max(1, servers) * connectionsPerServer;
+  if (!isShared || !(needed > most - RESERVED_CONNECTIONS)) return null;
+  return warn(
+    `The servers may open ${needed} connections, and the database allows ${most}.`,
+    'Raise max_connections, or lower database.connections on all servers.',
+  );
+}
+
+export interface VersionFacts {
+  readonly version: string;
+  readonly node: string;
+  readonly schemaVersion: number;
+  readonly knownSchema: number;
+  readonly servers: readonly { readonly hostname: string; readonly version: string }[];
+}
+
+export function judgeVersions(facts: VersionFacts): readonly Verdict[] {
+  const { version, node, schemaVersion, knownSchema, servers } = facts;
+  const newer =
+    schemaVersion <= knownSchema
+      ? null
+      : warn(
+          `A newer Berth has upgraded the data to schema ${schemaVersion}; this one knows ${knownSchema}.`,
+          'Upgrade this server, too.',
+        );
+  const others = servers.filter((server) => server.version !== version);
+  const mixed = others.map((server) =>
+    warn(
+      `The server on ${server.hostname} is version ${server.version}, and this one ${version}.`,
+      'Upgrade all servers to the same version.',
+    ),
+  );
+  return orWell([newer, ...mixed], `Berth ${version}, Node ${node}, schema ${schemaVersion}`);
+}
+
+interface WebhookFacts {
+  readonly state: 'off' | 'untried' | 'ok' | 'failing';
+  readonly failingAt: Instant | null;
+  readonly error: string | null;
+  readonly waiting: number;
+  readonly dropped: number;
+}
+
+export function judgeWebhooks(facts: WebhookFacts): readonly Verdict[] {
+  const { state, failingAt, error, waiting, dropped } = facts;
+  const since = failingAt === null ? '' : ` since ${say(failingAt)}`;
+  const failing =
+    state !== 'failing'
+      ? null
+      : warn(
+          `Events have not reached the webhook${since}: ${error} ${waiting} wait.`,
+          'Check webhooks.url and its receiver. Events are dropped after 24 hours.',
+        );
+  const lost =
+    dropped === 0
+      ? null
+      : warn(
+          `${dropped} events were dropped since the start.`,
+          'The receiver missed them: see "berth audit list".',
+        );
+  return orWell(
+    [failing, lost],
+    state === 'off' ? 'No webhook is configured' : 'The webhook gets its events',
+  );
+}

@@ -1,0 +1,178 @@
+import { existsSync } from 'node:fs';
+import { explainReadable, explainWritable } from '@berth/protocol/files/file-sharing';
+import type { Config } from '../../config.ts';
+import { CHECKS, type Check, type Finding, type Verdict } from '../../core/doctor/finding.ts';
+import { type ExposureFacts, judgeCertificate, judgeExposure } from '../../core/doctor/judge-exposure.ts';
+import {
+  judgeCloud,
+  judgeDatabase,
+  judgeVersions,
+  judgeWebhooks,
+  type VersionFacts,
+} from '../../core/doctor/judge-links.ts';
+import { judgeClock, judgeDiskHealth, judgeFiles } from '../../core/doctor/judge-machine.ts';
+import { type Instant, instant } from '../../core/nouns/instant.ts';
+import { explainSharing } from '../../store/folder-lock.ts';
+import type { Store } from '../../store/store.ts';
+import type { CloudLink } from '../cloud/cloud-link.ts';
+import type { Webhooks } from '../events/webhooks.ts';
+import { CertificateError, loadFiles } from '../upkeep/certificate-files.ts';
+import { findDiskSpace } from '../upkeep/disk-space.ts';
+import { measureSyncs } from './measure-syncs.ts';
+
+/** Examines the server and its surroundings, and says what to do about what it finds. */
+export interface Doctor {
+  /** Changes nothing. Callers that come while it runs get the same answer. */
+  examine(): Promise<readonly Finding[]>;
+}
+
+export interface DoctorOptions {
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The file with the master key; `null` if it is in the environment. */
+  readonly keyFile: string | null;
+  readonly isShared: boolean;
+  readonly exposure: Omit<ExposureFacts, 'isOneTimePasswordInUse'>;
+  readonly readWall: () => Instant;
+  readonly readMonotonicMs: () => number;
+}
+
+/** What only a server has whose data can be read. */
+export interface DoctorParts extends Pick<VersionFacts, 'version' | 'node' | 'knownSchema'> {
+  readonly store: Store;
+  readonly cloudLink: Pick<CloudLink, 'describe' | 'probe'>;
+  readonly webhooks: Pick<Webhooks, 'describe'>;
+}
+
+type Examination = () => Promise<readonly Verdict[]> | readonly Verdict[];
+
+/** `parts`: `null` if the data cannot be read; then only the surroundings are examined. */
+export function createDoctor(options: DoctorOptions, parts: DoctorParts | null): Doctor {
+  const examinations: Partial<Record<Check, Examination>> = {
+    ...aroundServer(options, parts?.store ?? null),
+    ...(parts === null ? {} : withinServer(options, parts)),
+  };
+  let running: Promise<readonly Finding[]> | null = null;
+  return {
+    examine() {
+      running ??= examineAll(examinations).finally(() => {
+        running = null;
+      });
+      return running;
+    },
+  };
+}
+
+async function examineAll(examinations: Partial<Record<Check, Examination>>): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const check of CHECKS) {
+    for (const verdict of (await examineOne(examinations[check])) ?? []) findings.push({ check, ...verdict });
+  }
+  return findings;
+}
+
+/** What cannot be examined is a finding as well, and keeps nobody from the others. */
+async function examineOne(examination: Examination | undefined): Promise<readonly Verdict[] | undefined> {
+  try {
+    return await examination?.();
+  } catch (error) {
+    const text = `This could not be examined: ${(error as Error).message}`;
+    return [{ severity: 'problem', text, advice: 'See the other findings and the log for the reason.' }];
+  }
+}
+
+function aroundServer(options: DoctorOptions, store: Store | null) {
+  const { config, isShared, readWall, readMonotonicMs } = options;
+  const { data: folder, notices } = config;
+  return {
+    disk: async () => {
+      // The folder of a server that was never started.
+      if (!existsSync(folder)) return [];
+      const syncsMs = isShared ? null : await measureSyncs(folder, readMonotonicMs);
+      const space = await findDiskSpace(folder);
+      return judgeDiskHealth({ folder, space, wantedMegabytes: notices.diskFreeMegabytes, syncsMs });
+    },
+    permissions: () => judgeFiles(describeFiles(options)),
+    certificate: () => judgeCertificate(describeCertificate(config), readWall(), notices.certificateDays),
+    exposure: async () => {
+      const description = await store?.read({ kind: 'describe_store' }).catch(() => null);
+      const isOneTimePasswordInUse = description?.isOneTimePasswordInUse ?? null;
+      return judgeExposure({ ...options.exposure, isOneTimePasswordInUse });
+    },
+  } satisfies Partial<Record<Check, Examination>>;
+}
+
+function withinServer(options: DoctorOptions, parts: DoctorParts) {
+  const { config, isShared, readWall } = options;
+  const { store, cloudLink, webhooks, version, node, knownSchema } = parts;
+  return {
+    clock: async () => {
+      const { clockAheadMs: cloudAheadMs } = await cloudLink.describe();
+      return judgeClock({ ...(await store.keepClock()), machineAt: readWall(), cloudAheadMs });
+    },
+    cloud: async () => {
+      await cloudLink.probe();
+      const records = await store.read({ kind: 'list_licenses', product: null });
+      const licenses = records.filter(({ license }) => license.source === 'cloud').length;
+      const { checkMinutes } = config.cloud;
+      return judgeCloud({ ...(await cloudLink.describe()), licenses, checkMinutes, now: readWall() });
+    },
+    database: async () => {
+      const [{ engine }, described] = await Promise.all([
+        store.read({ kind: 'describe_store' }),
+        store.read({ kind: 'describe_engine' }),
+      ]);
+      return judgeDatabase({
+        ...described,
+        engine,
+        isHealthy: store.isHealthy(),
+        isShared,
+        namedPort: findPort(config.database.url),
+        servers: described.servers.length,
+        connectionsPerServer: config.database.connections,
+      });
+    },
+    versions: async () => {
+      const { schemaVersion } = await store.read({ kind: 'describe_store' });
+      const { servers } = await store.read({ kind: 'describe_engine' });
+      return judgeVersions({ version, node, schemaVersion, knownSchema, servers });
+    },
+    webhooks: async () => judgeWebhooks(await webhooks.describe()),
+  } satisfies Partial<Record<Check, Examination>>;
+}
+
+/** Guarded: the data folder and the master key. The others are private keys and secrets in files. */
+function describeFiles({ config, env, keyFile }: DoctorOptions) {
+  const guarded = [config.data, ...(keyFile === null ? [] : [keyFile])];
+  const secret = [config.tls.key, config.webhooks.secretFile];
+  return [...guarded, ...secret]
+    .filter((path) => path !== '' && existsSync(path))
+    .map((path) => ({
+      writable: explainSharing([path], env, explainWritable),
+      readable: explainSharing([path], env, explainReadable),
+      isGuarded: guarded.includes(path),
+    }));
+}
+
+/** From the files, which a running server may not have taken over. */
+function describeCertificate({ tls, http }: Config) {
+  if (tls.cert === '') return null;
+  try {
+    const { certificate } = loadFiles(tls);
+    return {
+      validUntil: instant(certificate.validToDate.getTime()),
+      missingNames: http.allowedHosts.filter((name) => certificate.checkHost(name) === undefined),
+      hasNames: certificate.subjectAltName !== undefined,
+    };
+  } catch (error) {
+    if (error instanceof CertificateError) return error.message;
+    throw error;
+  }
+}
+
+const POSTGRES_PORT = 5432;
+
+function findPort(url: string): number | null {
+  const parsed = URL.parse(url);
+  return parsed === null ? null : Number(parsed.port || POSTGRES_PORT);
+}

@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { chmodSync, cpSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import type { Finding } from '../../packages/server/src/core/doctor/finding.ts';
+import { runBerth } from '../support/berth-command.ts';
+import { type Certificate, makeTestCertificate } from '../support/certificate.ts';
+import { openCloud, publicKey } from '../support/cloud/answering-cloud.ts';
+import { startServerHere } from '../support/server-here.ts';
+import { seedLicenses, temporaryFolder } from '../support/server-process.ts';
+import { askDatabase, describeStores } from '../support/stores/test-stores.ts';
+import { testLicense } from '../support/test-license.ts';
+
+const PASSWORD = 'a quiet harbour at four';
+const DAY_MS = 24 * 60 * 60 * 1000;
+const [CERTIFICATE, OTHER] = [makeTestCertificate(), makeTestCertificate()];
+
+/** Examines a folder, and returns what was found besides that all is well. */
+async function examine(data: string, args: readonly string[] = [], env = {}) {
+  const { code, stdout, stderr } = await runBerth(data, ['doctor', '--json', ...args], env);
+  assert.equal(stderr, '');
+  const { healthy, findings } = JSON.parse(stdout) as { healthy: boolean; findings: readonly Finding[] };
+  assert.equal(code, healthy ? 0 : 1);
+  for (const { severity, advice } of findings) assert.equal(advice === null, severity === 'ok');
+  return { healthy, findings, wrong: findings.filter(({ severity }) => severity !== 'ok') };
+}
+
+async function prepare(data: string): Promise<void> {
+  const server = await startServerHere({ data, args: ['--demo'] });
+  await runBerth(data, ['user', 'password', 'admin'], {}, `${PASSWORD}\n`);
+  await server.stop();
+}
+
+describeStores('a healthy server', (store) => {
+  test('has no finding, running or stopped', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    await prepare(data);
+    const stopped = await examine(data);
+    assert.deepEqual([stopped.healthy, stopped.wrong], [true, []]);
+    const server = await startServerHere({ data });
+    t.after(() => server.stop());
+    const running = await examine(data);
+    assert.deepEqual([running.healthy, running.wrong], [true, []]);
+    const checks = running.findings.map(({ check }) => check);
+    assert.deepEqual(
+      checks,
+      stopped.findings.map(({ check }) => check),
+    );
+    assert.ok(checks.length >= 9, checks.join(' '));
+    if (store === 'SQLite') return;
+    await askDatabase(
+      data,
+      `INSERT INTO server_instance (id, hostname, version, started_at, seen_at)
+       SELECT 'other', 'far', '0.0.9', started_at, seen_at FROM server_instance LIMIT 1`,
+    );
+    const [finding, ...others] = (await examine(data)).wrong;
+    assert.deepEqual([others, finding?.check, finding?.severity], [[], 'versions', 'warning']);
+    assert.match(String(finding?.text), /far is version 0\.0\.9/);
+  });
+});
+
+interface Arranged {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+interface Fault {
+  readonly arrange: (data: string, t: TestContext) => Promise<Arranged> | Arranged;
+  readonly check: Finding['check'];
+  readonly severity: Finding['severity'];
+  readonly text: RegExp;
+  /** What else follows from it. */
+  readonly beside?: readonly Finding['check'][];
+}
+
+function writeCertificate(data: string, { cert, key }: Certificate, mode = 0o600): readonly string[] {
+  const files = { cert: join(data, 'cert.pem'), key: join(data, 'key.pem') };
+  writeFileSync(files.cert, cert);
+  writeFileSync(files.key, key, { mode });
+  return ['--tls-cert', files.cert, '--tls-key', files.key];
+}
+
+/** The fault is in the folder. */
+const afterwards = (_: unknown): Arranged => ({});
+
+const KEY_TEXT = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+const cloudAt = (url: string) => ({ args: ['--cloud-url', url, `--cloud-public-key=${KEY_TEXT}`] });
+const setKeys = (data: string) => runBerth(data, ['key', 'set'], {}, 'an-api-key\na-shared-key\n');
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+  'too little space on the disk': {
+    arrange: () => ({ args: ['--notices-disk-free-megabytes', '1000000000'] }),
+    check: 'disk',
+    severity: 'warning',
+    text: /has only \d+ MB left/,
+  },
+  'a data folder that others can write': {
+    arrange: (data) => afterwards(chmodSync(data, 0o777)),
+    check: 'server',
+    severity: 'problem',
+    text: /can write to .*mode 0777/,
+  },
+  'a private key that others can change': {
+    arrange: (data) => {
+      const args = writeCertificate(data, CERTIFICATE);
+      chmodSync(join(data, 'key.pem'), 0o646);
+      return { args };
+    },
+    check: 'permissions',
+    severity: 'warning',
+    text: /can write to .*key\.pem/,
+  },
+  'a lost master key': {
+    arrange: (data) => afterwards(rmSync(join(data, 'master.key'))),
+    check: 'server',
+    severity: 'problem',
+    text: /master\.key is missing/,
+  },
+  'a damaged database': {
+    arrange: (data) => afterwards(writeFileSync(join(data, 'berth.db'), 'no database'.repeat(1000))),
+    check: 'server',
+    severity: 'problem',
+    text: /berth\.db/,
+  },
+  'a database that does not answer': {
+    arrange: () => ({ env: { BERTH_DATABASE_URL: 'postgres://berth@127.0.0.1:9/berth' } }),
+    check: 'server',
+    severity: 'problem',
+    text: /database/,
+  },
+  'a clock that was wrong': {
+    arrange: (data) => {
+      using db = new DatabaseSync(join(data, 'berth.db'));
+      db.exec(`UPDATE server SET mark = mark + ${30 * DAY_MS}`);
+      return {};
+    },
+    check: 'clock',
+    severity: 'problem',
+    text: /is ahead of the wall clock/,
+  },
+  'a cloud without keys': {
+    arrange: () => cloudAt('http://127.0.0.1:9'),
+    check: 'cloud',
+    severity: 'problem',
+    text: /keys .* are not set/,
+  },
+  'a cloud that cannot be reached': {
+    arrange: async (data) => {
+      await setKeys(data);
+      return cloudAt('http://127.0.0.1:9');
+    },
+    check: 'cloud',
+    severity: 'problem',
+    text: /The licensing cloud does not work/,
+  },
+  'a clock that differs from that of the cloud': {
+    arrange: async (data, t) => {
+      await setKeys(data);
+      const { url } = await openCloud(t, (response) =>
+        response.writeHead(400, { date: new Date(Date.now() - DAY_MS * 3).toUTCString() }).end('{}'),
+      );
+      return cloudAt(url);
+    },
+    check: 'clock',
+    severity: 'warning',
+    text: /ahead of that of the licensing cloud/,
+    beside: ['cloud'],
+  },
+  'a license from a cloud, and no cloud': {
+    arrange: async (data) => {
+      await seedLicenses(data, [testLicense(7, { source: 'cloud' })]);
+      return {};
+    },
+    check: 'cloud',
+    severity: 'problem',
+    text: /none is configured/,
+  },
+  'a certificate that has ended': {
+    arrange: (data) => ({
+      args: writeCertificate(data, makeTestCertificate({ notAfter: new Date('2020-01-01T00:00:00Z') })),
+    }),
+    check: 'certificate',
+    severity: 'problem',
+    text: /expired on 2020/,
+  },
+  'a key of another certificate': {
+    arrange: (data) => ({ args: writeCertificate(data, { ...CERTIFICATE, key: OTHER.key }) }),
+    check: 'certificate',
+    severity: 'problem',
+    text: /does not belong to the first certificate/,
+  },
+  'a certificate for other names': {
+    arrange: (data) => ({
+      args: [...writeCertificate(data, CERTIFICATE), '--http-allowed-hosts', 'licenses.example.com'],
+    }),
+    check: 'certificate',
+    severity: 'warning',
+    text: /not for licenses\.example\.com/,
+  },
+  'plain HTTP on the network': {
+    arrange: () => ({ args: ['--host', '10.1.2.3'] }),
+    check: 'exposure',
+    severity: 'problem',
+    text: /without TLS/,
+  },
+  'slots for everybody on the internet': {
+    arrange: (data) => ({ args: [...writeCertificate(data, CERTIFICATE), '--host', '203.0.113.5'] }),
+    check: 'exposure',
+    severity: 'warning',
+    text: /public address/,
+  },
+  'an administration for every local user': {
+    arrange: () => ({ args: ['--auth-local-admin', 'always'] }),
+    check: 'exposure',
+    severity: 'warning',
+    text: /every user and program of this machine/,
+  },
+  'a one-time password': {
+    arrange: async (data) => {
+      await runBerth(data, ['user', 'password', 'admin', '--one-time']);
+      return {};
+    },
+    check: 'exposure',
+    severity: 'warning',
+    text: /one-time password/,
+  },
+  'a webhook that can be read on the way': {
+    arrange: () => ({ args: ['--webhooks-url', 'http://hooks.example.com/x'] }),
+    check: 'exposure',
+    severity: 'warning',
+    text: /"webhooks\.url" is http/,
+  },
+  'a folder without data': {
+    arrange: (data) => afterwards(rmSync(data, { recursive: true })),
+    check: 'server',
+    severity: 'problem',
+    text: /There is no data/,
+  },
+};
+
+describe('an arranged fault is found, and nothing else', () => {
+  const healthy = join(temporaryFolder({ after }), 'data');
+
+  before(() => prepare(healthy));
+
+  for (const [title, { arrange, check, severity, text, beside = [] }] of Object.entries(FAULTS)) {
+    test(title, async (t) => {
+      const data = join(temporaryFolder(t), 'data');
+      cpSync(healthy, data, { recursive: true });
+      chmodSync(data, 0o700);
+      const { args = [], env = {} } = await arrange(data, t);
+      const { wrong } = await examine(data, args, env);
+      const found = wrong.find((finding) => finding.check === check && text.test(finding.text));
+      assert.ok(found, JSON.stringify(wrong));
+      assert.equal(found.severity, severity);
+      assert.deepEqual(
+        wrong.filter((finding) => finding !== found).map((finding) => finding.check),
+        beside,
+      );
+    });
+  }
+});
+
+test('the findings for people say what to do, with the command as it is typed', async (t) => {
+  const data = join(temporaryFolder(t), 'data');
+  const server = await startServerHere({ data });
+  t.after(() => server.stop());
+  const { code, stdout } = await runBerth(data, ['doctor']);
+  assert.equal(code, 0);
+  assert.match(stdout, /^warning {2}exposure +An administrator still has the one-time password/m);
+  assert.ok(stdout.includes(`Replace it with "berth user password admin --data ${data}".`), stdout);
+  assert.match(stdout, /^Problems: 0\. Warnings: 1\.$/m);
+});
