@@ -41,7 +41,6 @@ import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import {
-  findMasterKey,
   findReadable,
   importMasterKey as importKey,
   isShared,
