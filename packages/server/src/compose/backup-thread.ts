@@ -9,8 +9,8 @@ export type BackupResult =
   | { readonly kind: 'made'; readonly facts: BackupFacts }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Other threads first: nobody waits for a backup. */
-const LOWEST_PRIORITY = 19;
+/** Other threads come first. With the lowest priority, a backup of a busy server would never end. */
+const LOW_PRIORITY = 10;
 /** How many megabytes may wait to be written to the disk: others' syncs wait for all of them. */
 const UNSYNCED_STEPS = 4;
 const REST_MS = 5;
@@ -19,7 +19,7 @@ function stepBack(): void {
   try {
     // On Linux a thread has a priority of its own.
     const [, , thread] = fs.readlinkSync('/proc/thread-self').split('/');
-    os.setPriority(Number(thread), LOWEST_PRIORITY);
+    os.setPriority(Number(thread), LOW_PRIORITY);
   } catch {}
 }
 
