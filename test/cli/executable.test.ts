@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
@@ -14,6 +14,17 @@ const skip =
 
 /** Options for Node would let others run code in the executable. `PATH` is for chroot. */
 const ENV = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', NODE_OPTIONS: '--no-such-option' };
+
+/** The processes that run a program. */
+function findProcesses(program: string): readonly string[] {
+  return readdirSync('/proc').filter((id) => {
+    try {
+      return /^\d+$/.test(id) && readlinkSync(`/proc/${id}/exe`) === program;
+    } catch {
+      return false;
+    }
+  });
+}
 
 /** The executable in a root folder with nothing else but the libraries that it names. */
 describe('the executable, without Node or any other file', { skip }, () => {
@@ -60,8 +71,15 @@ describe('the executable, without Node or any other file', { skip }, () => {
     const answer = await fetch(`${first.url}/api/v4/borrow`, { method: 'POST', body });
     assert.equal(answer.status, 200, await answer.text());
     assert.match(berth('status').stdout, /^healthy +true$/m);
+    const second = berth('serve', '--port', new URL(first.url).port);
+    assert.match(
+      second.stderr,
+      new RegExp(`in use by another Berth process \\(process id ${first.child.pid}\\)`),
+    );
     assert.equal(await stop(first.child), 0);
-    assert.ok(existsSync(join(root, 'opt', 'data', 'berth.db')));
+    const left = readdirSync(join(root, 'opt', 'data')).sort();
+    assert.deepEqual(left, ['berth.db', 'berth.lock', 'demo-cloud', 'master.key']);
+    assert.deepEqual(findProcesses(join(root, 'opt', 'berth')), []);
     const { stdout } = berth('registration', 'list', '--json');
     assert.match(stdout, /"ada"/);
   });

@@ -98,6 +98,7 @@ const ALL = [
   'doctor.json',
   'settings.json',
   'status.json',
+  'metrics.txt',
   'log.jsonl',
   'audit.jsonl',
 ];
@@ -130,6 +131,7 @@ describeStores('a support bundle', () => {
     );
     assert.equal(JSON.parse(hidden.texts.get('settings.json') ?? '').settings.port, 0);
     assert.ok(JSON.parse(hidden.texts.get('doctor.json') ?? '').findings.length > 8);
+    assert.match(hidden.texts.get('metrics.txt') ?? '', /^berth_license_slots_in_use\{.*\} \d/m);
 
     const plain = await bundle('--with-names');
     assert.deepEqual(findIn(plain.bytes, secrets), []);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { COMMANDS } from '../../packages/server/src/cli/commands/commands.ts';
-import { envOf, flagOf } from '../../packages/server/src/config.ts';
+import { envOf, fileVariableOf, flagOf } from '../../packages/server/src/config.ts';
 import { SETTINGS } from '../../packages/server/src/settings.ts';
 
 const TEXT = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
@@ -16,6 +16,15 @@ describe('docs/operating.md', () => {
       assert.ok(TEXT.includes(`\n${row}${row.endsWith(' ') ? '' : ' '}|\n`), row);
     });
   }
+
+  test('has every variable that names the file of a secret', () => {
+    const named = [...TEXT.matchAll(/^\| `(BERTH_\w+)` \| `(BERTH_\w+)`/gm)].map(([, , file]) => file);
+    const settings = SETTINGS.map(fileVariableOf).filter((name) => name !== null);
+    assert.deepEqual(
+      named.sort(),
+      [...settings, 'BERTH_MASTER_KEY_FILE', 'BERTH_WEBHOOKS_SECRET_FILE'].sort(),
+    );
+  });
 
   test('has no setting that there is not', () => {
     const named = [...TEXT.matchAll(/^\| `([\w.]+)` \| `--/gm)].map(([, path]) => path);

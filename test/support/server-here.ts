@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
-import { startServer } from '../../packages/server/src/compose/compose.ts';
+import { startServer, THIS_WORLD } from '../../packages/server/src/compose/compose.ts';
 import { flagOf, loadConfig } from '../../packages/server/src/config.ts';
 import { SETTINGS } from '../../packages/server/src/settings.ts';
 import type { StartOptions } from './server-process.ts';
 import { environmentOf } from './stores/test-stores.ts';
+import { PASSWORD_COST } from './test-app.ts';
 
 /** A server in this process, with a separate port and threads. */
 interface ServerHere {
@@ -37,6 +38,7 @@ export async function startServerHere({ data, args = [], env = {} }: Omit<StartO
       announced += text;
     },
     onLost: () => {},
+    world: { ...THIS_WORLD, passwordCost: PASSWORD_COST },
   });
   let stopping: Promise<void> | undefined;
   const stop = () => {

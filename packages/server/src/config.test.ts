@@ -102,6 +102,68 @@ describe('where a setting comes from', () => {
   });
 });
 
+describe('a secret in a file', () => {
+  const secrets = SETTINGS.filter(({ show }) => show !== undefined).map(({ path }) => path);
+  const url = 'postgres://db.example/berth';
+
+  function write(t: { after(work: () => void): void }, text: string): string {
+    const file = join(temporaryFolder(t), 'secret');
+    writeFileSync(file, text);
+    return file;
+  }
+
+  test('can be given for every setting that contains one, and for no other', (t) => {
+    assert.deepEqual(secrets, ['database.url', 'webhooks.url']);
+    for (const path of secrets) {
+      const { config, warnings } = load(t, '', { env: { [`${envOf(path)}_FILE`]: write(t, url) } });
+      assert.deepEqual([readSetting(config, path), warnings], [url, []]);
+    }
+    const [warning] = load(t, '', { env: { BERTH_HOST_FILE: '/none' } }).warnings;
+    assert.match(warning ?? '', /^The environment variable BERTH_HOST_FILE is unknown\./);
+  });
+
+  test('ends with one line end that does not count', (t) => {
+    for (const [text, secret] of [
+      ['https://a.example/\n', 'https://a.example/'],
+      ['https://a.example/\r\n', 'https://a.example/'],
+      [' https://a.example/ \n\n', ' https://a.example/ \n'],
+    ] as const) {
+      const { config } = load(t, '', { env: { BERTH_WEBHOOKS_URL_FILE: write(t, text) } });
+      assert.equal(config.webhooks.url, secret);
+    }
+  });
+
+  test('counts like its variable: less than a flag, more than berth.yaml', (t) => {
+    const env = { BERTH_WEBHOOKS_URL_FILE: write(t, 'https://file.example/') };
+    const yaml = 'webhooks.url: https://yaml.example/';
+    assert.equal(load(t, yaml, { env }).config.webhooks.url, 'https://file.example/');
+    const flags = { 'webhooks-url': 'https://flag.example/' };
+    assert.equal(load(t, yaml, { env, flags }).config.webhooks.url, 'https://flag.example/');
+    const empty = { BERTH_WEBHOOKS_URL_FILE: '' };
+    assert.equal(load(t, yaml, { env: empty }).config.webhooks.url, 'https://yaml.example/');
+  });
+
+  for (const name of [...secrets.map(envOf), 'BERTH_MASTER_KEY', 'BERTH_WEBHOOKS_SECRET']) {
+    test(`is refused together with ${name}`, (t) => {
+      const env = { [name]: 'postgres://db.example/berth', [`${name}_FILE`]: '/none' };
+      const message = `${name} and ${name}_FILE are both set. Remove one of them.`;
+      assert.throws(() => load(t, '', { env }), new ConfigError(message));
+      assert.doesNotThrow(() => load(t, '', { env: { [name]: '', [`${name}_FILE`]: write(t, url) } }));
+    });
+  }
+
+  test('that cannot be used is named, with what to do, and not shown', (t) => {
+    const refuse = (file: string, message: RegExp) =>
+      assert.throws(() => load(t, '', { env: { BERTH_DATABASE_URL_FILE: file } }), message);
+    refuse(
+      '/none',
+      /^Error: BERTH_DATABASE_URL_FILE: The file \/none does not exist\. Create the file, or give/,
+    );
+    refuse(write(t, '\n'), /^Error: BERTH_DATABASE_URL_FILE: .*secret is empty\. Write the value into it\.$/);
+    refuse(write(t, 'mysql://ann:hidden@x'), /^Error: "database\.url" is not valid\. (?!.*hidden)/);
+  });
+});
+
 describe('an invalid value is refused with what is allowed', () => {
   const bad: readonly [string, string, RegExp][] = [
     ['port', '65536', /"port" cannot be "65536". Allowed: whole numbers from 0 to 65535\./],

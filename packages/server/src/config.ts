@@ -130,9 +130,10 @@ export function envOf(path: string): string {
 
 /** Flags override the environment, which overrides the file, which overrides the defaults. */
 export function loadConfig({ flags, env, file, home = '.' }: ConfigSources): LoadedConfig {
+  refuseTwoSources(env);
   const fromFile = readConfigFile(file ?? resolve(home, DEFAULT_FILE), file === null);
   const values = SETTINGS.map((setting) => {
-    const named = flags[flagOf(setting.path)] ?? env[envOf(setting.path)];
+    const named = flags[flagOf(setting.path)] ?? readVariable(setting, env);
     const given = named ?? fromFile.get(setting.path);
     const value = given === undefined ? setting.default : check(setting, given);
     // Paths from flags and variables are relative to the current folder; those of the installation are not.
@@ -145,12 +146,49 @@ export function loadConfig({ flags, env, file, home = '.' }: ConfigSources): Loa
   return { config: { ...config, data: resolve(config.data) }, warnings };
 }
 
+/** The variable with the path of a file that contains the value. Only secrets have one. */
+export function fileVariableOf({ path, show }: Setting): string | null {
+  return show === undefined ? null : `${envOf(path)}${FILE_SUFFIX}`;
+}
+
+/** The value of a variable, or of the file that the other variable names. An empty one names no file. */
+function readVariable(setting: Setting, env: ConfigSources['env']): string | undefined {
+  const variable = fileVariableOf(setting);
+  const file = variable === null ? '' : (env[variable] ?? '');
+  return variable === null || file === '' ? env[envOf(setting.path)] : readValueFile(variable, file);
+}
+
+/** An empty file must not pass as the default. */
+function readValueFile(variable: string, file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const advice = 'Create the file, or give the user that runs Berth permission to read it.';
+    throw new ConfigError(`${variable}: ${explainFileError(file, error, 'read')} ${advice}`);
+  }
+  const value = text.replace(/\r?\n$/, '');
+  if (value !== '') return value;
+  throw new ConfigError(`${variable}: ${file} is empty. Write the value into it.`);
+}
+
+/** A secret that is given twice is a mistake: nobody could tell which one is in use. */
+function refuseTwoSources(env: ConfigSources['env']): void {
+  const isGiven = (name: string) => (env[name] ?? '') !== '';
+  for (const file of listKnownVariables().filter((name) => name.endsWith(FILE_SUFFIX) && isGiven(name))) {
+    const value = file.slice(0, -FILE_SUFFIX.length);
+    if (listKnownVariables().includes(value) && isGiven(value)) {
+      throw new ConfigError(`${value} and ${file} are both set. Remove one of them.`);
+    }
+  }
+}
+
 /** Every user of the machine can read command lines. */
 function findSecretFlags(flags: ConfigSources['flags']): readonly string[] {
   if (!HIDDEN_CREDENTIALS.test(String(flags['database-url'] ?? ''))) return [];
   return [
     'The database password is on the command line, where every user of this machine can read it. ' +
-      'Set it in BERTH_DATABASE_URL or berth.yaml.',
+      'Set it in BERTH_DATABASE_URL, in the file that BERTH_DATABASE_URL_FILE names, or in berth.yaml.',
   ];
 }
 
@@ -264,6 +302,8 @@ function flatten(document: unknown, file: string): Map<string, unknown> {
   return values;
 }
 
+const FILE_SUFFIX = '_FILE';
+
 /** Secrets are not settings, so code that shows the settings cannot leak them. */
 const SECRET_VARIABLES = ['BERTH_MASTER_KEY', 'BERTH_MASTER_KEY_FILE', 'BERTH_WEBHOOKS_SECRET'];
 
@@ -278,9 +318,14 @@ const OTHER_VARIABLES = [
   'BERTH_TEST_DATABASE_URL',
 ];
 
+function listKnownVariables(): readonly string[] {
+  const files = SETTINGS.map(fileVariableOf).filter((name) => name !== null);
+  return [...SETTINGS.map(({ path }) => envOf(path)), ...files, ...SECRET_VARIABLES];
+}
+
 /** Unused variables with our prefix: most likely typos, but an orchestrator may set some. */
 function findUnknownVariables(env: ConfigSources['env']): readonly string[] {
-  const known = [...SETTINGS.map(({ path }) => envOf(path)), ...SECRET_VARIABLES];
+  const known = listKnownVariables();
   return Object.keys(env)
     .filter((name) => name.startsWith('BERTH_') && ![...known, ...OTHER_VARIABLES].includes(name))
     .map((name) => `The environment variable ${name} is unknown.${suggest(name, known)}`);

@@ -20,7 +20,10 @@ export interface Setting {
   readonly form?: { readonly called: string; isValid(text: string): boolean };
   /** Whether this value is the path of a file or folder. */
   readonly isPath?: (text: string) => boolean;
-  /** Set if the value contains a secret: returns the part that may be shown. */
+  /**
+   * Set if the value contains a secret: returns the part that may be shown. A secret can also be in a file
+   * that a variable with the ending `_FILE` names.
+   */
   readonly show?: (text: string) => string;
 }
 

@@ -47,6 +47,8 @@ export class ServerUnreachable extends Error {}
 
 const ATTEMPTS = 50;
 const ATTEMPT_INTERVAL_MS = 100;
+/** How long a server may be silent, busy as it may be, before it counts as one that hangs. */
+const SILENCE_MS = 30_000;
 
 /**
  * Connects to the server: over its socket if it runs, in this process if it is stopped. While it starts or
@@ -57,11 +59,12 @@ export async function connectAdmin(
   openStopped: OpenStopped,
   describeHolder: (folder: string) => Promise<string>,
 ): Promise<AdminClient> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  const silence = AbortSignal.timeout(SILENCE_MS);
+  for (let attempt = 0; attempt < ATTEMPTS && !silence.aborted; attempt++) {
     const stopped = await openStopped();
     if (stopped !== null) return createClient(sendTo(stopped), () => stopped.close());
     const address = findControl(config.data);
-    if (address !== null && (await isAnswering(address))) {
+    if (address !== null && (await isAnswering({ ...address, signal: silence }))) {
       return createClient(sendOver(address), async () => {});
     }
     await delay(ATTEMPT_INTERVAL_MS);
@@ -129,7 +132,7 @@ function sendTo(stopped: StoppedServer): Send {
   };
 }
 
-type ControlAddress = Pick<RequestOptions, 'socketPath' | 'host' | 'port' | 'headers'>;
+type ControlAddress = Pick<RequestOptions, 'socketPath' | 'host' | 'port' | 'headers' | 'signal'>;
 
 /** Where the running server listens for commands: see `http/sockets/control.ts`. */
 function findControl(folder: string): ControlAddress | null {

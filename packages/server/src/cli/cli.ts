@@ -125,6 +125,7 @@ async function dispatch(
     words,
     flags,
     config,
+    self: deps.self,
     callOf: hints.callOf,
     importMasterKey,
     moveStore,

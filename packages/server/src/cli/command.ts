@@ -93,6 +93,8 @@ export interface LocalContext {
   readonly words: readonly string[];
   readonly flags: Flags;
   readonly lines: readonly string[];
+  /** The command line that starts this program again. */
+  readonly self: readonly string[];
   /** Installs the master key of an export and returns its fingerprint. */
   importMasterKey(text: string, passphrase: string): Promise<string>;
   /** Moves the data of a stopped server between its folder and the database. */

@@ -3,6 +3,7 @@ import type { Config, LoadedConfig } from '../config.ts';
 import type { AdminClient } from './admin-client.ts';
 import { type DemoCloud, startDemoCloud } from './demo-cloud.ts';
 import { describeFirstRequest } from './first-request.ts';
+import { notifyManager } from './service/notify-manager.ts';
 import type { Terminal } from './terminal.ts';
 
 interface Running {
@@ -81,9 +82,11 @@ async function serveBeside(
     terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
     // A failed hint must not stop the server.
     if (isFirst && !json) await suggestRequest(server, config).then(terminal.complain, () => {});
+    notifyManager(env, ['READY=1', `STATUS=Listening on ${server.url}`], terminal.warn);
     const code = await ended.promise;
     // Without its store the server cannot stop in order; the service manager restarts it.
     if (code === EXIT_LOST) process.exit(EXIT_LOST);
+    notifyManager(env, ['STOPPING=1'], terminal.warn);
     return code;
   } finally {
     await server.stop();

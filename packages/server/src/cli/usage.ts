@@ -1,6 +1,6 @@
 import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-help';
-import { envOf, flagOf } from '../config.ts';
-import { SETTINGS } from '../settings.ts';
+import { envOf, fileVariableOf, flagOf } from '../config.ts';
+import { SETTINGS, type Setting } from '../settings.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands/commands.ts';
 
@@ -25,13 +25,15 @@ export const ENTRIES: readonly Entry[] = [
 ];
 
 const TO_STOP = () =>
-  'There is no command to stop the server. Press Ctrl-C where it runs, or use "kill PID".';
+  'There is no command to stop the server. Press Ctrl-C where it runs, or use "kill PID"; where it is a ' +
+  'service, use "systemctl stop berth" (docs/service.md).';
 
 const TO_BAR = (program: string) =>
   'There is no command for that. Edit rules.yaml in the data folder (see docs/operating.md); ' +
   `"${program} rules check FILE" checks it first, "${program} rules show" shows who is barred.`;
 
-const TO_UNINSTALL = () => 'There is no command for that. docs/install.md explains how to remove Berth.';
+const TO_UNINSTALL = (program: string) =>
+  `"${program} service uninstall" removes the service; docs/install.md explains how to remove Berth.`;
 
 const TO_LOG_IN = (program: string) =>
   'The command line needs no login: users who can read the data folder may run commands. ' +
@@ -57,6 +59,8 @@ export const MEANINGS = {
     setting: 'config',
     configuration: 'config',
     option: 'config',
+    daemon: 'service',
+    systemd: 'service',
     time: 'clock',
     licence: 'license',
     product: 'license',
@@ -108,12 +112,20 @@ export function describeSettings(): string {
   return [
     'Settings (flag, or environment variable, or name in berth.yaml):',
     '',
-    ...SETTINGS.map(({ path, default: value, about }) =>
-      [`  --${flagOf(path)}, ${envOf(path)}`, `      ${path}: ${about} ${sayDefault(value)}`].join('\n'),
+    ...SETTINGS.map((setting) =>
+      [
+        `  --${flagOf(setting.path)}, ${sayVariables(setting)}`,
+        `      ${setting.path}: ${setting.about} ${sayDefault(setting.default)}`,
+      ].join('\n'),
     ),
     '  --config FILE',
     '      Read settings from FILE instead of ./berth.yaml.',
   ].join('\n');
+}
+
+function sayVariables(setting: Setting): string {
+  const file = fileVariableOf(setting);
+  return file === null ? envOf(setting.path) : `${envOf(setting.path)} or ${file}`;
 }
 
 function sayDefault(value: string | number | boolean | readonly string[]): string {

@@ -53,9 +53,18 @@ export async function openServersStore(options: StoreOptions): Promise<Store> {
     if (store !== null) return store;
     await delay(LOCK_INTERVAL_MS);
   }
-  throw new StartError(
+  throw describeTaken(data);
+}
+
+function describeTaken(data: string): StartError {
+  return new StartError(
     `The data folder ${data} is in use by ${describeHolder(data)}. Stop it first, or choose another folder.`,
   );
+}
+
+/** A second server finds its port taken before it gets to the folder, which says more. */
+export function explainTakenPort({ data }: Config, error: unknown): unknown {
+  return isHeld(data) ? describeTaken(data) : error;
 }
 
 /**

@@ -41,6 +41,7 @@ import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import {
+  explainTakenPort,
   findReadable,
   importMasterKey as importKey,
   isShared,
@@ -89,6 +90,7 @@ export interface ServeOptions {
   readonly rewrite?: (text: string) => string;
   /** Called when the store is lost: nothing can be acknowledged any more. */
   readonly onLost: () => void;
+  readonly world?: World;
 }
 
 /**
@@ -107,7 +109,9 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const entrance = createEntrance();
   const { readMonotonicMs } = systemClock;
   const place = { ...options.config, ...options.config.http, certificates, readMonotonicMs };
-  const listening = await listen(entrance, place);
+  const listening = await listen(entrance, place).catch((error) => {
+    throw explainTakenPort(options.config, error);
+  });
   const stops: Stop[] = [listening.stop, dismissPasswords];
   const closes: Stop[] = [];
   try {
@@ -196,7 +200,7 @@ interface ComposeOptions extends ConfigAndEnv {
   readonly world?: World;
 }
 
-const THIS_WORLD: World = { version: VERSION, clock: systemClock };
+export const THIS_WORLD: World = { version: VERSION, clock: systemClock };
 
 interface Parts {
   readonly app: Hono<AppEnv>;

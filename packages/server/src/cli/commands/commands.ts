@@ -13,6 +13,7 @@ import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { askReset, isRefusedReset, type ResetAnswer, showReset } from './reset-clock.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
+import { SERVICE_COMMANDS } from './service-commands.ts';
 import { SUPPORT_COMMANDS } from './support-commands.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
     about: 'show the state of the server',
     ask: (client) => client.get('/api/admin/status'),
     show: showStatus,
+    isFailure: ({ healthy }: { healthy: boolean }) => !healthy,
   },
   ...DOCTOR_COMMANDS,
   ...SUPPORT_COMMANDS,
@@ -108,6 +110,7 @@ export const COMMANDS: readonly Command[] = [
   ...USER_COMMANDS,
   ...BACKUP_COMMANDS,
   ...MOVE_COMMANDS,
+  ...SERVICE_COMMANDS,
 ];
 
 function targetOf(flags: Flags): Readonly<Record<string, string | undefined>> {

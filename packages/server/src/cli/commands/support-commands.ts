@@ -16,7 +16,7 @@ export const SUPPORT_COMMANDS: readonly Command[] = [
     words: 'support-bundle',
     arguments: ['FILE'],
     usage: '[--with-names]',
-    about: 'collect settings, findings, log and audit log in one .tar.gz, without secrets or names',
+    about: 'collect settings, findings, metrics, log and audit log in one .tar.gz, without secrets or names',
     local: makeBundle,
     show: ({ saved_as, files, names }: Bundle) =>
       `Saved ${files.length} files in ${saved_as}. ${names === 'replaced' ? REPLACED : KEPT}`,
@@ -69,7 +69,7 @@ function cannotWrite(file: string): (error: unknown) => never {
 
 interface Document {
   readonly name: string;
-  /** A list becomes a file with a line for each item. */
+  /** A list becomes a file with a line for each item; text stays as it is. */
   readonly content: unknown;
 }
 
@@ -109,6 +109,7 @@ async function ask(client: AdminClient, more: readonly Document[]): Promise<Coll
     ...more,
     { name: 'settings.json', content: await get('/api/admin/settings') },
     { name: 'status.json', content: await get('/api/admin/status') },
+    { name: 'metrics.txt', content: await readMetrics(client) },
     { name: 'log.jsonl', content: (await get('/api/admin/log')).lines ?? [] },
     { name: 'audit.jsonl', content: (events as readonly unknown[]).toReversed() },
   ];
@@ -118,6 +119,14 @@ async function ask(client: AdminClient, more: readonly Document[]): Promise<Coll
     await get('/api/admin/registrations'),
   ];
   return { documents, names };
+}
+
+async function readMetrics(client: AdminClient): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  await client.download('/metrics', async (chunk) => {
+    chunks.push(chunk);
+  });
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -133,6 +142,7 @@ function learnNames(documents: readonly Document[], names: unknown): Pseudonyms 
 
 function writeDocument({ name, content }: Document, pseudonyms: Pseudonyms | null): BundleFile {
   const hidden = pseudonyms === null ? content : pseudonyms.hide(content);
+  if (typeof hidden === 'string') return { name, text: hidden };
   if (!Array.isArray(hidden)) return { name, text: `${JSON.stringify(hidden, null, 2)}\n` };
   return { name, text: hidden.map((item) => `${JSON.stringify(item)}\n`).join('') };
 }
