@@ -6,7 +6,11 @@ import { build, type Plugin, stop } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGES = join(ROOT, 'packages');
-const THREADS = ['writer', 'reader'].map((name) => `server/src/store/sqlite/wire/${name}-thread.ts`);
+const THREADS = [
+  'server/src/store/sqlite/wire/writer-thread.ts',
+  'server/src/store/sqlite/wire/reader-thread.ts',
+  'server/src/compose/backup-thread.ts',
+];
 
 type Files = Readonly<Record<string, string>>;
 

@@ -38,6 +38,7 @@ async function say(words: readonly string[]) {
     importMasterKey: unreachable,
     moveStore: unreachable,
     examineSurroundings: unreachable,
+    restoreBackup: unreachable,
     describeHolder: unreachable,
     isExpected: async () => false,
   });
@@ -84,8 +85,6 @@ describe('wrong words', () => {
     [['--hlep', '--version'], /^Unknown flag "--hlep"\./],
     [['version', 'x'], /^Unexpected argument "x"\.\n\nUsage: berth version\n$/],
     [['block', 'bob'], /rules\.yaml.*"berth rules check FILE".*\n$/],
-    [['backup'], /^There is no such command yet\. docs\/install\.md .*\n$/],
-    [['Restore', 'x'], /^There is no such command yet\. docs\/install\.md .*\n$/],
     [['uninstall'], /docs\/install\.md explains how to remove Berth\.\n$/],
     [['demo'], /^The demo is a flag: "berth serve --demo"\.\n$/],
     [['login'], /"berth user password NAME".*"berth token create NAME".*\n$/],

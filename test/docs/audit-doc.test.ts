@@ -77,6 +77,10 @@ const SYSTEM_EVENTS: Fields<SystemEvent> = {
   consumption_has_room: { licenseId: true, product: true, feature: true, total: true, max: true },
   cloud_held_to_nonces: { fingerprint: true },
   cloud_released_from_nonces: { fingerprint: true },
+  backup_made: { file: true, bytes: true, withKey: true },
+  backup_failed: { reason: true },
+  backup_overdue: { dueAt: true },
+  backup_restored: { madeAt: true, madeBy: true, replacedAt: true },
   heads_signed: { links: true, heads: true, digest: true, signature: true },
   audit_thinned: { before: true, thinned: true },
 };

@@ -52,6 +52,7 @@ const STORMS: readonly Storm[] = [
     words: ['--test', 'test/faults/file-tampering.test.ts'],
     env: { BERTH_ALL_FAULTS: '1' },
   },
+  { name: 'backup', words: ['test/faults/backup/backup-faults.ts', '--backups', '100'] },
   { name: 'cloud-mitm', words: ['test/faults/cloud-mitm/cloud-mitm.ts', '--exchanges', '10000'] },
 ];
 

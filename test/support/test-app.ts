@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
@@ -15,6 +15,7 @@ import type { Route } from '../../packages/server/src/http/route.ts';
 import { loadMasterKey, type MasterKeySource } from '../../packages/server/src/secrets/master-key.ts';
 import type { Accounts } from '../../packages/server/src/services/access/accounts.ts';
 import type { LendingLimits } from '../../packages/server/src/services/lending/lending.ts';
+import type { MakeBackup } from '../../packages/server/src/services/upkeep/backup-job.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { openQuickly } from '../../packages/server/src/store/exam/sqlite-file.ts';
@@ -104,15 +105,33 @@ export interface TestAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+/** Real ones take most of the time of a test that calls every route. */
+const makeBackup: MakeBackup = async ({ to, madeAt, madeBy, sealedKeys }) => {
+  writeFileSync(to, 'a backup');
+  return {
+    program: 'server',
+    made_by: madeBy,
+    made_at: madeAt,
+    schema_version: 1,
+    store: 'sqlite',
+    identity: '',
+    key_fingerprint: '',
+    sealed_keys: sealedKeys,
+    bytes: 8,
+  };
+};
+
 /** The whole HTTP API with a real store, called without a socket. */
 export async function openTestApp(t: TestContext, options: TestAppOptions = {}) {
   const { licenses = [testLicense(1)], cloud, routes = [] } = options;
   const { store, clock, folder } = await openTestStore(t, licenses);
-  const world = { version: VERSION, clock, cloud, routes, machine: MACHINE, passwordCost: PASSWORD_COST };
+  const config = makeConfig(options, folder);
+  const given = { cloud, routes, makeBackup };
+  const world = { version: VERSION, clock, machine: MACHINE, passwordCost: PASSWORD_COST, ...given };
   const log: Record<string, unknown>[] = [];
   const parts = composeApp(
     store,
-    { config: makeConfig(options, folder), env: {}, isServing: true, certificates: null, world },
+    { config, env: {}, isServing: true, certificates: null, world },
     pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
     () => null,
   );

@@ -31,6 +31,7 @@ const NEEDED: Readonly<Record<string, string>> = {
 
 /** Settings that do not take every text. */
 const FORMS: Readonly<Record<string, string>> = {
+  'backup.schedule': '6h',
   'database.url': 'postgres://db.example/berth',
   'http.allowedOrigins': 'https://app.example',
 };

@@ -20,6 +20,7 @@ export const HOUSE: House = {
   moveStore: async (...args) => (await import('./compose/compose-move.ts')).moveStore(...args),
   examineSurroundings: async (place) =>
     (await import('./compose/compose-doctor.ts')).examineSurroundings(place),
+  restoreBackup: async (...args) => (await import('./compose/compose-restore.ts')).restoreBackup(...args),
   describeHolder: async (folder) => (await loadServer()).describeHolder(folder),
   isExpected: async (error) => (await loadServer()).isExpected(error),
 };

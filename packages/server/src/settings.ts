@@ -1,5 +1,6 @@
 import { parseRange } from '@berth/protocol/address-range';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/console/log-line';
+import { parseSchedule, SCHEDULE_FORM } from './core/nouns/backup-schedule.ts';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
 import { WEBHOOK_TOPICS, type WebhookTopic } from './core/nouns/webhook-topics.ts';
 
@@ -332,6 +333,25 @@ const TABLE = [
     from: 0,
     to: 100,
     about: 'How much of the consumption of a license must be used up for the same; 0: never.',
+  },
+  {
+    path: 'backup.schedule',
+    default: '',
+    form: { called: SCHEDULE_FORM, isValid: (text) => parseSchedule(text) !== null },
+    about: `When to make backups: ${SCHEDULE_FORM}; if empty, never.`,
+  },
+  {
+    path: 'backup.folder',
+    default: '',
+    isPath: always,
+    about: 'Folder for scheduled backups; if empty, backups in the data folder.',
+  },
+  {
+    path: 'backup.keep',
+    default: 7,
+    from: 1,
+    to: 10000,
+    about: 'How many scheduled backups to keep; older ones are removed.',
   },
   {
     path: 'webhooks.url',

@@ -5,6 +5,7 @@ import type { CommandLine } from '@berth/protocol/console/command-line';
 import { toReadable } from '@berth/protocol/console/console-text';
 import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/protocol/console/run-command-line';
 import { suggest } from '@berth/protocol/console/suggest';
+import { BackupError } from '@berth/protocol/files/backup-file';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../clock.ts';
@@ -15,6 +16,7 @@ import { type DataFolder, DataFolderError, hasData, openDataFolder } from '../st
 import { ForeignDatabase } from '../store/database.ts';
 import { FileError } from './carried-files.ts';
 import { type Command, FLAGS, type Flags } from './command.ts';
+import { runRestore, showRestored } from './commands/backup-commands.ts';
 import { serveDemo } from './demo.ts';
 import { serve } from './serve.ts';
 import type { Terminal } from './terminal.ts';
@@ -54,7 +56,9 @@ export function runCli(argv: readonly string[], options: CliOptions): Promise<nu
 
 /** Whether the message is enough for the user. Any other error is a bug and is printed with its stack. */
 function isExpected(error: unknown): boolean {
-  if (error instanceof ValueError || error instanceof DataFolderError) return true;
+  if (error instanceof ValueError || error instanceof DataFolderError || error instanceof BackupError) {
+    return true;
+  }
   if (error instanceof FileError || error instanceof ForeignDatabase || isStoreFailure(error)) return true;
   return error instanceof Error && 'syscall' in error;
 }
@@ -84,7 +88,19 @@ function run({ command }: Entry, words: readonly string[], invocation: Invocatio
   if (command === 'demo') {
     return withFolder(invocation, (folder) => serveDemo({ ...invocation, folder, defaultPort: 0 }));
   }
+  if (command === 'restore') return restore(words, invocation);
   return runCommand(command, words, invocation);
+}
+
+/** It replaces the data, so it must not open it. */
+async function restore(
+  words: readonly string[],
+  { path, flags, terminal, clock, warnings }: Invocation,
+): Promise<number> {
+  for (const warning of warnings) terminal.warn(warning);
+  const restored = await runRestore(path, words, flags, clock.readWallMs());
+  terminal.print(flags.json ? toPrintableJson(restored, 2) : showRestored(restored));
+  return EXIT_OK;
 }
 
 /** Prints a refusal and returns the exit code. */
@@ -149,8 +165,9 @@ function createLine({ program }: CliOptions): CommandLine<Entry> {
     topics: { features: { about: 'explains --feature SPEC', describe: describeFeatures } },
     note:
       'Every command takes --json and --data DIR (or LICENSING_CLOUD_DATA; default ./cloud-data), and\n' +
-      'works with the cloud running or stopped. Dates are UTC: 2027-01-31T12:00:00Z, or 2027-01-31, which\n' +
-      'means the end of that day for --valid-until, --until and expires, and its start for --starts-at.',
+      'works with the cloud running or stopped; "restore" needs it stopped. Dates are UTC:\n' +
+      '2027-01-31T12:00:00Z, or 2027-01-31, which means the end of that day for --valid-until, --until\n' +
+      'and expires, and its start for --starts-at.',
     parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
   };
 }

@@ -49,6 +49,8 @@ export const FLAGS = {
   'hardware-id': { type: 'string' },
   'activation-code': { type: 'string' },
   qr: { type: 'boolean' },
+  'passphrase-file': { type: 'string' },
+  replace: { type: 'boolean' },
 } as const;
 
 export type Flags = FlagsOf<typeof FLAGS>;

@@ -1,6 +1,7 @@
 import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-help';
 import type { Command } from './command.ts';
 import { AIRGAP_COMMANDS } from './commands/airgap-commands.ts';
+import { BACKUP_COMMANDS, RESTORE_USAGE } from './commands/backup-commands.ts';
 import { DEVICE_COMMANDS } from './commands/device-commands.ts';
 import { KEY_COMMANDS } from './commands/key-commands.ts';
 import { LICENSE_COMMANDS } from './commands/license-commands.ts';
@@ -8,7 +9,7 @@ import { OFFLINE_COMMANDS } from './commands/offline-commands.ts';
 
 /** A command line command: one that works on the data, or one that runs the cloud. */
 export interface Entry extends CommandUsage {
-  readonly command: Command | 'serve' | 'demo';
+  readonly command: Command | 'serve' | 'demo' | 'restore';
 }
 
 const SERVE: Entry = {
@@ -33,14 +34,12 @@ export const ENTRIES: readonly Entry[] = [
   ...[...KEY_COMMANDS, ...LICENSE_COMMANDS, ...OFFLINE_COMMANDS, ...AIRGAP_COMMANDS, ...DEVICE_COMMANDS].map(
     (command) => ({ ...command, command }),
   ),
+  ...BACKUP_COMMANDS.map((command) => ({ ...command, command })),
+  { ...RESTORE_USAGE, command: 'restore' },
   ...ANSWERED.map((usage) => ({ ...usage, command: 'serve' as const })),
 ];
 
 const TO_STOP = () => 'There is no command to stop the cloud. Press Ctrl-C where it runs, or use "kill PID".';
-
-const TO_BACK_UP = () =>
-  'There is no such command. Stop the cloud and copy its whole folder, or replace the folder with a copy; ' +
-  'see docs/cloud.md.';
 
 /** Synonyms for our command names. */
 export const MEANINGS = {
@@ -66,8 +65,6 @@ export const MEANINGS = {
     shutdown: TO_STOP,
     quit: TO_STOP,
     restart: TO_STOP,
-    backup: TO_BACK_UP,
-    restore: TO_BACK_UP,
     uninstall: () => 'There is no command for that. docs/install.md explains how to remove Berth.',
   },
 } as const;

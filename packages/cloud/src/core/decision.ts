@@ -87,7 +87,8 @@ export type EventKind =
   | 'server_key_approved'
   | 'usage_taken'
   | 'airgap_started'
-  | 'airgap_confirmed';
+  | 'airgap_confirmed'
+  | 'backup_restored';
 
 /** A stored event. Facts use the names of the API and never contain secrets. */
 export interface CloudEvent {

@@ -8,9 +8,9 @@ import { type CloudStore, createCloudStore } from './cloud-store.ts';
 import { openDatabase } from './database.ts';
 import { createAirgapKey, createSigningKey, readKeyFile } from './keys/key-files.ts';
 
-const DATABASE_FILE = 'cloud.db';
-const SIGNING_KEY_FILE = 'signing-key.pem';
-const AIRGAP_KEY_FILE = 'airgap-key.pem';
+export const DATABASE_FILE = 'cloud.db';
+export const SIGNING_KEY_FILE = 'signing-key.pem';
+export const AIRGAP_KEY_FILE = 'airgap-key.pem';
 
 const KEY_FILES = [SIGNING_KEY_FILE, AIRGAP_KEY_FILE];
 
@@ -34,11 +34,7 @@ export function hasData(folder: string): boolean {
 
 /** Opens a folder, or creates one with new keys. Other processes may have it open at the same time. */
 export function openDataFolder(folder: string): DataFolder {
-  // Make all files that this process creates private to their owner.
-  process.umask(0o077);
-  createFolder(folder);
-  requireUsable(folder);
-  refuseShared([folder, ...KEY_FILES.map((name) => join(folder, name))]);
+  prepareFolder(folder);
   const keyFile = join(folder, SIGNING_KEY_FILE);
   // The order matters if another process is creating both: it writes the key before the database.
   const isNew = !hasData(folder);
@@ -53,6 +49,15 @@ export function openDataFolder(folder: string): DataFolder {
     db.close();
     throw error;
   }
+}
+
+/** Creates the folder unless it exists, and makes sure that nobody else can change what is in it. */
+export function prepareFolder(folder: string): void {
+  // Make all files that this process creates private to their owner.
+  process.umask(0o077);
+  createFolder(folder);
+  requireUsable(folder);
+  refuseShared([folder, ...KEY_FILES.map((name) => join(folder, name))]);
 }
 
 const SYSTEM = { fs, path, userId: process.getuid?.() ?? null };

@@ -6,6 +6,8 @@ import { findBundledFile } from '@berth/protocol/files/bundled-files';
 /** In order; the number of a migration is its position. Released migrations never change; only append. */
 const MIGRATIONS = ['0001-cloud.sql', '0002-portal.sql', '0003-server-keys.sql'] as const;
 
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
 /** Identifies our database files ("BCLD"), so that no other database is migrated by mistake. */
 const APPLICATION_ID = 0x42434c44;
 

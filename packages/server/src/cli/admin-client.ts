@@ -12,8 +12,8 @@ export interface AdminClient {
   upload(path: string, text: string): Promise<AdminAnswer>;
   /** Returns a stream, or `null` if the server is stopped. */
   follow(path: string, query: Query): Promise<AdminStream | AdminAnswer | null>;
-  /** Passes on a long answer in chunks as it arrives. */
-  download(path: string, take: TakeChunk): Promise<AdminAnswer>;
+  /** Passes on a long answer in chunks as it arrives. With a body, it is a POST. */
+  download(path: string, take: TakeChunk, body?: Readonly<Record<string, unknown>>): Promise<AdminAnswer>;
   close(): Promise<void>;
 }
 
@@ -99,8 +99,10 @@ function createClient(send: Send, close: () => Promise<void>): AdminClient {
       if (status !== 200) return { ok: false, body: JSON.parse(await readAll(chunks)) as never };
       return end === undefined ? null : { chunks: asText(chunks), end };
     },
-    async download(path, take) {
-      const { status, chunks } = await send('GET', path, null);
+    async download(path, take, body) {
+      const { status, chunks } = await (body === undefined
+        ? send('GET', path, null)
+        : send('POST', path, JSON.stringify(body)));
       if (status !== 200) return { ok: false, body: JSON.parse(await readAll(chunks)) as never };
       for await (const chunk of chunks) await take(chunk);
       return { ok: true, body: {} as never };

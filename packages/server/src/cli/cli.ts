@@ -23,6 +23,7 @@ import {
   type FollowingCommand,
   type LocalContext,
   type MoveDirection,
+  type RestoreRequest,
 } from './command.ts';
 import { InputError } from './read-secrets.ts';
 import { type StartServer, serve } from './serve.ts';
@@ -41,6 +42,10 @@ export interface House {
   ): Promise<string>;
   moveStore(options: { config: Config; env: NodeJS.ProcessEnv }, direction: MoveDirection): Promise<object>;
   examineSurroundings(options: { config: Config; env: NodeJS.ProcessEnv }): Promise<readonly Finding[]>;
+  restoreBackup(
+    options: { config: Config; env: NodeJS.ProcessEnv },
+    request: RestoreRequest,
+  ): Promise<object>;
   /** Describes the process that uses a data folder. */
   describeHolder(folder: string): Promise<string>;
   /** Whether the message alone explains the error; any other error is a bug and is shown with its stack. */
@@ -124,6 +129,7 @@ async function dispatch(
     callOf: hints.callOf,
     importMasterKey,
     moveStore,
+    restoreBackup: (request: RestoreRequest) => deps.restoreBackup({ config, env }, request),
     version: deps.version,
     open,
     explain: async (error: unknown) => {
@@ -237,8 +243,8 @@ function createLine({ version, program }: CliDependencies): CommandLine<Entry> {
     note:
       'Every command takes --json, --data DIR and the other settings as flags ' +
       `("${program} help settings"),\n` +
-      'and works with the server running or stopped; "key import" and "migrate-store" need it stopped,\n' +
-      '"events" running.',
+      'and works with the server running or stopped; "key import", "migrate-store" and "restore" need it\n' +
+      'stopped, "events" running.',
     parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
   };
 }

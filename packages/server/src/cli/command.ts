@@ -42,6 +42,9 @@ export const FLAGS = {
   'dry-run': { type: 'boolean' },
   yes: { type: 'boolean' },
   'with-names': { type: 'boolean' },
+  'passphrase-file': { type: 'string' },
+  'master-key-file': { type: 'string' },
+  replace: { type: 'boolean' },
 } as const;
 
 export type Flags = FlagsOf<typeof FLAGS>;
@@ -104,6 +107,14 @@ export interface LocalContext {
   explain(error: unknown): Promise<string>;
   /** Examines what is around a server that cannot be opened. */
   examineSurroundings(): Promise<readonly Finding[]>;
+  /** Replaces the data of a stopped server with that of a backup. */
+  restoreBackup(request: RestoreRequest): Promise<object>;
+}
+
+export interface RestoreRequest {
+  readonly file: string;
+  readonly passphrase: string | null;
+  readonly keyFile: string | null;
 }
 
 /** Prints while it runs; its answer only says how it ended. */

@@ -32,10 +32,6 @@ const TO_BAR = (program: string) =>
   'There is no command for that. Edit rules.yaml in the data folder (see docs/operating.md); ' +
   `"${program} rules check FILE" checks it first, "${program} rules show" shows who is barred.`;
 
-const TO_BACK_UP = () =>
-  'There is no such command yet. docs/install.md shows how to back up the data of a running server and how ' +
-  'to restore it.';
-
 const TO_UNINSTALL = (program: string) =>
   `"${program} service uninstall" removes the service; docs/install.md explains how to remove Berth.`;
 
@@ -102,8 +98,6 @@ export const MEANINGS = {
     bar: TO_BAR,
     deny: TO_BAR,
     lock: TO_BAR,
-    backup: TO_BACK_UP,
-    restore: TO_BACK_UP,
     uninstall: TO_UNINSTALL,
     demo: (program: string) => `The demo is a flag: "${program} serve --demo".`,
     login: TO_LOG_IN,

@@ -1,4 +1,5 @@
 import { createHeadSigner } from '../background/audit-loop.ts';
+import { createBackupSchedule, createBackupWatch } from '../background/backup-loops.ts';
 import { createCertificateWatch } from '../background/certificate-loop.ts';
 import { createEventLoopWatch } from '../background/event-loop-watch.ts';
 import { createClockKeeper, createSweeper } from '../background/housekeeping-loops.ts';
@@ -10,6 +11,7 @@ import type { RuleBook } from '../services/access/rule-book.ts';
 import type { AuditTrail } from '../services/audit/audit-trail.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Webhooks } from '../services/events/webhooks.ts';
+import type { Backups } from '../services/upkeep/backups.ts';
 import type { Certificates } from '../services/upkeep/certificates.ts';
 import { createHousekeeping } from '../services/upkeep/housekeeping.ts';
 import type { Metrics } from '../services/upkeep/metrics.ts';
@@ -25,6 +27,7 @@ export interface Loops {
 
 interface HouseParts {
   readonly audit: AuditTrail;
+  readonly backups: Backups;
   readonly ruleBook: RuleBook;
   readonly certificates: Certificates | null;
   readonly metrics: Metrics;
@@ -33,8 +36,8 @@ interface HouseParts {
 /** The loops of every server. */
 export function createHouseLoops(
   store: Store,
-  { audit, ruleBook, certificates, metrics }: HouseParts,
-  { sweeper }: Config,
+  { audit, backups, ruleBook, certificates, metrics }: HouseParts,
+  { sweeper, backup }: Config,
   log: Log,
 ): Loops {
   const housekeeping = createHousekeeping(store);
@@ -48,6 +51,9 @@ export function createHouseLoops(
     leading: [
       createRulesLoop(ruleBook, log),
       createHeadSigner(audit, log),
+      ...(backup.schedule === ''
+        ? []
+        : [createBackupSchedule(backups, log), createBackupWatch(backups, log)]),
       ...(intervalSeconds === 0 ? [] : [createSweeper(housekeeping, log, intervalSeconds)]),
     ],
   };

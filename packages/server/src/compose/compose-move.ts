@@ -91,7 +91,7 @@ function inUse({ data }: Config): MoveError {
 }
 
 /** In a folder, the hardware id also depends on the machine, unless it is set. */
-async function findOtherHardware({ config, env }: MoveOptions): Promise<string | null> {
+export async function findOtherHardware({ config, env }: MoveOptions): Promise<string | null> {
   const masterKey = readKeyVariables(env);
   const store = await openDataFolder({
     folder: config.data,

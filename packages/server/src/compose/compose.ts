@@ -1,3 +1,4 @@
+import { BackupError } from '@berth/protocol/files/backup-file';
 import type { Hono } from 'hono';
 import manifest from '../../package.json' with { type: 'json' };
 import { describeRules } from '../background/rules-loop.ts';
@@ -23,9 +24,9 @@ import { type Catalogue, createCatalogue } from '../services/lending/catalogue.t
 import { createCounting } from '../services/lending/counting.ts';
 import { createLending } from '../services/lending/lending.ts';
 import { createOversight } from '../services/lending/oversight.ts';
+import type { Backups } from '../services/upkeep/backups.ts';
 import { CertificateError } from '../services/upkeep/certificate-files.ts';
 import { type Certificates, openCertificates } from '../services/upkeep/certificates.ts';
-import { createKeyCustody } from '../services/upkeep/key-custody.ts';
 import { createMetrics, type Metrics } from '../services/upkeep/metrics.ts';
 import { MoveError } from '../services/upkeep/move-store.ts';
 import { systemClock } from '../store/clock.ts';
@@ -34,13 +35,13 @@ import { createLog, createQuietLog, type Log } from '../telemetry/log.ts';
 import { RequestCounts } from '../telemetry/metrics/request-counts.ts';
 import { describeNotice } from '../telemetry/notices.ts';
 import { createRecentLines, type RecentLines } from '../telemetry/recent-lines.ts';
+import { composeBackups } from './compose-backup.ts';
 import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import {
   explainTakenPort,
-  findMasterKey,
   findReadable,
   importMasterKey as importKey,
   isShared,
@@ -56,7 +57,16 @@ const VERSION = manifest.version;
 
 /** Errors whose message says what happened and what to do, without a stack. */
 export function isExpected(error: unknown): boolean {
-  const kinds = [StartError, MoveError, SealError, Fault, RulesError, ListenError, CertificateError];
+  const kinds = [
+    StartError,
+    MoveError,
+    BackupError,
+    SealError,
+    Fault,
+    RulesError,
+    ListenError,
+    CertificateError,
+  ];
   return kinds.some((kind) => error instanceof kind);
 }
 
@@ -197,6 +207,7 @@ interface Parts {
   readonly routes: readonly Route[];
   readonly accounts: Accounts;
   readonly audit: AuditTrail;
+  readonly backups: Backups;
   readonly catalogue: Catalogue;
   readonly cloud: CloudParts;
   readonly ruleBook: RuleBook;
@@ -245,9 +256,11 @@ export function composeApp(
     storeKind: isShared(config) ? 'postgresql' : 'sqlite',
     usesCloud: config.cloud.url !== '',
   });
+  const keeping = composeBackups(store, { ...options, world });
   const routes = createRoutes({
     accounts,
     audit,
+    ...keeping,
     catalogue,
     ...cloud,
     ruleBook,
@@ -256,7 +269,6 @@ export function composeApp(
     lending: createLending(store, config.limits),
     oversight: createOversight(store),
     metrics,
-    custody: createKeyCustody(store, findMasterKey(options)),
     doctor: composeDoctor(options, world.clock, { ...events, store, cloudLink, version }),
     allowKeysInUrl: config.http.allowKeysInUrl,
     auth,
@@ -276,7 +288,7 @@ export function composeApp(
     clientRequestsPerMinute: config.http.clientRequestsPerMinute,
     readMonotonicMs,
   });
-  return { app, routes, accounts, audit, catalogue, cloud, ruleBook, events, metrics };
+  return { app, routes, accounts, audit, ...keeping, catalogue, cloud, ruleBook, events, metrics };
 }
 
 function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine }: World) {

@@ -1,6 +1,7 @@
 import type { Cloud } from '../cloud/cloud.ts';
 import type { Route } from '../http/route.ts';
 import type { Machine } from '../services/access/own-names.ts';
+import type { MakeBackup } from '../services/upkeep/backup-job.ts';
 import type { Clock } from '../store/clock.ts';
 
 /** The environment of a server. Tests provide their own. */
@@ -12,6 +13,8 @@ export interface World {
   /** Of scrypt. */
   readonly passwordCost?: number;
   readonly machine?: Machine | undefined;
+  /** Instead of a thread. */
+  readonly makeBackup?: MakeBackup | undefined;
   /** Additional routes. */
   readonly routes?: readonly Route[];
 }

@@ -43,6 +43,10 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
   rotate_master_key: { kind: 'rotate_master_key', newKey: Uint8Array.of(1), newFingerprint: 'new', by },
   set_rules: { kind: 'set_rules', rules: NO_RULES, digest: 'd', by },
   note: { kind: 'note', notice: NOTICE },
+  restore_backup: {
+    kind: 'restore_backup',
+    event: { kind: 'backup_restored', madeAt: NOW, madeBy: '1', replacedAt: null, by },
+  },
   set_webhook_cursor: { kind: 'set_webhook_cursor', position: { seq: 1, index: 0 } },
   sign_heads: { kind: 'sign_heads' },
   thin_audit: { kind: 'thin_audit', before: NOW, chain: null, by },

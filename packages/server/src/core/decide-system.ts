@@ -5,6 +5,7 @@ import { bindHardware } from './system/bind-hardware.ts';
 import { note } from './system/note.ts';
 import { numberUsage, openRequest } from './system/offline-files.ts';
 import { resetClock } from './system/reset-clock.ts';
+import { restoreBackup } from './system/restore-backup.ts';
 import { rotateMasterKey, setCloudKeys } from './system/secrets.ts';
 import { setRules } from './system/set-rules.ts';
 import { setWebhookCursor } from './system/set-webhook-cursor.ts';
@@ -39,6 +40,7 @@ const MODULES = {
   rotate_master_key: rotateMasterKey,
   set_rules: setRules,
   note,
+  restore_backup: restoreBackup,
   set_webhook_cursor: setWebhookCursor,
   sign_heads: signHeads,
   thin_audit: thinAudit,

@@ -56,6 +56,18 @@ function refuseOverdue(license: License): Refused {
   );
 }
 
+/** Why a license that came out of a backup counts nothing yet; `null`: it does. */
+export function refuseRestored(license: License): Refused | null {
+  const { restoredAt } = license.tie;
+  if (restoredAt === undefined) return null;
+  return refuse(
+    'license_check_overdue',
+    `The data of the server was restored from a backup, and the license ${named(license)} was not checked ` +
+      'with its vendor since. It counts after that. The administrator can run "berth license sync".',
+    { restoredAt },
+  );
+}
+
 function refuseNotStarted(license: License): Refused {
   const startsAt = license.startsAt as Instant;
   return refuse(

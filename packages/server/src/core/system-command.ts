@@ -1,6 +1,10 @@
 import type { Role } from './access/role.ts';
 import type { Actor } from './nouns/actor.ts';
 import type {
+  BackupFailed,
+  BackupMade,
+  BackupOverdue,
+  BackupRestored,
   CertificateExpiring,
   CloudHeld,
   CloudReachable,
@@ -40,6 +44,7 @@ export type SystemCommand =
   | RotateMasterKey
   | SetRules
   | Note
+  | RestoreBackup
   | SetWebhookCursor
   | SignHeads
   | ThinAudit;
@@ -213,7 +218,16 @@ export interface Note {
     | SlotsNotice
     | ConsumptionNotice
     | CloudHeld
-    | CloudReleased;
+    | CloudReleased
+    | BackupMade
+    | BackupFailed
+    | BackupOverdue;
+}
+
+/** This data comes from a backup. Licenses from a cloud must be checked there before they count again. */
+export interface RestoreBackup {
+  readonly kind: 'restore_backup';
+  readonly event: BackupRestored;
 }
 
 /** Everything up to this event was delivered to the webhook, or does not concern it. */

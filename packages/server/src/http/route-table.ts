@@ -12,12 +12,14 @@ import type { Counting } from '../services/lending/counting.ts';
 import type { Lending } from '../services/lending/lending.ts';
 import type { Oversight } from '../services/lending/oversight.ts';
 import type { Offline } from '../services/offline/offline.ts';
+import type { Backups } from '../services/upkeep/backups.ts';
 import type { Identity } from '../services/upkeep/identity.ts';
 import type { KeyCustody } from '../services/upkeep/key-custody.ts';
 import type { Metrics } from '../services/upkeep/metrics.ts';
 import type { AuthSettings } from './access/caller.ts';
 import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
+import { backupRoutes } from './routes/admin/backup.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { doctorRoutes } from './routes/admin/doctor.ts';
 import { eventRoutes } from './routes/admin/events.ts';
@@ -45,6 +47,7 @@ import { productRoutes } from './routes/v4/products.ts';
 interface Services {
   readonly accounts: Accounts;
   readonly audit: AuditTrail;
+  readonly backups: Backups;
   readonly catalogue: Catalogue;
   readonly counting: Counting;
   readonly lending: Lending;
@@ -85,6 +88,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes(services)),
     ...tagged('Admin: server', settingsRoutes(services.settings), doctorRoutes(services)),
+    ...tagged('Admin: server', backupRoutes(services)),
     ...tagged('Server', publicRoutes({ accounts, oversight, version: facts.version })),
     ...tagged('Server', [metricsRoute(services.metrics)]),
     ...tagged(

@@ -72,8 +72,8 @@ type AnswerShape =
   /** With `textToo`, clients that only accept plain text get the value it selects. */
   | { readonly kind: 'json'; readonly schema: z.ZodType; readonly textToo?: string }
   | { readonly kind: 'text'; readonly example: string }
-  /** A stream: one JSON object per line, or server-sent events. */
-  | { readonly kind: 'lines' | 'events'; readonly about: string }
+  /** A stream: one JSON object per line, server-sent events, or a file. */
+  | { readonly kind: 'lines' | 'events' | 'bytes'; readonly about: string }
   | { readonly kind: 'page'; readonly type: 'text/html' | 'text/css' }
   | { readonly kind: 'metrics' }
   | { readonly kind: 'empty' };

@@ -30,7 +30,7 @@ export function findKeySource(folder: string, { value, file }: GivenKey): Master
   return { value, file: file ?? join(folder, MASTER_KEY_FILE) };
 }
 
-export const KEY_BYTES = 32;
+const KEY_BYTES = 32;
 
 /** Checks the whole text, because Node skips invalid characters: a mistyped key must not pass as another. */
 const HEX = /^[0-9a-f]{64}$/i;

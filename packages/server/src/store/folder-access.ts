@@ -12,7 +12,15 @@ const READ = ['master.key'];
 /** An empty file has none: a copy to a full disk, or a first start that was killed, leaves one. */
 export function hasData(folder: string): boolean {
   const file = path.join(folder, DATABASE_FILE);
-  return fs.existsSync(file) && fs.statSync(file).size > 0;
+  return (fs.existsSync(file) && fs.statSync(file).size > 0) || findRestored(folder) !== null;
+}
+
+const RESTORED = /^berth\.db\.restored-\d{8}T\d{6}Z$/;
+
+/** The name of a restored database that is complete, but not yet in its place; `null`: there is none. */
+export function findRestored(folder: string): string | null {
+  if (!fs.existsSync(folder)) return null;
+  return fs.readdirSync(folder).find((name) => RESTORED.test(name)) ?? null;
 }
 
 /** Creates the folder for its owner only. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type explainWritable, isContainer, type SharedFile } from '@berth/protocol/files/file-sharing';
 import { Fault } from '../core/nouns/fault.ts';
+import { finishRestore } from './finish-restore.ts';
 import { explainFolder } from './folder-access.ts';
 import { readText } from './machine-id.ts';
 import type { Store } from './store.ts';
@@ -59,6 +60,7 @@ export function lockFolder(folder: string): FolderLock | null {
     const lock = takeLock(folder);
     const note = join(folder, HOLDER_FILE);
     writeNote(note);
+    finishOrRelease(folder, lock);
     handOver(folder);
     return {
       release() {
@@ -71,6 +73,16 @@ export function lockFolder(folder: string): FolderLock | null {
     if (isBusy(error)) return null;
     const message = explainFolder(folder) ?? (error as Error).message;
     throw new Fault('store_unavailable', message, { cause: error });
+  }
+}
+
+/** A restore that was interrupted after its last check goes on before anybody looks at the data. */
+function finishOrRelease(folder: string, lock: FolderLock): void {
+  try {
+    finishRestore(folder);
+  } catch (error) {
+    lock.release();
+    throw error;
   }
 }
 
@@ -91,13 +103,13 @@ const ROOT = 0;
  * Gives files that root created in another user's folder to that user: otherwise the service could no longer
  * start. Links are left alone, so that nobody gets a file from elsewhere by linking to it.
  */
-export function handOver(folder: string): void {
+export function handOver(folder: string, others: readonly string[] = []): void {
   if (process.getuid?.() !== ROOT) return;
   const stats = statSync(folder, { throwIfNoEntry: false });
   // Somebody may have removed it while it was in use.
   if (stats === undefined || stats.uid === ROOT) return;
   const { uid, gid } = stats;
-  for (const name of CREATED) {
+  for (const name of [...CREATED, ...others]) {
     const file = join(folder, name);
     const facts = lstatSync(file, { throwIfNoEntry: false });
     if (facts?.isFile() && facts.nlink === 1 && facts.uid !== uid) giveTo(file, uid, gid);

@@ -40,3 +40,28 @@ export interface StoreTarget extends StoreContents {
   anchorChains(): Promise<void>;
   commit(): Promise<void>;
 }
+
+/** What a restore may lose: borrows and counts, as of one moment. */
+export interface Holdings {
+  readonly identity: string;
+  /** The latest time used. */
+  readonly mark: number | null;
+  readonly licenses: readonly { readonly id: number; readonly product: string }[];
+  readonly borrows: readonly HeldBorrow[];
+  readonly totals: readonly HeldTotal[];
+}
+
+interface HeldBorrow {
+  readonly license_id: number;
+  readonly user: string;
+  /** Empty for the license's own slot. */
+  readonly feature: string;
+  readonly borrowed_until: number;
+}
+
+interface HeldTotal {
+  readonly license_id: number;
+  readonly feature: string;
+  readonly window_start: number;
+  readonly total: number;
+}

@@ -19,6 +19,11 @@ export function createAirgapKey(file: string): void {
   createKeyFile(file, () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
 }
 
+/** Writes a key that is known, unless the file exists. */
+export function writeKeyFile(file: string, key: KeyObject): void {
+  createKeyFile(file, () => key);
+}
+
 /** Concurrent processes end up with the same key. */
 function createKeyFile(file: string, generate: () => KeyObject): void {
   if (existsSync(file)) return;

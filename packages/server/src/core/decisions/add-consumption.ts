@@ -17,7 +17,7 @@ import { findFeature, isFeatureExpired } from '../nouns/feature-slot.ts';
 import type { Instant } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import { type Measured, type Refused, refuse } from '../outcome.ts';
-import { refuseByState, refuseFeatureExpired, refuseUnknownFeature } from '../refusals.ts';
+import { refuseByState, refuseFeatureExpired, refuseRestored, refuseUnknownFeature } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
 import type { LicenseHead, LicenseView } from '../view.ts';
 
@@ -74,6 +74,7 @@ interface Counted {
 function chooseCounted(command: AddConsumption, head: LicenseHead, now: Instant): Counted | Refused {
   const target =
     refuseByState(head.license, now) ??
+    refuseRestored(head.license) ??
     refuseByRules(head.rules, command) ??
     chooseTarget(command.feature, head.license, now);
   if ('code' in target) return target;

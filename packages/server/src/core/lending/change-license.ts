@@ -35,7 +35,9 @@ export function changeLicense(
 
 /** The cloud has just answered. Only cloud licenses depend on that. */
 export function noteCheck(license: License, now: Instant): License {
-  return license.source === 'cloud' ? { ...license, tie: { ...license.tie, checkedAt: now } } : license;
+  if (license.source !== 'cloud') return license;
+  const { restoredAt: _, ...tie } = license.tie;
+  return { ...license, tie: { ...tie, checkedAt: now } };
 }
 
 /** No slot outlives the license, and no feature slot the feature. */

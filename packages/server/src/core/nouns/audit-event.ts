@@ -114,6 +114,10 @@ export type SystemEvent = Readonly<
   | ConsumptionNotice
   | CloudHeld
   | CloudReleased
+  | BackupMade
+  | BackupFailed
+  | BackupOverdue
+  | BackupRestored
   | HeadsSigned
   | AuditThinned
 >;
@@ -263,6 +267,40 @@ export interface CloudHeld {
 export interface CloudReleased {
   readonly kind: 'cloud_released_from_nonces';
   readonly fingerprint: string;
+  readonly by: Actor;
+}
+
+/** All data was copied. */
+export interface BackupMade {
+  readonly kind: 'backup_made';
+  /** `null`: it was sent to the caller. */
+  readonly file: string | null;
+  readonly bytes: number;
+  /** Whether it contains the master key, under a passphrase. */
+  readonly withKey: boolean;
+  readonly by: Actor;
+}
+
+/** The scheduled backup failed; told once until one succeeds. */
+export interface BackupFailed {
+  readonly kind: 'backup_failed';
+  readonly reason: string;
+}
+
+/** A whole period went by without the scheduled backup; told once until one succeeds. */
+export interface BackupOverdue {
+  readonly kind: 'backup_overdue';
+  readonly dueAt: Instant;
+}
+
+/** All data was replaced by that of a backup. What happened between the two times is not in the log. */
+export interface BackupRestored {
+  readonly kind: 'backup_restored';
+  readonly madeAt: Instant;
+  /** The version that made it. */
+  readonly madeBy: string;
+  /** The latest time in the data that was replaced; `null`: there was none that could be read. */
+  readonly replacedAt: Instant | null;
   readonly by: Actor;
 }
 

@@ -54,6 +54,8 @@ export interface LicenseTie {
   readonly checkedAt: Instant | null;
   /** When this server was found to have another hardware id. */
   readonly movedAt: Instant | null;
+  /** When it came out of a backup, and was not checked at the cloud since; left out otherwise. */
+  readonly restoredAt?: Instant;
   /** The date of the newest file that it came in; older ones are refused. */
   readonly fileAt: Instant | null;
   /** The request that the file answered. */

@@ -8,7 +8,10 @@ export interface NoticeKey {
     | 'disk_space_low'
     | 'certificate_expiring'
     | 'license_nearly_full'
-    | 'consumption_nearly_used_up';
+    | 'consumption_nearly_used_up'
+    | 'backup_made'
+    | 'backup_failed'
+    | 'backup_overdue';
   /** Empty if there is only one such thing. */
   readonly subject: string;
 }
@@ -26,3 +29,11 @@ export function tokenNoticeKey(tokenId: string): NoticeKey {
 export function partSubject(licenseId: number, feature: string | null): string {
   return feature === null ? String(licenseId) : `${licenseId} ${feature}`;
 }
+
+/** Stores when the last backup was made: by the schedule, or for somebody who asked for it. */
+export function backupKey(origin: 'schedule' | 'request'): NoticeKey {
+  return { kind: 'backup_made', subject: origin };
+}
+
+export const BACKUP_FAILED: NoticeKey = { kind: 'backup_failed', subject: '' };
+export const BACKUP_OVERDUE: NoticeKey = { kind: 'backup_overdue', subject: '' };

@@ -11,6 +11,7 @@ export const WEBHOOK_TOPICS = {
   certificate_expiring: ['certificate_expiring'],
   license_nearly_full: ['license_nearly_full', 'license_has_room'],
   consumption_nearly_used_up: ['consumption_nearly_used_up', 'consumption_has_room'],
+  backup_failed: ['backup_failed', 'backup_overdue'],
 } as const satisfies Record<string, readonly AuditEvent['kind'][]>;
 
 export type WebhookTopic = keyof typeof WEBHOOK_TOPICS;

@@ -1,7 +1,16 @@
 import { type SystemDecision, unchanged } from '../decision.ts';
+import type { BackupMade } from '../nouns/audit-event.ts';
 import { DAY_MS, type Instant } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
-import { heldKey, type NoticeKey, partSubject, tokenNoticeKey } from '../nouns/notice-key.ts';
+import {
+  BACKUP_FAILED,
+  BACKUP_OVERDUE,
+  backupKey,
+  heldKey,
+  type NoticeKey,
+  partSubject,
+  tokenNoticeKey,
+} from '../nouns/notice-key.ts';
 import type { Note } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 
@@ -45,7 +54,8 @@ export function isCertificateEnding(validUntil: Instant, now: Instant, days: num
 /**
  * Every notice is recorded once, however often and by however many servers the fact is noticed: the end of a
  * license, token or certificate once for each end date; an outage, a full disk or a used-up license once
- * until it is over; and that a cloud binds its answers once until an administrator releases it.
+ * until it is over; that a cloud binds its answers once until an administrator releases it; and that backups
+ * fail once until one succeeds.
  */
 export const note = {
   ...ON_SERVER,
@@ -80,6 +90,11 @@ export const note = {
       case 'consumption_has_room':
       case 'cloud_released_from_nonces':
         return notedValue === null ? unchanged() : tell({ kind: 'remove_notice', key }, notice);
+      case 'backup_failed':
+      case 'backup_overdue':
+        return notedValue === null ? tell({ kind: 'put_notice', key, value: now }, notice) : unchanged();
+      case 'backup_made':
+        return noteBackup(key, notice, now);
     }
   },
 } satisfies SystemModule<Note>;
@@ -105,9 +120,23 @@ function noticeKeyOf({ notice }: Note): NoticeKey {
     case 'consumption_nearly_used_up':
     case 'consumption_has_room':
       return { kind: 'consumption_nearly_used_up', subject: partSubject(notice.licenseId, notice.feature) };
+    case 'backup_made':
+      return backupKey(notice.file === null ? 'request' : 'schedule');
+    case 'backup_failed':
+      return BACKUP_FAILED;
+    case 'backup_overdue':
+      return BACKUP_OVERDUE;
     default:
       return { kind: 'cloud_unreachable', subject: '' };
   }
+}
+
+/** Every backup is recorded: it is a copy of everything. The next failure of the schedule is a new one. */
+function noteBackup(key: NoticeKey, notice: BackupMade, now: Instant): SystemDecision {
+  const made = tell({ kind: 'put_notice', key, value: now }, notice);
+  if (notice.file === null) return made;
+  const over = [BACKUP_FAILED, BACKUP_OVERDUE].map((key) => ({ kind: 'remove_notice', key }) as const);
+  return { ...made, changes: [...made.changes, ...over] };
 }
 
 function tell(

@@ -283,8 +283,9 @@ function describeAnswer(route: Route, shared: Shared): object {
         },
       };
     case 'lines':
-    case 'events': {
-      const type = answer.kind === 'lines' ? 'application/jsonl' : 'text/event-stream';
+    case 'events':
+    case 'bytes': {
+      const type = STREAM_TYPES[answer.kind];
       return { description: answer.about, content: { [type]: { schema: { type: 'string' } } } };
     }
     case 'page':
@@ -301,6 +302,12 @@ function describeAnswer(route: Route, shared: Shared): object {
       return { description: 'Done. The body is empty.' };
   }
 }
+
+const STREAM_TYPES = {
+  lines: 'application/jsonl',
+  events: 'text/event-stream',
+  bytes: 'application/octet-stream',
+} as const;
 
 /** References a schema by its name, or by that of the operation. */
 function answerSchema(name: string, schema: z.ZodType, { schemas }: Shared): JsonSchema {

@@ -22,6 +22,7 @@ const TYPES = {
   events: 'text/event-stream; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
+  bytes: 'application/octet-stream',
 } as const;
 
 /** Headers of every response: no caching, framing, sniffing or referrers, and only our style sheet loads. */
@@ -43,6 +44,7 @@ export const HEADERS = {
   events: { 'Content-Type': TYPES.events, ...SECURITY_HEADERS },
   openmetrics: { 'Content-Type': TYPES.openmetrics, ...SECURITY_HEADERS },
   prometheus: { 'Content-Type': TYPES.prometheus, ...SECURITY_HEADERS },
+  bytes: { 'Content-Type': TYPES.bytes, ...SECURITY_HEADERS },
 } as const;
 
 export function json(value: unknown): Reply {

@@ -1,6 +1,7 @@
+import { MIN_PASSPHRASE_LENGTH } from '@berth/protocol/files/passphrase-seal';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { Fault } from '../../core/nouns/fault.ts';
-import { type KeyExport, MIN_PASSPHRASE_LENGTH, sealExport } from '../../secrets/key-export.ts';
+import { type KeyExport, sealExport } from '../../secrets/key-export.ts';
 import { findNextKey, settleNextKey, stageNextKey } from '../../secrets/key-rotation.ts';
 import {
   loadMasterKey,
@@ -20,7 +21,11 @@ export interface KeyCustody {
   rotate(newKey: string | null, by: Actor): Promise<Rotated>;
   /** The master key sealed with a passphrase, to be kept elsewhere. */
   export(passphrase: string | null, by: Actor): Promise<KeyExport>;
+  /** Does work with the key, which is not replaced meanwhile. With a passphrase, it is exported too. */
+  lend<T>(passphrase: string | null, by: Actor, work: WithKey<T>): Promise<T>;
 }
+
+type WithKey<T> = (key: MasterKey, exported: KeyExport | null) => Promise<T>;
 
 interface MasterKeyDescription {
   readonly fingerprint: string;
@@ -40,6 +45,7 @@ export function createKeyCustody(store: Store, source: MasterKeySource): KeyCust
     describe: () => custodian.describe(),
     rotate: (newKey, by) => inTurn(() => custodian.rotate(newKey, by)),
     export: (passphrase, by) => inTurn(() => custodian.export(passphrase, by)),
+    lend: (passphrase, by, work) => inTurn(() => custodian.lend(passphrase, by, work)),
   };
 }
 
@@ -94,6 +100,12 @@ class Custodian {
     const event = { kind: 'master_key_exported', fingerprint: sealedBy, by } as const;
     await this.#store.execute({ kind: 'record_event', event });
     return sealed;
+  }
+
+  async lend<T>(passphrase: string | null, by: Actor, work: WithKey<T>): Promise<T> {
+    const { sealedBy } = await this.#store.read({ kind: 'describe_seal' });
+    const exported = passphrase === null ? null : await this.export(passphrase, by);
+    return work(this.#getKey(sealedBy), exported);
   }
 
   #chooseNewKey(text: string | null): MasterKey {

@@ -24,6 +24,13 @@ export interface MovedStore {
  * already has the same data counts as moved.
  */
 export async function moveStore(source: StoreSource, target: StoreTarget): Promise<MovedStore> {
+  const copied = await copyStore(source, target);
+  await mark(source, target);
+  return copied;
+}
+
+/** The same without the mark: the source stays in use. */
+export async function copyStore(source: StoreSource, target: StoreTarget): Promise<MovedStore> {
   refuseOther(source, target);
   const audit = await verify(source);
   const rows = await source.countRows();
@@ -34,7 +41,6 @@ export async function moveStore(source: StoreSource, target: StoreTarget): Promi
   const difference = await findDifference(source, target, { audit, rows });
   if (difference !== null) throw new MoveError(`${describeMismatch(target)} (${difference}).`);
   if (target.identity === null) await target.commit();
-  await mark(source, target);
   const { chains, links, events, thinned } = audit;
   return { from: source.place, to: target.place, rows, audit: { chains, links, events, thinned } };
 }

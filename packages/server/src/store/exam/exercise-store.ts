@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { COMMAND_KINDS } from '../../core/decide.ts';
 import { ACCOUNTS } from './accounts.ts';
+import { backupCases } from './backups.ts';
 import { ACCEPTED_CLOCK, RESET_CLOCK, RUNNING_CLOCK } from './clock.ts';
 import { CLOUD_TOTALS, MACHINES, REPORTS, removalCases, VERDICTS } from './cloud.ts';
 import { CONTENTION } from './contention.ts';
@@ -64,6 +65,8 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'answers that may be old, after a crash': unboundCases('crash'),
   'what was told, after a close': noticeCases('restart'),
   'what was told, after a crash': noticeCases('crash'),
+  'backups, after a close': backupCases('restart'),
+  'backups, after a crash': backupCases('crash'),
   'counting goes on after a close': countingRestartCases('restart'),
   'counting goes on after a crash': countingRestartCases('crash'),
   'many who want a feature at once': FEATURES_AT_ONCE,

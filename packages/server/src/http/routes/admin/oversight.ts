@@ -8,6 +8,7 @@ import type { Webhooks } from '../../../services/events/webhooks.ts';
 import type { Catalogue } from '../../../services/lending/catalogue.ts';
 import type { Executed } from '../../../services/lending/lending.ts';
 import type { Oversight } from '../../../services/lending/oversight.ts';
+import type { Backups } from '../../../services/upkeep/backups.ts';
 import type { CertificateFacts } from '../../../services/upkeep/certificates.ts';
 import type { Identity } from '../../../services/upkeep/identity.ts';
 import { actorOf } from '../../access/caller.ts';
@@ -16,6 +17,7 @@ import { refusalReply } from '../../reply/problem.ts';
 import { json, jsonText, type Reply } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
+import { backupStatus } from './backup.ts';
 import { linkError } from './cloud.ts';
 import { type KeyAdministration, keysObject, presentKeys } from './keys.ts';
 
@@ -35,6 +37,7 @@ export interface ServerFacts {
 interface OversightServices extends KeyAdministration {
   readonly oversight: Oversight;
   readonly audit: AuditTrail;
+  readonly backups: Backups;
   readonly catalogue: Catalogue;
   readonly cloudLink: CloudLink;
   readonly identity: Identity;
@@ -141,6 +144,7 @@ const statusObject = keysObject
     ),
     cloud: cloudStatus,
     webhooks: webhookStatus,
+    backup: backupStatus,
     clock: told(clockStatus.nullable(), 'The clock; null if the store cannot be read.'),
   })
   .loose();
@@ -169,7 +173,7 @@ export function oversightRoutes(services: OversightServices): readonly Route[] {
 }
 
 function statusRoute(services: OversightServices): Route {
-  const { oversight, audit, cloudLink, identity, webhooks, facts } = services;
+  const { oversight, audit, backups, cloudLink, identity, webhooks, facts } = services;
   return defineRoute({
     name: 'admin_status',
     methods: ['GET'],
@@ -194,6 +198,7 @@ function statusRoute(services: OversightServices): Route {
         ...(await presentKeys(services)),
         cloud: toWire(await cloudLink.describe()),
         webhooks: toWire(await webhooks.describe()),
+        backup: toWire(await backups.describe()),
         clock: await describeClock(oversight),
       }),
   });

@@ -20,12 +20,15 @@ export async function readHead(ask: Ask): Promise<string> {
 /** The latest time that was ever used, wherever it stands. */
 const MARK = '(SELECT greatest(server.mark, server.alive_at, max(license.mark)) FROM license) AS mark';
 
-/** Reads the columns of a table that both stores have. Links come in the order in which they are read. */
+/**
+ * Reads the columns of a table that both stores have. Links come in the order in which they are read; the
+ * newest of a running server may have no number yet.
+ */
 export function readTable(table: TableName): string {
   const columns = columnsOf(table).map((name) =>
     table === 'server' && name === 'mark' ? MARK : quoteNames([name]),
   );
-  return `SELECT ${columns.join(', ')} FROM ${table} ${table === 'audit_link' ? 'ORDER BY seq' : ''}`;
+  return `SELECT ${columns.join(', ')} FROM ${table} ${table === 'audit_link' ? 'ORDER BY seq, id' : ''}`;
 }
 
 /** All rows with one statement: a list for each column. */

@@ -46,6 +46,22 @@ export async function openPostgresSource(options: CopyOptions): Promise<StoreSou
   }
 }
 
+/** Opens the data of running servers as of one moment. They do not notice. */
+export async function openPostgresSnapshot(options: CopyOptions): Promise<StoreSource> {
+  const copy = await connectForCopy(options);
+  try {
+    await numberLinks(copy.connection);
+    await copy.ask('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    await bePatient(copy.ask);
+    await copy.readKeys();
+    const [row] = await copy.ask<Pick<RowOf<'server'>, 'identity'>>('SELECT identity FROM server');
+    return new PostgresSource(copy, row?.identity ?? '');
+  } catch (error) {
+    await copy.connection.close();
+    throw error;
+  }
+}
+
 /** Does what a server does when it starts: the newest links may have no number yet. */
 async function prepare({ connection, ask, place }: CopyConnection): Promise<void> {
   if (!(await hasTables(connection))) {
@@ -57,7 +73,7 @@ async function prepare({ connection, ask, place }: CopyConnection): Promise<void
   await numberLinks(connection);
 }
 
-async function refuseRunning(ask: Ask): Promise<void> {
+export async function refuseRunning(ask: Ask): Promise<void> {
   const [row] = await ask<Count & { readonly hosts: string | null }>(FIND_RUNNING);
   const count = countOf(row);
   if (count === 0) return;

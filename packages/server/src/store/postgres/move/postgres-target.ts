@@ -1,14 +1,17 @@
 import { Fault } from '../../../core/nouns/fault.ts';
 import { headDigest, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import { type RowOf, TABLE_NAMES, type TableName } from '../../engine/tables.ts';
+import { HOLDINGS_SQL } from '../../engine/holdings.ts';
+import { type PostgresRowOf, type RowOf, TABLE_NAMES, type TableName } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
-import type { CopiedRow, RowCounts, StoreTarget } from '../../store-copy.ts';
+import type { CopiedRow, Holdings, RowCounts, StoreTarget } from '../../store-copy.ts';
+import type { Ask } from '../wire/ask.ts';
 import { bePatient, type CopyConnection, type CopyOptions, connectForCopy } from '../wire/copy-connection.ts';
 import { toFault } from '../wire/database-error.ts';
-import { createTables } from '../wire/migrate.ts';
+import { createTables, hasTables } from '../wire/migrate.ts';
 import { chainsMac } from '../write/audit-ledger.ts';
-import { countRows, insertRows, readHead } from './copied-rows.ts';
+import { countRows, insertRows, readHead, readTable } from './copied-rows.ts';
 import { isMoved } from './moved-mark.ts';
+import { refuseRunning } from './postgres-source.ts';
 
 /** Opens a database to move data there: its tables are created in the same transaction as their rows. */
 export async function openPostgresTarget(options: CopyOptions): Promise<StoreTarget> {
@@ -21,6 +24,68 @@ export async function openPostgresTarget(options: CopyOptions): Promise<StoreTar
     await copy.connection.close();
     throw toFault(error);
   }
+}
+
+/** A database whose data is replaced, and what it had. */
+interface ReplacedDatabase {
+  readonly target: StoreTarget;
+  /** `null`: it was empty. */
+  readonly replaced: Holdings | null;
+  /** The schema that keeps the old tables; `null`: there were none. */
+  readonly kept: string | null;
+}
+
+/**
+ * Opens a database to restore data there. The old tables move to a schema of their own, in the same
+ * transaction as everything else.
+ */
+export async function openPostgresReplacing(options: CopyOptions, stamp: string): Promise<ReplacedDatabase> {
+  const copy = await connectForCopy(options);
+  try {
+    await copy.ask('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE');
+    await bePatient(copy.ask);
+    const old = (await hasTables(copy.connection)) ? await putOldAside(copy, stamp) : null;
+    await createTables(copy.connection);
+    await copy.ask('DELETE FROM server');
+    const revision = old?.revision ?? 0;
+    const target = new PostgresTarget(copy, null, revision + 1);
+    return { target, replaced: old?.holdings ?? null, kept: old?.schema ?? null };
+  } catch (error) {
+    await copy.connection.close();
+    throw toFault(error);
+  }
+}
+
+/** Tables of extensions stay where they are. */
+const LIST_TABLES = `SELECT c.relname::text AS name FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') AND NOT EXISTS (SELECT 1 FROM pg_depend d
+    WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`;
+
+async function putOldAside({ ask }: CopyConnection, stamp: string) {
+  await ask("SELECT set_config('lock_timeout', '5000', true)");
+  await ask('LOCK TABLE server, license IN ACCESS EXCLUSIVE MODE');
+  if (await isMoved(ask)) throw new Fault('store_unavailable', OLD);
+  await refuseRunning(ask);
+  const [server] = await ask<Pick<PostgresRowOf<'server'>, 'revision'>>('SELECT revision FROM server');
+  const holdings = await readHoldings(ask);
+  const schema = `berth_replaced_${stamp.toLowerCase()}`;
+  await ask(`CREATE SCHEMA ${schema}`);
+  for (const { name } of await ask<{ readonly name: string }>(LIST_TABLES)) {
+    await ask(`ALTER TABLE "${name}" SET SCHEMA ${schema}`);
+  }
+  return { schema, holdings, revision: server?.revision ?? 0 };
+}
+
+async function readHoldings(ask: Ask): Promise<Holdings> {
+  const [server] = await ask<Pick<RowOf<'server'>, 'identity' | 'mark'>>(readTable('server'));
+  return {
+    identity: server?.identity ?? '',
+    mark: server?.mark ?? null,
+    licenses: await ask(HOLDINGS_SQL.licenses),
+    borrows: await ask(HOLDINGS_SQL.borrows),
+    totals: await ask(HOLDINGS_SQL.totals),
+  };
 }
 
 const OLD = 'The database still has the data from before it was moved away. Choose an empty one.';
@@ -60,11 +125,14 @@ class PostgresTarget implements StoreTarget {
   readonly place: string;
   readonly identity: string | null;
   readonly #copy: CopyConnection;
+  readonly #revision: number;
 
-  constructor(copy: CopyConnection, identity: string | null) {
+  /** `revision`: a server that was only silent notices a new one with its next transaction. */
+  constructor(copy: CopyConnection, identity: string | null, revision = 0) {
     this.place = copy.place;
     this.identity = identity;
     this.#copy = copy;
+    this.#revision = revision;
   }
 
   async addRows(table: TableName, rows: readonly CopiedRow[]): Promise<void> {
@@ -75,6 +143,7 @@ class PostgresTarget implements StoreTarget {
   async anchorChains(): Promise<void> {
     const { ask } = this.#copy;
     for (const text of COMPLETE) await ask(text);
+    await ask('UPDATE server SET revision = $1', [this.#revision]);
     const { audit } = await this.#copy.readKeys();
     const licenses = await ask<HeadRow>('SELECT id AS chain, audit_n, audit_mac FROM license');
     const [server] = await ask<HeadRow>(

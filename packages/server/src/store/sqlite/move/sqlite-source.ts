@@ -1,14 +1,16 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { GivenKey } from '../../../secrets/master-key.ts';
+import type { MasterKey } from '../../../secrets/seal.ts';
 import { columnsOf, quoteNames, TABLE_NAMES, type TableName } from '../../engine/tables.ts';
 import { DATABASE_FILE } from '../../folder-access.ts';
 import type { AuditVerdict } from '../../query.ts';
-import type { Store } from '../../store.ts';
 import { type CopiedRow, PAGE_ROWS, type RowCounts, type StoreSource } from '../../store-copy.ts';
+import { verifyAudit } from '../read/verify-audit.ts';
 import { explainFailure, openDataFolder } from '../wire/data-folder.ts';
 import { openReadOnly } from '../wire/database.ts';
 import { countRows, readHead } from '../wire/describe-contents.ts';
+import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
 import { markMoved } from './moved-mark.ts';
 
 interface SqliteSourceOptions {
@@ -25,30 +27,57 @@ export async function openSqliteSource({
   if (store === null) return null;
   try {
     const { identity } = await store.read({ kind: 'describe_store' });
-    return new SqliteSource(store, folder, identity);
+    return new SqliteSource(openReadOnly(join(folder, DATABASE_FILE)), {
+      place: folder,
+      identity,
+      verifyAudit: () => store.read({ kind: 'verify_audit' }),
+      markMoved: (to) => markMoved(folder, to),
+      // It is open only for its lock, and writes nothing by itself.
+      close: () => store.close(),
+    });
   } catch (error) {
     await store.close();
     throw explainFailure(error);
   }
 }
 
-/** The store is open only for its lock. It writes nothing by itself. */
+/** A database file that nobody uses, and whose master key is known. */
+export function openFileSource(file: string, masterKey: MasterKey, identity: string): StoreSource {
+  const db = openReadOnly(file);
+  const keys = () => ({ audit: loadAuditKey(db, masterKey), identity: loadIdentityKey(db, masterKey) });
+  return new SqliteSource(db, {
+    place: file,
+    identity,
+    verifyAudit: async () => verifyAudit(db, keys()),
+    markMoved: () => {},
+    close: async () => {},
+  });
+}
+
+interface SourceParts {
+  readonly place: string;
+  readonly identity: string;
+  verifyAudit(): Promise<AuditVerdict>;
+  markMoved(to: string): void;
+  close(): Promise<void>;
+}
+
 class SqliteSource implements StoreSource {
   readonly place: string;
   readonly identity: string;
   readonly tables = TABLE_NAMES;
-  readonly #store: Store;
   readonly #db: DatabaseSync;
+  readonly #parts: SourceParts;
 
-  constructor(store: Store, folder: string, identity: string) {
-    this.place = folder;
-    this.identity = identity;
-    this.#store = store;
-    this.#db = openReadOnly(join(folder, DATABASE_FILE));
+  constructor(db: DatabaseSync, parts: SourceParts) {
+    this.place = parts.place;
+    this.identity = parts.identity;
+    this.#db = db;
+    this.#parts = parts;
   }
 
   verifyAudit(): Promise<AuditVerdict> {
-    return this.#store.read({ kind: 'verify_audit' });
+    return this.#parts.verifyAudit();
   }
 
   async countRows(): Promise<RowCounts> {
@@ -67,12 +96,12 @@ class SqliteSource implements StoreSource {
   }
 
   async markMoved(to: string): Promise<void> {
-    markMoved(this.place, to);
+    this.#parts.markMoved(to);
   }
 
   async close(): Promise<void> {
     this.#db.close();
-    await this.#store.close();
+    await this.#parts.close();
   }
 }
 

@@ -31,7 +31,7 @@ export function openSqliteTarget(options: SqliteTargetOptions): StoreTarget {
     const file = join(options.folder, DATABASE_FILE);
     if (!existsSync(file)) return openDraft(options);
     refuseOld(options.folder);
-    return new SqliteTarget(options, openReadOnly(file));
+    return new SqliteTarget(openReadOnly(file), partsOf(options));
   } catch (error) {
     throw explainFailure(error, options.folder);
   }
@@ -57,23 +57,53 @@ function removeDraft(folder: string): void {
 /** Under another name, so that nobody mistakes incomplete data for all of it. */
 function openDraft(options: SqliteTargetOptions): StoreTarget {
   removeDraft(options.folder);
-  const db = openWritable(draftOf(options.folder));
+  return new SqliteTarget(openEmpty(draftOf(options.folder)), partsOf(options));
+}
+
+function openEmpty(file: string): DatabaseSync {
+  const db = openWritable(file);
   db.exec('BEGIN IMMEDIATE');
   db.exec('DELETE FROM server');
-  return new SqliteTarget(options, db);
+  return db;
+}
+
+/** A new file, which stays where it is. */
+export function openFileTarget(file: string, masterKey: MasterKeySource): StoreTarget {
+  return new SqliteTarget(openEmpty(file), { place: file, masterKey, finish: () => {}, abandon: () => {} });
+}
+
+interface TargetParts {
+  readonly place: string;
+  readonly masterKey: MasterKeySource;
+  /** Everything is in one file now. */
+  finish(): void;
+  abandon(): void;
+}
+
+function partsOf({ folder, masterKey }: SqliteTargetOptions): TargetParts {
+  return {
+    // The mark that names this place may be read on another machine.
+    place: `${folder} on ${hostname()}`,
+    masterKey,
+    finish() {
+      // It is about data that is no longer in the folder.
+      forgetMoved(folder);
+      renameDurably(draftOf(folder), join(folder, DATABASE_FILE));
+    },
+    abandon: () => removeDraft(folder),
+  };
 }
 
 class SqliteTarget implements StoreTarget {
   readonly place: string;
   readonly identity: string | null;
-  readonly #options: SqliteTargetOptions;
   readonly #db: DatabaseSync;
+  readonly #parts: TargetParts;
 
-  constructor(options: SqliteTargetOptions, db: DatabaseSync) {
-    this.#options = options;
+  constructor(db: DatabaseSync, parts: TargetParts) {
     this.#db = db;
-    // The mark that names this place may be read on another machine.
-    this.place = `${options.folder} on ${hostname()}`;
+    this.#parts = parts;
+    this.place = parts.place;
     const server = findRow<Pick<RowOf<'server'>, 'identity'>>(db, 'SELECT identity FROM server');
     this.identity = server?.identity ?? null;
   }
@@ -104,24 +134,21 @@ class SqliteTarget implements StoreTarget {
 
   /** Everything is in one file before that gets its name. */
   commit(): Promise<void> {
-    const { folder } = this.#options;
     return attempt(() => {
       this.#db.exec('COMMIT');
       checkpoint(this.#db);
       this.#db.close();
-      // It is about data that is no longer in the folder.
-      forgetMoved(folder);
-      renameDurably(draftOf(folder), join(folder, DATABASE_FILE));
+      this.#parts.finish();
     });
   }
 
   async close(): Promise<void> {
     if (this.#db.isOpen) this.#db.close();
-    removeDraft(this.#options.folder);
+    this.#parts.abandon();
   }
 
   #loadKeys() {
-    const masterKey = loadMasterKey({ ...this.#options.masterKey, mayCreate: false });
+    const masterKey = loadMasterKey({ ...this.#parts.masterKey, mayCreate: false });
     return { audit: loadAuditKey(this.#db, masterKey), identity: loadIdentityKey(this.#db, masterKey) };
   }
 }

@@ -9,7 +9,7 @@ export function damageFault(file: string, detail: string, cause?: unknown): Faul
   return new Fault(
     'store_unavailable',
     `The database ${file} is damaged (SQLite says: ${detail}). Stop the server and restore a backup: ` +
-      'docs/install.md shows how.',
+      'docs/backup.md shows how.',
     { cause },
   );
 }

@@ -1,0 +1,282 @@
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import fs, { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import path, { join } from 'node:path';
+import { backup as copy, DatabaseSync } from 'node:sqlite';
+import {
+  addFooter,
+  BackupError,
+  type BackupFacts,
+  type ReadBackup,
+  readBackup,
+  requireAuthentic,
+} from '@berth/protocol/files/backup-file';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import {
+  MIN_PASSPHRASE_LENGTH,
+  openSealed,
+  readSealed,
+  sealText,
+} from '@berth/protocol/files/passphrase-seal';
+import { placeFile } from '@berth/protocol/files/place-file';
+import { type CloudStore, createCloudStore, record } from './cloud-store.ts';
+import { AIRGAP_KEY_FILE, DATABASE_FILE, SIGNING_KEY_FILE } from './data-folder.ts';
+import { openDatabase, SCHEMA_VERSION } from './database.ts';
+import { type ListedEvent, listEvents } from './events.ts';
+import { readKeyFile, writeKeyFile } from './keys/key-files.ts';
+
+const SYSTEM = { fs, path, platform: process.platform };
+const PURPOSE = 'berth cloud keys\u00001';
+
+interface Keys {
+  readonly signingKey: KeyObject;
+  readonly airgapKey: KeyObject;
+}
+
+interface BackupOrder extends Keys {
+  readonly file: string;
+  readonly replaces: boolean;
+  /** Includes the keys; `null`: they are not in the backup. */
+  readonly passphrase: string | null;
+  readonly version: string;
+  readonly now: number;
+}
+
+/** Writes all data of a cloud, running or stopped, to one file, as of one moment. */
+export async function writeBackup({ db }: CloudStore, order: BackupOrder): Promise<BackupFacts> {
+  const { file, replaces, passphrase, version, now, signingKey } = order;
+  if (!replaces && existsSync(file)) throw exists(file);
+  const part = `${file}.${process.pid}.part`;
+  const sealed = passphrase === null ? null : await sealKeys(order, passphrase);
+  try {
+    await copy(db, part, { rate: ALL_PAGES });
+    inDatabase(part, (draft) => draft.exec('PRAGMA journal_mode = DELETE'));
+    inDatabase(part, requireSound);
+    const facts = addFooter(fs, part, factsOf(order, sealed), secretOf(signingKey), () => {});
+    fs.chmodSync(part, 0o600);
+    placeFile(SYSTEM, part, file, replaces);
+    return facts;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw exists(file);
+    if (error instanceof BackupError || !(error instanceof Error) || !('syscall' in error)) throw error;
+    throw new BackupError(explainFileError(file, error, 'written'));
+  } finally {
+    for (const suffix of ['', ...LOGS]) rmSync(`${part}${suffix}`, { force: true });
+  }
+
+  function factsOf({ signingKey, airgapKey }: Keys, sealedKeys: object | null) {
+    return {
+      program: 'cloud',
+      made_by: version,
+      made_at: new Date(now).toISOString(),
+      schema_version: SCHEMA_VERSION,
+      store: 'sqlite',
+      identity: fingerprint(airgapKey),
+      key_fingerprint: fingerprint(signingKey),
+      sealed_keys: sealedKeys,
+    } as const;
+  }
+}
+
+const LOGS = ['-journal', '-wal', '-shm'];
+/** At once: the copy would start again with every commit of the running cloud. */
+const ALL_PAGES = 1e9;
+
+function exists(file: string): BackupError {
+  return new BackupError(`${file} already exists. Choose another name, or replace it with --replace.`);
+}
+
+function fingerprint(key: KeyObject): string {
+  const der = createPublicKey(key).export({ type: 'spki', format: 'der' });
+  return createHash('sha256').update(der).digest('hex').slice(0, 16);
+}
+
+function secretOf(signingKey: KeyObject): Buffer {
+  const der = signingKey.export({ type: 'pkcs8', format: 'der' });
+  return createHash('sha256').update('berth cloud backup').update(der).digest();
+}
+
+async function sealKeys({ signingKey, airgapKey }: Keys, passphrase: string): Promise<object> {
+  if (passphrase.normalize('NFC').length < MIN_PASSPHRASE_LENGTH) {
+    throw new BackupError(`The passphrase must have at least ${MIN_PASSPHRASE_LENGTH} characters.`);
+  }
+  const toPem = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const text = JSON.stringify({ signing: toPem(signingKey), airgap: toPem(airgapKey) });
+  return sealText(PURPOSE, text, passphrase);
+}
+
+function inDatabase<T>(file: string, work: (db: DatabaseSync) => T): T {
+  const db = new DatabaseSync(file);
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** SQLite's own checks, and that no row is of a license that does not exist. */
+function requireSound(db: DatabaseSync): void {
+  const integrity = db.prepare('PRAGMA integrity_check').get()?.integrity_check;
+  if (integrity !== 'ok') throw new BackupError(`The database is damaged: ${integrity}.`);
+  if (db.prepare('PRAGMA foreign_key_check').get() === undefined) return;
+  throw new BackupError('The database has rows of a license or product that does not exist.');
+}
+
+interface RestoreOrder {
+  readonly folder: string;
+  readonly file: string;
+  readonly passphrase: string | null;
+  readonly now: number;
+}
+
+export interface RestoredCloud {
+  readonly facts: BackupFacts;
+  /** The file with the replaced data; `null`: there was none. */
+  readonly kept: string | null;
+  /** What happened after the backup, newest first; `null`: there is nothing to compare with. */
+  readonly lost: readonly ListedEvent[] | null;
+}
+
+/** Most events to list. */
+const MOST_LOST = 1000;
+
+/** Replaces the data of a stopped cloud with that of a backup, by one rename. The folder must exist. */
+export async function restoreCloud(order: RestoreOrder): Promise<RestoredCloud> {
+  const { folder, file, now } = order;
+  const within = (name: string) => join(folder, name);
+  const [draft, database] = [within(`${DATABASE_FILE}.restoring`), within(DATABASE_FILE)];
+  discard(draft);
+  const old = existsSync(database) ? takeOver(database) : null;
+  try {
+    const backup = extract(file, draft);
+    const { facts } = backup;
+    requireOurs(facts);
+    const keys = await findKeys(order, facts);
+    requireAuthentic(backup, secretOf(keys.signingKey));
+    const lost = prepareDraft(draft, old, facts, now);
+    for (const [name, key] of [
+      [SIGNING_KEY_FILE, keys.signingKey],
+      [AIRGAP_KEY_FILE, keys.airgapKey],
+    ] as const) {
+      writeKeyFile(within(name), key);
+    }
+    const stamp = new Date(now).toISOString().replace(/[:-]|\.\d+/g, '');
+    const kept = old === null ? null : `${database}.replaced-${stamp}`;
+    if (kept !== null) fs.linkSync(database, kept);
+    placeFile(SYSTEM, draft, database, true);
+    return { facts, kept, lost };
+  } finally {
+    old?.close();
+    discard(draft);
+  }
+}
+
+function discard(draft: string): void {
+  for (const suffix of ['', ...LOGS]) rmSync(`${draft}${suffix}`, { force: true });
+}
+
+/** Ends the log of the database, which fails while anybody else has it open, and keeps others out. */
+function takeOver(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { timeout: 0 });
+  try {
+    const mode = db.prepare('PRAGMA journal_mode = DELETE').get()?.journal_mode;
+    if (mode !== 'delete') throw new Error('It is in use.');
+    db.exec('BEGIN EXCLUSIVE');
+    return db;
+  } catch (error) {
+    db.close();
+    throw new BackupError(
+      `${file} is in use, or damaged (${(error as Error).message}). Stop the cloud first; if the file is ` +
+        'damaged, move it away. Nothing was changed.',
+    );
+  }
+}
+
+function extract(file: string, to: string): ReadBackup {
+  const output = openSync(to, 'wx', 0o600);
+  try {
+    const backup = readBackup(fs, file, (part) => {
+      for (let done = 0; done < part.length; ) done += writeSync(output, part, done);
+    });
+    fsyncSync(output);
+    return backup;
+  } catch (error) {
+    if (error instanceof BackupError) throw new BackupError(`${error.message} Nothing was changed.`);
+    throw new BackupError(explainFileError(file, error, 'read'));
+  } finally {
+    closeSync(output);
+  }
+}
+
+function requireOurs({ program, schema_version: version, made_by }: BackupFacts): void {
+  if (program !== 'cloud') throw new BackupError('This is the backup of a server. Use "berth restore FILE".');
+  if (version <= SCHEMA_VERSION) return;
+  throw new BackupError(
+    `The backup was made by a newer cloud (${made_by}, schema ${version}; this one knows ` +
+      `${SCHEMA_VERSION}). Restore it with that version. Nothing was changed.`,
+  );
+}
+
+/** The keys of the backup: from it, or from the folder. The folder must not have others. */
+async function findKeys({ folder, passphrase }: RestoreOrder, facts: BackupFacts): Promise<Keys> {
+  const files = [SIGNING_KEY_FILE, AIRGAP_KEY_FILE].map((name) => join(folder, name));
+  const needed = [facts.key_fingerprint, facts.identity];
+  for (const [index, file] of files.entries()) {
+    if (!existsSync(file) || fingerprint(readKeyFile(file)) === needed[index]) continue;
+    throw new BackupError(
+      `${file} is another key than that of the backup. Use an empty folder. Nothing was changed.`,
+    );
+  }
+  if (passphrase !== null) return openKeys(facts, passphrase);
+  const [signing = '', airgap = ''] = files;
+  if (existsSync(signing) && existsSync(airgap)) {
+    return { signingKey: readKeyFile(signing), airgapKey: readKeyFile(airgap) };
+  }
+  throw new BackupError(
+    `The backup needs the signing key ${needed[0]} and the air-gap key ${needed[1]}. Copy ` +
+      `${SIGNING_KEY_FILE} and ${AIRGAP_KEY_FILE} to ${folder}, or use --passphrase-file ` +
+      'FILE if the backup was made with a passphrase. Nothing was changed.',
+  );
+}
+
+async function openKeys({ sealed_keys: sealed }: BackupFacts, passphrase: string): Promise<Keys> {
+  if (sealed === null) {
+    throw new BackupError(
+      'The backup was made without a passphrase and does not contain keys. Nothing was changed.',
+    );
+  }
+  const seal = readSealed(sealed as Readonly<Record<string, unknown>>);
+  const text = seal === null ? null : await openSealed(PURPOSE, seal, passphrase);
+  if (text === null) throw new BackupError('The passphrase is wrong. Nothing was changed.');
+  const { signing, airgap } = JSON.parse(text) as Record<'signing' | 'airgap', string>;
+  return { signingKey: createPrivateKey(signing), airgapKey: createPrivateKey(airgap) };
+}
+
+/** Brings the draft up to date, checks it, records the restore in it, and returns what it lacks. */
+function prepareDraft(draft: string, old: DatabaseSync | null, facts: BackupFacts, now: number) {
+  const db = openDatabase(draft);
+  try {
+    requireSound(db);
+    const store = createCloudStore(db);
+    const [last] = listEvents(store, null, 1);
+    const lost = old === null ? null : findLost(old, last?.seq ?? 0);
+    record(
+      store,
+      { kind: 'backup_restored', facts: { made_at: facts.made_at, made_by: facts.made_by } },
+      null,
+      now,
+    );
+    db.exec('PRAGMA journal_mode = DELETE');
+    return lost;
+  } finally {
+    db.close();
+  }
+}
+
+/** An older schema may lack what the list reads. */
+function findLost(old: DatabaseSync, lastSeq: number): readonly ListedEvent[] | null {
+  try {
+    return listEvents(createCloudStore(old), null, MOST_LOST).filter(({ seq }) => seq > lastSeq);
+  } catch {
+    return null;
+  }
+}

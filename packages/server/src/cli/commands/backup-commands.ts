@@ -1,0 +1,199 @@
+import fs, { readFileSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import path, { resolve } from 'node:path';
+import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
+import type { CallOf } from '@berth/protocol/console/hints';
+import { type BackupFacts, readBackup } from '@berth/protocol/files/backup-file';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { placeFile } from '@berth/protocol/files/place-file';
+import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import type { Command, Flags, LocalContext } from '../command.ts';
+import { InputError } from '../read-secrets.ts';
+
+/** Backup and restore. */
+export const BACKUP_COMMANDS: readonly Command[] = [
+  {
+    words: 'backup',
+    arguments: ['FILE'],
+    usage: '[--passphrase-file FILE] [--replace]',
+    about: 'write all data to one file while the server works; a passphrase includes the master key',
+    ask: askBackup,
+    show: showBackup,
+  },
+  {
+    words: 'restore',
+    arguments: ['FILE'],
+    usage: '[--passphrase-file FILE | --master-key-file FILE]',
+    about: 'replace the data with that of a backup; the server must be stopped',
+    local: runRestore,
+    show: showRestored,
+  },
+];
+
+interface SavedBackup extends Pick<BackupFacts, 'made_at' | 'bytes' | 'key_fingerprint'> {
+  readonly saved_as: string;
+  readonly includes_key: boolean;
+}
+
+/** The file gets its name once it is complete, checked and on disk. */
+async function askBackup(
+  client: AdminClient,
+  [file = '']: readonly string[],
+  flags: Flags,
+): Promise<AdminAnswer> {
+  const replaces = flags.replace === true;
+  if (!replaces && fs.existsSync(file)) throw exists(file);
+  const passphrase = readPassphrase(flags);
+  const part = `${file}.${process.pid}.part`;
+  const output = await open(part, 'wx', 0o600).catch(cannotWrite(file));
+  try {
+    const body = passphrase === null ? {} : { passphrase };
+    const take = (chunk: Uint8Array) => output.appendFile(chunk).catch(cannotWrite(file));
+    const answer = await client.download('/api/admin/backup', take, body);
+    if (!answer.ok) return answer;
+    await output.sync().catch(cannotWrite(file));
+    const { facts } = readBackup(fs, part, () => {});
+    place(part, file, replaces);
+    return { ok: true, body: present(file, facts) as never };
+  } finally {
+    await output.close();
+    await rm(part, { force: true });
+  }
+}
+
+function present(file: string, facts: BackupFacts): SavedBackup {
+  const { made_at, bytes, key_fingerprint, sealed_keys } = facts;
+  return { saved_as: resolve(file), made_at, bytes, key_fingerprint, includes_key: sealed_keys !== null };
+}
+
+const SYSTEM = { fs, path, platform: process.platform };
+
+function place(part: string, file: string, replaces: boolean): void {
+  try {
+    placeFile(SYSTEM, part, file, replaces);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw exists(file);
+    cannotWrite(file)(error);
+  }
+}
+
+function exists(file: string): InputError {
+  return new InputError(`${file} already exists. Choose another name, or replace it with --replace.`);
+}
+
+function cannotWrite(file: string): (error: unknown) => never {
+  return (error) => {
+    throw new InputError(explainFileError(file, error, 'written'));
+  };
+}
+
+/** The first line of the file; `null`: none is given. */
+function readPassphrase({ 'passphrase-file': file }: Flags): string | null {
+  if (file === undefined) return null;
+  const [line = ''] = readOrExplain(file).split(/\r?\n/);
+  if (line === '') throw new InputError(`${file} has no passphrase in its first line.`);
+  return line;
+}
+
+function readOrExplain(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new InputError(explainFileError(file, error, 'read'));
+  }
+}
+
+function showBackup(
+  { saved_as, made_at, bytes, key_fingerprint, includes_key }: SavedBackup,
+  callOf: CallOf,
+) {
+  const facts = formatFacts({ file: saved_as, 'made at': made_at, bytes, 'master key': key_fingerprint });
+  const key = includes_key
+    ? 'It contains the master key, sealed with the passphrase. Keep the passphrase elsewhere.'
+    : `It does not contain the master key: "${callOf('key export --out FILE')}" saves that.`;
+  return `Everything was saved and checked.\n${facts}\n${key}`;
+}
+
+async function runRestore({ words: [file = ''], flags, restoreBackup }: LocalContext): Promise<AdminAnswer> {
+  const keyFile = flags['master-key-file'] ?? null;
+  const restored = await restoreBackup({ file, passphrase: readPassphrase(flags), keyFile });
+  return { ok: true, body: restored as never };
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+
+interface Restored {
+  readonly made_at: string;
+  readonly made_by: string;
+  readonly restored_to: string;
+  readonly audit: { readonly chains: number; readonly links: number; readonly events: number };
+  readonly kept: readonly string[];
+  readonly replaced_at: string | null;
+  readonly replaced_other_server: boolean;
+  readonly lost: Readonly<Record<'licenses' | 'borrows' | 'counts', readonly Facts[]>> | null;
+  readonly uncertain_reports: number;
+  readonly hardware_id_before: string | null;
+}
+
+function showRestored(restored: Restored, callOf: CallOf): string {
+  const { made_at, made_by, restored_to, audit, kept } = restored;
+  const facts = formatFacts({
+    'backup of': `${made_at}, by version ${made_by}`,
+    'restored to': restored_to,
+    'audit log': `intact: ${audit.events} events in ${audit.links} links of ${audit.chains} chains`,
+    ...(kept.length === 0 ? {} : { 'kept the old data as': kept.join(', ') }),
+  });
+  const parts = [
+    `Everything was restored and checked.\n${facts}`,
+    showGap(restored),
+    showUncertain(restored, callOf),
+    showHardware(restored),
+    'Start the server.',
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+function showGap({ made_at, replaced_at, replaced_other_server, lost }: Restored): string {
+  if (replaced_other_server) return 'The data that was replaced is of another server.';
+  if (lost === null || replaced_at === null) {
+    return (
+      `What happened after ${made_at} is not known: there was no older data to compare with. Slots ` +
+      'borrowed since then can be lent again, and consumption counted since then is not in the totals.'
+    );
+  }
+  const total = lost.licenses.length + lost.borrows.length + lost.counts.length;
+  const since = `between ${made_at} and ${replaced_at}`;
+  if (total === 0) return `No borrow and no count was lost ${since}.`;
+  const tables = [
+    formatLost('Licenses that were added', ['license_id', 'product'], lost.licenses),
+    formatLost('Borrows', ['license_id', 'product', 'feature', 'user', 'borrowed_until'], lost.borrows),
+    formatLost('Counts', ['license_id', 'product', 'feature', 'count'], lost.counts),
+  ];
+  return `The backup lacks what happened ${since}:\n${tables.filter((table) => table !== '').join('\n')}`;
+}
+
+function formatLost(title: string, columns: readonly string[], rows: readonly Facts[]): string {
+  if (rows.length === 0) return '';
+  const heading = columns.map((name) => name.replace('license_id', 'license').replace('_', ' '));
+  return `${title}:\n${formatTable(
+    heading,
+    rows.map((row) => columns.map((name) => row[name])),
+  )}`;
+}
+
+function showUncertain({ uncertain_reports: count }: Restored, callOf: CallOf): string {
+  if (count === 0) return '';
+  return (
+    `${count} amounts of consumption were not reported when the backup was made, and may have been since. ` +
+    `They are not sent again: "${callOf('report list')}" shows them, and you settle each.`
+  );
+}
+
+function showHardware({ hardware_id_before: before }: Restored): string {
+  if (before === null) return '';
+  return (
+    `On this machine the server has a different hardware id (it was ${before}). Licenses from the cloud ` +
+    'lend for seven days while they are activated here; licenses from files and codes lend no new slots ' +
+    '(server_identity_changed) until the vendor moves them. docs/backup.md says what to do.'
+  );
+}

@@ -1,0 +1,78 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { BackupFacts } from '@berth/protocol/files/backup-file';
+import { findBundledFile } from '@berth/protocol/files/bundled-files';
+import type { Config } from '../config.ts';
+import { parseSchedule } from '../core/nouns/backup-schedule.ts';
+import { Fault } from '../core/nouns/fault.ts';
+import type { BackupOrder, MakeBackup } from '../services/upkeep/backup-job.ts';
+import { createBackups } from '../services/upkeep/backups.ts';
+import { createKeyCustody } from '../services/upkeep/key-custody.ts';
+import { DATABASE_FILE } from '../store/folder-access.ts';
+import type { Store } from '../store/store.ts';
+import type { BackupResult } from './backup-thread.ts';
+import { findMasterKey, isShared, type StoreOptions } from './compose-store.ts';
+import type { BackupSource, BackupTask } from './make-backup.ts';
+import type { World } from './world.ts';
+
+type SourceOptions = Pick<StoreOptions, 'config'>;
+
+interface PartOptions extends Pick<StoreOptions, 'config' | 'env'> {
+  readonly world: World;
+}
+
+/** What keeps the master key and makes backups. */
+export function composeBackups(store: Store, { config, env, world }: PartOptions) {
+  const { schedule, folder, keep } = config.backup;
+  const custody = createKeyCustody(store, findMasterKey({ config, env }));
+  const backups = createBackups({
+    store,
+    custody,
+    make: world.makeBackup ?? createBackupMaker({ config }),
+    version: world.version,
+    dataFolder: config.data,
+    folder: folder === '' ? join(config.data, 'backups') : folder,
+    schedule: parseSchedule(schedule),
+    keep,
+  });
+  return { custody, backups };
+}
+
+/** How backups of this server are made: in a thread of its own, which reads the data beside the store. */
+function createBackupMaker({ config }: SourceOptions): MakeBackup {
+  const source = sourceOf(config);
+  return async (order) => {
+    try {
+      return await runThread({ source, order });
+    } catch (error) {
+      discard(order);
+      const { message } = error as Error;
+      throw new Fault('store_unavailable', `The backup could not be made. ${message}`, { cause: error });
+    }
+  };
+}
+
+function sourceOf(config: Config): BackupSource {
+  if (!isShared(config)) return { kind: 'sqlite', file: join(config.data, DATABASE_FILE) };
+  const { url, prepareStatements } = config.database;
+  return { kind: 'postgresql', url, prepareStatements };
+}
+
+function discard({ to }: BackupOrder): void {
+  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${to}${suffix}`, { force: true });
+}
+
+function runThread(task: BackupTask): Promise<BackupFacts> {
+  const bundled = findBundledFile('server/src/compose/backup-thread.ts');
+  const code = bundled ?? new URL('./backup-thread.ts', import.meta.url);
+  const worker = new Worker(code, { eval: bundled !== undefined, workerData: task });
+  return new Promise((resolve, reject) => {
+    worker.on('message', (result: BackupResult) => {
+      if (result.kind === 'made') resolve(result.facts);
+      else reject(new Error(result.message));
+    });
+    worker.on('error', reject);
+    worker.on('exit', () => reject(new Error('The thread that makes backups has ended.')));
+  });
+}

@@ -1,0 +1,236 @@
+import fs, { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import {
+  BackupError,
+  type BackupFacts,
+  type ReadBackup,
+  readBackup,
+  requireAuthentic,
+} from '@berth/protocol/files/backup-file';
+import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { parseTimestamp } from '@berth/protocol/timestamp';
+import { type Instant, instant, say } from '../core/nouns/instant.ts';
+import type { MasterKey } from '../secrets/seal.ts';
+import { findLosses, type Losses } from '../services/upkeep/find-losses.ts';
+import { copyStore } from '../services/upkeep/move-store.ts';
+import { findBackupKey, stageKey } from '../services/upkeep/restore-key.ts';
+import { putPendingAside } from '../services/upkeep/restore-store.ts';
+import { systemClock } from '../store/clock.ts';
+import { SCHEMA_VERSION } from '../store/engine/migrations.ts';
+import { describeHolder, lockFolder } from '../store/folder-lock.ts';
+import { openPostgresReplacing } from '../store/postgres/move/postgres-target.ts';
+import { refuseMoved } from '../store/sqlite/move/moved-mark.ts';
+import { RestoredDraft } from '../store/sqlite/move/restored-draft.ts';
+import { openFileSource } from '../store/sqlite/move/sqlite-source.ts';
+import type { Holdings } from '../store/store-copy.ts';
+import { findOtherHardware } from './compose-move.ts';
+import { createFolderOrExplain, findMasterKey, isShared, type StoreOptions } from './compose-store.ts';
+
+type RestoreOptions = Pick<StoreOptions, 'config' | 'env'>;
+
+interface RestoreRequest {
+  readonly file: string;
+  readonly passphrase: string | null;
+  readonly keyFile: string | null;
+}
+
+/** As the command line presents it. */
+interface Restored {
+  readonly made_at: string;
+  readonly made_by: string;
+  readonly restored_to: string;
+  readonly audit: { readonly chains: number; readonly links: number; readonly events: number };
+  /** Where the replaced data is. */
+  readonly kept: readonly string[];
+  /** The latest time in the replaced data; `null`: there was none that could be read. */
+  readonly replaced_at: string | null;
+  readonly replaced_other_server: boolean;
+  readonly lost: Losses | null;
+  /** Amounts of consumption that may or may not have been reported. */
+  readonly uncertain_reports: number;
+  readonly hardware_id_before: string | null;
+}
+
+/** Replaces the data of a stopped server with that of a backup: all of it or nothing. */
+export async function restoreBackup(options: RestoreOptions, request: RestoreRequest): Promise<Restored> {
+  const { config } = options;
+  createFolderOrExplain(config.data);
+  const lock = lockFolder(config.data);
+  if (lock === null) {
+    const holder = describeHolder(config.data);
+    throw new BackupError(
+      `${config.data} is in use by ${holder}. Stop the server first. Nothing was changed.`,
+    );
+  }
+  let restored: Omit<Restored, 'hardware_id_before'>;
+  try {
+    restored = await restoreLocked(options, request);
+  } finally {
+    lock.release();
+  }
+  return { ...restored, hardware_id_before: isShared(config) ? null : await findOtherHardware(options) };
+}
+
+async function restoreLocked(options: RestoreOptions, request: RestoreRequest) {
+  const { config } = options;
+  if (!isShared(config)) refuseMoved(config.data);
+  const draft = new RestoredDraft(config.data);
+  try {
+    const opened = await openBackup(options, request, draft);
+    const replacement = isShared(config) ? toDatabase : toFolder;
+    const { replaced, ...rest } = await replacement(options, draft, opened);
+    const { facts, audit, holdings } = opened;
+    return {
+      made_at: facts.made_at,
+      made_by: facts.made_by,
+      audit,
+      replaced_at: replaced?.mark == null ? null : say(instant(replaced.mark)),
+      ...compare(replaced, holdings),
+      ...rest,
+    };
+  } finally {
+    draft.discard();
+  }
+}
+
+interface Replacement extends Pick<Restored, 'restored_to' | 'kept' | 'uncertain_reports'> {
+  readonly replaced: Holdings | null;
+}
+
+/** The data is replaced by one rename. */
+async function toFolder(
+  options: RestoreOptions,
+  draft: RestoredDraft,
+  opened: OpenedBackup,
+): Promise<Replacement> {
+  const replaced = draft.findReplaced();
+  const uncertain = await record(draft, opened, replaced);
+  const stamp = makeStamp();
+  const kept = await withKey(options, opened.masterKey, stamp, async () => draft.commit(stamp));
+  return { replaced, kept, restored_to: options.config.data, uncertain_reports: uncertain };
+}
+
+/** The data is replaced by one transaction. */
+async function toDatabase(
+  options: RestoreOptions,
+  draft: RestoredDraft,
+  opened: OpenedBackup,
+): Promise<Replacement> {
+  const { masterKey, facts } = opened;
+  const { url, prepareStatements } = options.config.database;
+  const key = { value: Buffer.from(masterKey).toString('hex'), file: '' };
+  const stamp = makeStamp();
+  const database = await openPostgresReplacing({ url, prepareStatements, masterKey: key }, stamp);
+  const { target, replaced, kept: schema } = database;
+  try {
+    const uncertain = await record(draft, opened, replaced);
+    const source = openFileSource(draft.file, masterKey, facts.identity);
+    const kept = await withKey(options, masterKey, stamp, async () => {
+      await copyStore(source, target);
+      return schema === null ? [] : [`the schema ${schema}`];
+    }).finally(() => source.close());
+    return { replaced, kept, restored_to: target.place, uncertain_reports: uncertain };
+  } finally {
+    await target.close();
+  }
+}
+
+/** The key is where either data finds it before the data is replaced. Returns what is kept, with the key. */
+async function withKey(
+  options: RestoreOptions,
+  masterKey: MasterKey,
+  stamp: string,
+  replace: () => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  const key = stageKey(findMasterKey(options), masterKey, stamp);
+  const kept = await replace();
+  key.settle();
+  return [...kept, ...key.kept];
+}
+
+function makeStamp(): string {
+  return say(systemClock.readWall()).replace(/[:-]|\.\d+/g, '');
+}
+
+/** Records the restore in the draft, and returns how many reports are uncertain now. */
+async function record(
+  draft: RestoredDraft,
+  { facts, masterKey }: OpenedBackup,
+  replaced: Holdings | null,
+): Promise<number> {
+  let uncertain = 0;
+  const event = {
+    kind: 'backup_restored',
+    madeAt: instant(parseTimestamp(facts.made_at) ?? 0),
+    madeBy: facts.made_by,
+    replacedAt: (replaced?.mark ?? null) as Instant | null,
+    by: 'control',
+  } as const;
+  await draft.record(masterKey, event, async (store) => {
+    uncertain = await putPendingAside(store);
+  });
+  return uncertain;
+}
+
+function compare(
+  replaced: Holdings | null,
+  restored: Holdings,
+): Pick<Restored, 'lost' | 'replaced_other_server'> {
+  if (replaced === null) return { lost: null, replaced_other_server: false };
+  const isOther = replaced.identity !== restored.identity;
+  return { lost: isOther ? null : findLosses(replaced, restored), replaced_other_server: isOther };
+}
+
+interface OpenedBackup extends Pick<Restored, 'audit'> {
+  readonly facts: BackupFacts;
+  readonly masterKey: MasterKey;
+  readonly holdings: Holdings;
+}
+
+/** Checks everything about a backup and writes its data to the draft. */
+async function openBackup(
+  options: RestoreOptions,
+  { file, passphrase, keyFile }: RestoreRequest,
+  draft: RestoredDraft,
+): Promise<OpenedBackup> {
+  const backup = extract(file, draft.file);
+  const { facts } = backup;
+  requireOurs(facts);
+  const masterKey = await findBackupKey(facts, { passphrase, keyFile, source: findMasterKey(options) });
+  requireAuthentic(backup, masterKey);
+  const { problems, audit, holdings } = draft.check(masterKey);
+  const [problem] =
+    holdings.identity === facts.identity ? problems : ['It is of another server than it says.'];
+  if (problem !== undefined) {
+    throw new BackupError(`The data in the backup is broken. ${problem} Nothing was changed.`);
+  }
+  const { chains, links, events } = audit;
+  return { facts, masterKey, audit: { chains, links, events }, holdings };
+}
+
+function requireOurs({ program, schema_version: version, made_by }: BackupFacts): void {
+  if (program !== 'server') {
+    throw new BackupError('This is the backup of a licensing cloud. Use "berth cloud restore FILE".');
+  }
+  if (version <= SCHEMA_VERSION) return;
+  throw new BackupError(
+    `The backup was made by a newer Berth (${made_by}, schema ${version}; this one knows ` +
+      `${SCHEMA_VERSION}). Restore it with that version. Nothing was changed.`,
+  );
+}
+
+function extract(file: string, to: string): ReadBackup {
+  const output = openSync(to, 'wx', 0o600);
+  try {
+    const backup = readBackup(fs, file, (part) => {
+      for (let done = 0; done < part.length; ) done += writeSync(output, part, done);
+    });
+    fsyncSync(output);
+    return backup;
+  } catch (error) {
+    if (error instanceof BackupError) throw new BackupError(`${error.message} Nothing was changed.`);
+    const isOutput = (error as NodeJS.ErrnoException).syscall === 'write';
+    throw new BackupError(explainFileError(isOutput ? to : file, error, isOutput ? 'written' : 'read'));
+  } finally {
+    closeSync(output);
+  }
+}

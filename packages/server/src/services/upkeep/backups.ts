@@ -1,0 +1,219 @@
+import { randomBytes } from 'node:crypto';
+import fs, { createReadStream, readdirSync, rmSync } from 'node:fs';
+import path, { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { BackupFacts } from '@berth/protocol/files/backup-file';
+import { createPrivateFolder } from '@berth/protocol/files/folder-access';
+import { placeFile } from '@berth/protocol/files/place-file';
+import type { Actor } from '../../core/nouns/actor.ts';
+import { type BackupSchedule, dueAt, isOverdue } from '../../core/nouns/backup-schedule.ts';
+import { Fault } from '../../core/nouns/fault.ts';
+import { type Instant, later, MINUTE_MS, plus, say } from '../../core/nouns/instant.ts';
+import { BACKUP_FAILED, backupKey } from '../../core/nouns/notice-key.ts';
+import type { Note } from '../../core/system-command.ts';
+import type { Store } from '../../store/store.ts';
+import { createRoom } from '../lending/room.ts';
+import { RequestError } from '../request-error.ts';
+import type { MakeBackup } from './backup-job.ts';
+import type { KeyCustody } from './key-custody.ts';
+
+/** Makes backups: for whoever asks, and by a schedule. */
+export interface Backups {
+  /** A new backup in parts. With a passphrase, it contains the master key. */
+  send(passphrase: string | null, by: Actor, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+  /** Makes the scheduled backup if it is due, and records if it fails. */
+  keepSchedule(): Promise<ScheduledBackup>;
+  /** Records, once, that there was none for too long, whatever the reason. */
+  watchSchedule(): Promise<void>;
+  describe(): Promise<BackupStatus>;
+}
+
+/** The file that was made; `null`: none was due. */
+type ScheduledBackup = string | null;
+
+interface BackupStatus {
+  /** When the last backup was made, by the schedule or on request. */
+  readonly lastAt: Instant | null;
+  /** The newest file of the schedule. */
+  readonly lastFile: string | null;
+  /** When the next one is due; `null`: at once, or there is no schedule. */
+  readonly dueAt: Instant | null;
+  /** Since when the schedule fails. */
+  readonly failingAt: Instant | null;
+  /** Why, if that was in this run of the server. */
+  readonly error: string | null;
+}
+
+interface BackupOptions {
+  readonly store: Store;
+  readonly custody: Pick<KeyCustody, 'lend'>;
+  readonly make: MakeBackup;
+  readonly version: string;
+  /** For drafts of what is sent. */
+  readonly dataFolder: string;
+  readonly folder: string;
+  /** `null`: never. */
+  readonly schedule: BackupSchedule | null;
+  readonly keep: number;
+}
+
+/** Each needs as much disk as the data, until it is sent. */
+const MOST_AT_ONCE = 2;
+const RETRY_AFTER_SECONDS = 60;
+/** After a failure; the loop comes more often. */
+const RETRY_MS = 10 * MINUTE_MS;
+const SCHEDULED = /^berth-\d{8}T\d{6}Z\.backup$/;
+const DRAFT = /^backup-[\da-f]{16}\.part/;
+
+export function createBackups(options: BackupOptions): Backups {
+  return new BackupDesk(options);
+}
+
+class BackupDesk implements Backups {
+  readonly #options: BackupOptions;
+  readonly #room = createRoom(
+    MOST_AT_ONCE,
+    `${MOST_AT_ONCE} backups are already being made. Try again when one has ended.`,
+    RETRY_AFTER_SECONDS,
+  );
+  readonly #drafts = new Set<string>();
+  #error: string | null = null;
+  #retryAt: Instant | null = null;
+
+  constructor(options: BackupOptions) {
+    this.#options = options;
+  }
+
+  async send(passphrase: string | null, by: Actor, signal: AbortSignal) {
+    const leave = this.#room.enter();
+    const draft = this.#openDraft();
+    const end = () => {
+      this.#closeDraft(draft);
+      leave();
+    };
+    try {
+      const { bytes } = await this.#make(draft, passphrase, by);
+      if (signal.aborted) throw new RequestError('bad_request', 'The client disconnected.');
+      await this.#note({ kind: 'backup_made', file: null, bytes, withKey: passphrase !== null, by });
+      const stream = createReadStream(draft).once('close', end);
+      signal.addEventListener('abort', () => stream.destroy());
+      return Readable.toWeb(stream) as ReadableStream<Uint8Array>;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  async keepSchedule(): Promise<ScheduledBackup> {
+    const { schedule, store } = this.#options;
+    if (schedule === null) return null;
+    const { now } = await store.keepClock();
+    const lastAt = await this.#findLast('schedule');
+    const isDue = lastAt === null || now >= dueAt(schedule, lastAt);
+    if (!isDue || (this.#retryAt !== null && now < this.#retryAt)) return null;
+    try {
+      return await this.#makeScheduled(now);
+    } catch (error) {
+      this.#retryAt = plus(now, RETRY_MS);
+      this.#error = (error as Error).message;
+      await this.#note({ kind: 'backup_failed', reason: this.#error });
+      throw error;
+    }
+  }
+
+  async watchSchedule(): Promise<void> {
+    const { schedule, store } = this.#options;
+    const lastAt = await this.#findLast('schedule');
+    if (schedule === null || lastAt === null) return;
+    const { now } = await store.keepClock();
+    const due = dueAt(schedule, lastAt);
+    if (isOverdue(schedule, due, now)) await this.#note({ kind: 'backup_overdue', dueAt: due });
+  }
+
+  async describe(): Promise<BackupStatus> {
+    const { schedule, store } = this.#options;
+    const [scheduled, requested] = [await this.#findLast('schedule'), await this.#findLast('request')];
+    const failingAt = (await store.read({ kind: 'find_notice', key: BACKUP_FAILED })) as Instant | null;
+    const last = [scheduled, requested].filter((at) => at !== null);
+    return {
+      lastAt: last.length === 0 ? null : last.reduce(later),
+      lastFile: this.#listFiles().at(-1) ?? null,
+      dueAt: schedule === null || scheduled === null ? null : dueAt(schedule, scheduled),
+      failingAt,
+      error: failingAt === null ? null : this.#error,
+    };
+  }
+
+  async #makeScheduled(now: Instant): Promise<string> {
+    const { folder, keep } = this.#options;
+    createFolder(folder);
+    for (const name of readdirSync(folder)) if (LEFT.test(name)) rmSync(join(folder, name));
+    const file = join(folder, `berth-${say(now).replace(/[:-]|\.\d+/g, '')}.backup`);
+    const { bytes } = await this.#make(`${file}${PART}`, null, 'schedule');
+    placeFile(SYSTEM, `${file}${PART}`, file, true);
+    await this.#note({ kind: 'backup_made', file, bytes, withKey: false, by: 'schedule' });
+    [this.#retryAt, this.#error] = [null, null];
+    for (const old of this.#listFiles().slice(0, -keep)) rmSync(old, { force: true });
+    return file;
+  }
+
+  #make(to: string, passphrase: string | null, by: Actor): Promise<BackupFacts> {
+    const { custody, make, store, version } = this.#options;
+    return custody.lend(passphrase, by, async (masterKey, sealedKeys) => {
+      const { now } = await store.keepClock();
+      return make({ to, masterKey, sealedKeys, madeBy: version, madeAt: say(now) });
+    });
+  }
+
+  /** The backups of the schedule, oldest first. */
+  #listFiles(): readonly string[] {
+    const { folder } = this.#options;
+    try {
+      const names = readdirSync(folder).filter((name) => SCHEDULED.test(name));
+      return names.sort().map((name) => join(folder, name));
+    } catch {
+      return [];
+    }
+  }
+
+  async #findLast(origin: 'schedule' | 'request'): Promise<Instant | null> {
+    const found = await this.#options.store.read({ kind: 'find_notice', key: backupKey(origin) });
+    return found as Instant | null;
+  }
+
+  async #note(notice: Note['notice']): Promise<void> {
+    await this.#options.store.execute({ kind: 'note', notice });
+  }
+
+  /** Removes drafts that a crash has left. */
+  #openDraft(): string {
+    const { dataFolder } = this.#options;
+    for (const name of readdirSync(dataFolder).filter((one) => DRAFT.test(one))) {
+      const left = join(dataFolder, name);
+      if (!this.#drafts.has(left)) rmSync(left, { force: true });
+    }
+    const draft = join(dataFolder, `backup-${randomBytes(8).toString('hex')}.part`);
+    this.#drafts.add(draft);
+    return draft;
+  }
+
+  #closeDraft(draft: string): void {
+    rmSync(draft, { force: true });
+    this.#drafts.delete(draft);
+  }
+}
+
+const PART = '.part';
+const LEFT = /^berth-\d{8}T\d{6}Z\.backup\.part/;
+const SYSTEM = { fs, path, platform: process.platform, userId: process.getuid?.() ?? null };
+
+function createFolder(folder: string): void {
+  try {
+    createPrivateFolder(folder, SYSTEM);
+  } catch (error) {
+    throw new Fault(
+      'store_unavailable',
+      `The folder ${folder} cannot be created: ${(error as Error).message}`,
+    );
+  }
+}

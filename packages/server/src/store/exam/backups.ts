@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import type { Command } from '../../core/command.ts';
+import { consume, NOW } from '../../core/examples.ts';
+import { backupKey } from '../../core/nouns/notice-key.ts';
+import type { ExamStore } from './exam-store.ts';
+
+async function count(exam: ExamStore, command: Command): Promise<number> {
+  const outcome = await exam.execute(command);
+  return outcome.kind === 'done' ? outcome.count : Number.NaN;
+}
+
+const FAILED: Command = { kind: 'note', notice: { kind: 'backup_failed', reason: 'The disk is full.' } };
+
+function made(file: string | null): Command {
+  return { kind: 'note', notice: { kind: 'backup_made', file, bytes: 1, withKey: false, by: 'ada' } };
+}
+
+/** What is remembered of backups is there after the store was opened anew. */
+export function backupCases(again: 'restart' | 'crash') {
+  return {
+    'that backups fail is told once until one succeeds': async (exam: ExamStore) => {
+      assert.equal(await count(exam, FAILED), 1);
+      await exam[again]();
+      assert.equal(await count(exam, FAILED), 0);
+      assert.equal(await count(exam, made(null)), 1, 'one on request changes nothing about the schedule');
+      assert.equal(await count(exam, FAILED), 0);
+      assert.equal(await count(exam, made('/backups/one')), 1);
+      assert.equal(await count(exam, FAILED), 1);
+      const key = backupKey('schedule');
+      assert.equal(await exam.store.read({ kind: 'find_notice', key }), exam.clock.readWall());
+    },
+    'after a restore, only what a cloud vouches for counts at once': async (exam: ExamStore) => {
+      const license = await exam.install({ source: 'cloud', type: 'consumption' });
+      const event = {
+        kind: 'backup_restored',
+        madeAt: NOW,
+        madeBy: '1',
+        replacedAt: null,
+        by: 'ada',
+      } as const;
+      assert.equal(await count(exam, { kind: 'restore_backup', event }), 1);
+      await exam[again]();
+      const refused = await exam.execute(consume(1));
+      assert.equal(refused.kind === 'refused' && refused.code, 'license_check_overdue');
+      const granted = await exam.register('ada');
+      assert.equal(granted.kind, 'granted', 'lending does not wait');
+      await exam.execute({ kind: 'install_license', license, by: 'cloud' });
+      assert.equal((await exam.execute(consume(1))).kind, 'measured');
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import { backup, DatabaseSync } from 'node:sqlite';
+import { readPragma } from '../wire/ask.ts';
+import { tellDamage } from '../wire/damage.ts';
+import { openReadOnly } from '../wire/database.ts';
+
+/** A megabyte. */
+const PAGES_PER_STEP = 256;
+
+/**
+ * Copies the database of a running or stopped server to a new file, as of one moment. Without its own
+ * transaction, the copy would start again with every commit. `pause` is called after each step.
+ */
+export async function copyDatabase(file: string, to: string, pause: () => void): Promise<void> {
+  const db = tellDamage(file, () => openReadOnly(file));
+  try {
+    db.exec('BEGIN');
+    // A transaction begins with its first read.
+    tellDamage(file, () => readPragma(db, 'schema_version'));
+    await backup(db, to, { rate: PAGES_PER_STEP, progress: pause });
+  } finally {
+    db.close();
+  }
+  becomeOneFile(to);
+}
+
+/** Without a write-ahead log, everything is in the file itself. */
+export function becomeOneFile(file: string): void {
+  const db = new DatabaseSync(file);
+  try {
+    db.exec('PRAGMA journal_mode = DELETE');
+    if (readPragma(db, 'journal_mode') !== 'delete') throw new Error(`The log of ${file} cannot be ended.`);
+  } finally {
+    db.close();
+  }
+}

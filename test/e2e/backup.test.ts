@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { exampleLicense } from '../../packages/server/src/core/examples.ts';
+import { restore, saveBackup } from '../support/backups.ts';
+import { startServerHere } from '../support/server-here.ts';
+import { seedLicenses, temporaryFolder } from '../support/server-process.ts';
+import { askDatabase, describeStores } from '../support/stores/test-stores.ts';
+
+const LICENSE = exampleLicense({ type: 'consumption', slots: 5, timeoutMinutes: 600 });
+const PASSPHRASE = 'a passphrase, long';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+async function ask(url: string, path: string, body?: object): Promise<Facts> {
+  const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+  const answer = await fetch(`${url}/api/${path}`, init);
+  const facts = (await answer.json()) as Facts;
+  assert.equal(answer.status, 200, JSON.stringify(facts));
+  return facts;
+}
+
+/** A server that has lent a slot to Ada, a backup of that, and what happened afterwards. */
+async function setUp(t: Parameters<typeof temporaryFolder>[0], passphrase?: string) {
+  const folder = temporaryFolder(t);
+  const [data, file] = [join(folder, 'data'), join(folder, 'one.backup')];
+  await seedLicenses(data, [LICENSE]);
+  const server = await startServerHere({ data });
+  try {
+    await ask(server.url, 'v4/borrow', { user: 'ada' });
+    await ask(server.url, 'v4/add_consumption', { consumptions: 2 });
+    await saveBackup(server.url, file, passphrase);
+    await ask(server.url, 'v4/borrow', { user: 'bob' });
+    await ask(server.url, 'v4/add_consumption', { consumptions: 3 });
+  } finally {
+    await server.stop();
+  }
+  return { folder, data, file };
+}
+
+async function listUsers(t: TestContext, data: string): Promise<readonly unknown[]> {
+  const server = await startServerHere({ data });
+  t.after(server.stop);
+  const verdict = await ask(server.url, 'admin/audit/verify');
+  assert.equal(verdict.ok, true, JSON.stringify(verdict));
+  const { events } = (await ask(server.url, 'admin/audit?chain=system')) as { events: Facts[] };
+  assert.equal(events.filter(({ kind }) => kind === 'backup_restored').length, 1);
+  const { registrations } = (await ask(server.url, 'admin/registrations')) as { registrations: Facts[] };
+  const { licenses } = (await ask(server.url, 'admin/licenses')) as { licenses: Facts[] };
+  return [...registrations.map(({ user }) => user), licenses[0]?.total_consumptions];
+}
+
+/** Lets `before` create what lives as long as the tests of its group. */
+function collectEnds() {
+  const works: (() => void)[] = [];
+  after(() => {
+    for (const work of works) work();
+  });
+  return { after: (work: () => void) => void works.push(work) };
+}
+
+describeStores('a backup of a running server', (store) => {
+  let made: Awaited<ReturnType<typeof setUp>>;
+  const ends = collectEnds();
+  before(async () => {
+    made = await setUp(ends, PASSPHRASE);
+  });
+
+  test('is refused while the server runs, and then nothing has changed', async (t) => {
+    const { data, file } = made;
+    const server = await startServerHere({ data });
+    t.after(server.stop);
+    await assert.rejects(restore(data, file), /is in use by another Berth process/);
+    const { registrations } = (await ask(server.url, 'admin/registrations')) as { registrations: Facts[] };
+    assert.equal(registrations.length, 2);
+    assert.deepEqual(
+      readdirSync(data).filter((name) => name.includes('restor')),
+      [],
+    );
+  });
+
+  test('replaces what happened after it, keeps that, and says what it lacks', async (t) => {
+    const { data, file } = made;
+    const { lost, kept, replaced_at, made_at, audit } = await restore(data, file);
+    assert.deepEqual(
+      lost?.borrows.map(({ user, feature }) => [user, feature]),
+      [['bob', null]],
+    );
+    assert.deepEqual(
+      lost?.counts.map(({ count, feature }) => [count, feature]),
+      [[3, null]],
+    );
+    assert.deepEqual(lost?.licenses, []);
+    assert.ok(replaced_at !== null && replaced_at > made_at && audit.events > 3);
+    assert.equal(kept.length, 1);
+    if (store === 'SQLite') assert.ok(existsSync(kept[0] as string));
+    else {
+      const schema = (kept[0] as string).replace('the schema ', '');
+      const [row] = await askDatabase(data, `SELECT count(*) AS count FROM ${schema}.registration`);
+      assert.equal(row?.count, 2);
+    }
+    assert.deepEqual(await listUsers(t, data), ['ada', 2]);
+  });
+
+  test('is restored elsewhere with its passphrase, and replaces what is there', async (t) => {
+    const { folder, data, file } = made;
+    const other = join(folder, 'other');
+    await seedLicenses(other, []);
+    const before = readFileSync(join(other, 'master.key'), 'utf8');
+    await assert.rejects(
+      restore(other, file),
+      /needs the master key [0-9a-f]{16}, but this one is [0-9a-f]{16}/,
+    );
+    const wrong = restore(other, file, { passphrase: 'another passphrase' });
+    await assert.rejects(wrong, /the passphrase is wrong/);
+    const { kept } = await restore(other, file, { passphrase: PASSPHRASE });
+    const keptKey = kept.find((one) => one.includes('master.key'));
+    assert.equal(readFileSync(keptKey as string, 'utf8'), before);
+    assert.deepEqual(await listUsers(t, other), ['ada', 2]);
+    assert.equal(
+      readFileSync(join(other, 'master.key'), 'utf8'),
+      readFileSync(join(data, 'master.key'), 'utf8'),
+    );
+  });
+});
+
+describe('a backup of SQLite', () => {
+  let made: Awaited<ReturnType<typeof setUp>>;
+  const ends = collectEnds();
+  before(async () => {
+    made = await setUp(ends);
+  });
+
+  test('is restored into an empty folder with the key, or not at all', async (t) => {
+    const { folder, data, file } = made;
+    const other = join(folder, 'empty');
+    await assert.rejects(restore(other, file), /needs the master key [0-9a-f]{16}\. Give it with/);
+    const asked = restore(other, file, { passphrase: PASSPHRASE });
+    await assert.rejects(asked, /made without a passphrase and does not contain a key/);
+    const { lost, kept } = await restore(other, file, { keyFile: join(data, 'master.key') });
+    assert.deepEqual([lost, kept], [null, []], 'there was nothing to compare with, and nothing to keep');
+    assert.deepEqual(await listUsers(t, other), ['ada', 2]);
+  });
+
+  test('replaces a damaged database, which is kept with its log', async (t) => {
+    const { folder, data, file } = made;
+    const other = join(folder, 'damaged');
+    cpSync(data, other, { recursive: true });
+    writeFileSync(join(other, 'berth.db'), 'damaged'.repeat(1000));
+    writeFileSync(join(other, 'berth.db-wal'), 'its log');
+    const { kept, lost, replaced_at } = await restore(other, file);
+    assert.deepEqual([lost, replaced_at], [null, null]);
+    assert.deepEqual(
+      kept.map((one) => readFileSync(one, 'utf8').slice(0, 7)),
+      ['damaged', 'its log'],
+    );
+    assert.deepEqual(await listUsers(t, other), ['ada', 2]);
+  });
+
+  test('that was cut off after its last check goes on with the next start', async (t) => {
+    const { folder, data, file } = made;
+    const [other, empty] = [join(folder, 'cut'), join(folder, 'cut-empty')];
+    const keyFile = join(data, 'master.key');
+    for (const cut of [other, empty]) await restore(cut, file, { keyFile });
+    renameSync(join(other, 'berth.db'), join(other, 'berth.db.restored-20300102T030405Z'));
+    copyFileSync(join(data, 'berth.db'), join(other, 'berth.db'));
+    writeFileSync(join(other, 'berth.db-wal'), 'a log that would destroy the new database');
+    renameSync(join(empty, 'berth.db'), join(empty, 'berth.db.restored-20300102T030405Z'));
+    assert.deepEqual(await listUsers(t, other), ['ada', 2]);
+    assert.deepEqual(await listUsers(t, empty), ['ada', 2]);
+    const kept = readdirSync(other).filter((name) => name.includes('.replaced-'));
+    assert.deepEqual(kept, ['berth.db.replaced-20300102T030405Z', 'berth.db.replaced-20300102T030405Z-wal']);
+  });
+});
