@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Finding } from '../../packages/server/src/core/doctor/finding.ts';
-import { runBerth } from '../support/berth-command.ts';
+import { askBerth, runBerth } from '../support/berth-command.ts';
 import { type Certificate, makeTestCertificate } from '../support/certificate.ts';
 import { openCloud, publicKey } from '../support/cloud/answering-cloud.ts';
+import { pollUntil } from '../support/poll.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, temporaryFolder } from '../support/server-process.ts';
 import { askDatabase, describeStores } from '../support/stores/test-stores.ts';
@@ -94,6 +95,22 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     check: 'disk',
     severity: 'warning',
     text: /has only \d+ MB left/,
+  },
+  'backups that cannot be written': {
+    arrange: async (data) => {
+      writeFileSync(join(data, 'no-folder'), '');
+      const args = ['--backup-schedule', '5m', '--backup-folder', join(data, 'no-folder')];
+      const server = await startServerHere({ data, args });
+      await pollUntil('the backup fails', async () => {
+        const { backup } = await askBerth<{ backup: { failing_at: string | null } }>(data, ['status']);
+        return backup.failing_at ?? undefined;
+      });
+      await server.stop();
+      return { args };
+    },
+    check: 'backup',
+    severity: 'problem',
+    text: /The scheduled backups have failed since/,
   },
   'a data folder that others can write': {
     arrange: (data) => afterwards(chmodSync(data, 0o777)),

@@ -247,16 +247,18 @@ export function composeApp(
   const { cloudLink } = cloud;
   const events = composeEvents(store, { ...options, cloudLink, world }, log);
   const requests = new RequestCounts();
+  const keeping = composeBackups(store, { ...options, world });
+  const { backups } = keeping;
   const metrics = createMetrics({
     ...world.clock,
     ...facts,
     store,
     cloudLink,
+    backups,
     requests,
     storeKind: isShared(config) ? 'postgresql' : 'sqlite',
     usesCloud: config.cloud.url !== '',
   });
-  const keeping = composeBackups(store, { ...options, world });
   const routes = createRoutes({
     accounts,
     audit,
@@ -269,7 +271,7 @@ export function composeApp(
     lending: createLending(store, config.limits),
     oversight: createOversight(store),
     metrics,
-    doctor: composeDoctor(options, world.clock, { ...events, store, cloudLink, version }),
+    doctor: composeDoctor(options, world.clock, { ...events, store, cloudLink, backups, version }),
     allowKeysInUrl: config.http.allowKeysInUrl,
     auth,
     settings: config,

@@ -37,7 +37,7 @@ export function describeService({ self, flags, config }: ServiceOptions): Servic
     program: findProgram(self),
     args: [...file, ...settings, '--data', data],
     data,
-    folders: [],
+    folders: config.backup.folder === '' ? [] : [config.backup.folder],
     port,
   };
 }

@@ -80,6 +80,11 @@ describe('a service', () => {
     }
   });
 
+  test('may write to the folder for backups', () => {
+    assert.deepEqual(describeFlags({}).folders, []);
+    assert.deepEqual(describeFlags({ 'backup-folder': '/mnt/backups' }).folders, ['/mnt/backups']);
+  });
+
   test('has a manager on three platforms', () => {
     assert.deepEqual(
       (['linux', 'darwin', 'win32'] as const).map((platform) => findManager(platform, {}).name),

@@ -8,6 +8,7 @@ export const CHECKS = [
   'certificate',
   'database',
   'versions',
+  'backup',
   'webhooks',
   'exposure',
 ] as const;

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { NOW } from '../examples.ts';
 import { DAY_MS, HOUR_MS, plus } from '../nouns/instant.ts';
 import { splitAdvice, type Verdict } from './finding.ts';
+import { judgeBackup } from './judge-backup.ts';
 import { judgeCertificate, judgeExposure } from './judge-exposure.ts';
 import { judgeCloud, judgeDatabase, judgeVersions, judgeWebhooks } from './judge-links.ts';
 import { judgeClock, judgeDiskHealth, judgeFiles } from './judge-machine.ts';
@@ -128,6 +129,17 @@ test('versions: newer data and other servers', () => {
   const servers = ['2', '3'].map((version) => ({ hostname: `h${version}`, version }));
   const mixed = read(judgeVersions({ ...same, schemaVersion: 6, servers }));
   assert.match(mixed, /^warning: .*schema 6.* \| warning: The server on h3 is version 3/);
+});
+
+test('backups that fail, are late, or are forgotten', () => {
+  const never = { lastAt: null, dueAt: null, failingAt: null, error: null, isScheduled: false, now: NOW };
+  assert.match(read(judgeBackup(never)), /^ok: No backup was made yet; backup\.schedule/);
+  const old = { ...never, lastAt: plus(NOW, -30 * DAY_MS) };
+  assert.match(read(judgeBackup(old)), /^warning: The last backup was made at /);
+  const due = { ...old, isScheduled: true, dueAt: plus(NOW, -DAY_MS) };
+  assert.match(read(judgeBackup(due)), /^warning: A backup is due since /);
+  assert.match(read(judgeBackup({ ...due, dueAt: plus(NOW, -HOUR_MS) })), /^ok: /);
+  assert.match(read(judgeBackup({ ...due, failingAt: NOW, error: 'no.' })), /^problem: .*: no\.$/);
 });
 
 test('webhooks that fail or have lost events', () => {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { explainReadable, explainWritable } from '@berth/protocol/files/file-sharing';
 import type { Config } from '../../config.ts';
 import { CHECKS, type Check, type Finding, type Verdict } from '../../core/doctor/finding.ts';
+import { judgeBackup } from '../../core/doctor/judge-backup.ts';
 import { type ExposureFacts, judgeCertificate, judgeExposure } from '../../core/doctor/judge-exposure.ts';
 import {
   judgeCloud,
@@ -16,6 +17,7 @@ import { explainSharing } from '../../store/folder-lock.ts';
 import type { Store } from '../../store/store.ts';
 import type { CloudLink } from '../cloud/cloud-link.ts';
 import type { Webhooks } from '../events/webhooks.ts';
+import type { Backups } from '../upkeep/backups.ts';
 import { CertificateError, loadFiles } from '../upkeep/certificate-files.ts';
 import { findDiskSpace } from '../upkeep/disk-space.ts';
 import { measureSyncs } from './measure-syncs.ts';
@@ -42,6 +44,7 @@ export interface DoctorParts extends Pick<VersionFacts, 'version' | 'node' | 'kn
   readonly store: Store;
   readonly cloudLink: Pick<CloudLink, 'describe' | 'probe'>;
   readonly webhooks: Pick<Webhooks, 'describe'>;
+  readonly backups: Pick<Backups, 'describe'>;
 }
 
 type Examination = () => Promise<readonly Verdict[]> | readonly Verdict[];
@@ -104,7 +107,7 @@ function aroundServer(options: DoctorOptions, store: Store | null) {
 
 function withinServer(options: DoctorOptions, parts: DoctorParts) {
   const { config, isShared, readWall } = options;
-  const { store, cloudLink, webhooks, version, node, knownSchema } = parts;
+  const { store, cloudLink, webhooks, backups, version, node, knownSchema } = parts;
   return {
     clock: async () => {
       const { clockAheadMs: cloudAheadMs } = await cloudLink.describe();
@@ -136,6 +139,10 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
       const { schemaVersion } = await store.read({ kind: 'describe_store' });
       const { servers } = await store.read({ kind: 'describe_engine' });
       return judgeVersions({ version, node, schemaVersion, knownSchema, servers });
+    },
+    backup: async () => {
+      const isScheduled = config.backup.schedule !== '';
+      return judgeBackup({ ...(await backups.describe()), isScheduled, now: readWall() });
     },
     webhooks: async () => judgeWebhooks(await webhooks.describe()),
   } satisfies Partial<Record<Check, Examination>>;

@@ -6,6 +6,7 @@ import type { ClockStatus, Store } from '../../store/store.ts';
 import { type MetricFormat, MetricPage } from '../../telemetry/metrics/metric-page.ts';
 import type { RequestCounts } from '../../telemetry/metrics/request-counts.ts';
 import type { CloudLink } from '../cloud/cloud-link.ts';
+import type { Backups } from './backups.ts';
 import type { CertificateFacts } from './certificates.ts';
 import { addLicenses, daysUntil } from './license-metrics.ts';
 
@@ -19,6 +20,7 @@ export interface Metrics {
 interface MetricsOptions {
   readonly store: Store;
   readonly cloudLink: CloudLink;
+  readonly backups: Pick<Backups, 'describe'>;
   readonly requests: RequestCounts;
   readonly version: string;
   readonly storeKind: string;
@@ -68,17 +70,20 @@ interface StoreFacts {
   readonly licenses: readonly LicenseRecord[];
   readonly clock: ClockStatus | null;
   readonly cloud: Awaited<ReturnType<CloudLink['describe']>> | null;
+  readonly backup: Awaited<ReturnType<Backups['describe']>>;
 }
 
 /** `null` if it cannot be read: monitoring must see the rest then, too. */
-async function readFacts({ store, cloudLink, usesCloud }: MetricsOptions): Promise<StoreFacts | null> {
+async function readFacts(options: MetricsOptions): Promise<StoreFacts | null> {
+  const { store, cloudLink, usesCloud, backups } = options;
   try {
-    const [licenses, clock, cloud] = await Promise.all([
+    const [licenses, clock, cloud, backup] = await Promise.all([
       store.read({ kind: 'list_licenses', product: null }),
       store.isHealthy() ? store.keepClock() : null,
       usesCloud ? cloudLink.describe() : null,
+      backups.describe(),
     ]);
-    return { licenses, clock, cloud };
+    return { licenses, clock, cloud, backup };
   } catch (error) {
     if (error instanceof Fault) return null;
     throw error;
@@ -108,6 +113,7 @@ function addStore(page: MetricPage, options: MetricsOptions, facts: StoreFacts |
   if (facts === null) return;
   addLicenses(page, facts.licenses, tally.peaks.read(readMonotonicMs()));
   addCloud(page, options, facts);
+  addBackup(page, options, facts);
   const { clock } = facts;
   if (clock !== null) page.add('berth_clock_offset_seconds', (clock.now - clock.wall) / SECOND_MS);
 }
@@ -130,6 +136,13 @@ function addCloud(page: MetricPage, { cloudLink, readWall }: MetricsOptions, { c
   page.add('berth_cloud_backlog', cloud.pending);
   page.add('berth_cloud_reports', cloud.reportsUnderWay, 'under_way');
   page.add('berth_cloud_reports', cloud.reportsUncertain, 'uncertain');
+}
+
+function addBackup(page: MetricPage, { readWall }: MetricsOptions, { backup }: StoreFacts): void {
+  page.add('berth_backup_failing', backup.failingAt === null ? 0 : 1);
+  if (backup.lastAt !== null) {
+    page.add('berth_backup_age_seconds', Math.max(0, readWall() - backup.lastAt) / SECOND_MS);
+  }
 }
 
 function addRequests(page: MetricPage, requests: RequestCounts): void {

@@ -78,6 +78,8 @@ export const METRICS = {
     labels: [],
     help: "How far the server's time is ahead of the clock of the machine, or of the database.",
   },
+  berth_backup_failing: { type: 'gauge', labels: [], help: '1 if the scheduled backups fail.' },
+  berth_backup_age_seconds: { type: 'gauge', labels: [], help: 'Time since the last backup was made.' },
   berth_certificate_expiry_days: { type: 'gauge', labels: [], help: 'Days until the TLS certificate ends.' },
 
   berth_requests_total: { type: 'counter', labels: ['route', 'status'], help: 'Answered requests.' },

@@ -1,0 +1,48 @@
+import { DAY_MS, type Instant, plus, say } from '../nouns/instant.ts';
+import { complain, orWell, type Verdict, warn } from './finding.ts';
+
+interface BackupFacts {
+  readonly lastAt: Instant | null;
+  /** When the next one is due; `null`: at once, or there is no schedule. */
+  readonly dueAt: Instant | null;
+  readonly failingAt: Instant | null;
+  readonly error: string | null;
+  readonly isScheduled: boolean;
+  readonly now: Instant;
+}
+
+/** Without a schedule, somebody has to think of it. */
+const OLD_DAYS = 30;
+
+/** A backup that is due is made within minutes. */
+const LATE_DAYS = 1;
+
+export function judgeBackup(facts: BackupFacts): readonly Verdict[] {
+  const { lastAt, isScheduled } = facts;
+  const last = lastAt === null ? 'No backup was made yet' : `The last backup was made at ${say(lastAt)}`;
+  const hint = isScheduled ? '' : '; backup.schedule makes them regularly';
+  return orWell([judgeFailure(facts), judgeAge(facts)], `${last}${hint}`);
+}
+
+function judgeFailure({ failingAt, error }: BackupFacts): Verdict | null {
+  if (failingAt === null) return null;
+  return complain(
+    `The scheduled backups have failed since ${say(failingAt)}${error === null ? '.' : `: ${error}`}`,
+    'See that backup.folder exists, that the server can write to it, and that its disk has room.',
+  );
+}
+
+function judgeAge({ lastAt, dueAt, failingAt, isScheduled, now }: BackupFacts): Verdict | null {
+  if (failingAt !== null) return null;
+  if (isScheduled && dueAt !== null && now >= plus(dueAt, LATE_DAYS * DAY_MS)) {
+    return warn(
+      `A backup is due since ${say(dueAt)}.`,
+      'Keep the server running, or make one with "berth backup FILE".',
+    );
+  }
+  if (isScheduled || lastAt === null || now < plus(lastAt, OLD_DAYS * DAY_MS)) return null;
+  return warn(
+    `The last backup was made at ${say(lastAt)}.`,
+    'Make one with "berth backup FILE", or set backup.schedule.',
+  );
+}
