@@ -61,7 +61,7 @@ export async function runTakeover(
     postgres,
     size: SERVERS,
     licenses: [license, FULL],
-    args: ['--webhooks-url', receiver.url],
+    args: ['--webhooks-url', receiver.url, '--webhooks-events', 'slot_denied'],
     envs: Array.from({ length: SERVERS }, () => secret),
   });
   const book = new FleetBook(license);

@@ -150,7 +150,6 @@ function describeOperation(route: Route, method: string, index: number, shared: 
   const alias = index === 0 ? '' : '_alias';
   const verb = route.methods[0] === method ? '' : `_${method.toLowerCase()}`;
   const isRepeated = index > 0 || verb !== '';
-  const { class: kind } = ACCESS[route.access];
   const parameters = describeParameters(route, method, shared);
   const body = describeBody(route, method, shared);
   return {
@@ -160,7 +159,7 @@ function describeOperation(route: Route, method: string, index: number, shared: 
     description: isRepeated
       ? `The same as ${route.methods[0]} ${route.paths[0]}, which lists the codes.`
       : WHO[route.access],
-    ...(kind === 'admin' ? {} : { security: route.name === 'auth' ? [{ basic: [] }] : SECURITY[kind] }),
+    ...describeSecurity(route),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === null ? {} : { requestBody: body }),
     responses: {
@@ -168,6 +167,14 @@ function describeOperation(route: Route, method: string, index: number, shared: 
       ...(isRepeated ? REPEATED_ERRORS : describeErrors(errorsOf(route, method))),
     },
   };
+}
+
+/** What differs from the rest, which is for administrators. */
+function describeSecurity({ name, access }: Route): object {
+  if (name === 'auth') return { security: [{ basic: [] }] };
+  if (access === 'monitor') return { security: SECURITY.client };
+  const { class: kind } = ACCESS[access];
+  return kind === 'admin' ? {} : { security: SECURITY[kind] };
 }
 
 /** All errors of a request with this method. */
