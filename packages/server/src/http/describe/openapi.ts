@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import type { z } from 'zod';
+import { HEADERS } from '../reply/reply.ts';
 import { ACCESS, type Access, isStrict, type Route, TAGS } from '../route.ts';
 import {
   type DescribedInput,
@@ -285,7 +286,7 @@ function describeAnswer(route: Route, shared: Shared): object {
     case 'lines':
     case 'events':
     case 'bytes': {
-      const type = STREAM_TYPES[answer.kind];
+      const [type = ''] = HEADERS[answer.kind]['Content-Type'].split(';');
       return { description: answer.about, content: { [type]: { schema: { type: 'string' } } } };
     }
     case 'page':
@@ -302,12 +303,6 @@ function describeAnswer(route: Route, shared: Shared): object {
       return { description: 'Done. The body is empty.' };
   }
 }
-
-const STREAM_TYPES = {
-  lines: 'application/jsonl',
-  events: 'text/event-stream',
-  bytes: 'application/octet-stream',
-} as const;
 
 /** References a schema by its name, or by that of the operation. */
 function answerSchema(name: string, schema: z.ZodType, { schemas }: Shared): JsonSchema {
