@@ -6,6 +6,7 @@ import { stopAll } from '../background/stop-all.ts';
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
 import { type Config, listChanged, showConfig } from '../config.ts';
 import { Fault } from '../core/nouns/fault.ts';
+import type { AuthSettings } from '../http/access/caller.ts';
 import { isLoopbackHost } from '../http/access/local-caller.ts';
 import { type AppEnv, createApp } from '../http/app.ts';
 import type { Route } from '../http/route.ts';
@@ -230,8 +231,7 @@ export function composeApp(
     isThrottled: config.auth.throttleSignIns,
     passwordCost: world.passwordCost,
   });
-  const isLoopbackOnly = isLoopbackHost(config.host) && config.http.trustedProxies.length === 0;
-  const auth = { ...config.auth, isLoopbackOnly, metrics: config.metrics.access };
+  const auth = describeAccess(config);
   const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
   const facts = {
@@ -248,13 +248,12 @@ export function composeApp(
   const events = composeEvents(store, { ...options, cloudLink, world }, log);
   const requests = new RequestCounts();
   const keeping = composeBackups(store, { ...options, world });
-  const { backups } = keeping;
   const metrics = createMetrics({
     ...world.clock,
     ...facts,
     store,
+    ...keeping,
     cloudLink,
-    backups,
     requests,
     storeKind: isShared(config) ? 'postgresql' : 'sqlite',
     usesCloud: config.cloud.url !== '',
@@ -271,7 +270,7 @@ export function composeApp(
     lending: createLending(store, config.limits),
     oversight: createOversight(store),
     metrics,
-    doctor: composeDoctor(options, world.clock, { ...events, store, cloudLink, backups, version }),
+    doctor: composeDoctor(options, world.clock, { ...events, ...keeping, store, cloudLink, version }),
     allowKeysInUrl: config.http.allowKeysInUrl,
     auth,
     settings: config,
@@ -291,6 +290,11 @@ export function composeApp(
     readMonotonicMs,
   });
   return { app, routes, accounts, audit, ...keeping, catalogue, cloud, ruleBook, events, metrics };
+}
+
+function describeAccess({ auth, host, http, metrics }: Config): AuthSettings {
+  const isLoopbackOnly = isLoopbackHost(host) && http.trustedProxies.length === 0;
+  return { ...auth, isLoopbackOnly, metrics: metrics.access };
 }
 
 function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine }: World) {
