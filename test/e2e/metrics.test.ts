@@ -11,7 +11,7 @@ import { describeStores } from '../support/stores/test-stores.ts';
 
 const OPEN = { accept: 'application/openmetrics-text; version=1.0.0' };
 
-/** Metrics that this server has no reason to show: no license expires, and there is no cloud, TLS or backup. */
+/** Metrics that this server has no reason to show: no license expires; there is no cloud, TLS or backup. */
 const ABSENT = /^berth_(?:cloud_|certificate_|backup_age_|\w+_expiry_days$)/;
 
 describeStores('a running server', (store) => {
