@@ -29,7 +29,7 @@ const TO_STOP = () =>
   'service, use "systemctl stop berth" (docs/service.md).';
 
 const TO_BAR = (program: string) =>
-  'There is no command for that. Edit rules.yaml in the data folder (see docs/operating.md); ' +
+  'There is no command for that. Edit rules.yaml in the data folder (see docs/securing.md); ' +
   `"${program} rules check FILE" checks it first, "${program} rules show" shows who is barred.`;
 
 const TO_UNINSTALL = (program: string) =>
