@@ -19,8 +19,8 @@ import { hasMemory, hasPostgres, MEMORY, SHARED_SETTINGS, startPostgres } from '
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOLS = join(ROOT, 'node_modules', '.bin');
 const TEST_TIMEOUT_MS = 10 * 60 * 1000;
-/** Many tests wait for processes or timers, so slightly more files run at once than there are cores. */
-const CONCURRENCY = Math.ceil(availableParallelism() * 1.5);
+/** Many tests wait for processes or timers, so more files run at once than there are cores. */
+const CONCURRENCY = availableParallelism() * 2;
 const CACHE = join(ROOT, 'node_modules', '.cache');
 const BUILT = join(CACHE, 'berth-tests');
 const STATIC_CHECKS = ['tsc --noEmit', 'biome check .'];
