@@ -1,13 +1,12 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import fs, { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import fs, { existsSync, rmSync } from 'node:fs';
 import path, { join } from 'node:path';
 import { backup as copy, DatabaseSync } from 'node:sqlite';
 import {
   addFooter,
   BackupError,
   type BackupFacts,
-  type ReadBackup,
-  readBackup,
+  extractBackup,
   requireAuthentic,
 } from '@berth/protocol/files/backup-file';
 import { explainFileError } from '@berth/protocol/files/explain-file-error';
@@ -147,7 +146,7 @@ export async function restoreCloud(order: RestoreOrder): Promise<RestoredCloud> 
   discard(draft);
   const old = existsSync(database) ? takeOver(database) : null;
   try {
-    const backup = extract(file, draft);
+    const backup = extractBackup(fs, file, draft);
     const { facts } = backup;
     requireOurs(facts);
     const keys = await findKeys(order, facts);
@@ -188,22 +187,6 @@ function takeOver(file: string): DatabaseSync {
       `${file} is in use, or damaged (${(error as Error).message}). Stop the cloud first; if the file is ` +
         'damaged, move it away. Nothing was changed.',
     );
-  }
-}
-
-function extract(file: string, to: string): ReadBackup {
-  const output = openSync(to, 'wx', 0o600);
-  try {
-    const backup = readBackup(fs, file, (part) => {
-      for (let done = 0; done < part.length; ) done += writeSync(output, part, done);
-    });
-    fsyncSync(output);
-    return backup;
-  } catch (error) {
-    if (error instanceof BackupError) throw new BackupError(`${error.message} Nothing was changed.`);
-    throw new BackupError(explainFileError(file, error, 'read'));
-  } finally {
-    closeSync(output);
   }
 }
 

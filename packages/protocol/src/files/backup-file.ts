@@ -1,4 +1,5 @@
 import { createHash, createHmac, type Hash, timingSafeEqual } from 'node:crypto';
+import { explainFileError } from './explain-file-error.ts';
 
 /**
  * A backup is a SQLite database followed by a footer: facts about it in JSON, their length, a mark, the
@@ -75,10 +76,14 @@ export function addFooter(
   }
 }
 
+function writeAll(fs: BackupSystem, handle: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length; ) done += fs.writeSync(handle, bytes.subarray(done));
+}
+
 function appendAll(fs: BackupSystem, file: string, bytes: Uint8Array): void {
   const handle = fs.openSync(file, 'a');
   try {
-    for (let done = 0; done < bytes.length; ) done += fs.writeSync(handle, bytes.subarray(done));
+    writeAll(fs, handle, bytes);
   } finally {
     fs.closeSync(handle);
   }
@@ -92,7 +97,7 @@ function encodeFacts(facts: BackupFacts): Buffer {
 }
 
 /** A backup whose checksum is right. Callers must check its key before they believe it. */
-export interface ReadBackup {
+interface ReadBackup {
   readonly facts: BackupFacts;
   readonly digest: Buffer;
   readonly mac: Buffer;
@@ -113,6 +118,22 @@ export function readBackup(fs: BackupSystem, file: string, take: (part: Uint8Arr
     return { facts, digest, mac };
   } finally {
     fs.closeSync(handle);
+  }
+}
+
+/** Writes the database of a backup to a new file, and checks every byte. */
+export function extractBackup(fs: BackupSystem, file: string, to: string): ReadBackup {
+  const output = fs.openSync(to, 'wx', 0o600);
+  try {
+    const backup = readBackup(fs, file, (part) => writeAll(fs, output, part));
+    fs.fsyncSync(output);
+    return backup;
+  } catch (error) {
+    if (error instanceof BackupError) throw new BackupError(`${error.message} Nothing was changed.`);
+    const isOutput = (error as { readonly syscall?: string }).syscall === 'write';
+    throw new BackupError(explainFileError(isOutput ? to : file, error, isOutput ? 'written' : 'read'));
+  } finally {
+    fs.closeSync(output);
   }
 }
 

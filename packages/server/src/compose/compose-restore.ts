@@ -1,12 +1,10 @@
-import fs, { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import fs from 'node:fs';
 import {
   BackupError,
   type BackupFacts,
-  type ReadBackup,
-  readBackup,
+  extractBackup,
   requireAuthentic,
 } from '@berth/protocol/files/backup-file';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import { type Instant, instant, say } from '../core/nouns/instant.ts';
 import type { MasterKey } from '../secrets/seal.ts';
@@ -192,7 +190,7 @@ async function openBackup(
   { file, passphrase, keyFile }: RestoreRequest,
   draft: RestoredDraft,
 ): Promise<OpenedBackup> {
-  const backup = extract(file, draft.file);
+  const backup = extractBackup(fs, file, draft.file);
   const { facts } = backup;
   requireOurs(facts);
   const masterKey = await findBackupKey(facts, { passphrase, keyFile, source: findMasterKey(options) });
@@ -216,21 +214,4 @@ function requireOurs({ program, schema_version: version, made_by }: BackupFacts)
     `The backup was made by a newer Berth (${made_by}, schema ${version}; this one knows ` +
       `${SCHEMA_VERSION}). Restore it with that version. Nothing was changed.`,
   );
-}
-
-function extract(file: string, to: string): ReadBackup {
-  const output = openSync(to, 'wx', 0o600);
-  try {
-    const backup = readBackup(fs, file, (part) => {
-      for (let done = 0; done < part.length; ) done += writeSync(output, part, done);
-    });
-    fsyncSync(output);
-    return backup;
-  } catch (error) {
-    if (error instanceof BackupError) throw new BackupError(`${error.message} Nothing was changed.`);
-    const isOutput = (error as NodeJS.ErrnoException).syscall === 'write';
-    throw new BackupError(explainFileError(isOutput ? to : file, error, isOutput ? 'written' : 'read'));
-  } finally {
-    closeSync(output);
-  }
 }
