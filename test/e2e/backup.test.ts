@@ -14,10 +14,14 @@ import { exampleLicense } from '../../packages/server/src/core/examples.ts';
 import { restore, saveBackup } from '../support/backups.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, temporaryFolder } from '../support/server-process.ts';
+import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 import { askDatabase, describeStores } from '../support/stores/test-stores.ts';
 
 const LICENSE = exampleLicense({ type: 'consumption', slots: 5, timeoutMinutes: 600 });
 const PASSPHRASE = 'a passphrase, long';
+
+const getPostgres = sharedPostgres();
+const createDatabase = async () => (await getPostgres()).createDatabase();
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -47,8 +51,8 @@ async function setUp(t: Parameters<typeof temporaryFolder>[0], passphrase?: stri
   return { folder, data, file };
 }
 
-async function listUsers(t: TestContext, data: string): Promise<readonly unknown[]> {
-  const server = await startServerHere({ data });
+async function listUsers(t: TestContext, data: string, env = {}): Promise<readonly unknown[]> {
+  const server = await startServerHere({ data, env });
   t.after(server.stop);
   const verdict = await ask(server.url, 'admin/audit/verify');
   assert.equal(verdict.ok, true, JSON.stringify(verdict));
@@ -109,6 +113,16 @@ describeStores('a backup of a running server', (store) => {
       assert.equal(row?.count, 2);
     }
     assert.deepEqual(await listUsers(t, data), ['ada', 2]);
+  });
+
+  test('is restored into the other kind of store', async (t) => {
+    if (!hasPostgres) return t.skip('optional: needs PostgreSQL for this platform');
+    const { folder, file } = made;
+    const other = join(folder, 'other-kind');
+    const env = { BERTH_DATABASE_URL: store === 'SQLite' ? await createDatabase() : '' };
+    await restore(other, file, { passphrase: PASSPHRASE, env });
+    assert.equal(existsSync(join(other, 'berth.db')), store === 'PostgreSQL');
+    assert.deepEqual(await listUsers(t, other, env), ['ada', 2]);
   });
 
   test('is restored elsewhere with its passphrase, and replaces what is there', async (t) => {
