@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import type { Cloud } from '../../packages/server/src/cloud/cloud.ts';
 import { composeApp } from '../../packages/server/src/compose/compose.ts';
 import { composeCloud } from '../../packages/server/src/compose/compose-cloud.ts';
+import { type BackupSource, makeBackup } from '../../packages/server/src/compose/make-backup.ts';
 import { type Config, loadConfig } from '../../packages/server/src/config.ts';
 import { instant, SECOND_MS } from '../../packages/server/src/core/nouns/instant.ts';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
@@ -105,28 +106,24 @@ export interface TestAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Real ones take most of the time of a test that calls every route. */
-const makeBackup: MakeBackup = async ({ to, madeAt, madeBy, sealedKeys }) => {
-  writeFileSync(to, 'a backup');
-  return {
-    program: 'server',
-    made_by: madeBy,
-    made_at: madeAt,
-    schema_version: 1,
-    store: 'sqlite',
-    identity: '',
-    key_fingerprint: '',
-    sealed_keys: sealedKeys,
-    bytes: 8,
+/** Makes backups in this thread, which is faster. */
+function createBackupMaker(folder: string): MakeBackup {
+  return async (order) => {
+    const url = await findDatabase(folder);
+    const source: BackupSource =
+      url === null
+        ? { kind: 'sqlite', file: join(folder, 'berth.db') }
+        : { kind: 'postgresql', url, prepareStatements: true };
+    return makeBackup({ source, order }, () => {});
   };
-};
+}
 
 /** The whole HTTP API with a real store, called without a socket. */
 export async function openTestApp(t: TestContext, options: TestAppOptions = {}) {
   const { licenses = [testLicense(1)], cloud, routes = [] } = options;
   const { store, clock, folder } = await openTestStore(t, licenses);
   const config = makeConfig(options, folder);
-  const given = { cloud, routes, makeBackup };
+  const given = { cloud, routes, makeBackup: createBackupMaker(folder) };
   const world = { version: VERSION, clock, machine: MACHINE, passwordCost: PASSWORD_COST, ...given };
   const log: Record<string, unknown>[] = [];
   const parts = composeApp(

@@ -23,6 +23,7 @@ import {
   type FollowingCommand,
   type LocalContext,
   type MoveDirection,
+  type Restored,
   type RestoreRequest,
 } from './command.ts';
 import { InputError } from './read-secrets.ts';
@@ -45,7 +46,7 @@ export interface House {
   restoreBackup(
     options: { config: Config; env: NodeJS.ProcessEnv },
     request: RestoreRequest,
-  ): Promise<object>;
+  ): Promise<Restored>;
   /** Describes the process that uses a data folder. */
   describeHolder(folder: string): Promise<string>;
   /** Whether the message alone explains the error; any other error is a bug and is shown with its stack. */

@@ -4,6 +4,7 @@ import type { Screen } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import type { Config } from '../config.ts';
 import type { Finding } from '../core/doctor/finding.ts';
+import type { Losses } from '../services/upkeep/find-losses.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import type { SecretPrompt } from './read-secrets.ts';
 
@@ -108,7 +109,24 @@ export interface LocalContext {
   /** Examines what is around a server that cannot be opened. */
   examineSurroundings(): Promise<readonly Finding[]>;
   /** Replaces the data of a stopped server with that of a backup. */
-  restoreBackup(request: RestoreRequest): Promise<object>;
+  restoreBackup(request: RestoreRequest): Promise<Restored>;
+}
+
+/** What a restore did, as the command presents it. */
+export interface Restored {
+  readonly made_at: string;
+  readonly made_by: string;
+  readonly restored_to: string;
+  readonly audit: { readonly chains: number; readonly links: number; readonly events: number };
+  /** Where the replaced data is. */
+  readonly kept: readonly string[];
+  /** The latest time in the replaced data; `null`: there was none that could be read. */
+  readonly replaced_at: string | null;
+  readonly replaced_other_server: boolean;
+  readonly lost: Losses | null;
+  /** Amounts of consumption that may or may not have been reported. */
+  readonly uncertain_reports: number;
+  readonly hardware_id_before: string | null;
 }
 
 export interface RestoreRequest {

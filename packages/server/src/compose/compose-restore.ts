@@ -6,9 +6,10 @@ import {
   requireAuthentic,
 } from '@berth/protocol/files/backup-file';
 import { parseTimestamp } from '@berth/protocol/timestamp';
+import type { Restored, RestoreRequest } from '../cli/command.ts';
 import { type Instant, instant, say } from '../core/nouns/instant.ts';
 import type { MasterKey } from '../secrets/seal.ts';
-import { findLosses, type Losses } from '../services/upkeep/find-losses.ts';
+import { findLosses } from '../services/upkeep/find-losses.ts';
 import { copyStore } from '../services/upkeep/move-store.ts';
 import { findBackupKey, stageKey } from '../services/upkeep/restore-key.ts';
 import { putPendingAside } from '../services/upkeep/restore-store.ts';
@@ -24,29 +25,6 @@ import { findOtherHardware } from './compose-move.ts';
 import { createFolderOrExplain, findMasterKey, isShared, type StoreOptions } from './compose-store.ts';
 
 type RestoreOptions = Pick<StoreOptions, 'config' | 'env'>;
-
-interface RestoreRequest {
-  readonly file: string;
-  readonly passphrase: string | null;
-  readonly keyFile: string | null;
-}
-
-/** As the command line presents it. */
-interface Restored {
-  readonly made_at: string;
-  readonly made_by: string;
-  readonly restored_to: string;
-  readonly audit: { readonly chains: number; readonly links: number; readonly events: number };
-  /** Where the replaced data is. */
-  readonly kept: readonly string[];
-  /** The latest time in the replaced data; `null`: there was none that could be read. */
-  readonly replaced_at: string | null;
-  readonly replaced_other_server: boolean;
-  readonly lost: Losses | null;
-  /** Amounts of consumption that may or may not have been reported. */
-  readonly uncertain_reports: number;
-  readonly hardware_id_before: string | null;
-}
 
 /** Replaces the data of a stopped server with that of a backup: all of it or nothing. */
 export async function restoreBackup(options: RestoreOptions, request: RestoreRequest): Promise<Restored> {

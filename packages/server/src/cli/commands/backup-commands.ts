@@ -7,7 +7,7 @@ import { type BackupFacts, readBackup } from '@berth/protocol/files/backup-file'
 import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { placeFile } from '@berth/protocol/files/place-file';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
-import type { Command, Flags, LocalContext } from '../command.ts';
+import type { Command, Flags, LocalContext, Restored } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
 
 /** Backup and restore. */
@@ -120,21 +120,6 @@ async function runRestore({ words: [file = ''], flags, restoreBackup }: LocalCon
   return { ok: true, body: restored as never };
 }
 
-type Facts = Readonly<Record<string, unknown>>;
-
-interface Restored {
-  readonly made_at: string;
-  readonly made_by: string;
-  readonly restored_to: string;
-  readonly audit: { readonly chains: number; readonly links: number; readonly events: number };
-  readonly kept: readonly string[];
-  readonly replaced_at: string | null;
-  readonly replaced_other_server: boolean;
-  readonly lost: Readonly<Record<'licenses' | 'borrows' | 'counts', readonly Facts[]>> | null;
-  readonly uncertain_reports: number;
-  readonly hardware_id_before: string | null;
-}
-
 function showRestored(restored: Restored, callOf: CallOf): string {
   const { made_at, made_by, restored_to, audit, kept } = restored;
   const facts = formatFacts({
@@ -172,7 +157,11 @@ function showGap({ made_at, replaced_at, replaced_other_server, lost }: Restored
   return `The backup lacks what happened ${since}:\n${tables.filter((table) => table !== '').join('\n')}`;
 }
 
-function formatLost(title: string, columns: readonly string[], rows: readonly Facts[]): string {
+function formatLost<Row extends object>(
+  title: string,
+  columns: readonly (keyof Row & string)[],
+  rows: readonly Row[],
+): string {
   if (rows.length === 0) return '';
   const heading = columns.map((name) => name.replace('license_id', 'license').replace('_', ' '));
   return `${title}:\n${formatTable(

@@ -29,30 +29,32 @@ const FIND_RUNNING = `SELECT count(*) AS count, string_agg(DISTINCT hostname, ',
   FROM server_instance WHERE seen_at > ${DATABASE_NOW} - ${SILENCE_MS}`;
 
 /** Opens the data in a database to be moved elsewhere. */
-export async function openPostgresSource(options: CopyOptions): Promise<StoreSource> {
-  const copy = await connectForCopy(options);
-  try {
+export function openPostgresSource(options: CopyOptions): Promise<StoreSource> {
+  return openSource(options, async (copy) => {
     await prepare(copy);
     for (const text of BEGIN) await copy.ask(text);
     await bePatient(copy.ask);
     await refuseRunning(copy.ask);
-    // With a wrong master key everything would fail later, with a message about the log.
-    await copy.readKeys();
-    const [row] = await copy.ask<Pick<RowOf<'server'>, 'identity'>>('SELECT identity FROM server');
-    return new PostgresSource(copy, row?.identity ?? '');
-  } catch (error) {
-    await copy.connection.close();
-    throw error;
-  }
+  });
 }
 
 /** Opens the data of running servers as of one moment. They do not notice. */
-export async function openPostgresSnapshot(options: CopyOptions): Promise<StoreSource> {
-  const copy = await connectForCopy(options);
-  try {
+export function openPostgresSnapshot(options: CopyOptions): Promise<StoreSource> {
+  return openSource(options, async (copy) => {
     await numberLinks(copy.connection);
     await copy.ask('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     await bePatient(copy.ask);
+  });
+}
+
+async function openSource(
+  options: CopyOptions,
+  begin: (copy: CopyConnection) => Promise<void>,
+): Promise<StoreSource> {
+  const copy = await connectForCopy(options);
+  try {
+    await begin(copy);
+    // With a wrong master key everything would fail later, with a message about the log.
     await copy.readKeys();
     const [row] = await copy.ask<Pick<RowOf<'server'>, 'identity'>>('SELECT identity FROM server');
     return new PostgresSource(copy, row?.identity ?? '');
