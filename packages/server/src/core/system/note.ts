@@ -83,6 +83,8 @@ export const note = {
       case 'disk_space_low':
       case 'license_nearly_full':
       case 'consumption_nearly_used_up':
+      case 'backup_failed':
+      case 'backup_overdue':
       case 'cloud_held_to_nonces':
         return notedValue === null ? tell({ kind: 'put_notice', key, value: now }, notice) : unchanged();
       case 'disk_space_recovered':
@@ -90,9 +92,6 @@ export const note = {
       case 'consumption_has_room':
       case 'cloud_released_from_nonces':
         return notedValue === null ? unchanged() : tell({ kind: 'remove_notice', key }, notice);
-      case 'backup_failed':
-      case 'backup_overdue':
-        return notedValue === null ? tell({ kind: 'put_notice', key, value: now }, notice) : unchanged();
       case 'backup_made':
         return noteBackup(key, notice, now);
     }
