@@ -56,7 +56,10 @@ class Crowd {
 
   /** Waits until everybody has been answered once more, and by then hears what they should. */
   async expect(what: string, codeOf: (caller: Caller) => string): Promise<void> {
-    await pollUntil(what, () => (this.callers.every((one) => one.last === codeOf(one)) ? true : undefined));
+    const isSo = () => (this.callers.every((one) => one.last === codeOf(one)) ? true : undefined);
+    await pollUntil(what, isSo).catch((error: Error) => {
+      throw new Error(`${error.message} ${JSON.stringify(this.callers)}`);
+    });
     const asked = this.callers.map((caller) => caller.asked);
     await pollUntil('another round', () =>
       this.callers.every((caller, index) => caller.asked > (asked[index] ?? 0) + 1) ? true : undefined,

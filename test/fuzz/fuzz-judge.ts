@@ -4,7 +4,7 @@ import { HEADERS } from '@berth/server/http/reply/reply';
 import type { FuzzRequest } from './fuzz-requests.ts';
 import type { FuzzWorld } from './fuzz-world.ts';
 
-/** An answer, read to its end where it has one. */
+/** An answer, read to its end if it has one. The text of a backup is not kept: a database may say anything. */
 export interface FuzzAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -12,10 +12,11 @@ export interface FuzzAnswer {
 }
 
 export async function readFuzzAnswer({ status, headers, body }: Response): Promise<FuzzAnswer> {
-  const isEndless = headers.get('content-type')?.startsWith('text/event-stream') === true;
+  const type = headers.get('content-type') ?? '';
+  const isEndless = type.startsWith('text/event-stream');
   if (isEndless) await body?.cancel();
   const text = isEndless || body === null ? '' : await new Response(body).text();
-  return { status, headers, text };
+  return { status, headers, text: type === HEADERS.bytes['Content-Type'] ? '' : text };
 }
 
 /** What only somebody who reads the code should see. */
