@@ -50,6 +50,19 @@ describe('a file that is watched', () => {
     assert.deepEqual([await file.look(), await file.look()], [null, text('whole again')]);
   });
 
+  test('is not taken for another version because it changed while it was read', async (t) => {
+    const { path, file } = setUp(t);
+    await file.look();
+    const looking = file.look();
+    // The file is found to be absent meanwhile, and is there when it is read.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+    writeFileSync(path, 'here');
+    assert.equal(await looking, null);
+    assert.equal(await file.look(), null);
+    rmSync(path);
+    assert.deepEqual([await file.look(), await file.look()], [null, { kind: 'absent' }]);
+  });
+
   test('may come and go', async (t) => {
     const { path, file } = setUp(t);
     assert.deepEqual(

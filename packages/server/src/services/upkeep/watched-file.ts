@@ -35,8 +35,11 @@ export function watchFile(path: string, maxBytes: number): WatchedFile {
       const isSettled = version === seen;
       seen = version;
       if (!isSettled || version === taken) return null;
+      const content = await read();
+      // It may have been replaced in between: what was read is then not the version that was found.
+      if ((await readFileVersion(path)) !== version) return null;
       taken = version;
-      return read();
+      return content;
     },
     forget() {
       taken = null;
