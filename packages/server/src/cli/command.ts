@@ -46,6 +46,12 @@ export const FLAGS = {
   'passphrase-file': { type: 'string' },
   'master-key-file': { type: 'string' },
   replace: { type: 'boolean' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+  license: { type: 'string' },
+  feature: { type: 'string' },
+  reason: { type: 'string' },
+  csv: { type: 'boolean' },
 } as const;
 
 export type Flags = FlagsOf<typeof FLAGS>;

@@ -12,6 +12,7 @@ import type { Registration } from '../core/nouns/registration.ts';
 import type { Rules } from '../core/rules/rules.ts';
 import type { CloudKeys } from '../core/system-command.ts';
 import type { Report } from '../core/view.ts';
+import type { HistoryAnswers, HistoryQuery } from './history-query.ts';
 
 /** All queries, as data. `Answers` has the type of each answer. */
 export type Query =
@@ -38,7 +39,8 @@ export type Query =
   | { readonly kind: 'describe_engine' }
   | { readonly kind: 'describe_seal' }
   | { readonly kind: 'find_cloud_keys' }
-  | { readonly kind: 'find_rules' };
+  | { readonly kind: 'find_rules' }
+  | HistoryQuery;
 
 export interface ListRegistrations {
   readonly kind: 'list_registrations';
@@ -81,7 +83,7 @@ interface ListLinks {
   readonly limit: number;
 }
 
-export interface Answers {
+export interface Answers extends HistoryAnswers {
   list_licenses: readonly LicenseRecord[];
   list_registrations: readonly RegistrationRecord[];
   list_audit: readonly AuditLink[];
