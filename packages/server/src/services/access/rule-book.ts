@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
+import { deniesNobody, type FileRules } from '../../core/rules/rules.ts';
 import type { RulesRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { Content } from '../upkeep/watched-file.ts';
@@ -8,7 +8,7 @@ import { type RulesFile, readRules } from './rules-file.ts';
 
 /** What happened to the file, for the log. */
 export type RulesNotice =
-  | { readonly kind: 'taken'; readonly rules: Rules }
+  | { readonly kind: 'taken'; readonly rules: FileRules }
   /** The file has the rules already in force. */
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'refused'; readonly reason: string };
@@ -20,7 +20,7 @@ interface RulesDescription extends RulesRecord {
   readonly error: string | null;
 }
 
-/** The administrator's rules. Those in the store are in force; they come from the file. */
+/** The rules of the file. Those in the store are in force; they come from there. */
 export interface RuleBook {
   /**
    * Reads the file before the server accepts requests. An invalid file prevents the start only if no rules
@@ -57,7 +57,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       if (notice.kind !== 'refused') return notice;
       const { rules } = await store.read({ kind: 'find_rules' });
       toldAtStart = notice.reason;
-      if (orNoRules(rules) !== NO_RULES) return notice;
+      if (!deniesNobody(rules)) return notice;
       throw new RulesError(`${notice.reason} Correct the file: without it, the server would bar nobody.`);
     },
     async refresh() {
@@ -82,7 +82,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
 }
 
 /** Identifies a version of the rules. */
-function digestOf({ deny: { users, hosts, addresses } }: Rules): string {
+function digestOf({ deny: { users, hosts, addresses } }: FileRules): string {
   const text = JSON.stringify({ deny: { users, hosts, addresses } });
   return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH);
 }
