@@ -107,12 +107,11 @@ export function describeApi(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
     for (const [index, path] of route.paths.entries()) {
-      paths[path] = Object.fromEntries(
-        route.methods.map((method) => [
-          method.toLowerCase(),
-          describeOperation(route, method, index, shared),
-        ]),
-      );
+      const operations = route.methods.map((method) => [
+        method.toLowerCase(),
+        describeOperation(route, method, index, shared),
+      ]);
+      paths[path] = { ...paths[path], ...Object.fromEntries(operations) };
     }
   }
   return {

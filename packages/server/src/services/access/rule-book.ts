@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { deniesNobody, type FileRules } from '../../core/rules/rules.ts';
-import type { RulesRecord } from '../../store/query.ts';
+import type { BarRecord, RulesRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { Content } from '../upkeep/watched-file.ts';
+import { type Bars, createBars } from './bars.ts';
 import { RulesError } from './parse-rules.ts';
 import { type RulesFile, readRules } from './rules-file.ts';
 
@@ -14,6 +15,8 @@ export type RulesNotice =
   | { readonly kind: 'refused'; readonly reason: string };
 
 interface RulesDescription extends RulesRecord {
+  /** Those barred by a command. */
+  readonly bars: readonly BarRecord[];
   readonly file: string;
   readonly digest: string;
   /** Why the file is invalid and older rules stay in force; `null` if it is valid. */
@@ -22,6 +25,8 @@ interface RulesDescription extends RulesRecord {
 
 /** The rules of the file. Those in the store are in force; they come from there. */
 export interface RuleBook {
+  /** Who is barred besides the file. */
+  readonly bars: Bars;
   /**
    * Reads the file before the server accepts requests. An invalid file prevents the start only if no rules
    * are in force, because the server would then bar nobody. Only the leader's file counts, so that two
@@ -50,7 +55,9 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
     return isNew ? { kind: 'taken', rules } : { kind: 'unchanged' };
   }
 
+  const bars = createBars(store);
   return {
+    bars,
     async begin() {
       if (!store.isLeader()) return { kind: 'unchanged' };
       const notice = await take(await file.read());
@@ -76,7 +83,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       const record = await store.read({ kind: 'find_rules' });
       const written = readRules(file, await file.read());
       const error = written instanceof RulesError ? written.message : null;
-      return { file: file.path, ...record, digest: digestOf(record.rules), error };
+      return { file: file.path, ...record, bars: await bars.list(), digest: digestOf(record.rules), error };
     },
   };
 }
