@@ -1,14 +1,7 @@
-/** The style of the page about the API; the colors are those of the administrator's page. */
-export const DOCS_STYLE = `:root{color-scheme:light dark;--canvas:#f6f6f3;--surface:#fff;--sunken:#f1f1ed;
---line:#e4e4df;--text:#191b1e;--text-2:#4d5258;--accent:#1b5cab;--soft:#e9f1fb}
-@media(prefers-color-scheme:dark){:root{--canvas:#0e1012;--surface:#14171a;--sunken:#1b1f23;--line:#272c31;
---text:#e9ebed;--text-2:#adb4bb;--accent:#72b2f4;--soft:#16283b}}
-*{box-sizing:border-box}
-html{scroll-padding-top:16px}
-body{margin:0;background:var(--canvas);color:var(--text);
-font:14px/20px "Segoe UI",Roboto,"Liberation Sans",sans-serif}
-a{color:var(--accent);text-underline-offset:2px}
-:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
+import { PAGE_THEME } from '@berth/protocol/page-theme';
+
+/** The style of the page about the API. */
+export const DOCS_STYLE = `${PAGE_THEME}html{scroll-padding-top:16px}
 .skip{position:absolute;left:-999px}
 .skip:focus{left:16px;top:16px;background:var(--surface);padding:8px 12px;z-index:1}
 nav{position:fixed;top:0;bottom:0;left:0;width:288px;overflow-y:auto;padding:24px 16px;
@@ -25,14 +18,14 @@ main>h2{font-size:20px;line-height:28px;margin:48px 0 4px}
 main>h2+p{color:var(--text-2);margin:0 0 16px}
 section{background:var(--surface);border:1px solid var(--line);border-radius:8px;padding:16px 24px;
 margin:16px 0}
-h3{font:600 16px/24px ui-monospace,"SF Mono",Menlo,Consolas,"Liberation Mono",monospace;margin:0;
+h3{font:600 16px/24px var(--mono);margin:0;
 overflow-wrap:anywhere}
 h3 span{color:var(--accent)}
 h4{font-size:14px;line-height:20px;margin:20px 0 4px}
 p{margin:4px 0 8px}
 small{color:var(--text-2);font-size:12px;font-weight:400}
 .who{color:var(--text-2)}
-code,pre{font:12px/18px ui-monospace,"SF Mono",Menlo,Consolas,"Liberation Mono",monospace}
+code,pre{font:12px/18px var(--mono)}
 code{background:var(--sunken);border-radius:4px;padding:1px 4px;overflow-wrap:anywhere}
 pre{background:var(--sunken);border-radius:6px;padding:12px;margin:4px 0;overflow-x:auto}
 pre code{background:none;padding:0;overflow-wrap:normal}
