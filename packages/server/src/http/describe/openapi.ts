@@ -108,12 +108,11 @@ export function describeApi(routes: readonly Route[], version: string): ApiDocum
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes) {
     for (const [index, path] of route.paths.entries()) {
-      paths[path] = Object.fromEntries(
-        route.methods.map((method) => [
-          method.toLowerCase(),
-          describeOperation(route, method, index, shared),
-        ]),
-      );
+      const operations = route.methods.map((method) => [
+        method.toLowerCase(),
+        describeOperation(route, method, index, shared),
+      ]);
+      paths[path] = { ...paths[path], ...Object.fromEntries(operations) };
     }
   }
   return {

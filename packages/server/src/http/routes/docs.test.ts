@@ -107,9 +107,11 @@ describe('the OpenAPI document', () => {
   test('has every path of every route with its methods, and no other', async (t) => {
     const { document, routes } = await readDocument(t);
     const expected = routes.flatMap(({ paths, methods }) =>
-      paths.map((path) => [path, methods.map((method) => method.toLowerCase())] as const),
+      paths.flatMap((path) => methods.map((method) => `${method.toLowerCase()} ${path}`)),
     );
-    const actual = Object.entries(document.paths).map(([path, item]) => [path, Object.keys(item)] as const);
+    const actual = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method} ${path}`),
+    );
     assert.deepEqual(actual.toSorted(), expected.toSorted());
     assert.equal(document.openapi, '3.1.0');
     assert.equal(document.info.version, '1.2.3');
@@ -131,7 +133,7 @@ describe('the OpenAPI document', () => {
   test('is small enough to be read', async (t) => {
     const { get } = await openTestApp(t, { licenses: [] });
     const { length } = Buffer.from((await get('/api/v4/openapi.json')).text);
-    assert.ok(length < 125_000, String(length));
+    assert.ok(length < 150_000, String(length));
   });
 
   test('names its schemas, sorts its operations and names the server', async (t) => {
