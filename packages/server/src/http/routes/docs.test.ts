@@ -280,6 +280,22 @@ describe('the page', () => {
     assert.doesNotMatch(text, /<script|javascript:|\son\w+=|<style|style=/i);
   });
 
+  test('says of every field what it is, and leads to every object and code that it names', async (t) => {
+    const { get, routes } = await openTestApp(t, { licenses: [] });
+    const { text } = await get('/api/v4/docs');
+    const ids = new Set(Array.from(text.matchAll(/ id="([^"]+)"/g), ([, id]) => id));
+    const links = Array.from(text.matchAll(/ href="#([^"]+)"/g), ([, link]) => link);
+    assert.deepEqual(
+      [...new Set(links)].filter((link) => !ids.has(link)),
+      [],
+    );
+    for (const { name } of routes) assert.ok(links.includes(name), name);
+    assert.match(text, /<code>user<\/code><\/th><td>string or null<\/td><td>The user: any text/);
+    assert.match(text, /<code>passwordNew<\/code> <small>required<\/small>/);
+    assert.match(text, /curl -X POST http:\/\/127\.0\.0\.1:8080\/api\/v4\/register \\\n/);
+    assert.doesNotMatch(text, /undefined|\[object Object\]/);
+  });
+
   test('loads nothing but its own style', async (t) => {
     const { get } = await openTestApp(t, { licenses: [] });
     const { text } = await get('/api/v4/docs');
