@@ -27,7 +27,7 @@ import {
   type RestoreRequest,
 } from './command.ts';
 import { InputError } from './read-secrets.ts';
-import { type StartServer, serve } from './serve.ts';
+import type { StartServer } from './serve.ts';
 import type { Terminal } from './terminal.ts';
 import { describeSettings, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
@@ -103,6 +103,7 @@ async function dispatch(
   };
   const loaded = loadConfig(sources);
   if (command === null) {
+    const { serve } = await import('./serve.ts');
     return serve({
       ...loaded,
       env,
