@@ -29,7 +29,7 @@ async function start(data: string, { url, publicKeyFile }: CloudProcess) {
   };
 }
 
-test('licenses from a cloud lend after a restore, and count once the cloud has told their total', async (t) => {
+test('cloud licenses lend after a restore, and count once the cloud has told their total', async (t) => {
   const folder = temporaryFolder(t);
   const [data, file] = [join(folder, 'data'), join(folder, 'one.backup')];
   const cloud = await startCloudProcess(t);
