@@ -18,6 +18,8 @@ export const FLAGS = {
   product: { type: 'string' },
   user: { type: 'string' },
   address: { type: 'string' },
+  host: { type: 'string' },
+  note: { type: 'string' },
   'license-id': { type: 'string' },
   system: { type: 'boolean' },
   limit: { type: 'string' },

@@ -9,6 +9,7 @@ import type { Instant } from '../core/nouns/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/nouns/license.ts';
 import type { NoticeKey } from '../core/nouns/notice-key.ts';
 import type { Registration } from '../core/nouns/registration.ts';
+import type { Bar } from '../core/rules/bar.ts';
 import type { Rules } from '../core/rules/rules.ts';
 import type { CloudKeys } from '../core/system-command.ts';
 import type { Report } from '../core/view.ts';
@@ -38,7 +39,8 @@ export type Query =
   | { readonly kind: 'describe_engine' }
   | { readonly kind: 'describe_seal' }
   | { readonly kind: 'find_cloud_keys' }
-  | { readonly kind: 'find_rules' };
+  | { readonly kind: 'find_rules' }
+  | { readonly kind: 'list_bars' };
 
 export interface ListRegistrations {
   readonly kind: 'list_registrations';
@@ -113,6 +115,8 @@ export interface Answers {
   /** Only for requests to the licensing cloud; never sent to anybody else. */
   find_cloud_keys: CloudKeys;
   find_rules: RulesRecord;
+  /** By kind and pattern. */
+  list_bars: readonly BarRecord[];
 }
 
 export type Answer<Q extends Query> = Answers[Q['kind']];
@@ -266,8 +270,13 @@ interface SealDescription {
   readonly sealedBy: string;
 }
 
+export interface BarRecord extends Bar {
+  readonly by: string;
+  readonly at: Instant;
+}
+
 export interface RulesRecord {
   readonly rules: Rules;
-  /** `null`: there have never been any. */
+  /** When those of the file were last changed; `null`: there have never been any. */
   readonly changedAt: Instant | null;
 }

@@ -10,11 +10,12 @@ import {
   accountFromRow,
   type BacklogRow,
   backlogFromRows,
+  barFromRow,
   cursorFromRow,
   originKeys,
   type Row,
   registrationFromRow,
-  rulesFromRow,
+  rulesFromRows,
   type StoreRow,
   storeFromRow,
   type TokenRow,
@@ -29,7 +30,7 @@ import {
   secretsFromRows,
 } from './sealed-secrets.ts';
 import { readable } from './sql.ts';
-import { SELECT_TOKEN } from './statements.ts';
+import { LIST_BARS, SELECT_TOKEN } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
 /** All secrets as of one moment. */
@@ -169,11 +170,17 @@ const QUESTIONS = {
     ask('SELECT webhook_seq, webhook_index FROM server', {}, ([row]: readonly ServerRow[]) =>
       cursorFromRow(row),
     ),
-  find_rules: () =>
-    ask('SELECT rules, rules_at FROM server', {}, ([row]: readonly ServerRow[]) => ({
-      rules: rulesFromRow(row),
-      changedAt: row?.rules_at ?? null,
-    })),
+  find_rules: () => ({
+    statements: ['SELECT rules, rules_at FROM server', LIST_BARS].map((sql) => ({ sql, values: {} })),
+    answer: ([servers, bars]) => {
+      const [row] = servers as readonly ServerRow[];
+      return {
+        rules: rulesFromRows(row, bars as readonly RowOf<'bar'>[]),
+        changedAt: row?.rules_at ?? null,
+      };
+    },
+  }),
+  list_bars: () => ask(LIST_BARS, {}, (rows: readonly RowOf<'bar'>[]) => rows.map(barFromRow)),
   find_notice: ({ key: { kind, subject } }) =>
     ask(
       'SELECT * FROM notice WHERE kind = :kind AND subject = :subject',

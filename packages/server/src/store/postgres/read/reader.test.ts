@@ -139,6 +139,7 @@ const QUESTIONS: {
   describe_seal: [{ kind: 'describe_seal' }],
   find_cloud_keys: [{ kind: 'find_cloud_keys' }],
   find_rules: [{ kind: 'find_rules' }],
+  list_bars: [{ kind: 'list_bars' }],
 };
 
 function ask<Q extends Query>(query: Q, now: Instant = NOW) {
