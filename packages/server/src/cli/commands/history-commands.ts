@@ -2,18 +2,19 @@ import { type HistoryReport, historyTable } from '@berth/protocol/api/history-ta
 import { formatTable } from '@berth/protocol/console/console-text';
 import { formatCsv } from '@berth/protocol/csv';
 import { escapeLines } from '@berth/protocol/hidden-characters';
+import { MOMENT_FORMS } from '@berth/protocol/moment';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Command, Flags } from '../command.ts';
 import { printText } from '../terminal.ts';
 
-const SPAN = '[--since WHEN] [--until WHEN]';
+const SPAN = '[--since TIME] [--until TIME]';
 
 /** Reports on the history of use. */
 export const HISTORY_COMMANDS: readonly Command[] = [
   {
     words: 'usage slots',
     usage: `${SPAN} [--license N] [--feature F] [--csv]`,
-    about: 'show how many slots were in use; WHEN is a date, today, yesterday, or how long ago: 24h, 7d',
+    about: `show how many slots were in use; TIME is ${MOMENT_FORMS} (UTC)`,
     ask: askReport('slots', ({ feature }) => ({ feature })),
     show: showSlots,
   },

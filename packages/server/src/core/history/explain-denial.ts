@@ -46,7 +46,7 @@ const REASONS: Readonly<Partial<Record<ErrorCode, (name: string) => string>>> = 
   license_expired: (name) => `The license of ${name} had expired.`,
   server_identity_changed: (name) => `The license of ${name} was activated on another machine.`,
   license_check_overdue: (name) => `The license of ${name} had not been checked with its vendor in time.`,
-  blacklisted: () => 'A rule of the administrator denies this user, host or address.',
+  blacklisted: () => 'The administrator has barred this user, host or address.',
   invalid_license_feature_code: (name) => `There is no feature ${name}.`,
   license_feature_expired: (name) => `The feature ${name} had expired.`,
   feature_not_consumption: (name) => `The feature ${name} does not count consumption.`,

@@ -1,5 +1,5 @@
+import { MOMENT_FORMS, parseMoment } from '@berth/protocol/moment';
 import { bucketStart, GRAINS } from '../../core/history/grain.ts';
-import { parseHistoryTime } from '../../core/history/history-time.ts';
 import { historyCutoffs } from '../../core/history/thinning.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import {
@@ -32,7 +32,7 @@ export interface History {
   thin(): Promise<number>;
 }
 
-/** From when to when, as `parseHistoryTime` reads it. */
+/** From when to when, as `parseMoment` reads it. */
 interface Wish {
   readonly since?: string | undefined;
   readonly until?: string | undefined;
@@ -170,15 +170,11 @@ function readSpan({ since, until }: Wish, now: Instant): Within & { readonly now
   return { since: bucketStart(start, MINUTE_MS), until: end, now };
 }
 
-function readTime(field: string, text: string | undefined, now: Instant): Instant | null {
+function readTime(field: 'since' | 'until', text: string | undefined, now: Instant): Instant | null {
   if (text === undefined) return null;
-  const at = parseHistoryTime(text, now);
-  if (at !== null) return at;
-  throw new RequestError(
-    'validation_error',
-    `"${field}" must be a date, "today", "yesterday", or how long ago, such as 24h or 7d.`,
-    { field },
-  );
+  const millis = parseMoment(text, field, now);
+  if (millis !== undefined && millis >= 0) return instant(millis);
+  throw new RequestError('validation_error', `"${field}" must be ${MOMENT_FORMS}.`, { field });
 }
 
 function rowsOf(limit: number | undefined): number {

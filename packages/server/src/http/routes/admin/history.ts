@@ -1,6 +1,7 @@
 import { type HistoryReport, historyTable } from '@berth/protocol/api/history-tables';
 import { formatCsv } from '@berth/protocol/csv';
 import { name, positiveInteger, strictLicenseId, told, userName } from '@berth/protocol/fields';
+import { MOMENT_FORMS } from '@berth/protocol/moment';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import { z } from 'zod';
 import { licenseId } from '../../../core/nouns/license.ts';
@@ -23,11 +24,8 @@ export function historyRoutes(history: History): readonly Route[] {
 }
 
 const span = {
-  since: told(
-    name,
-    'From when on: a date, `today`, `yesterday`, or how long ago, such as `24h` or `7d`. By default `30d`.',
-  ),
-  until: told(name, 'Until when, excluded. By default now.'),
+  since: told(name, `From when on: ${MOMENT_FORMS}; UTC. By default 30 days ago.`),
+  until: told(name, 'Until when; a day that is named without a time belongs to it. By default now.'),
   license: told(strictLicenseId, 'Only this license, by its id.'),
 };
 const feature = told(name, 'Only this feature, by its code.');
