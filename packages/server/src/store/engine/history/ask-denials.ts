@@ -35,27 +35,30 @@ type BorrowRow = Pick<RowOf<'history_slot'>, 'license_id' | 'feature' | 'at' | '
 export function askDenialHistory(query: ListDenialHistory, now: Instant): Asked<DenialHistory> {
   const { licenseId, feature, user, reason, since, until, limit } = query;
   const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
-  const at = until - since > INDEXED_MS ? '+at' : 'at';
-  const from = `FROM history_denial WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}
+  const from = (
+    at: string,
+  ) => `FROM history_denial WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}
     AND ${at} >= :since AND ${at} < :until ${user === null ? '' : `AND ${IS_OF_USER}`}
     ${reason === null ? '' : 'AND reason = :reason::text'}`;
+  const at = until - since > INDEXED_MS ? '+at' : 'at';
   const values = { ...scope, since, until, ...namesOf(user), ...(reason !== null && { reason }) };
   const subjects = askSubjects(licenseId);
   return {
     statements: [
       ...subjects.statements,
       {
-        sql: `SELECT license_id, feature, reason, sum(denials)::bigint AS denials, count(*) AS records ${from}
+        sql: `SELECT license_id, feature, reason, sum(denials)::bigint AS denials, count(*) AS records
+          ${from(at)}
           GROUP BY license_id, feature, reason`,
         values,
       },
       {
-        sql: `SELECT "user", others, sum(denials)::bigint AS denials ${from}
+        sql: `SELECT "user", others, sum(denials)::bigint AS denials ${from(at)}
           GROUP BY "user", others ORDER BY 3 DESC, "user" LIMIT ${MOST_USERS}`,
         values,
       },
       {
-        sql: `SELECT * ${from} ORDER BY at DESC, last_at DESC, "user" LIMIT :limit`,
+        sql: `SELECT * ${from('at')} ORDER BY at DESC, last_at DESC, "user" LIMIT :limit`,
         values: { ...values, limit },
       },
       {
