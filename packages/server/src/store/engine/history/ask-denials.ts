@@ -9,8 +9,14 @@ import { isOfFeature, isOfLicense, recordedSlots } from './ask-slots.ts';
 import { askSubjects, type SubjectBook } from './subject-book.ts';
 
 /** A store that ignores case has folded names, and those from before it did. */
-export const IS_OF_USER = `"user" IN (:user::text,
+const IS_OF_USER = `"user" IN (:user::text,
     CASE WHEN (SELECT ignores_case FROM server) = 1 THEN :folded::text ELSE :user::text END) AND others = 0`;
+
+/** All rows, or those of a user, which are found by the key through the licenses. */
+export function rowsOf(table: 'history_person' | 'history_denial', user: string | null): string {
+  if (user === null) return `${table} WHERE license_id > 0`;
+  return `license CROSS JOIN ${table} WHERE license_id = license.id AND ${IS_OF_USER}`;
+}
 
 export function namesOf(user: string | null) {
   return user === null ? {} : { user, folded: foldCase(user) };
@@ -35,12 +41,11 @@ type BorrowRow = Pick<RowOf<'history_slot'>, 'license_id' | 'feature' | 'at' | '
 export function askDenialHistory(query: ListDenialHistory, now: Instant): Asked<DenialHistory> {
   const { licenseId, feature, user, reason, since, until, limit } = query;
   const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
-  const from = (
-    at: string,
-  ) => `FROM history_denial WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}
-    AND ${at} >= :since AND ${at} < :until ${user === null ? '' : `AND ${IS_OF_USER}`}
+  const where = `AND ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}
     ${reason === null ? '' : 'AND reason = :reason::text'}`;
-  const at = until - since > INDEXED_MS ? '+at' : 'at';
+  const from = (at: string) =>
+    `FROM ${rowsOf('history_denial', user)} ${where} AND ${at} >= :since AND ${at} < :until`;
+  const at = user !== null || until - since > INDEXED_MS ? '+at' : 'at';
   const values = { ...scope, since, until, ...namesOf(user), ...(reason !== null && { reason }) };
   const subjects = askSubjects(licenseId);
   return {
@@ -58,7 +63,8 @@ export function askDenialHistory(query: ListDenialHistory, now: Instant): Asked<
         values,
       },
       {
-        sql: `SELECT * ${from('at')} ORDER BY at DESC, last_at DESC, "user" LIMIT :limit`,
+        sql: `SELECT history_denial.* ${from(user === null ? 'at' : '+at')}
+          ORDER BY at DESC, last_at DESC, "user" LIMIT :limit`,
         values: { ...values, limit },
       },
       {
