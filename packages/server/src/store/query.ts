@@ -19,6 +19,7 @@ export type Query =
   | { readonly kind: 'list_licenses'; readonly product: string | null }
   | ListRegistrations
   | ListAudit
+  | SearchAudit
   | { readonly kind: 'verify_audit' }
   | { readonly kind: 'describe_audit' }
   | ListLinks
@@ -74,6 +75,25 @@ export interface ListAudit {
   readonly after?: number;
 }
 
+/** Events that match all that is given, the newest first, in a bounded part of the log. */
+export interface SearchAudit {
+  readonly kind: 'search_audit';
+  /** Chains of licenses, or 0 for the system; `null`: all. */
+  readonly chains: readonly number[] | null;
+  readonly since: Instant | null;
+  /** The first instant that is too late. */
+  readonly until: Instant | null;
+  /** Whom they are about, or who caused them. */
+  readonly user: string | null;
+  /** At most five. */
+  readonly kinds: readonly string[] | null;
+  /** Only in links older than this sequence number. */
+  readonly before: number | null;
+  /** How many links to search at most, and how many to return. */
+  readonly scanned: number;
+  readonly links: number;
+}
+
 /** Links as they were written, the oldest first. */
 interface ListLinks {
   readonly kind: 'list_links';
@@ -87,6 +107,7 @@ export interface Answers {
   list_licenses: readonly LicenseRecord[];
   list_registrations: readonly RegistrationRecord[];
   list_audit: readonly AuditLink[];
+  search_audit: AuditPage;
   verify_audit: AuditVerdict;
   describe_audit: AuditExtent;
   list_links: readonly WrittenLink[];
@@ -180,6 +201,15 @@ export interface AuditLink {
   readonly n: number;
   readonly at: Instant;
   readonly events: readonly RecordedEvent[];
+}
+
+/** Links with the events that match; there may be more before `next`. */
+export interface AuditPage {
+  readonly links: readonly AuditLink[];
+  /** `null`: there are no more. */
+  readonly next: number | null;
+  /** How many links were searched. */
+  readonly searched: number;
 }
 
 /** A link with its MAC. */

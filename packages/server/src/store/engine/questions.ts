@@ -5,6 +5,7 @@ import type { MasterKey } from '../../secrets/seal.ts';
 import type { Answer, Answers, Query } from '../query.ts';
 import { type Asked, ask } from './asked.ts';
 import { describeSegment, writtenLinkFromRow } from './audit/link-texts.ts';
+import { askAuditSearch, LINK_PLACE } from './audit/search-audit.ts';
 import { askLicenses } from './list-licenses.ts';
 import {
   accountFromRow,
@@ -96,11 +97,6 @@ const LIST_USAGE = `WITH ${HELD}, part AS (
   FROM part JOIN held ON held.id = part.license_id
   LEFT JOIN meter ON meter.license_id = part.license_id AND meter.feature = part.feature
   WHERE held.source IN ('offline', 'airgap') ORDER BY part.license_id, part.feature`;
-
-/** Where a link stands. */
-export const LINK_PLACE = ['seq', 'chain', 'n', 'at']
-  .map((column) => readable(`audit_link.${column}`, column))
-  .join(', ');
 
 type Ask<K extends Query['kind']> = (
   query: Extract<Query, { kind: K }>,
@@ -196,6 +192,7 @@ const QUESTIONS = {
   describe_seal: () => askSecrets((secrets) => ({ sealedBy: findSealingFingerprint(secrets) ?? '' })),
   find_cloud_keys: (_, __, masterKeys) => askSecrets((secrets) => openCloudKeys(secrets, masterKeys)),
 
+  search_audit: (query) => askAuditSearch(query),
   list_links: ({ after, upTo, limit }) =>
     ask(
       `SELECT ${LINK_PLACE}, events, mac FROM audit_link

@@ -14,7 +14,7 @@ import { DAY_MS, type Instant, MINUTE_MS, plus } from '../../../core/nouns/insta
 import { licenseId } from '../../../core/nouns/license.ts';
 import { type MasterKey, SealError } from '../../../secrets/seal.ts';
 import { createManualClock } from '../../clock.ts';
-import type { ListAudit, ListRegistrations, Query } from '../../query.ts';
+import type { ListAudit, ListRegistrations, Query, SearchAudit } from '../../query.ts';
 import { openInThreadStore } from '../../sqlite/in-thread-store.ts';
 import { SqliteReader } from '../../sqlite/read/reader.ts';
 import { parseDatabaseUrl } from '../wire/database-url.ts';
@@ -85,6 +85,12 @@ const REGISTRATIONS: ListRegistrations = {
 
 const AUDIT: ListAudit = { kind: 'list_audit', chain: null, limit: 1000, before: null };
 
+const SEARCH: SearchAudit = {
+  kind: 'search_audit',
+  ...{ chains: null, since: null, until: null, user: null, kinds: null, before: null },
+  ...{ scanned: 1000, links: 100 },
+};
+
 const QUESTIONS: {
   readonly [K in Exclude<Query['kind'], 'describe_store' | 'describe_engine'>]: readonly Query[];
 } = {
@@ -110,6 +116,17 @@ const QUESTIONS: {
     { ...AUDIT, after: 20, limit: 7 },
     { ...AUDIT, after: 0, eventLimit: 5 },
     { ...AUDIT, limit: 0 },
+  ],
+  search_audit: [
+    SEARCH,
+    { ...SEARCH, links: 3 },
+    { ...SEARCH, scanned: 4, before: 20 },
+    { ...SEARCH, chains: [2, 0] },
+    { ...SEARCH, chains: [99] },
+    { ...SEARCH, since: plus(NOW, 1) },
+    { ...SEARCH, until: NOW },
+    ...['zoe', 'Zoë', "o'brien", 'z\0e', '"', '\u{1F600}', '%'].map((user) => ({ ...SEARCH, user })),
+    { ...SEARCH, kinds: ['slot_denied', 'slot_lent'], user: 'eve' },
   ],
   verify_audit: [{ kind: 'verify_audit' }],
   describe_audit: [{ kind: 'describe_audit' }],
