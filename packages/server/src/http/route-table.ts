@@ -17,6 +17,7 @@ import type { Identity } from '../services/upkeep/identity.ts';
 import type { KeyCustody } from '../services/upkeep/key-custody.ts';
 import type { Metrics } from '../services/upkeep/metrics.ts';
 import type { AuthSettings } from './access/caller.ts';
+import { createPageSource } from './page-source.ts';
 import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { backupRoutes } from './routes/admin/backup.ts';
@@ -34,6 +35,7 @@ import { usageRoutes } from './routes/admin/usage.ts';
 import { userRoutes } from './routes/admin/users.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { metricsRoute } from './routes/metrics.ts';
+import { pageRoutes } from './routes/page.ts';
 import { publicRoutes } from './routes/public.ts';
 import { consumptionRoutes } from './routes/v4/consumption.ts';
 import { featureRoutes } from './routes/v4/features.ts';
@@ -71,7 +73,8 @@ interface Services {
 
 /** All routes of the server, in the order of the documentation. */
 export function createRoutes(services: Services): readonly Route[] {
-  const { accounts, catalogue, counting, lending, oversight, cloudLink, offline, facts } = services;
+  const { accounts, catalogue, counting, lending, cloudLink, offline, facts } = services;
+  const findPage = createPageSource();
   const routes: readonly Route[] = [
     ...tagged('Lending', lendingRoutes(lending)),
     ...tagged('Consumption', consumptionRoutes(counting)),
@@ -89,7 +92,11 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: accounts', sessionRoutes(services)),
     ...tagged('Admin: server', settingsRoutes(services.settings), doctorRoutes(services)),
     ...tagged('Admin: server', backupRoutes(services)),
-    ...tagged('Server', publicRoutes({ accounts, oversight, version: facts.version })),
+    ...tagged(
+      'Server',
+      publicRoutes({ ...services, version: facts.version, findPage }),
+      pageRoutes(findPage),
+    ),
     ...tagged('Server', [metricsRoute(services.metrics)]),
     ...tagged(
       'Server',
