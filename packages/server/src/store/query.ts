@@ -17,6 +17,7 @@ import type { Report } from '../core/view.ts';
 export type Query =
   | { readonly kind: 'list_licenses'; readonly product: string | null }
   | ListRegistrations
+  | ListSlots
   | ListAudit
   | { readonly kind: 'verify_audit' }
   | { readonly kind: 'describe_audit' }
@@ -52,6 +53,25 @@ export interface ListRegistrations {
   readonly after: { readonly licenseId: LicenseId; readonly user: string } | null;
 }
 
+/** Who holds a slot, for people who look: any part of a list that is sorted and searched. */
+export interface ListSlots {
+  readonly kind: 'list_slots';
+  readonly licenseId: LicenseId | null;
+  /** A part of the user's or the host's name, or of the address that the host has sent. */
+  readonly search: string | null;
+  /** Finds those whose last request came from this address or range, too. */
+  readonly origin?: AddressRange;
+  readonly isBorrowed: boolean | null;
+  /** Only those that hold a slot of this feature. */
+  readonly feature: string | null;
+  readonly order: SlotOrder;
+  readonly isDescending: boolean;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+export type SlotOrder = 'user' | 'host' | 'address' | 'license' | 'state' | 'since' | 'until';
+
 interface ListTokens {
   readonly kind: 'list_tokens';
   readonly limit: number;
@@ -84,6 +104,7 @@ interface ListLinks {
 export interface Answers {
   list_licenses: readonly LicenseRecord[];
   list_registrations: readonly RegistrationRecord[];
+  list_slots: SlotPage;
   list_audit: readonly AuditLink[];
   verify_audit: AuditVerdict;
   describe_audit: AuditExtent;
@@ -166,6 +187,18 @@ export interface RegistrationRecord {
   readonly product: string;
   readonly registration: Registration;
   readonly now: Instant;
+}
+
+export interface SlotPage {
+  /** How many there are on all pages. */
+  readonly matched: number;
+  readonly slots: readonly SlotRecord[];
+  readonly now: Instant;
+}
+
+interface SlotRecord extends Omit<RegistrationRecord, 'now'> {
+  /** The features of which the user holds a slot, too. */
+  readonly features: readonly string[];
 }
 
 /** All events of one chain in one commit. */

@@ -6,6 +6,7 @@ import type { Answer, Answers, Query } from '../query.ts';
 import { type Asked, ask } from './asked.ts';
 import { describeSegment, writtenLinkFromRow } from './audit/link-texts.ts';
 import { askLicenses } from './list-licenses.ts';
+import { askSlots } from './list-slots.ts';
 import {
   accountFromRow,
   type BacklogRow,
@@ -122,6 +123,7 @@ const QUESTIONS = {
       })),
     );
   },
+  list_slots: (query, now) => askSlots(query, now),
   list_licenses: ({ product }, now) => askLicenses(product, now),
   list_untidy: (_, now) => {
     const [windowStart, placeStart] = [now - DENIAL_WINDOW_MS, now - PLACE_WINDOW_MS];

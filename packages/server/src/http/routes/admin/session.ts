@@ -24,13 +24,39 @@ const sessionObject = z.object({
 });
 
 interface SessionServices {
+  readonly facts: { readonly version: string };
   readonly accounts: Accounts;
   readonly auth: AuthSettings;
 }
 
 /** Signs browsers in and out. Programs use `/auth` and a token instead. */
 export function sessionRoutes(services: SessionServices): readonly Route[] {
-  return [signInRoute(services), whoRoute(services), signOutRoute(services)];
+  return [welcomeRoute(services), signInRoute(services), whoRoute(services), signOutRoute(services)];
+}
+
+function welcomeRoute({ accounts, facts }: SessionServices): Route {
+  return defineRoute({
+    name: 'admin_welcome',
+    methods: ['GET'],
+    paths: ['/api/admin/welcome'],
+    access: 'public',
+    summary: 'What the page shows before anybody has signed in',
+    answer: {
+      kind: 'json',
+      schema: z.object({
+        version: told(z.string(), 'The version of the server.'),
+        is_set_up: told(z.boolean(), 'Whether an administrator has set a password.'),
+        is_secure: told(z.boolean(), 'Whether the connection uses TLS.'),
+      }),
+    },
+    errors: [],
+    handle: async ({ peer }) =>
+      json({
+        version: facts.version,
+        is_set_up: !(await accounts.isBeingSetUp()),
+        is_secure: peer.isSecure === true,
+      }),
+  });
 }
 
 function signInRoute({ accounts, auth }: SessionServices): Route {
