@@ -1,4 +1,10 @@
-import { render } from 'preact';
 import './styles/tokens.css';
+import './styles/layout.css';
+import './styles/parts.css';
+import './styles/tables.css';
+import './styles/screens.css';
+import './data/theme.ts';
+import { render } from 'preact';
+import { App } from './app.tsx';
 
-render(<p>Berth</p>, document.getElementById('page') as HTMLElement);
+render(<App />, document.getElementById('page') as HTMLElement);
