@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin, stop } from 'esbuild';
@@ -51,7 +52,7 @@ async function bundle(entry: string, files: Files): Promise<Bundle> {
       'import.meta.main': 'true',
     },
     banner: { js: "const BUNDLE_URL = require('node:url').pathToFileURL(__filename).href;" },
-    plugins: [bundleRequired],
+    plugins: [bundleRequired, loadLater],
     logLevel: 'warning',
   });
   const [output] = outputFiles;
@@ -62,6 +63,27 @@ async function bundle(entry: string, files: Files): Promise<Bundle> {
   const packages = new Set(names.filter((name) => name !== undefined));
   return { text: output.text, packages: [...packages].sort() };
 }
+
+const require = createRequire(import.meta.url);
+
+/** Built-in modules that take milliseconds to load, and that most commands do without. */
+const SLOW_MODULES = /^node:(child_process|crypto|http|https|tls|zlib)$/;
+
+/** Loads a slow module when something in it is first used, not when a module that may use it is loaded. */
+const loadLater: Plugin = {
+  name: 'load-later',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: SLOW_MODULES }, ({ path, namespace }) =>
+      namespace === 'later' ? { path, external: true } : { path, namespace: 'later' },
+    );
+    onLoad({ filter: SLOW_MODULES, namespace: 'later' }, ({ path }) => {
+      const names = Object.keys(require(path));
+      const getters = names.map((name) => `get ${name}() { return load().${name}; }`);
+      const load = `let loaded; const load = () => loaded ??= require(${JSON.stringify(path)});`;
+      return { contents: `${load}\nmodule.exports = { ${getters.join(', ')} };` };
+    });
+  },
+};
 
 /** A module that requires a package only when it is needed would look for it in node_modules. */
 const bundleRequired: Plugin = {

@@ -4,7 +4,7 @@ import { HEADERS } from '@berth/server/http/reply/reply';
 import type { FuzzRequest } from './fuzz-requests.ts';
 import type { FuzzWorld } from './fuzz-world.ts';
 
-/** An answer, read to its end if it has one. The text of a backup is not kept: a database may say anything. */
+/** An answer, read to its end if it has one. A backup is not read as text: a database may say anything. */
 export interface FuzzAnswer {
   readonly status: number;
   readonly headers: Headers;

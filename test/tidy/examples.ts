@@ -299,12 +299,13 @@ const acceptedExports: Example[] = [
     title: 'every way to import a name',
     files: [
       { path: `${CLOUD}/a.ts`, text: 'export type A = 1;\nexport const b = 1;\nexport class C {}\n' },
-      { path: `${CLOUD}/d.ts`, text: 'export async function d() {}\n' },
+      { path: `${CLOUD}/d.ts`, text: 'export async function d() {}\nexport type D = 1;\n' },
+      { path: `${CLOUD}/f.ts`, text: "import type { D } from './d.ts';\nawait import('./d.ts');\n" },
       {
         path: `${CLOUD}/main.ts`,
         text: "import { type A, b as e } from './a.ts';\nexport const main = 1;\n",
       },
-      { path: 'test/b.ts', text: "export { C } from '@berth/cloud/a';\nawait import('@berth/cloud/d');\n" },
+      { path: 'test/b.ts', text: "export { C } from '@berth/cloud/a';\nawait import('@berth/cloud/f');\n" },
     ],
   },
 ];

@@ -20,7 +20,9 @@ function listUses(files: SourceFile[]): Set<string> {
       return specifier;
     });
     for (const { specifier } of listImports(file)) {
-      if (!named.includes(specifier)) uses.add(`${resolveImport(file.path, specifier)} *`);
+      const index = named.indexOf(specifier);
+      if (index === -1) uses.add(`${resolveImport(file.path, specifier)} *`);
+      else named.splice(index, 1);
     }
   }
   return uses;

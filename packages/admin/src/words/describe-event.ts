@@ -29,7 +29,10 @@ const feature = (of: Facts) => (of('feature') === '' ? '' : ` of ${of('feature')
 
 const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   slot_lent: (of) => `${of('user')} took a slot`,
-  slot_denied: (of) => `${of('user') || 'Somebody'} was denied a slot${feature(of)}: ${sayCode(of('code'))}`,
+  slot_denied: (of) => {
+    const why = of('barred') === '' ? sayCode(of('code')) : `the ${of('barred')} is barred`;
+    return `${of('user') || 'Somebody'} was denied a slot${feature(of)}: ${why}`;
+  },
   denials_repeated: (of) => {
     const times = `${of('repeated')} times more`;
     return `${of('user') || 'Somebody'} was denied ${times}: ${sayCode(of('code'))}`;
@@ -78,8 +81,8 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   backup_failed: (of) => `The backup failed: ${of('reason')}`,
   heads_signed: () => 'The audit log was signed',
   audit_thinned: (of) => `Events before ${of('before')} were replaced by totals`,
-  user_barred: (of) => `${of('pattern') || of('user')} was barred`,
-  user_unbarred: (of) => `${of('pattern') || of('user')} is no longer barred`,
+  bar_added: (of) => `The ${of('barred')} ${of('pattern')} was barred`,
+  bar_removed: (of) => `The ${of('barred')} ${of('pattern')} is no longer barred`,
 };
 
 /** The kinds that have a sentence, for filters. */

@@ -3,7 +3,6 @@ import type { Hono } from 'hono';
 import manifest from '../../package.json' with { type: 'json' };
 import { describeRules } from '../background/rules-loop.ts';
 import { stopAll } from '../background/stop-all.ts';
-import { isPlainAndFar } from '../cloud/open-cloud.ts';
 import { type Config, listChanged, showConfig } from '../config.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import type { AuthSettings } from '../http/access/caller.ts';
@@ -17,7 +16,7 @@ import { SealError } from '../secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from '../services/access/accounts.ts';
 import { createOwnNames } from '../services/access/own-names.ts';
 import { RulesError } from '../services/access/parse-rules.ts';
-import { dismissPasswords } from '../services/access/passwords.ts';
+import { dismissPasswords, makeOneTimePassword, type OneTimePassword } from '../services/access/passwords.ts';
 import { createRuleBook, type RuleBook } from '../services/access/rule-book.ts';
 import { openRulesFile } from '../services/access/rules-file.ts';
 import { type AuditTrail, createAuditTrail } from '../services/audit/audit-trail.ts';
@@ -31,6 +30,7 @@ import { type Certificates, openCertificates } from '../services/upkeep/certific
 import { createMetrics, type Metrics } from '../services/upkeep/metrics.ts';
 import { MoveError } from '../services/upkeep/move-store.ts';
 import { systemClock } from '../store/clock.ts';
+import { hasData } from '../store/folder-access.ts';
 import type { Store } from '../store/store.ts';
 import { createLog, createQuietLog, type Log } from '../telemetry/log.ts';
 import { RequestCounts } from '../telemetry/metrics/request-counts.ts';
@@ -43,13 +43,13 @@ import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import {
   explainTakenPort,
-  findReadable,
   importMasterKey as importKey,
   isShared,
   openServersStore,
   openStoppedStore,
   StartError,
 } from './compose-store.ts';
+import { warnAboutExposure } from './warn-about-exposure.ts';
 import type { World } from './world.ts';
 
 export { describeHolder } from '../store/folder-lock.ts';
@@ -117,18 +117,29 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const closes: Stop[] = [];
   try {
     const config = await options.completeConfig(options.config);
+    const firstPassword = beginFirstPassword(config, options.world);
     const news: News = { tell: () => {} };
     const store = await openForServer({ ...options, config }, news, log);
     closes.push(() => store.close());
-    const bound = { ...options, config, certificates, recent, news, entrance, url: listening.url };
+    const { url } = listening;
+    const bound = { ...options, config, certificates, recent, news, entrance, url, firstPassword };
     const { audit, catalogue } = await serveStore(store, bound, log, stops);
     const { findLendable } = catalogue;
-    return { url: listening.url, findLendable, stop: () => stopServer({ stops, store, audit, log }) };
+    return { url, findLendable, stop: () => stopServer({ stops, store, audit, log }) };
   } catch (error) {
     // Stop what was started: it would keep the process alive and the folder locked. Report the first error.
     await stopAll(stops, closes).catch(() => {});
     throw error;
   }
+}
+
+/** A first start hashes its password while the store opens: both take about a tenth of a second. */
+function beginFirstPassword(config: Config, world = THIS_WORLD): Promise<OneTimePassword> | undefined {
+  if (isShared(config) || hasData(config.data)) return undefined;
+  const made = makeOneTimePassword(world.passwordCost);
+  // If the start fails, nobody waits for it.
+  made.catch(() => {});
+  return made;
 }
 
 function openForServer({ config, env, onLost }: ServeOptions, news: News, log: Log): Promise<Store> {
@@ -155,6 +166,7 @@ interface BoundOptions extends ServeOptions {
   readonly news: News;
   readonly entrance: Entrance;
   readonly url: string;
+  readonly firstPassword: Promise<OneTimePassword> | undefined;
 }
 
 /** `stops` collects how to stop what was started. */
@@ -309,7 +321,7 @@ function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine
 /** What the first start creates, and what `--demo` adds. */
 async function prepareStore(
   { accounts, catalogue, cloud }: Parts,
-  { demo, announce }: ServeOptions,
+  { demo, announce, firstPassword }: BoundOptions,
   log: Log,
 ) {
   const bound = await cloud.identity.bind();
@@ -320,13 +332,13 @@ async function prepareStore(
         'are activated here, others lend no new slots until the vendor moves them',
     );
   }
-  await accounts.ensureAdministrator((password) =>
+  const announcePassword = (password: string) =>
     announce(
       `Created administrator "${FIRST_ADMINISTRATOR}" with the one-time password  ${password}\n` +
         'It is shown only once, works for one sign-in, and expires after 7 days. Replace it with ' +
         '"berth user password admin": until then, all users of this machine can administer the server.\n',
-    ),
-  );
+    );
+  await accounts.ensureAdministrator(announcePassword, firstPassword);
   if (!demo) return;
   if (await catalogue.addDemo()) log.info('added the demo license for product "demo"; not for production');
   else log.info('the store already has licenses; the demo license was not added');
@@ -335,24 +347,6 @@ async function prepareStore(
 /** The database without its secrets; `null` if the data is in the folder. */
 function describeDatabase(config: Config): string | null {
   return isShared(config) ? showConfig(config).database.url : null;
-}
-
-function warnAboutExposure(options: ConfigAndEnv, log: Log): void {
-  const { host, cloud, tls, limits } = options.config;
-  const readable = findReadable(options);
-  if (readable !== null) log.warn(readable);
-  if (isPlainAndFar(cloud)) {
-    log.warn('cloud.url is http: license keys and consumption can be read on the network');
-  }
-  if (isLoopbackHost(host)) return;
-  if (tls.cert === '') {
-    log.warn({ host }, 'listening on the network without TLS: anyone on it can read requests and take slots');
-  }
-  if (limits.slotsPerAddress > 0 && limits.borrowsPerAddress > 0) return;
-  log.warn(
-    { host },
-    'one client can take or borrow every slot: set limits.slotsPerAddress and ' + 'limits.borrowsPerAddress',
-  );
 }
 
 type Stop = () => Promise<void>;

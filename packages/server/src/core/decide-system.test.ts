@@ -42,6 +42,8 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
   },
   rotate_master_key: { kind: 'rotate_master_key', newKey: Uint8Array.of(1), newFingerprint: 'new', by },
   set_rules: { kind: 'set_rules', rules: NO_RULES, digest: 'd', by },
+  add_bar: { kind: 'add_bar', bar: { kind: 'user', pattern: 'fay', note: null }, by },
+  remove_bar: { kind: 'remove_bar', bar: { kind: 'user', pattern: 'fay' }, by },
   note: { kind: 'note', notice: NOTICE },
   restore_backup: {
     kind: 'restore_backup',

@@ -1,6 +1,7 @@
 import { unchanged } from './decision.ts';
 import { acceptClock } from './system/accept-clock.ts';
 import { createAccount, removeAccount, setPassword, setRole } from './system/accounts.ts';
+import { addBar, removeBar } from './system/bars.ts';
 import { bindHardware } from './system/bind-hardware.ts';
 import { note } from './system/note.ts';
 import { numberUsage, openRequest } from './system/offline-files.ts';
@@ -39,6 +40,8 @@ const MODULES = {
   set_cloud_keys: setCloudKeys,
   rotate_master_key: rotateMasterKey,
   set_rules: setRules,
+  add_bar: addBar,
+  remove_bar: removeBar,
   note,
   restore_backup: restoreBackup,
   set_webhook_cursor: setWebhookCursor,

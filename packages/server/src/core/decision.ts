@@ -11,7 +11,8 @@ import type { License, LicenseId } from './nouns/license.ts';
 import type { NoticeKey } from './nouns/notice-key.ts';
 import type { Registration } from './nouns/registration.ts';
 import type { ClockReset, Done, Outcome, Refused } from './outcome.ts';
-import type { Rules } from './rules/rules.ts';
+import type { Bar } from './rules/bar.ts';
+import type { FileRules } from './rules/rules.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from './view.ts';
 
 /** What the store writes, in this order, in the same commit as the events. */
@@ -79,7 +80,9 @@ export type SystemChange = Readonly<
   | { kind: 'reseal_secrets'; newKey: Uint8Array }
   | { kind: 'add_request'; requestId: string; request: 'activation' | 'deactivation'; product: string | null }
   | { kind: 'set_usage_sequence'; sequence: number }
-  | { kind: 'put_rules'; rules: Rules }
+  | { kind: 'put_rules'; rules: FileRules }
+  | { kind: 'put_bar'; bar: Bar; by: string }
+  | { kind: 'remove_bar'; bar: Bar }
   | { kind: 'put_notice'; key: NoticeKey; value: number }
   | { kind: 'remove_notice'; key: NoticeKey }
   | { kind: 'set_webhook_cursor'; position: AuditPosition }

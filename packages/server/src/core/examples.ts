@@ -140,7 +140,7 @@ function exampleFeatureView(
 
 /** Rules that deny what is given, and nothing else. */
 export function denying(deny: Partial<DenyList>): Rules {
-  return { deny: { ...NO_RULES.deny, ...deny } };
+  return { ...NO_RULES, deny: { ...NO_RULES.deny, ...deny } };
 }
 
 interface Aim {

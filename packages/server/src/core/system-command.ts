@@ -22,7 +22,8 @@ import type {
 import type { AuditPosition } from './nouns/audit-position.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { LicenseId } from './nouns/license.ts';
-import type { Rules } from './rules/rules.ts';
+import type { Bar } from './rules/bar.ts';
+import type { FileRules } from './rules/rules.ts';
 
 /** Commands that act on the server itself. */
 export type SystemCommand =
@@ -43,6 +44,8 @@ export type SystemCommand =
   | SetCloudKeys
   | RotateMasterKey
   | SetRules
+  | AddBar
+  | RemoveBar
   | Note
   | RestoreBackup
   | SetWebhookCursor
@@ -196,10 +199,23 @@ export interface RotateMasterKey {
   readonly by: Actor;
 }
 
-/** Replaces the administrator's rules. */
+/** Bars somebody, besides those in the rules file. */
+export interface AddBar {
+  readonly kind: 'add_bar';
+  readonly bar: Bar;
+  readonly by: Actor;
+}
+
+export interface RemoveBar {
+  readonly kind: 'remove_bar';
+  readonly bar: Pick<Bar, 'kind' | 'pattern'>;
+  readonly by: Actor;
+}
+
+/** Replaces what the rules file says. */
 export interface SetRules {
   readonly kind: 'set_rules';
-  readonly rules: Rules;
+  readonly rules: FileRules;
   /** Identifies this version of the rules. */
   readonly digest: string;
   readonly by: Actor;

@@ -248,7 +248,7 @@ describe('a field that the document requires', () => {
 });
 
 function usual(field: string): unknown {
-  return { role: 'user', license_id: 1, counted: true }[field] ?? 'x';
+  return { role: 'user', kind: 'user', license_id: 1, counted: true }[field] ?? 'x';
 }
 
 describe('the answers', () => {

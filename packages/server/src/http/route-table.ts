@@ -21,6 +21,7 @@ import { createPageSource } from './page-source.ts';
 import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { backupRoutes } from './routes/admin/backup.ts';
+import { barRoutes } from './routes/admin/bars.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { doctorRoutes } from './routes/admin/doctor.ts';
 import { eventRoutes } from './routes/admin/events.ts';
@@ -88,7 +89,8 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: server', oversightRoutes(services)),
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
     ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink), usageRoutes(offline)),
-    ...tagged('Admin: server', ruleRoutes(services.ruleBook), keyAdminRoutes(services)),
+    ...tagged('Admin: server', ruleRoutes(services.ruleBook), barRoutes(services.ruleBook.bars)),
+    ...tagged('Admin: server', keyAdminRoutes(services)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes(services)),
     ...tagged('Admin: server', settingsRoutes(services.settings), doctorRoutes(services)),

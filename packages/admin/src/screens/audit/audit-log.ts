@@ -3,9 +3,14 @@ import { ApiError, get, type Params } from '../../data/api.ts';
 import { followEvents } from '../../data/live.ts';
 import type { AuditEvent } from '../../data/wire.ts';
 
-/** Links in one part of the log. */
+/** Events in one part of the log. */
 const PART = 200;
 const CALM_MS = 1000;
+
+interface Page {
+  readonly events: readonly AuditEvent[];
+  readonly next_before: number | null;
+}
 
 /** The newest events first; older ones are fetched when they come into view. */
 export interface AuditLog {
@@ -31,6 +36,7 @@ class Log implements AuditLog {
   #control = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isReading = false;
+  #next: number | null = null;
   events: readonly AuditEvent[] = [];
   error: ApiError | null = null;
   isLoaded = false;
@@ -61,10 +67,12 @@ class Log implements AuditLog {
 
   readMore(): void {
     if (this.#isReading || !this.hasMore) return;
-    const last = this.events.at(-1);
-    void this.#read(last === undefined ? {} : { before: last.seq }, (found) => {
-      this.hasMore = found.length > 0;
-      this.events = [...this.events, ...found];
+    void this.#read({ before: this.#next }, ({ events, next_before: next }) => {
+      this.#next = next;
+      this.hasMore = next !== null;
+      this.events = [...this.events, ...events];
+      // A search goes through the log in parts, of which some have nothing.
+      if (events.length === 0) queueMicrotask(() => this.readMore());
     });
   }
 
@@ -72,30 +80,33 @@ class Log implements AuditLog {
     this.error = null;
     this.hasMore = true;
     this.events = [];
+    this.#next = null;
     this.readMore();
   }
 
   #readNew(): Promise<void> {
-    return this.#read({}, (found) => {
+    return this.#read({}, ({ events }) => {
       const newest = this.events[0]?.seq ?? 0;
-      this.events = [...found.filter(({ seq }) => seq > newest), ...this.events];
+      this.events = [...events.filter(({ seq }) => seq > newest), ...this.events];
     });
   }
 
-  async #read(place: Params, take: (found: readonly AuditEvent[]) => void): Promise<void> {
+  async #read(place: Params, take: (page: Page) => void): Promise<void> {
     this.#isReading = true;
     const { signal } = this.#control;
     try {
       const query = { ...this.#query, ...place, limit: PART };
-      take((await get<{ events: readonly AuditEvent[] }>('api/admin/audit', query, signal)).events);
+      const page = await get<Page>('api/admin/audit', query, signal);
+      this.#isReading = false;
+      take(page);
       this.error = null;
       this.isLoaded = true;
     } catch (error) {
       if (signal.aborted) return;
+      this.#isReading = false;
       this.error = error instanceof ApiError ? error : new ApiError(0, 'unknown', String(error));
       this.hasMore = false;
     }
-    this.#isReading = false;
     this.#redraw();
   }
 }

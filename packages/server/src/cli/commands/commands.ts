@@ -5,6 +5,7 @@ import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Command, Flags } from '../command.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { BACKUP_COMMANDS } from './backup-commands.ts';
+import { BAR_COMMANDS } from './bar-commands.ts';
 import { CLOUD_COMMANDS } from './cloud-commands.ts';
 import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { EVENT_COMMANDS } from './event-commands.ts';
@@ -105,6 +106,7 @@ export const COMMANDS: readonly Command[] = [
   },
   ...AUDIT_COMMANDS,
   ...RULES_COMMANDS,
+  ...BAR_COMMANDS,
   ...EVENT_COMMANDS,
   ...KEY_COMMANDS,
   ...USER_COMMANDS,

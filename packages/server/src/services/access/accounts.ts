@@ -4,7 +4,14 @@ import type { Refused } from '../../core/outcome.ts';
 import type { AccountRecord } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';
-import { checkPassword, hashPassword, makeUpPassword, requireGoodPassword } from './passwords.ts';
+import {
+  checkPassword,
+  hashPassword,
+  makeOneTimePassword,
+  makeUpPassword,
+  type OneTimePassword,
+  requireGoodPassword,
+} from './passwords.ts';
 import { createSignInThrottle, NO_THROTTLE, type SignInThrottle } from './sign-in-throttle.ts';
 import { createTokens, hashToken, makeToken, type Tokens } from './tokens.ts';
 
@@ -50,9 +57,10 @@ export interface Accounts {
   /**
    * Creates the administrator if there is none, and shows the one-time password. If several servers do so at
    * once, only one succeeds and shows it. If the server dies before it shows the password,
-   * "berth user password admin" on its machine creates another one.
+   * "berth user password admin" on its machine creates another one. `early`: the password, if the caller has
+   * already begun to make one, because that takes a while.
    */
-  ensureAdministrator(show: (password: string) => void): Promise<void>;
+  ensureAdministrator(show: (password: string) => void, early?: Promise<OneTimePassword>): Promise<void>;
   /**
    * Returns a new token, or `null` for a wrong name or password, in the same time for both. An expired
    * one-time password is rejected with what to do.
@@ -87,7 +95,13 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
 
   return {
     tokens,
-    ensureAdministrator: (show) => ensureAdministrator(store, show, hash),
+    async ensureAdministrator(show, early) {
+      if ((await store.read({ kind: 'list_accounts' })).length > 0) return;
+      const { password, passwordHash } = await (early ?? makeOneTimePassword(options.passwordCost));
+      const account = { name: FIRST_ADMINISTRATOR, role: 'admin', passwordHash, oneTime: true } as const;
+      const outcome = await store.execute({ kind: 'create_account', ...account, by: 'server' });
+      if (outcome.kind === 'done') show(password);
+    },
     signIn: (request) => signIn(store, request, check),
     isBeingSetUp: async () => !(await store.read({ kind: 'is_set_up' })),
     list: () => store.read({ kind: 'list_accounts' }),
@@ -123,24 +137,6 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
 }
 
 type Hash = (password: string) => Promise<string>;
-
-async function ensureAdministrator(
-  store: Store,
-  show: (password: string) => void,
-  hash: Hash,
-): Promise<void> {
-  if ((await store.read({ kind: 'list_accounts' })).length > 0) return;
-  const password = makeUpPassword();
-  const outcome = await store.execute({
-    kind: 'create_account',
-    name: FIRST_ADMINISTRATOR,
-    role: 'admin',
-    passwordHash: await hash(password),
-    oneTime: true,
-    by: 'server',
-  });
-  if (outcome.kind === 'done') show(password);
-}
 
 async function signIn(
   store: Store,

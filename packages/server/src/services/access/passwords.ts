@@ -114,6 +114,16 @@ export function makeUpPassword(): string {
   return Array.from({ length: GROUPS }, group).join('-');
 }
 
+export interface OneTimePassword {
+  readonly password: string;
+  readonly passwordHash: string;
+}
+
+export async function makeOneTimePassword(cost?: number): Promise<OneTimePassword> {
+  const password = makeUpPassword();
+  return { password, passwordHash: await hashPassword(password, cost) };
+}
+
 function pickLetter(): string {
   for (;;) {
     const byte = randomBytes(1)[0] as number;

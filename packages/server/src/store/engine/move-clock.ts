@@ -80,6 +80,7 @@ function pullBackRest({ statements, now }: Batch): void {
   statements.pullBackOneTimePasswords.run({ now });
   statements.pullBackAnswers.run({ now });
   statements.pullBackRules.run({ now });
+  statements.pullBackBars.run({ now });
 }
 
 /** Live slots get one timeout. A borrow stays if its date is ahead and could be chosen now. */

@@ -8,6 +8,9 @@ import type { RowOf } from './tables.ts';
 export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
   FROM token LEFT JOIN account ON account.name = token.account`;
 
+/** By kind and pattern, so that lists are stable. */
+export const LIST_BARS = 'SELECT * FROM bar ORDER BY kind, pattern';
+
 /** Until when the holder of a feature has the license: no feature is borrowed longer. */
 const HOLDER_END = `(SELECT coalesce(holder.borrowed_until, holder.ends_at) FROM registration AS holder
   WHERE holder.license_id = feature_slot.license_id AND holder."user" = feature_slot."user")`;
@@ -128,6 +131,10 @@ export const STATEMENTS = {
     putRules: 'UPDATE server SET rules = ?, rules_at = ? WHERE id = 1',
     setWebhookCursor: 'UPDATE server SET webhook_seq = ?, webhook_index = ? WHERE id = 1',
     endSetup: 'UPDATE server SET set_up_at = coalesce(set_up_at, ?) WHERE id = 1',
+  }),
+
+  ...writesTo('bar', {
+    pullBackBars: 'UPDATE bar SET added_at = :now WHERE added_at > :now',
   }),
 
   ...writesTo('report', {

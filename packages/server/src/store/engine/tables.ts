@@ -3,6 +3,7 @@ import type { Role } from '../../core/access/role.ts';
 import type { TokenKind, TokenRestriction } from '../../core/access/token.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
+import type { BarKind } from '../../core/rules/bar.ts';
 
 /** What a column holds. Both databases return it as the same JavaScript value. */
 interface Column<T = unknown> {
@@ -192,6 +193,16 @@ export const TABLES = {
       answered_by: license.orNull,
     },
     key: ['id'],
+  },
+  bar: {
+    columns: {
+      kind: column<BarKind>('text'),
+      pattern: text,
+      note: text.orNull,
+      added_by: text,
+      added_at: time,
+    },
+    key: ['kind', 'pattern'],
   },
   notice: { columns: { kind: text, subject: text, value: number }, key: ['kind', 'subject'] },
   audit_link: {

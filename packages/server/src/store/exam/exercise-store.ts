@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { COMMAND_KINDS } from '../../core/decide.ts';
 import { ACCOUNTS } from './accounts.ts';
 import { backupCases } from './backups.ts';
+import { BARS, barRestartCases } from './bars.ts';
 import { ACCEPTED_CLOCK, RESET_CLOCK, RUNNING_CLOCK } from './clock.ts';
 import { CLOUD_TOTALS, MACHINES, REPORTS, removalCases, VERDICTS } from './cloud.ts';
 import { CONTENTION } from './contention.ts';
@@ -44,6 +45,9 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'rules of the administrator': RULES,
   'rules after a close': rulesRestartCases('restart'),
   'rules after a crash': rulesRestartCases('crash'),
+  bars: BARS,
+  'bars after a close': barRestartCases('restart'),
+  'bars after a crash': barRestartCases('crash'),
   accounts: ACCOUNTS,
   'opened again after it was closed': restartCases('restart'),
   'opened again after a crash': restartCases('crash'),

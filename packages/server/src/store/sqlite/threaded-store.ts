@@ -51,7 +51,7 @@ class ThreadedStore implements Store {
   readonly #queue: GroupCommit;
   readonly #unpacker = new ResultUnpacker();
   readonly #verifier: Verifier;
-  #reader: ReaderThread | null = null;
+  readonly #reader: ReaderThread;
   /** The keys that secrets may be sealed with: one, or two while it is being replaced. */
   #masterKeys: readonly MasterKey[];
   #clockWaiters: Waiting<ClockStatus>[] = [];
@@ -68,6 +68,7 @@ class ThreadedStore implements Store {
     this.#masterKeys = nextMasterKey === null ? [masterKey] : [masterKey, nextMasterKey];
     const data: ThreadData = { file, masterKey, nextMasterKey, ignoresCase };
     this.#writer = startThread(new URL('./wire/writer-thread.ts', import.meta.url), data);
+    this.#reader = startReader(file, (error) => this.#lose(error));
     this.#queue = new GroupCommit((commands) => this.#post({ kind: 'execute', commands }), this.tally);
     this.#verifier = new Verifier({
       openThread: () => startReader(file, () => {}),
@@ -82,9 +83,8 @@ class ThreadedStore implements Store {
   }
 
   async open(): Promise<void> {
-    await this.#opening.promise;
-    this.#reader = startReader(this.#options.file, (error) => this.#lose(error));
     try {
+      await this.#opening.promise;
       await this.keepClock();
     } catch (error) {
       // The caller has nothing to close.
@@ -116,7 +116,7 @@ class ThreadedStore implements Store {
     if (this.#isClosing) return refuseClosing();
     if (query.kind === 'verify_audit') return this.#verifier.verify(signal) as Promise<Answer<Q>>;
     const masterKeys = needsMasterKey(query) ? this.#masterKeys : [];
-    return (this.#reader as ReaderThread).ask(query, this.#estimateNow(), masterKeys);
+    return this.#reader.ask(query, this.#estimateNow(), masterKeys);
   }
 
   keepClock(): Promise<ClockStatus> {
@@ -144,7 +144,7 @@ class ThreadedStore implements Store {
     this.#isClosing = true;
     await this.#queue.drain();
     await this.#verifier.close();
-    await this.#reader?.close();
+    await this.#reader.close();
     this.#post({ kind: 'close' });
     await this.#closing.promise;
   }

@@ -16,7 +16,7 @@ import { DAY_MS, type Instant, MINUTE_MS, plus } from '../../../core/nouns/insta
 import { licenseId } from '../../../core/nouns/license.ts';
 import { type MasterKey, SealError } from '../../../secrets/seal.ts';
 import { createManualClock } from '../../clock.ts';
-import type { ListAudit, ListRegistrations, ListSlots, Query } from '../../query.ts';
+import type { ListAudit, ListRegistrations, ListSlots, Query, SearchAudit } from '../../query.ts';
 import { openInThreadStore } from '../../sqlite/in-thread-store.ts';
 import { SqliteReader } from '../../sqlite/read/reader.ts';
 import { parseDatabaseUrl } from '../wire/database-url.ts';
@@ -101,6 +101,12 @@ const SLOT_ORDERS = ['user', 'host', 'address', 'license', 'state', 'since', 'un
 
 const AUDIT: ListAudit = { kind: 'list_audit', chain: null, limit: 1000, before: null };
 
+const SEARCH: SearchAudit = {
+  kind: 'search_audit',
+  ...{ chains: null, since: null, until: null, user: null, kinds: null, before: null },
+  ...{ scanned: 1000, links: 100 },
+};
+
 const QUESTIONS: {
   readonly [K in Exclude<Query['kind'], 'describe_store' | 'describe_engine'>]: readonly Query[];
 } = {
@@ -141,6 +147,17 @@ const QUESTIONS: {
     { ...AUDIT, after: 0, eventLimit: 5 },
     { ...AUDIT, limit: 0 },
   ],
+  search_audit: [
+    SEARCH,
+    { ...SEARCH, links: 3 },
+    { ...SEARCH, scanned: 4, before: 20 },
+    { ...SEARCH, chains: [2, 0] },
+    { ...SEARCH, chains: [99] },
+    { ...SEARCH, since: plus(NOW, 1) },
+    { ...SEARCH, until: NOW },
+    ...['zoe', 'Zoë', "o'brien", 'z\0e', '"', '\u{1F600}', '%'].map((user) => ({ ...SEARCH, user })),
+    { ...SEARCH, kinds: ['slot_denied', 'slot_lent'], user: 'eve' },
+  ],
   verify_audit: [{ kind: 'verify_audit' }],
   describe_audit: [{ kind: 'describe_audit' }],
   list_links: [
@@ -169,6 +186,7 @@ const QUESTIONS: {
   describe_seal: [{ kind: 'describe_seal' }],
   find_cloud_keys: [{ kind: 'find_cloud_keys' }],
   find_rules: [{ kind: 'find_rules' }],
+  list_bars: [{ kind: 'list_bars' }],
 };
 
 function ask<Q extends Query>(query: Q, now: Instant = NOW) {

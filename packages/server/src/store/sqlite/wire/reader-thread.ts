@@ -3,10 +3,12 @@ import { type ReaderOptions, SqliteReader } from '../read/reader.ts';
 import type { FromReader, ToReader } from './thread-messages.ts';
 
 const port = parentPort as MessagePort;
-const reader = new SqliteReader(workerData as ReaderOptions);
+let reader: SqliteReader | null = null;
 
+/** Opens the file for the first question: until the writing thread has created it, there may be none. */
 function answer({ id, query, now, masterKeys }: ToReader): FromReader {
   try {
+    reader ??= new SqliteReader(workerData as ReaderOptions);
     return { id, answer: reader.answer(query, now, masterKeys) };
   } catch (error) {
     return { id, message: error instanceof Error ? error.message : String(error) };
@@ -15,6 +17,6 @@ function answer({ id, query, now, masterKeys }: ToReader): FromReader {
 
 port.on('message', (message: ToReader | 'close') => {
   if (message !== 'close') return port.postMessage(answer(message));
-  reader.close();
+  reader?.close();
   port.close();
 });

@@ -14,7 +14,7 @@ import type { Batch, Savepoint } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute-command.ts';
 import { type LoadedLicense, LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import { prolongLive } from '../../engine/move-clock.ts';
-import { rulesFromRow } from '../../engine/rows.ts';
+import { rulesFromRows } from '../../engine/rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
 import type { ClockStatus } from '../../store.ts';
@@ -188,7 +188,7 @@ export class SqliteWriter {
   #load(): void {
     const server = getServer(this.#statements);
     this.#systemHead = { n: server.audit_n, mac: server.audit_mac };
-    this.#rules = rulesFromRow(server);
+    this.#rules = rulesFromRows(server, this.#statements.listBars.all());
     this.#ignoresCase = server.ignores_case === 1;
     this.#licenses = new LoadedLicenses(this.#statements.listLicenses.all());
     this.#answers = {

@@ -1,0 +1,23 @@
+import { isPlainAndFar } from '../cloud/open-cloud.ts';
+import { isLoopbackHost } from '../http/access/local-caller.ts';
+import type { Log } from '../telemetry/log.ts';
+import { findReadable, type StoreOptions } from './compose-store.ts';
+
+/** Warns about what others on the machine or the network can read or take. */
+export function warnAboutExposure(options: Pick<StoreOptions, 'config' | 'env'>, log: Log): void {
+  const { host, cloud, tls, limits } = options.config;
+  const readable = findReadable(options);
+  if (readable !== null) log.warn(readable);
+  if (isPlainAndFar(cloud)) {
+    log.warn('cloud.url is http: license keys and consumption can be read on the network');
+  }
+  if (isLoopbackHost(host)) return;
+  if (tls.cert === '') {
+    log.warn({ host }, 'listening on the network without TLS: anyone on it can read requests and take slots');
+  }
+  if (limits.slotsPerAddress > 0 && limits.borrowsPerAddress > 0) return;
+  log.warn(
+    { host },
+    'one client can take or borrow every slot: set limits.slotsPerAddress and limits.borrowsPerAddress',
+  );
+}
