@@ -94,10 +94,12 @@ function Sidebar({
         <Logo />
         <span>Berth</span>
       </a>
-      <button type="button" class="find" onClick={onFind} aria-label="Find anything">
+      <button type="button" class="find" onClick={onFind}>
         <Icon name="search" />
         <span>Find anything</span>
-        <i class="keycap">Ctrl K</i>
+        <i class="keycap" aria-hidden="true">
+          Ctrl K
+        </i>
       </button>
       <nav class="nav" aria-label="Screens">
         {SCREENS.map(({ path, label, icon }) => (
@@ -174,9 +176,11 @@ function AccountMenu({ onKeys }: { readonly onKeys: () => void }) {
   ];
   return (
     <MenuButton label={`Account ${who.name}, ${who.role}`} className="account" items={items}>
+      <span class="hidden-text">Account </span>
       <span class="who">
         <Name text={who.name} />
       </span>
+      <span class="hidden-text">, </span>
       <span class="role">{who.role}</span>
     </MenuButton>
   );

@@ -17,10 +17,19 @@ interface MenuButtonProps {
   readonly items: readonly (MenuItem | null)[];
   readonly children: ComponentChildren;
   readonly isRadio?: boolean;
+  /** It shows an icon alone, so the label is its name. */
+  readonly isIcon?: boolean;
 }
 
 /** A button that opens a menu: arrow keys move, Enter chooses, Esc closes. */
-export function MenuButton({ label, className, items, children, isRadio = false }: MenuButtonProps) {
+export function MenuButton({
+  label,
+  className,
+  items,
+  children,
+  isRadio = false,
+  isIcon = false,
+}: MenuButtonProps) {
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const close = (returnsFocus: boolean) => {
@@ -35,7 +44,7 @@ export function MenuButton({ label, className, items, children, isRadio = false 
         class={className}
         aria-haspopup="menu"
         aria-expanded={isOpen}
-        aria-label={label}
+        aria-label={isIcon ? label : undefined}
         onClick={(event) => {
           event.stopPropagation();
           setOpen(!isOpen);

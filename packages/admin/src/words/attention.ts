@@ -1,7 +1,7 @@
-import type { Finding, License } from '../data/wire.ts';
+import type { Finding, License, Status } from '../data/wire.ts';
 import { judgeLicense, type Level, nameOf, rank } from './judge-license.ts';
 import { countWord, formatNumber } from './numbers.ts';
-import { plural } from './time.ts';
+import { formatMoment, plural } from './time.ts';
 
 /** Something that needs somebody: one for each license and each part of the server. */
 export interface Concern {
@@ -68,6 +68,36 @@ function concernOfServer({ check, severity, text, advice }: Finding): Concern {
     licenseId: null,
     link: check === 'backup' ? 'backup' : check === 'cloud' ? 'cloud' : null,
   };
+}
+
+interface Line {
+  readonly level: Level;
+  readonly text: string;
+}
+
+/** What was examined and is fine, or is not used. */
+export function listWell(findings: readonly Finding[], status: Status, now: number): readonly Line[] {
+  const fine = new Set(findings.filter(({ severity }) => severity === 'ok').map(({ check }) => check));
+  const { cloud, backup, tls } = status;
+  const when = (at: string) => formatMoment(Date.parse(at), now);
+  const lines: readonly (readonly [check: string, line: Line | null])[] = [
+    ['cloud', cloud.reached_at === null ? null : ok(`Cloud reached at ${when(cloud.reached_at)}`)],
+    ['clock', ok('Clock is right')],
+    ['disk', ok('Disk has room')],
+    ['database', ok('Database works')],
+    ['backup', backup.last_at === null ? off('No backup yet') : ok(`Backup from ${when(backup.last_at)}`)],
+    ['certificate', tls === null ? null : ok(`Certificate good until ${when(tls.valid_until)}`)],
+    ['webhooks', status.webhooks.state === 'off' ? null : ok('Webhook delivers')],
+  ];
+  return lines.flatMap(([check, line]) => (fine.has(check) && line !== null ? [line] : []));
+}
+
+function ok(text: string): Line {
+  return { level: 'ok', text };
+}
+
+function off(text: string): Line {
+  return { level: 'off', text };
 }
 
 /** The heading of the Overview: does something need me? */

@@ -123,7 +123,7 @@ function Actions({ license, onFault }: ActionsProps) {
           {isBusy ? 'Checking…' : 'Check now'}
         </button>
       )}
-      <MenuButton label="More actions" className="button square" items={items}>
+      <MenuButton label="More actions" className="button square" isIcon items={items}>
         <Icon name="more" />
       </MenuButton>
     </>

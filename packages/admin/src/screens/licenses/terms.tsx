@@ -132,7 +132,7 @@ function Term({ name, note, children }: TermProps) {
 
 /** The first and the last group: enough to recognize it. */
 function hideMiddle(key: string): string {
-  return key.length <= 8 ? '…' : `${key.slice(0, 4)}-…-${key.slice(-4)}`;
+  return key.length <= 8 ? '…' : `${key.slice(0, 4)}…${key.slice(-4)}`;
 }
 
 function remaining({ ends_at, allow_grace_period, grace_period }: License): string {

@@ -1,5 +1,5 @@
 import { readNow } from '../../clock.ts';
-import { type Licenses, useFindings, useLicenses } from '../../data/overview.ts';
+import { type Licenses, useFindings, useLicenses, useStatus } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
 import { isAdmin } from '../../data/session.ts';
@@ -9,7 +9,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { Shape } from '../../parts/shape.tsx';
 import { SlotLegend } from '../../parts/slot-bar.tsx';
 import { Empty, Show } from '../../parts/states.tsx';
-import { type Concern, headline, listConcerns, summary } from '../../words/attention.ts';
+import { type Concern, headline, listConcerns, listWell, summary } from '../../words/attention.ts';
 import { countedOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { DAY_MS, plural, startOfDay } from '../../words/time.ts';
@@ -129,15 +129,16 @@ function Attention({ concerns }: { readonly concerns: readonly Concern[] }) {
   );
 }
 
-/** What was examined and is fine. */
+/** What was examined and is fine, in a few words; what is off has a dash. */
 function Well({ findings }: { readonly findings: readonly Finding[] }) {
-  const fine = findings.filter(({ severity }) => severity === 'ok');
-  if (fine.length === 0) return null;
+  const status = useStatus().data;
+  const lines = status === null ? [] : listWell(findings, status, readNow());
+  if (lines.length === 0) return null;
   return (
     <ul class="well" aria-label="What is fine">
-      {fine.map(({ check, text }) => (
-        <li key={check}>
-          <Shape level="ok" size={14} />
+      {lines.map(({ level, text }) => (
+        <li key={text}>
+          <Shape level={level} size={14} />
           {text}
         </li>
       ))}

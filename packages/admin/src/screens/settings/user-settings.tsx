@@ -170,7 +170,12 @@ function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
       }),
   };
   return (
-    <MenuButton label={`Actions for ${name}`} className="icon-button" items={[...roles, reset, null, remove]}>
+    <MenuButton
+      label={`Actions for ${name}`}
+      className="icon-button"
+      isIcon
+      items={[...roles, reset, null, remove]}
+    >
       <Icon name="more" />
     </MenuButton>
   );

@@ -117,7 +117,7 @@ function RowMenu({ slot, isCurrent, canBar, onFree, onBar, onOpen }: RowProps) {
   ];
   return (
     <span class={isCurrent ? '' : 'calm'}>
-      <MenuButton label={`Actions for ${slot.user}`} className="icon-button" items={items}>
+      <MenuButton label={`Actions for ${slot.user}`} className="icon-button" isIcon items={items}>
         <Icon name="more" />
       </MenuButton>
     </span>
