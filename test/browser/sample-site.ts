@@ -1,8 +1,11 @@
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { ConsumptionLimits, Feature } from '../../packages/server/src/core/nouns/feature.ts';
 import { DAY_MS, type Instant, plus } from '../../packages/server/src/core/nouns/instant.ts';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
 import { seedFolder } from '../bench/seed-store.ts';
+import { makeUpHistory } from '../support/made-up-history.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { testLicense } from '../support/test-license.ts';
 
@@ -99,14 +102,46 @@ function userName(index: number): string {
 
 type Post = (path: string, body: object) => Promise<Response>;
 
+const HISTORY_DAYS = 40;
+
+/** Weeks of work before today, as the server would have recorded them. */
+function addHistory(data: string, licenses: readonly License[], now: Instant): void {
+  const db = new DatabaseSync(join(data, 'berth.db'));
+  db.exec('BEGIN');
+  for (const [index, { id, slots }] of licenses.entries()) {
+    const wish = {
+      licenseIds: [id],
+      features: [],
+      slots,
+      users: slots * 2,
+      days: HISTORY_DAYS,
+      now,
+      seed: index + 1,
+    };
+    for (const { table, rows } of makeUpHistory(wish)) {
+      for (const row of rows) {
+        const columns = Object.keys(row);
+        const places = columns.map(() => '?').join(', ');
+        db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`).run(
+          ...Object.values(row),
+        );
+      }
+    }
+  }
+  db.exec('COMMIT');
+  db.close();
+}
+
 /** Starts a server with all that, whose administrator has this password. */
 export async function startSampleSite(data: string, password: string) {
   rmSync(data, { recursive: true, force: true });
   const now = Date.now() as Instant;
+  const licenses = sampleLicenses(now);
   await seedFolder(
     data,
-    sampleLicenses(now).map((one) => ({ license: one, held: 0 })),
+    licenses.map((one) => ({ license: one, held: 0 })),
   );
+  addHistory(data, licenses, now);
   const server = await startServerHere({ data });
   const post: Post = (path, body) =>
     fetch(`${server.url}${path}`, {

@@ -85,6 +85,7 @@ const SYSTEM_EVENTS: Fields<SystemEvent> = {
   backup_restored: { madeAt: true, madeBy: true, replacedAt: true },
   heads_signed: { links: true, heads: true, digest: true, signature: true },
   audit_thinned: { before: true, thinned: true },
+  user_forgotten: { records: true },
 };
 
 function snakeCase(name: string): string {

@@ -108,7 +108,8 @@ export function listTicks(since: number, until: number): readonly number[] {
   const ticks: number[] = [];
   for (let day = startOfDay(since + DAY_MS); day < until; day = startOfDay(day + 1.5 * DAY_MS)) {
     const date = new Date(day);
-    if (days <= 8 || (days <= 70 && date.getDay() === 1) || date.getDate() === 1) ticks.push(day);
+    const isNamed = days <= 8 || (days <= 70 ? date.getDay() === 1 : date.getDate() === 1);
+    if (isNamed) ticks.push(day);
   }
   return ticks;
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { readNow } from '../clock.ts';
-import type { Counted, Forecast } from '../words/forecast.ts';
+import { type Counted, type Forecast, spreadOf } from '../words/forecast.ts';
 import { axisSteps, formatAmount } from '../words/numbers.ts';
 import { DAY_MS, formatDate, formatDay } from '../words/time.ts';
 import { ChartTip, listWeekends, ReadableChart, useWidth } from './chart-frame.tsx';
@@ -55,6 +55,7 @@ export function ConsumptionChart({ counted, ahead, days }: ConsumptionChartProps
         <text class="strong-text" x={LEFT + 6} y={y(counted.max) - 6}>
           {formatAmount(counted.max)}
         </text>
+        <Spread {...scale} days={days} last={last} />
         {ahead.expected !== null && (
           <path class="ahead" d={`M${last[0]} ${last[1]}L${x(end)} ${y(ahead.expected)}`} />
         )}
@@ -129,6 +130,19 @@ function Ground({ counted, ahead, x, y, now, end, right, most }: Scale) {
       })}
     </g>
   );
+}
+
+interface SpreadProps extends Scale {
+  readonly days: readonly number[];
+  readonly last: readonly [number, number];
+}
+
+/** How far the forecast may be off. */
+function Spread({ ahead, x, y, now, end, days, last }: SpreadProps) {
+  if (ahead.expected === null) return null;
+  const spread = spreadOf(days.slice(0, -1), (end - now) / DAY_MS);
+  const [high, low] = [y(ahead.expected + spread), y(Math.max(0, ahead.expected - spread))];
+  return <path class="spread" d={`M${last[0]} ${last[1]}L${x(end)} ${high}V${low}z`} />;
 }
 
 /** Where the forecast meets the maximum. */

@@ -116,7 +116,12 @@ function Grid({ since, until, most, x, y, right }: GridProps) {
             </text>
           ))
         : listTicks(since, until).map((at) => (
-            <text key={at} x={x(at) + 2} y={HEIGHT - 6}>
+            <text
+              key={at}
+              x={Math.min(x(at) + 2, right)}
+              y={HEIGHT - 6}
+              text-anchor={x(at) > right - 80 ? 'end' : 'start'}
+            >
               {formatDay(at, now)}
             </text>
           ))}
@@ -150,7 +155,7 @@ function DenialBars({
       <path class="axis" d={`M${LEFT} ${DENIED_BASE}H${width - 4}`} />
       {days.map(([day, count]) => {
         const height = 3 + (count / most) * 14;
-        const middle = Math.max(LEFT + wide / 2, x(day + DAY_MS / 2));
+        const middle = Math.min(width - 4 - wide / 2, Math.max(LEFT + wide / 2, x(day + DAY_MS / 2)));
         return (
           <g key={day}>
             <rect

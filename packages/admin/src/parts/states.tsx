@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { readNow } from '../clock.ts';
 import type { ApiError } from '../data/api.ts';
 import type { Resource } from '../data/resource.ts';
+import { localizeTimes } from '../words/time.ts';
 import { Icon } from './icon.tsx';
 import { Shape } from './shape.tsx';
 import { showToast } from './toasts.tsx';
@@ -38,7 +40,7 @@ export function ErrorBox({ title, error, onRetry }: ErrorBoxProps) {
       <div>
         <b>{title}</b>
         <p>
-          {error.message}{' '}
+          {localizeTimes(error.message, readNow())}{' '}
           <span class="quiet">
             ({error.status > 0 ? `${error.status}, ` : ''}
             {error.code})

@@ -1,7 +1,7 @@
 import type { Finding, License, Status } from '../data/wire.ts';
 import { judgeLicense, type Level, nameOf, rank } from './judge-license.ts';
 import { countWord, formatNumber } from './numbers.ts';
-import { formatMoment, plural } from './time.ts';
+import { formatMoment, localizeTimes, plural } from './time.ts';
 
 /** Something that needs somebody: one for each license and each part of the server. */
 export interface Concern {
@@ -35,7 +35,9 @@ export function listConcerns(
   deniedToday: ReadonlyMap<number, number> = new Map(),
 ): readonly Concern[] {
   const ofLicenses = licenses.flatMap((license) => concernOf(license, now, deniedToday.get(license.id) ?? 0));
-  const ofServer = findings.filter(({ severity }) => severity !== 'ok').map(concernOfServer);
+  const ofServer = findings
+    .filter(({ severity }) => severity !== 'ok')
+    .map((finding) => concernOfServer(finding, now));
   return [...ofLicenses, ...ofServer].sort((one, other) => rank(one) - rank(other));
 }
 
@@ -57,14 +59,14 @@ function concernOf(license: License, now: number, denied: number): Concern[] {
   ];
 }
 
-function concernOfServer({ check, severity, text, advice }: Finding): Concern {
+function concernOfServer({ check, severity, text, advice }: Finding, now: number): Concern {
   const isProblem = severity === 'problem';
   const words = WORDS[check];
   return {
     level: isProblem ? 'critical' : 'warning',
     word: words === undefined ? check : words[isProblem ? 0 : 1],
     name: null,
-    sentence: advice === null ? text : `${/[.!]$/.test(text) ? text : `${text}.`} ${advice}`,
+    sentence: localizeTimes(advice === null ? text : `${text.replace(/[.]?$/, '.')} ${advice}`, now),
     licenseId: null,
     link: check === 'backup' ? 'backup' : check === 'cloud' ? 'cloud' : null,
   };

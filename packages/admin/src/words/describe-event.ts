@@ -94,6 +94,17 @@ export function sayCode(code: string): string {
   return `${title.charAt(0).toLowerCase()}${title.slice(1)}`;
 }
 
+/** A user of the history, who may have no name there. */
+export function sayUser({
+  user,
+  others,
+}: {
+  readonly user: string | null;
+  readonly others: boolean;
+}): string {
+  return user ?? (others ? 'others' : 'nobody named');
+}
+
 /** Who did it: an account, an address, or the server itself. */
 export function sayActor({ by, origin }: AuditEvent): string {
   const who = typeof by === 'string' ? by : '';

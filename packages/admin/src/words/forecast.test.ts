@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { forecast } from './forecast.ts';
+import { forecast, spreadOf } from './forecast.ts';
 import { DAY_MS } from './time.ts';
 
 const NOVEMBER = Date.UTC(2026, 10, 1);
@@ -17,10 +17,14 @@ describe('a forecast', () => {
     assert.equal(endAt, Date.UTC(2026, 11, 1));
   });
 
-  test('says nothing at the beginning of a period, unless days are recorded', () => {
-    const now = NOVEMBER + DAY_MS;
-    assert.equal(forecast(counted, now).expected, null);
-    assert.equal(forecast(counted, now, [1, 1, 1, 1, 1, 1, 1]).expected, 50 + 29);
+  test('says nothing at the beginning of a period', () => {
+    assert.equal(forecast(counted, NOVEMBER + DAY_MS).expected, null);
+  });
+
+  test('spreads more the more the days differ, and the more of them are left', () => {
+    assert.equal(spreadOf([4, 4, 4, 4], 9), 0);
+    assert.equal(spreadOf([3, 5, 4, 4], 9), Math.sqrt((2 / 3) * 9));
+    assert.equal(spreadOf([1, 9], 9), 0);
   });
 
   test('a total that lasts is never full', () => {

@@ -15,7 +15,7 @@ export interface Counted {
 }
 
 export interface Forecast {
-  /** The period that contains now; from the first count if it never ends. */
+  /** The period that contains now. */
   readonly startAt: number;
   readonly endAt: number | null;
   /** Expected at the end of the period; `null`: too early to say, or it never ends. */
@@ -29,30 +29,25 @@ export interface Forecast {
 /** A forecast from less than this share of a period would jump about. */
 const LEAST_SHARE = 0.05;
 
-/**
- * Goes on at the pace so far. `days`: the amounts of recent days, if the server records them; their mean is
- * used if they reach back further than the period.
- */
-export function forecast(counted: Counted, now: number, days: readonly number[] = []): Forecast {
+/** Goes on at the pace so far, the same on every screen. */
+export function forecast(counted: Counted, now: number): Forecast {
   const startAt = windowStartMillis(counted.period, now);
   const endAt = windowEndMillis(counted.period, now);
-  const elapsed = (now - startAt) / DAY_MS;
-  const isRecorded = days.length >= 7;
-  const perDay = isRecorded
-    ? mean(days)
-    : counted.period === null
-      ? 0
-      : counted.total / Math.max(elapsed, 1 / 24);
-  const isEarly = !isRecorded && endAt !== null && now - startAt < LEAST_SHARE * (endAt - startAt);
-  if (perDay <= 0 || isEarly)
-    return { startAt, endAt, expected: null, fullAt: null, perDay: Math.max(0, perDay) };
-  const expected = endAt === null ? null : counted.total + (perDay * (endAt - now)) / DAY_MS;
+  if (endAt === null || counted.total <= 0)
+    return { startAt, endAt, expected: null, fullAt: null, perDay: 0 };
+  const perDay = counted.total / Math.max((now - startAt) / DAY_MS, 1 / 24);
+  const isEarly = now - startAt < LEAST_SHARE * (endAt - startAt);
+  if (isEarly) return { startAt, endAt, expected: null, fullAt: null, perDay };
+  const expected = counted.total + (perDay * (endAt - now)) / DAY_MS;
   const left = counted.max - counted.total;
   const reachedAt = left <= 0 ? now : now + (left / perDay) * DAY_MS;
-  const isReached = counted.max > 0 && (endAt === null || reachedAt < endAt);
-  return { startAt, endAt, expected, fullAt: isReached ? reachedAt : null, perDay };
+  return { startAt, endAt, expected, fullAt: reachedAt < endAt ? reachedAt : null, perDay };
 }
 
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+/** How far the total at the end of the period may be off, from how much the days so far differ. */
+export function spreadOf(days: readonly number[], daysLeft: number): number {
+  if (days.length < 3) return 0;
+  const mean = days.reduce((sum, amount) => sum + amount, 0) / days.length;
+  const variance = days.reduce((sum, amount) => sum + (amount - mean) ** 2, 0) / (days.length - 1);
+  return Math.sqrt(variance * Math.max(0, daysLeft));
 }

@@ -91,3 +91,10 @@ export function zoneName(at: number): string {
   const parts = new Intl.DateTimeFormat('en', { timeZoneName: 'short' }).formatToParts(at);
   return parts.find(({ type }) => type === 'timeZoneName')?.value ?? 'local time';
 }
+
+const TIMESTAMP = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g;
+
+/** A sentence of the server with its times in the zone of the reader. */
+export function localizeTimes(text: string, now: number): string {
+  return text.replace(TIMESTAMP, (found) => formatMoment(Date.parse(found), now));
+}

@@ -52,6 +52,9 @@ export const FLAGS = {
   'passphrase-file': { type: 'string' },
   'master-key-file': { type: 'string' },
   replace: { type: 'boolean' },
+  feature: { type: 'string' },
+  reason: { type: 'string' },
+  csv: { type: 'boolean' },
 } as const;
 
 export type Flags = FlagsOf<typeof FLAGS>;

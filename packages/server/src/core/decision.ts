@@ -1,5 +1,7 @@
 import type { Role } from './access/role.ts';
 import type { Token } from './access/token.ts';
+import type { Happening } from './history/happening.ts';
+import type { HistoryStep } from './history/thinning.ts';
 import type { HeadsSigned, LicenseEvent, SystemEvent } from './nouns/audit-event.ts';
 import type { AuditPosition } from './nouns/audit-position.ts';
 import type { AuditSegment } from './nouns/audit-segment.ts';
@@ -55,6 +57,7 @@ export type Change = Readonly<
   | { kind: 'add_report'; report: Report }
   | { kind: 'mark_report_uncertain'; reportId: string }
   | { kind: 'remove_report'; reportId: string }
+  | { kind: 'thin_history'; step: HistoryStep }
 >;
 
 export type SystemChange = Readonly<
@@ -98,6 +101,8 @@ export type SystemChange = Readonly<
   | { kind: 'restore_borrows'; restoration: Restoration }
   /** Nothing happened later than now: the clock went back from this instant. */
   | { kind: 'pull_back'; from: Instant }
+  /** What the history knows of this user goes to the unnamed. */
+  | { kind: 'forget_user'; user: string }
 >;
 
 /** Which of a license's ended borrows come back, and which do not. */
@@ -107,6 +112,7 @@ export interface Restoration {
   readonly lost: readonly LostBorrow[];
   readonly changes: readonly Change[];
   readonly events: readonly LicenseEvent[];
+  readonly history: readonly Happening[];
 }
 
 /** Under which name a secret is kept. */
@@ -116,6 +122,8 @@ export interface Decision {
   readonly outcome: Outcome;
   readonly changes: readonly Change[];
   readonly events: readonly LicenseEvent[];
+  /** What the history records of it; left out if nothing. `withHistory` adds it. */
+  readonly history?: readonly Happening[];
 }
 
 export interface SystemDecision {

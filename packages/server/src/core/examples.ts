@@ -95,6 +95,7 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
     endedBorrow: facts.endedBorrow ?? null,
     crowd: facts.crowd ?? null,
     holders: facts.holders ?? [],
+    all: { registrations: slots, featureSlots: facts.featureSlots ?? [] },
     denials: denials.filter((denial) => denial.user === user),
     placeDenials: facts.placeDenials ?? [],
     staleDenials,

@@ -50,7 +50,8 @@ export type SystemCommand =
   | RestoreBackup
   | SetWebhookCursor
   | SignHeads
-  | ThinAudit;
+  | ThinAudit
+  | ForgetUser;
 
 export interface CreateAccount {
   readonly kind: 'create_account';
@@ -265,5 +266,12 @@ export interface ThinAudit {
   readonly before: Instant;
   /** One license's chain, `'system'`, or all of them. */
   readonly chain: LicenseId | 'system' | null;
+  readonly by: Actor;
+}
+
+/** Removes a user's name, hosts and addresses from the history. */
+export interface ForgetUser {
+  readonly kind: 'forget_user';
+  readonly user: string;
   readonly by: Actor;
 }

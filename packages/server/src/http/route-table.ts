@@ -7,6 +7,7 @@ import type { Credentials } from '../services/cloud/credentials.ts';
 import type { Doctor } from '../services/doctor/doctor.ts';
 import type { EventFeed } from '../services/events/event-feed.ts';
 import type { Webhooks } from '../services/events/webhooks.ts';
+import type { History } from '../services/history/history.ts';
 import type { Catalogue } from '../services/lending/catalogue.ts';
 import type { Counting } from '../services/lending/counting.ts';
 import type { Lending } from '../services/lending/lending.ts';
@@ -25,6 +26,7 @@ import { barRoutes } from './routes/admin/bars.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { doctorRoutes } from './routes/admin/doctor.ts';
 import { eventRoutes } from './routes/admin/events.ts';
+import { historyRoutes } from './routes/admin/history.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
@@ -60,6 +62,7 @@ interface Services {
   readonly custody: KeyCustody;
   readonly doctor: Doctor;
   readonly cloudLink: CloudLink;
+  readonly history: History;
   readonly identity: Identity;
   readonly offline: Offline;
   readonly ruleBook: RuleBook;
@@ -87,6 +90,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Credentials', keyRoutes(services), passwordRoutes(services)),
     ...tagged('Admin: slots', registrationRoutes(lending), slotRoutes(lending)),
     ...tagged('Admin: server', oversightRoutes(services)),
+    ...tagged('Admin: history', historyRoutes(services.history)),
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
     ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink), usageRoutes(offline)),
     ...tagged('Admin: server', ruleRoutes(services.ruleBook), barRoutes(services.ruleBook.bars)),

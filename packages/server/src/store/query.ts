@@ -13,6 +13,7 @@ import type { Bar } from '../core/rules/bar.ts';
 import type { Rules } from '../core/rules/rules.ts';
 import type { CloudKeys } from '../core/system-command.ts';
 import type { Report } from '../core/view.ts';
+import type { HistoryAnswers, HistoryQuery } from './history-query.ts';
 
 /** All queries, as data. `Answers` has the type of each answer. */
 export type Query =
@@ -42,7 +43,8 @@ export type Query =
   | { readonly kind: 'describe_seal' }
   | { readonly kind: 'find_cloud_keys' }
   | { readonly kind: 'find_rules' }
-  | { readonly kind: 'list_bars' };
+  | { readonly kind: 'list_bars' }
+  | HistoryQuery;
 
 export interface ListRegistrations {
   readonly kind: 'list_registrations';
@@ -123,7 +125,7 @@ interface ListLinks {
   readonly limit: number;
 }
 
-export interface Answers {
+export interface Answers extends HistoryAnswers {
   list_licenses: readonly LicenseRecord[];
   list_registrations: readonly RegistrationRecord[];
   list_slots: SlotPage;

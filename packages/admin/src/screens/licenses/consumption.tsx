@@ -29,7 +29,7 @@ export function Consumption({ license }: { readonly license: License }) {
   );
   if (counted === null) return null;
   const days = amountsByDay(history.data, from, now);
-  const ahead = forecast(counted, now, recentDays(days));
+  const ahead = forecast(counted, now);
   const left = Math.max(0, counted.max - counted.total);
   const period = counted.period === null ? 'in all' : PERIODS[counted.period];
   const isOver = ahead.expected !== null && ahead.expected > counted.max;
@@ -93,10 +93,4 @@ function amountsByDay(history: ConsumptionHistory | null, from: number, now: num
     const day = new Date((first + index) * DAY_MS).toISOString().slice(0, 10);
     return amounts.get(day) ?? 0;
   });
-}
-
-/** The last four weeks without today, as far as something is recorded: their mean is the pace. */
-function recentDays(days: readonly number[]): readonly number[] {
-  const first = days.findIndex((amount) => amount !== 0);
-  return first === -1 ? [] : days.slice(first, -1).slice(-28);
 }

@@ -1,8 +1,11 @@
+import { readNow } from '../../clock.ts';
 import { linkTo } from '../../data/route.ts';
 import type { Denial } from '../../data/wire.ts';
 import { Name } from '../../parts/name.tsx';
 import { Time } from '../../parts/time.tsx';
+import { sayUser } from '../../words/describe-event.ts';
 import { formatNumber } from '../../words/numbers.ts';
+import { localizeTimes } from '../../words/time.ts';
 
 function keyOf({ license_id, user, first_at, reason, feature }: Denial): string {
   return `${license_id} ${user} ${first_at} ${reason} ${feature}`;
@@ -32,7 +35,7 @@ export function DenialTable({ denials }: { readonly denials: readonly Denial[] }
                 <Time at={denial.last_at} />
               </td>
               <td class="grow cut">
-                <Name text={denial.user ?? 'others'} />
+                <Name text={sayUser(denial)} />
               </td>
               <td class="cut">
                 <Name text={denial.host ?? denial.address ?? '–'} />
@@ -42,7 +45,7 @@ export function DenialTable({ denials }: { readonly denials: readonly Denial[] }
                   <Name text={denial.name || denial.product} />
                 </a>
               </td>
-              <td class="wide">{denial.explanation}</td>
+              <td class="wide">{localizeTimes(denial.explanation, readNow())}</td>
               <td class="number">{denial.count === 1 ? 'once' : `${formatNumber(denial.count)} times`}</td>
             </tr>
           ))}

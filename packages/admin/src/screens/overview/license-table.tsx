@@ -122,7 +122,7 @@ function open(event: MouseEvent, id: number): void {
 function Bars({ license }: { readonly license: License }) {
   const counted = countedOf(license);
   return (
-    <span class="bars">
+    <span class="bar-stack">
       {license.floating_users > 0 && (
         <SlotBar slots={license.floating_users} inUse={license.floating_in_use} borrowed={license.borrowed} />
       )}

@@ -22,7 +22,9 @@ export function ConsumptionReport({ license, query }: ConsumptionReportProps) {
   if (data === null || data.days.length === 0) return null;
   const features = [...new Set(data.days.map(({ feature }) => feature ?? ''))].sort();
   const chosen = features.includes(asked ?? '') ? (asked ?? '') : (features[0] ?? '');
-  const days = data.days.filter(({ feature }) => (feature ?? '') === chosen);
+  const days = data.days
+    .filter(({ feature }) => (feature ?? '') === chosen)
+    .toSorted((one, other) => one.day.localeCompare(other.day));
   const total = days.reduce((sum, { amount }) => sum + amount, 0);
   const names = new Map(license.product_features.map(({ code, name }) => [code, name || code]));
   return (

@@ -4,7 +4,7 @@ import { useResource } from '../../data/resource.ts';
 import type { Denials, License } from '../../data/wire.ts';
 import { Section } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
-import { sayCode } from '../../words/describe-event.ts';
+import { sayCode, sayUser } from '../../words/describe-event.ts';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { DenialTable } from '../overview/denial-table.tsx';
@@ -45,7 +45,8 @@ export function DenialReport({ denials, licenses, query, range }: DenialReportPr
         <div class="columns three">
           <Shares
             title="User"
-            parts={denials.by_user.map(({ user, count }) => [user ?? 'others', count] as const)}
+            parts={denials.by_user.map((one) => [sayUser(one), one.count] as const)}
+            total={denials.total}
           />
           <Shares
             title="Why"
@@ -74,13 +75,16 @@ const MOST = 6;
 interface SharesProps {
   readonly title: string;
   readonly parts: readonly (readonly [name: string, count: number])[];
+  /** If the parts are only the largest of them. */
+  readonly total?: number;
 }
 
 /** Numbers with bars behind them, the largest first; the rest is one line, so that it adds up. */
-function Shares({ title, parts }: SharesProps) {
+function Shares({ title, parts, total }: SharesProps) {
   const sorted = parts.toSorted((one, other) => other[1] - one[1]);
   const shown = sorted.length > MOST ? sorted.slice(0, MOST - 1) : sorted;
-  const rest = sorted.slice(shown.length);
+  const left = (total ?? sumOf(sorted)) - sumOf(shown);
+  const count = sorted.length - shown.length;
   const most = Math.max(1, sorted[0]?.[1] ?? 1);
   return (
     <div>
@@ -96,13 +100,17 @@ function Shares({ title, parts }: SharesProps) {
             <b>{formatNumber(count)}</b>
           </li>
         ))}
-        {rest.length > 0 && (
+        {left > 0 && (
           <li>
-            <span>{formatNumber(rest.length)} more</span>
-            <b>{formatNumber(rest.reduce((sum, [, count]) => sum + count, 0))}</b>
+            <span>{count > 0 ? `${formatNumber(count)} more` : 'More'}</span>
+            <b>{formatNumber(left)}</b>
           </li>
         )}
       </ul>
     </div>
   );
+}
+
+function sumOf(parts: SharesProps['parts']): number {
+  return parts.reduce((sum, [, count]) => sum + count, 0);
 }

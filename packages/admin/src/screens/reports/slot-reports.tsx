@@ -1,20 +1,29 @@
 import { HeatMap } from '../../charts/heat-map.tsx';
 import { SlotsChart } from '../../charts/slots-chart.tsx';
 import { sayWhatIf, WhatIfTable } from '../../charts/what-if-table.tsx';
-import { addressOf, type Params } from '../../data/api.ts';
+import { type ApiError, addressOf, type Params, send } from '../../data/api.ts';
 import type { Denials, SlotHistory, WhatIf } from '../../data/wire.ts';
 import { Section } from '../../parts/head.tsx';
+import { saveFile } from '../../parts/save-file.ts';
+import { showToast } from '../../parts/toasts.tsx';
 import { formatNumber } from '../../words/numbers.ts';
-import { formatDuration } from '../../words/time.ts';
+import { DAY_MS, formatDuration, formatSpan, HOUR_MS } from '../../words/time.ts';
 import type { HeatCell, Step, UsageFigures } from '../../words/usage.ts';
 
 /** The same as a file. */
 export function CsvLink({ path, query }: { readonly path: string; readonly query: Params }) {
-  const name = `${path.split('/').at(-1)}.csv`;
+  const save = async () => {
+    try {
+      const response = await send(addressOf(path, query), { headers: { accept: 'text/csv' } });
+      saveFile(`${path.split('/').at(-1)}.csv`, await response.blob());
+    } catch (error) {
+      showToast(`The report was not saved. ${(error as ApiError).message}`);
+    }
+  };
   return (
-    <a href={addressOf(path, { ...query, format: 'csv' })} download={name}>
+    <button type="button" class="link" onClick={save}>
       CSV
-    </a>
+    </button>
   );
 }
 
@@ -108,7 +117,7 @@ export function SlotsReport({ steps, history, slots, query }: SlotsReportProps) 
     </>
   );
   return (
-    <Section title="Slots over time" note={`per ${history.grain}; denials per day below`} end={legend}>
+    <Section title="Slots over time" note={`${sayStep(history.step_ms)}; denials per day below`} end={legend}>
       <SlotsChart steps={steps} stepMs={history.step_ms} slots={slots} />
     </Section>
   );
@@ -136,10 +145,22 @@ export function WhatIfReport({ whatIf, query }: { readonly whatIf: WhatIf; reado
       end={<CsvLink path="api/admin/history/what-if" query={query} />}
     >
       <p class="second report-lead">
-        {sayWhatIf(whatIf)} A denied request would have held a slot for {formatDuration(whatIf.median_ms)}, as
-        half of all do; retries in that time count once.
+        {sayWhatIf(whatIf)} {sayAssumption(whatIf)}
       </p>
       <WhatIfTable whatIf={whatIf} />
     </Section>
   );
+}
+
+function sayAssumption({ median_ms: median }: WhatIf): string {
+  if (median === null) return 'No slot was given back yet, so there is nothing to replay.';
+  return (
+    `Assumed that a denied request would have held a slot for ${formatDuration(median)}, as the middle one did; ` +
+    'retries in that time count once.'
+  );
+}
+
+function sayStep(ms: number): string {
+  if (ms === DAY_MS) return 'per day';
+  return ms === HOUR_MS ? 'per hour' : `per ${formatSpan(ms)}`;
 }

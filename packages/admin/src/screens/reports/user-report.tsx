@@ -6,6 +6,7 @@ import type { UserHistory } from '../../data/wire.ts';
 import { Section } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Time } from '../../parts/time.tsx';
+import { sayUser } from '../../words/describe-event.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { formatDuration } from '../../words/time.ts';
 import { CsvLink } from './slot-reports.tsx';
@@ -15,9 +16,9 @@ const FEW = 10;
 /** Who used the license, and for how long. */
 export function UserReport({ query }: { readonly query: Params }) {
   const [isOpen, setOpen] = useState(false);
-  const { data } = useResource<UserHistory>('api/admin/history/users', query);
+  const { data } = useResource<UserHistory>('api/admin/history/users', { ...query, limit: 500 });
   if (data === null || data.users.length === 0) return null;
-  const users = data.users.toSorted((one, other) => other.held_ms - one.held_ms);
+  const users = data.users.filter(({ feature }) => feature === null);
   const end = (
     <>
       {users.length > FEW && (
@@ -51,11 +52,15 @@ export function UserReport({ query }: { readonly query: Params }) {
           </thead>
           <tbody>
             {(isOpen ? users.slice(0, 500) : users.slice(0, FEW)).map((one) => (
-              <tr key={`${one.license_id} ${one.user}`}>
+              <tr key={`${one.license_id} ${one.user} ${one.others}`}>
                 <td class="grow cut">
-                  <a class="plain-link" href={linkTo('audit', { user: one.user })}>
-                    <Name text={one.user} />
-                  </a>
+                  {one.user === null ? (
+                    sayUser(one)
+                  ) : (
+                    <a class="plain-link" href={linkTo('audit', { user: one.user })}>
+                      <Name text={one.user} />
+                    </a>
+                  )}
                 </td>
                 <td class="number">{formatNumber(one.grants)}</td>
                 <td class="number">{formatDuration(one.held_ms)}</td>

@@ -1,10 +1,10 @@
+import { formatCsv } from '@berth/protocol/csv';
 import { useState } from 'preact/hooks';
 import { type ApiError, get } from '../../data/api.ts';
 import type { Slot, SlotPage } from '../../data/wire.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { showToast } from '../../parts/toasts.tsx';
-import { toCsv } from '../../words/csv.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { type Filters, queryOf } from './slot-filters.ts';
 
@@ -21,7 +21,7 @@ export function ExportButton({ filters }: { readonly filters: Filters }) {
     setProgress('Exporting…');
     try {
       const slots = await readAll(filters, setProgress);
-      saveFile('slots.csv', toCsv([HEAD, ...slots.map(rowOf)]));
+      saveFile('slots.csv', formatCsv(HEAD, slots.map(rowOf)));
     } catch (error) {
       showToast(`The slots were not exported. ${(error as ApiError).message}`);
     }

@@ -8,7 +8,7 @@ import { ExportCheck, type ExportVerdict } from '../../services/audit/check-expo
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Command, Flags, LocalContext } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
-import { formatInline } from '../terminal.ts';
+import { formatInline, printText } from '../terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -134,7 +134,7 @@ function presentExport(verdict: ExportVerdict): ExportFacts {
  */
 async function askExport(client: AdminClient, _: readonly string[], { out }: Flags): Promise<AdminAnswer> {
   if (out !== undefined) return downloadTo(client, out);
-  const answer = await download(client, process.stdout.isTTY ? printToTerminal() : printChunk);
+  const answer = await download(client, process.stdout.isTTY ? printToTerminal() : printText);
   return { ...answer, isPrinted: answer.ok };
 }
 
@@ -155,13 +155,7 @@ async function download(client: AdminClient, write: (chunk: Uint8Array) => Promi
 /** A file keeps every byte, because they are signed; on a terminal, control characters are escaped. */
 function printToTerminal(): (chunk: Uint8Array) => Promise<void> {
   const decoder = new TextDecoder();
-  return (chunk) => printChunk(escapeJsonText(decoder.decode(chunk, { stream: true })));
-}
-
-function printChunk(chunk: Uint8Array | string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(chunk, (error) => (error == null ? resolve() : reject(error)));
-  });
+  return (chunk) => printText(escapeJsonText(decoder.decode(chunk, { stream: true })));
 }
 
 /** The file gets its name once it is complete. */

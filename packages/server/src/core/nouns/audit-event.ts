@@ -126,6 +126,8 @@ export type SystemEvent = Readonly<
   | BackupRestored
   | HeadsSigned
   | AuditThinned
+  /** A user's name was removed from the history. It is not told here either. */
+  | { kind: 'user_forgotten'; records: number; by: Actor }
 >;
 
 export interface ServerStarted {

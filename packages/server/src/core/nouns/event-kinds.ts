@@ -67,6 +67,7 @@ const KINDS: Readonly<Record<AuditEvent['kind'], true>> = {
   backup_restored: true,
   heads_signed: true,
   audit_thinned: true,
+  user_forgotten: true,
 };
 
 export const EVENT_KINDS = Object.keys(KINDS) as readonly AuditEvent['kind'][];

@@ -272,6 +272,10 @@ function describeAnswer(route: Route, shared: Shared): Answer {
     case 'json': {
       const schema = answerSchema(`${pascal(route.name)}Answer`, answer.schema, shared);
       const json = { 'application/json': { schema } };
+      if (answer.csvToo === true) {
+        const content = { ...json, 'text/csv': { schema: { type: 'string' } } };
+        return { description: 'Done. With `Accept: text/csv`, the rows as a table.', content };
+      }
       if (answer.textToo === undefined) return { description: 'Done.', content: json };
       const description = `Done. With \`Accept: text/plain\`, ${answer.textToo} itself.`;
       return { description, content: { ...json, 'text/plain': { schema: { type: 'string' } } } };

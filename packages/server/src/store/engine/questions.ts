@@ -6,6 +6,7 @@ import type { Answer, Answers, Query } from '../query.ts';
 import { type Asked, ask } from './asked.ts';
 import { describeSegment, writtenLinkFromRow } from './audit/link-texts.ts';
 import { askAuditSearch, LINK_PLACE } from './audit/search-audit.ts';
+import { HISTORY_QUESTIONS } from './history/history-questions.ts';
 import { askLicenses } from './list-licenses.ts';
 import { askSlots } from './list-slots.ts';
 import {
@@ -214,6 +215,7 @@ const QUESTIONS = {
     ask('SELECT * FROM audit_segment ORDER BY chain', {}, (rows: readonly RowOf<'audit_segment'>[]) =>
       rows.map(describeSegment),
     ),
+  ...HISTORY_QUESTIONS,
 } satisfies { readonly [K in Query['kind']]?: Ask<K> };
 
 /** What both stores answer in the same way. */

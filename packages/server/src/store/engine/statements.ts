@@ -1,4 +1,5 @@
 import type { Instant } from '../../core/nouns/instant.ts';
+import { HISTORY_STATEMENTS } from './history/history-sql.ts';
 import type { AllRows } from './row-sql.ts';
 import type { TokenRow } from './rows.ts';
 import { type Count, type PreparedAll, type Read, reads, type Write, writesTo } from './sql.ts';
@@ -154,6 +155,8 @@ export const STATEMENTS = {
     removeLinks: 'DELETE FROM audit_link WHERE chain = ? AND n <= ?',
   }),
 
+  ...HISTORY_STATEMENTS,
+
   countEnded: reads<Count>(
     'registration',
     'SELECT count(*) AS count FROM registration WHERE license_id = ? AND ends_at <= ?',
@@ -162,6 +165,14 @@ export const STATEMENTS = {
     'registration',
     `SELECT count(*) AS count, count(CASE WHEN borrowed_until > :now THEN 1 END) AS borrows
      FROM registration WHERE license_id = :id AND origin BETWEEN :first AND :last AND ends_at > :now`,
+  ),
+  listRegistrationsOf: reads<RowOf<'registration'>>(
+    'registration',
+    'SELECT * FROM registration WHERE license_id = ? ORDER BY "user"',
+  ),
+  listFeatureSlotsOf: reads<RowOf<'feature_slot'>>(
+    'feature_slot',
+    'SELECT * FROM feature_slot WHERE license_id = ? ORDER BY "user", feature',
   ),
   listEndedBorrows: reads<RowOf<'ended_borrow'>>(
     'ended_borrow',

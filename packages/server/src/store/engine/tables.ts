@@ -43,6 +43,11 @@ const HOST = { hostname: text.orNull, address: text.orNull, info: text.orNull };
 const HOLDER = { origin: text.orNull, credential: text.orNull, spelling: text.orNull };
 const SLOT = { registered_at: time, ends_at: time, borrowed_until: time.orNull };
 
+/** `grain`: how many milliseconds it is long; 0 for the sum of what was forgotten. `at`: its start. */
+const BUCKET = { license_id: license, feature: text, grain: number, at: time };
+/** `others`: 1 for users that are not named. */
+const NAMED = { user: text, others: number };
+
 /**
  * Every table that both stores have, in the order in which `migrate-store` copies them. Row types and most of
  * the SQL are derived from this; a test compares it with the schema of both databases.
@@ -205,6 +210,56 @@ export const TABLES = {
     key: ['kind', 'pattern'],
   },
   notice: { columns: { kind: text, subject: text, value: number }, key: ['kind', 'subject'] },
+  history_slot: {
+    columns: {
+      ...BUCKET,
+      grants: number,
+      returns: number,
+      expiries: number,
+      denials: number,
+      peak: number,
+      net: number,
+      late: number,
+      borrowed: number,
+    },
+    key: ['license_id', 'feature', 'grain', 'at'],
+  },
+  history_person: {
+    columns: {
+      ...BUCKET,
+      ...NAMED,
+      grants: number,
+      denials: number,
+      sessions: number,
+      held_ms: number,
+      last_at: time,
+    },
+    key: ['license_id', 'user', 'others', 'feature', 'grain', 'at'],
+  },
+  history_denial: {
+    columns: {
+      ...BUCKET,
+      ...NAMED,
+      host: text,
+      address: text,
+      reason: code,
+      denials: number,
+      first_at: time,
+      last_at: time,
+      slots: number.orNull,
+      in_use: number.orNull,
+      next_free_at: time.orNull,
+    },
+    key: ['license_id', 'user', 'others', 'host', 'address', 'feature', 'reason', 'grain', 'at'],
+  },
+  history_consumption: {
+    columns: { license_id: license, feature: text, at: time, amount: number },
+    key: ['license_id', 'feature', 'at'],
+  },
+  history_duration: {
+    columns: { license_id: license, feature: text, at: time, minutes: number, sessions: number },
+    key: ['license_id', 'feature', 'at', 'minutes'],
+  },
   audit_link: {
     columns: {
       // SQLite numbers links as it writes them, PostgreSQL afterwards.

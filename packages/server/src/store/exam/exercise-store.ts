@@ -12,6 +12,7 @@ import { DATABASE_CLOCK } from './database-clock.ts';
 import { ExamStore, type OpenStore } from './exam-store.ts';
 import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from './features.ts';
 import { fileCases, ownFileCases } from './files.ts';
+import { HISTORY } from './history.ts';
 import { LENDING } from './lending.ts';
 import { ISOLATION, LICENSES } from './licenses.ts';
 import { IGNORED_CASE } from './names.ts';
@@ -34,6 +35,7 @@ type Inspect = (folder: string) => Promise<void>;
 const EXAM: Readonly<Record<string, Chapter>> = {
   'many at once': CONTENTION,
   'slots come and go': LENDING,
+  'the history of use': HISTORY,
   'where slots were taken from': ORIGINS,
   'users whose names differ only in case': IGNORED_CASE,
   'licenses change': LICENSES,

@@ -5,6 +5,7 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import { signHeads } from '../audit/sign-heads.ts';
 import { putSegment } from '../audit/thin-audit.ts';
 import type { Batch } from '../batch.ts';
+import { forgetUser } from '../history/write-history.ts';
 import { prolongLive, pullBack, putTie, restoreBorrows } from '../move-clock.ts';
 import { tokenRow } from '../rows.ts';
 import { putSecret, resealSecrets } from '../sealed-secrets.ts';
@@ -105,6 +106,7 @@ const APPLY: Appliers<Batch, SystemChange> = {
   prolong_live: (batch, { since }) => prolongLive(batch, since),
   restore_borrows: (batch, { restoration }) => restoreBorrows(batch, restoration),
   pull_back: (batch, { from }) => pullBack(batch, from),
+  forget_user: ({ statements, licenses }, { user }) => forgetUser(statements, licenses, user),
 };
 
 function withoutBar({ rules }: Batch, { kind, pattern }: Bar): readonly Bar[] {
