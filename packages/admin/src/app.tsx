@@ -129,11 +129,7 @@ function Desk({ welcome }: { readonly welcome: Welcome }) {
   );
   return (
     <>
-      <Frame
-        version={welcome.version}
-        onFind={() => setFloating('finder')}
-        onKeys={() => setFloating('keys')}
-      >
+      <Frame welcome={welcome} onFind={() => setFloating('finder')} onKeys={() => setFloating('keys')}>
         {/* While a screen is chosen by keys, its own keys do not act. */}
         <CurrentScreen />
       </Frame>

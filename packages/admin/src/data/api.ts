@@ -29,7 +29,9 @@ export function whenSessionEnds(callback: () => void): void {
 
 /** Relative, so that the page works below any path of a proxy. */
 export function addressOf(path: string, params: Params = {}): string {
-  const given = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  const given = Object.entries(params).filter(
+    ([, value]) => value !== null && value !== undefined && value !== '',
+  );
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
   return given.length === 0 ? path : `${path}?${query}`;
 }
@@ -59,10 +61,18 @@ function csrfHeader(): Record<string, string> {
 }
 
 export async function send(address: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
-  const options = { ...init, credentials: 'same-origin', ...(signal === undefined ? {} : { signal }) } as const;
+  const options = {
+    ...init,
+    credentials: 'same-origin',
+    ...(signal === undefined ? {} : { signal }),
+  } as const;
   const response = await fetch(address, options).catch((error: Error) => {
     if (error.name === 'AbortError') throw error;
-    throw new ApiError(0, 'unreachable', 'The server does not answer. Check that it runs and that you reach it.');
+    throw new ApiError(
+      0,
+      'unreachable',
+      'The server does not answer. Check that it runs and that you reach it.',
+    );
   });
   if (response.ok) return response;
   const error = await readProblem(response);

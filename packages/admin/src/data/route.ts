@@ -50,7 +50,10 @@ export function setParams(changes: Readonly<Record<string, string | null>>, isTy
   }
   const query = next.size === 0 ? '' : `?${next}`;
   const address = `#/${path.map(encodeURIComponent).join('/')}${query}`;
-  if (!isTyping) return goTo(address);
-  history.replaceState(null, '', address);
-  place.set(readPlace());
+  if (isTyping) {
+    history.replaceState(null, '', address);
+    place.set(readPlace());
+  } else {
+    goTo(address);
+  }
 }

@@ -7,11 +7,13 @@ import { goTo, linkTo, usePlace } from '../data/route.ts';
 import { session, signOut } from '../data/session.ts';
 import { chooseTheme, type Theme, theme } from '../data/theme.ts';
 import { useValue } from '../data/value.ts';
+import type { Welcome } from '../data/wire.ts';
 import { listConcerns } from '../words/attention.ts';
 import type { Level } from '../words/judge-license.ts';
 import { formatNumber } from '../words/numbers.ts';
 import { formatSeconds } from '../words/time.ts';
-import { Icon, type IconName, Logo } from './icon.tsx';
+import { Brand } from './brand.tsx';
+import { Icon, type IconName } from './icon.tsx';
 import { MenuButton } from './menu.tsx';
 import { Name } from './name.tsx';
 import { Shape } from './shape.tsx';
@@ -32,14 +34,14 @@ export const SCREENS: readonly Screen[] = [
 ];
 
 interface FrameProps {
-  readonly version: string;
+  readonly welcome: Welcome;
   readonly onFind: () => void;
   readonly onKeys: () => void;
   readonly children: ComponentChildren;
 }
 
 /** What surrounds every screen. */
-export function Frame({ version, onFind, onKeys, children }: FrameProps) {
+export function Frame({ welcome, onFind, onKeys, children }: FrameProps) {
   const counts = useCounts();
   const isLive = useValue(connection).state !== 'lost';
   return (
@@ -47,8 +49,8 @@ export function Frame({ version, onFind, onKeys, children }: FrameProps) {
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to the content
       </button>
-      <Sidebar version={version} counts={counts} onFind={onFind} onKeys={onKeys} />
-      <TopBar />
+      <Sidebar welcome={welcome} counts={counts} onFind={onFind} onKeys={onKeys} />
+      <TopBar welcome={welcome} />
       <div class="main-column">
         <ConnectionBanner />
         <main class="main" id="main" tabIndex={-1}>
@@ -81,7 +83,7 @@ function useCurrent(): string {
 }
 
 function Sidebar({
-  version,
+  welcome,
   counts,
   onFind,
   onKeys,
@@ -90,9 +92,9 @@ function Sidebar({
   const numbers: Readonly<Record<string, number | null>> = { slots: counts.slots, licenses: counts.licenses };
   return (
     <aside class="sidebar" aria-label="Sidebar">
-      <a class="brand" href={linkTo('overview')} aria-label="Berth, Overview">
-        <Logo />
-        <span>Berth</span>
+      <a class="brand" href={linkTo('overview')}>
+        <Brand welcome={welcome} />
+        <span class="hidden-text">, Overview</span>
       </a>
       <button type="button" class="find" onClick={onFind}>
         <Icon name="search" />
@@ -115,7 +117,7 @@ function Sidebar({
         <div class="server">
           <b>{location.hostname}</b>
           <Live />
-          <span>Berth {version}</span>
+          <span>Berth {welcome.version}</span>
         </div>
         <AccountMenu onKeys={onKeys} />
       </div>
@@ -186,12 +188,11 @@ function AccountMenu({ onKeys }: { readonly onKeys: () => void }) {
   );
 }
 
-function TopBar() {
+function TopBar({ welcome }: { readonly welcome: Welcome }) {
   return (
     <header class="top-bar">
       <a class="brand" href={linkTo('overview')}>
-        <Logo />
-        <span>{location.hostname}</span>
+        <Brand welcome={{ ...welcome, name: welcome.name || location.hostname }} />
       </a>
       <Live />
     </header>

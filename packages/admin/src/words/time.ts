@@ -92,7 +92,7 @@ export function zoneName(at: number): string {
   return parts.find(({ type }) => type === 'timeZoneName')?.value ?? 'local time';
 }
 
-const TIMESTAMP = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/g;
+const TIMESTAMP = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
 
 /** A sentence of the server with its times in the zone of the reader. */
 export function localizeTimes(text: string, now: number): string {

@@ -102,7 +102,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged(
       'Server',
       publicRoutes({ ...services, version: facts.version, findPage }),
-      pageRoutes(findPage),
+      pageRoutes(findPage, services.settings.page.logo),
     ),
     ...tagged('Server', [metricsRoute(services.metrics)]),
     ...tagged(

@@ -10,7 +10,7 @@ import { PageHead } from '../../parts/head.tsx';
 import { Empty, Show } from '../../parts/states.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
-import { formatMoment, MINUTE_MS, zoneName } from '../../words/time.ts';
+import { formatMoment, MINUTE_MS, plural, zoneName } from '../../words/time.ts';
 import { fillSteps, heatOf, PERIODS, type Period, summarize } from '../../words/usage.ts';
 import { ConsumptionReport } from './consumption-report.tsx';
 import { DenialReport } from './denial-report.tsx';
@@ -150,7 +150,8 @@ function leadOf(license: License, whatIf: WhatIf | null, denials: Denials | null
   const now = whatIf?.curve.find((column) => column.slots === whatIf.slots);
   if (now === undefined) return `It has ${slots} slots.`;
   if (now.denials > 0) {
-    return `It has ${slots}, and ${formatNumber(now.denials)} requests were denied because all were in use.`;
+    const times = plural(now.denials, 'time');
+    return `It has ${slots}, and ${times} somebody found all of them in use. Retries are not counted.`;
   }
   const others = denials?.total ?? 0;
   return others === 0

@@ -37,6 +37,7 @@ interface FiguresProps {
 export function Figures({ figures, slots, whatIf, denials }: FiguresProps) {
   const { peak, peakDays, days, workingAverage, mostBorrowed, averageBorrowed } = figures;
   const now = whatIf?.curve.find((column) => column.slots === whatIf.slots);
+  const full = denials?.by_reason.find(({ reason }) => reason === 'floating_not_available');
   const share = slots === 0 || workingAverage === null ? null : Math.round((workingAverage / slots) * 100);
   return (
     <dl class="key-figures">
@@ -49,13 +50,11 @@ export function Figures({ figures, slots, whatIf, denials }: FiguresProps) {
         </Figure>
       )}
       <Figure name="Denials" value={formatNumber(denials?.total ?? figures.denials)} unit="">
-        {now === undefined ? '' : `${formatNumber(now.denials)} because it was full`}
+        {full === undefined ? '' : `${formatNumber(full.count)} because it was full`}
       </Figure>
       {now !== undefined && (
         <Figure name="Time waited" value={formatDuration(now.waiting_ms)} unit="">
-          {now.denials === 0
-            ? 'nobody waited'
-            : `${formatDuration(now.waiting_ms / now.denials)} for each denial`}
+          {now.denials === 0 ? 'nobody waited' : `by ${formatNumber(now.denials)}, without their retries`}
         </Figure>
       )}
       <Figure name="Borrowed at once" value={formatNumber(mostBorrowed)} unit="at most">
@@ -155,7 +154,7 @@ export function WhatIfReport({ whatIf, query }: { readonly whatIf: WhatIf; reado
 function sayAssumption({ median_ms: median }: WhatIf): string {
   if (median === null) return 'No slot was given back yet, so there is nothing to replay.';
   return (
-    `Assumed that a denied request would have held a slot for ${formatDuration(median)}, as the middle one did; ` +
+    `Assumed that a denied request would have held a slot for ${formatDuration(median)}, the median; ` +
     'retries in that time count once.'
   );
 }

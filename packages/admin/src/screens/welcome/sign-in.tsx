@@ -5,9 +5,10 @@ import { usePlace } from '../../data/route.ts';
 import { changePassword, hasEnded, session, signIn } from '../../data/session.ts';
 import { useValue } from '../../data/value.ts';
 import type { Welcome } from '../../data/wire.ts';
+import { Brand } from '../../parts/brand.tsx';
 import { Field } from '../../parts/field.tsx';
 import { SCREENS } from '../../parts/frame.tsx';
-import { Icon, Logo } from '../../parts/icon.tsx';
+import { Icon } from '../../parts/icon.tsx';
 import { Shape } from '../../parts/shape.tsx';
 import { Harbor } from './harbor.tsx';
 
@@ -23,8 +24,7 @@ export function WelcomeFrame({ welcome, saying, children }: WelcomeProps) {
     <div class="welcome">
       <main class="welcome-main">
         <div class="brand">
-          <Logo />
-          <span>Berth</span>
+          <Brand welcome={welcome} />
         </div>
         {children}
         <p class="welcome-foot">

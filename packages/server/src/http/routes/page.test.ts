@@ -8,7 +8,7 @@ const PAGE = { script: 'let a = 1;', style: 'p{}', icon: '<svg/>' };
 
 function ask(path: string, find: FindPage, headers: Record<string, string> = {}): Response {
   const url = new URL(path, 'http://a.example');
-  const route = pageRoutes(find).find(({ paths }) => paths[0] === url.pathname);
+  const route = pageRoutes(find, '').find(({ paths }) => paths[0] === url.pathname);
   assert.ok(route !== undefined);
   const request = new Request(url, { headers });
   const query = Object.fromEntries(url.searchParams);
@@ -46,6 +46,9 @@ describe("the administrator's page", () => {
     assert.equal(await current.text(), PAGE.script);
     const other = ask(`/${path}`, () => ({ ...PAGE, style: 'a{}' }));
     assert.equal(other.headers.get('cache-control'), 'no-cache');
+    for (const name of ['x-content-type-options', 'content-security-policy', 'x-frame-options']) {
+      assert.ok(current.headers.has(name), name);
+    }
     const small = ask(`/${path}`, () => PAGE, { 'accept-encoding': 'br, gzip' });
     assert.equal(small.headers.get('content-encoding'), 'gzip');
     assert.equal(gunzipSync(await small.arrayBuffer()).toString(), PAGE.script);

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { told } from '@berth/protocol/fields';
 import type { BuiltPage } from '@berth/protocol/files/built-page';
@@ -23,9 +25,41 @@ const FILES = {
 type FileName = keyof typeof FILES;
 
 /** The files of the administrator's page. The page itself is at `/`, for whoever accepts HTML. */
-export function pageRoutes(findPage: FindPage): readonly Route[] {
+export function pageRoutes(findPage: FindPage, logoFile: string): readonly Route[] {
   const names = Object.keys(FILES) as FileName[];
-  return names.map((name) => fileRoute(name, findPage));
+  return [...names.map((name) => fileRoute(name, findPage)), logoRoute(logoFile)];
+}
+
+const LOGO_TYPES: Readonly<Record<string, 'svg' | 'png' | 'jpeg'>> = {
+  '.svg': 'svg',
+  '.png': 'png',
+  '.jpg': 'jpeg',
+  '.jpeg': 'jpeg',
+};
+
+const MAX_LOGO_BYTES = 100 * 1024;
+
+/** The file is read each time: it may be replaced, and is asked for once by each page. */
+function logoRoute(file: string): Route {
+  return defineRoute({
+    name: 'page_logo',
+    methods: ['GET'],
+    paths: ['/assets/logo'],
+    access: 'public',
+    summary: "The logo for the administrator's page; empty if there is none",
+    answer: { kind: 'page', type: 'image/svg+xml' },
+    errors: [],
+    handle: () => readLogo(file) ?? { status: 200, body: '', type: 'svg' },
+  });
+}
+
+function readLogo(file: string): Reply | null {
+  const type = LOGO_TYPES[extname(file).toLowerCase()];
+  if (type === undefined || statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return null;
+  const body = new Uint8Array(readFileSync(file));
+  return body.length > MAX_LOGO_BYTES
+    ? null
+    : { status: 200, body, type, headers: { 'Cache-Control': 'no-cache' } };
 }
 
 /** Whether the caller shows pages: a browser names HTML, and programs accept anything or JSON. */
