@@ -48,7 +48,12 @@ const TYPING_MS = 200;
 export function SearchField({ label, value, onSearch }: SearchProps) {
   const [text, setText] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => setText(value), [value]);
+  const sent = useRef(value);
+  // Somebody else has changed it; what was typed here may have gone on meanwhile.
+  useEffect(() => {
+    if (value !== sent.current) setText(value);
+    sent.current = value;
+  }, [value]);
   return (
     <div class="search">
       <Icon name="search" />
@@ -64,7 +69,10 @@ export function SearchField({ label, value, onSearch }: SearchProps) {
           const typed = event.currentTarget.value;
           setText(typed);
           clearTimeout(timer.current);
-          timer.current = setTimeout(() => onSearch(typed.trim()), TYPING_MS);
+          timer.current = setTimeout(() => {
+            sent.current = typed.trim();
+            onSearch(sent.current);
+          }, TYPING_MS);
         }}
         onKeyDown={(event) => {
           if (event.key !== 'Escape') return;
