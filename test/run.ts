@@ -65,8 +65,10 @@ function findTestFiles(filters: string[]): string[] {
 async function startSharedPostgres(files: readonly string[]): Promise<() => Promise<void>> {
   const isOurs = process.env.BERTH_TEST_DATABASE_URL === undefined && hasPostgres && files.length > 1;
   if (!isOurs) return async () => {};
-  const postgres = await startPostgres({ settings: { ...SHARED_SETTINGS, max_connections: '500' } });
+  const settings = { ...SHARED_SETTINGS, max_connections: '500' };
+  const postgres = await startPostgres({ settings, isModel: true });
   process.env.TEST_POSTGRES_URL = postgres.url('postgres');
+  process.env.TEST_POSTGRES_MODEL = postgres.folder;
   return () => postgres.end();
 }
 
