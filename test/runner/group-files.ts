@@ -67,12 +67,17 @@ function startsLate(file: string): boolean {
   return !/^(?:const .* = )?await /m.test(readFileSync(file, 'utf8'));
 }
 
-/** Named after its content: another run may use the folder at the same time. */
+/**
+ * Named after its content: another run may use the folder at the same time. Whoever opens a data folder changes
+ * the mask of the process for new files, which the next file must not notice.
+ */
 function writeEntry(group: readonly string[], folder: string): string {
-  const suites = group.map(
-    (file) => `describe(${JSON.stringify(file)}, () => import(${JSON.stringify(pathToFileURL(file).href)}));`,
-  );
-  const text = ["import { describe } from 'node:test';", ...IN_MEMORY, ...suites, ''].join('\n');
+  const suites = group.map((file) => {
+    const [name, url] = [JSON.stringify(file), JSON.stringify(pathToFileURL(file).href)];
+    return `describe(${name}, () => { before(() => process.umask(mask)); return import(${url}); });`;
+  });
+  const head = ["import { before, describe } from 'node:test';", 'const mask = process.umask();'];
+  const text = [...head, ...IN_MEMORY, ...suites, ''].join('\n');
   const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const entry = join(folder, `group-${name}.mjs`);
   mkdirSync(folder, { recursive: true });
