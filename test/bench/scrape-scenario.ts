@@ -9,7 +9,8 @@ const ACCEPT = { Accept: 'application/openmetrics-text; version=1.0.0' };
 /** As often as nobody scrapes: usual are 15 to 60 seconds. */
 const INTERVAL_MS = 1000;
 
-const TURNS = 5;
+/** Pairs of turns, with and without scrapes: each goes first as often as the other. */
+const PAIRS = 10;
 
 /** Enough for hundredths of a second, in which the kernel counts, not to matter. */
 const SCRAPES = 200;
@@ -23,10 +24,17 @@ async function scrapeOnce({ url }: BenchServer): Promise<number> {
   return length;
 }
 
-async function loadScraped(bench: BenchRun, server: BenchServer, wish: LoadWish): Promise<Slice> {
-  const timer = setInterval(() => void scrapeOnce(server).catch(() => {}), INTERVAL_MS);
+async function loadScraped(
+  bench: BenchRun,
+  server: BenchServer,
+  wish: LoadWish,
+  seconds: number,
+): Promise<Slice> {
+  const scrapeQuietly = () => void scrapeOnce(server).catch(() => {});
+  scrapeQuietly();
+  const timer = setInterval(scrapeQuietly, INTERVAL_MS);
   try {
-    return await bench.load([server], wish, bench.seconds);
+    return await bench.load([server], wish, seconds);
   } finally {
     clearInterval(timer);
   }
@@ -59,19 +67,26 @@ export const scrape: Scenario = {
     const server = await bench.berth();
     const wish: LoadWish = { label: 'heartbeat', connections: 64, ...HEARTBEATS };
     const turns = { alone: [] as Slice[], scraped: [] as Slice[] };
-    for (let turn = 0; turn < TURNS; turn++) {
-      turns.alone.push(await bench.load([server], wish, bench.seconds));
-      turns.scraped.push(await loadScraped(bench, server, wish));
+    const seconds = Math.max(1, Math.round((bench.seconds * 2) / 3));
+    for (let pair = 0; pair < PAIRS; pair++) {
+      const work = {
+        alone: () => bench.load([server], wish, seconds),
+        scraped: () => loadScraped(bench, server, wish, seconds),
+      };
+      const kinds = ['alone', 'scraped'] as const;
+      for (const kind of pair % 2 === 0 ? kinds : kinds.toReversed()) turns[kind].push(await work[kind]());
     }
-    const [alone, scraped] = [joinSlices(turns.alone), joinSlices(turns.scraped)];
+    const alone = joinSlices(turns.alone);
+    const rates = turns.scraped.map((slice, pair) => rateOf(slice) / rateOf(turns.alone[pair]));
+    const costs = turns.scraped.map((slice, pair) => costOf(slice) / costOf(turns.alone[pair]));
     const [perScrape, perRead] = [await measureScrape(server), await measureRead(server)];
-    bench.note('scrape: rate beside scrapes, of the rate alone', (scraped.rate / alone.rate).toFixed(3));
+    bench.note('scrape: rate beside scrapes, of the rate alone', describe(rates));
     bench.note('scrape: size of a page in kB', ((await scrapeOnce(server)) / 1000).toFixed(0));
     const { cpuMicros } = alone;
     if (perScrape === null || perRead === null || cpuMicros === null) {
       return [{ target: TARGET, measured: 'cannot be read on this system', isMet: null }];
     }
-    bench.note('scrape: processor time of a request, of that alone', ratio(scraped.cpuMicros, cpuMicros));
+    bench.note('scrape: processor time of a request, of that alone', describe(costs));
     bench.note(
       'scrape: processor time of a page, and of reading all licenses, in ms',
       ms(perScrape, perRead),
@@ -81,8 +96,19 @@ export const scrape: Scenario = {
   },
 };
 
-function ratio(micros: number | null, alone: number): string {
-  return micros === null ? 'unknown' : (micros / alone).toFixed(3);
+function rateOf(slice: Slice | undefined): number {
+  return joinSlices(slice === undefined ? [] : [slice]).rate;
+}
+
+function costOf(slice: Slice | undefined): number {
+  return joinSlices(slice === undefined ? [] : [slice]).cpuMicros ?? Number.NaN;
+}
+
+/** Neighbours disturb single pairs, and the middle of all little. */
+function describe(ratios: readonly number[]): string {
+  const sorted = ratios.toSorted((a, b) => a - b);
+  const at = (part: number) => (sorted[Math.round((sorted.length - 1) * part)] ?? Number.NaN).toFixed(3);
+  return `${at(0.5)} (half of the pairs: ${at(0.25)} to ${at(0.75)})`;
 }
 
 function ms(...seconds: readonly number[]): string {

@@ -161,6 +161,10 @@ describe('a server signs its log', () => {
     const [signed, stopped] = JSON.parse(listed.stdout).events;
     assert.deepEqual([signed.kind, stopped.kind], ['heads_signed', 'server_stopped']);
     assert.ok(server.readLog().includes(`"digest":"${signed.digest}"`));
+    const recent = ['--since', '1h', '--kind', 'server_started,server_stopped', '--json'];
+    const found = await runBerth(data, ['audit', 'list', ...recent]);
+    const kinds = new Set(JSON.parse(found.stdout).events.map(({ kind }: { kind: string }) => kind));
+    assert.deepEqual(kinds, new Set(['server_stopped', 'server_started']));
     server = await startServerProcess({ data });
     await server.stop('SIGKILL');
     assert.deepEqual(await listKinds(3), ['server_started', 'heads_signed', 'server_stopped']);

@@ -128,6 +128,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     severity: 'warning',
     text: /can write to .*key\.pem/,
   },
+  'a master key that others can read': {
+    arrange: (data) => afterwards(chmodSync(join(data, 'master.key'), 0o644)),
+    check: 'permissions',
+    severity: 'warning',
+    text: /can read .*master\.key/,
+  },
   'a lost master key': {
     arrange: (data) => afterwards(rmSync(join(data, 'master.key'))),
     check: 'server',

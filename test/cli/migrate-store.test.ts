@@ -54,6 +54,7 @@ const LISTS = [
   'keys',
   'reports',
   'rules',
+  'bars',
 ];
 
 /** What the admin API says of the data of a stopped server. */

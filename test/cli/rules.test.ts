@@ -56,6 +56,38 @@ describe('berth rules show', () => {
   });
 });
 
+describe('berth bar', () => {
+  test('bars besides the rules file, and unbar says what still bars', async (t) => {
+    const server = ServerUnderTest.make(t);
+    writeFileSync(join(server.data, 'rules.yaml'), RULES);
+    await server.start({ isHere: true });
+    const berth = (...words: string[]) => runBerth(server.data, words);
+    const barred = await berth('bar', '--host', 'lab-*', '--note', 'the lab');
+    assert.deepEqual([barred.code, barred.stderr], [0, '']);
+    assert.match(
+      barred.stdout,
+      /^The host "lab-\*" is barred from now on\. .*registration release USER .* frees/,
+    );
+    await berth('bar', 'Mallory');
+    const { stdout: shown } = await berth('rules', 'show');
+    assert.match(
+      shown,
+      /\n\nBarred by commands:\nbarred +which +by +since +note\nhost +lab-\* .* the lab\nuser +M/,
+    );
+    const lifted = await berth('unbar', 'MALLORY');
+    assert.match(
+      lifted.stdout,
+      /^The user "MALLORY" is no longer barred by a command, but still refused by:\n/,
+    );
+    assert.match(lifted.stdout, /\nuser +mallory +rules file/);
+    await server.stop();
+    const why = await berth('rules', 'why', 'ann', '--host', 'LAB-7');
+    assert.match(why.stdout, /^barred +which +by +note\nhost +lab-\* +bar +the lab\n$/);
+    const none = await berth('unbar');
+    assert.deepEqual([none.code, none.stderr], [1, 'Name a USER, or give --host or --address.\n']);
+  });
+});
+
 describe('an invalid rules file', () => {
   test('prevents the start while no rules are in force', async (t) => {
     const data = temporaryFolder(t);

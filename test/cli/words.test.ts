@@ -84,7 +84,7 @@ describe('wrong words', () => {
     [['-x'], /^Unknown flag "-x"\.\n"berth help" lists the commands\.\n$/],
     [['--hlep', '--version'], /^Unknown flag "--hlep"\./],
     [['version', 'x'], /^Unexpected argument "x"\.\n\nUsage: berth version\n$/],
-    [['block', 'bob'], /rules\.yaml.*"berth rules check FILE".*\n$/],
+    [['block', 'bob'], /^"berth bar USER" bars a user.*"berth unbar".*\n$/],
     [['uninstall'], /docs\/install\.md explains how to remove Berth\.\n$/],
     [['demo'], /^The demo is a flag: "berth serve --demo"\.\n$/],
     [['login'], /"berth user password NAME".*"berth token create NAME".*\n$/],

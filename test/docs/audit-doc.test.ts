@@ -18,7 +18,7 @@ type Fields<E extends { readonly kind: string }> = {
 
 const LICENSE_EVENTS: Fields<LicenseEvent> = {
   slot_lent: { user: true, hostname: true },
-  slot_denied: { feature: true, user: true, code: true, repeated: true },
+  slot_denied: { feature: true, user: true, code: true, barred: true, barredBy: true, repeated: true },
   slot_returned: { user: true },
   slot_expired: { user: true, endedAt: true },
   slot_borrowed: { user: true, borrowedUntil: true },
@@ -28,7 +28,7 @@ const LICENSE_EVENTS: Fields<LicenseEvent> = {
   all_slots_returned: { count: true },
   denials_repeated: { feature: true, user: true, code: true, repeated: true },
   consumption_added: { feature: true, user: true, count: true, total: true },
-  consumption_denied: { feature: true, user: true, code: true, repeated: true },
+  consumption_denied: { feature: true, user: true, code: true, barred: true, barredBy: true, repeated: true },
   feature_lent: { feature: true, user: true },
   feature_borrowed: { feature: true, user: true, borrowedUntil: true },
   feature_returned: { feature: true, user: true },
@@ -64,6 +64,8 @@ const SYSTEM_EVENTS: Fields<SystemEvent> = {
   master_key_rotated: { from: true, to: true },
   master_key_exported: { fingerprint: true },
   rules_changed: { users: true, hosts: true, addresses: true, digest: true },
+  bar_added: { barred: true, pattern: true, note: true },
+  bar_removed: { barred: true, pattern: true },
   license_expiring: { licenseId: true, product: true, validUntil: true },
   token_expiring: { tokenId: true, name: true, expiresAt: true },
   cloud_unreachable: { failingAt: true, code: true, reason: true },
@@ -83,6 +85,7 @@ const SYSTEM_EVENTS: Fields<SystemEvent> = {
   backup_restored: { madeAt: true, madeBy: true, replacedAt: true },
   heads_signed: { links: true, heads: true, digest: true, signature: true },
   audit_thinned: { before: true, thinned: true },
+  user_forgotten: { records: true },
 };
 
 function snakeCase(name: string): string {

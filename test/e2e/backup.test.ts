@@ -6,12 +6,14 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { exampleLicense } from '../../packages/server/src/core/examples.ts';
 import { restore, saveBackup } from '../support/backups.ts';
+import { askBerth } from '../support/berth-command.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, temporaryFolder } from '../support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
@@ -112,6 +114,9 @@ describeStores('a backup of a running server', (store) => {
       const [row] = await askDatabase(data, `SELECT count(*) AS count FROM ${schema}.registration`);
       assert.equal(row?.count, 2);
     }
+    const again = await restore(data, file);
+    assert.notDeepEqual(again.kept, kept, 'each of two in a row keeps what it replaces');
+    assert.deepEqual([again.kept.length, again.lost?.borrows], [1, []]);
     assert.deepEqual(await listUsers(t, data), ['ada', 2]);
   });
 
@@ -135,7 +140,7 @@ describeStores('a backup of a running server', (store) => {
       /needs the master key [0-9a-f]{16}, but this one is [0-9a-f]{16}/,
     );
     const wrong = restore(other, file, { passphrase: 'another passphrase' });
-    await assert.rejects(wrong, /the passphrase is wrong/);
+    await assert.rejects(wrong, /^Error: The passphrase is wrong\. Nothing was changed\.$/);
     const { kept } = await restore(other, file, { passphrase: PASSPHRASE });
     const keptKey = kept.find((one) => one.includes('master.key'));
     assert.equal(readFileSync(keptKey as string, 'utf8'), before);
@@ -145,6 +150,16 @@ describeStores('a backup of a running server', (store) => {
       readFileSync(join(data, 'master.key'), 'utf8'),
     );
   });
+});
+
+test('a backup that the command saves has the length that it says', async (t) => {
+  const folder = temporaryFolder(t);
+  const [data, file] = [join(folder, 'data'), join(folder, 'one.backup')];
+  await seedLicenses(data, [LICENSE]);
+  const { bytes } = await askBerth<{ readonly bytes: number }>(data, ['backup', file]);
+  assert.equal(bytes, statSync(file).size);
+  const { events } = await askBerth<{ readonly events: readonly Facts[] }>(data, ['audit', 'list']);
+  assert.equal(events.find(({ kind }) => kind === 'backup_made')?.bytes, bytes);
 });
 
 describe('a backup of SQLite', () => {

@@ -53,6 +53,10 @@ const STORMS: readonly Storm[] = [
     env: { BERTH_ALL_FAULTS: '1' },
   },
   { name: 'backup', words: ['test/faults/backup/backup-faults.ts', '--backups', '100'] },
+  {
+    name: 'backup-postgres',
+    words: ['test/faults/backup/backup-faults.ts', '--backups', '100', '--postgres'],
+  },
   { name: 'cloud-mitm', words: ['test/faults/cloud-mitm/cloud-mitm.ts', '--exchanges', '10000'] },
 ];
 

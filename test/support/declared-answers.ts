@@ -13,10 +13,11 @@ export function checkDeclaredAnswers(app: App, routes: readonly Route[]): void {
     const response = await fetch(request, ...rest);
     const { method, url } = request;
     const path = new URL(url).pathname.replace(/(?<=.)\/$/, '');
-    const route = routes.find(({ paths }) => paths.includes(path));
-    const isDeclared = route?.methods.some((one) => one === method) === true;
+    const route = routes.find(
+      ({ paths, methods }) => paths.includes(path) && methods.some((one) => one === method),
+    );
     const isJson = response.headers.get('content-type')?.startsWith('application/json;') === true;
-    if (isDeclared && isJson) checkAnswer(route, method, response.ok, await response.clone().json());
+    if (route !== undefined && isJson) checkAnswer(route, method, response.ok, await response.clone().json());
     return response;
   };
 }

@@ -125,6 +125,7 @@ export const ERRORS = {
   last_administrator: { status: 400, retryable: false, title: 'The server needs at least one administrator' },
   token_exists: { status: 400, retryable: false, title: 'A token with this name already exists' },
   token_not_found: { status: 400, retryable: false, title: 'The token does not exist' },
+  too_many_bars: { status: 400, retryable: false, title: 'There are too many bars' },
   slot_is_borrowed: { status: 400, retryable: false, title: 'The slot is borrowed: it can only be recalled' },
   slot_not_borrowed: { status: 400, retryable: false, title: 'The slot is not borrowed: release it instead' },
   clock_not_ahead: { status: 400, retryable: false, title: 'There is no clock jump to accept' },

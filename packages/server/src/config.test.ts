@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { suggest } from '@berth/protocol/console/suggest';
@@ -9,12 +9,17 @@ import { SETTINGS } from './settings.ts';
 
 type Kind = 'string' | 'number' | 'boolean' | 'list';
 
-type Given = Partial<Parameters<typeof loadConfig>[0]>;
+type Given = Partial<Parameters<typeof loadConfig>[0]> & { readonly mode?: number };
 
 /** Without a file of its own it reads an empty one, so that no berth.yaml of the machine counts. */
-function load(t: { after(work: () => void): void }, yaml: string, { flags = {}, env = {} }: Given = {}) {
+function load(
+  t: { after(work: () => void): void },
+  yaml: string,
+  { flags = {}, env = {}, mode = 0o600 }: Given = {},
+) {
   const file = join(temporaryFolder(t), 'berth.yaml');
   writeFileSync(file, yaml);
+  chmodSync(file, mode);
   return loadConfig({ flags, env, file });
 }
 
@@ -152,12 +157,23 @@ describe('a secret in a file', () => {
     });
   }
 
+  test('in a berth.yaml that everybody can read is warned about, and no other setting is', (t) => {
+    if (process.platform === 'win32') return t.skip('files have no mode');
+    const warn = (yaml: string, mode: number) => load(t, yaml, { mode }).warnings.join();
+    const secret = `database.url: ${url}`;
+    assert.match(warn(secret, 0o644), /can read "database\.url" in .*berth\.yaml\. .* chmod 640 /);
+    assert.deepEqual(
+      [warn(secret, 0o640), warn('database.url: ""', 0o644), warn('port: 1', 0o644)],
+      ['', '', ''],
+    );
+  });
+
   test('that cannot be used is named, with what to do, and not shown', (t) => {
     const refuse = (file: string, message: RegExp) =>
       assert.throws(() => load(t, '', { env: { BERTH_DATABASE_URL_FILE: file } }), message);
     refuse(
       '/none',
-      /^Error: BERTH_DATABASE_URL_FILE: The file \/none does not exist\. Create the file, or give/,
+      /^Error: BERTH_DATABASE_URL_FILE: The file \/none does not exist\. Correct the path, or let/,
     );
     refuse(write(t, '\n'), /^Error: BERTH_DATABASE_URL_FILE: .*secret is empty\. Write the value into it\.$/);
     refuse(write(t, 'mysql://ann:hidden@x'), /^Error: "database\.url" is not valid\. (?!.*hidden)/);

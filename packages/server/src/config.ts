@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
 import { suggest } from '@berth/protocol/console/suggest';
@@ -131,7 +131,8 @@ export function envOf(path: string): string {
 /** Flags override the environment, which overrides the file, which overrides the defaults. */
 export function loadConfig({ flags, env, file, home = '.' }: ConfigSources): LoadedConfig {
   refuseTwoSources(env);
-  const fromFile = readConfigFile(file ?? resolve(home, DEFAULT_FILE), file === null);
+  const settingsFile = file ?? resolve(home, DEFAULT_FILE);
+  const fromFile = readConfigFile(settingsFile, file === null);
   const values = SETTINGS.map((setting) => {
     const named = flags[flagOf(setting.path)] ?? readVariable(setting, env);
     const given = named ?? fromFile.get(setting.path);
@@ -142,7 +143,11 @@ export function loadConfig({ flags, env, file, home = '.' }: ConfigSources): Loa
   });
   const config = nest(values) as unknown as Config;
   checkTls(config.tls);
-  const warnings = [...findUnknownVariables(env), ...findSecretFlags(flags)];
+  const warnings = [
+    ...findUnknownVariables(env),
+    ...findSecretFlags(flags),
+    ...findOpenSecrets(settingsFile, fromFile),
+  ];
   return { config: { ...config, data: resolve(config.data) }, warnings };
 }
 
@@ -164,7 +169,7 @@ function readValueFile(variable: string, file: string): string {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    const advice = 'Create the file, or give the user that runs Berth permission to read it.';
+    const advice = 'Correct the path, or let the user that runs Berth read the file.';
     throw new ConfigError(`${variable}: ${explainFileError(file, error, 'read')} ${advice}`);
   }
   const value = text.replace(/\r?\n$/, '');
@@ -189,6 +194,18 @@ function findSecretFlags(flags: ConfigSources['flags']): readonly string[] {
   return [
     'The database password is on the command line, where every user of this machine can read it. ' +
       'Set it in BERTH_DATABASE_URL, in the file that BERTH_DATABASE_URL_FILE names, or in berth.yaml.',
+  ];
+}
+
+const OTHERS_READ = 0o004;
+
+/** The group may be that of the server, whose user does not own the file. */
+function findOpenSecrets(file: string, values: ReadonlyMap<string, unknown>): readonly string[] {
+  const secret = SETTINGS.find(({ path, show }) => show !== undefined && Boolean(values.get(path)));
+  if (secret === undefined || process.platform === 'win32') return [];
+  if ((statSync(file).mode & OTHERS_READ) === 0) return [];
+  return [
+    `Every user of this machine can read "${secret.path}" in ${file}. Remove that access: chmod 640 ${file}`,
   ];
 }
 

@@ -293,6 +293,14 @@ const TABLE = [
     about: 'How often to remove ended slots; 0 turns it off. It does not affect answers.',
   },
   {
+    path: 'history.keepDays',
+    default: 730,
+    from: 1,
+    to: 3650,
+    about:
+      'How many days the history of use is kept, see `docs/history.md`. The audit log does not depend on it.',
+  },
+  {
     path: 'notices.expiryDays',
     default: 14,
     from: 1,

@@ -5,7 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { restore, saveBackup } from '../../support/backups.ts';
 import { BerthApi } from '../../support/berth-api.ts';
 import { seedLicenses, startServerProcess } from '../../support/server-process.ts';
+import type { TestPostgres } from '../../support/stores/postgres.ts';
+import { askDatabase, findDatabase, useDatabase } from '../../support/stores/test-stores.ts';
 import { testLicense } from '../../support/test-license.ts';
+import { findBrokenRows } from '../fleet/inspect-fleet.ts';
 
 /**
  * Makes backups of a server under full load, then restores each: what was acknowledged before a backup was
@@ -13,6 +16,8 @@ import { testLicense } from '../../support/test-license.ts';
  */
 interface LoadOptions {
   readonly folder: string;
+  /** Where the data is, and where it is restored; `null`: in folders. */
+  readonly postgres: TestPostgres | null;
   readonly backups: number;
   readonly clients: number;
   /** How long the load goes on without backups, to compare with. */
@@ -42,7 +47,10 @@ const PRODUCT = 'busy';
 const HEARTBEATS = 10;
 
 export async function runBackupsUnderLoad(options: LoadOptions): Promise<LoadReport> {
-  const data = join(options.folder, 'data');
+  const { postgres } = options;
+  const [data, target] = [join(options.folder, 'data'), join(options.folder, 'restored')];
+  if (postgres !== null) useDatabase(data, await postgres.createDatabase('tables'));
+  if (postgres !== null) useDatabase(target, await postgres.createDatabase());
   const facts = { product: PRODUCT, type: 'consumption', slots: 100_000, timeoutMinutes: 600 } as const;
   await seedLicenses(data, [testLicense(1, { ...facts, consumption: UNLIMITED })]);
   const server = await startServerProcess({ data });
@@ -56,7 +64,7 @@ export async function runBackupsUnderLoad(options: LoadOptions): Promise<LoadRep
     load.end();
     await running;
     const found: string[] = [];
-    for (const backup of made) found.push(...(await checkBackup(options.folder, data, backup)));
+    for (const backup of made) found.push(...(await checkBackup(target, data, backup)));
     const bytes = made.at(-1)?.bytes ?? 0;
     return { requests: load.requests, bytes, quiet, busy, violations: [...load.violations, ...found] };
   } finally {
@@ -86,15 +94,15 @@ async function makeBackups(url: string, load: Load, { folder, backups }: LoadOpt
 }
 
 /** The restore itself verifies the audit log and the numbers. */
-async function checkBackup(folder: string, data: string, made: Made): Promise<readonly string[]> {
-  const target = join(folder, 'restored');
+async function checkBackup(target: string, data: string, made: Made): Promise<readonly string[]> {
   mkdirSync(target, { mode: 0o700 });
   copyFileSync(join(data, 'master.key'), join(target, 'master.key'));
   try {
     await restore(target, made.file);
-    const total = readTotal(join(target, 'berth.db'));
+    const total = await readTotal(target);
     const isRight = total >= made.least && total <= made.most;
-    return isRight ? [] : [`${made.file} has ${total} counts, not from ${made.least} to ${made.most}`];
+    const wrong = isRight ? [] : [`${total} counts, not from ${made.least} to ${made.most}`];
+    return [...wrong, ...(await checkDatabase(target))].map((problem) => `${made.file}: ${problem}`);
   } catch (error) {
     return [`${made.file}: ${error}`];
   } finally {
@@ -103,10 +111,22 @@ async function checkBackup(folder: string, data: string, made: Made): Promise<re
   }
 }
 
-function readTotal(file: string): number {
-  const db = new DatabaseSync(file, { readOnly: true });
+/** What else must be true of a database, which then forgets what the restore before has replaced. */
+async function checkDatabase(target: string): Promise<readonly string[]> {
+  if (findDatabase(target) === null) return [];
+  const kept = await askDatabase(target, LIST_KEPT);
+  for (const { name } of kept) await askDatabase(target, `DROP SCHEMA ${name} CASCADE`);
+  return findBrokenRows((statement) => askDatabase(target, statement));
+}
+
+const LIST_KEPT = "SELECT nspname::text AS name FROM pg_namespace WHERE nspname LIKE 'berth_replaced_%'";
+const READ_TOTAL = 'SELECT coalesce(sum(total), 0) AS total FROM consumption_total';
+
+async function readTotal(target: string): Promise<number> {
+  if (findDatabase(target) !== null) return Number((await askDatabase(target, READ_TOTAL))[0]?.total);
+  const db = new DatabaseSync(join(target, 'berth.db'), { readOnly: true });
   try {
-    return Number(db.prepare('SELECT coalesce(sum(total), 0) AS total FROM consumption_total').get()?.total);
+    return Number(db.prepare(READ_TOTAL).get()?.total);
   } finally {
     db.close();
   }

@@ -7,7 +7,7 @@ import { runBerth } from '../../support/berth-command.ts';
 import { BERTH } from '../../support/program.ts';
 
 /** Kills a restore at its Nth system call that changes something, and looks at what is there. */
-interface KillOptions {
+export interface KillOptions {
   readonly folder: string;
   /** The data of a stopped server that is to be replaced. */
   readonly data: string;
@@ -17,7 +17,7 @@ interface KillOptions {
   readonly users: { readonly old: string; readonly new: string };
 }
 
-interface KillReport {
+export interface KillReport {
   readonly points: number;
   readonly old: number;
   readonly new: number;

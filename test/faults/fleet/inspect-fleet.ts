@@ -42,13 +42,22 @@ const CHECKS = [
   },
 ] as const;
 
+/** Says what is wrong in a database, whatever was asked of its servers. */
+export async function findBrokenRows(
+  query: (statement: string) => Promise<readonly Facts[]>,
+): Promise<readonly string[]> {
+  const broken: string[] = [];
+  for (const { what, statement } of CHECKS) {
+    for (const row of await query(statement)) broken.push(`${what}: ${JSON.stringify(row)}`);
+  }
+  return broken;
+}
+
 /** Compares the database, and what every server says of it, with everything that was answered. */
 export async function inspectFleet(fleet: Fleet, book: FleetBook): Promise<void> {
   const { violations } = book;
   await waitForNumbers(fleet).catch((error: Error) => violations.push(error.message));
-  for (const { what, statement } of CHECKS) {
-    for (const row of await fleet.query(statement)) violations.push(`${what}: ${JSON.stringify(row)}`);
-  }
+  violations.push(...(await findBrokenRows((statement) => fleet.query(statement))));
   const events = await readEvents(fleet);
   replaySlots(events, book);
   await compareCounts(fleet, events, book);

@@ -51,6 +51,11 @@ export function findDatabase(folder: string): Promise<string> | null {
   return url;
 }
 
+/** Puts the data of a folder into this database, whatever the store of the tests is. */
+export function useDatabase(folder: string, url: string): void {
+  urls.set(folder, Promise.resolve(url));
+}
+
 /** The environment variables for a process that uses a data folder. */
 export async function environmentOf(folder: string): Promise<Readonly<Record<string, string>>> {
   const url = await findDatabase(folder);

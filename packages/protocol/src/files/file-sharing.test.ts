@@ -20,8 +20,8 @@ describe('a folder', () => {
     [0o770, ME, true, true],
     [0o702, ME, true, false],
     [0o2770, CONTAINED, false, false],
-    [0o755, CONTAINED, false, false],
-    [0o777, CONTAINED, true, false],
+    [0o755, CONTAINED, false, true],
+    [0o777, CONTAINED, true, true],
     [0o777, ROOT, true, true],
     [0o777, WINDOWS, false, false],
   ] as const) {
@@ -40,6 +40,11 @@ describe('a folder', () => {
     );
     assert.equal(explainWritable(folder(0o700, 0), ME), null);
     assert.equal(explainWritable(folder(0o700, 1001), ROOT), null);
+  });
+
+  test('that a container was given can be as readable as its maker wanted', () => {
+    assert.equal(explainReadable(folder(0o755, 0), CONTAINED), null);
+    assert.notEqual(explainReadable(folder(0o755, 0), ME), null);
   });
 
   test('is reported with what to do', () => {

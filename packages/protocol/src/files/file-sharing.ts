@@ -13,7 +13,7 @@ export interface SharedFile {
 interface FileUser {
   /** `null` if the system has no file owners. */
   readonly id: number | null;
-  /** A container has no other users, and its volumes often belong to a group made for it. */
+  /** The volumes of a container often belong to a group made for it. */
   readonly isContainer: boolean;
 }
 
@@ -38,9 +38,9 @@ export function explainWritable(file: SharedFile, user: FileUser): string | null
   return sayShared(file, 'write to');
 }
 
-/** Explains what other users can read; `null` if nothing. A container has no other users. */
+/** Explains what other users can read; `null` if nothing. A container gets files of others as they are. */
 export function explainReadable(file: SharedFile, user: FileUser): string | null {
-  if (user.id === null || user.isContainer) return null;
+  if (user.id === null || (user.isContainer && file.owner !== user.id)) return null;
   if (!allows(file, user, GROUP_READS, OTHERS_READ)) return null;
   return sayShared(file, 'read');
 }

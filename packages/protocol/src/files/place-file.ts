@@ -1,7 +1,14 @@
+interface FileKind {
+  isFile(): boolean;
+  isDirectory(): boolean;
+  isSymbolicLink(): boolean;
+}
+
 /** Of `node:fs` and `node:path`, passed in by the caller. */
 interface PlaceSystem {
   readonly fs: {
     existsSync(path: string): boolean;
+    lstatSync(path: string, options: { readonly throwIfNoEntry: false }): FileKind | undefined;
     linkSync(from: string, to: string): void;
     renameSync(from: string, to: string): void;
     unlinkSync(path: string): void;
@@ -15,13 +22,22 @@ interface PlaceSystem {
 
 /**
  * Gives a finished and synced draft its name, durably. Unless `replaces`, a file that has the name already
- * stays, and this throws an error with the code EEXIST.
+ * stays, and this throws an error with the code EEXIST. A device is never replaced.
  */
 export function placeFile(system: PlaceSystem, draft: string, file: string, replaces: boolean): void {
   const { fs, path } = system;
+  if (replaces) refuseDevice(system, file);
   if (replaces || !linkNew(system, draft, file)) fs.renameSync(draft, file);
   else fs.unlinkSync(draft);
   syncFolder(system, path.dirname(file));
+}
+
+/** To root, a rename would give /dev/null to the backup. */
+function refuseDevice({ fs }: PlaceSystem, file: string): void {
+  const found = fs.lstatSync(file, { throwIfNoEntry: false });
+  if (found === undefined || found.isFile() || found.isDirectory() || found.isSymbolicLink()) return;
+  const reason = 'it is a device or another special file. Give the path of a file';
+  throw Object.assign(new Error(reason), { syscall: 'rename' });
 }
 
 /** `false`: this file system has no links. */

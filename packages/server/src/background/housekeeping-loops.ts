@@ -1,3 +1,5 @@
+import { HOUR_MS } from '../core/nouns/instant.ts';
+import type { History } from '../services/history/history.ts';
 import type { Housekeeping } from '../services/upkeep/housekeeping.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
@@ -23,5 +25,17 @@ export function createSweeper(housekeeping: Housekeeping, log: Log, intervalSeco
       if (collected > 0) log.debug({ collected }, 'ended slots collected');
     },
     onError: (error) => log.warn({ error: String(error) }, 'sweeping failed; retrying'),
+  });
+}
+
+/** Makes older parts of the history coarser. */
+export function createHistoryThinner(history: History, log: Log): Loop {
+  return createLoop({
+    intervalMs: HOUR_MS,
+    async work() {
+      const steps = await history.thin();
+      if (steps > 0) log.debug({ steps }, 'the history was thinned out');
+    },
+    onError: (error) => log.warn({ error: String(error) }, 'the history could not be thinned out; retrying'),
   });
 }

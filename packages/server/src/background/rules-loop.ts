@@ -1,4 +1,4 @@
-import type { Rules } from '../core/rules/rules.ts';
+import type { FileRules } from '../core/rules/rules.ts';
 import type { RuleBook, RulesNotice } from '../services/access/rule-book.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
@@ -32,6 +32,6 @@ export function describeRules(log: Log, notice: RulesNotice): void {
   }
 }
 
-function countOf({ deny: { users, hosts, addresses } }: Rules) {
+function countOf({ deny: { users, hosts, addresses } }: FileRules) {
   return { users: users.length, hosts: hosts.length, addresses: addresses.length };
 }

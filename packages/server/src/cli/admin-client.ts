@@ -47,19 +47,21 @@ export class ServerUnreachable extends Error {}
 
 const ATTEMPTS = 50;
 const ATTEMPT_INTERVAL_MS = 100;
-/** How long a server may be silent, busy as it may be, before it counts as one that hangs. */
+/** As busy as a server may be, it answers sooner. */
 const SILENCE_MS = 30_000;
 
 /**
  * Connects to the server: over its socket if it runs, in this process if it is stopped. While it starts or
- * stops, or another command runs, this retries for a while.
+ * stops, or another command runs, this retries for a while. A process that is silent for longer than
+ * `silenceMs` counts as one that hangs.
  */
 export async function connectAdmin(
   config: Config,
   openStopped: OpenStopped,
   describeHolder: (folder: string) => Promise<string>,
+  silenceMs = SILENCE_MS,
 ): Promise<AdminClient> {
-  const silence = AbortSignal.timeout(SILENCE_MS);
+  const silence = AbortSignal.timeout(silenceMs);
   for (let attempt = 0; attempt < ATTEMPTS && !silence.aborted; attempt++) {
     const stopped = await openStopped();
     if (stopped !== null) return createClient(sendTo(stopped), () => stopped.close());

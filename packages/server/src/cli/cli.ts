@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { showQrCode } from '@berth/protocol/carried/qr-code';
+import { type FlagValues, listFlags } from '@berth/protocol/console/command-flags';
 import type { CommandLine, Given } from '@berth/protocol/console/command-line';
 import { toReadable } from '@berth/protocol/console/console-text';
 import { type CallOf, type Hints, rewriteHints } from '@berth/protocol/console/hints';
@@ -96,7 +97,7 @@ async function dispatch(
   const { terminal, hints, home, env } = deps;
   const flags = given as Flags;
   const sources = {
-    flags: given as ConfigSources['flags'],
+    flags: withoutOwn(command, given) as ConfigSources['flags'],
     env,
     file: flags.config ?? null,
     home,
@@ -141,6 +142,12 @@ async function dispatch(
     examineSurroundings: () => deps.examineSurroundings({ config, env }),
   };
   return runCommand(command, invocation, open, terminal);
+}
+
+/** A flag that the usage of a command names is the command's own, and no setting. */
+function withoutOwn(command: Command | null, flags: FlagValues): FlagValues {
+  const own = command === null ? [] : listFlags(command.usage ?? '');
+  return Object.fromEntries(Object.entries(flags).filter(([name]) => !own.includes(name)));
 }
 
 function connect(config: Config, deps: CliDependencies): Promise<AdminClient> {

@@ -18,9 +18,15 @@ export const FLAGS = {
   product: { type: 'string' },
   user: { type: 'string' },
   address: { type: 'string' },
+  host: { type: 'string' },
+  note: { type: 'string' },
   'license-id': { type: 'string' },
   system: { type: 'boolean' },
   limit: { type: 'string' },
+  license: { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+  kind: { type: 'string' },
   after: { type: 'string' },
   before: { type: 'string' },
   file: { type: 'string' },
@@ -46,6 +52,9 @@ export const FLAGS = {
   'passphrase-file': { type: 'string' },
   'master-key-file': { type: 'string' },
   replace: { type: 'boolean' },
+  feature: { type: 'string' },
+  reason: { type: 'string' },
+  csv: { type: 'boolean' },
 } as const;
 
 export type Flags = FlagsOf<typeof FLAGS>;

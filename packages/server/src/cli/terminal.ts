@@ -30,3 +30,10 @@ function sayValue(value: unknown): string {
   if (Array.isArray(value) && value.length > LONGEST_SHOWN_LIST) return `(${value.length} in all)`;
   return typeof value === 'string' ? escapeUnprintable(value) : toPrintableJson(value);
 }
+
+/** Writes to standard output as it is, and waits until it is written. */
+export function printText(text: Uint8Array | string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error == null ? resolve() : reject(error)));
+  });
+}

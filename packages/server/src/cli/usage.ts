@@ -29,8 +29,8 @@ const TO_STOP = () =>
   'service, use "systemctl stop berth" (docs/service.md).';
 
 const TO_BAR = (program: string) =>
-  'There is no command for that. Edit rules.yaml in the data folder (see docs/securing.md); ' +
-  `"${program} rules check FILE" checks it first, "${program} rules show" shows who is barred.`;
+  `"${program} bar USER" bars a user, with --host or --address a machine, and "${program} unbar" lifts it; ` +
+  `"${program} rules show" shows who is barred (docs/securing.md).`;
 
 const TO_UNINSTALL = (program: string) =>
   `"${program} service uninstall" removes the service; docs/install.md explains how to remove Berth.`;
@@ -71,14 +71,14 @@ export const MEANINGS = {
     borrow: 'registration',
     holder: 'registration',
     client: 'registration',
-    usage: 'report',
-    consumption: 'report',
+    consumption: 'usage',
     log: 'audit',
-    history: 'audit',
+    history: 'usage',
     event: 'events',
     watch: 'events',
     tail: 'events',
     rule: 'rules',
+    why: 'rules',
     secret: 'key',
     account: 'user',
     admin: 'user',
@@ -95,7 +95,6 @@ export const MEANINGS = {
     block: TO_BAR,
     unblock: TO_BAR,
     ban: TO_BAR,
-    bar: TO_BAR,
     deny: TO_BAR,
     lock: TO_BAR,
     uninstall: TO_UNINSTALL,

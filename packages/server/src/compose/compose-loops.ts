@@ -2,7 +2,7 @@ import { createHeadSigner } from '../background/audit-loop.ts';
 import { createBackupSchedule, createBackupWatch } from '../background/backup-loops.ts';
 import { createCertificateWatch } from '../background/certificate-loop.ts';
 import { createEventLoopWatch } from '../background/event-loop-watch.ts';
-import { createClockKeeper, createSweeper } from '../background/housekeeping-loops.ts';
+import { createClockKeeper, createHistoryThinner, createSweeper } from '../background/housekeeping-loops.ts';
 import { createLeaderGate } from '../background/leader-gate.ts';
 import type { Loop } from '../background/loop.ts';
 import { createRulesLoop } from '../background/rules-loop.ts';
@@ -11,6 +11,7 @@ import type { RuleBook } from '../services/access/rule-book.ts';
 import type { AuditTrail } from '../services/audit/audit-trail.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Webhooks } from '../services/events/webhooks.ts';
+import { createHistory } from '../services/history/history.ts';
 import type { Backups } from '../services/upkeep/backups.ts';
 import type { Certificates } from '../services/upkeep/certificates.ts';
 import { createHousekeeping } from '../services/upkeep/housekeeping.ts';
@@ -37,7 +38,7 @@ interface HouseParts {
 export function createHouseLoops(
   store: Store,
   { audit, backups, ruleBook, certificates, metrics }: HouseParts,
-  { sweeper, backup }: Config,
+  { sweeper, backup, history }: Config,
   log: Log,
 ): Loops {
   const housekeeping = createHousekeeping(store);
@@ -51,6 +52,7 @@ export function createHouseLoops(
     leading: [
       createRulesLoop(ruleBook, log),
       createHeadSigner(audit, log),
+      createHistoryThinner(createHistory(store, history), log),
       ...(backup.schedule === ''
         ? []
         : [createBackupSchedule(backups, log), createBackupWatch(backups, log)]),

@@ -21,9 +21,6 @@ import { createRuleBook, type RuleBook } from '../services/access/rule-book.ts';
 import { openRulesFile } from '../services/access/rules-file.ts';
 import { type AuditTrail, createAuditTrail } from '../services/audit/audit-trail.ts';
 import { type Catalogue, createCatalogue } from '../services/lending/catalogue.ts';
-import { createCounting } from '../services/lending/counting.ts';
-import { createLending } from '../services/lending/lending.ts';
-import { createOversight } from '../services/lending/oversight.ts';
 import type { Backups } from '../services/upkeep/backups.ts';
 import { CertificateError } from '../services/upkeep/certificate-files.ts';
 import { type Certificates, openCertificates } from '../services/upkeep/certificates.ts';
@@ -40,6 +37,7 @@ import { composeBackups } from './compose-backup.ts';
 import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
+import { composeLending } from './compose-lending.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import {
   explainTakenPort,
@@ -278,9 +276,7 @@ export function composeApp(
     ...cloud,
     ruleBook,
     ...events,
-    counting: createCounting(store),
-    lending: createLending(store, config.limits),
-    oversight: createOversight(store),
+    ...composeLending(store, config),
     metrics,
     doctor: composeDoctor(options, world.clock, { ...events, ...keeping, store, cloudLink, version }),
     allowKeysInUrl: config.http.allowKeysInUrl,

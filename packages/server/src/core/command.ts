@@ -1,3 +1,4 @@
+import type { HistoryStep } from './history/thinning.ts';
 import type { Actor } from './nouns/actor.ts';
 import type { Narrowing } from './nouns/consumption.ts';
 import type { Instant } from './nouns/instant.ts';
@@ -27,7 +28,8 @@ export type LicenseCommand =
   | ReleaseAllFeatures
   | CutReport
   | SettleReport
-  | ResolveReport;
+  | ResolveReport
+  | ThinHistory;
 
 /** Which license is meant. If both are `null`: the only product on the server. */
 export interface Target {
@@ -262,4 +264,11 @@ export interface ResolveReport extends AboutReport {
   readonly cloudTotal: number | null;
   /** The total counts even if it is lower than before. */
   readonly takesLower: boolean;
+}
+
+/** Housekeeping: makes a part of the history coarser, or forgets it. */
+export interface ThinHistory {
+  readonly kind: 'thin_history';
+  readonly licenseId: LicenseId;
+  readonly step: HistoryStep;
 }

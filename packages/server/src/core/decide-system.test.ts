@@ -42,6 +42,8 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
   },
   rotate_master_key: { kind: 'rotate_master_key', newKey: Uint8Array.of(1), newFingerprint: 'new', by },
   set_rules: { kind: 'set_rules', rules: NO_RULES, digest: 'd', by },
+  add_bar: { kind: 'add_bar', bar: { kind: 'user', pattern: 'fay', note: null }, by },
+  remove_bar: { kind: 'remove_bar', bar: { kind: 'user', pattern: 'fay' }, by },
   note: { kind: 'note', notice: NOTICE },
   restore_backup: {
     kind: 'restore_backup',
@@ -50,6 +52,7 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
   set_webhook_cursor: { kind: 'set_webhook_cursor', position: { seq: 1, index: 0 } },
   sign_heads: { kind: 'sign_heads' },
   thin_audit: { kind: 'thin_audit', before: NOW, chain: null, by },
+  forget_user: { kind: 'forget_user', user: 'bob', by },
 };
 
 const ACCOUNT = { role: 'admin', passwordHash: 'h', oneTime: null } as const;
@@ -70,6 +73,7 @@ const EVERYTHING: SystemFacts = {
   heads: { isSigned: false, heads: [[0, 1, 'aa']] },
   chains: [{ chain: 0, thinnedTo: 0, oldTo: 4, isWhole: true, folded: null }],
   reset: { to: plus(NOW, -HOUR_MS), licenses: [] },
+  namedRecords: 2,
 };
 
 const FREE: readonly string[] = ['isSetUp', 'usageSequence', 'hardwareId', 'webhookCursor', 'rules'];
@@ -85,6 +89,7 @@ const LOADED: { readonly [N in keyof SystemNeeds]-?: readonly (keyof SystemFacts
   heads: ['heads'],
   chains: ['chains'],
   reset: ['reset'],
+  historyOf: ['namedRecords'],
 };
 
 describe('a decision on the server reads only facts that it asked for', () => {

@@ -1,7 +1,9 @@
 import { unchanged } from './decision.ts';
 import { acceptClock } from './system/accept-clock.ts';
 import { createAccount, removeAccount, setPassword, setRole } from './system/accounts.ts';
+import { addBar, removeBar } from './system/bars.ts';
 import { bindHardware } from './system/bind-hardware.ts';
+import { forgetUser } from './system/forget-user.ts';
 import { note } from './system/note.ts';
 import { numberUsage, openRequest } from './system/offline-files.ts';
 import { resetClock } from './system/reset-clock.ts';
@@ -39,11 +41,14 @@ const MODULES = {
   set_cloud_keys: setCloudKeys,
   rotate_master_key: rotateMasterKey,
   set_rules: setRules,
+  add_bar: addBar,
+  remove_bar: removeBar,
   note,
   restore_backup: restoreBackup,
   set_webhook_cursor: setWebhookCursor,
   sign_heads: signHeads,
   thin_audit: thinAudit,
+  forget_user: forgetUser,
 } satisfies { [K in SystemCommand['kind']]: SystemModule<Extract<SystemCommand, { kind: K }>> };
 
 export function systemModuleOf(command: SystemCommand): SystemModule<SystemCommand> {

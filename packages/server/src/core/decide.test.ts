@@ -150,7 +150,7 @@ describe('a view is no wider than the decision needs', () => {
         },
       },
     ],
-    ['release all', { kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' }, full, {}],
+    ['release all', { kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' }, full, { all: true }],
     ['install', { kind: 'install_license', license: exampleLicense(), by: 'admin' }, full, {}],
   ];
   for (const [title, command, head, needs] of cases) {

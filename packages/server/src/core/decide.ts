@@ -18,7 +18,9 @@ import { releaseFrom } from './decisions/release-from.ts';
 import { removeLicense } from './decisions/remove-license.ts';
 import { resolveReport } from './decisions/resolve-report.ts';
 import { settleReport } from './decisions/settle-report.ts';
+import { thinHistory } from './decisions/thin-history.ts';
 import { unregister } from './decisions/unregister.ts';
+import { withHistory } from './history/tell-history.ts';
 import type { Actor } from './nouns/actor.ts';
 import type { LicenseEvent } from './nouns/audit-event.ts';
 import type { Instant } from './nouns/instant.ts';
@@ -44,6 +46,7 @@ const MODULES = {
   cut_report: cutReport,
   settle_report: settleReport,
   resolve_report: resolveReport,
+  thin_history: thinHistory,
 } satisfies { [K in LicenseCommand['kind']]: CommandModule<Extract<LicenseCommand, { kind: K }>> };
 
 export const COMMAND_KINDS = Object.keys(MODULES);
@@ -62,7 +65,7 @@ export function targetOf(command: LicenseCommand): CommandTarget {
 
 export function decide(command: LicenseCommand, view: LicenseView, now: Instant): Decision {
   const module = moduleOf(command);
-  const decision = module.decide(command, view, now);
+  const decision = withHistory(module.decide(command, view, now), command, view, now);
   return module.isFromClients ? withOrigin(decision, command) : decision;
 }
 

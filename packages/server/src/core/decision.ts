@@ -1,5 +1,7 @@
 import type { Role } from './access/role.ts';
 import type { Token } from './access/token.ts';
+import type { Happening } from './history/happening.ts';
+import type { HistoryStep } from './history/thinning.ts';
 import type { HeadsSigned, LicenseEvent, SystemEvent } from './nouns/audit-event.ts';
 import type { AuditPosition } from './nouns/audit-position.ts';
 import type { AuditSegment } from './nouns/audit-segment.ts';
@@ -11,7 +13,8 @@ import type { License, LicenseId } from './nouns/license.ts';
 import type { NoticeKey } from './nouns/notice-key.ts';
 import type { Registration } from './nouns/registration.ts';
 import type { ClockReset, Done, Outcome, Refused } from './outcome.ts';
-import type { Rules } from './rules/rules.ts';
+import type { Bar } from './rules/bar.ts';
+import type { FileRules } from './rules/rules.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from './view.ts';
 
 /** What the store writes, in this order, in the same commit as the events. */
@@ -54,6 +57,7 @@ export type Change = Readonly<
   | { kind: 'add_report'; report: Report }
   | { kind: 'mark_report_uncertain'; reportId: string }
   | { kind: 'remove_report'; reportId: string }
+  | { kind: 'thin_history'; step: HistoryStep }
 >;
 
 export type SystemChange = Readonly<
@@ -79,7 +83,9 @@ export type SystemChange = Readonly<
   | { kind: 'reseal_secrets'; newKey: Uint8Array }
   | { kind: 'add_request'; requestId: string; request: 'activation' | 'deactivation'; product: string | null }
   | { kind: 'set_usage_sequence'; sequence: number }
-  | { kind: 'put_rules'; rules: Rules }
+  | { kind: 'put_rules'; rules: FileRules }
+  | { kind: 'put_bar'; bar: Bar; by: string }
+  | { kind: 'remove_bar'; bar: Bar }
   | { kind: 'put_notice'; key: NoticeKey; value: number }
   | { kind: 'remove_notice'; key: NoticeKey }
   | { kind: 'set_webhook_cursor'; position: AuditPosition }
@@ -95,6 +101,8 @@ export type SystemChange = Readonly<
   | { kind: 'restore_borrows'; restoration: Restoration }
   /** Nothing happened later than now: the clock went back from this instant. */
   | { kind: 'pull_back'; from: Instant }
+  /** What the history knows of this user goes to the unnamed. */
+  | { kind: 'forget_user'; user: string }
 >;
 
 /** Which of a license's ended borrows come back, and which do not. */
@@ -104,6 +112,7 @@ export interface Restoration {
   readonly lost: readonly LostBorrow[];
   readonly changes: readonly Change[];
   readonly events: readonly LicenseEvent[];
+  readonly history: readonly Happening[];
 }
 
 /** Under which name a secret is kept. */
@@ -113,6 +122,8 @@ export interface Decision {
   readonly outcome: Outcome;
   readonly changes: readonly Change[];
   readonly events: readonly LicenseEvent[];
+  /** What the history records of it; left out if nothing. `withHistory` adds it. */
+  readonly history?: readonly Happening[];
 }
 
 export interface SystemDecision {

@@ -95,6 +95,7 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
     endedBorrow: facts.endedBorrow ?? null,
     crowd: facts.crowd ?? null,
     holders: facts.holders ?? [],
+    all: { registrations: slots, featureSlots: facts.featureSlots ?? [] },
     denials: denials.filter((denial) => denial.user === user),
     placeDenials: facts.placeDenials ?? [],
     staleDenials,
@@ -140,7 +141,7 @@ function exampleFeatureView(
 
 /** Rules that deny what is given, and nothing else. */
 export function denying(deny: Partial<DenyList>): Rules {
-  return { deny: { ...NO_RULES.deny, ...deny } };
+  return { ...NO_RULES, deny: { ...NO_RULES.deny, ...deny } };
 }
 
 interface Aim {

@@ -23,6 +23,7 @@ import {
   unregister,
   type ViewFacts,
 } from './examples.ts';
+import { stepAt } from './history/thinning.ts';
 import { HOUR_MS, plus } from './nouns/instant.ts';
 import type { License } from './nouns/license.ts';
 import type { Denial, LicenseView, PlaceDenial, ViewNeeds } from './view.ts';
@@ -55,6 +56,7 @@ const COMMANDS: { [K in LicenseCommand['kind']]: readonly Extract<LicenseCommand
   release_all: [{ kind: 'release_all', ...ON }],
   release_all_features: [{ kind: 'release_all_features', ...ON }],
   collect: [{ kind: 'collect', licenseId: LICENSE_ID }],
+  thin_history: [{ kind: 'thin_history', licenseId: LICENSE_ID, step: stepAt('minutes', NOW) }],
   install_license: [{ kind: 'install_license', license: exampleLicense({ slots: 3 }), by: 'admin' }],
   remove_license: [{ kind: 'remove_license', ...ON }],
   apply_verdict: [

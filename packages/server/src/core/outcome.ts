@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@berth/protocol/errors';
+import type { Denied } from './nouns/audit-event.ts';
 import type { LostBorrow, NamedBorrow } from './nouns/ended-borrow.ts';
 import type { ConsumptionLimits, Feature } from './nouns/feature.ts';
 import type { FeatureSlot } from './nouns/feature-slot.ts';
@@ -54,6 +55,8 @@ export interface Refused {
   readonly message: string;
   /** Facts for the caller. Names that end in `At` or `Until` hold instants. */
   readonly details: Readonly<Record<string, number | string | null | readonly object[]>>;
+  /** Facts for the audit log that clients must not see. */
+  readonly recorded?: Pick<Denied, 'barred' | 'barredBy'>;
 }
 
 export function refuse(code: ErrorCode, message: string, details: Refused['details'] = {}): Refused {

@@ -22,7 +22,8 @@ import type {
 import type { AuditPosition } from './nouns/audit-position.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { LicenseId } from './nouns/license.ts';
-import type { Rules } from './rules/rules.ts';
+import type { Bar } from './rules/bar.ts';
+import type { FileRules } from './rules/rules.ts';
 
 /** Commands that act on the server itself. */
 export type SystemCommand =
@@ -43,11 +44,14 @@ export type SystemCommand =
   | SetCloudKeys
   | RotateMasterKey
   | SetRules
+  | AddBar
+  | RemoveBar
   | Note
   | RestoreBackup
   | SetWebhookCursor
   | SignHeads
-  | ThinAudit;
+  | ThinAudit
+  | ForgetUser;
 
 export interface CreateAccount {
   readonly kind: 'create_account';
@@ -196,10 +200,23 @@ export interface RotateMasterKey {
   readonly by: Actor;
 }
 
-/** Replaces the administrator's rules. */
+/** Bars somebody, besides those in the rules file. */
+export interface AddBar {
+  readonly kind: 'add_bar';
+  readonly bar: Bar;
+  readonly by: Actor;
+}
+
+export interface RemoveBar {
+  readonly kind: 'remove_bar';
+  readonly bar: Pick<Bar, 'kind' | 'pattern'>;
+  readonly by: Actor;
+}
+
+/** Replaces what the rules file says. */
 export interface SetRules {
   readonly kind: 'set_rules';
-  readonly rules: Rules;
+  readonly rules: FileRules;
   /** Identifies this version of the rules. */
   readonly digest: string;
   readonly by: Actor;
@@ -249,5 +266,12 @@ export interface ThinAudit {
   readonly before: Instant;
   /** One license's chain, `'system'`, or all of them. */
   readonly chain: LicenseId | 'system' | null;
+  readonly by: Actor;
+}
+
+/** Removes a user's name, hosts and addresses from the history. */
+export interface ForgetUser {
+  readonly kind: 'forget_user';
+  readonly user: string;
   readonly by: Actor;
 }

@@ -42,6 +42,8 @@ export interface SystemNeeds {
   readonly heads?: true;
   readonly chains?: Pick<ThinAudit, 'before' | 'chain'>;
   readonly reset?: true;
+  /** How often the history names this user. */
+  readonly historyOf?: string;
 }
 
 /** What to find a token by. An id may also be a name. */
@@ -72,6 +74,8 @@ export interface SystemFacts {
   readonly heads: SignableHeads;
   readonly chains: readonly ThinnableChain[];
   readonly reset: ResetFacts;
+  /** How many records of the history name the user. */
+  readonly namedRecords: number;
 }
 
 /** What a decision sees of an account. */

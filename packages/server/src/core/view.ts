@@ -50,6 +50,11 @@ export interface LicenseView extends LicenseHead {
     readonly registration: Registration;
     readonly featureSlots: readonly FeatureSlot[];
   }[];
+  /** All stored slots, of the license and of its features; `null`: not asked for. */
+  readonly all: {
+    readonly registrations: readonly Registration[];
+    readonly featureSlots: readonly FeatureSlot[];
+  } | null;
   /** The holder's. */
   readonly featureSlots: readonly FeatureSlot[];
   /** How many slots of the meter's feature have ended beyond `endedFeatureSlots`. */
@@ -85,6 +90,8 @@ export interface ViewNeeds {
   readonly crowd?: AddressRange | null;
   /** The registrations of these users, with their feature slots. */
   readonly holders?: readonly string[];
+  /** All slots of the license. They may be very many: only for what removes them all. */
+  readonly all?: boolean;
   /** How many slots of the meter's feature have ended beyond the collected ones, and when the next ends. */
   readonly featureSlotsEnd?: boolean;
   readonly featureSlotCount?: boolean;

@@ -50,7 +50,8 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
       throw new Error(`The route "${route.name}" declares no access.`);
     app.on(['OPTIONS', ...route.methods], [...route.paths], async (c) => {
       if (c.req.method === 'HEAD' && !takesHead(route)) {
-        return refuseUnrouted(route.name, c.env.peer, notAllowed('HEAD', route));
+        const reply = notAllowed('HEAD', listRoutesAt(options.routes, route.paths[0]));
+        return refuseUnrouted(route.name, c.env.peer, reply);
       }
       return toResponse(await answer(route, c.req.raw, c.env.peer, handling, requestLog));
     });
@@ -87,7 +88,7 @@ async function answer(
 async function handle(route: Route, request: Request, peer: Peer, options: Handling): Promise<Reply> {
   const { auth, accounts, pages } = options;
   if (request.method === 'OPTIONS')
-    return (await answerPreflight({ route, request, peer, pages })) ?? optionsOf(route);
+    return (await answerPreflight({ route, request, peer, pages })) ?? optionsOf(route, options.routes);
   await admitPage({ route, request, peer, pages });
   if (ACCESS[route.access].class === 'client') options.admitClient(peer);
   if (route.takesPassword === true) requireTlsIfAsked(peer, auth);
@@ -109,25 +110,34 @@ function takesHead(route: Route): boolean {
   return route.methods.includes('GET') && !isChanging(route) && route.takesPassword !== true;
 }
 
-function allowHeader(route: Route): Readonly<Record<string, string>> {
-  const head = takesHead(route) ? ['HEAD'] : [];
-  return { Allow: [...route.methods, ...head, 'OPTIONS'].join(', ') };
+/** One path may have a route that reads and one that changes. */
+function listRoutesAt(routes: readonly Route[], path: string): readonly Route[] {
+  return routes.filter(({ paths }) => paths.includes(path));
+}
+
+function allowHeader(routes: readonly Route[]): Readonly<Record<string, string>> {
+  const head = routes.some(takesHead) ? ['HEAD'] : [];
+  return { Allow: [...listMethods(routes), ...head, 'OPTIONS'].join(', ') };
+}
+
+function listMethods(routes: readonly Route[]): readonly string[] {
+  return routes.flatMap(({ methods }) => methods);
 }
 
 /** Answers OPTIONS with the methods of a path. */
-function optionsOf(route: Route): Reply {
-  return { status: 204, body: null, type: 'text', headers: allowHeader(route) };
+function optionsOf({ paths }: Route, routes: readonly Route[]): Reply {
+  return { status: 204, body: null, type: 'text', headers: allowHeader(listRoutesAt(routes, paths[0])) };
 }
 
-function notAllowed(method: string, route: Route): Reply {
-  const message = `This path does not support ${method}. Use ${route.methods.join(', ')}.`;
-  return { ...problem('method_not_allowed', message), headers: allowHeader(route) };
+function notAllowed(method: string, routes: readonly Route[]): Reply {
+  const message = `This path does not support ${method}. Use ${listMethods(routes).join(', ')}.`;
+  return { ...problem('method_not_allowed', message), headers: allowHeader(routes) };
 }
 
 /** Unknown paths, other versions of the API and wrong methods: always JSON, as clients expect. */
 function nothingHere(method: string, path: string, routes: readonly Route[]): Reply {
-  const route = routes.find(({ paths }) => paths.includes(path));
-  if (route !== undefined) return notAllowed(method, route);
+  const here = listRoutesAt(routes, path);
+  if (here.length > 0) return notAllowed(method, here);
   const version = /^\/api\/(v\d+)(\/|$)/.exec(path)?.[1];
   if (version !== undefined && version !== 'v4') {
     return problem(

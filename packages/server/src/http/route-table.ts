@@ -7,6 +7,7 @@ import type { Credentials } from '../services/cloud/credentials.ts';
 import type { Doctor } from '../services/doctor/doctor.ts';
 import type { EventFeed } from '../services/events/event-feed.ts';
 import type { Webhooks } from '../services/events/webhooks.ts';
+import type { History } from '../services/history/history.ts';
 import type { Catalogue } from '../services/lending/catalogue.ts';
 import type { Counting } from '../services/lending/counting.ts';
 import type { Lending } from '../services/lending/lending.ts';
@@ -20,9 +21,11 @@ import type { AuthSettings } from './access/caller.ts';
 import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { backupRoutes } from './routes/admin/backup.ts';
+import { barRoutes } from './routes/admin/bars.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { doctorRoutes } from './routes/admin/doctor.ts';
 import { eventRoutes } from './routes/admin/events.ts';
+import { historyRoutes } from './routes/admin/history.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
@@ -56,6 +59,7 @@ interface Services {
   readonly custody: KeyCustody;
   readonly doctor: Doctor;
   readonly cloudLink: CloudLink;
+  readonly history: History;
   readonly identity: Identity;
   readonly offline: Offline;
   readonly ruleBook: RuleBook;
@@ -82,9 +86,11 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Credentials', keyRoutes(services), passwordRoutes(services)),
     ...tagged('Admin: slots', registrationRoutes(lending)),
     ...tagged('Admin: server', oversightRoutes(services)),
+    ...tagged('Admin: history', historyRoutes(services.history)),
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
     ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink), usageRoutes(offline)),
-    ...tagged('Admin: server', ruleRoutes(services.ruleBook), keyAdminRoutes(services)),
+    ...tagged('Admin: server', ruleRoutes(services.ruleBook), barRoutes(services.ruleBook.bars)),
+    ...tagged('Admin: server', keyAdminRoutes(services)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes(services)),
     ...tagged('Admin: server', settingsRoutes(services.settings), doctorRoutes(services)),

@@ -32,6 +32,7 @@ export const TAGS = {
   Credentials: "The vendor's keys, and the administrator's password.",
   'Admin: slots': 'Who holds a slot; release and recall.',
   'Admin: server': 'The state of the server.',
+  'Admin: history': 'What was lent, denied and consumed, and what would have been with other slots.',
   'Admin: audit log': 'Recorded events.',
   'Admin: licensing cloud': 'Reports to the licensing cloud, and checks there.',
   'Admin: accounts': 'Accounts, tokens and sessions.',
@@ -69,8 +70,11 @@ export interface Route {
 }
 
 type AnswerShape =
-  /** With `textToo`, clients that only accept plain text get the value it selects. */
-  | { readonly kind: 'json'; readonly schema: z.ZodType; readonly textToo?: string }
+  /**
+   * With `textToo`, clients that only accept plain text get the value it selects. With `csvToo`, those that
+   * only accept CSV get the rows as a table.
+   */
+  | { readonly kind: 'json'; readonly schema: z.ZodType; readonly textToo?: string; readonly csvToo?: true }
   | { readonly kind: 'text'; readonly example: string }
   /** A stream: one JSON object per line, server-sent events, or a file. */
   | { readonly kind: 'lines' | 'events' | 'bytes'; readonly about: string }

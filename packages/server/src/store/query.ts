@@ -9,15 +9,18 @@ import type { Instant } from '../core/nouns/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/nouns/license.ts';
 import type { NoticeKey } from '../core/nouns/notice-key.ts';
 import type { Registration } from '../core/nouns/registration.ts';
+import type { Bar } from '../core/rules/bar.ts';
 import type { Rules } from '../core/rules/rules.ts';
 import type { CloudKeys } from '../core/system-command.ts';
 import type { Report } from '../core/view.ts';
+import type { HistoryAnswers, HistoryQuery } from './history-query.ts';
 
 /** All queries, as data. `Answers` has the type of each answer. */
 export type Query =
   | { readonly kind: 'list_licenses'; readonly product: string | null }
   | ListRegistrations
   | ListAudit
+  | SearchAudit
   | { readonly kind: 'verify_audit' }
   | { readonly kind: 'describe_audit' }
   | ListLinks
@@ -38,7 +41,9 @@ export type Query =
   | { readonly kind: 'describe_engine' }
   | { readonly kind: 'describe_seal' }
   | { readonly kind: 'find_cloud_keys' }
-  | { readonly kind: 'find_rules' };
+  | { readonly kind: 'find_rules' }
+  | { readonly kind: 'list_bars' }
+  | HistoryQuery;
 
 export interface ListRegistrations {
   readonly kind: 'list_registrations';
@@ -72,6 +77,25 @@ export interface ListAudit {
   readonly after?: number;
 }
 
+/** Events that match all that is given, the newest first, in a bounded part of the log. */
+export interface SearchAudit {
+  readonly kind: 'search_audit';
+  /** Chains of licenses, or 0 for the system; `null`: all. */
+  readonly chains: readonly number[] | null;
+  readonly since: Instant | null;
+  /** The first instant that is too late. */
+  readonly until: Instant | null;
+  /** Whom they are about, or who caused them. */
+  readonly user: string | null;
+  /** At most five. */
+  readonly kinds: readonly string[] | null;
+  /** Only in links older than this sequence number. */
+  readonly before: number | null;
+  /** How many links to search at most, and how many to return. */
+  readonly scanned: number;
+  readonly links: number;
+}
+
 /** Links as they were written, the oldest first. */
 interface ListLinks {
   readonly kind: 'list_links';
@@ -81,10 +105,11 @@ interface ListLinks {
   readonly limit: number;
 }
 
-export interface Answers {
+export interface Answers extends HistoryAnswers {
   list_licenses: readonly LicenseRecord[];
   list_registrations: readonly RegistrationRecord[];
   list_audit: readonly AuditLink[];
+  search_audit: AuditPage;
   verify_audit: AuditVerdict;
   describe_audit: AuditExtent;
   list_links: readonly WrittenLink[];
@@ -113,6 +138,8 @@ export interface Answers {
   /** Only for requests to the licensing cloud; never sent to anybody else. */
   find_cloud_keys: CloudKeys;
   find_rules: RulesRecord;
+  /** By kind and pattern. */
+  list_bars: readonly BarRecord[];
 }
 
 export type Answer<Q extends Query> = Answers[Q['kind']];
@@ -176,6 +203,15 @@ export interface AuditLink {
   readonly n: number;
   readonly at: Instant;
   readonly events: readonly RecordedEvent[];
+}
+
+/** Links with the events that match; there may be more before `next`. */
+export interface AuditPage {
+  readonly links: readonly AuditLink[];
+  /** `null`: there are no more. */
+  readonly next: number | null;
+  /** How many links were searched. */
+  readonly searched: number;
 }
 
 /** A link with its MAC. */
@@ -266,8 +302,13 @@ interface SealDescription {
   readonly sealedBy: string;
 }
 
+export interface BarRecord extends Bar {
+  readonly by: string;
+  readonly at: Instant;
+}
+
 export interface RulesRecord {
   readonly rules: Rules;
-  /** `null`: there have never been any. */
+  /** When those of the file were last changed; `null`: there have never been any. */
   readonly changedAt: Instant | null;
 }

@@ -34,7 +34,8 @@ describe('the backup of a cloud', () => {
   test('replaces what happened after it, keeps that, and says what it lacks', async (t) => {
     const { within, run, saved } = await makeBackup(t);
     assert.match(saved.out, /^Everything was saved and checked\.\n[\s\S]*does not contain signing-key\.pem/);
-    assert.equal(statSync(within('one.backup')).mode & 0o777, 0o600);
+    const { mode, size } = statSync(within('one.backup'));
+    assert.deepEqual([mode & 0o777, /^bytes +(\d+)$/m.exec(saved.out)?.[1]], [0o600, String(size)]);
     assert.match((await run('data', `backup ${within('one.backup')}`)).err, /already exists/);
     const { code, out, err } = await run('data', `restore ${within('one.backup')}`);
     assert.equal(code, 0, err);

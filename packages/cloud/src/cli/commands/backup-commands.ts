@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 import { BackupError, type BackupFacts } from '@berth/protocol/files/backup-file';
@@ -44,7 +44,8 @@ async function runBackup({ store, signingKey, airgapKey, words: [file = ''], fla
     version: manifest.version,
     now,
   });
-  const { made_at, bytes, sealed_keys } = facts;
+  const { made_at, sealed_keys } = facts;
+  const { size: bytes } = statSync(file);
   return { saved_as: resolve(file), made_at, bytes, includes_keys: sealed_keys !== null };
 }
 

@@ -3,11 +3,12 @@ import { open, rename, rm } from 'node:fs/promises';
 import { formatFacts, formatTable, paint } from '@berth/protocol/console/console-text';
 import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { escapeJsonText } from '@berth/protocol/hidden-characters';
+import { MOMENT_FORMS } from '@berth/protocol/moment';
 import { ExportCheck, type ExportVerdict } from '../../services/audit/check-export.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Command, Flags, LocalContext } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
-import { formatInline } from '../terminal.ts';
+import { formatInline, printText } from '../terminal.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -15,8 +16,10 @@ type Facts = Readonly<Record<string, unknown>>;
 export const AUDIT_COMMANDS: readonly Command[] = [
   {
     words: 'audit list',
-    usage: '[--license-id N | --system] [--limit N]',
-    about: 'list what happened, newest first',
+    usage:
+      '[--since TIME] [--until TIME] [--user U] [--kind KIND] [--license ID|PRODUCT | --system] [--limit N]',
+    otherFlags: '[--license-id N]',
+    about: `list what happened, newest first; TIME is ${MOMENT_FORMS} (UTC)`,
     ask: askAudit,
     show: showAudit,
   },
@@ -60,26 +63,28 @@ function chainOf(flags: Flags): string | undefined {
   return flags.system ? 'system' : undefined;
 }
 
-/** Reads as many pages as needed: a page holds links, and a link holds all events of one commit. */
+/** Reads as many pages as needed. */
 async function askAudit(client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer> {
   const most = flags.limit === undefined ? DEFAULT_AUDIT_EVENTS : Number(flags.limit);
   const events: Facts[] = [];
   let before: string | undefined;
   for (;;) {
-    const query = { license_id: flags['license-id'], chain: chainOf(flags), limit: String(most), before };
-    const answer = await client.get('/api/admin/audit', query);
+    const { since, until, user, kind, license } = flags;
+    const scope = { license, license_id: flags['license-id'], chain: chainOf(flags) };
+    const filter = { ...scope, since, until, user, kind, limit: String(most) };
+    const answer = await client.get('/api/admin/audit', { ...filter, before });
     if (!answer.ok) return answer;
-    const page = (answer.body as { events: Facts[] }).events;
-    for (const event of page) events.push(event);
-    if (page.length === 0 || events.length >= most) {
+    const page = answer.body as { events: Facts[]; next_before: number | null };
+    for (const event of page.events) events.push(event);
+    if (page.next_before === null || events.length >= most) {
       return { ok: true, body: { events: events.slice(0, most) } as never };
     }
-    before = String(page.at(-1)?.seq);
+    before = String(page.next_before);
   }
 }
 
 function showAudit({ events }: { events: readonly Facts[] }): string {
-  if (events.length === 0) return 'No events yet.';
+  if (events.length === 0) return 'There are no such events.';
   const rows = events.map(({ seq, at, license_id, kind, ...facts }) => [
     at,
     license_id ?? 'system',
@@ -129,7 +134,7 @@ function presentExport(verdict: ExportVerdict): ExportFacts {
  */
 async function askExport(client: AdminClient, _: readonly string[], { out }: Flags): Promise<AdminAnswer> {
   if (out !== undefined) return downloadTo(client, out);
-  const answer = await download(client, process.stdout.isTTY ? printToTerminal() : printChunk);
+  const answer = await download(client, process.stdout.isTTY ? printToTerminal() : printText);
   return { ...answer, isPrinted: answer.ok };
 }
 
@@ -150,13 +155,7 @@ async function download(client: AdminClient, write: (chunk: Uint8Array) => Promi
 /** A file keeps every byte, because they are signed; on a terminal, control characters are escaped. */
 function printToTerminal(): (chunk: Uint8Array) => Promise<void> {
   const decoder = new TextDecoder();
-  return (chunk) => printChunk(escapeJsonText(decoder.decode(chunk, { stream: true })));
-}
-
-function printChunk(chunk: Uint8Array | string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(chunk, (error) => (error == null ? resolve() : reject(error)));
-  });
+  return (chunk) => printText(escapeJsonText(decoder.decode(chunk, { stream: true })));
 }
 
 /** The file gets its name once it is complete. */

@@ -30,8 +30,10 @@ export const BACKUP_COMMANDS: readonly Command[] = [
   },
 ];
 
-interface SavedBackup extends Pick<BackupFacts, 'made_at' | 'bytes' | 'key_fingerprint'> {
+interface SavedBackup extends Pick<BackupFacts, 'made_at' | 'key_fingerprint'> {
   readonly saved_as: string;
+  /** The length of the file. */
+  readonly bytes: number;
   readonly includes_key: boolean;
 }
 
@@ -54,15 +56,16 @@ async function askBackup(
     await output.sync().catch(cannotWrite(file));
     const { facts } = readBackup(fs, part, () => {});
     place(part, file, replaces);
-    return { ok: true, body: present(file, facts) as never };
+    const { size } = await output.stat();
+    return { ok: true, body: present(file, size, facts) as never };
   } finally {
     await output.close();
     await rm(part, { force: true });
   }
 }
 
-function present(file: string, facts: BackupFacts): SavedBackup {
-  const { made_at, bytes, key_fingerprint, sealed_keys } = facts;
+function present(file: string, bytes: number, facts: BackupFacts): SavedBackup {
+  const { made_at, key_fingerprint, sealed_keys } = facts;
   return { saved_as: resolve(file), made_at, bytes, key_fingerprint, includes_key: sealed_keys !== null };
 }
 

@@ -5,9 +5,11 @@ import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Command, Flags } from '../command.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { BACKUP_COMMANDS } from './backup-commands.ts';
+import { BAR_COMMANDS } from './bar-commands.ts';
 import { CLOUD_COMMANDS } from './cloud-commands.ts';
 import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { EVENT_COMMANDS } from './event-commands.ts';
+import { HISTORY_COMMANDS } from './history-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
@@ -103,8 +105,10 @@ export const COMMANDS: readonly Command[] = [
       nameFlags(await client.post('/api/admin/registrations/recall', { user, ...targetOf(flags) })),
     show: () => 'The slot is free. The borrower can still work offline until the borrow ends.',
   },
+  ...HISTORY_COMMANDS,
   ...AUDIT_COMMANDS,
   ...RULES_COMMANDS,
+  ...BAR_COMMANDS,
   ...EVENT_COMMANDS,
   ...KEY_COMMANDS,
   ...USER_COMMANDS,

@@ -4,12 +4,13 @@ import { RulesError } from '../../services/access/parse-rules.ts';
 import { openRulesFile, readRules } from '../../services/access/rules-file.ts';
 import type { AdminAnswer } from '../admin-client.ts';
 import type { Command, LocalContext } from '../command.ts';
+import { type ShownBar, showBars } from './bar-commands.ts';
 
 /** Shows and checks the rules, which are changed in their file. */
 export const RULES_COMMANDS: readonly Command[] = [
   {
     words: 'rules show',
-    about: 'show who is barred',
+    about: 'show who is barred, by the rules file and by commands',
     ask: (client) => client.get('/api/admin/rules'),
     show: showRules,
   },
@@ -28,23 +29,26 @@ interface Checked {
 }
 
 interface ShownRules extends Checked {
+  readonly bars: readonly ShownBar[];
   readonly digest: string;
   readonly changed_at: string | null;
   readonly error: string | null;
 }
 
-function showRules({ file, deny, digest, changed_at, error }: ShownRules): string {
+function showRules({ file, deny, bars, digest, changed_at, error }: ShownRules): string {
   const facts = { file, 'in force since': changed_at, digest, ...(error === null ? {} : { error }) };
-  return `${formatFacts(facts)}\n\n${showDenied(deny)}`;
+  const barred = bars.length === 0 ? '' : `\n\nBarred by commands:\n${showBars(bars)}`;
+  return `${formatFacts(facts)}\n\n${showDenied(deny, bars.length === 0)}${barred}`;
 }
 
-function showDenied({ users, hosts, addresses }: DenyList): string {
+function showDenied({ users, hosts, addresses }: DenyList, isAll = true): string {
   const rows = [
     ...users.map((word) => ['user', word]),
     ...hosts.map((word) => ['host', word]),
     ...addresses.map((word) => ['address', word]),
   ];
-  return rows.length === 0 ? 'Nobody is barred.' : formatTable(['barred', 'which'], rows);
+  if (rows.length > 0) return formatTable(['barred', 'which'], rows);
+  return isAll ? 'Nobody is barred.' : 'The file bars nobody.';
 }
 
 async function checkRules({ config, words: [named] }: LocalContext): Promise<AdminAnswer> {

@@ -1,4 +1,6 @@
 import type { Change, Restoration } from '../decision.ts';
+import type { Happening } from '../history/happening.ts';
+import { personOf, tellBorrow } from '../history/tell-history.ts';
 import { BORROW_TOLERANCE_MS, resolveFeatureUntil, resolveLicenseUntil } from '../lending/borrow-until.ts';
 import { chooseFloating } from '../lending/choose-floating.ts';
 import type { Actor } from '../nouns/actor.ts';
@@ -100,6 +102,7 @@ class Plan {
   readonly #lost: LostBorrow[] = [];
   readonly #changes: Change[] = [];
   readonly #events: LicenseEvent[] = [];
+  readonly #history: Happening[] = [];
 
   constructor(view: RestoreView, to: Instant, by: Actor) {
     this.#view = view;
@@ -138,7 +141,9 @@ class Plan {
     if (held === null) {
       this.#inUse += 1;
       this.#events.push({ kind: 'slot_lent', user, hostname: host.hostname });
+      this.#grant(WHOLE_LICENSE, registration, this.#inUse);
     }
+    this.#history.push(...tellBorrow(WHOLE_LICENSE, held, this.#to));
     this.#tell({ ...slot, feature: WHOLE_LICENSE }, until);
   }
 
@@ -173,10 +178,17 @@ class Plan {
     };
     this.#changes.push({ kind: 'put_feature_slot', slot, isNew: held === null });
     if (held === null) {
-      this.#featuresInUse.set(code, (this.#featuresInUse.get(code) ?? 0) + 1);
+      const inUse = (this.#featuresInUse.get(code) ?? 0) + 1;
+      this.#featuresInUse.set(code, inUse);
       this.#events.push({ kind: 'feature_lent', feature: code, user });
+      this.#grant(code, this.holders.get(user) as Registration, inUse);
     }
+    this.#history.push(...tellBorrow(code, held, this.#to));
     this.#tell(borrow, until);
+  }
+
+  #grant(feature: string, holder: Registration, inUse: number): void {
+    this.#history.push({ kind: 'granted', feature, at: this.#to, person: personOf(holder), inUse });
   }
 
   #findFeatureSlot({ user, feature }: EndedBorrow): FeatureSlot | null {
@@ -222,6 +234,7 @@ class Plan {
     const changes = this.#changes;
     if (this.#inUse !== this.#view.inUse) changes.push({ kind: 'set_in_use', inUse: this.#inUse });
     const licenseId = this.#view.license.id;
-    return { licenseId, restored: this.#restored, lost: this.#lost, changes, events: this.#events };
+    const told = { events: this.#events, history: this.#history };
+    return { licenseId, restored: this.#restored, lost: this.#lost, changes, ...told };
   }
 }

@@ -1,6 +1,7 @@
 import type { FileFacts, InstallLicense } from '../command.ts';
 import { type CommandModule, ON_LICENSE } from '../command-module.ts';
 import type { Change, Decision } from '../decision.ts';
+import { withHistory } from '../history/tell-history.ts';
 import { changeLicense, endByValidity, noteCheck } from '../lending/change-license.ts';
 import { type RebasedAll, rebaseAll } from '../lending/cloud-total.ts';
 import { collect, collectedChanges } from '../lending/collect.ts';
@@ -41,7 +42,7 @@ export function decideAddLicense(command: InstallLicense, view: LicenseView, now
   const rebased = rebaseAll(command.license, command.counted, seedable(command, view), now);
   const license = tieNew(command, view, rebased, now);
   const { product, slots } = license;
-  return {
+  const added: Decision = {
     outcome: { kind: 'done', count: 1 },
     changes: [
       { kind: 'put_license', license },
@@ -52,6 +53,7 @@ export function decideAddLicense(command: InstallLicense, view: LicenseView, now
     ],
     events: [...base.events, { kind: 'license_added', product, slots, by: command.by }, ...rebased.events],
   };
+  return withHistory(added, command, view, now);
 }
 
 /** The license, tied to this server. */

@@ -4,7 +4,7 @@ import { collect, collectedChanges, withoutEffect } from '../lending/collect.ts'
 
 export const releaseAllFeatures = {
   ...ON_LICENSE,
-  needs: () => ({ featureSlotCount: true }),
+  needs: () => ({ featureSlotCount: true, all: true }),
 
   decide({ by }, view, now) {
     const base = collect(view, now);

@@ -20,9 +20,10 @@ export const releaseFrom = {
   decide(command, view, now) {
     const base = collect(view, now);
     const range = parseRange(command.address);
-    const freed = view.holders.filter(
+    const held = view.holders.filter(
       ({ registration }) => isLive(registration, now) && isFrom(registration, range),
     );
+    const freed = held.map((holder) => withoutEnded(holder, now));
     return {
       outcome: { kind: 'done', count: freed.length },
       changes: [
@@ -41,6 +42,11 @@ type Holder = LicenseView['holders'][number];
 function isFrom({ origin }: Registration, range: AddressRange | null): boolean {
   const address = origin === null ? null : parseAddress(origin);
   return address !== null && range !== null && isWithin(address, range);
+}
+
+/** Feature slots that have ended are collected, and must not be removed twice. */
+function withoutEnded({ registration, featureSlots }: Holder, now: Instant): Holder {
+  return { registration, featureSlots: featureSlots.filter(({ endsAt }) => endsAt > now) };
 }
 
 function removeHolder({ registration: { user }, featureSlots }: Holder): readonly Change[] {

@@ -170,7 +170,7 @@ export function judgeWebhooks(facts: WebhookFacts): readonly Verdict[] {
     state !== 'failing'
       ? null
       : warn(
-          `Events have not reached the webhook${since}: ${error} ${waiting} wait.`,
+          `Events have not reached the webhook${since}: ${error}. Events that wait: ${waiting}.`,
           'Check webhooks.url and its receiver. Events are dropped after 24 hours.',
         );
   const lost =

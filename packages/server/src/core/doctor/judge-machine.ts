@@ -75,7 +75,10 @@ export function judgeFiles(files: readonly FileFacts[]): readonly Verdict[] {
     const what = advice ?? 'Remove that access.';
     return isGuarded && writable !== null ? complain(text, what) : warn(text, what);
   });
-  return orWell(found, 'Nobody else can read or change the data folder and the files with secrets');
+  return orWell(
+    found,
+    'Nobody else can read or change the data folder, the master key and the secrets in files',
+  );
 }
 
 interface ClockFacts {

@@ -1,6 +1,7 @@
 import type { LicenseCommand } from '../command.ts';
 import { decide, moduleOf, withOrigin } from '../decide.ts';
 import type { Decision } from '../decision.ts';
+import { withHistory } from '../history/tell-history.ts';
 import { findFeature } from '../nouns/feature-slot.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isUsable, type License, type LicenseId } from '../nouns/license.ts';
@@ -99,8 +100,9 @@ function leave(command: LicenseCommand, tried: readonly Tried[], now: Instant): 
   return tried.flatMap(({ view }) => {
     const base = collect(view, now);
     if (base.held === null) return [];
-    const decision = freeSlot(view, base, user, { kind: 'slot_returned', user, by: null });
-    return [{ licenseId: view.license.id, decision: withOrigin(decision, command) }];
+    const freed = freeSlot(view, base, user, { kind: 'slot_returned', user, by: null });
+    const decision = withOrigin(withHistory(freed, command, view, now), command);
+    return [{ licenseId: view.license.id, decision }];
   });
 }
 
@@ -137,6 +139,7 @@ function refuseAll(command: LicenseCommand, tried: readonly Tried[], pool: Pool,
     license.product,
     tried.map((one) => one.refusal),
   );
-  const decision = module.deny(command, view, collect(view, now), refusal, now);
-  return { licenseId: license.id, decision: withOrigin(decision, command) };
+  const denied = module.deny(command, view, collect(view, now), refusal, now);
+  const decision = withOrigin(withHistory(denied, command, view, now), command);
+  return { licenseId: license.id, decision };
 }

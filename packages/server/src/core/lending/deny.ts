@@ -41,7 +41,7 @@ function deny(
   refusal: Refused,
   now: Instant,
 ): Decision {
-  const { changes, events } = trace(view, kind, command, refusal.code, now);
+  const { changes, events } = trace(view, kind, command, refusal, now);
   return {
     outcome: refusal,
     changes: [...collectedChanges(view, base), ...changes],
@@ -63,7 +63,7 @@ function trace(
   view: LicenseView,
   kind: Denied['kind'],
   command: Deniable,
-  code: ErrorCode,
+  { code, recorded: facts }: Refused,
   now: Instant,
 ): Trace {
   const feature = command.feature ?? WHOLE_LICENSE;
@@ -73,7 +73,7 @@ function trace(
     return { changes: [{ kind: 'put_denial', denial }], events: [] };
   }
   const place = deniedPlace(command.by);
-  const recorded = () => recordFirst(kind, command, code, last, now);
+  const recorded = () => recordFirst(kind, command, { code, ...facts }, last, now);
   if (place === null) return recorded();
   const isOver = countRecorded(view.placeDenials, now) >= PLACE_DENIALS;
   const counted = countAt(view.placeDenials, place, code, isOver ? 'repeated' : 'recorded', now);
@@ -89,14 +89,14 @@ const NOTHING: Trace = { changes: [], events: [] };
 function recordFirst(
   kind: Denied['kind'],
   { feature = null, user }: Deniable,
-  code: ErrorCode,
+  reason: Pick<Denied, 'code' | 'barred' | 'barredBy'>,
   last: Denial | undefined,
   now: Instant,
 ) {
   const subject = { user: user ?? NOBODY, feature: feature ?? WHOLE_LICENSE };
   const repeated = last?.repeated ?? 0;
-  const event: LicenseEvent = { kind, ...(feature === null ? {} : { feature }), user, code, repeated };
-  const denial: Denial = { ...subject, code, deniedAt: now, repeated: 0 };
+  const event: LicenseEvent = { kind, ...(feature === null ? {} : { feature }), user, ...reason, repeated };
+  const denial: Denial = { ...subject, code: reason.code, deniedAt: now, repeated: 0 };
   return { changes: [{ kind: 'put_denial', denial } as const], events: [event] };
 }
 

@@ -10,3 +10,7 @@ export interface Visitor {
 export function addressOf(by: Actor | undefined): string | null {
   return typeof by === 'object' && by.address !== '' ? by.address : null;
 }
+
+export function nameOf(by: Actor): string {
+  return typeof by === 'object' ? by.name : by;
+}

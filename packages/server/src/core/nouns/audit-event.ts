@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@berth/protocol/errors';
+import type { BarKind, BarSource } from '../rules/bar.ts';
 import type { Actor } from './actor.ts';
 import type { Instant } from './instant.ts';
 import type { LicenseId, Verdict } from './license.ts';
@@ -25,7 +26,7 @@ type LicenseHappening = Readonly<
     }
   | { kind: 'all_slots_returned'; count: number; by: Actor }
   /** Denials that were only counted, and that no later denial of the user carries. */
-  | (Omit<Denied, 'kind'> & { kind: 'denials_repeated' })
+  | (Omit<Denied, 'kind' | 'barred' | 'barredBy'> & { kind: 'denials_repeated' })
   | { kind: 'consumption_added'; feature: string | null; user: string | null; count: number; total: number }
   | { kind: 'feature_lent'; feature: string; user: string }
   | { kind: 'feature_borrowed'; feature: string; user: string; borrowedUntil: Instant }
@@ -61,6 +62,9 @@ export interface Denied {
   readonly feature?: string;
   readonly user: string | null;
   readonly code: ErrorCode;
+  /** What the server's own rules bar, and where: in the rules file, or by a command. */
+  readonly barred?: BarKind;
+  readonly barredBy?: BarSource;
   /** How often the same denial was only counted since the last such event. */
   readonly repeated: number;
 }
@@ -104,6 +108,8 @@ export type SystemEvent = Readonly<
   | MasterKeyExported
   /** How many of each kind are denied from now on. */
   | { kind: 'rules_changed'; users: number; hosts: number; addresses: number; digest: string; by: Actor }
+  | { kind: 'bar_added'; barred: BarKind; pattern: string; note: string | null; by: Actor }
+  | { kind: 'bar_removed'; barred: BarKind; pattern: string; by: Actor }
   | LicenseExpiring
   | TokenExpiring
   | CloudUnreachable
@@ -120,6 +126,8 @@ export type SystemEvent = Readonly<
   | BackupRestored
   | HeadsSigned
   | AuditThinned
+  /** A user's name was removed from the history. It is not told here either. */
+  | { kind: 'user_forgotten'; records: number; by: Actor }
 >;
 
 export interface ServerStarted {

@@ -7,7 +7,7 @@ export interface BackupSchedule {
   readonly atMs: number | null;
 }
 
-export const SCHEDULE_FORM = 'a time of day in UTC, such as 03:30, or a period, such as 6h or 30m';
+export const SCHEDULE_FORM = 'a time of day in UTC, such as 03:30, or a period from 5m to 744h, such as 6h';
 
 const DAILY = /^([01]\d|2[0-3]):([0-5]\d)$/;
 const PERIODIC = /^([1-9]\d{0,3})([hm])$/;

@@ -79,6 +79,7 @@ describe('who is denied', () => {
       code: 'blacklisted',
       message: 'The user "ada" is barred on this license server. Ask its administrator.',
       details: { barred: 'user' },
+      recorded: { barred: 'user', barredBy: 'rules_file' },
     });
   });
 });

@@ -2,6 +2,7 @@ import { parseRange } from '@berth/protocol/address-range';
 import type { Actor } from '../nouns/actor.ts';
 import type { HostInfo } from '../nouns/registration.ts';
 import { type Refused, refuse } from '../outcome.ts';
+import { BAR_KINDS, type Bar, type BarKind, type BarSource } from './bar.ts';
 import { fitsPattern, foldName, type NamePattern, parsePattern } from './name-pattern.ts';
 import { indexRanges, isIndexed, type RangeIndex } from './range-index.ts';
 
@@ -9,7 +10,13 @@ import { indexRanges, isIndexed, type RangeIndex } from './range-index.ts';
  * The administrator's own rules, the same for every license. Whoever is denied can take and renew nothing;
  * what they hold ends at its own time, and they can always give it back.
  */
-export interface Rules {
+export interface Rules extends FileRules {
+  /** Those barred by a command, which stay when the file changes. */
+  readonly bars: readonly Bar[];
+}
+
+/** What the rules file says. */
+export interface FileRules {
   readonly deny: DenyList;
 }
 
@@ -19,7 +26,7 @@ export const DENY_LISTS = ['users', 'hosts', 'addresses'] as const;
 export type DenyList = Readonly<Record<(typeof DENY_LISTS)[number], readonly string[]>>;
 
 /** The only value for "no rules", so that a comparison is enough: most servers have none. */
-export const NO_RULES: Rules = { deny: { users: [], hosts: [], addresses: [] } };
+export const NO_RULES: Rules = { deny: { users: [], hosts: [], addresses: [] }, bars: [] };
 
 /** Who asks, as far as a command says. */
 export interface Asker {
@@ -29,10 +36,14 @@ export interface Asker {
 }
 
 export function orNoRules(rules: Rules): Rules {
-  return DENY_LISTS.every((list) => rules.deny[list].length === 0) ? NO_RULES : rules;
+  return deniesNobody(rules) && rules.bars.length === 0 ? NO_RULES : rules;
 }
 
-export function isSameRules(a: Rules, b: Rules): boolean {
+export function deniesNobody({ deny }: FileRules): boolean {
+  return DENY_LISTS.every((list) => deny[list].length === 0);
+}
+
+export function isSameRules(a: FileRules, b: FileRules): boolean {
   return DENY_LISTS.every((list) => isSameList(a.deny[list], b.deny[list]));
 }
 
@@ -43,21 +54,47 @@ function isSameList(a: readonly string[], b: readonly string[]): boolean {
 /** Why the rules deny somebody; `null`: they do not. */
 export function refuseByRules(rules: Rules, asker: Asker): Refused | null {
   if (rules === NO_RULES) return null;
-  const { users, hosts, ranges } = compile(rules);
-  const { user, host } = asker;
-  if (user !== null && isListed(user, users)) return refuseBarred('user', user);
-  const hostname = host?.hostname ?? null;
-  if (hostname !== null && isListed(hostname, hosts)) return refuseBarred('host', hostname);
-  const address = addressesOf(asker).find((one) => isIndexed(one, ranges));
-  return address === undefined ? null : refuseBarred('address', address);
+  const sources = [
+    ['rules_file', compile(rules.deny)],
+    ['bar', compile(listDenied(rules.bars))],
+  ] as const;
+  const found = findDenied(sources, asker);
+  return found === null ? null : refuseBarred(found);
 }
 
-function refuseBarred(barred: 'user' | 'host' | 'address', name: string): Refused {
-  return refuse(
-    'blacklisted',
-    `The ${barred} "${name}" is barred on this license server. Ask its administrator.`,
-    { barred },
-  );
+interface Denied {
+  readonly source: BarSource;
+  readonly barred: BarKind;
+  readonly name: string;
+}
+
+function findDenied(sources: readonly (readonly [BarSource, Compiled])[], asker: Asker): Denied | null {
+  for (const barred of BAR_KINDS) {
+    for (const [source, compiled] of sources) {
+      const name = NAMES_OF[barred](asker).find((one) => isDenied[barred](one, compiled));
+      if (name !== undefined) return { source, barred, name };
+    }
+  }
+  return null;
+}
+
+/** What is compared with patterns of each kind. */
+const NAMES_OF: Readonly<Record<BarKind, (asker: Asker) => readonly string[]>> = {
+  user: ({ user }) => (user === null ? [] : [user]),
+  host: ({ host }) => (host?.hostname == null ? [] : [host.hostname]),
+  address: addressesOf,
+};
+
+const isDenied: Readonly<Record<BarKind, (name: string, compiled: Compiled) => boolean>> = {
+  user: (name, { users }) => isListed(name, users),
+  host: (name, { hosts }) => isListed(name, hosts),
+  address: (name, { ranges }) => isIndexed(name, ranges),
+};
+
+/** Clients are not told which source bars them; the audit log is. */
+function refuseBarred({ source, barred, name }: Denied): Refused {
+  const message = `The ${barred} "${name}" is barred on this license server. Ask its administrator.`;
+  return { ...refuse('blacklisted', message, { barred }), recorded: { barred, barredBy: source } };
 }
 
 /** The address that the request came from, and the one that its sender claims. */
@@ -78,17 +115,28 @@ interface Compiled {
   readonly ranges: RangeIndex;
 }
 
-/** Compiled once per version of the rules. */
-const COMPILED = new WeakMap<Rules, Compiled>();
+/** Compiled once per version. */
+const COMPILED = new WeakMap<DenyList, Compiled>();
 
-function compile(rules: Rules): Compiled {
-  const known = COMPILED.get(rules);
+function compile(deny: DenyList): Compiled {
+  const known = COMPILED.get(deny);
   if (known !== undefined) return known;
-  const { users, hosts, addresses } = rules.deny;
+  const { users, hosts, addresses } = deny;
   const ranges = indexRanges(addresses.map(parseRange).filter((range) => range !== null));
   const compiled = { users: compileNames(users), hosts: compileNames(hosts), ranges };
-  COMPILED.set(rules, compiled);
+  COMPILED.set(deny, compiled);
   return compiled;
+}
+
+const LISTED = new WeakMap<readonly Bar[], DenyList>();
+
+function listDenied(bars: readonly Bar[]): DenyList {
+  const known = LISTED.get(bars);
+  if (known !== undefined) return known;
+  const listOf = (kind: BarKind) => bars.filter((bar) => bar.kind === kind).map(({ pattern }) => pattern);
+  const deny = { users: listOf('user'), hosts: listOf('host'), addresses: listOf('address') };
+  LISTED.set(bars, deny);
+  return deny;
 }
 
 function compileNames(words: readonly string[]): NameList {

@@ -2,6 +2,7 @@ import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import type { z } from 'zod';
 import { HEADERS } from '../reply/reply.ts';
 import { ACCESS, type Access, isStrict, type Route, TAGS } from '../route.ts';
+import type { Answer, ApiDocument, Described, Operation, RequestBody } from './api-document.ts';
 import {
   type DescribedInput,
   describeInput,
@@ -98,21 +99,20 @@ const HEADER_PARAMETERS = {
 /** Shared parts, collected while describing the operations. */
 interface Shared {
   readonly schemas: NamedSchemas;
-  readonly parameters: Record<string, object>;
+  readonly parameters: Record<string, Described>;
 }
 
 /** The OpenAPI document, made from the routes and schemas that serve the requests. */
-export function describeApi(routes: readonly Route[], version: string): object {
+export function describeApi(routes: readonly Route[], version: string): ApiDocument {
   const shared: Shared = { schemas: { Problem: problemSchema() }, parameters: { ...namedHeaders() } };
-  const paths: Record<string, Record<string, object>> = {};
+  const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes) {
     for (const [index, path] of route.paths.entries()) {
-      paths[path] = Object.fromEntries(
-        route.methods.map((method) => [
-          method.toLowerCase(),
-          describeOperation(route, method, index, shared),
-        ]),
-      );
+      const operations = route.methods.map((method) => [
+        method.toLowerCase(),
+        describeOperation(route, method, index, shared),
+      ]);
+      paths[path] = { ...paths[path], ...Object.fromEntries(operations) };
     }
   }
   return {
@@ -147,7 +147,7 @@ const SECURITY_SCHEMES = {
   },
 } as const;
 
-function describeOperation(route: Route, method: string, index: number, shared: Shared): object {
+function describeOperation(route: Route, method: string, index: number, shared: Shared): Operation {
   const alias = index === 0 ? '' : '_alias';
   const verb = route.methods[0] === method ? '' : `_${method.toLowerCase()}`;
   const isRepeated = index > 0 || verb !== '';
@@ -191,7 +191,7 @@ export function errorsOf(route: Route, method: string): readonly ErrorCode[] {
   return [...new Set<ErrorCode>(all)];
 }
 
-function describeParameters(route: Route, method: string, shared: Shared): object[] {
+function describeParameters(route: Route, method: string, shared: Shared): Described[] {
   const headers = (route.headers ?? []).map((name) => refer('parameters', pascal(name)));
   const query = describeInput(route, method, 'query', shared.schemas);
   if (query === null) return headers;
@@ -210,7 +210,7 @@ function describeParameters(route: Route, method: string, shared: Shared): objec
   return [...headers, ...parameters];
 }
 
-interface Parameter {
+interface Parameter extends Described {
   readonly name: string;
   readonly in: 'query';
   readonly required?: true;
@@ -219,14 +219,14 @@ interface Parameter {
 }
 
 /** Identical parameters are references to the first one. */
-function shareParameter(parameter: Parameter, { parameters }: Shared): object {
+function shareParameter(parameter: Parameter, { parameters }: Shared): Described {
   const name = pascal(parameter.name);
   parameters[name] ??= parameter;
   const isSame = JSON.stringify(parameters[name]) === JSON.stringify(parameter);
   return isSame ? refer('parameters', name) : parameter;
 }
 
-function describeBody(route: Route, method: string, shared: Shared): object | null {
+function describeBody(route: Route, method: string, shared: Shared): RequestBody | null {
   if (route.takesFile === true) return FILE_BODY;
   const input = describeInput(route, method, 'body', shared.schemas);
   if (input === null) return null;
@@ -266,12 +266,16 @@ const FILE_BODY = {
   },
 };
 
-function describeAnswer(route: Route, shared: Shared): object {
+function describeAnswer(route: Route, shared: Shared): Answer {
   const { answer } = route;
   switch (answer.kind) {
     case 'json': {
       const schema = answerSchema(`${pascal(route.name)}Answer`, answer.schema, shared);
       const json = { 'application/json': { schema } };
+      if (answer.csvToo === true) {
+        const content = { ...json, 'text/csv': { schema: { type: 'string' } } };
+        return { description: 'Done. With `Accept: text/csv`, the rows as a table.', content };
+      }
       if (answer.textToo === undefined) return { description: 'Done.', content: json };
       const description = `Done. With \`Accept: text/plain\`, ${answer.textToo} itself.`;
       return { description, content: { ...json, 'text/plain': { schema: { type: 'string' } } } };
@@ -351,7 +355,7 @@ function sharedResponses(): Record<string, object> {
   return { Refusal: refusal, ...responses };
 }
 
-function namedHeaders(): Record<string, object> {
+function namedHeaders(): Record<string, Described> {
   return Object.fromEntries(
     Object.entries(HEADER_PARAMETERS).map(([name, parameter]) => [pascal(name), parameter]),
   );

@@ -16,6 +16,7 @@ export interface TextReply extends Reply {
 const TYPES = {
   json: 'application/json; charset=utf-8',
   text: 'text/plain; charset=utf-8',
+  csv: 'text/csv; charset=utf-8',
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
   lines: 'application/jsonl; charset=utf-8',
@@ -38,6 +39,7 @@ const SECURITY_HEADERS = {
 export const HEADERS = {
   json: { 'Content-Type': TYPES.json, ...SECURITY_HEADERS },
   text: { 'Content-Type': TYPES.text, ...SECURITY_HEADERS },
+  csv: { 'Content-Type': TYPES.csv, ...SECURITY_HEADERS },
   html: { 'Content-Type': TYPES.html, ...SECURITY_HEADERS },
   css: { 'Content-Type': TYPES.css, ...SECURITY_HEADERS },
   lines: { 'Content-Type': TYPES.lines, ...SECURITY_HEADERS },
@@ -61,8 +63,16 @@ export function text(body: string): Reply {
 
 /** A download with a plain ASCII name of our choice. */
 export function fileReply(body: string, fileName: string): Reply {
+  return downloadReply(body, 'text', fileName);
+}
+
+export function csvReply(body: string, fileName: string): Reply {
+  return downloadReply(body, 'csv', fileName);
+}
+
+function downloadReply(body: string, type: 'text' | 'csv', fileName: string): Reply {
   const headers = { 'Content-Disposition': `attachment; filename="${fileName}"` };
-  return { status: 200, body, type: 'text', headers };
+  return { status: 200, body, type, headers };
 }
 
 /** 200 without a body. */

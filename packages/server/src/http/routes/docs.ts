@@ -1,14 +1,16 @@
 import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
-import { DOCS_STYLE, renderDocs } from '../describe/docs-page.ts';
+import { renderDocs } from '../describe/docs-page.ts';
+import { DOCS_STYLE } from '../describe/docs-style.ts';
 import { describeApi } from '../describe/openapi.ts';
 import { jsonText } from '../reply/reply.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 /** The documentation of the API. `routes` is the whole table, including these three. */
 export function docsRoutes(routes: () => readonly Route[], version: string): readonly Route[] {
-  const document = madeOnce(() => JSON.stringify(describeApi(routes(), version)));
-  const page = madeOnce(() => renderDocs(routes(), version));
+  const describe = madeOnce(() => describeApi(routes(), version));
+  const document = madeOnce(() => JSON.stringify(describe()));
+  const page = madeOnce(() => renderDocs(routes(), describe()));
   return [
     defineRoute({
       name: 'openapi',
@@ -47,8 +49,8 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
 }
 
 /** A cache: anyone may request these texts, and each takes milliseconds to make. */
-function madeOnce(make: () => string): () => string {
-  let made: string | null = null;
+function madeOnce<T>(make: () => T): () => T {
+  let made: T | null = null;
   return () => {
     made ??= make();
     return made;

@@ -1,5 +1,6 @@
 import { parseRange } from '@berth/protocol/address-range';
 import { suggest } from '@berth/protocol/console/suggest';
+import type { BarKind } from '../../core/rules/bar.ts';
 import { DENY_LISTS, type DenyList, NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
 import { parseYaml } from '../../parse-yaml.ts';
 
@@ -22,9 +23,9 @@ export function parseRules(text: string): Rules {
   }
   const { deny } = readSection(readYaml(text), '', ['deny']);
   const lists = readSection(deny, 'deny', DENY_LISTS);
-  const users = readList(lists.users, 'deny.users', refuseName);
-  const hosts = readList(lists.hosts, 'deny.hosts', refuseName);
-  const addresses = readList(lists.addresses, 'deny.addresses', refuseAddress);
+  const users = readList(lists.users, 'deny.users', 'user');
+  const hosts = readList(lists.hosts, 'deny.hosts', 'host');
+  const addresses = readList(lists.addresses, 'deny.addresses', 'address');
   return orNoRules({ ...NO_RULES, deny: { users, hosts, addresses } satisfies DenyList });
 }
 
@@ -55,21 +56,22 @@ function readSection(value: unknown, place: string, known: readonly string[]): R
   throw new RulesError(`"${full}" is unknown.${suggest(unknown, known)}`);
 }
 
-function readList(
-  value: unknown,
-  place: string,
-  refuse: (entry: string) => string | null,
-): readonly string[] {
+function readList(value: unknown, place: string, kind: BarKind): readonly string[] {
   if (isEmpty(value)) return [];
   if (!Array.isArray(value)) throw new RulesError(`"${place}" must be a list.`);
   if (value.length > MAX_ENTRIES) {
     throw new RulesError(`"${place}" has ${value.length} entries; at most ${MAX_ENTRIES} are allowed.`);
   }
   return value.map((entry, index) => {
-    const problem = typeof entry === 'string' ? refuse(entry) : 'must be text';
+    const problem = typeof entry === 'string' ? refuseEntry(kind, entry) : 'must be text';
     if (problem !== null) throw new RulesError(`"${place}[${index}]" ${problem}.`);
     return entry as string;
   });
+}
+
+/** What is wrong with an entry or a bar; `null`: nothing. */
+export function refuseEntry(kind: BarKind, entry: string): string | null {
+  return kind === 'address' ? refuseAddress(entry) : refuseName(entry);
 }
 
 function refuseName(entry: string): string | null {

@@ -145,7 +145,7 @@ test('rules are described with their digest, and since when they are in force', 
   const none = await book.describe();
   assert.deepEqual(
     { ...none, digest: '' },
-    { file: path, rules: NO_RULES, changedAt: null, digest: '', error: null },
+    { file: path, rules: NO_RULES, bars: [], changedAt: null, digest: '', error: null },
   );
   clock.advance(5);
   write(ADA);

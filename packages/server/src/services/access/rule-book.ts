@@ -1,27 +1,32 @@
 import { createHash } from 'node:crypto';
-import { NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
-import type { RulesRecord } from '../../store/query.ts';
+import { deniesNobody, type FileRules } from '../../core/rules/rules.ts';
+import type { BarRecord, RulesRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { Content } from '../upkeep/watched-file.ts';
+import { type Bars, createBars } from './bars.ts';
 import { RulesError } from './parse-rules.ts';
 import { type RulesFile, readRules } from './rules-file.ts';
 
 /** What happened to the file, for the log. */
 export type RulesNotice =
-  | { readonly kind: 'taken'; readonly rules: Rules }
+  | { readonly kind: 'taken'; readonly rules: FileRules }
   /** The file has the rules already in force. */
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'refused'; readonly reason: string };
 
 interface RulesDescription extends RulesRecord {
+  /** Those barred by a command. */
+  readonly bars: readonly BarRecord[];
   readonly file: string;
   readonly digest: string;
   /** Why the file is invalid and older rules stay in force; `null` if it is valid. */
   readonly error: string | null;
 }
 
-/** The administrator's rules. Those in the store are in force; they come from the file. */
+/** The rules of the file. Those in the store are in force; they come from there. */
 export interface RuleBook {
+  /** Who is barred besides the file. */
+  readonly bars: Bars;
   /**
    * Reads the file before the server accepts requests. An invalid file prevents the start only if no rules
    * are in force, because the server would then bar nobody. Only the leader's file counts, so that two
@@ -50,14 +55,16 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
     return isNew ? { kind: 'taken', rules } : { kind: 'unchanged' };
   }
 
+  const bars = createBars(store);
   return {
+    bars,
     async begin() {
       if (!store.isLeader()) return { kind: 'unchanged' };
       const notice = await take(await file.read());
       if (notice.kind !== 'refused') return notice;
       const { rules } = await store.read({ kind: 'find_rules' });
       toldAtStart = notice.reason;
-      if (orNoRules(rules) !== NO_RULES) return notice;
+      if (!deniesNobody(rules)) return notice;
       throw new RulesError(`${notice.reason} Correct the file: without it, the server would bar nobody.`);
     },
     async refresh() {
@@ -76,13 +83,13 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       const record = await store.read({ kind: 'find_rules' });
       const written = readRules(file, await file.read());
       const error = written instanceof RulesError ? written.message : null;
-      return { file: file.path, ...record, digest: digestOf(record.rules), error };
+      return { file: file.path, ...record, bars: await bars.list(), digest: digestOf(record.rules), error };
     },
   };
 }
 
 /** Identifies a version of the rules. */
-function digestOf({ deny: { users, hosts, addresses } }: Rules): string {
+function digestOf({ deny: { users, hosts, addresses } }: FileRules): string {
   const text = JSON.stringify({ deny: { users, hosts, addresses } });
   return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH);
 }

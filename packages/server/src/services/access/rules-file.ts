@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { type Config, LIMITS } from '../../config.ts';
-import { NO_RULES, type Rules } from '../../core/rules/rules.ts';
+import { type FileRules, NO_RULES } from '../../core/rules/rules.ts';
 import { type Content, type WatchedFile, watchFile } from '../upkeep/watched-file.ts';
 import { parseRules, RulesError } from './parse-rules.ts';
 
@@ -28,7 +28,7 @@ export function openRulesFile(
 }
 
 /** The rules in the file, or why it is invalid. */
-export function readRules({ path, isNamed }: RulesFile, content: Content): Rules | RulesError {
+export function readRules({ path, isNamed }: RulesFile, content: Content): FileRules | RulesError {
   try {
     return rulesOf(content, isNamed);
   } catch (error) {
@@ -41,7 +41,7 @@ export function readRules({ path, isNamed }: RulesFile, content: Content): Rules
  * The file in the data folder is optional. A missing file that the settings name is a typo, or its folder is
  * not mounted: that must not admit everyone.
  */
-function rulesOf(content: Content, isNamed: boolean): Rules {
+function rulesOf(content: Content, isNamed: boolean): FileRules {
   if (content.kind === 'text') return parseRules(content.text);
   if (content.kind === 'unreadable') throw new RulesError(`it cannot be read (${content.reason}).`);
   if (isNamed) throw new RulesError('it does not exist.');

@@ -1,15 +1,17 @@
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
-import type { AuditLink, AuditVerdict, ListAudit } from '../../store/query.ts';
+import type { AuditVerdict, ListAudit } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import { createRoom, type Room } from '../lending/room.ts';
 import { RequestError } from '../request-error.ts';
 import { readIdentityKey } from '../upkeep/identity-key.ts';
 import { exportAudit } from './export-audit.ts';
+import { type AuditWish, type FoundEvents, searchAudit } from './search-audit.ts';
 
-/** Lists, verifies, exports and thins out the audit log. */
+/** Searches, verifies, exports and thins out the audit log. */
 export interface AuditTrail {
-  list(filter: Omit<ListAudit, 'kind'>): Promise<readonly AuditLink[]>;
+  /** `signal`: the client has disconnected. */
+  search(wish: AuditWish, signal: AbortSignal): Promise<FoundEvents>;
   /** `signal`: the client has disconnected. */
   verify(signal: AbortSignal): Promise<AuditVerdict>;
   /** Replaces links from before an instant with totals, in as many commits as needed. */
@@ -45,7 +47,7 @@ export function createAuditTrail(store: Store): AuditTrail {
     RETRY_AFTER_SECONDS,
   );
   return {
-    list: (filter) => store.read({ kind: 'list_audit', ...filter }),
+    search: (wish, signal) => searchAudit(store, wish, signal),
     async verify(signal) {
       const leave = verifies.enter();
       try {

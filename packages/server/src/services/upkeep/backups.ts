@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import fs, { createReadStream, readdirSync, rmSync } from 'node:fs';
+import fs, { createReadStream, readdirSync, rmSync, statSync } from 'node:fs';
 import path, { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { BackupFacts } from '@berth/protocol/files/backup-file';
@@ -92,8 +92,9 @@ class BackupDesk implements Backups {
       leave();
     };
     try {
-      const { bytes } = await this.#make(draft, passphrase, by);
+      await this.#make(draft, passphrase, by);
       if (signal.aborted) throw new RequestError('bad_request', 'The client disconnected.');
+      const { size: bytes } = statSync(draft);
       await this.#note({ kind: 'backup_made', file: null, bytes, withKey: passphrase !== null, by });
       const stream = createReadStream(draft).once('close', end);
       signal.addEventListener('abort', () => stream.destroy());
@@ -149,8 +150,9 @@ class BackupDesk implements Backups {
     createFolder(folder);
     for (const name of readdirSync(folder)) if (LEFT.test(name)) rmSync(join(folder, name));
     const file = join(folder, `berth-${say(now).replace(/[:-]|\.\d+/g, '')}.backup`);
-    const { bytes } = await this.#make(`${file}${PART}`, null, 'schedule');
+    await this.#make(`${file}${PART}`, null, 'schedule');
     placeFile(SYSTEM, `${file}${PART}`, file, true);
+    const { size: bytes } = statSync(file);
     await this.#note({ kind: 'backup_made', file, bytes, withKey: false, by: 'schedule' });
     [this.#retryAt, this.#error] = [null, null];
     for (const old of this.#listFiles().slice(0, -keep)) rmSync(old, { force: true });
@@ -211,9 +213,10 @@ function createFolder(folder: string): void {
   try {
     createPrivateFolder(folder, SYSTEM);
   } catch (error) {
+    const { message } = error as Error;
     throw new Fault(
       'store_unavailable',
-      `The folder ${folder} cannot be created: ${(error as Error).message}`,
+      `The folder ${folder} cannot be created: ${message.replaceAll('--data', 'backup.folder')}`,
     );
   }
 }

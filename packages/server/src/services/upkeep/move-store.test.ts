@@ -251,6 +251,7 @@ const LISTS: readonly Query[] = [
   { kind: 'list_usage' },
   { kind: 'list_segments' },
   { kind: 'find_rules' },
+  { kind: 'list_bars' },
   { kind: 'find_cloud_keys' },
   { kind: 'find_webhook_cursor' },
   { kind: 'find_notice', key: heldKey('a-cloud') },

@@ -18,8 +18,11 @@ export async function placeMasterKey({ folder, source, key, findSealedBy }: Plac
   if (source.value !== null) {
     throw new SealError('The master key comes from BERTH_MASTER_KEY. Unset it, or set it to the right key.');
   }
-  if (!existsSync(folder))
-    throw new SealError(`The folder ${folder} does not exist. Restore the data first.`);
+  if (!existsSync(folder)) {
+    throw new SealError(
+      `The folder ${folder} does not exist. Create it (mkdir -m 700), or choose another one with --data.`,
+    );
+  }
   const lock = lockFolder(folder);
   if (lock === null) throw new SealError(`${folder} is in use by ${describeHolder(folder)}. Stop it first.`);
   try {

@@ -37,8 +37,8 @@ export async function findBackupKey(facts: BackupFacts, given: GivenKeys): Promi
 
 const HOW_TO_GIVE =
   'Give it with --master-key-file FILE or BERTH_MASTER_KEY, install an export of it with "berth key ' +
-  'import" first, or use --passphrase-file FILE if the backup was made with a passphrase. Nothing was ' +
-  'changed.';
+  'import FILE" first, or use --passphrase-file FILE if the backup was made with a passphrase. Nothing ' +
+  'was changed.';
 
 async function openKey(facts: BackupFacts, given: GivenKeys): Promise<MasterKey | null> {
   const { passphrase, keyFile, source } = given;
@@ -54,7 +54,13 @@ async function openIncluded({ sealed_keys: sealed }: BackupFacts, passphrase: st
       'The backup was made without a passphrase and does not contain a key. Nothing was changed.',
     );
   }
-  return (await openExport(JSON.stringify(sealed), passphrase)).masterKey;
+  try {
+    return (await openExport(JSON.stringify(sealed), passphrase)).masterKey;
+  } catch (error) {
+    // The checksum has vouched for everything else.
+    if (error instanceof SealError) throw new SealError('The passphrase is wrong. Nothing was changed.');
+    throw error;
+  }
 }
 
 function readText(file: string): string {

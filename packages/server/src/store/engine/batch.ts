@@ -5,6 +5,7 @@ import type { SystemFacts } from '../../core/system-module.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { AnswerCount } from './apply/apply.ts';
 import type { ChainHead } from './audit/audit-chain.ts';
+import type { NameAllowance } from './history/name-allowance.ts';
 import type { LoadedLicenses } from './loaded-licenses.ts';
 import type { Statements } from './statements.ts';
 
@@ -31,6 +32,9 @@ export interface Batch {
   /** The heads that this commit signs. */
   signed: HeadsSigned | null;
   readonly answers: AnswerCount;
+  readonly names: NameAllowance;
+  /** The clock went back: the history follows when all of this commit is written. */
+  pullsBackHistory: boolean;
   /** There is something to commit. */
   isChanged: boolean;
 }

@@ -78,11 +78,12 @@ function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Execut
 }
 
 export function write(batch: Batch, entry: LoadedLicense, decision: Decision): Executed {
-  const { changes, events, outcome } = decision;
+  const { changes, events, outcome, history } = decision;
   const { statements, licenses, now, answers } = batch;
   const target = { statements, licenses, entry, now, answers };
   for (const change of changes) applyChange(target, change);
   for (const event of events) entry.events.push(eventText(event));
+  for (const happening of history ?? []) entry.history.push(happening);
   if (changes.length > 0 || events.length > 0) {
     batch.isChanged = true;
     entry.isTouched = true;

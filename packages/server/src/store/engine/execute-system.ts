@@ -31,7 +31,7 @@ function rememberSystem(batch: Batch): Undo {
 
 /** A command on all licenses may also move the time. */
 function rememberAll(batch: Batch, undo: Undo[]): void {
-  const { now, isChanged } = batch;
+  const { now, isChanged, pullsBackHistory } = batch;
   for (const entry of batch.licenses.entries()) undo.push(rememberEntry(batch.licenses, entry));
-  undo.push(() => Object.assign(batch, { now, isChanged }));
+  undo.push(() => Object.assign(batch, { now, isChanged, pullsBackHistory }));
 }

@@ -1,3 +1,4 @@
+import type { Happening } from '../../core/history/happening.ts';
 import type { Standing } from '../../core/nouns/consumption.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
@@ -25,6 +26,8 @@ export interface LoadedLicense {
   standing: KeptStanding | null;
   /** Events of the running batch, as texts. */
   events: string[];
+  /** What the running batch adds to the history. */
+  history: Happening[];
   isChanged: boolean;
   /** A command of the running batch has written something about it, if only a row of another table. */
   isTouched: boolean;
@@ -192,6 +195,7 @@ function createEntry(
     meters: new Meters(license.id),
     standing: null,
     events: [],
+    history: [],
     isChanged: false,
     isTouched: false,
   };
@@ -210,6 +214,7 @@ export function rememberEntry(licenses: LoadedLicenses, entry: LoadedLicense): (
   const { license, order, removedAt, storedInUse, isChanged, isTouched } = entry;
   const { noEndBefore, noFeatureEndBefore } = entry;
   const eventCount = entry.events.length;
+  const happeningCount = entry.history.length;
   const undoMeters = entry.meters.remember();
   return () => {
     entry.order = order;
@@ -218,6 +223,7 @@ export function rememberEntry(licenses: LoadedLicenses, entry: LoadedLicense): (
     Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged, isTouched });
     undoMeters();
     entry.events.length = eventCount;
+    entry.history.length = happeningCount;
   };
 }
 

@@ -16,6 +16,8 @@ export const MIGRATIONS = [
   '0011-sign-in.sql',
   '0012-ended-borrows.sql',
   '0013-token-use.sql',
+  '0014-bars.sql',
+  '0015-history.sql',
 ] as const;
 
 /** From this one on, stored users have the names that `core/nouns/user-name.ts` gives them. */

@@ -52,8 +52,9 @@ function collectAll(batch: Batch, entry: LoadedLicense): void {
   }
 }
 
-export function restoreBorrows(batch: Batch, { licenseId, changes, events }: Restoration): void {
-  write(batch, entryOf(batch, licenseId), { outcome: { kind: 'done', count: 1 }, changes, events });
+export function restoreBorrows(batch: Batch, { licenseId, changes, events, history }: Restoration): void {
+  const outcome = { kind: 'done', count: 1 } as const;
+  write(batch, entryOf(batch, licenseId), { outcome, changes, events, history });
 }
 
 export function putTie(batch: Batch, license: License): void {
@@ -68,6 +69,7 @@ function entryOf({ licenses }: Batch, id: LicenseId): LoadedLicense {
 export function pullBack(batch: Batch, from: Instant): void {
   for (const entry of batch.licenses.entries()) pullBackLicense(batch, entry, from);
   pullBackRest(batch);
+  batch.pullsBackHistory = true;
 }
 
 /** Moves all other dates back: nothing happened later than now. */
@@ -80,6 +82,7 @@ function pullBackRest({ statements, now }: Batch): void {
   statements.pullBackOneTimePasswords.run({ now });
   statements.pullBackAnswers.run({ now });
   statements.pullBackRules.run({ now });
+  statements.pullBackBars.run({ now });
 }
 
 /** Live slots get one timeout. A borrow stays if its date is ahead and could be chosen now. */

@@ -5,16 +5,19 @@ import type { MasterKey } from '../../secrets/seal.ts';
 import type { Answer, Answers, Query } from '../query.ts';
 import { type Asked, ask } from './asked.ts';
 import { describeSegment, writtenLinkFromRow } from './audit/link-texts.ts';
+import { askAuditSearch, LINK_PLACE } from './audit/search-audit.ts';
+import { HISTORY_QUESTIONS } from './history/history-questions.ts';
 import { askLicenses } from './list-licenses.ts';
 import {
   accountFromRow,
   type BacklogRow,
   backlogFromRows,
+  barFromRow,
   cursorFromRow,
   originKeys,
   type Row,
   registrationFromRow,
-  rulesFromRow,
+  rulesFromRows,
   type StoreRow,
   storeFromRow,
   type TokenRow,
@@ -29,7 +32,7 @@ import {
   secretsFromRows,
 } from './sealed-secrets.ts';
 import { readable } from './sql.ts';
-import { SELECT_TOKEN } from './statements.ts';
+import { LIST_BARS, SELECT_TOKEN } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
 /** All secrets as of one moment. */
@@ -95,11 +98,6 @@ const LIST_USAGE = `WITH ${HELD}, part AS (
   FROM part JOIN held ON held.id = part.license_id
   LEFT JOIN meter ON meter.license_id = part.license_id AND meter.feature = part.feature
   WHERE held.source IN ('offline', 'airgap') ORDER BY part.license_id, part.feature`;
-
-/** Where a link stands. */
-export const LINK_PLACE = ['seq', 'chain', 'n', 'at']
-  .map((column) => readable(`audit_link.${column}`, column))
-  .join(', ');
 
 type Ask<K extends Query['kind']> = (
   query: Extract<Query, { kind: K }>,
@@ -169,11 +167,17 @@ const QUESTIONS = {
     ask('SELECT webhook_seq, webhook_index FROM server', {}, ([row]: readonly ServerRow[]) =>
       cursorFromRow(row),
     ),
-  find_rules: () =>
-    ask('SELECT rules, rules_at FROM server', {}, ([row]: readonly ServerRow[]) => ({
-      rules: rulesFromRow(row),
-      changedAt: row?.rules_at ?? null,
-    })),
+  find_rules: () => ({
+    statements: ['SELECT rules, rules_at FROM server', LIST_BARS].map((sql) => ({ sql, values: {} })),
+    answer: ([servers, bars]) => {
+      const [row] = servers as readonly ServerRow[];
+      return {
+        rules: rulesFromRows(row, bars as readonly RowOf<'bar'>[]),
+        changedAt: row?.rules_at ?? null,
+      };
+    },
+  }),
+  list_bars: () => ask(LIST_BARS, {}, (rows: readonly RowOf<'bar'>[]) => rows.map(barFromRow)),
   find_notice: ({ key: { kind, subject } }) =>
     ask(
       'SELECT * FROM notice WHERE kind = :kind AND subject = :subject',
@@ -189,6 +193,7 @@ const QUESTIONS = {
   describe_seal: () => askSecrets((secrets) => ({ sealedBy: findSealingFingerprint(secrets) ?? '' })),
   find_cloud_keys: (_, __, masterKeys) => askSecrets((secrets) => openCloudKeys(secrets, masterKeys)),
 
+  search_audit: (query) => askAuditSearch(query),
   list_links: ({ after, upTo, limit }) =>
     ask(
       `SELECT ${LINK_PLACE}, events, mac FROM audit_link
@@ -208,6 +213,7 @@ const QUESTIONS = {
     ask('SELECT * FROM audit_segment ORDER BY chain', {}, (rows: readonly RowOf<'audit_segment'>[]) =>
       rows.map(describeSegment),
     ),
+  ...HISTORY_QUESTIONS,
 } satisfies { readonly [K in Query['kind']]?: Ask<K> };
 
 /** What both stores answer in the same way. */

@@ -18,11 +18,12 @@ import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../../core/nouns/license.ts';
 import type { Registration } from '../../core/nouns/registration.ts';
 import { foldCase } from '../../core/nouns/user-name.ts';
-import { NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
+import { type FileRules, NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
 import type {
   AccountRecord,
   BacklogRecord,
+  BarRecord,
   ListRegistrations,
   StoreDescription,
   UsageRecord,
@@ -43,9 +44,17 @@ export function licenseFromRow(row: Pick<RowOf<'license'>, 'facts'>): License {
 
 type ServerRow = RowOf<'server'>;
 
-export function rulesFromRow(server: Pick<ServerRow, 'rules'> | undefined): Rules {
+export function rulesFromRows(
+  server: Pick<ServerRow, 'rules'> | undefined,
+  bars: readonly RowOf<'bar'>[],
+): Rules {
   const text = server?.rules ?? null;
-  return text === null ? NO_RULES : orNoRules(JSON.parse(text) as Rules);
+  const { deny } = text === null ? NO_RULES : (JSON.parse(text) as FileRules);
+  return orNoRules({ deny, bars: bars.map(({ kind, pattern, note }) => ({ kind, pattern, note })) });
+}
+
+export function barFromRow({ kind, pattern, note, added_by: by, added_at: at }: RowOf<'bar'>): BarRecord {
+  return { kind, pattern, note, by, at };
 }
 
 export function cursorFromRow(

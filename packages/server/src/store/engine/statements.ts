@@ -1,4 +1,5 @@
 import type { Instant } from '../../core/nouns/instant.ts';
+import { HISTORY_STATEMENTS } from './history/history-sql.ts';
 import type { AllRows } from './row-sql.ts';
 import type { TokenRow } from './rows.ts';
 import { type Count, type PreparedAll, type Read, reads, type Write, writesTo } from './sql.ts';
@@ -7,6 +8,9 @@ import type { RowOf } from './tables.ts';
 /** A token of an account has the role that the account has now. */
 export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
   FROM token LEFT JOIN account ON account.name = token.account`;
+
+/** By kind and pattern, so that lists are stable. */
+export const LIST_BARS = 'SELECT * FROM bar ORDER BY kind, pattern';
 
 /** Until when the holder of a feature has the license: no feature is borrowed longer. */
 const HOLDER_END = `(SELECT coalesce(holder.borrowed_until, holder.ends_at) FROM registration AS holder
@@ -130,6 +134,10 @@ export const STATEMENTS = {
     endSetup: 'UPDATE server SET set_up_at = coalesce(set_up_at, ?) WHERE id = 1',
   }),
 
+  ...writesTo('bar', {
+    pullBackBars: 'UPDATE bar SET added_at = :now WHERE added_at > :now',
+  }),
+
   ...writesTo('report', {
     markReportUncertain: 'UPDATE report SET uncertain_at = ? WHERE license_id = ? AND id = ?',
     removeReport: 'DELETE FROM report WHERE license_id = ? AND id = ?',
@@ -147,6 +155,8 @@ export const STATEMENTS = {
     removeLinks: 'DELETE FROM audit_link WHERE chain = ? AND n <= ?',
   }),
 
+  ...HISTORY_STATEMENTS,
+
   countEnded: reads<Count>(
     'registration',
     'SELECT count(*) AS count FROM registration WHERE license_id = ? AND ends_at <= ?',
@@ -155,6 +165,14 @@ export const STATEMENTS = {
     'registration',
     `SELECT count(*) AS count, count(CASE WHEN borrowed_until > :now THEN 1 END) AS borrows
      FROM registration WHERE license_id = :id AND origin BETWEEN :first AND :last AND ends_at > :now`,
+  ),
+  listRegistrationsOf: reads<RowOf<'registration'>>(
+    'registration',
+    'SELECT * FROM registration WHERE license_id = ? ORDER BY "user"',
+  ),
+  listFeatureSlotsOf: reads<RowOf<'feature_slot'>>(
+    'feature_slot',
+    'SELECT * FROM feature_slot WHERE license_id = ? ORDER BY "user", feature',
   ),
   listEndedBorrows: reads<RowOf<'ended_borrow'>>(
     'ended_borrow',

@@ -3,6 +3,7 @@ import type { Role } from '../../core/access/role.ts';
 import type { TokenKind, TokenRestriction } from '../../core/access/token.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
+import type { BarKind } from '../../core/rules/bar.ts';
 
 /** What a column holds. Both databases return it as the same JavaScript value. */
 interface Column<T = unknown> {
@@ -41,6 +42,11 @@ const bytes = column<Uint8Array>('bytes');
 const HOST = { hostname: text.orNull, address: text.orNull, info: text.orNull };
 const HOLDER = { origin: text.orNull, credential: text.orNull, spelling: text.orNull };
 const SLOT = { registered_at: time, ends_at: time, borrowed_until: time.orNull };
+
+/** `grain`: how many milliseconds it is long; 0 for the sum of what was forgotten. `at`: its start. */
+const BUCKET = { license_id: license, feature: text, grain: number, at: time };
+/** `others`: 1 for users that are not named. */
+const NAMED = { user: text, others: number };
 
 /**
  * Every table that both stores have, in the order in which `migrate-store` copies them. Row types and most of
@@ -193,7 +199,67 @@ export const TABLES = {
     },
     key: ['id'],
   },
+  bar: {
+    columns: {
+      kind: column<BarKind>('text'),
+      pattern: text,
+      note: text.orNull,
+      added_by: text,
+      added_at: time,
+    },
+    key: ['kind', 'pattern'],
+  },
   notice: { columns: { kind: text, subject: text, value: number }, key: ['kind', 'subject'] },
+  history_slot: {
+    columns: {
+      ...BUCKET,
+      grants: number,
+      returns: number,
+      expiries: number,
+      denials: number,
+      peak: number,
+      net: number,
+      late: number,
+      borrowed: number,
+    },
+    key: ['license_id', 'feature', 'grain', 'at'],
+  },
+  history_person: {
+    columns: {
+      ...BUCKET,
+      ...NAMED,
+      grants: number,
+      denials: number,
+      sessions: number,
+      held_ms: number,
+      last_at: time,
+    },
+    key: ['license_id', 'user', 'others', 'feature', 'grain', 'at'],
+  },
+  history_denial: {
+    columns: {
+      ...BUCKET,
+      ...NAMED,
+      host: text,
+      address: text,
+      reason: code,
+      denials: number,
+      first_at: time,
+      last_at: time,
+      slots: number.orNull,
+      in_use: number.orNull,
+      next_free_at: time.orNull,
+    },
+    key: ['license_id', 'user', 'others', 'host', 'address', 'feature', 'reason', 'grain', 'at'],
+  },
+  history_consumption: {
+    columns: { license_id: license, feature: text, at: time, amount: number },
+    key: ['license_id', 'feature', 'at'],
+  },
+  history_duration: {
+    columns: { license_id: license, feature: text, at: time, minutes: number, sessions: number },
+    key: ['license_id', 'feature', 'at', 'minutes'],
+  },
   audit_link: {
     columns: {
       // SQLite numbers links as it writes them, PostgreSQL afterwards.

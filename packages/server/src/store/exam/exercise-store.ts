@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { COMMAND_KINDS } from '../../core/decide.ts';
 import { ACCOUNTS } from './accounts.ts';
 import { backupCases } from './backups.ts';
+import { BARS, barRestartCases } from './bars.ts';
 import { ACCEPTED_CLOCK, RESET_CLOCK, RUNNING_CLOCK } from './clock.ts';
 import { CLOUD_TOTALS, MACHINES, REPORTS, removalCases, VERDICTS } from './cloud.ts';
 import { CONTENTION } from './contention.ts';
@@ -11,6 +12,7 @@ import { DATABASE_CLOCK } from './database-clock.ts';
 import { ExamStore, type OpenStore } from './exam-store.ts';
 import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from './features.ts';
 import { fileCases, ownFileCases } from './files.ts';
+import { HISTORY } from './history.ts';
 import { LENDING } from './lending.ts';
 import { ISOLATION, LICENSES } from './licenses.ts';
 import { IGNORED_CASE } from './names.ts';
@@ -33,6 +35,7 @@ type Inspect = (folder: string) => Promise<void>;
 const EXAM: Readonly<Record<string, Chapter>> = {
   'many at once': CONTENTION,
   'slots come and go': LENDING,
+  'the history of use': HISTORY,
   'where slots were taken from': ORIGINS,
   'users whose names differ only in case': IGNORED_CASE,
   'licenses change': LICENSES,
@@ -44,6 +47,9 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'rules of the administrator': RULES,
   'rules after a close': rulesRestartCases('restart'),
   'rules after a crash': rulesRestartCases('crash'),
+  bars: BARS,
+  'bars after a close': barRestartCases('restart'),
+  'bars after a crash': barRestartCases('crash'),
   accounts: ACCOUNTS,
   'opened again after it was closed': restartCases('restart'),
   'opened again after a crash': restartCases('crash'),

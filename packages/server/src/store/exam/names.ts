@@ -49,6 +49,21 @@ export const IGNORED_CASE = {
     assert.deepEqual(await list(null, 'Bob'), ['Eve']);
   },
 
+  'are found in the log by either name': async (exam: ExamStore) => {
+    await exam.install();
+    await exam.register('Ada');
+    await exam.restartWith(IGNORING);
+    await exam.register('BOB');
+    const scope = { chains: null, since: null, until: null, before: null, scanned: 100, links: 100 };
+    const count = async (user: string) => {
+      const query = { kind: 'search_audit', ...scope, user, kinds: ['slot_lent'] } as const;
+      return (await exam.store.read(query)).links.length;
+    };
+    assert.deepEqual(await Promise.all(['Bob', 'bob', 'Ada', 'eve'].map(count)), [1, 1, 1, 0]);
+    await exam.restartWith(EXACT);
+    assert.deepEqual(await Promise.all(['Bob', 'bob', 'ada'].map(count)), [0, 1, 0]);
+  },
+
   'are merged with the later end and the later borrow, and nobody is counted twice': async (
     exam: ExamStore,
   ) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { NOW } from '../../core/examples.ts';
 import { HOUR_MS, plus } from '../../core/nouns/instant.ts';
+import { bar, unbar } from './bars.ts';
 import { YEAR_MS } from './clock.ts';
 import { codeOf, type ExamStore } from './exam-store.ts';
 import { deny } from './rules.ts';
@@ -17,6 +18,17 @@ export const ONE_ORDER = {
       exam.register('ann'),
     ]);
     assert.deepEqual(outcomes.map(codeOf), ['granted', 'done', 'blacklisted', 'done', 'granted']);
+  },
+
+  'bars apply to later commands, even in the same batch': async (exam: ExamStore) => {
+    await exam.install({ product: 'cad' });
+    const outcomes = await Promise.all([
+      bar(exam, 'a*'),
+      exam.register('ann'),
+      unbar(exam, 'A*'),
+      exam.register('ann'),
+    ]);
+    assert.deepEqual(outcomes.map(codeOf), ['done', 'blacklisted', 'done', 'granted']);
   },
 
   'counts in the same batch as a clock reset use the right window': async (exam: ExamStore) => {

@@ -9,6 +9,7 @@ export async function expectSoundRows(ask: AskRows): Promise<void> {
   await expectSlotsCounted(ask);
   await expectNothingUntold(ask);
   await expectNoOrphans(ask);
+  await expectHistorySquare(ask);
 }
 
 /** Stored counts match the number of rows. */
@@ -68,4 +69,18 @@ async function expectNoOrphans(ask: AskRows): Promise<void> {
      WHERE (license_id, "user") NOT IN (SELECT license_id, "user" FROM registration)`,
   );
   assert.deepEqual(orphans, [], 'no feature slot without a slot of the license');
+}
+
+/** The recorded changes add up to what is held, and nothing is recorded below zero. */
+async function expectHistorySquare(ask: AskRows): Promise<void> {
+  const wrong = await ask(
+    `SELECT license_id, feature, CAST(sum(net) AS BIGINT) AS net, CAST(sum(borrowed) AS BIGINT) AS borrowed
+     FROM (SELECT license_id, feature, net, borrowed FROM history_slot
+       UNION ALL SELECT license_id, '', -1, CASE WHEN borrowed_until IS NULL THEN 0 ELSE -1 END
+         FROM registration
+       UNION ALL SELECT license_id, feature, -1, CASE WHEN borrowed_until IS NULL THEN 0 ELSE -1 END
+         FROM feature_slot) AS changes
+     GROUP BY license_id, feature HAVING sum(net) <> 0 OR sum(borrowed) <> 0`,
+  );
+  assert.deepEqual(wrong, [], 'the history adds up to the slots that are held');
 }

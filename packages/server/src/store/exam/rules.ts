@@ -97,8 +97,9 @@ export const RULES = {
     await deny(exam, { addresses: ['10.0.0.0/8'] });
     for (let round = 0; round < 5; round++) assert.equal(await ask(exam, 'ada', '10.0.0.9'), 'blacklisted');
     const events = await exam.listEventsOf('slot_denied', license.id);
+    const why = { code: 'blacklisted', barred: 'address', barredBy: 'rules_file' };
     const by = { by: 'client', origin: '10.0.0.9' };
-    assert.deepEqual(events, [{ kind: 'slot_denied', user: 'ada', code: 'blacklisted', repeated: 0, ...by }]);
+    assert.deepEqual(events, [{ kind: 'slot_denied', user: 'ada', ...why, repeated: 0, ...by }]);
     exam.clock.advance(MINUTE_MS);
     await exam.execute({ kind: 'collect', licenseId: license.id });
     const [folded] = await exam.listEventsOf('denials_repeated', license.id);

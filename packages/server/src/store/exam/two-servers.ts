@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { borrow, consume, from, register } from '../../core/examples.ts';
+import { borrow, consume, denying, from, register } from '../../core/examples.ts';
 import { HOUR_MS, plus, SECOND_MS } from '../../core/nouns/instant.ts';
 import { licenseId } from '../../core/nouns/license.ts';
+import { bar } from './bars.ts';
 import { codeOf, type ExamStore, users } from './exam-store.ts';
 import { expectOneSlotEach, installPool } from './pools.ts';
 import { deny } from './rules.ts';
@@ -91,6 +92,18 @@ export const TWO_SERVERS = {
     assert.equal(codeOf(await other.execute(register('ada'))), 'granted');
     await deny(exam, { users: ['a*'] });
     assert.equal(codeOf(await other.execute(register('ann'))), 'blacklisted');
+  },
+
+  'bars that one sets apply to the other at once, beside its rules': async (exam: ExamStore) => {
+    const other = await exam.openBeside();
+    await exam.install();
+    assert.equal(codeOf(await other.execute(register('ada'))), 'granted');
+    await bar(exam, 'fay');
+    assert.equal(codeOf(await other.execute(register('fay'))), 'blacklisted');
+    await other.execute({ kind: 'set_rules', rules: denying({ users: ['eve'] }), digest: 'd', by: 'server' });
+    for (const user of ['fay', 'eve']) assert.equal(codeOf(await exam.register(user)), 'blacklisted');
+    await other.execute({ kind: 'remove_bar', bar: { kind: 'user', pattern: 'fay' }, by: 'admin' });
+    assert.equal(codeOf(await exam.register('fay')), 'granted');
   },
 
   'both write the log, and a reader misses nothing': async (exam: ExamStore) => {

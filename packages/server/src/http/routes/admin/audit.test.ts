@@ -2,10 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FOREIGN, openTestApp, START, type TestApp } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
-import { HOUR_MS } from '../../../core/nouns/instant.ts';
+import { HOUR_MS, plus } from '../../../core/nouns/instant.ts';
+import { licenseId } from '../../../core/nouns/license.ts';
 import { ExportCheck } from '../../../services/audit/check-export.ts';
+import type { AuditPage } from '../../../store/query.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
+
+const NOTHING_ASKED = {
+  kind: 'search_audit',
+  ...{ chains: null, since: null, until: null, user: null, kinds: null, before: null },
+} as const;
 
 describe('the audit log', () => {
   async function openBusyApp(t: { after(work: () => unknown): void }): Promise<TestApp> {
@@ -67,6 +74,77 @@ describe('the audit log', () => {
     }
     assert.equal(seen.size, 1801, 'every user, and the license that was added');
     assert.ok(Math.max(...sizes) < 1600, `a page holds ${Math.max(...sizes)} events`);
+  });
+
+  test('is searched by time, user, kind and license', async (t) => {
+    const app = await openBusyApp(t);
+    app.clock.advance(24 * HOUR_MS);
+    await app.post('/api/admin/bars', { kind: 'user', pattern: 'fay' });
+    await app.post('/api/v4/register', { product: 'cam', user: 'fay' });
+    const notice = {
+      kind: 'license_expiring',
+      licenseId: licenseId(2),
+      product: 'cam',
+      validUntil: plus(START, 1),
+    };
+    await app.store.execute({ kind: 'note', notice } as never);
+    const kinds = (query: string) => listKinds(app, `?${query}`);
+    assert.deepEqual(await kinds('user=fay'), ['slot_denied']);
+    assert.deepEqual(await kinds('user=fay&since=today'), ['slot_denied']);
+    assert.deepEqual(await kinds('user=fay&until=yesterday'), []);
+    assert.deepEqual(await kinds('since=1h'), [
+      'license_expiring',
+      'slot_denied',
+      'slot_expired',
+      'bar_added',
+    ]);
+    assert.deepEqual(await kinds('since=1h&user=local'), ['bar_added'], 'who caused it');
+    assert.deepEqual(await kinds('until=2030-01-15&kind=slot_lent,slot_denied'), ['slot_lent', 'slot_lent']);
+    assert.deepEqual(await kinds('until=2030-01-15T12:00:00Z'), [], 'an end is not included');
+    assert.deepEqual(await kinds('license=cam&since=today'), [
+      'license_expiring',
+      'slot_denied',
+      'slot_expired',
+    ]);
+    assert.deepEqual(await kinds('license=2&kind=slot_lent'), ['slot_lent']);
+    assert.deepEqual(await kinds('chain=system&until=yesterday'), ['server_started']);
+    for (const [query, code, sentence] of [
+      ['since=soon', 'validation_error', /^"since" must be a date, .* 24h or 7d\.$/],
+      ['kind=slot_denid', 'validation_error', /no events "slot_denid"\. Did you mean "slot_denied"\?/],
+      ['kind=a,b,c,d,e,f', 'validation_error', /no events "a"/],
+      ['license=none', 'license_not_found', /no license of the product "none"/],
+      ['license=1&chain=system', 'validation_error', /^Send one of/],
+    ] as const) {
+      const { body } = await app.get(`/api/admin/audit?${query}`);
+      assert.equal(body.code, code, query);
+      assert.match(String(body.message), sentence);
+    }
+  });
+
+  test('is searched in bounded steps, and the next one begins where the last one ended', async (t) => {
+    const app = await openTestApp(t, { licenses: [testLicense(1, { slots: 5000 })] });
+    for (let round = 0; round < 30; round++) {
+      await app.store.execute({
+        kind: 'record_event',
+        event: { kind: 'server_started', version: `${round}` },
+      });
+    }
+    const search = { ...NOTHING_ASKED, scanned: 7, links: 2 };
+    const versions: unknown[] = [];
+    for (let next: number | null = 1000; next !== null; ) {
+      const page: AuditPage = await app.store.read({ ...search, kinds: ['server_started'], before: next });
+      for (const { events } of page.links)
+        versions.push(...events.map((event) => 'version' in event && event.version));
+      assert.ok(page.links.length <= 2);
+      assert.ok(page.next === null || page.next < next);
+      next = page.next;
+    }
+    assert.deepEqual(
+      versions,
+      Array.from({ length: 30 }, (_, index) => `${29 - index}`),
+    );
+    const { events, next_before } = (await app.get('/api/admin/audit?limit=5')).body;
+    assert.deepEqual([(events as Facts[]).length, next_before], [5, (events as Facts[]).at(-1)?.seq]);
   });
 
   test('is verified', async (t) => {

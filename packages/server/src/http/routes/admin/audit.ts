@@ -1,5 +1,6 @@
 import { DATE_PATTERN } from '@berth/protocol/api/lending';
-import { positiveInteger, strictLicenseId, told } from '@berth/protocol/fields';
+import { name, positiveInteger, strictLicenseId, told, userName } from '@berth/protocol/fields';
+import { MOMENT_FORMS } from '@berth/protocol/moment';
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import { z } from 'zod';
 import { type Instant, instant } from '../../../core/nouns/instant.ts';
@@ -36,8 +37,13 @@ const systemChain = told(
 const auditQuery = z.object({
   license_id: strictLicenseId,
   chain: systemChain,
+  license: told(name, 'The id of a license, or a product.'),
+  since: told(name, `From when on: ${MOMENT_FORMS}; UTC.`),
+  until: told(name, 'Until when, in the same forms. A day is included, an instant is not.'),
+  user: told(userName, 'Whom the events are about, or who caused them.'),
+  kind: told(name, 'One kind of events, or up to five with commas between them.'),
   before: told(positiveInteger, 'Continue before this link.'),
-  limit: told(positiveInteger, 'How many links at most.'),
+  limit: told(positiveInteger, 'How many events; a page ends with the commit that reaches it. Up to 1000.'),
 });
 
 const eventObject = z
@@ -48,39 +54,31 @@ const eventObject = z
   })
   .meta({ id: 'AuditEvent', description: 'An event. Its other fields depend on its kind.' });
 
-/** A page ends with the link that reaches either limit. */
-const MAX_AUDIT_LINKS = 1000;
-const MAX_AUDIT_EVENTS = 1000;
-
 function auditRoute(audit: AuditTrail): Route {
   return defineRoute({
     name: 'admin_audit',
     methods: ['GET'],
     paths: ['/api/admin/audit'],
     access: 'operator',
-    summary: 'List what happened, newest first, in pages: continue before the last seq',
+    summary: 'List what happened, newest first, in pages: continue before `next_before`',
     query: auditQuery,
     answer: {
       kind: 'json',
       schema: z.object({
-        events: told(z.array(eventObject), 'A page.'),
+        events: told(z.array(eventObject), 'A page. A search may leave it empty and still go on.'),
+        next_before: told(z.int().nullable(), 'Where the next page begins; null if there is none.'),
       }),
     },
-    errors: [],
-    handle: async ({ query }) => {
-      const links = await audit.list({
-        chain: query.chain ?? (query.license_id === undefined ? null : licenseId(query.license_id)),
-        before: query.before ?? null,
-        limit: Math.min(query.limit ?? MAX_AUDIT_LINKS, MAX_AUDIT_LINKS),
-        eventLimit: MAX_AUDIT_EVENTS,
-      });
-      return json({ events: links.flatMap(presentLink) });
+    errors: ['license_not_found'],
+    handle: async ({ query: { license_id, ...wish }, request }) => {
+      const { links, next } = await audit.search({ ...wish, licenseId: license_id }, request.signal);
+      return json({ events: links.flatMap(presentLink), next_before: next });
     },
   });
 }
 
 /** The events of a link, newest first. */
-function presentLink({ seq, chain, at, events }: Awaited<ReturnType<AuditTrail['list']>>[number]) {
+function presentLink({ seq, chain, at, events }: Awaited<ReturnType<AuditTrail['search']>>['links'][number]) {
   return events.toReversed().map((event) => presentEvent({ seq, chain, at }, event));
 }
 

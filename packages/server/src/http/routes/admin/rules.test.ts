@@ -13,7 +13,7 @@ describe('GET /api/admin/rules', () => {
     assert.equal(status, 200);
     assert.deepEqual(
       { ...body, digest: '' },
-      { file, deny: nobody, changed_at: null, digest: '', error: null },
+      { file, deny: nobody, bars: [], changed_at: null, digest: '', error: null },
     );
     writeFileSync(file, 'deny: {users: [mallory], hosts: [lab-*], addresses: [10.0.0.0/8]}');
     await ruleBook.begin();

@@ -4,6 +4,7 @@ import type { RuleBook } from '../../../services/access/rule-book.ts';
 import { json } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
+import { barObject } from './bars.ts';
 
 const denyList = z.object({
   users: told(z.array(z.string()), 'By their names.'),
@@ -13,9 +14,10 @@ const denyList = z.object({
 
 const rulesObject = z.object({
   file: told(z.string(), 'The rules file.'),
-  deny: told(denyList, 'Who is barred now.'),
-  digest: told(z.string(), 'A digest of the rules, which is also in the audit log.'),
-  changed_at: told(z.string().nullable(), 'Since when, UTC; null if there have never been rules.'),
+  deny: told(denyList, 'Whom the rules of the file bar now.'),
+  bars: told(z.array(barObject), 'Who else is barred, by commands.'),
+  digest: told(z.string(), 'A digest of the rules of the file, which is also in the audit log.'),
+  changed_at: told(z.string().nullable(), 'Since when they apply, UTC; null if there have never been any.'),
   error: told(z.string().nullable(), 'Why the current file is not valid.'),
 });
 

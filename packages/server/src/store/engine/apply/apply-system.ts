@@ -1,9 +1,11 @@
 import type { SystemChange } from '../../../core/decision.ts';
+import type { Bar } from '../../../core/rules/bar.ts';
 import { orNoRules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { signHeads } from '../audit/sign-heads.ts';
 import { putSegment } from '../audit/thin-audit.ts';
 import type { Batch } from '../batch.ts';
+import { forgetUser } from '../history/write-history.ts';
 import { prolongLive, pullBack, putTie, restoreBorrows } from '../move-clock.ts';
 import { tokenRow } from '../rows.ts';
 import { putSecret, resealSecrets } from '../sealed-secrets.ts';
@@ -23,9 +25,18 @@ const APPLY: Appliers<Batch, SystemChange> = {
   set_usage_sequence({ statements }, { sequence }) {
     statements.setUsageSequence.run(sequence);
   },
-  put_rules(target, { rules }) {
-    target.statements.putRules.run(JSON.stringify(rules), target.now);
-    target.rules = orNoRules(rules);
+  put_rules(target, { rules: { deny } }) {
+    target.statements.putRules.run(JSON.stringify({ deny }), target.now);
+    target.rules = orNoRules({ ...target.rules, deny });
+  },
+  put_bar(target, { bar, by }) {
+    const { kind, pattern, note } = bar;
+    target.statements.bar.put({ kind, pattern, note, added_by: by, added_at: target.now });
+    target.rules = orNoRules({ ...target.rules, bars: [...withoutBar(target, bar), bar] });
+  },
+  remove_bar(target, { bar }) {
+    target.statements.bar.remove(bar);
+    target.rules = orNoRules({ ...target.rules, bars: withoutBar(target, bar) });
   },
   put_notice({ statements }, { key, value }) {
     statements.notice.put({ ...key, value });
@@ -95,7 +106,12 @@ const APPLY: Appliers<Batch, SystemChange> = {
   prolong_live: (batch, { since }) => prolongLive(batch, since),
   restore_borrows: (batch, { restoration }) => restoreBorrows(batch, restoration),
   pull_back: (batch, { from }) => pullBack(batch, from),
+  forget_user: ({ statements, licenses }, { user }) => forgetUser(statements, licenses, user),
 };
+
+function withoutBar({ rules }: Batch, { kind, pattern }: Bar): readonly Bar[] {
+  return rules.bars.filter((bar) => bar.kind !== kind || bar.pattern !== pattern);
+}
 
 export function applySystemChange(batch: Batch, change: SystemChange): void {
   const apply = APPLY[change.kind] as (batch: Batch, change: SystemChange) => void;

@@ -1,6 +1,7 @@
 import type { Change } from '../../../core/decision.ts';
-import type { Instant } from '../../../core/nouns/instant.ts';
+import { type Instant, later } from '../../../core/nouns/instant.ts';
 import { COLLECT_LIMIT } from '../../../core/view.ts';
+import { thinHistory } from '../history/write-history.ts';
 import {
   type LoadedLicense,
   type LoadedLicenses,
@@ -58,7 +59,9 @@ const APPLY: Appliers<ChangeTarget, Change> = {
   remove_live_registrations({ statements, entry, now }) {
     statements.removeLiveRegistrations.run(entry.license.id, now);
   },
-  end_registrations_by({ statements, entry }, { endsBy }) {
+  end_registrations_by({ statements, entry, now }, change) {
+    // Until now they were held, whatever the license says today.
+    const endsBy = later(change.endsBy, now);
     statements.endRegistrationsBy.run({ id: entry.license.id, endsBy });
     noteEnd(entry, endsBy);
   },
@@ -127,7 +130,8 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     entry.meters.clearInUse(statements, features);
     entry.noFeatureEndBefore = NO_END;
   },
-  end_feature_slots_by({ statements, entry }, { feature, endsBy }) {
+  end_feature_slots_by({ statements, entry, now }, { feature, ...change }) {
+    const endsBy = later(change.endsBy, now);
     statements.endFeatureSlotsBy.run({ id: entry.license.id, feature, endsBy });
     if (mayHaveFeatureSlots(entry)) noteFeatureEnd(entry, endsBy);
   },
@@ -165,6 +169,9 @@ const APPLY: Appliers<ChangeTarget, Change> = {
   },
   remove_report({ statements, entry }, { reportId }) {
     statements.removeReport.run(entry.license.id, reportId);
+  },
+  thin_history({ statements, entry }, { step }) {
+    thinHistory(statements, entry.license.id, step);
   },
 };
 

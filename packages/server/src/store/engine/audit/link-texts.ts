@@ -7,7 +7,7 @@ import type { RowOf } from '../tables.ts';
 const UNREADABLE: RecordedEvent = { kind: 'unreadable' };
 
 /** A link for people to read. One that was tampered with is shown too, and never fails a list. */
-function auditLinkFromRow(row: Row): AuditLink {
+export function auditLinkFromRow(row: Row): AuditLink {
   return { ...placeOf(row), events: readEvents(row.events) ?? [UNREADABLE] };
 }
 

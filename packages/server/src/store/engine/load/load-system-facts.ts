@@ -29,6 +29,9 @@ export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<Syste
     ...(needs.heads && { heads: loadHeads(batch) }),
     ...(needs.chains && { chains: loadChains(batch, needs.chains) }),
     ...(needs.reset && { reset: loadReset(batch) }),
+    ...(needs.historyOf !== undefined && {
+      namedRecords: countOf(statements.countNamedHistory.get({ user: needs.historyOf })),
+    }),
   };
 }
 

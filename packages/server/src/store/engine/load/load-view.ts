@@ -60,10 +60,21 @@ export function loadView(source: ViewSource, entry: LoadedLicense, command: Lice
       needs.endedBorrow && registration === null ? findEndedBorrow(statements, id, user as string) : null,
     crowd: needs.crowd ? countCrowd(statements, id, needs.crowd, now) : null,
     holders: needs.holders ? listHolders(statements, entry, needs.holders) : NONE,
+    all: needs.all ? loadAll(statements, entry) : null,
     ...loadDenials(statements, id, needs.denials),
     rememberedAnswer: needs.answer ? findAnswer(statements, id, needs.answer) : null,
     reports: needs.reports ? statements.listReports.all(id).map(reportFromRow) : NONE,
     meters: needs.meters?.map((need) => entry.meters.get(statements, need)) ?? NONE,
+  };
+}
+
+function loadAll(statements: Statements, entry: LoadedLicense): LicenseView['all'] {
+  const { id } = entry.license;
+  return {
+    registrations: statements.listRegistrationsOf.all(id).map(registrationFromRow),
+    featureSlots: mayHaveFeatureSlots(entry)
+      ? statements.listFeatureSlotsOf.all(id).map(featureSlotFromRow)
+      : NO_SLOTS,
   };
 }
 

@@ -1,4 +1,7 @@
+import { bucketStart } from '../../../core/history/grain.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
+import { instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import { HISTORY_STATEMENTS } from '../../engine/history/history-sql.ts';
 import {
   LIST_SPELLINGS,
   type NameTable,
@@ -10,8 +13,9 @@ import {
   type UserRow,
 } from '../../engine/respell-users.ts';
 import { type Count, countOf } from '../../engine/sql.ts';
-import { tableOf } from '../../engine/tables.ts';
+import { type RowOf, tableOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
+import { withPlaces } from '../wire/places.ts';
 import { DATABASE_NOW, rollBack } from '../wire/transaction.ts';
 import { REST_MS } from '../write/resume.ts';
 
@@ -67,9 +71,17 @@ async function rename(connection: Connection, ignoresCase: boolean, wall: number
   await connection.query('SELECT id FROM license ORDER BY id FOR UPDATE');
   if (ignoresCase) await respellUsers(connection, TO_FOLDED_NAMES);
   else await respellUsers(connection, toSpelledNames(await connection.query<SpellingRow>(LIST_SPELLINGS)));
+  await squareHistory(connection);
   await connection.query('UPDATE server SET ignores_case = $1, revision = revision + 1 WHERE id = 1', [
     ignoresCase ? 1 : 0,
   ]);
+}
+
+/** Slots were merged without a decision. */
+async function squareHistory(connection: Connection): Promise<void> {
+  const [server] = await connection.query<RowOf<'server'>>('SELECT mark FROM server WHERE id = 1');
+  const minute = bucketStart(server?.mark ?? instant(0), MINUTE_MS);
+  await connection.query(withPlaces(HISTORY_STATEMENTS.squareSlotHistory.sql).text, [minute]);
 }
 
 function refuseWhileRunning(ignoresCase: boolean): Fault {

@@ -9,12 +9,13 @@ import { copyToPostgres } from '../../../../../../test/support/stores/copied-sto
 import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { ODD_USERS, writeRichHistory } from '../../../../../../test/support/stores/rich-history.ts';
 import { NOW } from '../../../core/examples.ts';
+import { historyCutoffs } from '../../../core/history/thinning.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { DAY_MS, type Instant, MINUTE_MS, plus } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import { type MasterKey, SealError } from '../../../secrets/seal.ts';
 import { createManualClock } from '../../clock.ts';
-import type { ListAudit, ListRegistrations, Query } from '../../query.ts';
+import type { ListAudit, ListRegistrations, Query, SearchAudit } from '../../query.ts';
 import { openInThreadStore } from '../../sqlite/in-thread-store.ts';
 import { SqliteReader } from '../../sqlite/read/reader.ts';
 import { parseDatabaseUrl } from '../wire/database-url.ts';
@@ -85,6 +86,15 @@ const REGISTRATIONS: ListRegistrations = {
 
 const AUDIT: ListAudit = { kind: 'list_audit', chain: null, limit: 1000, before: null };
 
+/** Over all of the history, and over a short time. */
+const HISTORY = { since: plus(NOW, -DAY_MS), until: plus(NOW, 90 * DAY_MS), licenseId: null };
+const RECENT = { ...HISTORY, until: plus(NOW, DAY_MS) };
+const SEARCH: SearchAudit = {
+  kind: 'search_audit',
+  ...{ chains: null, since: null, until: null, user: null, kinds: null, before: null },
+  ...{ scanned: 1000, links: 100 },
+};
+
 const QUESTIONS: {
   readonly [K in Exclude<Query['kind'], 'describe_store' | 'describe_engine'>]: readonly Query[];
 } = {
@@ -111,6 +121,17 @@ const QUESTIONS: {
     { ...AUDIT, after: 0, eventLimit: 5 },
     { ...AUDIT, limit: 0 },
   ],
+  search_audit: [
+    SEARCH,
+    { ...SEARCH, links: 3 },
+    { ...SEARCH, scanned: 4, before: 20 },
+    { ...SEARCH, chains: [2, 0] },
+    { ...SEARCH, chains: [99] },
+    { ...SEARCH, since: plus(NOW, 1) },
+    { ...SEARCH, until: NOW },
+    ...['zoe', 'Zoë', "o'brien", 'z\0e', '"', '\u{1F600}', '%'].map((user) => ({ ...SEARCH, user })),
+    { ...SEARCH, kinds: ['slot_denied', 'slot_lent'], user: 'eve' },
+  ],
   verify_audit: [{ kind: 'verify_audit' }],
   describe_audit: [{ kind: 'describe_audit' }],
   list_links: [
@@ -135,10 +156,40 @@ const QUESTIONS: {
   list_untidy: [{ kind: 'list_untidy' }],
   list_backlog: [{ kind: 'list_backlog' }],
   list_usage: [{ kind: 'list_usage' }],
+  list_slot_history: [MINUTE_MS, DAY_MS].flatMap((stepMs) => [
+    { kind: 'list_slot_history', ...HISTORY, feature: null, stepMs },
+    { kind: 'list_slot_history', ...HISTORY, licenseId: licenseId(5), feature: '', stepMs },
+    { kind: 'list_slot_history', ...HISTORY, feature: 'render', stepMs },
+  ]),
+  list_denial_history: [
+    { kind: 'list_denial_history', ...HISTORY, feature: null, user: null, reason: null, limit: 10 },
+    { kind: 'list_denial_history', ...HISTORY, feature: '', user: 'Zoë', reason: 'blacklisted', limit: 3 },
+    { kind: 'list_denial_history', ...RECENT, feature: null, user: 'z\0e', reason: null, limit: 3 },
+  ],
+  list_user_history: [
+    { kind: 'list_user_history', ...HISTORY, user: null, limit: 100 },
+    { kind: 'list_user_history', ...RECENT, user: 'zoe', limit: 100 },
+    { kind: 'list_user_history', ...RECENT, licenseId: licenseId(2), user: null, limit: 2 },
+  ],
+  list_consumption_history: [
+    { kind: 'list_consumption_history', ...HISTORY, feature: null, limit: 100 },
+    { kind: 'list_consumption_history', ...HISTORY, licenseId: licenseId(2), feature: '', limit: 1 },
+  ],
+  ask_what_if: ['', 'render', 'nothing'].map((feature) => ({
+    kind: 'ask_what_if',
+    ...HISTORY,
+    licenseId: licenseId(5),
+    feature,
+  })),
+  list_old_history: [40, 800].map((days) => ({
+    kind: 'list_old_history',
+    ...historyCutoffs(plus(NOW, days * DAY_MS), 730),
+  })),
   find_identity_key: [{ kind: 'find_identity_key' }],
   describe_seal: [{ kind: 'describe_seal' }],
   find_cloud_keys: [{ kind: 'find_cloud_keys' }],
   find_rules: [{ kind: 'find_rules' }],
+  list_bars: [{ kind: 'list_bars' }],
 };
 
 function ask<Q extends Query>(query: Q, now: Instant = NOW) {

@@ -29,7 +29,7 @@ const STATEMENT_TIMEOUT_MS = 30_000;
 const VERIFY_TIMEOUT_MS = 600_000;
 
 /** Queries that depend on the numbers of the links. */
-const NUMBERED: readonly Query['kind'][] = ['list_audit', 'describe_audit', 'list_links'];
+const NUMBERED: readonly Query['kind'][] = ['list_audit', 'search_audit', 'describe_audit', 'list_links'];
 
 /** Queries that take one lookup. */
 const QUICK: readonly Query['kind'][] = [

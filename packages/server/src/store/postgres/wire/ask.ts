@@ -20,7 +20,8 @@ export function askOver(connection: Connection): Ask {
 }
 
 const BEGIN = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
-const LIMIT_TIME = "SELECT set_config('statement_timeout', $1::text, true)";
+/** A report on many users would be sorted on disk with the memory that a statement has unless told. */
+const LIMITS = `SELECT set_config('statement_timeout', $1::text, true), set_config('work_mem', '64MB', true)`;
 
 /**
  * Answers everything that `read` asks from one snapshot. Its first queries share the round trip of the BEGIN.
@@ -32,7 +33,7 @@ export async function askAsOfOneMoment<T>(
   read: (ask: Ask) => Promise<T>,
 ): Promise<T> {
   const ask = askOver(connection);
-  const begun = [ask(BEGIN), ask(LIMIT_TIME, [String(statementTimeoutMs)])];
+  const begun = [ask(BEGIN), ask(LIMITS, [String(statementTimeoutMs)])];
   const [answer, ...beginnings] = await Promise.allSettled([read(ask), ...begun]);
   const [end] = await Promise.allSettled([ask('ROLLBACK')]);
   for (const part of [...beginnings, answer, end]) if (part.status === 'rejected') throw part.reason;

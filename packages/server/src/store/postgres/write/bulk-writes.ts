@@ -1,3 +1,5 @@
+import type { HistoryRows } from '../../engine/history/history-rows.ts';
+import { addToRow, HISTORY_TABLES, type HistoryTable } from '../../engine/history/history-sql.ts';
 import { replaceRow } from '../../engine/row-sql.ts';
 import type { Row } from '../../engine/rows.ts';
 import { columnsOf, quoteNames, type TableName, tableOf } from '../../engine/tables.ts';
@@ -24,6 +26,11 @@ export function writeChanges(table: HeldTable, changes: Changes): readonly Sql[]
     ...(gone.length === 0 ? [] : [{ text: remove, values: [JSON.stringify(gone, [...columns])] }]),
     ...(put.length === 0 ? [] : [{ text: upsert, values: [JSON.stringify(put)] }]),
   ];
+}
+
+/** Adds rows to those of the history, in one statement. */
+export function addHistory({ table, rows }: HistoryRows): Sql {
+  return { text: ADD[table], values: [JSON.stringify(rows)] };
 }
 
 /** Reads all rows of some groups. */
@@ -68,13 +75,26 @@ const SQL = Object.fromEntries(HELD_TABLES.map((table) => [table, makeSql(table)
   Record<HeldTable, TableSql>
 >;
 
+const ADD = Object.fromEntries(HISTORY_TABLES.map((table) => [table, makeAdd(table)])) as Readonly<
+  Record<HistoryTable, string>
+>;
+
+function makeAdd(table: HistoryTable): string {
+  const all = columnsOf(table);
+  const columns = quoteNames(all);
+  return `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${given(table, all)} ${addToRow(table)}`;
+}
+
+/** The rows of a JSON list. */
+function given(table: TableName, columns: readonly string[]): string {
+  const typed = columns.map((column) => `"${column}" ${typeOf(table, column)}`);
+  return `json_to_recordset($1::text::json) AS given(${typed})`;
+}
+
 function makeSql(name: HeldTable): TableSql {
   const { key, group } = tableOf(name);
   const all = columnsOf(name);
-  const rows = (names: readonly string[]) => {
-    const typed = names.map((column) => `"${column}" ${typeOf(name, column)}`);
-    return `json_to_recordset($1::text::json) AS given(${typed})`;
-  };
+  const rows = (names: readonly string[]) => given(name, names);
   const matches = (names: readonly string[]) =>
     names.map((column) => `${name}."${column}" = given."${column}"`).join(' AND ');
   return {

@@ -1,12 +1,14 @@
 import { type ChainHead, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { Batch } from '../../engine/batch.ts';
+import { historyRows } from '../../engine/history/history-rows.ts';
+import { pullBackHistory } from '../../engine/history/write-history.ts';
 import type { LoadedLicense } from '../../engine/loaded-licenses.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
 import { isConnectionLost } from '../wire/database-error.ts';
 import type { Opened } from '../wire/transaction.ts';
 import type { AuditLedger } from './audit-ledger.ts';
-import type { Sql } from './bulk-writes.ts';
+import { addHistory, type Sql } from './bulk-writes.ts';
 import type { LicenseIndex } from './license-index.ts';
 import { type BatchName, withReceipt } from './receipts.ts';
 import type { Scope } from './scope.ts';
@@ -65,7 +67,14 @@ function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readon
     ({ isTouched }) => isTouched || scope.licenses === 'all',
   );
   for (const entry of entries) entry.meters.flush(batch.statements);
-  const writes = [...set.takeWrites(), ...entries.flatMap((entry) => saveEntry(decided, entry))];
+  const history = historyRows(entries, batch.names, batch.now).map(addHistory);
+  const decidedWrites = [...set.takeWrites(), ...history];
+  if (batch.pullsBackHistory) pullBackHistory(batch.statements, batch.now);
+  const writes = [
+    ...decidedWrites,
+    ...set.takeWrites(),
+    ...entries.flatMap((entry) => saveEntry(decided, entry)),
+  ];
   if (scope.server) writes.push(...saveServer(decided, entries));
   const hasEvents = batch.systemEvents.length > 0 || entries.some(({ events }) => events.length > 0);
   return { writes, hasEvents };

@@ -3,7 +3,8 @@ import { type Instant, plus } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import { listRemovedOf, type RemovedLicense } from '../../engine/loaded-licenses.ts';
-import { licenseFromRow, rulesFromRow } from '../../engine/rows.ts';
+import { licenseFromRow, rulesFromRows } from '../../engine/rows.ts';
+import { LIST_BARS } from '../../engine/statements.ts';
 import type { PostgresRowOf, RowOf } from '../../engine/tables.ts';
 import { refuseMoved } from '../move/moved-mark.ts';
 import type { Sender } from './working-set.ts';
@@ -34,9 +35,10 @@ const GET_SERVER = 'SELECT revision, rules, ignores_case FROM server WHERE id = 
 
 export async function readIndex(sender: Sender): Promise<LicenseIndex> {
   // The revision first: what is read after it is at least as new.
-  const [servers, licenses] = await Promise.all([
+  const [servers, licenses, bars] = await Promise.all([
     sender.query<PostgresRowOf<'server'>>(GET_SERVER, []),
     sender.query<ListedLicense>(LIST, []),
+    sender.query<RowOf<'bar'>>(LIST_BARS, []),
     refuseMoved((text) => sender.query(text, [])),
   ]);
   const [server] = servers as readonly [PostgresRowOf<'server'>];
@@ -45,7 +47,7 @@ export async function readIndex(sender: Sender): Promise<LicenseIndex> {
   for (const { id, product } of held) byProduct.set(product, [...(byProduct.get(product) ?? []), id]);
   return {
     revision: server.revision,
-    rules: rulesFromRow(server),
+    rules: rulesFromRows(server, bars),
     ignoresCase: server.ignores_case === 1,
     chains: licenses.map(({ id }) => id),
     byProduct,

@@ -1,6 +1,7 @@
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { AuditKeys } from '../../engine/audit/audit-chain.ts';
+import { NameAllowance } from '../../engine/history/name-allowance.ts';
 import { StoreTally } from '../../store-tally.ts';
 import type { Commit, Decided } from './commit.ts';
 import { DatabaseTime, type DatabaseTimeOptions } from './database-time.ts';
@@ -26,6 +27,7 @@ export class WriterMemory {
   readonly readMonotonicMs: MemoryOptions['readMonotonicMs'];
   readonly tally = new StoreTally();
   readonly texts = new LicenseTexts();
+  readonly names = new NameAllowance();
   readonly time: DatabaseTime;
   index: LicenseIndex;
   masterKey: MasterKey;

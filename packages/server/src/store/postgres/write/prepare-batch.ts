@@ -9,7 +9,7 @@ import type { WriterMemory } from './memory.ts';
 
 /** Everything that deciding works on, from the rows that a transaction has locked. */
 export function prepareBatch(
-  { keys, readWall, texts, masterKey }: WriterMemory,
+  { keys, readWall, texts, masterKey, names }: WriterMemory,
   given: Pick<Decided, 'scope' | 'opened' | 'index' | 'set' | 'name'>,
 ): Decided {
   const { scope, opened, index, set } = given;
@@ -38,6 +38,8 @@ export function prepareBatch(
     signed: null,
     // The leader trims remembered answers, not every batch.
     answers: { count: 0, limit: Number.POSITIVE_INFINITY },
+    names,
+    pullsBackHistory: false,
     isChanged: false,
   } satisfies Batch;
   return { ...given, batch, links };

@@ -1,4 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { bucketStart } from '../../../core/history/grain.ts';
+import { type Instant, instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import { HISTORY_STATEMENTS } from '../../engine/history/history-sql.ts';
 import {
   LIST_SPELLINGS,
   type NameTable,
@@ -10,7 +13,7 @@ import {
 } from '../../engine/respell-users.ts';
 import { pickValues, ROW_SQL } from '../../engine/row-sql.ts';
 import { quoteNames, type RowOf, tableOf } from '../../engine/tables.ts';
-import { findRow, listRows } from '../wire/ask.ts';
+import { findRow, listRows, prepare } from '../wire/ask.ts';
 
 /** Renames users within the caller's transaction. */
 export function respellUsers(db: DatabaseSync, respelling: Respelling): void {
@@ -38,16 +41,23 @@ function respellTable(db: DatabaseSync, table: NameTable, respelling: Respelling
 
 /** Makes the store ignore case, or stop ignoring it, unless it does so already. */
 export function setIgnoresCase(db: DatabaseSync, ignoresCase: boolean): void {
-  const server = findRow<RowOf<'server'>>(db, 'SELECT ignores_case FROM server');
+  const server = findRow<RowOf<'server'>>(db, 'SELECT ignores_case, mark FROM server');
   if ((server?.ignores_case === 1) === ignoresCase) return;
   db.exec('BEGIN IMMEDIATE');
   try {
     if (ignoresCase) respellUsers(db, TO_FOLDED_NAMES);
     else respellUsers(db, toSpelledNames(listRows(db, LIST_SPELLINGS)));
     db.prepare('UPDATE server SET ignores_case = ?').run(ignoresCase ? 1 : 0);
+    squareHistory(db, server?.mark ?? instant(0));
     db.exec('COMMIT');
   } catch (error) {
     db.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** Slots were merged without a decision. */
+function squareHistory(db: DatabaseSync, mark: Instant): void {
+  const minute = bucketStart(mark, MINUTE_MS);
+  prepare(db, HISTORY_STATEMENTS.squareSlotHistory.sql).run({ minute });
 }

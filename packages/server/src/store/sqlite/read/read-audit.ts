@@ -1,6 +1,6 @@
 import { SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import { LinkList } from '../../engine/audit/link-texts.ts';
-import { LINK_PLACE } from '../../engine/questions.ts';
+import { LINK_PLACE } from '../../engine/audit/search-audit.ts';
 import type { AuditLink, ListAudit } from '../../query.ts';
 import type { PreparedOnce } from '../wire/ask.ts';
 

@@ -7,7 +7,10 @@ type Named = Readonly<Record<string, SQLInputValue>>;
 
 /** Prepares SQL that both stores share. */
 export function prepare(db: DatabaseSync, sql: string): StatementSync {
-  const text = sql.replaceAll('least(', 'min(').replaceAll('greatest(', 'max(');
+  const text = sql
+    .replaceAll('least(', 'min(')
+    .replaceAll('greatest(', 'max(')
+    .replaceAll('strpos(', 'instr(');
   return db.prepare(text.replace(/::[a-z]+/g, ''));
 }
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type AllRows, accessRows } from '../../engine/row-sql.ts';
 import { type Count, type Prepare, type PreparedAll, prepareAll, reads, writesTo } from '../../engine/sql.ts';
-import { STATEMENTS, type Statements } from '../../engine/statements.ts';
+import { LIST_BARS, STATEMENTS, type Statements } from '../../engine/statements.ts';
 import { type RowOf, TABLE_NAMES } from '../../engine/tables.ts';
 import { prepare } from '../wire/ask.ts';
 
@@ -24,6 +24,7 @@ const OWN = {
     addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
   }),
   listLicenses: reads<RowOf<'license'>>('license', 'SELECT * FROM license ORDER BY added_order'),
+  listBars: reads<RowOf<'bar'>>('bar', LIST_BARS),
   countAnswers: reads<Count>('remembered_answer', 'SELECT count(*) AS count FROM remembered_answer'),
   hasEndedSince: reads(
     'registration',

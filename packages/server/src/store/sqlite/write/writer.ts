@@ -12,9 +12,12 @@ import type { AnswerCount } from '../../engine/apply/apply.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { Batch, Savepoint } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute-command.ts';
+import { historyRows } from '../../engine/history/history-rows.ts';
+import { NameAllowance } from '../../engine/history/name-allowance.ts';
+import { pullBackHistory, writeHistory } from '../../engine/history/write-history.ts';
 import { type LoadedLicense, LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import { prolongLive } from '../../engine/move-clock.ts';
-import { rulesFromRow } from '../../engine/rows.ts';
+import { rulesFromRows } from '../../engine/rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
 import type { ClockStatus } from '../../store.ts';
@@ -70,6 +73,7 @@ export class SqliteWriter {
   #statements!: SqliteStatements;
   #licenses!: LoadedLicenses;
   #answers!: AnswerCount;
+  readonly #names = new NameAllowance();
   #clock!: ServerClock;
   #ledger!: AuditLedger;
   /** One, or two if a commit that replaces the key failed: then either may be right. */
@@ -188,7 +192,7 @@ export class SqliteWriter {
   #load(): void {
     const server = getServer(this.#statements);
     this.#systemHead = { n: server.audit_n, mac: server.audit_mac };
-    this.#rules = rulesFromRow(server);
+    this.#rules = rulesFromRows(server, this.#statements.listBars.all());
     this.#ignoresCase = server.ignores_case === 1;
     this.#licenses = new LoadedLicenses(this.#statements.listLicenses.all());
     this.#answers = {
@@ -264,6 +268,8 @@ export class SqliteWriter {
       ledger: this.#ledger,
       signed: null,
       answers: this.#answers,
+      names: this.#names,
+      pullsBackHistory: false,
       isChanged: force,
     };
     try {
@@ -300,10 +306,9 @@ export class SqliteWriter {
 
   #commit(batch: Batch): void {
     const linksBefore = this.#ledger.links;
-    const changed = [...this.#licenses.entries()].filter(
-      (entry) => entry.isChanged || entry.meters.isChanged || entry.events.length > 0,
-    );
+    const changed = [...this.#licenses.entries()].filter(hasNews);
     for (const entry of changed) this.#writeEntry(entry, batch.now);
+    this.#writeHistory(batch, changed);
     const systemHead = this.#ledger.addLink(SYSTEM_CHAIN, this.#systemHead, batch.systemEvents, batch.now);
     this.#statements.saveServer.run(batch.now, systemHead.n, systemHead.mac, this.#ledger.takeAnchor());
     const isSigningOnly = batch.systemEvents.length === 1 && this.#ledger.links === linksBefore + 1;
@@ -316,7 +321,7 @@ export class SqliteWriter {
     this.#masterKeys = [batch.masterKey];
     this.#rules = batch.rules;
     this.#storedMark = batch.now;
-    for (const entry of changed) Object.assign(entry, { isChanged: false, events: [] });
+    for (const entry of changed) Object.assign(entry, { isChanged: false, events: [], history: [] });
     if (batch.signed !== null) this.#notices.push(noticeOf(batch.signed));
   }
 
@@ -326,6 +331,11 @@ export class SqliteWriter {
     entry.head = this.#ledger.addLink(license.id, entry.head, entry.events, now);
     const { n, mac } = entry.head;
     this.#statements.updateLicenseHead.run({ id: license.id, inUse: storedInUse, n, mac });
+  }
+
+  #writeHistory({ names, now, pullsBackHistory }: Batch, changed: readonly LoadedLicense[]): void {
+    writeHistory(this.#statements, historyRows(changed, names, now));
+    if (pullsBackHistory) pullBackHistory(this.#statements, now);
   }
 
   /** Memory may be ahead of the file now: it is loaded again before the next batch. */
@@ -343,6 +353,11 @@ export class SqliteWriter {
     this.#notices = [];
     return notices;
   }
+}
+
+/** Whether the running batch has changed what is written with the license. */
+function hasNews({ isChanged, meters, events, history }: LoadedLicense): boolean {
+  return isChanged || meters.isChanged || events.length > 0 || history.length > 0;
 }
 
 function savepointOf({ savepoint, release, rollbackTo }: SqliteStatements): Savepoint {

@@ -1,0 +1,53 @@
+import type { ErrorCode } from '@berth/protocol/errors';
+import type { Instant } from '../nouns/instant.ts';
+
+/** Who took a slot or wanted one. */
+export interface Person {
+  /** Empty if nobody was named. */
+  readonly user: string;
+  readonly host: string | null;
+  /** The address that the request came from; `null`: unknown, or not over the network. */
+  readonly address: string | null;
+}
+
+/** What a decision adds to the history. `feature` is empty for the license itself. */
+export type Happening = { readonly feature: string; readonly at: Instant } & (
+  | Granted
+  | Borrowed
+  | Ended
+  | Denied
+  | { readonly kind: 'consumed'; readonly amount: number }
+);
+
+interface Granted {
+  readonly kind: 'granted';
+  readonly person: Person;
+  /** Slots in use, this one included. */
+  readonly inUse: number;
+}
+
+/** A slot that is held is borrowed from now on. */
+interface Borrowed {
+  readonly kind: 'borrowed';
+  /** When an earlier borrow of the same slot ended; `null`: there was none. */
+  readonly lastUntil: Instant | null;
+}
+
+/** A slot is free again. */
+export interface Ended {
+  readonly kind: 'returned' | 'expired';
+  readonly person: Person;
+  readonly heldSince: Instant;
+  readonly borrowedUntil: Instant | null;
+}
+
+interface Denied {
+  readonly kind: 'denied';
+  readonly person: Person;
+  readonly reason: ErrorCode;
+  /** Of the license or the feature. */
+  readonly slots: number;
+  /** How many were in use; `null`: it did not matter. */
+  readonly inUse: number | null;
+  readonly nextFreeAt: Instant | null;
+}

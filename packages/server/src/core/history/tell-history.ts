@@ -1,0 +1,214 @@
+import type { LicenseCommand } from '../command.ts';
+import type { Decision } from '../decision.ts';
+import { addressOf } from '../nouns/actor.ts';
+import type { LicenseEvent } from '../nouns/audit-event.ts';
+import { WHOLE_LICENSE } from '../nouns/consumption.ts';
+import { type FeatureSlot, findFeature } from '../nouns/feature-slot.ts';
+import { earlier, type Instant } from '../nouns/instant.ts';
+import { isLive, type Registration } from '../nouns/registration.ts';
+import type { Refused } from '../outcome.ts';
+import type { LicenseView } from '../view.ts';
+import type { Happening, Person } from './happening.ts';
+
+/**
+ * Adds to a decision what it means for the history. Most decisions are renewals, which mean nothing there and
+ * cost nothing here.
+ */
+export function withHistory(
+  decision: Decision,
+  command: LicenseCommand,
+  view: LicenseView,
+  now: Instant,
+): Decision {
+  const { events, outcome } = decision;
+  if (events.length === 0 && outcome.kind !== 'refused') return decision;
+  const told = events.flatMap((event) => tellEvent(event, view, decision, now));
+  const history = outcome.kind === 'refused' ? [...told, ...tellDenial(command, view, decision, now)] : told;
+  return history.length === 0 ? decision : { ...decision, history };
+}
+
+function tellEvent(
+  event: LicenseEvent,
+  view: LicenseView,
+  { outcome }: Decision,
+  now: Instant,
+): readonly Happening[] {
+  switch (event.kind) {
+    case 'slot_lent':
+      if (outcome.kind !== 'granted') return [];
+      return [
+        {
+          kind: 'granted',
+          feature: WHOLE_LICENSE,
+          at: now,
+          person: personOf(outcome.registration),
+          inUse: outcome.inUse,
+        },
+      ];
+    case 'feature_lent':
+      if (outcome.kind !== 'measured') return [];
+      return [
+        {
+          kind: 'granted',
+          feature: event.feature,
+          at: now,
+          person: personNamed(event.user, view),
+          inUse: outcome.inUse,
+        },
+      ];
+    case 'slot_borrowed':
+      return tellBorrow(WHOLE_LICENSE, findLive(event.user, view, now), now);
+    case 'feature_borrowed':
+      return tellBorrow(event.feature, findLiveFeature(event.feature, event.user, view, now), now);
+    case 'slot_returned':
+    case 'slot_recalled':
+      return [tellEnd('returned', findSlot(event.user, view), now)];
+    case 'slot_expired':
+      return [tellEnd('expired', findSlot(event.user, view), event.endedAt)];
+    case 'feature_returned':
+      return [tellNamedFeatureEnd('returned', event, view, now)];
+    case 'feature_expired':
+      return [tellNamedFeatureEnd('expired', event, view, event.endedAt)];
+    case 'all_slots_returned':
+      return [...tellAllFeatures(view, now), ...tellAll(view, now)];
+    case 'all_features_returned':
+      return tellAllFeatures(view, now);
+    case 'consumption_added':
+      return [{ kind: 'consumed', feature: event.feature ?? WHOLE_LICENSE, at: now, amount: event.count }];
+    default:
+      return [];
+  }
+}
+
+/** A borrow may begin, or get another date; only the first is a change. */
+export function tellBorrow(
+  feature: string,
+  held: Pick<Registration, 'borrowedUntil'> | null,
+  now: Instant,
+): readonly Happening[] {
+  const lastUntil = held?.borrowedUntil ?? null;
+  if (lastUntil !== null && lastUntil > now) return [];
+  return [{ kind: 'borrowed', feature, at: now, lastUntil }];
+}
+
+type EndKind = 'returned' | 'expired';
+
+function tellEnd(kind: EndKind, slot: Registration, at: Instant): Happening {
+  const { registeredAt: heldSince, borrowedUntil } = slot;
+  return { kind, feature: WHOLE_LICENSE, at, person: personOf(slot), heldSince, borrowedUntil };
+}
+
+function tellFeatureEnd(
+  kind: EndKind,
+  { feature, user, registeredAt: heldSince, borrowedUntil }: FeatureSlot,
+  person: Person | undefined,
+  at: Instant,
+): Happening {
+  return { kind, feature, at, person: person ?? nobodyElse(user), heldSince, borrowedUntil };
+}
+
+function tellNamedFeatureEnd(
+  kind: EndKind,
+  { feature, user }: Pick<FeatureSlot, 'feature' | 'user'>,
+  view: LicenseView,
+  at: Instant,
+): Happening {
+  return tellFeatureEnd(kind, findFeatureSlot(feature, user, view), personNamed(user, view), at);
+}
+
+function nobodyElse(user: string): Person {
+  return { user, host: null, address: null };
+}
+
+function tellAll({ all }: LicenseView, now: Instant): readonly Happening[] {
+  const live = all?.registrations.filter((slot) => isLive(slot, now)) ?? [];
+  return live.map((slot) => tellEnd('returned', slot, now));
+}
+
+/** Those that have ended already, and are removed with the others, ended at their own time. */
+function tellAllFeatures(view: LicenseView, now: Instant): readonly Happening[] {
+  const told = new Set(view.endedFeatureSlots.map(nameOf));
+  const { registrations = [], featureSlots = [] } = view.all ?? {};
+  const persons = new Map(registrations.map((slot) => [slot.user, personOf(slot)]));
+  const rest = featureSlots.filter((slot) => !told.has(nameOf(slot)));
+  return rest.map((slot) => {
+    const kind = slot.endsAt <= now ? 'expired' : 'returned';
+    return tellFeatureEnd(kind, slot, persons.get(slot.user), earlier(slot.endsAt, now));
+  });
+}
+
+function nameOf({ feature, user }: Pick<FeatureSlot, 'feature' | 'user'>): string {
+  return JSON.stringify([feature, user]);
+}
+
+/** Every denial is told, also one that the audit log only counts. */
+function tellDenial(
+  command: LicenseCommand,
+  view: LicenseView,
+  { changes, outcome }: Decision,
+  now: Instant,
+): readonly Happening[] {
+  const isDenial = changes.some(({ kind }) => kind === 'put_denial' || kind === 'put_place_denial');
+  if (!isDenial || !('user' in command)) return [];
+  const { code, details } = outcome as Refused;
+  const feature = ('feature' in command ? command.feature : null) ?? WHOLE_LICENSE;
+  const host = 'host' in command ? (command.host?.hostname ?? null) : null;
+  const address = addressOf('by' in command ? command.by : undefined);
+  const { license } = view;
+  return [
+    {
+      kind: 'denied',
+      feature,
+      at: now,
+      person: { user: command.user ?? '', host, address },
+      reason: code,
+      slots: numberIn(details.slots) ?? findFeature(license, feature)?.floating?.slots ?? license.slots,
+      inUse: numberIn(details.inUse),
+      nextFreeAt: numberIn(details.nextFreeAt) as Instant | null,
+    },
+  ];
+}
+
+function numberIn(value: Refused['details'][string] | undefined): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+export function personOf({ user, host, origin }: Pick<Registration, 'user' | 'host' | 'origin'>): Person {
+  return { user, host: host.hostname, address: origin };
+}
+
+/** As much as the view knows of the user. */
+function personNamed(user: string, view: LicenseView): Person {
+  const slot = findKnown(user, view);
+  return slot === undefined ? nobodyElse(user) : personOf(slot);
+}
+
+function findKnown(user: string, { registration, ended, holders }: LicenseView) {
+  if (registration?.user === user) return registration;
+  const isOf = (slot: Registration) => slot.user === user;
+  return ended.find(isOf) ?? holders.find((holder) => isOf(holder.registration))?.registration;
+}
+
+/** An event about a slot comes from the view, so the slot is there. */
+function findSlot(user: string, view: LicenseView): Registration {
+  return findKnown(user, view) as Registration;
+}
+
+function findFeatureSlot(feature: string, user: string, view: LicenseView): FeatureSlot {
+  const isIt = (slot: FeatureSlot) => slot.feature === feature && slot.user === user;
+  const found =
+    view.featureSlots.find(isIt) ??
+    view.endedFeatureSlots.find(isIt) ??
+    view.holders.flatMap(({ featureSlots }) => featureSlots).find(isIt);
+  return found as FeatureSlot;
+}
+
+function findLive(user: string, { registration }: LicenseView, now: Instant): Registration | null {
+  return registration?.user === user && isLive(registration, now) ? registration : null;
+}
+
+function findLiveFeature(feature: string, user: string, view: LicenseView, now: Instant): FeatureSlot | null {
+  if (findLive(user, view, now) === null) return null;
+  const slot = view.featureSlots.find((one) => one.feature === feature && one.user === user);
+  return slot !== undefined && slot.endsAt > now ? slot : null;
+}

@@ -1,0 +1,33 @@
+import { parseRange, rangeKeys } from '@berth/protocol/address-range';
+import { parsePattern } from './name-pattern.ts';
+
+/** Bars one user, host or address, or all that match a pattern. */
+export interface Bar {
+  readonly kind: BarKind;
+  /** As in the rules file. */
+  readonly pattern: string;
+  /** Why, for administrators; `null`: nobody said. */
+  readonly note: string | null;
+}
+
+export const BAR_KINDS = ['user', 'host', 'address'] as const;
+
+export type BarKind = (typeof BAR_KINDS)[number];
+
+/** Where somebody is barred: in the rules file, or by a command. */
+export type BarSource = 'rules_file' | 'bar';
+
+/** As many as a list in the rules file may have: each pattern with a star is tried for each request. */
+export const MAX_BARS = 10_000;
+
+/** The bar that means the same, however it is written. */
+export function findSameBar(bars: readonly Bar[], wanted: Pick<Bar, 'kind' | 'pattern'>): Bar | undefined {
+  const meaning = meaningOf(wanted);
+  return bars.find((bar) => bar.kind === wanted.kind && meaningOf(bar) === meaning);
+}
+
+function meaningOf({ kind, pattern }: Pick<Bar, 'kind' | 'pattern'>): string {
+  if (kind !== 'address') return JSON.stringify(parsePattern(pattern.trim()));
+  const range = parseRange(pattern);
+  return range === null ? pattern : JSON.stringify(rangeKeys(range));
+}

@@ -1,0 +1,51 @@
+import { unchanged } from '../decision.ts';
+import { nameOf } from '../nouns/actor.ts';
+import { refuse } from '../outcome.ts';
+import { findSameBar, MAX_BARS } from '../rules/bar.ts';
+import type { AddBar, RemoveBar } from '../system-command.ts';
+import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+
+type BarFacts = Pick<SystemFacts, 'rules'>;
+
+/** The same bar again changes nothing, unless it comes with another note. */
+export const addBar = {
+  ...ON_SERVER,
+
+  decide({ bar, by }, { rules: { bars } }: BarFacts) {
+    const known = findSameBar(bars, bar);
+    if (known !== undefined && (bar.note === null || bar.note === known.note)) return unchanged();
+    if (known === undefined && bars.length >= MAX_BARS) return unchanged(refuseMore());
+    const kept = { ...bar, pattern: known?.pattern ?? bar.pattern };
+    return {
+      outcome: { kind: 'done', count: 1 },
+      changes: [{ kind: 'put_bar', bar: kept, by: nameOf(by) }],
+      events: [{ kind: 'bar_added', ...describe(kept), note: kept.note, by }],
+    };
+  },
+} satisfies SystemModule<AddBar>;
+
+/** What is not barred stays so. */
+export const removeBar = {
+  ...ON_SERVER,
+
+  decide({ bar, by }, { rules: { bars } }: BarFacts) {
+    const known = findSameBar(bars, bar);
+    if (known === undefined) return unchanged();
+    return {
+      outcome: { kind: 'done', count: 1 },
+      changes: [{ kind: 'remove_bar', bar: known }],
+      events: [{ kind: 'bar_removed', ...describe(known), by }],
+    };
+  },
+} satisfies SystemModule<RemoveBar>;
+
+function describe({ kind, pattern }: RemoveBar['bar']) {
+  return { barred: kind, pattern };
+}
+
+function refuseMore() {
+  return refuse(
+    'too_many_bars',
+    `There are ${MAX_BARS} bars already, which is the most. Use a pattern with "*", or the rules file.`,
+  );
+}

@@ -1,0 +1,199 @@
+import { MOMENT_FORMS, parseMoment } from '@berth/protocol/moment';
+import { bucketStart, GRAINS } from '../../core/history/grain.ts';
+import { historyCutoffs } from '../../core/history/thinning.ts';
+import type { Actor } from '../../core/nouns/actor.ts';
+import {
+  DAY_MS,
+  earlier,
+  HOUR_MS,
+  type Instant,
+  instant,
+  MINUTE_MS,
+  plus,
+} from '../../core/nouns/instant.ts';
+import type { LicenseId } from '../../core/nouns/license.ts';
+import { userNameOf } from '../../core/nouns/user-name.ts';
+import type { HistoryAnswers } from '../../store/history-query.ts';
+import type { Store } from '../../store/store.ts';
+import { RequestError } from '../request-error.ts';
+
+/** Reports on what was lent, denied and consumed. */
+export interface History {
+  listSlots(
+    wish: SlotWish,
+  ): Promise<Within & { readonly series: HistoryAnswers['list_slot_history'] } & Step>;
+  listDenials(wish: DenialWish): Promise<HistoryAnswers['list_denial_history']>;
+  listUsers(wish: UserWish): Promise<HistoryAnswers['list_user_history']>;
+  listConsumption(wish: FeatureWish): Promise<HistoryAnswers['list_consumption_history']>;
+  askWhatIf(wish: FeatureWish): Promise<NonNullable<HistoryAnswers['ask_what_if']>>;
+  /** Removes a user's name from all records. Returns how many there were. */
+  forget(user: string, by: Actor): Promise<number>;
+  /** Makes older parts coarser, and forgets the oldest. Returns in how many steps. */
+  thin(): Promise<number>;
+}
+
+/** From when to when, as `parseMoment` reads it. */
+interface Wish {
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly licenseId: LicenseId | null;
+}
+
+interface FeatureWish extends Wish {
+  readonly feature?: string | undefined;
+}
+
+interface SlotWish extends FeatureWish {
+  readonly grain?: 'auto' | keyof typeof GRAINS | undefined;
+}
+
+interface UserWish extends Wish {
+  readonly user?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+interface DenialWish extends UserWish, FeatureWish {
+  readonly reason?: string | undefined;
+}
+
+interface Within {
+  readonly since: Instant;
+  readonly until: Instant;
+}
+
+interface Step {
+  readonly grain: keyof typeof GRAINS;
+  readonly stepMs: number;
+}
+
+const DEFAULT_DAYS = 30;
+const DEFAULT_ROWS = 100;
+/** Most rows of a list. */
+const MOST_ROWS = 10_000;
+
+/** Most points of a curve if only one license is shown, and if all are. */
+const MOST_POINTS = 1500;
+const MOST_POINTS_OF_ALL = 400;
+/** Most if the caller chooses the grain: a week of minutes, and the minutes until the week is thinned out. */
+const MOST_CHOSEN_POINTS = 12_000;
+
+const STEPS_MS = [1, 5, 15, 30]
+  .map((minutes) => minutes * MINUTE_MS)
+  .concat([1, 3, 6, 12].map((hours) => hours * HOUR_MS));
+
+/** A run stops after this many steps, and goes on an hour later. */
+const MOST_STEPS = 20_000;
+
+export function createHistory(store: Store, { keepDays }: { readonly keepDays: number }): History {
+  const readNow = async () => (await store.keepClock()).now;
+  const within = async (wish: Wish) => readSpan(wish, await readNow());
+  return {
+    async listSlots({ grain = 'auto', feature, ...wish }) {
+      const asked = await within(wish);
+      const { licenseId } = wish;
+      const stepMs = chooseStep(asked, grain, licenseId !== null);
+      const since = bucketStart(asked.since, stepMs);
+      const scope = { licenseId, feature: feature ?? (licenseId === null ? '' : null), stepMs };
+      const series = await store.read({ kind: 'list_slot_history', since, until: asked.until, ...scope });
+      return { since, until: earlier(asked.until, asked.now), grain: grainOf(stepMs), stepMs, series };
+    },
+    async listDenials({ feature = null, user, reason = null, limit, ...wish }) {
+      const { since, until } = await within(wish);
+      return store.read({
+        kind: 'list_denial_history',
+        since,
+        until,
+        licenseId: wish.licenseId,
+        feature,
+        reason,
+        user: user === undefined ? null : userNameOf(user),
+        limit: rowsOf(limit),
+      });
+    },
+    async listUsers({ user, limit, licenseId, ...wish }) {
+      const { since, until } = await within({ ...wish, licenseId });
+      return store.read({
+        kind: 'list_user_history',
+        since: bucketStart(since, DAY_MS),
+        until,
+        licenseId,
+        user: user === undefined ? null : userNameOf(user),
+        limit: rowsOf(limit),
+      });
+    },
+    async listConsumption({ feature = null, licenseId, ...wish }) {
+      const { since, until } = await within({ ...wish, licenseId });
+      const days = { since: bucketStart(since, DAY_MS), until };
+      return store.read({ kind: 'list_consumption_history', ...days, licenseId, feature, limit: MOST_ROWS });
+    },
+    askWhatIf: async (wish) => askWhatIf(store, wish, await within(wish)),
+    async forget(user, by) {
+      const outcome = await store.execute({ kind: 'forget_user', user: userNameOf(user), by });
+      return outcome.kind === 'done' ? outcome.count : 0;
+    },
+    thin: async () => thinAll(store, await readNow(), keepDays),
+  };
+}
+
+async function askWhatIf(store: Store, { licenseId, feature = '' }: FeatureWish, { since, until }: Within) {
+  if (licenseId === null)
+    throw new RequestError('missing_parameters', '"license" is missing.', { field: 'license' });
+  const answer = await store.read({ kind: 'ask_what_if', since, until, licenseId, feature });
+  if (answer !== null) return answer;
+  const what = feature === '' ? 'that id' : `that id and a floating feature "${feature}"`;
+  throw new RequestError('license_not_found', `This server has and had no license with ${what}.`);
+}
+
+async function thinAll(store: Store, now: Instant, keepDays: number): Promise<number> {
+  let steps = 0;
+  for (;;) {
+    const work = await store.read({ kind: 'list_old_history', ...historyCutoffs(now, keepDays) });
+    for (const { licenseId, step } of work) {
+      await store.execute({ kind: 'thin_history', licenseId, step });
+      steps += 1;
+    }
+    if (work.length === 0 || steps >= MOST_STEPS) return steps;
+  }
+}
+
+const NEVER = instant(Number.MAX_SAFE_INTEGER);
+
+function readSpan({ since, until }: Wish, now: Instant): Within & { readonly now: Instant } {
+  // The end is excluded, and what happens now is not.
+  const end = earlier(readTime('until', until, now) ?? NEVER, plus(now, 1));
+  const start = readTime('since', since, now) ?? plus(end, -DEFAULT_DAYS * DAY_MS);
+  if (start >= end) {
+    throw new RequestError('validation_error', '"since" must be before "until" and not in the future.', {
+      field: 'since',
+    });
+  }
+  return { since: bucketStart(start, MINUTE_MS), until: end, now };
+}
+
+function readTime(field: 'since' | 'until', text: string | undefined, now: Instant): Instant | null {
+  if (text === undefined) return null;
+  const millis = parseMoment(text, field, now);
+  if (millis !== undefined && millis >= 0) return instant(millis);
+  throw new RequestError('validation_error', `"${field}" must be ${MOMENT_FORMS}.`, { field });
+}
+
+function rowsOf(limit: number | undefined): number {
+  return Math.min(limit ?? DEFAULT_ROWS, MOST_ROWS);
+}
+
+function chooseStep({ since, until }: Within, grain: 'auto' | keyof typeof GRAINS, isOne: boolean): number {
+  const most = isOne ? MOST_POINTS : MOST_POINTS_OF_ALL;
+  if (grain === 'auto') return STEPS_MS.find((step) => (until - since) / step <= most) ?? DAY_MS;
+  const points = (until - since) / GRAINS[grain];
+  if (points <= MOST_CHOSEN_POINTS) return GRAINS[grain];
+  throw new RequestError(
+    'validation_error',
+    `This would be up to ${Math.ceil(points)} points. Choose a coarser grain, or a shorter time.`,
+    { field: 'grain' },
+  );
+}
+
+function grainOf(stepMs: number): keyof typeof GRAINS {
+  if (stepMs >= DAY_MS) return 'day';
+  return stepMs >= HOUR_MS ? 'hour' : 'minute';
+}

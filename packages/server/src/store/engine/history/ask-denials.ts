@@ -1,0 +1,146 @@
+import { explainDenial } from '../../../core/history/explain-denial.ts';
+import { DAY_MS, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
+import { foldCase } from '../../../core/nouns/user-name.ts';
+import type { DenialHistory, DenialRecord, ListDenialHistory } from '../../history-query.ts';
+import type { Asked } from '../asked.ts';
+import type { RowOf } from '../tables.ts';
+import { isOfFeature, isOfLicense, recordedSlots } from './ask-slots.ts';
+import { askSubjects, type SubjectBook } from './subject-book.ts';
+
+/** A store that ignores case has folded names, and those from before it did. */
+export const IS_OF_USER = `"user" IN (:user::text,
+    CASE WHEN (SELECT ignores_case FROM server) = 1 THEN :folded::text ELSE :user::text END) AND others = 0`;
+
+export function namesOf(user: string | null) {
+  return user === null ? {} : { user, folded: foldCase(user) };
+}
+
+/** Over a longer time, most rows are read anyway, and an index would only cost. */
+const INDEXED_MS = 8 * DAY_MS;
+
+const MOST_USERS = 50;
+
+interface GroupRow {
+  readonly license_id: LicenseId;
+  readonly feature: string;
+  readonly reason: RowOf<'history_denial'>['reason'];
+  readonly denials: number;
+  readonly records: number;
+}
+
+type UserRow = Pick<RowOf<'history_denial'>, 'user' | 'others' | 'denials'>;
+type BorrowRow = Pick<RowOf<'history_slot'>, 'license_id' | 'feature' | 'at' | 'borrowed'>;
+
+export function askDenialHistory(query: ListDenialHistory, now: Instant): Asked<DenialHistory> {
+  const { licenseId, feature, user, reason, since, until, limit } = query;
+  const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
+  const from = (
+    at: string,
+  ) => `FROM history_denial WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}
+    AND ${at} >= :since AND ${at} < :until ${user === null ? '' : `AND ${IS_OF_USER}`}
+    ${reason === null ? '' : 'AND reason = :reason::text'}`;
+  const at = until - since > INDEXED_MS ? '+at' : 'at';
+  const values = { ...scope, since, until, ...namesOf(user), ...(reason !== null && { reason }) };
+  const subjects = askSubjects(licenseId);
+  return {
+    statements: [
+      ...subjects.statements,
+      {
+        sql: `SELECT license_id, feature, reason, sum(denials)::bigint AS denials, count(*) AS records
+          ${from(at)}
+          GROUP BY license_id, feature, reason`,
+        values,
+      },
+      {
+        sql: `SELECT "user", others, sum(denials)::bigint AS denials ${from(at)}
+          GROUP BY "user", others ORDER BY 3 DESC, "user" LIMIT ${MOST_USERS}`,
+        values,
+      },
+      {
+        sql: `SELECT * ${from('at')} ORDER BY at DESC, last_at DESC, "user" LIMIT :limit`,
+        values: { ...values, limit },
+      },
+      {
+        sql: `SELECT license_id, feature, at, borrowed
+          FROM ${recordedSlots(query, 'AND borrowed <> 0')} WHERE borrowed <> 0 AND at < :until ORDER BY at`,
+        values: { ...scope, now, until },
+      },
+    ],
+    answer([licenses, groups, users, records, borrows]) {
+      const book = subjects.answer([licenses ?? []]);
+      const borrowed = borrowedAt(borrows as readonly BorrowRow[]);
+      const listed = (records as readonly RowOf<'history_denial'>[]).map((row) =>
+        presentDenial(row, book, borrowed),
+      );
+      const counts = groups as readonly GroupRow[];
+      return {
+        ...sumGroups(counts, book),
+        byUser: (users as readonly UserRow[]).map((row) => ({ ...somebody(row), count: row.denials })),
+        denials: listed,
+        leftOff: counts.reduce((sum, { records: count }) => sum + count, 0) - listed.length,
+      };
+    },
+  };
+}
+
+export function somebody({ user, others }: Pick<UserRow, 'user' | 'others'>) {
+  return { user: user === '' ? null : user, others: others === 1 };
+}
+
+function sumGroups(groups: readonly GroupRow[], book: SubjectBook) {
+  const sum = (rows: readonly GroupRow[]) => rows.reduce((total, { denials }) => total + denials, 0);
+  const byCount = (a: { count: number }, b: { count: number }) => b.count - a.count;
+  const byReason = [...Map.groupBy(groups, ({ reason }) => reason)];
+  const byLicense = [...Map.groupBy(groups, (row) => `${row.license_id} ${row.feature}`).values()];
+  return {
+    total: sum(groups),
+    byReason: byReason.map(([reason, rows]) => ({ reason, count: sum(rows) })).sort(byCount),
+    byLicense: byLicense
+      .map((rows) => {
+        const [{ license_id, feature }] = rows as [GroupRow];
+        return { ...book.subjectOf(license_id, feature), count: sum(rows) };
+      })
+      .sort(byCount),
+  };
+}
+
+type BorrowedAt = (licenseId: LicenseId, feature: string, at: Instant) => number;
+
+/** How many slots were borrowed at the end of a minute. */
+function borrowedAt(rows: readonly BorrowRow[]): BorrowedAt {
+  const series = Map.groupBy(rows, (row) => `${row.license_id} ${row.feature}`);
+  return (licenseId, feature, at) => {
+    let borrowed = 0;
+    for (const row of series.get(`${licenseId} ${feature}`) ?? []) {
+      if (row.at > at) break;
+      borrowed += row.borrowed;
+    }
+    return borrowed;
+  };
+}
+
+function presentDenial(row: RowOf<'history_denial'>, book: SubjectBook, borrowed: BorrowedAt): DenialRecord {
+  const { license_id, feature, reason, at } = row;
+  const subject = book.subjectOf(license_id, feature);
+  const isExact = row.grain === MINUTE_MS && reason === 'floating_not_available';
+  const explanation = explainDenial({
+    ...subject,
+    reason,
+    slots: row.slots,
+    inUse: row.in_use,
+    borrowed: isExact ? borrowed(license_id, feature, at) : null,
+    nextFreeAt: row.next_free_at,
+  });
+  return {
+    ...subject,
+    ...somebody(row),
+    firstAt: row.first_at,
+    lastAt: row.last_at,
+    reason,
+    host: row.host === '' ? null : row.host,
+    address: row.address === '' ? null : row.address,
+    count: row.denials,
+    explanation,
+  };
+}

@@ -1,0 +1,154 @@
+import {
+  type SlotBucket,
+  type SlotPoint,
+  type SlotState,
+  slotPoints,
+  slotTotals,
+} from '../../../core/history/slot-points.ts';
+import { findFeature } from '../../../core/nouns/feature-slot.ts';
+import { earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import type { License, LicenseId } from '../../../core/nouns/license.ts';
+import type { ListSlotHistory, SlotSeries } from '../../history-query.ts';
+import type { Asked } from '../asked.ts';
+import type { RowOf } from '../tables.ts';
+import { askSubjects, type SubjectBook } from './subject-book.ts';
+
+export function isOfLicense(licenseId: LicenseId | null, column = 'license_id'): string {
+  return licenseId === null ? `${column} > 0` : `${column} = :licenseId::bigint`;
+}
+
+export function isOfFeature(feature: string | null): string {
+  return feature === null ? "feature >= ''" : 'feature = :feature::text';
+}
+
+type Scope = Pick<ListSlotHistory, 'licenseId' | 'feature'>;
+
+/** Slots with their ends; one of a feature ends with its holder's slot at the latest. */
+const HELD = {
+  registration: `SELECT license_id, '' AS feature, ends_at, borrowed_until FROM registration`,
+  feature_slot: `SELECT license_id, feature, slot.borrowed_until,
+      least(slot.ends_at, holder.ends_at) AS ends_at
+    FROM feature_slot AS slot JOIN registration AS holder USING (license_id, "user")`,
+} as const;
+
+/** Slots and borrows that have ended, and that nobody has collected yet, end in the history at their time. */
+function endedOf(table: keyof typeof HELD, { licenseId, feature }: Scope): readonly string[] {
+  const where = [isOfLicense(licenseId), ...(table === 'registration' ? [] : [isOfFeature(feature)])];
+  const select = (at: string, counts: string) =>
+    `SELECT license_id, feature, ${MINUTE_MS}, ${at} - ${at} % ${MINUTE_MS}, ${counts}
+     FROM (${HELD[table]}) AS held WHERE ${where.join(' AND ')} AND ${at} <= :now`;
+  return [
+    select('ends_at', `0, 0, 1, 0, 0, -1, -(ends_at % ${MINUTE_MS}), 0`),
+    `${select('least(borrowed_until, ends_at)', '0, 0, 0, 0, 0, 0, 0, -1')} AND borrowed_until IS NOT NULL`,
+  ];
+}
+
+/** All changes, as if everything had been collected. `more`: which rows of the history are enough. */
+export function recordedSlots(scope: Scope, more = ''): string {
+  const { licenseId, feature } = scope;
+  const arms = [
+    `SELECT license_id, feature, grain, at, grants, returns, expiries, denials, peak, net, late, borrowed
+     FROM history_slot WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)} ${more}`,
+    ...(feature === null || feature === '' ? endedOf('registration', scope) : []),
+    ...(feature === '' ? [] : endedOf('feature_slot', scope)),
+  ];
+  return `(${arms.join(' UNION ALL ')}) AS recorded`;
+}
+
+const SUMS = ['grants', 'returns', 'expiries', 'denials', 'net', 'borrowed']
+  .map((column) => `sum(${column})::bigint AS ${column}`)
+  .join(', ');
+
+interface BucketRow extends Omit<RowOf<'history_slot'>, 'at'> {
+  readonly bucket: Instant;
+}
+
+type StateRow = Pick<RowOf<'history_slot'>, 'license_id' | 'feature' | 'net' | 'borrowed'>;
+
+/** The buckets of some series, and their states before. */
+export function askBuckets(query: Omit<ListSlotHistory, 'kind'>, now: Instant): Asked<SlotCurves> {
+  const { since, until, licenseId, feature, stepMs } = query;
+  const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
+  const recorded = recordedSlots(query);
+  return {
+    statements: [
+      {
+        sql: `SELECT license_id, feature, at - at % :stepMs::bigint AS bucket, max(grain) AS grain, ${SUMS},
+            max(peak) AS peak, sum(late + net * (at % :stepMs::bigint))::bigint AS late
+          FROM ${recorded} WHERE at >= :since AND at < :until
+          GROUP BY license_id, feature, bucket ORDER BY license_id, feature, bucket`,
+        values: { ...scope, now, since, until, stepMs },
+      },
+      {
+        sql: `SELECT license_id, feature, sum(net)::bigint AS net, sum(borrowed)::bigint AS borrowed
+          FROM ${recorded} WHERE at < :since GROUP BY license_id, feature`,
+        values: { ...scope, now, since },
+      },
+    ],
+    answer: ([buckets, states]) =>
+      new SlotCurves(buckets as readonly BucketRow[], states as readonly StateRow[], stepMs),
+  };
+}
+
+const EMPTY: SlotState = { inUse: 0, borrowed: 0 };
+
+class SlotCurves {
+  readonly #buckets: ReadonlyMap<string, readonly BucketRow[]>;
+  readonly #states: ReadonlyMap<string, SlotState>;
+  readonly #stepMs: number;
+
+  constructor(buckets: readonly BucketRow[], states: readonly StateRow[], stepMs: number) {
+    this.#buckets = Map.groupBy(buckets, seriesOf);
+    this.#states = new Map(
+      states.map((row) => [seriesOf(row), { inUse: row.net, borrowed: row.borrowed }] as const),
+    );
+    this.#stepMs = stepMs;
+  }
+
+  startOf(licenseId: LicenseId, feature: string): SlotState {
+    return this.#states.get(seriesOf({ license_id: licenseId, feature })) ?? EMPTY;
+  }
+
+  bucketsOf(licenseId: LicenseId, feature: string): readonly SlotBucket[] {
+    const rows = this.#buckets.get(seriesOf({ license_id: licenseId, feature })) ?? [];
+    return rows.map(({ bucket: at, grain, ...counts }) => ({
+      ...counts,
+      at,
+      lengthMs: Math.max(grain, this.#stepMs),
+    }));
+  }
+}
+
+function seriesOf({ license_id, feature }: Pick<StateRow, 'license_id' | 'feature'>): string {
+  return `${license_id} ${feature}`;
+}
+
+export function askSlotHistory(query: ListSlotHistory, now: Instant): Asked<readonly SlotSeries[]> {
+  const curves = askBuckets(query, now);
+  const subjects = askSubjects(query.licenseId);
+  return {
+    statements: [...subjects.statements, ...curves.statements],
+    answer: ([licenses, ...rows]) =>
+      listSeries(query, subjects.answer([licenses ?? []]), curves.answer(rows), now),
+  };
+}
+
+function listSeries(query: ListSlotHistory, book: SubjectBook, curves: SlotCurves, now: Instant) {
+  return book.list().flatMap(({ license, isRemoved }) =>
+    listFeatures(license, query.feature).flatMap((feature): SlotSeries[] => {
+      const start = curves.startOf(license.id, feature);
+      const buckets = curves.bucketsOf(license.id, feature);
+      if (isRemoved && buckets.length === 0 && start.inUse === 0) return [];
+      const slots = feature === '' ? license.slots : (findFeature(license, feature)?.floating?.slots ?? 0);
+      const points: readonly SlotPoint[] = slotPoints(start, buckets, query.since, now);
+      const totals = slotTotals(start, buckets, query.since, earlier(query.until, now));
+      return [{ ...book.subjectOf(license.id, feature), slots, totals, points }];
+    }),
+  );
+}
+
+function listFeatures({ features }: License, wanted: string | null): readonly string[] {
+  if (wanted === '') return [''];
+  const floating = features.filter((feature) => feature.floating !== null).map(({ code }) => code);
+  return wanted === null ? ['', ...floating] : floating.filter((code) => code === wanted);
+}

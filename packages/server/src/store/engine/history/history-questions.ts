@@ -1,0 +1,198 @@
+import {
+  bucketStart,
+  daysBefore,
+  medianOf,
+  monthStart,
+  USER_DAYS_KEPT,
+} from '../../../core/history/grain.ts';
+import { stretchesOf } from '../../../core/history/slot-points.ts';
+import { type HistoryStep, stepAt } from '../../../core/history/thinning.ts';
+import { whatIf } from '../../../core/history/what-if.ts';
+import { findFeature } from '../../../core/nouns/feature-slot.ts';
+import { DAY_MS, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
+import type {
+  AskWhatIf,
+  HistoryAnswers,
+  HistoryQuery,
+  ListConsumptionHistory,
+  ListUserHistory,
+} from '../../history-query.ts';
+import type { Asked } from '../asked.ts';
+import { readable } from '../sql.ts';
+import type { RowOf } from '../tables.ts';
+import { askDenialHistory, IS_OF_USER, namesOf, somebody } from './ask-denials.ts';
+import { askBuckets, askSlotHistory, isOfFeature, isOfLicense } from './ask-slots.ts';
+import { LIST_OLD_HISTORY } from './history-sql.ts';
+import { askSubjects, type SubjectBook } from './subject-book.ts';
+
+/** Within so many days, the index of days finds the users faster than reading all of them. */
+const FEW_DAYS = 3;
+
+/** PostgreSQL adds up floating point numbers faster, and they are exact up to 2^53. */
+const PERSON_SUMS = ['grants', 'denials', 'sessions', 'held_ms']
+  .map((column) => `sum(${column}::float)::bigint AS ${column}`)
+  .join(', ');
+
+type UserRow = Omit<RowOf<'history_person'>, 'grain' | 'at'> & { readonly total: number };
+
+function askUsers(query: ListUserHistory, now: Instant): Asked<HistoryAnswers['list_user_history']> {
+  const { since, until, licenseId, user, limit } = query;
+  const isRecent = since >= daysBefore(now, USER_DAYS_KEPT) && until - since <= FEW_DAYS * DAY_MS;
+  const subjects = askSubjects(licenseId);
+  // Through the licenses, so that a user is found by the key.
+  const sql = `SELECT license_id, feature, "user", others, ${PERSON_SUMS},
+      max(last_at) AS last_at, count(*) OVER () AS total
+    FROM history_person ${user === null ? '' : 'JOIN license ON license.id = license_id'}
+    WHERE ${isOfLicense(licenseId)} AND at >= :since AND at < :until
+      ${isRecent ? `AND grain = ${DAY_MS}` : ''} ${user === null ? '' : `AND ${IS_OF_USER}`}
+    GROUP BY license_id, "user", others, feature
+    ORDER BY held_ms DESC, grants DESC, denials DESC, license_id, "user", feature LIMIT :limit`;
+  const values = { ...(licenseId !== null && { licenseId }), since, until, ...namesOf(user), limit };
+  return {
+    statements: [...subjects.statements, { sql, values }],
+    answer([licenses, rows]) {
+      const book = subjects.answer([licenses ?? []]);
+      const users = rows as readonly UserRow[];
+      return {
+        users: users.map((row) => ({
+          ...book.subjectOf(row.license_id, row.feature),
+          ...somebody(row),
+          grants: row.grants,
+          denials: row.denials,
+          sessions: row.sessions,
+          heldMs: row.held_ms,
+          lastAt: row.last_at,
+        })),
+        leftOff: (users[0]?.total ?? 0) - users.length,
+      };
+    },
+  };
+}
+
+function askConsumption(query: ListConsumptionHistory): Asked<HistoryAnswers['list_consumption_history']> {
+  const { since, until, licenseId, feature, limit } = query;
+  const subjects = askSubjects(licenseId);
+  const sql = `SELECT license_id, feature, at, ${readable('amount')} FROM history_consumption
+    WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)} AND at >= :since AND at < :until
+    ORDER BY at DESC, license_id, feature LIMIT :limit`;
+  const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
+  return {
+    statements: [...subjects.statements, { sql, values: { ...scope, since, until, limit } }],
+    answer([licenses, rows]) {
+      const book = subjects.answer([licenses ?? []]);
+      return (rows as readonly RowOf<'history_consumption'>[]).map(({ license_id, at, amount, ...row }) => ({
+        ...book.subjectOf(license_id, row.feature),
+        day: at,
+        amount,
+      }));
+    },
+  };
+}
+
+/** Most records of denials that are looked at, the newest. */
+const MOST_RECORDS = 200_000;
+
+const LIST_DENIED = `SELECT "user", others, first_at, last_at FROM history_denial
+  WHERE license_id = :licenseId AND feature = :feature AND reason = 'floating_not_available'
+    AND at >= :since AND at < :until ORDER BY at DESC LIMIT ${MOST_RECORDS}`;
+
+const SUM_DURATIONS = `SELECT minutes, sum(sessions)::bigint AS sessions FROM history_duration
+  WHERE license_id = :licenseId AND feature = :feature AND at >= :day AND at < :until GROUP BY minutes`;
+
+type DeniedRow = Pick<RowOf<'history_denial'>, 'user' | 'others' | 'first_at' | 'last_at'>;
+type DurationRow = Pick<RowOf<'history_duration'>, 'minutes' | 'sessions'>;
+
+function askForWhatIf(query: AskWhatIf, now: Instant): Asked<HistoryAnswers['ask_what_if']> {
+  const { licenseId, feature, since, until } = query;
+  const scope = { licenseId, feature };
+  const subjects = askSubjects(licenseId);
+  const curves = askBuckets({ ...query, stepMs: MINUTE_MS }, now);
+  return {
+    statements: [
+      ...subjects.statements,
+      { sql: LIST_DENIED, values: { ...scope, since, until } },
+      { sql: SUM_DURATIONS, values: { ...scope, day: bucketStart(since, DAY_MS), until } },
+      ...curves.statements,
+    ],
+    answer([licenses, denied, durations, ...rows]) {
+      const book: SubjectBook = subjects.answer([licenses ?? []]);
+      const license = book.find(licenseId);
+      const slots =
+        feature === '' ? license?.slots : license && findFeature(license, feature)?.floating?.slots;
+      if (slots === undefined) return null;
+      const curve = curves.answer(rows);
+      const end = earlier(until, now);
+      const stretches = stretchesOf(
+        curve.startOf(licenseId, feature),
+        curve.bucketsOf(licenseId, feature),
+        since,
+        end,
+      );
+      const median = medianOf(
+        (durations as readonly DurationRow[]).map((row) => ({ value: row.minutes, count: row.sessions })),
+      );
+      const records = (denied as readonly DeniedRow[]).map((row) => ({
+        who: row.others === 1 ? '' : row.user,
+        firstAt: row.first_at,
+        lastAt: row.last_at,
+      }));
+      return {
+        ...book.subjectOf(licenseId, feature),
+        slots,
+        medianMs: median === null ? null : median * MINUTE_MS,
+        ...whatIf(stretches, records, median ?? 1, slots),
+      };
+    },
+  };
+}
+
+/** Most chunks at once; what remains is listed the next time. */
+const MOST_CHUNKS = 1000;
+
+interface ChunkRow {
+  readonly license_id: LicenseId;
+  readonly at: Instant;
+}
+
+const PARTS = ['old', 'minutes', 'hours', 'days'] as const satisfies readonly HistoryStep['part'][];
+
+function askOld({
+  kind: _,
+  ...cutoffs
+}: Extract<HistoryQuery, { kind: 'list_old_history' }>): Asked<HistoryAnswers['list_old_history']> {
+  const valuesOf = {
+    minutes: { minutes: cutoffs.minutes },
+    hours: { hours: cutoffs.hours },
+    days: { days: cutoffs.days },
+    old: { old: cutoffs.old, month: monthStart(cutoffs.old) },
+  };
+  return {
+    statements: PARTS.map((part) => ({
+      sql: `${LIST_OLD_HISTORY[part]} ORDER BY 1, 2 LIMIT ${MOST_CHUNKS}`,
+      values: valuesOf[part],
+    })),
+    answer: (rows) =>
+      PARTS.flatMap((part, index) =>
+        (rows[index] as readonly ChunkRow[]).map(({ license_id, at }) => ({
+          licenseId: license_id,
+          step: stepAt(part, at),
+        })),
+      ),
+  };
+}
+
+/** What the stores are asked about the history. */
+export const HISTORY_QUESTIONS = {
+  list_slot_history: askSlotHistory,
+  list_denial_history: askDenialHistory,
+  list_user_history: askUsers,
+  list_consumption_history: askConsumption,
+  ask_what_if: askForWhatIf,
+  list_old_history: askOld,
+} satisfies {
+  readonly [K in HistoryQuery['kind']]: (
+    query: Extract<HistoryQuery, { kind: K }>,
+    now: Instant,
+  ) => Asked<HistoryAnswers[K]>;
+};

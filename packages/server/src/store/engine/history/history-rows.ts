@@ -1,0 +1,156 @@
+import { bucketStart, GRAINS, heldMinutes } from '../../../core/history/grain.ts';
+import type { Ended, Happening, Person } from '../../../core/history/happening.ts';
+import { DAY_MS, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
+import type { LoadedLicense } from '../loaded-licenses.ts';
+import { pickValues } from '../row-sql.ts';
+import type { RowValue } from '../rows.ts';
+import { tableOf } from '../tables.ts';
+import { HISTORY_TABLES, type HistoryRow, type HistoryTable } from './history-sql.ts';
+import type { NameAllowance } from './name-allowance.ts';
+
+/** Rows to add to a table of the history, ordered by their keys: so no two commits wait for each other. */
+export interface HistoryRows {
+  readonly table: HistoryTable;
+  readonly rows: readonly Readonly<Record<string, RowValue>>[];
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** What the decisions of a batch add to the history; rows of the same key are one. */
+export function historyRows(
+  entries: Iterable<LoadedLicense>,
+  names: NameAllowance,
+  now: Instant,
+): readonly HistoryRows[] {
+  const sheet = new Sheet(names, now);
+  for (const { license, history } of entries) {
+    for (const happening of history) sheet.add(license.id, happening);
+  }
+  return sheet.list();
+}
+
+class Sheet {
+  readonly #names: NameAllowance;
+  readonly #now: Instant;
+  readonly #rows = new Map<HistoryTable, Map<string, Readonly<Record<string, RowValue>>>>();
+
+  constructor(names: NameAllowance, now: Instant) {
+    this.#names = names;
+    this.#now = now;
+  }
+
+  list(): readonly HistoryRows[] {
+    return HISTORY_TABLES.flatMap((table) => {
+      const rows = this.#rows.get(table);
+      if (rows === undefined) return [];
+      const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1));
+      return [{ table, rows: sorted.map(([, row]) => row) }];
+    });
+  }
+
+  add(id: LicenseId, happening: Happening): void {
+    const { feature } = happening;
+    // The clock may have gone back since: nothing happens later than now.
+    const at = earlier(happening.at, this.#now);
+    switch (happening.kind) {
+      case 'granted': {
+        const slots = this.#slots(id, feature, at);
+        slots.grants += 1;
+        slots.peak = Math.max(slots.peak, happening.inUse);
+        change(slots, at, 1);
+        this.#person(id, feature, at, happening.person).grants += 1;
+        return;
+      }
+      case 'borrowed':
+        if (happening.lastUntil !== null) this.#slots(id, feature, happening.lastUntil).borrowed -= 1;
+        this.#slots(id, feature, at).borrowed += 1;
+        return;
+      case 'returned':
+      case 'expired':
+        this.#addEnd(id, feature, at, happening);
+        return;
+      case 'denied':
+        this.#addDenial(id, at, happening);
+        return;
+      case 'consumed':
+        this.#row('history_consumption', {
+          license_id: id,
+          feature,
+          at: bucketStart(at, DAY_MS),
+          amount: 0,
+        }).amount += happening.amount;
+    }
+  }
+
+  #addEnd(id: LicenseId, feature: string, at: Instant, ended: Ended): void {
+    const { kind, heldSince, borrowedUntil } = ended;
+    const slots = this.#slots(id, feature, at);
+    slots[kind === 'returned' ? 'returns' : 'expiries'] += 1;
+    change(slots, at, -1);
+    if (borrowedUntil !== null) this.#slots(id, feature, earlier(borrowedUntil, at)).borrowed -= 1;
+    const heldMs = Math.max(0, at - heldSince);
+    const person = this.#person(id, feature, at, ended.person);
+    person.sessions += 1;
+    person.held_ms += heldMs;
+    const day = bucketStart(at, DAY_MS);
+    const minutes = heldMinutes(heldMs);
+    this.#row('history_duration', { license_id: id, feature, at: day, minutes, sessions: 0 }).sessions += 1;
+  }
+
+  #addDenial(id: LicenseId, at: Instant, denied: Extract<Happening, { kind: 'denied' }>): void {
+    const { feature, reason, person, slots, inUse, nextFreeAt } = denied;
+    this.#slots(id, feature, at).denials += 1;
+    this.#person(id, feature, at, person).denials += 1;
+    const row = this.#row('history_denial', {
+      license_id: id,
+      feature,
+      grain: GRAINS.minute,
+      at: bucketStart(at, MINUTE_MS),
+      ...this.#names.admitDenial(id, person, `${feature}/${reason}`, this.#now),
+      reason,
+      denials: 0,
+      first_at: at,
+      last_at: at,
+      slots,
+      in_use: inUse,
+      next_free_at: nextFreeAt,
+    });
+    row.denials += 1;
+    row.last_at = at;
+  }
+
+  #slots(id: LicenseId, feature: string, at: Instant): Writable<HistoryRow<'history_slot'>> {
+    const counts = { grants: 0, returns: 0, expiries: 0, denials: 0, peak: 0, net: 0, late: 0, borrowed: 0 };
+    const start = bucketStart(at, MINUTE_MS);
+    return this.#row('history_slot', { license_id: id, feature, grain: GRAINS.minute, at: start, ...counts });
+  }
+
+  #person(
+    id: LicenseId,
+    feature: string,
+    at: Instant,
+    person: Person,
+  ): Writable<HistoryRow<'history_person'>> {
+    const { user, others } = this.#names.admit(id, person, this.#now);
+    const counts = { grants: 0, denials: 0, sessions: 0, held_ms: 0 };
+    const bucket = { license_id: id, feature, grain: GRAINS.day, at: bucketStart(at, DAY_MS) };
+    const row = this.#row('history_person', { ...bucket, user, others, ...counts, last_at: at });
+    if (row.last_at < at) row.last_at = at;
+    return row;
+  }
+
+  /** The row with this key, which is `empty` unless something was added to it before. */
+  #row<T extends HistoryTable>(table: T, empty: HistoryRow<T>): Writable<HistoryRow<T>> {
+    const rows = this.#rows.getOrInsertComputed(table, () => new Map());
+    const row = empty as Readonly<Record<string, RowValue>>;
+    const key = JSON.stringify(pickValues(row, tableOf(table).key));
+    return rows.getOrInsertComputed(key, () => row) as Writable<HistoryRow<T>>;
+  }
+}
+
+/** `late` says how much of the bucket was over. */
+function change(slots: Writable<HistoryRow<'history_slot'>>, at: Instant, difference: number): void {
+  slots.net += difference;
+  slots.late += difference * (at - slots.at);
+}

@@ -1,0 +1,49 @@
+import type { License, LicenseId } from '../../../core/nouns/license.ts';
+import { type Asked, ask } from '../asked.ts';
+import { licenseFromRow } from '../rows.ts';
+import type { RowOf } from '../tables.ts';
+
+/** What the licenses are called; removed ones too. */
+export class SubjectBook {
+  readonly #licenses: ReadonlyMap<LicenseId, ListedLicense>;
+
+  constructor(rows: readonly RowOf<'license'>[]) {
+    this.#licenses = new Map(
+      rows.map((row) => [row.id, { license: licenseFromRow(row), isRemoved: row.removed_at !== null }]),
+    );
+  }
+
+  list(): readonly ListedLicense[] {
+    return [...this.#licenses.values()];
+  }
+
+  find(id: LicenseId): License | undefined {
+    return this.#licenses.get(id)?.license;
+  }
+
+  subjectOf(licenseId: LicenseId, feature: string) {
+    const license = this.find(licenseId);
+    const product = license?.product ?? '';
+    return {
+      licenseId,
+      product,
+      name: license?.particulars.productDetails.name || product,
+      feature: feature === '' ? null : feature,
+    };
+  }
+}
+
+interface ListedLicense {
+  readonly license: License;
+  readonly isRemoved: boolean;
+}
+
+/** The most recently added first. */
+export function askSubjects(licenseId: LicenseId | null): Asked<SubjectBook> {
+  const where = licenseId === null ? '' : 'WHERE id = :licenseId';
+  return ask(
+    `SELECT * FROM license ${where} ORDER BY added_order DESC`,
+    licenseId === null ? {} : { licenseId },
+    (rows: readonly RowOf<'license'>[]) => new SubjectBook(rows),
+  );
+}

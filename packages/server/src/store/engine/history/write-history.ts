@@ -1,0 +1,90 @@
+import { bucketStart, GRAINS, MONTH_GRAIN, monthStart } from '../../../core/history/grain.ts';
+import { coarserStart, type HistoryStep } from '../../../core/history/thinning.ts';
+import { DAY_MS, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
+import type { LoadedLicenses } from '../loaded-licenses.ts';
+import { pickValues } from '../row-sql.ts';
+import type { Statements } from '../statements.ts';
+import { columnsOf } from '../tables.ts';
+import type { HistoryRows } from './history-rows.ts';
+import type { HistoryTable } from './history-sql.ts';
+
+const ADD = {
+  history_slot: 'addSlotHistory',
+  history_person: 'addPersonHistory',
+  history_denial: 'addDenialHistory',
+  history_consumption: 'addConsumptionHistory',
+  history_duration: 'addDurationHistory',
+} as const satisfies Readonly<Record<HistoryTable, keyof Statements>>;
+
+/** Row by row, where a statement costs little. */
+export function writeHistory(statements: Statements, all: readonly HistoryRows[]): void {
+  for (const { table, rows } of all) {
+    const add = statements[ADD[table]];
+    const columns = columnsOf(table);
+    for (const row of rows) add.run(...pickValues(row, columns));
+  }
+}
+
+/** One step of thinning, see `HistoryStep`. */
+export function thinHistory(statements: Statements, id: LicenseId, step: HistoryStep): void {
+  const { part, from, to } = step;
+  if (part === 'old') {
+    forgetOld(statements, id, to);
+    return;
+  }
+  const at = coarserStart(step);
+  const range = { id, from, to, grain: part === 'minutes' ? GRAINS.minute : GRAINS.hour };
+  const into = part === 'minutes' ? GRAINS.hour : GRAINS.day;
+  if (part === 'days') {
+    statements.foldPersonHistory.run({ ...range, grain: GRAINS.day, into: MONTH_GRAIN, at });
+    statements.removePersonHistory.run({ ...range, grain: GRAINS.day });
+    return;
+  }
+  statements.foldSlotHistory.run({ ...range, into, at });
+  statements.removeSlotHistory.run(range);
+  statements.foldDenialHistory.run({ ...range, into, at });
+  statements.removeDenialHistory.run(range);
+}
+
+function forgetOld(statements: Statements, id: LicenseId, to: Instant): void {
+  statements.sumOldSlotHistory.run({ id, to });
+  statements.removeOldSlotHistory.run({ id, to });
+  statements.removeOldPersonHistory.run({ id, to, month: monthStart(to) });
+  statements.removeOldDenialHistory.run({ id, to });
+  statements.removeOldConsumptionHistory.run({ id, to });
+  statements.removeOldDurationHistory.run({ id, to });
+}
+
+/** Adds what is known of a user to what is known of others. */
+export function forgetUser(statements: Statements, licenses: LoadedLicenses, user: string): void {
+  for (const { license } of licenses.entries()) {
+    const named = { id: license.id, user };
+    statements.forgetPersonHistory.run(named);
+    statements.removeNamedPersonHistory.run(named);
+    statements.forgetDenialHistory.run(named);
+    statements.removeNamedDenialHistory.run(named);
+  }
+}
+
+/**
+ * The clock went back: what was recorded later than now happened now, and the numbers in use become those of
+ * the slots. Everything that this commit records must be written before.
+ */
+export function pullBackHistory(statements: Statements, now: Instant): void {
+  const times = { now, minute: bucketStart(now, MINUTE_MS), day: bucketStart(now, DAY_MS) };
+  const { minute, day } = times;
+  statements.pullBackSlotHistory.run({ now, minute });
+  statements.removeLaterSlotHistory.run({ minute });
+  statements.squareSlotHistory.run({ minute });
+  statements.pullBackPersonHistory.run({ now, day });
+  statements.removeLaterPersonHistory.run({ day });
+  statements.pullBackPersons.run({ now });
+  statements.pullBackDenialHistory.run({ now, minute });
+  statements.removeLaterDenialHistory.run({ minute });
+  statements.pullBackDenialTimes.run({ now });
+  statements.pullBackConsumptionHistory.run({ day });
+  statements.removeLaterConsumptionHistory.run({ day });
+  statements.pullBackDurationHistory.run({ day });
+  statements.removeLaterDurationHistory.run({ day });
+}

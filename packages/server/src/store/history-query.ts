@@ -1,0 +1,137 @@
+import type { ErrorCode } from '@berth/protocol/errors';
+import type { SlotPoint, SlotTotals } from '../core/history/slot-points.ts';
+import type { HistoryCutoffs, HistoryStep } from '../core/history/thinning.ts';
+import type { WhatIf } from '../core/history/what-if.ts';
+import type { Instant } from '../core/nouns/instant.ts';
+import type { LicenseId } from '../core/nouns/license.ts';
+
+/** Buckets that begin at or after `since` and before `until`. */
+interface Span {
+  readonly since: Instant;
+  readonly until: Instant;
+}
+
+interface OfLicense extends Span {
+  /** `null`: of all licenses, also removed ones. */
+  readonly licenseId: LicenseId | null;
+}
+
+/** Questions about the history. */
+export type HistoryQuery =
+  | ListSlotHistory
+  | ListDenialHistory
+  | ListUserHistory
+  | ListConsumptionHistory
+  | AskWhatIf
+  | ({ readonly kind: 'list_old_history' } & HistoryCutoffs);
+
+export interface ListSlotHistory extends OfLicense {
+  readonly kind: 'list_slot_history';
+  /** Empty: the license itself; `null`: the license and all of its features. */
+  readonly feature: string | null;
+  /** How long a bucket of the answer is; where the history is coarser, so is the answer. */
+  readonly stepMs: number;
+}
+
+export interface ListDenialHistory extends OfLicense {
+  readonly kind: 'list_denial_history';
+  readonly feature: string | null;
+  readonly user: string | null;
+  readonly reason: string | null;
+  readonly limit: number;
+}
+
+export interface ListUserHistory extends OfLicense {
+  readonly kind: 'list_user_history';
+  readonly user: string | null;
+  readonly limit: number;
+}
+
+export interface ListConsumptionHistory extends OfLicense {
+  readonly kind: 'list_consumption_history';
+  readonly feature: string | null;
+  readonly limit: number;
+}
+
+export interface AskWhatIf extends Span {
+  readonly kind: 'ask_what_if';
+  readonly licenseId: LicenseId;
+  /** Empty: the license itself. */
+  readonly feature: string;
+}
+
+export interface HistoryAnswers {
+  list_slot_history: readonly SlotSeries[];
+  list_denial_history: DenialHistory;
+  list_user_history: { readonly users: readonly UserHistory[]; readonly leftOff: number };
+  list_consumption_history: readonly ConsumptionHistory[];
+  /** `null`: there is no such license or feature. */
+  ask_what_if: (WhatIfAnswer & WhatIf) | null;
+  /** What to thin out. */
+  list_old_history: readonly { readonly licenseId: LicenseId; readonly step: HistoryStep }[];
+}
+
+/** A license, or a feature of it if that is not `null`. */
+interface Subject {
+  readonly licenseId: LicenseId;
+  /** As clients call it, and as people do. */
+  readonly product: string;
+  readonly name: string;
+  readonly feature: string | null;
+}
+
+export interface SlotSeries extends Subject {
+  /** How many there are now. */
+  readonly slots: number;
+  readonly totals: SlotTotals;
+  readonly points: readonly SlotPoint[];
+}
+
+export interface DenialHistory {
+  readonly total: number;
+  readonly byReason: readonly { readonly reason: ErrorCode; readonly count: number }[];
+  readonly byLicense: readonly (Subject & { readonly count: number })[];
+  readonly byUser: readonly (Somebody & { readonly count: number })[];
+  /** Newest first. */
+  readonly denials: readonly DenialRecord[];
+  readonly leftOff: number;
+}
+
+/** `user` is `null` for requests that named nobody, and for users that are not named. */
+interface Somebody {
+  readonly user: string | null;
+  /** The sum of all users that are not named. */
+  readonly others: boolean;
+}
+
+export interface DenialRecord extends Subject, Somebody {
+  readonly firstAt: Instant;
+  readonly lastAt: Instant;
+  readonly reason: ErrorCode;
+  readonly host: string | null;
+  readonly address: string | null;
+  readonly count: number;
+  readonly explanation: string;
+}
+
+interface UserHistory extends Subject, Somebody {
+  readonly grants: number;
+  readonly denials: number;
+  /** Slots that were given back or expired. */
+  readonly sessions: number;
+  /** How long those were held. */
+  readonly heldMs: number;
+  readonly lastAt: Instant;
+}
+
+interface ConsumptionHistory extends Subject {
+  /** The start of the day, UTC. */
+  readonly day: Instant;
+  readonly amount: number;
+}
+
+interface WhatIfAnswer extends Subject {
+  readonly slots: number;
+  /** `null`: no slot was given back yet. */
+  readonly medianMs: number | null;
+}
