@@ -68,8 +68,8 @@ function startsLate(file: string): boolean {
 }
 
 /**
- * Named after its content: another run may use the folder at the same time. Whoever opens a data folder changes
- * the mask of the process for new files, which the next file must not notice.
+ * Named after its content: another run may use the folder at the same time. Opening a data folder changes the
+ * mask of the process for new files, which the next file must not notice.
  */
 function writeEntry(group: readonly string[], folder: string): string {
   const suites = group.map((file) => {
