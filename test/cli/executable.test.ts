@@ -91,6 +91,18 @@ describe('the executable, without Node or any other file', { skip }, () => {
     assert.equal(await stop(child), 0);
   });
 
+  test('backs up, restores and collects what a helper needs, as a user without a name', () => {
+    const commands = [
+      'backup /opt/one.backup',
+      'restore /opt/one.backup',
+      'support-bundle /opt/bundle.tar.gz',
+    ];
+    for (const command of commands) {
+      const { status, stderr } = berth(...command.split(' '));
+      assert.deepEqual([status, stderr], [0, ''], command);
+    }
+  });
+
   test('writes hints as they can be typed, also those of the cloud', () => {
     assert.match(berth('stauts').stderr, /\nUsage: \/opt\/berth status\n$/);
     assert.match(berth('cloud', 'license', 'list').stderr, /Create one with "\/opt\/berth cloud key create"/);

@@ -114,6 +114,9 @@ describeStores('a backup of a running server', (store) => {
       const [row] = await askDatabase(data, `SELECT count(*) AS count FROM ${schema}.registration`);
       assert.equal(row?.count, 2);
     }
+    const again = await restore(data, file);
+    assert.notDeepEqual(again.kept, kept, 'each of two in a row keeps what it replaces');
+    assert.deepEqual([again.kept.length, again.lost?.borrows], [1, []]);
     assert.deepEqual(await listUsers(t, data), ['ada', 2]);
   });
 

@@ -51,6 +51,7 @@ const OWN_TRACES = [
   /^server changed( mark| audit_n| audit_mac| audit_anchor)*$/,
   /^token changed( used_at| is_used)*$/,
   /^ended_borrow removed$/,
+  /^history_(slot|person|denial) (added|changed( denials| last_at)*)$/,
 ];
 const OWN_EVENTS = /^(slot_denied|consumption_denied|denials_repeated|sign_in_failed)$/;
 

@@ -153,6 +153,7 @@ function denialRows(
       last_at: at,
       slots,
       in_use: slots,
+      borrowed: 0,
       next_free_at: at + 5 * MINUTE_MS,
     };
     rows.set(JSON.stringify([row.at, row.user, row.reason]), row);

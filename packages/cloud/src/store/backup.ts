@@ -158,7 +158,7 @@ export async function restoreCloud(order: RestoreOrder): Promise<RestoredCloud> 
     ] as const) {
       writeKeyFile(within(name), key);
     }
-    const stamp = new Date(now).toISOString().replace(/[:-]|\.\d+/g, '');
+    const stamp = new Date(now).toISOString().replace(/[:.-]/g, '');
     const kept = old === null ? null : `${database}.replaced-${stamp}`;
     if (kept !== null) fs.linkSync(database, kept);
     placeFile(SYSTEM, draft, database, true);

@@ -3,9 +3,10 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import { openTestStore } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
-import { instant, MINUTE_MS } from '../core/nouns/instant.ts';
+import { DAY_MS, instant, MINUTE_MS } from '../core/nouns/instant.ts';
+import { createHistory, type History } from '../services/history/history.ts';
 import { createHousekeeping, type Housekeeping } from '../services/upkeep/housekeeping.ts';
-import { createClockKeeper, createSweeper } from './housekeeping-loops.ts';
+import { createClockKeeper, createHistoryThinner, createSweeper } from './housekeeping-loops.ts';
 
 /** Housekeeping that also reports when a step is done. */
 function watch(housekeeping: Housekeeping) {
@@ -54,4 +55,28 @@ test('the clock keeper notices a jump', async (t) => {
   await keeper.stop();
   const [link] = await store.read({ kind: 'list_audit', chain: 'system', before: null, limit: 1 });
   assert.equal(link?.events[0]?.kind, 'clock_jumped');
+});
+
+test('the history is thinned out every ten minutes', async (t) => {
+  const { store, clock } = await openTestStore(t, [testLicense(1)]);
+  const host = { hostname: null, address: null, info: null };
+  await store.execute({ kind: 'register', product: null, licenseId: null, user: 'ann', host });
+  clock.advance(9 * DAY_MS);
+  const history = createHistory(store, { keepDays: 30 });
+  const thinned = Promise.withResolvers<number>();
+  const watched: History = {
+    ...history,
+    async thin() {
+      const steps = await history.thin();
+      thinned.resolve(steps);
+      return steps;
+    },
+  };
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const loop = createHistoryThinner(watched, pino({ level: 'silent' }));
+  loop.start();
+  t.mock.timers.tick(10 * MINUTE_MS);
+  assert.equal(await thinned.promise, 1);
+  await loop.stop();
+  assert.equal(await history.thin(), 0);
 });

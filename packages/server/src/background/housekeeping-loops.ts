@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../core/nouns/instant.ts';
+import { MINUTE_MS } from '../core/nouns/instant.ts';
 import type { History } from '../services/history/history.ts';
 import type { Housekeeping } from '../services/upkeep/housekeeping.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -31,7 +31,7 @@ export function createSweeper(housekeeping: Housekeeping, log: Log, intervalSeco
 /** Makes older parts of the history coarser. */
 export function createHistoryThinner(history: History, log: Log): Loop {
   return createLoop({
-    intervalMs: HOUR_MS,
+    intervalMs: 10 * MINUTE_MS,
     async work() {
       const steps = await history.thin();
       if (steps > 0) log.debug({ steps }, 'the history was thinned out');

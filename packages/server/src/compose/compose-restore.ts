@@ -123,8 +123,9 @@ async function withKey(
   return [...kept, ...key.kept];
 }
 
+/** To the millisecond, so that each of several restores keeps what it replaces. */
 function makeStamp(): string {
-  return say(systemClock.readWall()).replace(/[:-]|\.\d+/g, '');
+  return say(systemClock.readWall()).replace(/[:.-]/g, '');
 }
 
 /** Records the restore in the draft, and returns how many reports are uncertain now. */

@@ -113,21 +113,22 @@ describe('a view is no wider than the decision needs', () => {
   const HERE = from('192.0.2.7');
   const denials = { user: 'ada', place: null };
   const denial = { denials, nextEnd: true };
+  const noSlot = { ...denial, borrowed: true };
   const own = { endedBorrow: true, featureSlots: true };
   const late = plus(NOW, 25 * HOUR_MS);
 
   const cases: [string, LicenseCommand, typeof free, ViewNeeds][] = [
     ['register on a free license', register('ada'), free, {}],
-    ['register on a full license', register('ada'), full, denial],
+    ['register on a full license', register('ada'), full, noSlot],
     ['register on a closed license', register('ada'), closed, denial],
     ['borrow on a free license', borrow('ada', 'longest'), free, { featureSlots: true }],
     ['borrow until a date that is refused', borrow('ada', late), free, { ...denial, featureSlots: true }],
-    ['borrow on a full license', borrow('ada', 'longest'), full, { ...denial, featureSlots: true }],
+    ['borrow on a full license', borrow('ada', 'longest'), full, { ...noSlot, featureSlots: true }],
     [
       'register from somewhere on a full license',
       register('ada', HERE),
       full,
-      { ...denial, denials: { user: 'ada', place: '192.0.2.7' } },
+      { ...noSlot, denials: { user: 'ada', place: '192.0.2.7' } },
     ],
     [
       'register with a limit for the address',

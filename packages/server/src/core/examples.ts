@@ -15,7 +15,7 @@ import type { ConsumptionLimits, Feature } from './nouns/feature.ts';
 import type { FeatureSlot } from './nouns/feature-slot.ts';
 import { type Instant, instant, MINUTE_MS, plus } from './nouns/instant.ts';
 import { type License, type LicenseId, licenseId } from './nouns/license.ts';
-import { type HostInfo, isLive, type Registration } from './nouns/registration.ts';
+import { type HostInfo, isBorrowed, isLive, type Registration } from './nouns/registration.ts';
 import { type DenyList, NO_RULES, type Rules } from './rules/rules.ts';
 import {
   COLLECT_LIMIT,
@@ -91,6 +91,7 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
     ended: ended.slice(0, COLLECT_LIMIT),
     endedBeyond: Math.max(0, ended.length - COLLECT_LIMIT),
     nextEndsAt: byEnd.find((slot) => isLive(slot, now))?.endsAt ?? null,
+    borrowed: slots.filter((slot) => isLive(slot, now) && isBorrowed(slot, now)).length,
     registration: slots.find((slot) => slot.user === user) ?? null,
     endedBorrow: facts.endedBorrow ?? null,
     crowd: facts.crowd ?? null,

@@ -41,6 +41,8 @@ export interface Crowd {
 export interface LicenseView extends LicenseHead {
   /** When the next live slot ends; `null`: none is held, or it was not asked for. */
   readonly nextEndsAt: Instant | null;
+  /** How many slots are borrowed; `null`: not asked for. */
+  readonly borrowed: number | null;
   readonly registration: Registration | null;
   /** The holder's ended borrow, if asked for and there is no registration. */
   readonly endedBorrow: EndedBorrow | null;
@@ -82,6 +84,8 @@ export interface LicenseView extends LicenseHead {
 /** Which facts a decision needs besides the head and the holder's registration. */
 export interface ViewNeeds {
   readonly nextEnd?: boolean;
+  /** How many slots are borrowed. */
+  readonly borrowed?: boolean;
   /** The holder's borrow that has ended. */
   readonly endedBorrow?: boolean;
   /** The holder's feature slots. */

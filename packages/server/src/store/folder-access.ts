@@ -15,7 +15,7 @@ export function hasData(folder: string): boolean {
   return (fs.existsSync(file) && fs.statSync(file).size > 0) || findRestored(folder) !== null;
 }
 
-const RESTORED = /^berth\.db\.restored-\d{8}T\d{6}Z$/;
+const RESTORED = /^berth\.db\.restored-\d{8}T\d{6,9}Z$/;
 
 /** The name of a restored database that is complete, but not yet in its place; `null`: there is none. */
 export function findRestored(folder: string): string | null {

@@ -134,7 +134,8 @@ type Facts = Readonly<Record<string, unknown>>;
 function learnNames(documents: readonly Document[], names: unknown): Pseudonyms {
   const pseudonyms = new Pseudonyms();
   pseudonyms.know('host', hostname());
-  pseudonyms.know('user', userInfo().username);
+  const name = findUserName();
+  if (name !== null) pseudonyms.know('user', name);
   pseudonyms.learn(names);
   for (const { content } of documents) pseudonyms.learn(content);
   return pseudonyms;
@@ -164,4 +165,13 @@ function readSeconds(documents: readonly Document[]): number {
     | undefined;
   const at = Date.parse(status?.clock?.wall_at ?? '');
   return Number.isNaN(at) ? 0 : Math.floor(at / 1000);
+}
+
+/** A container may run as a user without a name. */
+function findUserName(): string | null {
+  try {
+    return userInfo().username;
+  } catch {
+    return null;
+  }
 }

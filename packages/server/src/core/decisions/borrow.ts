@@ -27,7 +27,8 @@ export const borrow = {
 
   needs(command, head, registration, now) {
     const held = orNoSlot(registration, now);
-    return slotNeeds(command, head, held, typeof chooseUntil(command, head, held, now) !== 'number', now);
+    const until = chooseUntil(command, head, held, now);
+    return slotNeeds(command, head, held, typeof until === 'number' ? null : until, now);
   },
 
   decide(command, view, now) {

@@ -22,7 +22,7 @@ export const register = {
 
   needs(command, head, registration, now) {
     const held = orNoSlot(registration, now);
-    return slotNeeds(command, head, held, refuseEarly(command, head, held, now) !== null, now);
+    return slotNeeds(command, head, held, refuseEarly(command, head, held, now), now);
   },
 
   decide(command, view, now) {

@@ -49,5 +49,7 @@ interface Denied {
   readonly slots: number;
   /** How many were in use; `null`: it did not matter. */
   readonly inUse: number | null;
+  /** How many of them were borrowed; `null`: unknown. */
+  readonly borrowed: number | null;
   readonly nextFreeAt: Instant | null;
 }

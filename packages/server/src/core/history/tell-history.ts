@@ -164,6 +164,8 @@ function tellDenial(
       reason: code,
       slots: numberIn(details.slots) ?? findFeature(license, feature)?.floating?.slots ?? license.slots,
       inUse: numberIn(details.inUse),
+      // A pool adds up the use of several licenses.
+      borrowed: numberIn(details.inUse) === null || 'licenses' in details ? null : view.borrowed,
       nextFreeAt: numberIn(details.nextFreeAt) as Instant | null,
     },
   ];

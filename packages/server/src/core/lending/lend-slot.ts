@@ -17,15 +17,17 @@ export function slotNeeds(
   command: Register | Borrow,
   head: LicenseHead,
   held: Registration | null,
-  isRefused: boolean,
+  refusal: SlotRefusal | null,
   now: Instant,
 ): ViewNeeds {
+  const isRefused = refusal !== null;
   const crowd = crowdToCount(command, held, now);
   // A borrow may shorten them; and the user's ended ones may be beyond those that are collected anyway.
   const featureSlots = command.kind === 'borrow' || head.endedBeyond > 0;
   const mayBeDenied = isRefused || crowd !== null;
   return {
     nextEnd: isRefused,
+    borrowed: refusal === 'full',
     featureSlots,
     crowd,
     denials: mayBeDenied ? denialScope(command) : null,

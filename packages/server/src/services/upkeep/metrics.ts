@@ -96,9 +96,19 @@ function addProcess(page: MetricPage, options: MetricsOptions, startedAt: Instan
   page.add('berth_build_info', 1, version, process.version, storeKind);
   page.add('process_start_time_seconds', startedAt / SECOND_MS);
   page.add('process_cpu_seconds_total', (user + system) / 1e6);
-  page.add('process_resident_memory_bytes', process.memoryUsage.rss());
+  const memory = findMemory();
+  if (memory !== null) page.add('process_resident_memory_bytes', memory);
   const tls = readTls();
   if (tls !== null) page.add('berth_certificate_expiry_days', daysUntil(tls.validUntil, readWall()));
+}
+
+/** `null`: unknown, as where there is no /proc. */
+function findMemory(): number | null {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return null;
+  }
 }
 
 function addStore(page: MetricPage, options: MetricsOptions, facts: StoreFacts | null): void {

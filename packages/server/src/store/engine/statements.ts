@@ -161,6 +161,11 @@ export const STATEMENTS = {
     'registration',
     'SELECT count(*) AS count FROM registration WHERE license_id = ? AND ends_at <= ?',
   ),
+  countBorrowed: reads<Count>(
+    'registration',
+    `SELECT count(*) AS count FROM registration
+     WHERE license_id = :id AND borrowed_until > :now AND ends_at > :now`,
+  ),
   countCrowd: reads<Count & { readonly borrows: number }>(
     'registration',
     `SELECT count(*) AS count, count(CASE WHEN borrowed_until > :now THEN 1 END) AS borrows

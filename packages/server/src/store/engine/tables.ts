@@ -248,6 +248,7 @@ export const TABLES = {
       last_at: time,
       slots: number.orNull,
       in_use: number.orNull,
+      borrowed: number.orNull,
       next_free_at: time.orNull,
     },
     key: ['license_id', 'user', 'others', 'host', 'address', 'feature', 'reason', 'grain', 'at'],

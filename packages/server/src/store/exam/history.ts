@@ -29,7 +29,7 @@ async function readUsers(exam: ExamStore, limit = 1000) {
   return listed;
 }
 
-/** Thins out everything, as the leader does every hour. */
+/** Thins out everything, as the leader does. */
 async function thin(exam: ExamStore, keepDays = 730): Promise<number> {
   const now = await exam.now();
   const work = await exam.store.read({ kind: 'list_old_history', ...historyCutoffs(now, keepDays) });

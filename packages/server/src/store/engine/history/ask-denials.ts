@@ -1,16 +1,22 @@
 import { explainDenial } from '../../../core/history/explain-denial.ts';
-import { DAY_MS, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import { DAY_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import { foldCase } from '../../../core/nouns/user-name.ts';
 import type { DenialHistory, DenialRecord, ListDenialHistory } from '../../history-query.ts';
 import type { Asked } from '../asked.ts';
 import type { RowOf } from '../tables.ts';
-import { isOfFeature, isOfLicense, recordedSlots } from './ask-slots.ts';
+import { isOfFeature, isOfLicense } from './ask-slots.ts';
 import { askSubjects, type SubjectBook } from './subject-book.ts';
 
 /** A store that ignores case has folded names, and those from before it did. */
-export const IS_OF_USER = `"user" IN (:user::text,
+const IS_OF_USER = `"user" IN (:user::text,
     CASE WHEN (SELECT ignores_case FROM server) = 1 THEN :folded::text ELSE :user::text END) AND others = 0`;
+
+/** All rows, or those of a user, which are found by the key through the licenses. */
+export function rowsOf(table: 'history_person' | 'history_denial', user: string | null): string {
+  if (user === null) return `${table} WHERE license_id > 0`;
+  return `license CROSS JOIN ${table} WHERE license_id = license.id AND ${IS_OF_USER}`;
+}
 
 export function namesOf(user: string | null) {
   return user === null ? {} : { user, folded: foldCase(user) };
@@ -30,17 +36,15 @@ interface GroupRow {
 }
 
 type UserRow = Pick<RowOf<'history_denial'>, 'user' | 'others' | 'denials'>;
-type BorrowRow = Pick<RowOf<'history_slot'>, 'license_id' | 'feature' | 'at' | 'borrowed'>;
 
-export function askDenialHistory(query: ListDenialHistory, now: Instant): Asked<DenialHistory> {
+export function askDenialHistory(query: ListDenialHistory): Asked<DenialHistory> {
   const { licenseId, feature, user, reason, since, until, limit } = query;
   const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
-  const from = (
-    at: string,
-  ) => `FROM history_denial WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}
-    AND ${at} >= :since AND ${at} < :until ${user === null ? '' : `AND ${IS_OF_USER}`}
+  const where = `AND ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}
     ${reason === null ? '' : 'AND reason = :reason::text'}`;
-  const at = until - since > INDEXED_MS ? '+at' : 'at';
+  const from = (at: string) =>
+    `FROM ${rowsOf('history_denial', user)} ${where} AND ${at} >= :since AND ${at} < :until`;
+  const at = user !== null || until - since > INDEXED_MS ? '+at' : 'at';
   const values = { ...scope, since, until, ...namesOf(user), ...(reason !== null && { reason }) };
   const subjects = askSubjects(licenseId);
   return {
@@ -58,21 +62,14 @@ export function askDenialHistory(query: ListDenialHistory, now: Instant): Asked<
         values,
       },
       {
-        sql: `SELECT * ${from('at')} ORDER BY at DESC, last_at DESC, "user" LIMIT :limit`,
+        sql: `SELECT history_denial.* ${from(user === null ? 'at' : '+at')}
+          ORDER BY at DESC, last_at DESC, "user" LIMIT :limit`,
         values: { ...values, limit },
       },
-      {
-        sql: `SELECT license_id, feature, at, borrowed
-          FROM ${recordedSlots(query, 'AND borrowed <> 0')} WHERE borrowed <> 0 AND at < :until ORDER BY at`,
-        values: { ...scope, now, until },
-      },
     ],
-    answer([licenses, groups, users, records, borrows]) {
+    answer([licenses, groups, users, records]) {
       const book = subjects.answer([licenses ?? []]);
-      const borrowed = borrowedAt(borrows as readonly BorrowRow[]);
-      const listed = (records as readonly RowOf<'history_denial'>[]).map((row) =>
-        presentDenial(row, book, borrowed),
-      );
+      const listed = (records as readonly RowOf<'history_denial'>[]).map((row) => presentDenial(row, book));
       const counts = groups as readonly GroupRow[];
       return {
         ...sumGroups(counts, book),
@@ -105,33 +102,9 @@ function sumGroups(groups: readonly GroupRow[], book: SubjectBook) {
   };
 }
 
-type BorrowedAt = (licenseId: LicenseId, feature: string, at: Instant) => number;
-
-/** How many slots were borrowed at the end of a minute. */
-function borrowedAt(rows: readonly BorrowRow[]): BorrowedAt {
-  const series = Map.groupBy(rows, (row) => `${row.license_id} ${row.feature}`);
-  return (licenseId, feature, at) => {
-    let borrowed = 0;
-    for (const row of series.get(`${licenseId} ${feature}`) ?? []) {
-      if (row.at > at) break;
-      borrowed += row.borrowed;
-    }
-    return borrowed;
-  };
-}
-
-function presentDenial(row: RowOf<'history_denial'>, book: SubjectBook, borrowed: BorrowedAt): DenialRecord {
-  const { license_id, feature, reason, at } = row;
+function presentDenial(row: RowOf<'history_denial'>, book: SubjectBook): DenialRecord {
+  const { license_id, feature, reason, slots, in_use: inUse, borrowed, next_free_at: nextFreeAt } = row;
   const subject = book.subjectOf(license_id, feature);
-  const isExact = row.grain === MINUTE_MS && reason === 'floating_not_available';
-  const explanation = explainDenial({
-    ...subject,
-    reason,
-    slots: row.slots,
-    inUse: row.in_use,
-    borrowed: isExact ? borrowed(license_id, feature, at) : null,
-    nextFreeAt: row.next_free_at,
-  });
   return {
     ...subject,
     ...somebody(row),
@@ -141,6 +114,6 @@ function presentDenial(row: RowOf<'history_denial'>, book: SubjectBook, borrowed
     host: row.host === '' ? null : row.host,
     address: row.address === '' ? null : row.address,
     count: row.denials,
-    explanation,
+    explanation: explainDenial({ ...subject, reason, slots, inUse, borrowed, nextFreeAt }),
   };
 }

@@ -43,12 +43,12 @@ function endedOf(table: keyof typeof HELD, { licenseId, feature }: Scope): reado
   ];
 }
 
-/** All changes, as if everything had been collected. `more`: which rows of the history are enough. */
-export function recordedSlots(scope: Scope, more = ''): string {
+/** All changes, as if everything had been collected. */
+function recordedSlots(scope: Scope): string {
   const { licenseId, feature } = scope;
   const arms = [
     `SELECT license_id, feature, grain, at, grants, returns, expiries, denials, peak, net, late, borrowed
-     FROM history_slot WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)} ${more}`,
+     FROM history_slot WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}`,
     ...(feature === null || feature === '' ? endedOf('registration', scope) : []),
     ...(feature === '' ? [] : endedOf('feature_slot', scope)),
   ];

@@ -21,7 +21,7 @@ import type {
 import type { Asked } from '../asked.ts';
 import { readable } from '../sql.ts';
 import type { RowOf } from '../tables.ts';
-import { askDenialHistory, IS_OF_USER, namesOf, somebody } from './ask-denials.ts';
+import { askDenialHistory, namesOf, rowsOf, somebody } from './ask-denials.ts';
 import { askBuckets, askSlotHistory, isOfFeature, isOfLicense } from './ask-slots.ts';
 import { LIST_OLD_HISTORY } from './history-sql.ts';
 import { askSubjects, type SubjectBook } from './subject-book.ts';
@@ -40,12 +40,10 @@ function askUsers(query: ListUserHistory, now: Instant): Asked<HistoryAnswers['l
   const { since, until, licenseId, user, limit } = query;
   const isRecent = since >= daysBefore(now, USER_DAYS_KEPT) && until - since <= FEW_DAYS * DAY_MS;
   const subjects = askSubjects(licenseId);
-  // Through the licenses, so that a user is found by the key.
   const sql = `SELECT license_id, feature, "user", others, ${PERSON_SUMS},
       max(last_at) AS last_at, count(*) OVER () AS total
-    FROM history_person ${user === null ? '' : 'JOIN license ON license.id = license_id'}
-    WHERE ${isOfLicense(licenseId)} AND at >= :since AND at < :until
-      ${isRecent ? `AND grain = ${DAY_MS}` : ''} ${user === null ? '' : `AND ${IS_OF_USER}`}
+    FROM ${rowsOf('history_person', user)} AND ${isOfLicense(licenseId)} AND at >= :since AND at < :until
+      ${isRecent ? `AND grain = ${DAY_MS}` : ''}
     GROUP BY license_id, "user", others, feature
     ORDER BY held_ms DESC, grants DESC, denials DESC, license_id, "user", feature LIMIT :limit`;
   const values = { ...(licenseId !== null && { licenseId }), since, until, ...namesOf(user), limit };

@@ -99,7 +99,7 @@ class Sheet {
   }
 
   #addDenial(id: LicenseId, at: Instant, denied: Extract<Happening, { kind: 'denied' }>): void {
-    const { feature, reason, person, slots, inUse, nextFreeAt } = denied;
+    const { feature, reason, person, slots, inUse, borrowed, nextFreeAt } = denied;
     this.#slots(id, feature, at).denials += 1;
     this.#person(id, feature, at, person).denials += 1;
     const row = this.#row('history_denial', {
@@ -114,6 +114,7 @@ class Sheet {
       last_at: at,
       slots,
       in_use: inUse,
+      borrowed,
       next_free_at: nextFreeAt,
     });
     row.denials += 1;

@@ -23,6 +23,7 @@ const FOLDS = {
     last_at: 'max',
     slots: 'same',
     in_use: 'same',
+    borrowed: 'same',
     next_free_at: 'same',
   },
   history_consumption: { amount: 'sum' },

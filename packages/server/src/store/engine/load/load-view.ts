@@ -55,6 +55,7 @@ export function loadView(source: ViewSource, entry: LoadedLicense, command: Lice
     ...loadFeatureView(statements, entry, head, needs, user, now),
     ...loadHousekeeping(statements, id, needs.stale),
     nextEndsAt: needs.nextEnd ? statements.registration.findEnd(id, now) : null,
+    borrowed: needs.borrowed ? countOf(statements.countBorrowed.get({ id, now })) : null,
     registration,
     endedBorrow:
       needs.endedBorrow && registration === null ? findEndedBorrow(statements, id, user as string) : null,

@@ -20,8 +20,6 @@ CREATE TABLE history_slot (
   PRIMARY KEY (license_id, feature, grain, at)
 ) WITH (fillfactor = 80);
 
-CREATE INDEX history_slot_by_borrow ON history_slot (license_id, feature, at) WHERE borrowed <> 0;
-
 -- By days, and later by months. `others`: 1 for users that are not named.
 CREATE TABLE history_person (
   license_id BIGINT NOT NULL,
@@ -40,7 +38,7 @@ CREATE TABLE history_person (
 
 CREATE INDEX history_person_by_day ON history_person (at, license_id) WHERE grain = 86400000;
 
--- `slots`, `in_use` and `next_free_at` are those of the first denial.
+-- `slots`, `in_use`, `borrowed` and `next_free_at` are as of the first denial.
 CREATE TABLE history_denial (
   license_id BIGINT NOT NULL,
   feature TEXT COLLATE "C" NOT NULL,
@@ -56,6 +54,7 @@ CREATE TABLE history_denial (
   last_at BIGINT NOT NULL,
   slots BIGINT,
   in_use BIGINT,
+  borrowed BIGINT,
   next_free_at BIGINT,
   PRIMARY KEY (license_id, "user", others, host, address, feature, reason, grain, at)
 ) WITH (fillfactor = 80);
