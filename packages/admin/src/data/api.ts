@@ -29,7 +29,9 @@ export function whenSessionEnds(callback: () => void): void {
 
 /** Relative, so that the page works below any path of a proxy. */
 export function addressOf(path: string, params: Params = {}): string {
-  const given = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  const given = Object.entries(params).filter(
+    ([, value]) => value !== null && value !== undefined && value !== '',
+  );
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
   return given.length === 0 ? path : `${path}?${query}`;
 }
@@ -54,15 +56,49 @@ export async function upload<T>(path: string, file: Blob): Promise<T> {
   return read<T>(await send(path, { method: 'POST', headers, body: file }));
 }
 
+export interface Answer {
+  /** 0 if there was none. */
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Sends a request and returns whatever the server answers. */
+export async function call(method: 'GET' | 'POST', address: string, body: string | null): Promise<Answer> {
+  const headers = { accept: 'application/json', 'content-type': 'application/json', ...csrfHeader() };
+  try {
+    const response = await fetch(address, { method, headers, body, credentials: 'same-origin' });
+    const text = await response.text();
+    return { status: response.status, text: indent(text) };
+  } catch {
+    return { status: 0, text: 'The server does not answer. Check that it runs and that you reach it.' };
+  }
+}
+
+function indent(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
 function csrfHeader(): Record<string, string> {
   return csrfToken === null ? {} : { 'x-berth-csrf': csrfToken };
 }
 
 export async function send(address: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
-  const options = { ...init, credentials: 'same-origin', ...(signal === undefined ? {} : { signal }) } as const;
+  const options = {
+    ...init,
+    credentials: 'same-origin',
+    ...(signal === undefined ? {} : { signal }),
+  } as const;
   const response = await fetch(address, options).catch((error: Error) => {
     if (error.name === 'AbortError') throw error;
-    throw new ApiError(0, 'unreachable', 'The server does not answer. Check that it runs and that you reach it.');
+    throw new ApiError(
+      0,
+      'unreachable',
+      'The server does not answer. Check that it runs and that you reach it.',
+    );
   });
   if (response.ok) return response;
   const error = await readProblem(response);

@@ -12,9 +12,17 @@ export interface Bar {
 }
 
 /** The bars; `null` if this server keeps none, so that nothing offers to bar anybody. */
-export function useBars(): { readonly bars: readonly Bar[] | null; readonly canBar: boolean; reload(): void } {
+export function useBars(): {
+  readonly bars: readonly Bar[] | null;
+  readonly canBar: boolean;
+  reload(): void;
+} {
   const isAllowed = useValue(session)?.role !== 'user';
-  const { data, reload } = useResource<{ bars: readonly Bar[] }>(isAllowed ? 'api/admin/bars' : null, {}, { isLive: true });
+  const { data, reload } = useResource<{ bars: readonly Bar[] }>(
+    isAllowed ? 'api/admin/bars' : null,
+    {},
+    { isLive: true },
+  );
   return { bars: data?.bars ?? null, canBar: data !== null && session.get()?.role === 'admin', reload };
 }
 

@@ -86,8 +86,9 @@ async function readStream(signal: AbortSignal): Promise<boolean> {
   let hasHeard = false;
   try {
     const response = await send('api/admin/events', { headers }, AbortSignal.any([signal, silence.signal]));
-    const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream() as never) as
-      ReadableStream<string>;
+    const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(
+      new TextDecoderStream() as never,
+    ) as ReadableStream<string>;
     const wasLost = connection.get().state !== 'live';
     let rest = '';
     for await (const text of chunksOf(reader)) {

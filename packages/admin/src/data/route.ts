@@ -50,7 +50,10 @@ export function setParams(changes: Readonly<Record<string, string | null>>, isTy
   }
   const query = next.size === 0 ? '' : `?${next}`;
   const address = `#/${path.map(encodeURIComponent).join('/')}${query}`;
-  if (!isTyping) return goTo(address);
+  if (!isTyping) {
+    goTo(address);
+    return;
+  }
   history.replaceState(null, '', address);
   place.set(readPlace());
 }

@@ -68,9 +68,20 @@ export interface Status {
   readonly leader: boolean;
   readonly hardware_id: string;
   readonly identity_key: string;
-  readonly tls: { readonly subject: string; readonly valid_until: string; readonly fingerprint256: string } | null;
-  readonly cloud_keys: { readonly api_key_fingerprint: string | null; readonly shared_key_fingerprint: string | null };
-  readonly master_key: { readonly fingerprint: string; readonly source: string; readonly file: string | null };
+  readonly tls: {
+    readonly subject: string;
+    readonly valid_until: string;
+    readonly fingerprint256: string;
+  } | null;
+  readonly cloud_keys: {
+    readonly api_key_fingerprint: string | null;
+    readonly shared_key_fingerprint: string | null;
+  };
+  readonly master_key: {
+    readonly fingerprint: string;
+    readonly source: string;
+    readonly file: string | null;
+  };
   readonly cloud: {
     readonly state: 'not_configured' | 'no_keys' | 'untried' | 'ok' | 'refused' | 'failing';
     readonly url?: string | null;
@@ -227,7 +238,11 @@ export interface WhatIf {
   readonly slots: number;
   readonly median_ms: number | null;
   readonly asked: number;
-  readonly curve: readonly { readonly slots: number; readonly denials: number; readonly waiting_ms: number }[];
+  readonly curve: readonly {
+    readonly slots: number;
+    readonly denials: number;
+    readonly waiting_ms: number;
+  }[];
 }
 
 export interface UserHistory {
