@@ -75,7 +75,9 @@ function Request({ operation }: { readonly operation: ApiOperation }) {
   };
   return (
     <>
-      <p class="second">{operation.summary}.</p>
+      <div class="field">
+        <p class="second">{operation.summary}.</p>
+      </div>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -108,12 +110,15 @@ function Request({ operation }: { readonly operation: ApiOperation }) {
 const MOST_LINES = 24;
 
 function AnswerBox({ answer: { status, text } }: { readonly answer: Answer }) {
+  const isFine = status >= 200 && status < 300;
   return (
     <Section title="Answer">
-      <p role="status">
-        <Shape level={status >= 200 && status < 300 ? 'ok' : 'critical'} />{' '}
-        {status === 0 ? 'No answer' : `Status ${status}`}
-      </p>
+      <div class="field" role="status">
+        <span class={isFine ? 'fine' : 'fault'}>
+          <Shape level={isFine ? 'ok' : 'critical'} />
+          {status === 0 ? 'No answer' : `Status ${status}`}
+        </span>
+      </div>
       <textarea
         class="input mono"
         readOnly
