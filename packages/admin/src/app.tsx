@@ -11,6 +11,7 @@ import { hasKeys, KEY_LIST, switchKeys, useKeys } from './parts/keys.ts';
 import { Empty, ErrorBox } from './parts/states.tsx';
 import { Toasts, undoLast } from './parts/toasts.tsx';
 import { AddLicense } from './screens/add/add-license.tsx';
+import { TryApi } from './screens/api/try-api.tsx';
 import { Audit } from './screens/audit/audit.tsx';
 import { LicenseScreen } from './screens/licenses/license.tsx';
 import { Licenses } from './screens/licenses/licenses.tsx';
@@ -155,6 +156,8 @@ function CurrentScreen() {
       return <Audit />;
     case 'settings':
       return <Settings />;
+    case 'api':
+      return <TryApi />;
     default:
       return (
         <Empty title="There is nothing here">

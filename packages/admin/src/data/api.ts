@@ -56,6 +56,32 @@ export async function upload<T>(path: string, file: Blob): Promise<T> {
   return read<T>(await send(path, { method: 'POST', headers, body: file }));
 }
 
+export interface Answer {
+  /** 0 if there was none. */
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Sends a request and returns whatever the server answers. */
+export async function call(method: 'GET' | 'POST', address: string, body: string | null): Promise<Answer> {
+  const headers = { accept: 'application/json', 'content-type': 'application/json', ...csrfHeader() };
+  try {
+    const response = await fetch(address, { method, headers, body, credentials: 'same-origin' });
+    const text = await response.text();
+    return { status: response.status, text: indent(text) };
+  } catch {
+    return { status: 0, text: 'The server does not answer. Check that it runs and that you reach it.' };
+  }
+}
+
+function indent(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
 function csrfHeader(): Record<string, string> {
   return csrfToken === null ? {} : { 'x-berth-csrf': csrfToken };
 }
