@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin, stop } from 'esbuild';
+import { makePage } from './page.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGES = join(ROOT, 'packages');
@@ -21,16 +22,27 @@ interface Bundle {
   readonly packages: readonly string[];
 }
 
-/** Both programs with all they need as the text of one CommonJS file, which starts twice as fast. */
-export async function bundleProgram(): Promise<Bundle> {
+interface Program extends Bundle {
+  /** The threads in it, by their path below `packages/`. */
+  readonly threads: Files;
+}
+
+/**
+ * Both programs and the administrator's page with all they need as the text of one CommonJS file, which starts
+ * twice as fast.
+ */
+export async function bundleProgram(): Promise<Program> {
   const sql = globSync('*/src/**/migrations/*.sql', { cwd: PACKAGES });
   const texts = Object.fromEntries(sql.map((path) => [path, readFileSync(join(PACKAGES, path), 'utf8')]));
-  const threads = await Promise.all(
-    THREADS.map(async (path) => [path, (await bundle(join('packages', path), texts)).text] as const),
+  const bundled = THREADS.map(
+    async (path) => [path, (await bundle(join('packages', path), texts)).text] as const,
   );
-  const program = await bundle('bin/main.ts', { ...texts, ...Object.fromEntries(threads) });
+  const threads = Object.fromEntries(await Promise.all(bundled));
+  const { packages: inPage, digest: _, ...page } = await makePage();
+  const files = { ...texts, ...threads, 'admin/dist/page.json': JSON.stringify(page) };
+  const { text, packages } = await bundle('bin/main.ts', files);
   await stop();
-  return program;
+  return { text, packages: [...new Set([...packages, ...inPage])].sort(), threads };
 }
 
 async function bundle(entry: string, files: Files): Promise<Bundle> {

@@ -23,7 +23,7 @@ const TEST_TIMEOUT_MS = 10 * 60 * 1000;
 const CONCURRENCY = availableParallelism() * 2;
 const CACHE = join(ROOT, 'node_modules', '.cache');
 const BUILT = join(CACHE, 'berth-tests');
-const STATIC_CHECKS = ['tsc --noEmit', 'biome check .'];
+const STATIC_CHECKS = ['tsc --noEmit', 'tsc --noEmit -p packages/admin', 'biome check .'];
 
 function print(text: string): void {
   process.stdout.write(text);
@@ -65,8 +65,10 @@ function findTestFiles(filters: string[]): string[] {
 async function startSharedPostgres(files: readonly string[]): Promise<() => Promise<void>> {
   const isOurs = process.env.BERTH_TEST_DATABASE_URL === undefined && hasPostgres && files.length > 1;
   if (!isOurs) return async () => {};
-  const postgres = await startPostgres({ settings: { ...SHARED_SETTINGS, max_connections: '500' } });
+  const settings = { ...SHARED_SETTINGS, max_connections: '500' };
+  const postgres = await startPostgres({ settings, isModel: true });
   process.env.TEST_POSTGRES_URL = postgres.url('postgres');
+  process.env.TEST_POSTGRES_MODEL = postgres.folder;
   return () => postgres.end();
 }
 
@@ -116,12 +118,18 @@ async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean)
   }
 }
 
-/** Tests start Berth as a bundle, as the executable does: it takes half the time of the sources. */
-async function buildProgram(): Promise<string> {
-  const { text } = await bundleProgram();
-  const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
-  const file = join(BUILT, `berth-${name}.cjs`);
+/** Tests start Berth and its threads as bundles, as the executable does, in half the time of the sources. */
+async function buildProgram(): Promise<void> {
+  const { text, threads } = await bundleProgram();
   mkdirSync(BUILT, { recursive: true });
+  process.env.TEST_PROGRAM = writeBuilt('berth', 'cjs', text);
+  process.env.TEST_THREADS = writeBuilt('threads', 'json', JSON.stringify(threads));
+}
+
+/** Named after its content: another run may use the folder at the same time. */
+function writeBuilt(what: string, ending: string, text: string): string {
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  const file = join(BUILT, `${what}-${hash}.${ending}`);
   writeFileSync(file, text);
   return file;
 }
@@ -129,7 +137,7 @@ async function buildProgram(): Promise<string> {
 process.chdir(ROOT);
 // Test files and the servers they start share compiled code, which saves about half a second each.
 process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'berth');
-process.env.TEST_PROGRAM ??= await buildProgram();
+if (process.env.TEST_PROGRAM === undefined) await buildProgram();
 // Syncs are free in memory.
 if (hasMemory()) process.env.TMPDIR ??= MEMORY;
 const filters = process.argv.slice(2);

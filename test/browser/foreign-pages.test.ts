@@ -4,7 +4,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { type ServerProcess, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import {
+  type ServerProcess,
+  seedLicenses,
+  startServerProcess,
+  temporaryFolder,
+} from '../support/server-process.ts';
 import { startBrowser } from './browser.ts';
 
 /** What real pages in a real browser can do to a server on the same machine. */
@@ -27,6 +32,7 @@ before(async () => {
   site.listen(0, '127.0.0.1');
   await once(site, 'listening');
   const args = ['--demo', '--http-allowed-origins', siteAt('app.example')];
+  await seedLicenses(data);
   server = await startServerProcess({ data, args });
 });
 

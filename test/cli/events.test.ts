@@ -64,6 +64,7 @@ describe('berth events', () => {
 
   test('ends with 1 when the server stops, which does not wait for it', async (t) => {
     const stopped = temporaryFolder(t);
+    await seedLicenses(stopped);
     const stopping = await startServerProcess({ data: stopped });
     t.after(() => stopping.stop('SIGKILL'));
     const { output, closed } = follow(t, stopped, ['--after', '0']);

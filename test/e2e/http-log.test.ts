@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
-import { type ServerProcess, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import {
+  type ServerProcess,
+  seedLicenses,
+  startServerProcess,
+  temporaryFolder,
+} from '../support/server-process.ts';
 
 const SECRET = 'planted-secret/ä&7';
 
@@ -26,7 +31,9 @@ const ARGS = ['--demo', '--log-slow-request-ms', '600000'];
 
 /** Starts a server, visits it, stops it and answers the lines of its log that came after the start. */
 async function collectLog(t: TestContext, args: readonly string[], env: Record<string, string> = {}) {
-  const server = await startServerProcess({ data: temporaryFolder(t), args: [...ARGS, ...args], env });
+  const data = temporaryFolder(t);
+  await seedLicenses(data);
+  const server = await startServerProcess({ data, args: [...ARGS, ...args], env });
   t.after(() => server.stop('SIGKILL'));
   await visit(server);
   const closed = once(server.child, 'close');

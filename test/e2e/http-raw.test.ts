@@ -3,7 +3,12 @@ import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { exchange, openSocket, type RawAnswer, readAnswerFrom, readToEnd } from '../support/raw-socket.ts';
-import { type ServerProcess, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import {
+  type ServerProcess,
+  seedLicenses,
+  startServerProcess,
+  temporaryFolder,
+} from '../support/server-process.ts';
 
 let server: ServerProcess;
 
@@ -12,6 +17,7 @@ after(() => server.stop('SIGKILL'));
 const data = temporaryFolder({ after });
 
 before(async () => {
+  await seedLicenses(data);
   server = await startServerProcess({ data, args: ['--demo'] });
 });
 

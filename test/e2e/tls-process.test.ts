@@ -9,7 +9,7 @@ import { connect } from 'node:tls';
 import { askBerth, runBerth } from '../support/berth-command.ts';
 import { type Certificate, makeTestCertificate } from '../support/certificate.ts';
 import { pollUntil } from '../support/poll.ts';
-import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 
 interface Status {
   readonly url: string | null;
@@ -53,6 +53,7 @@ test('a server switches to another certificate while it runs, and never reveals 
   const data = temporaryFolder(t);
   const first = makeTestCertificate({ commonName: 'first' });
   const { cert, key, args } = writePair(t, first);
+  await seedLicenses(data);
   const server = await startServerProcess({ data, args: ['--demo', '--host', '0.0.0.0', ...args] });
   t.after(() => server.stop('SIGKILL'));
   assert.match(server.url, /^https:\/\/0\.0\.0\.0:\d+$/);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeTestCertificate } from '../support/certificate.ts';
-import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import {
   openSlowClient,
   SLOW_HANDSHAKES,
@@ -16,7 +16,9 @@ import {
 } from './slow-clients.ts';
 
 async function startServer(t: TestContext, args: readonly string[] = []) {
-  const server = await startServerProcess({ data: temporaryFolder(t), args: ['--demo', ...args] });
+  const data = temporaryFolder(t);
+  await seedLicenses(data);
+  const server = await startServerProcess({ data, args: ['--demo', ...args] });
   t.after(() => server.stop('SIGKILL'));
   return server;
 }

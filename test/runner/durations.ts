@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 
 /** Estimated seconds of a file that has not run here yet. Unit tests that are not in a group are long. */
 const GUESSES: readonly (readonly [RegExp, number])[] = [
-  [/\/test\/(?:faults|fuzz|model)\/|\/packages\/|\/group-/, 15],
+  [/\/group-/, 40],
+  [/\/test\/(?:faults|fuzz|model)\/|\/packages\//, 15],
   [/\/test\/(?:e2e|cli|browser|docs)\//, 10],
 ];
 

@@ -7,7 +7,7 @@ import { groupFiles } from './group-files.ts';
 import { formatCounts, Ledger } from './ledger.ts';
 import { reportCompactly } from './reporter.ts';
 
-const HEAD = "import { after, beforeEach, describe, test } from 'node:test';";
+const HEAD = "import { after, before, beforeEach, describe, test } from 'node:test';";
 
 /** Runs files as one group and returns what is reported about them. */
 async function runGroup(t: TestContext, texts: Readonly<Record<string, string>>) {
@@ -74,4 +74,13 @@ test('a file without tests, and all after one that ends the process, are silent'
     silent.filter((file) => file !== files[0]),
     files.slice(1),
   );
+});
+
+test('the files of a group start with the same mask for new files', async (t) => {
+  const masked = `
+    const masks = [];
+    before(() => { masks.push(process.umask(0o077)); });
+    test('mask', () => { if (masks[0] !== ${process.umask()}) throw new Error('it is ' + masks[0]); });`;
+  const { report, counts } = await runGroup(t, { a: masked, b: masked });
+  assert.equal(counts, '2 passed, 0 failed', report);
 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
@@ -9,15 +9,21 @@ import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
  * Starting a process and loading the code takes longer than most tests, so short files share a process. Each
  * file is a suite there and keeps its own hooks.
  */
-const GROUP_SIZE = 36;
-
-const GROUPED = ['packages', 'test/bench', 'test/docs', 'test/runner', 'test/tidy'];
+const GROUPED = [
+  {
+    folders: ['packages', 'test/bench', 'test/docs', 'test/runner', 'test/tidy'],
+    size: 36,
+    isFit: () => true,
+  },
+  { folders: ['test/cli', 'test/e2e', 'test/support'], size: 6, isFit: startsLate },
+];
 
 /** Test files that change their process, or that would delay a group. */
 const ALONE = [
   'access.test.ts',
   'air-gap-doc.test.ts',
   'cloud-doc.test.ts',
+  'executable.test.ts',
   'group-files.test.ts',
   'install-doc.test.ts',
   'postgres-store.test.ts',
@@ -38,25 +44,40 @@ interface Groups {
 
 /** Groups the short test files; writes the entries of the groups to a folder. */
 export function groupFiles(files: readonly string[], root: string, folder: string): Groups {
-  const folders = GROUPED.map((folder) => join(root, folder) + sep);
-  const isGrouped = (file: string) =>
-    folders.some((folder) => file.startsWith(folder)) && !ALONE.includes(basename(file));
-  const grouped = files.filter(isGrouped);
-  const count = Math.ceil(grouped.length / GROUP_SIZE);
-  const groups = Array.from({ length: count }, (_, n) => grouped.filter((_, at) => at % count === n));
+  const groups = GROUPED.flatMap(({ folders, size, isFit }) => {
+    const paths = folders.map((path) => join(root, path) + sep);
+    const inside = files.filter((file) => paths.some((path) => file.startsWith(path)));
+    const fit = inside.filter((file) => !ALONE.includes(basename(file)) && isFit(file));
+    return deal(fit, Math.ceil(fit.length / size));
+  });
   const entries = groups.map((group) => writeEntry(group, folder));
+  const grouped = new Set(groups.flat());
   return {
-    entries: [...entries, ...files.filter((file) => !isGrouped(file))],
+    entries: [...entries, ...files.filter((file) => !grouped.has(file))],
     ungroup: (events) => ungroup(events, new Set(entries)),
   };
 }
 
-/** Named after its content: another run may use the folder at the same time. */
+function deal(files: readonly string[], count: number): string[][] {
+  return Array.from({ length: count }, (_, n) => files.filter((_, at) => at % count === n));
+}
+
+/** A group loads all of its files first: what one of them starts at its top level would wait for its turn. */
+function startsLate(file: string): boolean {
+  return !/^(?:const .* = )?await /m.test(readFileSync(file, 'utf8'));
+}
+
+/**
+ * Named after its content: another run may use the folder at the same time. Opening a data folder changes the
+ * mask of the process for new files, which the next file must not notice.
+ */
 function writeEntry(group: readonly string[], folder: string): string {
-  const suites = group.map(
-    (file) => `describe(${JSON.stringify(file)}, () => import(${JSON.stringify(pathToFileURL(file).href)}));`,
-  );
-  const text = ["import { describe } from 'node:test';", ...IN_MEMORY, ...suites, ''].join('\n');
+  const suites = group.map((file) => {
+    const [name, url] = [JSON.stringify(file), JSON.stringify(pathToFileURL(file).href)];
+    return `describe(${name}, () => { before(() => process.umask(mask)); return import(${url}); });`;
+  });
+  const head = ["import { before, describe } from 'node:test';", 'const mask = process.umask();'];
+  const text = [...head, ...IN_MEMORY, ...suites, ''].join('\n');
   const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const entry = join(folder, `group-${name}.mjs`);
   mkdirSync(folder, { recursive: true });

@@ -2,9 +2,10 @@ import { parseArgs } from 'node:util';
 import { startServer, THIS_WORLD } from '../../packages/server/src/compose/compose.ts';
 import { flagOf, loadConfig } from '../../packages/server/src/config.ts';
 import { SETTINGS } from '../../packages/server/src/settings.ts';
+import './program.ts';
+import { PASSWORD_COST } from './administrator.ts';
 import type { StartOptions } from './server-process.ts';
 import { environmentOf } from './stores/test-stores.ts';
-import { PASSWORD_COST } from './test-app.ts';
 
 /** A server in this process, with a separate port and threads. */
 interface ServerHere {

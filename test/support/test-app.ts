@@ -21,6 +21,7 @@ import { type Clock, createManualClock } from '../../packages/server/src/store/c
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { openQuickly } from '../../packages/server/src/store/exam/sqlite-file.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
+import { PASSWORD_COST } from './administrator.ts';
 import { checkDeclaredAnswers } from './declared-answers.ts';
 import { findDatabase } from './stores/test-stores.ts';
 import { testLicense } from './test-license.ts';
@@ -31,11 +32,6 @@ export const START = instant(Date.UTC(2030, 0, 15, 12));
 export const LOCAL: Peer = { address: '127.0.0.1', isControl: false };
 export const FOREIGN: Peer = { address: '203.0.113.9', isControl: false };
 export const CONTROL: Peer = { address: 'control', isControl: true };
-
-/**
- * A fast password hash, because the real one is slow on purpose. Checks use the cost stored with the hash.
- */
-export const PASSWORD_COST = 16;
 
 /** The version that the server under test reports. */
 const VERSION = '1.2.3';

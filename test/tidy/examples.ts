@@ -223,6 +223,7 @@ const acceptedSizes: Example[] = [
   accept('function-length', '70 lines', 'test/a.ts', `function f(): void ${block(70)}\n`),
   accept('function-length', 'a class', 'test/a.ts', `class A extends mix(B) ${block(90)}\n`),
   accept('function-length', 'a switch', 'test/a.ts', `switch (a) ${block(90)}\n`),
+  accept('function-length', 'tags', 'test/a.tsx', `const a = () => <b>{c}</b>;\nfunction f() ${block(70)}\n`),
   accept('function-length', 'an object', 'test/a.ts', `const a = b ? f(c) : {\n${'a,\n'.repeat(90)}};\n`),
   accept('function-length', 'a case', 'test/a.ts', `switch (a) {\ncase f(b): ${block(90)}\ncase 2: {}\n}\n`),
   accept('function-length', 'a chapter', 'test/a.test.ts', `describe('a', { b: 1 }, () => ${block(90)});\n`),

@@ -5,7 +5,7 @@ const EXPORT = /^export (?:async |abstract )?(?:class|const|enum|function\*?|int
 const NAMED_IMPORT = /\b(?:import|export)\s+(?:type\s+)?(?:\w+,\s*)?\{([^}]*)\}\s*from\s*(['"])( *)\2/g;
 
 /** `bin/` starts them. */
-const ENTRY = /^packages\/[^/]+\/src\/main\.ts$/;
+const ENTRY = /^packages\/[^/]+\/src\/main\.tsx?$/;
 
 /** What the files take from others, as `path name`; `path *` where a file is loaded as a whole. */
 function listUses(files: SourceFile[]): Set<string> {

@@ -10,10 +10,17 @@ import {
   type SourceFile,
 } from './source.ts';
 
-const ENTRIES = ['packages/server/src/main.ts', 'packages/cloud/src/main.ts'];
+const ENTRIES = ['packages/server/src/main.ts', 'packages/cloud/src/main.ts', 'packages/admin/src/main.tsx'];
 const FOR_TESTS = /\/example[^/]*\.ts$/;
-const VAGUE_NAMES = new Set(['utils.ts', 'helpers.ts', 'manager.ts', 'types.ts', 'index.ts']);
-const KEBAB_CASE = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z]+)?\.ts$/;
+const VAGUE_NAMES = new Set([
+  'utils.ts',
+  'helpers.ts',
+  'manager.ts',
+  'types.ts',
+  'index.ts',
+  'components.tsx',
+]);
+const KEBAB_CASE = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z]+)?\.tsx?$/;
 
 export function findDefaultExports(files: SourceFile[]): Finding[] {
   return files

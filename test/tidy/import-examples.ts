@@ -62,9 +62,23 @@ const rejectedCloudImports: Rejected[] = [
   rejectImport('a server which imports the cloud', 'compose/compose.ts', '@berth/cloud/http/app'),
 ];
 
-export const rejectedImports: Rejected[] = [...rejectedServerImports, ...rejectedCloudImports];
+const rejectedAdminImports: Rejected[] = ['node:fs', '@berth/server/config', 'hono'].map((specifier) =>
+  reject('imports', 'a page that is no page', 'packages/admin/src/a.tsx', `import '${specifier}';\n`),
+);
+
+export const rejectedImports: Rejected[] = [
+  ...rejectedServerImports,
+  ...rejectedCloudImports,
+  ...rejectedAdminImports,
+];
 
 export const acceptedImports: Example[] = [
+  accept(
+    'imports',
+    'the page',
+    'packages/admin/src/a.tsx',
+    "import 'preact/hooks';\nimport './b.css';\nimport '@berth/protocol/errors';\n",
+  ),
   acceptImport('a route', 'http/a.ts', '../services/b.ts', '../config.ts', './c.ts', 'hono', 'node:http'),
   acceptImport('a job', 'background/a.ts', '../services/b.ts', '../core/c.ts', '../telemetry/log.ts'),
   acceptImport(

@@ -3,7 +3,7 @@ import { join, relative, sep } from 'node:path';
 import type { SourceFile } from './source.ts';
 
 const SKIPPED = new Set(['node_modules', '.git', 'dist', 'data', 'cloud-data']);
-const TEXT_FILE = /\.(?:ts|json|md|ya?ml|sql|sh)$|(?:^|\/)(?:\.npmrc|Dockerfile|\.ci\/run)$/;
+const TEXT_FILE = /\.(?:tsx?|css|json|md|ya?ml|sql|sh)$|(?:^|\/)(?:\.npmrc|Dockerfile|\.ci\/run)$/;
 
 function listPaths(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })

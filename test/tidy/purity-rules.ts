@@ -2,7 +2,11 @@ import { codeOf, type Finding, findPattern, isTypeScript, productFiles, type Sou
 
 const CORES = ['packages/server/src/core/', 'packages/cloud/src/core/'];
 /** One for each program; whatever else wants the time is handed it. */
-const CLOCKS_OF_PROGRAMS = ['packages/server/src/store/clock.ts', 'packages/cloud/src/clock.ts'];
+const CLOCKS_OF_PROGRAMS = [
+  'packages/server/src/store/clock.ts',
+  'packages/cloud/src/clock.ts',
+  'packages/admin/src/clock.ts',
+];
 const MUST_LOG = /^packages\/(?:server|cloud)\/src\//;
 const MAY_PRINT = /^packages\/(?:server|cloud)\/src\/(?:cli\/|main\.ts$)/;
 

@@ -4,6 +4,7 @@ import { type Finding, productFiles, type SourceFile } from './source.ts';
 
 const SERVER = 'packages/server/src/';
 const PROTOCOL = 'packages/protocol/src/';
+const ADMIN = 'packages/admin/src/';
 
 interface Room {
   /** The rooms it may import, besides itself. */
@@ -160,6 +161,16 @@ function judgeProtocolImport(file: SourceFile, { specifier }: Import): string | 
   );
 }
 
+function judgeAdminImport(file: SourceFile, { specifier }: Import): string | undefined {
+  const path = resolveImport(file.path, specifier);
+  if (path?.startsWith(ADMIN) || path?.startsWith(PROTOCOL) || /^preact(?:\/|$)/.test(specifier))
+    return undefined;
+  return (
+    `The administrator's page may not import '${specifier}', because it runs in a browser; ` +
+    'ask the API, and import only preact, the protocol and its own files.'
+  );
+}
+
 function findRoomless(files: SourceFile[]): Finding[] {
   return files
     .filter((file) => roomOf(file.path) === undefined)
@@ -188,6 +199,9 @@ export function findForbiddenImports(files: SourceFile[]): Finding[] {
       findBadImports(file, (one) => judgeServerImport(file, roomOf(file.path) ?? '', one)),
     ),
     ...cloud.flatMap((file) => findBadImports(file, (one) => judgeCloudImport(file, one))),
+    ...productFiles(files, ADMIN).flatMap((file) =>
+      findBadImports(file, (one) => judgeAdminImport(file, one)),
+    ),
     ...productFiles(files, PROTOCOL).flatMap((file) =>
       findBadImports(file, (one) => judgeProtocolImport(file, one)),
     ),

@@ -16,9 +16,14 @@ const masked = new WeakMap<SourceFile, string>();
 
 /** The code alone: what stands in comments, strings and regular expressions is blank, offsets are kept. */
 export function codeOf(file: SourceFile): string {
-  const known = masked.get(file) ?? maskSource(file.text);
+  const known = masked.get(file) ?? maskSource(file.path.endsWith('.tsx') ? hideTags(file.text) : file.text);
   masked.set(file, known);
   return known;
+}
+
+/** The ends of JSX tags look like regular expressions. Its text must not have straight quotes. */
+function hideTags(text: string): string {
+  return text.replace(/<\/[\w.]*>|\/>/g, (tag) => ' '.repeat(tag.length));
 }
 
 export function lineAt(text: string, offset: number): number {
@@ -28,7 +33,7 @@ export function lineAt(text: string, offset: number): number {
 }
 
 export function isTypeScript(file: SourceFile): boolean {
-  return /^(?:packages|test)\/.*\.ts$/.test(file.path);
+  return /^(?:packages|test)\/.*\.tsx?$/.test(file.path);
 }
 
 export function isTest(path: string): boolean {

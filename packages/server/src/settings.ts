@@ -88,6 +88,17 @@ const TABLE = [
     about: "Id of this server at the vendor; if empty, derived from the data and the machine's id.",
   },
   {
+    path: 'page.name',
+    default: '',
+    about: "Name of this server on the administrator's page, such as that of the company.",
+  },
+  {
+    path: 'page.logo',
+    default: '',
+    isPath: always,
+    about: "Image for the administrator's page: an SVG, PNG or JPEG file of at most 100 kB.",
+  },
+  {
     path: 'rules',
     default: '',
     isPath: always,

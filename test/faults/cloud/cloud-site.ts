@@ -3,6 +3,7 @@ import { type ChaosProxy, openChaosProxy } from '../../support/chaos/chaos-proxy
 import type { CloudFacts } from '../../support/cloud/cloud-app.ts';
 import type { CloudProcess } from '../../support/cloud/cloud-process.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { seedLicenses } from '../../support/server-process.ts';
 import { ServerUnderTest } from '../../support/server-under-test.ts';
 
 interface TestLife {
@@ -48,6 +49,7 @@ export class Site {
       ...['--cloud-report-seconds', '1', '--cloud-settle-seconds', '0'],
     ];
     const site = new Site(cloud, proxy, ServerUnderTest.make(t, undefined, { args, isHere }));
+    await seedLicenses(site.server.data);
     await site.server.start();
     return site;
   }

@@ -10,7 +10,7 @@ import { BerthApi } from '../../support/berth-api.ts';
 import { type Certificate, makeCertificate } from '../../support/certificate.ts';
 import type { SeenRequest } from '../../support/chaos/chaos-journal.ts';
 import { type ChaosProxy, openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
-import { startServerProcess, temporaryFolder } from '../../support/server-process.ts';
+import { seedLicenses, startServerProcess, temporaryFolder } from '../../support/server-process.ts';
 import {
   listMeters,
   openMachine,
@@ -92,6 +92,7 @@ describe('a cloud over TLS', () => {
     const authority = join(temporaryFolder(t), 'authority.pem');
     writeFileSync(authority, GOOD.cert);
     const { keys, publicKeyFile } = vendor.cloud;
+    await seedLicenses(data);
     const server = await startServerProcess({
       data,
       args: ['--cloud-url', proxy.url, '--cloud-public-key', publicKeyFile, '--cloud-report-seconds', '3600'],

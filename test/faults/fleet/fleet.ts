@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import connect from 'postgres';
 import type { License } from '../../../packages/server/src/core/nouns/license.ts';
 import { openPatiently } from '../../../packages/server/src/store/exam/postgres-database.ts';
+import { addAdministrator } from '../../support/administrator.ts';
 import type { Facts } from '../../support/berth-api.ts';
 import { type CommandResult, runBerth } from '../../support/berth-command.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -122,6 +123,7 @@ export class Fleet {
       isServing: false,
     });
     for (const license of licenses) await store.execute({ kind: 'install_license', license, by: 'test' });
+    await addAdministrator(store);
     await store.close();
   }
 }

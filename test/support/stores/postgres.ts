@@ -17,6 +17,8 @@ interface PostgresOptions {
   readonly durable?: boolean;
   /** Lines of `pg_hba.conf`. By default, every local user may connect. */
   readonly access?: readonly string[];
+  /** Keeps what others can copy, which is faster than to make it: see `MODEL_FOLDER`. */
+  readonly isModel?: boolean;
 }
 
 export type DatabaseContent = 'empty' | 'tables';
@@ -66,6 +68,12 @@ const WATCHDOG = `
 const EXTERNAL_URL = process.env.BERTH_TEST_DATABASE_URL;
 const SHARED_URL = EXTERNAL_URL ?? process.env.TEST_POSTGRES_URL;
 
+/** Whether `sharedPostgres` starts no server, so that every call may have its own databases. */
+export const isPostgresRunning = SHARED_URL !== undefined;
+
+/** The folder of a server that was started as a model, with its binaries and its cluster, still empty. */
+const MODEL_FOLDER = process.env.TEST_POSTGRES_MODEL;
+
 /** Whether PostgreSQL is available for tests. */
 export const hasPostgres = EXTERNAL_URL !== undefined || canStart();
 
@@ -84,15 +92,20 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
   const dataFolder = options.durable || !hasMemory() ? folder : makeFolder(MEMORY, runAs);
   const watchdog = new Watchdog([folder, dataFolder]);
   try {
-    const binaries = makeUsable(native, folder, runAs);
+    const binaries = findCopied('postgres') ?? makeUsable(native, folder, runAs);
     const cluster = new Cluster({ binaries, folder, dataFolder, runAs, watchdog });
-    cluster.create(options.access);
+    cluster.create(options);
     await cluster.startSomewhere(options.settings);
     return cluster;
   } catch (error) {
     await watchdog.clearUp();
     throw error;
   }
+}
+
+function findCopied(name: 'postgres' | 'cluster'): string | undefined {
+  const path = MODEL_FOLDER === undefined ? undefined : join(MODEL_FOLDER, name);
+  return path !== undefined && existsSync(path) ? path : undefined;
 }
 
 /** For a server with many short-lived databases. */
@@ -186,14 +199,23 @@ class Cluster implements TestPostgres {
     return this.#child?.pid;
   }
 
-  create(access?: readonly string[]): void {
-    const { status, stderr } = spawnSync(
-      join(this.#binaries, 'bin', 'initdb'),
-      ['-D', this.dataFolder, '-U', SUPERUSER, '-A', 'trust', '--encoding=UTF8', '--no-locale', '--no-sync'],
-      { ...this.#runAs, cwd: '/', encoding: 'utf8' },
-    );
-    if (status !== 0) throw new Error(`initdb failed:\n${stderr}`);
+  create({ access, isModel }: PostgresOptions): void {
+    const model = findCopied('cluster');
+    if (model === undefined) this.#initialize();
+    else this.#run('cp', '-a', model, this.dataFolder);
+    if (isModel) this.#run('cp', '-a', this.dataFolder, join(this.folder, 'cluster'));
     if (access !== undefined) writeFileSync(join(this.dataFolder, 'pg_hba.conf'), `${access.join('\n')}\n`);
+  }
+
+  #initialize(): void {
+    const access = ['-U', SUPERUSER, '-A', 'trust'];
+    const initdb = join(this.#binaries, 'bin', 'initdb');
+    this.#run(initdb, '-D', this.dataFolder, ...access, '--encoding=UTF8', '--no-locale', '--no-sync');
+  }
+
+  #run(program: string, ...words: readonly string[]): void {
+    const { status, stderr } = spawnSync(program, words, { ...this.#runAs, cwd: '/', encoding: 'utf8' });
+    if (status !== 0) throw new Error(`${program} failed:\n${stderr}`);
   }
 
   /** Another program may take the port first. */

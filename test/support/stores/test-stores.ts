@@ -1,7 +1,7 @@
 import { after, before, describe } from 'node:test';
 import { openConnection } from '../../../packages/server/src/store/postgres/wire/database.ts';
 import { parseDatabaseUrl } from '../../../packages/server/src/store/postgres/wire/database-url.ts';
-import { hasPostgres, sharedPostgres, type TestPostgres } from './postgres.ts';
+import { hasPostgres, isPostgresRunning, sharedPostgres, type TestPostgres } from './postgres.ts';
 
 // On a terminal, the test runner sets it for its children. Tests compare output without color.
 delete process.env.FORCE_COLOR;
@@ -12,7 +12,10 @@ type StoreKind = 'SQLite' | 'PostgreSQL';
 /** The store of the tests that are running. */
 let current: StoreKind = 'SQLite';
 
+/** Its server. */
 let shared: (() => Promise<TestPostgres>) | undefined;
+
+let started: typeof shared;
 
 const urls = new Map<string, Promise<string>>();
 
@@ -22,11 +25,14 @@ const urls = new Map<string, Promise<string>>();
  * the file.
  */
 export function describeStores(title: string, body: (store: StoreKind) => void): void {
-  shared ??= sharedPostgres();
+  // A server that is started here is for all tests. Otherwise each file drops its databases when it ends.
+  const postgres = (isPostgresRunning ? undefined : started) ?? sharedPostgres();
+  started = postgres;
   describe(title, () => body('SQLite'));
   const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
   describe(`${title}, on PostgreSQL`, { skip }, () => {
     before(() => {
+      shared = postgres;
       current = 'PostgreSQL';
     });
     after(() => {

@@ -1,5 +1,3 @@
-import { encodeBase64 } from './canonical-base64.ts';
-
 /**
  * A code for copying by hand. It has the same bytes as the base64 code, in Crockford's base32: upper and
  * lower case are the same, and I, L, O and U, which are easily confused, do not occur. A line has 24 symbols
@@ -26,8 +24,17 @@ export function groupCode(code: string): string {
 
 /** The same without groups and lines, for machines. */
 export function codeSymbols(code: string): string {
-  const lines = splitLines(toSymbols(Buffer.from(code, 'base64')), LINE_SYMBOLS - 1);
+  const lines = splitLines(toSymbols(bytesOf(code)), LINE_SYMBOLS - 1);
   return lines.map((line, index) => line + checkOf(line, index + 1)).join('');
+}
+
+/** Without `Buffer`, as browsers read codes, too. */
+function bytesOf(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+}
+
+function base64Of(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
 }
 
 function splitLines(text: string, length: number): readonly string[] {
@@ -44,13 +51,13 @@ function toSymbols(bytes: Uint8Array): string {
 }
 
 /** `null` if the padding bits of the last symbol are not zero. */
-function toBytes(symbols: string): Buffer | null {
+function toBytes(symbols: string): Uint8Array | null {
   const bits = Array.from(symbols, (symbol) =>
     ALPHABET.indexOf(symbol).toString(2).padStart(SYMBOL_BITS, '0'),
   ).join('');
   const length = bits.length - (bits.length % 8);
   if (bits.slice(length).includes('1')) return null;
-  return Buffer.from(splitLines(bits.slice(0, length), 8).map((part) => Number.parseInt(part, 2)));
+  return Uint8Array.from(splitLines(bits.slice(0, length), 8), (part) => Number.parseInt(part, 2));
 }
 
 /**
@@ -84,7 +91,7 @@ export function readTypedCode(text: string, bytes: number): TypedCode {
   const lines = splitLines(unify(compact), LINE_SYMBOLS);
   const decoded = toBytes(lines.map((line) => line.slice(0, -1)).join(''));
   if (decoded === null) return { fault: mistakeIn(lines.length) };
-  return { code: encodeBase64(decoded) };
+  return { code: base64Of(decoded) };
 }
 
 /** Mixed case and too short: truncated base64. */
@@ -143,9 +150,17 @@ export function isWholeCode(text: string, bytes: number): boolean {
 const HARDWARE_ID = /^[0-9a-f]{64}$/;
 const HARDWARE_ID_BYTES = 32;
 
+function bytesOfHex(hex: string): Uint8Array {
+  return Uint8Array.from(splitLines(hex, 2), (pair) => Number.parseInt(pair, 16));
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
 /** A hardware id in groups; `null` for one from the settings, which must be copied as it is. */
 export function groupHardwareId(id: string): string | null {
-  return HARDWARE_ID.test(id) ? groupCode(Buffer.from(id, 'hex').toString('base64')) : null;
+  return HARDWARE_ID.test(id) ? groupCode(base64Of(bytesOfHex(id))) : null;
 }
 
 /** No id from the settings looks like this, so it was copied in groups. */
@@ -157,6 +172,6 @@ export function readHardwareId(text: string): string | { readonly fault: string 
   const isGrouped = groups.filter(({ length }) => length === GROUP_SYMBOLS).length >= TELLING_GROUPS;
   if (!isGrouped && groups.join('').length !== countSymbols(HARDWARE_ID_BYTES)) return text;
   const read = readTypedCode(text, HARDWARE_ID_BYTES);
-  if ('code' in read) return Buffer.from(read.code, 'base64').toString('hex');
+  if ('code' in read) return hexOf(bytesOf(read.code));
   return isGrouped ? read : text;
 }

@@ -18,6 +18,7 @@ import type { Identity } from '../services/upkeep/identity.ts';
 import type { KeyCustody } from '../services/upkeep/key-custody.ts';
 import type { Metrics } from '../services/upkeep/metrics.ts';
 import type { AuthSettings } from './access/caller.ts';
+import { createPageSource } from './page-source.ts';
 import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { backupRoutes } from './routes/admin/backup.ts';
@@ -32,11 +33,13 @@ import { registrationRoutes } from './routes/admin/registrations.ts';
 import { ruleRoutes } from './routes/admin/rules.ts';
 import { sessionRoutes } from './routes/admin/session.ts';
 import { settingsRoutes } from './routes/admin/settings.ts';
+import { slotRoutes } from './routes/admin/slots.ts';
 import { tokenRoutes } from './routes/admin/tokens.ts';
 import { usageRoutes } from './routes/admin/usage.ts';
 import { userRoutes } from './routes/admin/users.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { metricsRoute } from './routes/metrics.ts';
+import { pageRoutes } from './routes/page.ts';
 import { publicRoutes } from './routes/public.ts';
 import { consumptionRoutes } from './routes/v4/consumption.ts';
 import { featureRoutes } from './routes/v4/features.ts';
@@ -75,7 +78,8 @@ interface Services {
 
 /** All routes of the server, in the order of the documentation. */
 export function createRoutes(services: Services): readonly Route[] {
-  const { accounts, catalogue, counting, lending, oversight, cloudLink, offline, facts } = services;
+  const { accounts, catalogue, counting, lending, cloudLink, offline, facts } = services;
+  const findPage = createPageSource();
   const routes: readonly Route[] = [
     ...tagged('Lending', lendingRoutes(lending)),
     ...tagged('Consumption', consumptionRoutes(counting)),
@@ -84,7 +88,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Products', productRoutes(services)),
     ...tagged('Offline licensing', offlineRoutes(offline)),
     ...tagged('Credentials', keyRoutes(services), passwordRoutes(services)),
-    ...tagged('Admin: slots', registrationRoutes(lending)),
+    ...tagged('Admin: slots', registrationRoutes(lending), slotRoutes(lending)),
     ...tagged('Admin: server', oversightRoutes(services)),
     ...tagged('Admin: history', historyRoutes(services.history)),
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
@@ -95,7 +99,11 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: accounts', sessionRoutes(services)),
     ...tagged('Admin: server', settingsRoutes(services.settings), doctorRoutes(services)),
     ...tagged('Admin: server', backupRoutes(services)),
-    ...tagged('Server', publicRoutes({ accounts, oversight, version: facts.version })),
+    ...tagged(
+      'Server',
+      publicRoutes({ ...services, version: facts.version, findPage }),
+      pageRoutes(findPage, services.settings.page.logo),
+    ),
     ...tagged('Server', [metricsRoute(services.metrics)]),
     ...tagged(
       'Server',

@@ -78,9 +78,11 @@ type AnswerShape =
   | { readonly kind: 'text'; readonly example: string }
   /** A stream: one JSON object per line, server-sent events, or a file. */
   | { readonly kind: 'lines' | 'events' | 'bytes'; readonly about: string }
-  | { readonly kind: 'page'; readonly type: 'text/html' | 'text/css' }
+  | { readonly kind: 'page'; readonly type: PageType }
   | { readonly kind: 'metrics' }
   | { readonly kind: 'empty' };
+
+type PageType = 'text/html' | 'text/css' | 'text/javascript' | 'image/svg+xml';
 
 export interface RouteInput {
   readonly request: Request;

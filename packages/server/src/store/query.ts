@@ -19,6 +19,7 @@ import type { HistoryAnswers, HistoryQuery } from './history-query.ts';
 export type Query =
   | { readonly kind: 'list_licenses'; readonly product: string | null }
   | ListRegistrations
+  | ListSlots
   | ListAudit
   | SearchAudit
   | { readonly kind: 'verify_audit' }
@@ -56,6 +57,25 @@ export interface ListRegistrations {
   /** Continue after this registration. */
   readonly after: { readonly licenseId: LicenseId; readonly user: string } | null;
 }
+
+/** Who holds a slot, for people who look: any part of a list that is sorted and searched. */
+export interface ListSlots {
+  readonly kind: 'list_slots';
+  readonly licenseId: LicenseId | null;
+  /** A part of the user's or the host's name, or of the address that the host has sent. */
+  readonly search: string | null;
+  /** Finds those whose last request came from this address or range, too. */
+  readonly origin?: AddressRange;
+  readonly isBorrowed: boolean | null;
+  /** Only those that hold a slot of this feature. */
+  readonly feature: string | null;
+  readonly order: SlotOrder;
+  readonly isDescending: boolean;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+export type SlotOrder = 'user' | 'host' | 'address' | 'license' | 'state' | 'since' | 'until';
 
 interface ListTokens {
   readonly kind: 'list_tokens';
@@ -108,6 +128,7 @@ interface ListLinks {
 export interface Answers extends HistoryAnswers {
   list_licenses: readonly LicenseRecord[];
   list_registrations: readonly RegistrationRecord[];
+  list_slots: SlotPage;
   list_audit: readonly AuditLink[];
   search_audit: AuditPage;
   verify_audit: AuditVerdict;
@@ -193,6 +214,18 @@ export interface RegistrationRecord {
   readonly product: string;
   readonly registration: Registration;
   readonly now: Instant;
+}
+
+export interface SlotPage {
+  /** How many there are on all pages. */
+  readonly matched: number;
+  readonly slots: readonly SlotRecord[];
+  readonly now: Instant;
+}
+
+interface SlotRecord extends Omit<RegistrationRecord, 'now'> {
+  /** The features of which the user holds a slot, too. */
+  readonly features: readonly string[];
 }
 
 /** All events of one chain in one commit. */

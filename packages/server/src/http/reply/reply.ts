@@ -4,7 +4,7 @@
  */
 export interface Reply {
   readonly status: number;
-  readonly body: string | ReadableStream<Uint8Array> | null;
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
   readonly type: keyof typeof TYPES;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -19,6 +19,10 @@ const TYPES = {
   csv: 'text/csv; charset=utf-8',
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml; charset=utf-8',
+  png: 'image/png',
+  jpeg: 'image/jpeg',
   lines: 'application/jsonl; charset=utf-8',
   events: 'text/event-stream; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
@@ -42,6 +46,10 @@ export const HEADERS = {
   csv: { 'Content-Type': TYPES.csv, ...SECURITY_HEADERS },
   html: { 'Content-Type': TYPES.html, ...SECURITY_HEADERS },
   css: { 'Content-Type': TYPES.css, ...SECURITY_HEADERS },
+  js: { 'Content-Type': TYPES.js, ...SECURITY_HEADERS },
+  svg: { 'Content-Type': TYPES.svg, ...SECURITY_HEADERS },
+  png: { 'Content-Type': TYPES.png, ...SECURITY_HEADERS },
+  jpeg: { 'Content-Type': TYPES.jpeg, ...SECURITY_HEADERS },
   lines: { 'Content-Type': TYPES.lines, ...SECURITY_HEADERS },
   events: { 'Content-Type': TYPES.events, ...SECURITY_HEADERS },
   openmetrics: { 'Content-Type': TYPES.openmetrics, ...SECURITY_HEADERS },

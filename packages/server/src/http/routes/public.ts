@@ -6,15 +6,18 @@ import { RequestError } from '../../services/request-error.ts';
 import { problem } from '../reply/problem.ts';
 import { json } from '../reply/reply.ts';
 import { defineRoute, type Route } from '../route.ts';
+import { type FindPage, pageReply, wantsPage } from './page.ts';
 
 interface PublicServices {
   readonly accounts: Accounts;
   readonly oversight: Oversight;
   readonly version: string;
+  readonly findPage: FindPage;
 }
 
-export function publicRoutes({ accounts, oversight, version }: PublicServices): readonly Route[] {
-  return [rootRoute(version), healthRoute(oversight), authRoute(accounts)];
+export function publicRoutes(services: PublicServices): readonly Route[] {
+  const { accounts, oversight } = services;
+  return [rootRoute(services), healthRoute(oversight), authRoute(accounts)];
 }
 
 const rootObject = z.object({
@@ -23,16 +26,19 @@ const rootObject = z.object({
   docs: told(z.string(), 'Where this API is described.'),
 });
 
-function rootRoute(version: string): Route {
+function rootRoute({ version, findPage }: PublicServices): Route {
   return defineRoute({
     name: 'root',
     methods: ['GET'],
     paths: ['/'],
     access: 'public',
-    summary: 'Identify the license server',
+    summary: "Identify the license server; with text/html, the administrator's page",
     answer: { kind: 'json', schema: rootObject },
     errors: [],
-    handle: () => json({ name: 'berth', version, docs: '/api/v4/docs' }),
+    handle: ({ request }) => {
+      if (wantsPage(request)) return pageReply(findPage);
+      return { ...json({ name: 'berth', version, docs: '/api/v4/docs' }), headers: { Vary: 'Accept' } };
+    },
   });
 }
 

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
-import {
-  createAdministrator,
-  openTestStore,
-  PASSWORD_COST,
-  readEvents,
-} from '../../../../../test/support/test-app.ts';
+import { PASSWORD_COST } from '../../../../../test/support/administrator.ts';
+import { createAdministrator, openTestStore, readEvents } from '../../../../../test/support/test-app.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './accounts.ts';
 import { checkPassword, hashPassword, makeUpPassword } from './passwords.ts';
 

@@ -3,7 +3,7 @@ import type { BorrowUntil, Target } from '../../core/command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { HostInfo } from '../../core/nouns/registration.ts';
 import { explainUnfit, userNameOf } from '../../core/nouns/user-name.ts';
-import type { RegistrationRecord } from '../../store/query.ts';
+import type { ListSlots, RegistrationRecord, SlotPage } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';
 import { executeOnEachLicense } from './each-license.ts';
@@ -31,6 +31,8 @@ export interface Lending {
   /** Releases all slots of an address or range. Returns how many slots were freed. */
   releaseFrom(target: Target, address: string, by: Actor): Promise<number>;
   list(filter: RegistrationFilter): Promise<readonly RegistrationRecord[]>;
+  /** The same for people: any part of a sorted list. */
+  listSlots(filter: Omit<ListSlots, 'kind' | 'origin'>): Promise<SlotPage>;
 }
 
 interface RegistrationFilter extends Target {
@@ -74,6 +76,10 @@ export function createLending(store: Store, limits: LendingLimits = UNLIMITED): 
         ...filter,
         user: user === null ? null : userNameOf(user),
       }),
+    listSlots: (filter) => {
+      const origin = filter.search === null ? null : rangeMeant(filter.search);
+      return store.read({ kind: 'list_slots', ...filter, ...(origin === null ? {} : { origin }) });
+    },
   };
 }
 
@@ -100,6 +106,14 @@ export function requireRange(text: string): AddressRange {
   if (range !== null) return range;
   const message = `"address" must be an address or a range such as 10.0.0.0/8, not "${text}".`;
   throw new RequestError('validation_error', message, { field: 'address' });
+}
+
+/** The addresses that somebody means who types this: all of one, or its beginning. */
+function rangeMeant(search: string): AddressRange | null {
+  const parts = /^(\d{1,3})(?:\.(\d{1,3}))?(?:\.(\d{1,3}))?\.?$/.exec(search)?.slice(1) ?? [];
+  const known = parts.filter((part) => part !== undefined);
+  if (known.length === 0) return parseRange(search);
+  return parseRange(`${[...known, 0, 0, 0].slice(0, 4).join('.')}/${known.length * 8}`);
 }
 
 /** How many slots one command frees: each adds an event, and all of them form one link of the chain. */

@@ -8,6 +8,7 @@ import { describeSegment, writtenLinkFromRow } from './audit/link-texts.ts';
 import { askAuditSearch, LINK_PLACE } from './audit/search-audit.ts';
 import { HISTORY_QUESTIONS } from './history/history-questions.ts';
 import { askLicenses } from './list-licenses.ts';
+import { askSlots } from './list-slots.ts';
 import {
   accountFromRow,
   type BacklogRow,
@@ -120,6 +121,7 @@ const QUESTIONS = {
       })),
     );
   },
+  list_slots: (query, now) => askSlots(query, now),
   list_licenses: ({ product }, now) => askLicenses(product, now),
   list_untidy: (_, now) => {
     const [windowStart, placeStart] = [now - DENIAL_WINDOW_MS, now - PLACE_WINDOW_MS];

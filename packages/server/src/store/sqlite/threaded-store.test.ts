@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
+import '../../../../../test/support/program.ts';
 import { exampleLicense, LICENSE_ID, register, release } from '../../core/examples.ts';
 import { Fault } from '../../core/nouns/fault.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';

@@ -166,6 +166,7 @@ export function oversightRoutes(services: OversightServices): readonly Route[] {
   return [
     statusRoute(services),
     licensesRoute(catalogue),
+    demoRoute(catalogue),
     clockRoute(oversight),
     clockAcceptRoute(oversight),
     clockResetRoute(oversight),
@@ -230,6 +231,19 @@ function licensesRoute(catalogue: Catalogue): Route {
       );
       return jsonText(`{"licenses":[${meant.map(presentRecord).join(',')}]}`);
     },
+  });
+}
+
+function demoRoute(catalogue: Catalogue): Route {
+  return defineRoute({
+    name: 'admin_add_demo',
+    methods: ['POST'],
+    paths: ['/api/admin/licenses/add-demo'],
+    access: 'admin',
+    summary: 'Add the demo license with five slots, unless there is a license',
+    answer: { kind: 'json', schema: z.object({ added: told(z.boolean(), 'Whether it was added.') }) },
+    errors: [],
+    handle: async () => json({ added: await catalogue.addDemo() }),
   });
 }
 

@@ -22,7 +22,7 @@ const address = told(name, 'The address of the client, or a range such as 10.0.0
 
 const text = z.string().nullable();
 
-const registrationRecord = z
+export const registrationRecord = z
   .object({
     license_id: told(z.int(), 'The id of the license.'),
     product: told(z.string(), 'Its product code.'),
@@ -134,7 +134,7 @@ function requireUser({ user }: { readonly user?: string | undefined }): string {
   return user;
 }
 
-function presentRegistration({
+export function presentRegistration({
   licenseId: id,
   product,
   registration,

@@ -1,5 +1,6 @@
 import { name, secret, told } from '@berth/protocol/fields';
 import { z } from 'zod';
+import type { Config } from '../../../config.ts';
 import { ROLES } from '../../../core/access/role.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
@@ -24,13 +25,44 @@ const sessionObject = z.object({
 });
 
 interface SessionServices {
+  readonly facts: { readonly version: string };
+  readonly settings: Pick<Config, 'page'>;
   readonly accounts: Accounts;
   readonly auth: AuthSettings;
 }
 
 /** Signs browsers in and out. Programs use `/auth` and a token instead. */
 export function sessionRoutes(services: SessionServices): readonly Route[] {
-  return [signInRoute(services), whoRoute(services), signOutRoute(services)];
+  return [welcomeRoute(services), signInRoute(services), whoRoute(services), signOutRoute(services)];
+}
+
+function welcomeRoute({ accounts, facts, settings }: SessionServices): Route {
+  return defineRoute({
+    name: 'admin_welcome',
+    methods: ['GET'],
+    paths: ['/api/admin/welcome'],
+    access: 'public',
+    summary: 'What the page shows before anybody has signed in',
+    answer: {
+      kind: 'json',
+      schema: z.object({
+        name: told(z.string(), 'The name in the setting "page.name"; empty if there is none.'),
+        has_logo: told(z.boolean(), 'Whether "page.logo" is set.'),
+        version: told(z.string(), 'The version of the server.'),
+        is_set_up: told(z.boolean(), 'Whether an administrator has set a password.'),
+        is_secure: told(z.boolean(), 'Whether the connection uses TLS.'),
+      }),
+    },
+    errors: [],
+    handle: async ({ peer }) =>
+      json({
+        name: settings.page.name,
+        has_logo: settings.page.logo !== '',
+        version: facts.version,
+        is_set_up: !(await accounts.isBeingSetUp()),
+        is_secure: peer.isSecure === true,
+      }),
+  });
 }
 
 function signInRoute({ accounts, auth }: SessionServices): Route {

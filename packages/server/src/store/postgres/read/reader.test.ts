@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
+import { inspect } from 'node:util';
+import { type AddressRange, parseRange } from '@berth/protocol/address-range';
 import { copyToPostgres } from '../../../../../../test/support/stores/copied-store.ts';
 import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { ODD_USERS, writeRichHistory } from '../../../../../../test/support/stores/rich-history.ts';
@@ -15,7 +17,7 @@ import { DAY_MS, type Instant, MINUTE_MS, plus } from '../../../core/nouns/insta
 import { licenseId } from '../../../core/nouns/license.ts';
 import { type MasterKey, SealError } from '../../../secrets/seal.ts';
 import { createManualClock } from '../../clock.ts';
-import type { ListAudit, ListRegistrations, Query, SearchAudit } from '../../query.ts';
+import type { ListAudit, ListRegistrations, ListSlots, Query, SearchAudit } from '../../query.ts';
 import { openInThreadStore } from '../../sqlite/in-thread-store.ts';
 import { SqliteReader } from '../../sqlite/read/reader.ts';
 import { parseDatabaseUrl } from '../wire/database-url.ts';
@@ -84,6 +86,20 @@ const REGISTRATIONS: ListRegistrations = {
   after: null,
 };
 
+const SLOTS: ListSlots = {
+  kind: 'list_slots',
+  licenseId: null,
+  search: null,
+  isBorrowed: null,
+  feature: null,
+  order: 'since',
+  isDescending: false,
+  offset: 0,
+  limit: 1000,
+};
+
+const SLOT_ORDERS = ['user', 'host', 'address', 'license', 'state', 'since', 'until'] as const;
+
 const AUDIT: ListAudit = { kind: 'list_audit', chain: null, limit: 1000, before: null };
 
 /** Over all of the history, and over a short time. */
@@ -110,6 +126,20 @@ const QUESTIONS: {
     ...ODD_USERS.map((user) => ({ ...REGISTRATIONS, limit: 4, after: { licenseId: licenseId(5), user } })),
     { ...REGISTRATIONS, after: { licenseId: licenseId(5), user: 'ada\0' } },
     { ...REGISTRATIONS, after: { licenseId: licenseId(5), user: 'ad\0a' } },
+  ],
+  list_slots: [
+    SLOTS,
+    ...SLOT_ORDERS.flatMap((order) => [
+      { ...SLOTS, order },
+      { ...SLOTS, order, isDescending: true, offset: 2, limit: 3 },
+    ]),
+    { ...SLOTS, isBorrowed: true },
+    { ...SLOTS, isBorrowed: false, licenseId: licenseId(5) },
+    { ...SLOTS, search: 'A' },
+    { ...SLOTS, search: '%' },
+    { ...SLOTS, search: "' OR 1=1 --" },
+    { ...SLOTS, search: 'none', origin: parseRange('0.0.0.0/0') as AddressRange },
+    { ...SLOTS, feature: 'render' },
   ],
   list_audit: [
     AUDIT,
@@ -202,7 +232,7 @@ describe('PostgreSQL answers as SQLite does', { skip }, () => {
       for (const query of queries) {
         for (const now of TIMES) {
           const expected = sqlite.answer(query, now, [masterKey]);
-          assert.deepEqual(plain(await ask(query, now)), plain(expected), JSON.stringify(query));
+          assert.deepEqual(plain(await ask(query, now)), plain(expected), inspect(query));
         }
       }
     });

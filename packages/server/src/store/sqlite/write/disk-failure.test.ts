@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import '../../../../../../test/support/program.ts';
 import { denying, exampleLicense, NOW, register } from '../../../core/examples.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../../core/nouns/instant.ts';

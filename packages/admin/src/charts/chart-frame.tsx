@@ -1,0 +1,115 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { DAY_MS, startOfDay } from '../words/time.ts';
+
+/** The width of an element as it is now. */
+export function useWidth(first: number) {
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(first);
+  useEffect(() => {
+    if (box.current === null) return;
+    const watch = new ResizeObserver(([entry]) => {
+      if (entry !== undefined) setWidth(Math.max(240, Math.round(entry.contentRect.width)));
+    });
+    watch.observe(box.current);
+    return () => watch.disconnect();
+  }, []);
+  return { box, width };
+}
+
+interface CursorProps {
+  readonly label: string;
+  readonly width: number;
+  readonly height: number;
+  readonly left: number;
+  readonly right: number;
+  readonly count: number;
+  /** Which of the values is pointed at; `null`: none. */
+  readonly index: number | null;
+  readonly onMove: (index: number | null) => void;
+  readonly children: ComponentChildren;
+}
+
+/** A chart that is read by pointing, touching or with arrow keys. */
+export function ReadableChart(props: CursorProps) {
+  const { label, width, height, left, right, count, index, onMove, children } = props;
+  const point = (event: PointerEvent & { currentTarget: SVGSVGElement }) => {
+    const { left: from, width: wide } = event.currentTarget.getBoundingClientRect();
+    const x = ((event.clientX - from) / wide) * width;
+    const share = (x - left) / Math.max(1, right - left);
+    onMove(share < 0 || share > 1 ? null : Math.min(count - 1, Math.floor(share * count)));
+  };
+  const move = (event: KeyboardEvent) => {
+    const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+    if (event.key === 'Escape') onMove(null);
+    if (by === 0) return;
+    event.preventDefault();
+    onMove(Math.max(0, Math.min(count - 1, (index ?? (by > 0 ? -1 : count)) + by)));
+  };
+  return (
+    <svg
+      class="chart"
+      viewBox={`0 0 ${width} ${height}`}
+      height={height}
+      role="img"
+      aria-label={`${label} Arrow keys read it.`}
+      tabIndex={0}
+      onPointerMove={point}
+      onPointerDown={point}
+      onPointerLeave={() => onMove(null)}
+      onKeyDown={move}
+      onBlur={() => onMove(null)}
+    >
+      {children}
+    </svg>
+  );
+}
+
+interface TipProps {
+  readonly x: number;
+  readonly width: number;
+  readonly title: string;
+  readonly rows: readonly (readonly [string, string])[];
+}
+
+/** What the chart says at the place that is pointed at; screen readers hear it, too. */
+export function ChartTip({ x, width, title, rows }: TipProps) {
+  const isLeft = x > width / 2;
+  const style = isLeft ? { right: `${width - x + 12}px` } : { left: `${x + 12}px` };
+  return (
+    <div class="chart-tip" role="status" style={{ top: '24px', ...style }}>
+      <b>{title}</b>
+      <dl>
+        {rows.map(([name, value]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+/** Saturdays and Sundays between two times. */
+export function listWeekends(since: number, until: number): readonly (readonly [number, number])[] {
+  const spans: [number, number][] = [];
+  for (let day = startOfDay(since); day < until; day = startOfDay(day + 1.5 * DAY_MS)) {
+    const weekday = new Date(day).getDay();
+    if (weekday !== 0 && weekday !== 6) continue;
+    spans.push([Math.max(since, day), Math.min(until, startOfDay(day + 1.5 * DAY_MS))]);
+  }
+  return spans;
+}
+
+/** Days to name on an axis: all of them, Mondays, or the first of months. */
+export function listTicks(since: number, until: number): readonly number[] {
+  const days = (until - since) / DAY_MS;
+  const ticks: number[] = [];
+  for (let day = startOfDay(since + DAY_MS); day < until; day = startOfDay(day + 1.5 * DAY_MS)) {
+    const date = new Date(day);
+    const isNamed = days <= 8 || (days <= 70 ? date.getDay() === 1 : date.getDate() === 1);
+    if (isNamed) ticks.push(day);
+  }
+  return ticks;
+}

@@ -1,0 +1,184 @@
+import { useState } from 'preact/hooks';
+import { readNow } from '../clock.ts';
+import { axisSteps, formatNumber } from '../words/numbers.ts';
+import { DAY_MS, formatClock, formatDay, formatMoment } from '../words/time.ts';
+import { denialsByDay, type Step } from '../words/usage.ts';
+import { ChartTip, listTicks, listWeekends, ReadableChart, useWidth } from './chart-frame.tsx';
+
+interface SlotsChartProps {
+  readonly steps: readonly Step[];
+  readonly stepMs: number;
+  readonly slots: number;
+}
+
+const LEFT = 44;
+const TOP = 14;
+const BASE = 200;
+const DENIED_BASE = 248;
+const HEIGHT = 274;
+
+/** Peak and average over time, the slots there are, and denials per day below. */
+export function SlotsChart({ steps, stepMs, slots }: SlotsChartProps) {
+  const { box, width } = useWidth(1000);
+  const [index, setIndex] = useState<number | null>(null);
+  const since = steps[0]?.at ?? 0;
+  const until = (steps.at(-1)?.at ?? 0) + stepMs;
+  const most = Math.max(slots, 1, ...steps.map(({ peak }) => peak));
+  const right = width - 4;
+  const x = (at: number) => LEFT + ((at - since) / Math.max(1, until - since)) * (right - LEFT);
+  const y = (value: number) => TOP + (1 - value / (most * 1.06)) * (BASE - TOP);
+  const peak = formatNumber(Math.max(0, ...steps.map((step) => step.peak)));
+  const pointed = index === null ? undefined : steps[index];
+  return (
+    <div class="chart-box" ref={box}>
+      <ReadableChart
+        label={`Slots in use over time: at most ${peak} of ${formatNumber(slots)}.`}
+        {...{ width, height: HEIGHT, left: LEFT, right, count: steps.length, index, onMove: setIndex }}
+      >
+        <Grid {...{ since, until, most, x, y, right }} />
+        <path class="peak" d={`${stepPath(steps, 'peak', x, y, stepMs)}V${BASE}H${LEFT}z`} />
+        <path class="stroke" d={stepPath(steps, 'average', x, y, stepMs)} />
+        <path class="limit" d={`M${LEFT} ${y(slots)}H${right}`} />
+        <text class="strong-text" x={LEFT - 8} y={y(slots) + 4} text-anchor="end">
+          {formatNumber(slots)}
+        </text>
+        <DenialBars steps={steps} x={x} width={width} />
+        {pointed !== undefined && (
+          <path class="cursor" d={`M${x(pointed.at + stepMs / 2)} ${TOP}V${DENIED_BASE}`} />
+        )}
+      </ReadableChart>
+      {pointed !== undefined && (
+        <ChartTip
+          x={x(pointed.at + stepMs / 2)}
+          width={width}
+          title={titleOf(pointed.at, stepMs)}
+          rows={[
+            ['Peak', `${formatNumber(pointed.peak)} of ${formatNumber(slots)}`],
+            ['Average', formatNumber(pointed.average)],
+            ['Borrowed', formatNumber(pointed.borrowed)],
+            ['Denials', formatNumber(pointed.denials)],
+          ]}
+        />
+      )}
+    </div>
+  );
+}
+
+type Scale = (value: number) => number;
+
+function stepPath(
+  steps: readonly Step[],
+  name: 'peak' | 'average',
+  x: Scale,
+  y: Scale,
+  stepMs: number,
+): string {
+  const parts = steps.map((step, index) => {
+    const [from, to, at] = [x(step.at), x(step.at + stepMs), y(step[name])].map((value) => value.toFixed(1));
+    return `${index === 0 ? `M${from} ${at}` : `V${at}`}H${to}`;
+  });
+  return parts.length === 0 ? `M${LEFT} ${BASE}` : parts.join('');
+}
+
+interface GridProps {
+  readonly since: number;
+  readonly until: number;
+  readonly most: number;
+  readonly x: Scale;
+  readonly y: Scale;
+  readonly right: number;
+}
+
+function Grid({ since, until, most, x, y, right }: GridProps) {
+  const days = (until - since) / DAY_MS;
+  const now = readNow();
+  return (
+    <g>
+      {days >= 3 &&
+        days < 70 &&
+        listWeekends(since, until).map(([from, to]) => (
+          <rect key={from} class="weekend" x={x(from)} y={TOP} width={x(to) - x(from)} height={BASE - TOP} />
+        ))}
+      {axisSteps(most)
+        .filter((step) => step <= most)
+        .map((step) => (
+          <g key={step}>
+            <path class="rule" d={`M${LEFT} ${y(step)}H${right}`} />
+            <text x={LEFT - 8} y={y(step) + 4} text-anchor="end">
+              {formatNumber(step)}
+            </text>
+          </g>
+        ))}
+      {days < 2
+        ? hoursBetween(since, until).map((at) => (
+            <text key={at} x={x(at)} y={HEIGHT - 6} text-anchor="middle">
+              {formatClock(at)}
+            </text>
+          ))
+        : listTicks(since, until).map((at) => (
+            <text
+              key={at}
+              x={Math.min(x(at) + 2, right)}
+              y={HEIGHT - 6}
+              text-anchor={x(at) > right - 80 ? 'end' : 'start'}
+            >
+              {formatDay(at, now)}
+            </text>
+          ))}
+    </g>
+  );
+}
+
+function hoursBetween(since: number, until: number): readonly number[] {
+  const three = DAY_MS / 8;
+  const first = Math.ceil(since / three) * three;
+  return Array.from({ length: Math.floor((until - first) / three) + 1 }, (_, index) => first + index * three);
+}
+
+function DenialBars({
+  steps,
+  x,
+  width,
+}: {
+  readonly steps: readonly Step[];
+  readonly x: Scale;
+  readonly width: number;
+}) {
+  const days = denialsByDay(steps).filter(([, count]) => count > 0);
+  const most = Math.max(1, ...days.map(([, count]) => count));
+  const wide = Math.max(2, Math.min(14, (x(DAY_MS) - x(0)) * 0.4));
+  return (
+    <g>
+      <text x={LEFT - 8} y={DENIED_BASE - 2} text-anchor="end">
+        Denied
+      </text>
+      <path class="axis" d={`M${LEFT} ${DENIED_BASE}H${width - 4}`} />
+      {days.map(([day, count]) => {
+        const height = 3 + (count / most) * 14;
+        const middle = Math.min(width - 4 - wide / 2, Math.max(LEFT + wide / 2, x(day + DAY_MS / 2)));
+        return (
+          <g key={day}>
+            <rect
+              class="denied"
+              x={middle - wide / 2}
+              y={DENIED_BASE - height}
+              width={wide}
+              height={height}
+            />
+            {days.length <= 31 && (
+              <text class="denied" x={middle} y={DENIED_BASE - height - 4} text-anchor="middle">
+                {formatNumber(count)}
+              </text>
+            )}
+          </g>
+        );
+      })}
+    </g>
+  );
+}
+
+function titleOf(at: number, stepMs: number): string {
+  const now = readNow();
+  if (stepMs >= DAY_MS) return formatDay(at, now);
+  return `${formatMoment(at, now)} to ${formatClock(at + stepMs)}`;
+}

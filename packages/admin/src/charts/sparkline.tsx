@@ -1,0 +1,47 @@
+import type { SlotPoint } from '../data/wire.ts';
+import { HOUR_MS } from '../words/time.ts';
+
+interface SparklineProps {
+  readonly points: readonly SlotPoint[];
+  readonly slots: number;
+  readonly since: number;
+  readonly until: number;
+  /** In use now. */
+  readonly now: number;
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** Slots in use over time: the limit is dotted, denials are marks below. */
+export function Sparkline({ points, slots, since, until, now, width = 148, height = 36 }: SparklineProps) {
+  const most = Math.max(slots, now, 1, ...points.map(({ peak }) => peak));
+  const base = height - 6;
+  const x = (at: number) => ((at - since) / Math.max(1, until - since)) * (width - 4);
+  const y = (value: number) => 3 + (1 - value / most) * (base - 3);
+  const steps = points.map((point) => [x(Math.max(since, Date.parse(point.at))), y(point.in_use)] as const);
+  const [first] = steps;
+  const line = steps.map(([px, py], index) => (index === 0 ? `M${px} ${py}` : `H${px}V${py}`)).join('');
+  const whole = first === undefined ? `M0 ${y(now)}H${width - 4}` : `${line}H${x(until)}V${y(now)}`;
+  const start = first === undefined ? 0 : first[0];
+  const denials = points.filter((point) => point.denials > 0);
+  const hours = Math.round((until - since) / HOUR_MS);
+  const label = `Last ${hours} hours: at most ${most} in use, ${denials.length} times with denials`;
+  return (
+    <svg class="chart spark" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label}>
+      <path class="area" d={`${whole}V${base}H${start}z`} />
+      <path class="dotted" d={`M0 ${y(slots)}H${width - 4}`} fill="none" />
+      <path class="stroke" d={whole} />
+      {denials.map((point) => (
+        <rect
+          key={point.at}
+          class="denied"
+          x={x(Date.parse(point.at)) - 1}
+          y={base + 2}
+          width="2"
+          height="4"
+        />
+      ))}
+      <circle class="dot" cx={width - 4} cy={y(now)} r="2" />
+    </svg>
+  );
+}

@@ -1,0 +1,121 @@
+/** A refusal or a failure, in the server's words. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, code: string, message: string, facts: Readonly<Record<string, unknown>> = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.facts = facts;
+  }
+}
+
+export type Params = Readonly<Record<string, string | number | null | undefined>>;
+
+/** Proves to the server that a change comes from this page; changes with every session. */
+let csrfToken: string | null = null;
+let onSessionEnd = () => {};
+
+export function setCsrfToken(token: string | null): void {
+  csrfToken = token;
+}
+
+/** Called when the server no longer knows the session. */
+export function whenSessionEnds(callback: () => void): void {
+  onSessionEnd = callback;
+}
+
+/** Relative, so that the page works below any path of a proxy. */
+export function addressOf(path: string, params: Params = {}): string {
+  const given = Object.entries(params).filter(
+    ([, value]) => value !== null && value !== undefined && value !== '',
+  );
+  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  return given.length === 0 ? path : `${path}?${query}`;
+}
+
+export async function get<T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
+  return read<T>(await send(addressOf(path, params), { headers: { accept: 'application/json' } }, signal));
+}
+
+export async function post<T>(path: string, body: object = {}, signal?: AbortSignal): Promise<T> {
+  return read<T>(await postFor(path, body, signal));
+}
+
+/** The whole response, for answers that are not JSON. */
+export function postFor(path: string, body: object, signal?: AbortSignal): Promise<Response> {
+  const headers = { 'content-type': 'application/json', ...csrfHeader() };
+  return send(path, { method: 'POST', headers, body: JSON.stringify(body) }, signal);
+}
+
+/** Sends a file as it is. */
+export async function upload<T>(path: string, file: Blob): Promise<T> {
+  const headers = { 'content-type': 'application/octet-stream', ...csrfHeader() };
+  return read<T>(await send(path, { method: 'POST', headers, body: file }));
+}
+
+export interface Answer {
+  /** 0 if there was none. */
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Sends a request and returns whatever the server answers. */
+export async function call(method: 'GET' | 'POST', address: string, body: string | null): Promise<Answer> {
+  const headers = { accept: 'application/json', 'content-type': 'application/json', ...csrfHeader() };
+  try {
+    const response = await fetch(address, { method, headers, body, credentials: 'same-origin' });
+    const text = await response.text();
+    return { status: response.status, text: indent(text) };
+  } catch {
+    return { status: 0, text: 'The server does not answer. Check that it runs and that you reach it.' };
+  }
+}
+
+function indent(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+function csrfHeader(): Record<string, string> {
+  return csrfToken === null ? {} : { 'x-berth-csrf': csrfToken };
+}
+
+export async function send(address: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
+  const options = {
+    ...init,
+    credentials: 'same-origin',
+    ...(signal === undefined ? {} : { signal }),
+  } as const;
+  const response = await fetch(address, options).catch((error: Error) => {
+    if (error.name === 'AbortError') throw error;
+    throw new ApiError(
+      0,
+      'unreachable',
+      'The server does not answer. Check that it runs and that you reach it.',
+    );
+  });
+  if (response.ok) return response;
+  const error = await readProblem(response);
+  if (error.status === 401 && !/session\/start|setPassword/.test(address)) onSessionEnd();
+  throw error;
+}
+
+async function readProblem(response: Response): Promise<ApiError> {
+  const text = await response.text().catch(() => '');
+  try {
+    const { status, code, message, ...facts } = JSON.parse(text);
+    return new ApiError(response.status, String(code ?? status), String(message), facts);
+  } catch {
+    return new ApiError(response.status, 'unknown', `The server answered with status ${response.status}.`);
+  }
+}
+
+async function read<T>(response: Response): Promise<T> {
+  return (await response.json()) as T;
+}

@@ -1,0 +1,101 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { Icon } from './icon.tsx';
+import { Shape } from './shape.tsx';
+
+interface FieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly type?: 'text' | 'password' | 'date';
+  readonly hint?: ComponentChildren;
+  /** What is wrong with it; shown below and told to screen readers. */
+  readonly fault?: string | null;
+  /** What is right with it. */
+  readonly fine?: string | null;
+  readonly isMono?: boolean;
+  readonly lines?: number;
+  readonly autoComplete?: string;
+  readonly isFirst?: boolean;
+  readonly placeholder?: string;
+}
+
+export function Field(props: FieldProps) {
+  const id = useId();
+  const { label, hint, fault = null, fine = null } = props;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <Input {...props} id={id} />
+      <div id={`${id}-note`} aria-live="polite">
+        {fault !== null ? (
+          <span class="fault">
+            <Shape level="critical" />
+            {fault}
+          </span>
+        ) : fine !== null ? (
+          <span class="fine">
+            <Shape level="ok" />
+            {fine}
+          </span>
+        ) : (
+          hint !== undefined && <span class="hint">{hint}</span>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Input({ id, ...props }: FieldProps & { readonly id: string }) {
+  const [isShown, setShown] = useState(false);
+  const { value, onInput, type = 'text', fault = null, isMono = false, lines, placeholder } = props;
+  const shared = {
+    id,
+    class: `input${isMono ? ' mono' : ''}`,
+    value,
+    placeholder,
+    'aria-invalid': fault !== null,
+    'aria-describedby': `${id}-note`,
+    autoComplete: props.autoComplete ?? 'off',
+    autoFocus: props.isFirst ?? false,
+    spellcheck: false,
+    autoCapitalize: 'none' as const,
+    onInput: (event: { readonly currentTarget: { readonly value: string } }) =>
+      onInput(event.currentTarget.value),
+  };
+  if (lines !== undefined) return <textarea {...shared} rows={lines} />;
+  if (type === 'date') return <input {...shared} type="date" />;
+  if (type === 'text') return <input {...shared} type="text" />;
+  return (
+    <div class="with-button">
+      {isShown ? <input {...shared} type="text" /> : <input {...shared} type="password" />}
+      <button type="button" class="inside" aria-pressed={isShown} onClick={() => setShown(!isShown)}>
+        <Icon name="eye" />
+        {isShown ? 'Hide' : 'Show'}
+      </button>
+    </div>
+  );
+}
+
+interface ChooseProps {
+  readonly label: string;
+  readonly value: string;
+  readonly choices: readonly (readonly [string, string])[];
+  readonly onChange: (value: string) => void;
+}
+
+export function Choose({ label, value, choices, onChange }: ChooseProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} class="select" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {choices.map(([choice, text]) => (
+          <option key={choice} value={choice}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

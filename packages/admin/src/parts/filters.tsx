@@ -1,0 +1,106 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { setParams } from '../data/route.ts';
+import { Icon } from './icon.tsx';
+import { MenuButton } from './menu.tsx';
+
+interface ChipProps {
+  readonly label: string;
+  /** The parameter in the address. */
+  readonly name: string;
+  readonly value: string | null;
+  readonly choices: readonly (readonly [value: string, text: string])[];
+}
+
+/** A filter that lives in the address, so that a link or a reload keeps it. */
+export function FilterChip({ label, name, value, choices }: ChipProps) {
+  const chosen = choices.find(([choice]) => choice === value)?.[1] ?? value;
+  const items = [
+    { label: 'Any', isChosen: value === null, act: () => setParams({ [name]: null }) },
+    null,
+    ...choices.map(([choice, text]) => ({
+      label: text,
+      isChosen: choice === value,
+      act: () => setParams({ [name]: choice }),
+    })),
+  ];
+  return (
+    <MenuButton
+      label={`${label}: ${chosen ?? 'any'}`}
+      className={`chip${value === null ? '' : ' on'}`}
+      items={items}
+      isRadio
+    >
+      {label} <b dir="auto">{chosen ?? 'Any'}</b>
+      <Icon name="down" size={12} />
+    </MenuButton>
+  );
+}
+
+interface SearchProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onSearch: (text: string) => void;
+}
+
+const TYPING_MS = 200;
+
+/** Searches when typing pauses. `/` goes there. */
+export function SearchField({ label, value, onSearch }: SearchProps) {
+  const [text, setText] = useState(value);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const sent = useRef(value);
+  // Somebody else has changed it; what was typed here may have gone on meanwhile.
+  useEffect(() => {
+    if (value !== sent.current) setText(value);
+    sent.current = value;
+  }, [value]);
+  return (
+    <div class="search">
+      <Icon name="search" />
+      <input
+        class="input"
+        type="search"
+        data-search
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        spellcheck={false}
+        onInput={(event) => {
+          const typed = event.currentTarget.value;
+          setText(typed);
+          clearTimeout(timer.current);
+          timer.current = setTimeout(() => {
+            sent.current = typed.trim();
+            onSearch(sent.current);
+          }, TYPING_MS);
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') return;
+          event.currentTarget.blur();
+        }}
+      />
+      <span class="keycap" aria-hidden="true">
+        /
+      </span>
+    </div>
+  );
+}
+
+interface SegmentsProps<T extends string> {
+  readonly label: string;
+  readonly value: T;
+  readonly choices: readonly (readonly [T, string])[];
+  readonly onChange: (value: T) => void;
+}
+
+export function Segments<T extends string>({ label, value, choices, onChange }: SegmentsProps<T>) {
+  return (
+    <div class="segments" role="group" aria-label={label}>
+      {choices.map(([choice, text]) => (
+        <button key={choice} type="button" aria-pressed={choice === value} onClick={() => onChange(choice)}>
+          {text}
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,255 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { readNow } from '../clock.ts';
+import { connection, retryNow } from '../data/live.ts';
+import { useFindings, useLicenses } from '../data/overview.ts';
+import { goTo, linkTo, usePlace } from '../data/route.ts';
+import { session, signOut } from '../data/session.ts';
+import { chooseTheme, type Theme, theme } from '../data/theme.ts';
+import { useValue } from '../data/value.ts';
+import type { Welcome } from '../data/wire.ts';
+import { listConcerns } from '../words/attention.ts';
+import type { Level } from '../words/judge-license.ts';
+import { formatNumber } from '../words/numbers.ts';
+import { formatSeconds } from '../words/time.ts';
+import { Brand } from './brand.tsx';
+import { Icon, type IconName } from './icon.tsx';
+import { MenuButton } from './menu.tsx';
+import { Name } from './name.tsx';
+import { Shape } from './shape.tsx';
+
+interface Screen {
+  readonly path: string;
+  readonly label: string;
+  readonly icon: IconName;
+}
+
+export const SCREENS: readonly Screen[] = [
+  { path: 'overview', label: 'Overview', icon: 'overview' },
+  { path: 'slots', label: 'Slots', icon: 'slots' },
+  { path: 'licenses', label: 'Licenses', icon: 'licenses' },
+  { path: 'reports', label: 'Reports', icon: 'reports' },
+  { path: 'audit', label: 'Audit', icon: 'audit' },
+  { path: 'settings', label: 'Settings', icon: 'settings' },
+];
+
+interface FrameProps {
+  readonly welcome: Welcome;
+  readonly onFind: () => void;
+  readonly onKeys: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** What surrounds every screen. */
+export function Frame({ welcome, onFind, onKeys, children }: FrameProps) {
+  const counts = useCounts();
+  const isLive = useValue(connection).state !== 'lost';
+  return (
+    <div class={`frame${isLive ? '' : ' not-live'}`}>
+      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
+        Skip to the content
+      </button>
+      <Sidebar welcome={welcome} counts={counts} onFind={onFind} onKeys={onKeys} />
+      <TopBar welcome={welcome} />
+      <div class="main-column">
+        <ConnectionBanner />
+        <main class="main" id="main" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+      <TabBar worst={counts.worst} onKeys={onKeys} />
+    </div>
+  );
+}
+
+interface Counts {
+  readonly slots: number | null;
+  readonly licenses: number | null;
+  /** The worst of what is on the Overview. */
+  readonly worst: Level | null;
+}
+
+function useCounts(): Counts {
+  const licenses = useLicenses().data?.licenses ?? null;
+  const findings = useFindings().data?.findings ?? [];
+  if (licenses === null) return { slots: null, licenses: null, worst: null };
+  const [worst] = listConcerns(licenses, findings, readNow());
+  const slots = licenses.reduce((sum, { floating_in_use }) => sum + floating_in_use, 0);
+  return { slots, licenses: licenses.length, worst: worst?.level ?? null };
+}
+
+function useCurrent(): string {
+  return usePlace().path[0] ?? 'overview';
+}
+
+function Sidebar({
+  welcome,
+  counts,
+  onFind,
+  onKeys,
+}: Omit<FrameProps, 'children'> & { readonly counts: Counts }) {
+  const current = useCurrent();
+  const numbers: Readonly<Record<string, number | null>> = { slots: counts.slots, licenses: counts.licenses };
+  return (
+    <aside class="sidebar" aria-label="Sidebar">
+      <a class="brand" href={linkTo('overview')}>
+        <Brand welcome={welcome} />
+        <span class="hidden-text">, Overview</span>
+      </a>
+      <button type="button" class="find" onClick={onFind}>
+        <Icon name="search" />
+        <span>Find anything</span>
+        <i class="keycap" aria-hidden="true">
+          Ctrl K
+        </i>
+      </button>
+      <nav class="nav" aria-label="Screens">
+        {SCREENS.map(({ path, label, icon }) => (
+          <a key={path} href={linkTo(path)} aria-current={current === path ? 'page' : undefined}>
+            <Icon name={icon} />
+            <span class="label">{label}</span>
+            {path === 'overview' && current !== path && <Mark level={counts.worst} />}
+            {numbers[path] != null && <span class="count">{formatNumber(numbers[path])}</span>}
+          </a>
+        ))}
+      </nav>
+      <div class="sidebar-foot">
+        <div class="server">
+          <b>{location.hostname}</b>
+          <Live />
+          <span>Berth {welcome.version}</span>
+        </div>
+        <AccountMenu onKeys={onKeys} />
+      </div>
+    </aside>
+  );
+}
+
+function Mark({ level }: { readonly level: Level | null }) {
+  if (level === null || level === 'ok' || level === 'off') return null;
+  return (
+    <span class="mark">
+      <Shape level={level} size={14} />
+      <span class="hidden-text">needs attention</span>
+    </span>
+  );
+}
+
+function Live() {
+  const { state, heardAt } = useValue(connection);
+  useEverySecond(state === 'lost');
+  return (
+    <span class="live">
+      <Shape level={state === 'lost' ? 'warning' : state === 'live' ? 'ok' : 'off'} size={13} />
+      {state === 'live'
+        ? 'Live'
+        : state === 'lost'
+          ? `Not live since ${formatSeconds(heardAt)}`
+          : 'Connecting'}
+    </span>
+  );
+}
+
+function useEverySecond(isOn: boolean): void {
+  const [, redraw] = useState({});
+  useEffect(() => {
+    if (!isOn) return;
+    const timer = setInterval(() => redraw({}), 1000);
+    return () => clearInterval(timer);
+  }, [isOn]);
+}
+
+function AccountMenu({ onKeys }: { readonly onKeys: () => void }) {
+  const who = useValue(session);
+  const chosen = useValue(theme);
+  if (who == null) return null;
+  const themes: readonly (readonly [Theme, string])[] = [
+    ['system', 'Theme of the system'],
+    ['light', 'Light'],
+    ['dark', 'Dark'],
+  ];
+  const items = [
+    { label: 'Change password…', icon: 'user' as const, act: () => goTo(linkTo('settings/password')) },
+    { label: 'Keys', icon: 'menu' as const, key: '?', act: onKeys },
+    null,
+    ...themes.map(([value, label]) => ({ label, isChosen: value === chosen, act: () => chooseTheme(value) })),
+    null,
+    { label: 'Sign out', icon: 'release' as const, act: () => void signOut() },
+  ];
+  return (
+    <MenuButton label={`Account ${who.name}, ${who.role}`} className="account" items={items}>
+      <span class="hidden-text">Account </span>
+      <span class="who">
+        <Name text={who.name} />
+      </span>
+      <span class="hidden-text">, </span>
+      <span class="role">{who.role}</span>
+    </MenuButton>
+  );
+}
+
+function TopBar({ welcome }: { readonly welcome: Welcome }) {
+  return (
+    <header class="top-bar">
+      <a class="brand" href={linkTo('overview')}>
+        <Brand welcome={{ ...welcome, name: welcome.name || location.hostname }} />
+      </a>
+      <Live />
+    </header>
+  );
+}
+
+function TabBar({ worst, onKeys }: { readonly worst: Level | null; readonly onKeys: () => void }) {
+  const current = useCurrent();
+  const items = [
+    { label: 'Audit', icon: 'audit' as const, act: () => goTo(linkTo('audit')) },
+    { label: 'Settings', icon: 'settings' as const, act: () => goTo(linkTo('settings')) },
+    { label: 'Change password…', icon: 'user' as const, act: () => goTo(linkTo('settings/password')) },
+    {
+      label: 'Light or dark',
+      icon: 'theme' as const,
+      act: () => chooseTheme(theme.get() === 'dark' ? 'light' : 'dark'),
+    },
+    { label: 'Keys', icon: 'menu' as const, act: onKeys },
+    null,
+    { label: 'Sign out', icon: 'release' as const, act: () => void signOut() },
+  ];
+  return (
+    <nav class="tabs-bar" aria-label="Screens">
+      {SCREENS.slice(0, 4).map(({ path, label, icon }) => (
+        <a key={path} href={linkTo(path)} aria-current={current === path ? 'page' : undefined}>
+          <Icon name={icon} size={20} />
+          {label}
+          {path === 'overview' && current !== path && <Mark level={worst} />}
+        </a>
+      ))}
+      <MenuButton label="More" className="" items={items}>
+        <Icon name="menu" size={20} />
+        More
+      </MenuButton>
+    </nav>
+  );
+}
+
+/** How long the stream may be gone before somebody is told. */
+const PATIENCE_MS = 5000;
+
+function ConnectionBanner() {
+  const { state, heardAt, retryAt } = useValue(connection);
+  useEverySecond(state === 'lost');
+  const now = readNow();
+  if (state !== 'lost' || now - heardAt < PATIENCE_MS) return null;
+  const seconds = retryAt === null ? 0 : Math.max(0, Math.ceil((retryAt - now) / 1000));
+  return (
+    <div class="banner" role="alert">
+      <Shape level="warning" />
+      <span class="grow">
+        <b>Not live since {formatSeconds(heardAt)}.</b> The server does not answer.{' '}
+        {seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again.'}
+      </span>
+      <button type="button" class="button" onClick={retryNow}>
+        Try now
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+import { useEffect } from 'preact/hooks';
+import { keep, readKept } from '../data/theme.ts';
+import { createValue } from '../data/value.ts';
+
+const NAME = 'berth-keys';
+
+/** Whether single letters act. */
+export const hasKeys = createValue(readKept(NAME) !== 'off');
+
+export function switchKeys(isOn: boolean): void {
+  keep(NAME, isOn ? 'on' : 'off');
+  hasKeys.set(isOn);
+}
+
+type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
+
+/** Calls what belongs to a key, unless somebody types, a dialog is open or keys are switched off. */
+export function useKeys(keys: Keys): void {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      const isOff =
+        !hasKeys.get() || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented;
+      if (isOff || isTyping(event.target) || document.querySelector('dialog[open], .menu') !== null) return;
+      const act = keys[event.key] ?? keys[event.key.toLowerCase()];
+      if (act === undefined) return;
+      event.preventDefault();
+      act(event);
+    };
+    addEventListener('keydown', listen);
+    return () => removeEventListener('keydown', listen);
+  });
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return target.type !== 'checkbox' && target.type !== 'radio';
+  return (
+    target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement
+  );
+}
+
+/** All keys, for the list of them. */
+export const KEY_LIST: readonly (readonly [keys: string, meaning: string])[] = [
+  ['Ctrl K', 'Find a screen, a license or a user'],
+  ['/', 'Search this list'],
+  ['J K', 'Move down and up'],
+  ['X', 'Select'],
+  ['Enter', 'Open'],
+  ['R', 'Release or recall'],
+  ['B', 'Bar the user'],
+  ['Z', 'Undo'],
+  ['G O', 'Go to Overview'],
+  ['G S', 'Go to Slots'],
+  ['G L', 'Go to Licenses'],
+  ['G R', 'Go to Reports'],
+  ['G A', 'Go to Audit'],
+  ['?', 'Show this list'],
+  ['Esc', 'Close'],
+];

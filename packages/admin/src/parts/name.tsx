@@ -1,0 +1,18 @@
+/** So many characters at the end of a long name stay visible: names differ there. */
+const TAIL = 8;
+const LONG = 22;
+
+/**
+ * A name that somebody chose: always text, in its own direction. If it is too long, its middle gives way; it
+ * is whole on hover and focus.
+ */
+export function Name({ text, isStrong = false }: { readonly text: string; readonly isStrong?: boolean }) {
+  const letters = Array.from(text);
+  const isLong = letters.length > LONG;
+  return (
+    <bdi class={`name${isStrong ? ' strong' : ''}`} dir="auto" title={isLong ? text : undefined}>
+      <span class="head">{isLong ? letters.slice(0, -TAIL).join('') : text}</span>
+      {isLong && <span class="tail">{letters.slice(-TAIL).join('')}</span>}
+    </bdi>
+  );
+}

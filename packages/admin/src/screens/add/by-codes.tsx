@@ -1,0 +1,225 @@
+import { readScannedText } from '@berth/protocol/carried/scanned-text';
+import { readTypedCode } from '@berth/protocol/carried/typed-code';
+import { useState } from 'preact/hooks';
+import { type ApiError, post } from '../../data/api.ts';
+import type { License } from '../../data/wire.ts';
+import { Field } from '../../parts/field.tsx';
+import { FileField } from '../../parts/file-field.tsx';
+import { ErrorBox } from '../../parts/states.tsx';
+import { Step } from '../../parts/step.tsx';
+import { type Activation, CodeSheet } from './code-sheet.tsx';
+import { Done, type Travel, WayColumns, type WayProps } from './way.tsx';
+
+/** How many bytes the vendor's codes have. */
+const INITIALIZATION_BYTES = 32;
+const CONFIRMATION_BYTES = 64;
+
+/** Nothing leaves but what people type. */
+export function ByCodes({ added, onAdded }: WayProps) {
+  const [activation, setActivation] = useState<Activation | null>(null);
+  const [hasAnswer, setHasAnswer] = useState(false);
+  const step = added !== null ? 4 : activation === null ? 1 : hasAnswer ? 3 : 2;
+  const is = (number: number) => (number < step ? 'done' : number === step ? 'now' : 'later');
+  const travel = (what: string, way: Travel['way'], number: number): Travel => ({
+    what,
+    way,
+    is: is(number),
+  });
+  return (
+    <WayColumns
+      travels={[
+        travel('License key, initialization code', 'in', 1),
+        travel('Hardware id, activation code', 'out', 2),
+        travel('Policy id, confirmation code, policy file', 'in', 3),
+      ]}
+    >
+      <Step number={1} title="Type what the vendor gave you" is={is(1)}>
+        {activation === null ? (
+          <FirstForm onMade={setActivation} />
+        ) : (
+          <p class="done-line">
+            <span>
+              License key <code>{activation.license_key}</code>
+            </span>
+            <span>Initialization code, accepted</span>
+            {step < 4 && (
+              <button type="button" class="link" onClick={() => setActivation(null)}>
+                Change
+              </button>
+            )}
+          </p>
+        )}
+      </Step>
+      <Step number={2} title="Give two codes to the vendor" is={is(2)}>
+        {step === 2 && activation !== null && (
+          <CodeSheet activation={activation} onDone={() => setHasAnswer(true)} />
+        )}
+        {step === 3 && (
+          <p class="done-line">
+            Activation code and hardware id
+            <button type="button" class="link" onClick={() => setHasAnswer(false)}>
+              Show again
+            </button>
+          </p>
+        )}
+      </Step>
+      <Step number={3} title="Take the vendor’s answer: policy id, confirmation code, policy file" is={is(3)}>
+        {step === 3 && activation !== null && <AnswerForm activation={activation} onAdded={onAdded} />}
+      </Step>
+      <Step number={4} title="Done: the license is here, and slots can be lent" is={is(4)}>
+        {added !== null && <Done license={added} />}
+      </Step>
+    </WayColumns>
+  );
+}
+
+/** What a field says about a code while it is typed; `null` if there is nothing to say yet. */
+function judgeCode(
+  typed: string,
+  bytes: number,
+): { readonly fault: string | null; readonly isWhole: boolean } {
+  const text = typed.trim();
+  if (text === '') return { fault: null, isWhole: false };
+  const read = readTypedCode(text, bytes);
+  if ('fault' in read) return { fault: read.fault, isWhole: false };
+  const wanted = 4 * Math.ceil(bytes / 3);
+  const { length } = read.code;
+  if (length === wanted) return { fault: null, isWhole: true };
+  const how = length < wanted ? `${wanted - length} are missing` : `${length - wanted} are too many`;
+  return {
+    fault: `${length} of ${wanted} characters: ${how}. Compare it with the vendor’s.`,
+    isWhole: false,
+  };
+}
+
+function FirstForm({ onMade }: { readonly onMade: (made: Activation) => void }) {
+  const [licenseKey, setLicenseKey] = useState('');
+  const [code, setCode] = useState('');
+  const [missing, setMissing] = useState<string | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const verdict = judgeCode(code, INITIALIZATION_BYTES);
+  /** A scanned text brings both. */
+  const take = (text: string) => {
+    const scanned = readScannedText(text, 'initialization_code');
+    setCode(scanned?.get('initialization_code') ?? text);
+    const key = scanned?.get('license_key');
+    if (key !== undefined) setLicenseKey(key);
+  };
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setError(null);
+    setMissing(licenseKey.trim() === '' ? 'key' : code.trim() === '' ? 'code' : null);
+    if (licenseKey.trim() === '' || code.trim() === '' || verdict.fault !== null) return;
+    try {
+      const wish = { license_key: licenseKey.trim(), signing_key: readable(code, INITIALIZATION_BYTES) };
+      onMade(await post<Activation>('api/v4/airgap/generate', wish));
+    } catch (failure) {
+      setError(failure as ApiError);
+    }
+  };
+  return (
+    <form onSubmit={submit} noValidate>
+      <p class="step-lead">You can also scan the vendor’s QR code into the second field.</p>
+      <Field
+        label="License key"
+        value={licenseKey}
+        onInput={setLicenseKey}
+        isMono
+        isFirst
+        fault={missing === 'key' ? 'This is missing.' : null}
+      />
+      <Field
+        label="Initialization code"
+        value={code}
+        onInput={take}
+        isMono
+        lines={3}
+        fault={missing === 'code' ? 'This is missing.' : verdict.fault}
+        fine={verdict.isWhole ? 'The code is whole.' : null}
+        hint="In groups or in one piece. Spaces do not matter."
+      />
+      {error !== null && <ErrorBox title="The code was not accepted." error={error} />}
+      <p class="gap">
+        <button type="submit" class="button primary">
+          Make the activation code
+        </button>
+      </p>
+    </form>
+  );
+}
+
+/** As the server reads it: groups were checked here, so only the code itself is sent. */
+function readable(typed: string, bytes: number): string {
+  const read = readTypedCode(typed.trim(), bytes);
+  return 'code' in read ? read.code : typed.trim();
+}
+
+interface AnswerProps {
+  readonly activation: Activation;
+  readonly onAdded: (license: License) => void;
+}
+
+function AnswerForm({ activation, onAdded }: AnswerProps) {
+  const [policyId, setPolicyId] = useState('');
+  const [code, setCode] = useState('');
+  const [file, setFile] = useState<File | null>(null);
+  const [hasTried, setTried] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const verdict = judgeCode(code, CONFIRMATION_BYTES);
+  const take = (text: string) => {
+    const scanned = readScannedText(text, 'confirmation_code');
+    setCode(scanned?.get('confirmation_code') ?? text);
+    const id = scanned?.get('policy_id');
+    if (id !== undefined) setPolicyId(id);
+  };
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setTried(true);
+    setError(null);
+    if (policyId.trim() === '' || !verdict.isWhole || file === null) return;
+    try {
+      const wish = {
+        license_key: activation.license_key,
+        policy_id: policyId.trim(),
+        confirmation_code: readable(code, CONFIRMATION_BYTES),
+        license_policy: (await file.text()).trim(),
+      };
+      onAdded(await post<License>('api/v4/airgap/license', wish));
+    } catch (failure) {
+      setError(failure as ApiError);
+    }
+  };
+  const gap = (isMissing: boolean) => (hasTried && isMissing ? 'This is missing.' : null);
+  return (
+    <form onSubmit={submit} noValidate>
+      <p class="step-lead">
+        The fields check themselves while you type. Spaces do not matter. You can scan the vendor’s QR code
+        into the second field.
+      </p>
+      <Field
+        label="Policy id"
+        value={policyId}
+        onInput={setPolicyId}
+        isMono
+        isFirst
+        fault={gap(policyId.trim() === '')}
+      />
+      <Field
+        label="Confirmation code"
+        value={code}
+        onInput={take}
+        isMono
+        lines={5}
+        fault={verdict.fault ?? gap(code.trim() === '')}
+        fine={verdict.isWhole ? 'The code is whole.' : null}
+      />
+      <FileField label="Policy file" file={file} onFile={setFile} fault={gap(file === null)} />
+      {error !== null && <ErrorBox title="The license was not added." error={error} />}
+      <p class="gap">
+        <button type="submit" class="button primary">
+          Add the license
+        </button>
+      </p>
+    </form>
+  );
+}

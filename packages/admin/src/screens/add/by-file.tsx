@@ -1,0 +1,142 @@
+import { useState } from 'preact/hooks';
+import { type ApiError, post, upload } from '../../data/api.ts';
+import type { License } from '../../data/wire.ts';
+import { Field } from '../../parts/field.tsx';
+import { FileField } from '../../parts/file-field.tsx';
+import { saveFile } from '../../parts/save-file.ts';
+import { ErrorBox } from '../../parts/states.tsx';
+import { Step } from '../../parts/step.tsx';
+import { Done, type Travel, WayColumns, type WayProps } from './way.tsx';
+
+interface RequestFile {
+  readonly request_data: string;
+  readonly file_name: string;
+  readonly identity_key: string;
+  readonly signed_by: 'cloud-keys' | 'server';
+}
+
+/** A request goes out, a license file comes back. */
+export function ByFile({ added, onAdded }: WayProps) {
+  const [request, setRequest] = useState<RequestFile | null>(null);
+  const [hasFile, setHasFile] = useState(false);
+  const step = added !== null ? 4 : hasFile ? 3 : request !== null ? 2 : 1;
+  const is = (number: number) => (number < step ? 'done' : number === step ? 'now' : 'later');
+  const travels: readonly Travel[] = [
+    { what: 'Request file', way: 'out', is: step > 2 ? 'done' : 'now' },
+    { what: 'License file', way: 'in', is: step > 3 ? 'done' : step === 3 ? 'now' : 'later' },
+  ];
+  return (
+    <WayColumns travels={travels}>
+      <Step number={1} title="Make a request" is={is(1)}>
+        {step === 1 && <RequestForm onMade={setRequest} onSkip={() => setHasFile(true)} />}
+        {step > 1 && <p class="done-line">{request === null ? 'Not needed.' : request.file_name}</p>}
+      </Step>
+      <Step number={2} title="Give the file to the vendor" is={is(2)}>
+        {step === 2 && request !== null && <Carry request={request} onDone={() => setHasFile(true)} />}
+      </Step>
+      <Step number={3} title="Take the vendor’s license file" is={is(3)}>
+        {step === 3 && <UploadForm onAdded={onAdded} />}
+      </Step>
+      <Step number={4} title="Done: the license is here, and slots can be lent" is={is(4)}>
+        {added !== null && <Done license={added} />}
+      </Step>
+    </WayColumns>
+  );
+}
+
+interface RequestFormProps {
+  readonly onMade: (made: RequestFile) => void;
+  readonly onSkip: () => void;
+}
+
+function RequestForm({ onMade, onSkip }: RequestFormProps) {
+  const [product, setProduct] = useState('');
+  const [licenseKey, setLicenseKey] = useState('');
+  const [error, setError] = useState<ApiError | null>(null);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    try {
+      const wish = { product: product.trim(), license_key: licenseKey.trim() };
+      const made = await post<RequestFile>('api/v4/license/generate', wish);
+      saveFile(made.file_name, made.request_data, 'text/plain');
+      onMade(made);
+    } catch (failure) {
+      setError(failure as ApiError);
+    }
+  };
+  return (
+    <form class="form" onSubmit={submit} noValidate>
+      <Field
+        label="License key"
+        value={licenseKey}
+        onInput={setLicenseKey}
+        isMono
+        hint="If the vendor gave you one. It can also be typed at the portal."
+        isFirst
+      />
+      <Field label="Product code" value={product} onInput={setProduct} hint="If you know it." />
+      {error !== null && <ErrorBox title="The request was not made." error={error} />}
+      <p class="gap done-line">
+        <button type="submit" class="button primary">
+          Make the request file
+        </button>
+        <button type="button" class="link" onClick={onSkip}>
+          I have a license file already
+        </button>
+      </p>
+    </form>
+  );
+}
+
+function Carry({ request, onDone }: { readonly request: RequestFile; readonly onDone: () => void }) {
+  const again = () => saveFile(request.file_name, request.request_data, 'text/plain');
+  return (
+    <>
+      <p class="step-lead">
+        Your browser has saved <b>{request.file_name}</b>. Take it to the vendor’s portal, on a stick or by
+        mail, and get a license file for it.
+      </p>
+      {request.signed_by === 'server' && (
+        <p class="second">
+          The vendor may ask for the fingerprint of this server’s key: <code>{request.identity_key}</code>
+        </p>
+      )}
+      <p class="gap done-line">
+        <button type="button" class="button primary" onClick={onDone}>
+          I have the license file
+        </button>
+        <button type="button" class="button" onClick={again}>
+          Save the request again
+        </button>
+      </p>
+    </>
+  );
+}
+
+function UploadForm({ onAdded }: { readonly onAdded: (license: License) => void }) {
+  const [file, setFile] = useState<File | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setError(null);
+    setFault(file === null ? 'Choose the license file.' : null);
+    if (file === null) return;
+    try {
+      onAdded(await upload<License>('api/v4/license/upload', file));
+    } catch (failure) {
+      setError(failure as ApiError);
+    }
+  };
+  return (
+    <form onSubmit={submit} noValidate>
+      <FileField label="License file" file={file} onFile={setFile} fault={fault} />
+      {error !== null && <ErrorBox title="The license was not added." error={error} />}
+      <p class="gap">
+        <button type="submit" class="button primary">
+          Add the license
+        </button>
+      </p>
+    </form>
+  );
+}

@@ -1,0 +1,184 @@
+import { useState } from 'preact/hooks';
+import { type ApiError, post } from '../../data/api.ts';
+import { useStatus } from '../../data/overview.ts';
+import type { License, Status } from '../../data/wire.ts';
+import { Field } from '../../parts/field.tsx';
+import { Command, ErrorBox, Show } from '../../parts/states.tsx';
+import { Step } from '../../parts/step.tsx';
+import { Done, type Travel, WayColumns, type WayProps } from './way.tsx';
+
+/** By its key, or by the account it was issued to. */
+export function Online({ added, onAdded }: WayProps) {
+  const status = useStatus();
+  return (
+    <Show of={status} what="The state of the server">
+      {(data) => <OnlineSteps status={data} added={added} onAdded={onAdded} onKeys={status.reload} />}
+    </Show>
+  );
+}
+
+interface OnlineProps extends WayProps {
+  readonly status: Status;
+  readonly onKeys: () => void;
+}
+
+function OnlineSteps({ status, added, onAdded, onKeys }: OnlineProps) {
+  const { state } = status.cloud;
+  const isReady = state !== 'not_configured' && state !== 'no_keys';
+  const step = added !== null ? 3 : isReady ? 2 : 1;
+  const is = (number: number) => (number < step ? 'done' : number === step ? 'now' : 'later');
+  const travels: readonly Travel[] = [
+    { what: 'License key, hardware id', way: 'out', is: step === 3 ? 'done' : step === 2 ? 'now' : 'later' },
+    { what: 'The license, signed', way: 'in', is: step === 3 ? 'done' : 'later' },
+  ];
+  return (
+    <WayColumns travels={travels}>
+      <Step number={1} title="Connect to the vendor’s cloud" is={is(1)}>
+        {step === 1 ? <Connect status={status} onKeys={onKeys} /> : <p class="done-line">Ready.</p>}
+      </Step>
+      <Step number={2} title="Type the license key" is={is(2)}>
+        {step === 2 && <KeyForm onAdded={onAdded} />}
+        {added !== null && <p class="done-line">Activated.</p>}
+      </Step>
+      <Step number={3} title="Done: the license is here, and slots can be lent" is={is(3)}>
+        {added !== null && <Done license={added} />}
+      </Step>
+    </WayColumns>
+  );
+}
+
+const SETTINGS = `cloud:
+  url: https://VENDOR
+  publicKey: vendor.pem`;
+
+function Connect({ status, onKeys }: { readonly status: Status; readonly onKeys: () => void }) {
+  if (status.cloud.state === 'no_keys') return <CloudKeysForm onSet={onKeys} />;
+  return (
+    <>
+      <p class="step-lead">
+        No licensing cloud is configured. Put the address and the public key that the vendor gave you into
+        berth.yaml, and start the server again:
+      </p>
+      <Command text={SETTINGS} />
+      <p class="gap second">Without a connection to the vendor, choose “By file” or “By codes” above.</p>
+    </>
+  );
+}
+
+/** The two keys that the vendor gave; they are kept sealed, and only fingerprints are shown. */
+export function CloudKeysForm({ onSet }: { readonly onSet: () => void }) {
+  const [apiKey, setApiKey] = useState('');
+  const [sharedKey, setSharedKey] = useState('');
+  const [error, setError] = useState<ApiError | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setError(null);
+    setFault(apiKey === '' && sharedKey === '' ? 'Type at least one of the keys.' : null);
+    if (apiKey === '' && sharedKey === '') return;
+    const keys = { ...(apiKey === '' ? {} : { apiKey }), ...(sharedKey === '' ? {} : { sharedKey }) };
+    try {
+      await post('api/v4/setKeys', keys);
+      setApiKey('');
+      setSharedKey('');
+      onSet();
+    } catch (failure) {
+      setError(failure as ApiError);
+    }
+  };
+  return (
+    <form class="form" onSubmit={submit} noValidate>
+      <p class="step-lead">
+        The vendor gave you two keys. They are kept sealed, and nobody can read them here again.
+      </p>
+      <Field label="API key" type="password" value={apiKey} onInput={setApiKey} fault={fault} />
+      <Field label="Shared key" type="password" value={sharedKey} onInput={setSharedKey} />
+      {error !== null && <ErrorBox title="The keys were not set." error={error} />}
+      <p class="gap">
+        <button type="submit" class="button primary">
+          Set the keys
+        </button>
+      </p>
+    </form>
+  );
+}
+
+interface KeyFields {
+  readonly product: string;
+  readonly licenseKey: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+const BY_KEY = ['product', 'licenseKey'] as const;
+const BY_USER = ['product', 'username', 'password'] as const;
+
+function KeyForm({ onAdded }: { readonly onAdded: (license: License) => void }) {
+  const [byUser, setByUser] = useState(false);
+  const [fields, setFields] = useState<KeyFields>({
+    product: '',
+    licenseKey: '',
+    username: '',
+    password: '',
+  });
+  const [missing, setMissing] = useState<string | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const needed = byUser ? BY_USER : BY_KEY;
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (isBusy) return;
+    const gap = needed.find((name) => fields[name].trim() === '') ?? null;
+    setMissing(gap);
+    setError(null);
+    if (gap !== null) return;
+    setBusy(true);
+    try {
+      const wish = needed.map((name) => [name, name === 'password' ? fields[name] : fields[name].trim()]);
+      onAdded(await post<License>('api/v4/addProduct', Object.fromEntries(wish)));
+    } catch (failure) {
+      setError(failure as ApiError);
+    }
+    setBusy(false);
+  };
+  return (
+    <form class="form" onSubmit={submit} noValidate>
+      <KeyInputs {...{ fields, byUser, missing }} onChange={setFields} />
+      {error !== null && <ErrorBox title="The license was not added." error={error} />}
+      <p class="gap done-line">
+        <button type="submit" class="button primary" aria-disabled={isBusy}>
+          {isBusy ? 'Asking the vendor…' : 'Add the license'}
+        </button>
+        <button type="button" class="link" onClick={() => setByUser(!byUser)}>
+          {byUser ? 'Use a license key instead' : 'It was issued to a user, without a key'}
+        </button>
+      </p>
+    </form>
+  );
+}
+
+interface KeyInputsProps {
+  readonly fields: KeyFields;
+  readonly byUser: boolean;
+  readonly missing: string | null;
+  readonly onChange: (fields: KeyFields) => void;
+}
+
+function KeyInputs({ fields, byUser, missing, onChange }: KeyInputsProps) {
+  const of = (name: keyof KeyFields) => ({
+    value: fields[name],
+    onInput: (value: string) => onChange({ ...fields, [name]: value }),
+    fault: missing === name ? 'This is missing.' : null,
+  });
+  const hint = 'The short name of the product, such as cad. The vendor gave it to you with the license.';
+  return (
+    <>
+      <Field label="Product code" {...of('product')} hint={hint} isFirst />
+      {byUser && <Field label="User at the vendor" {...of('username')} />}
+      {byUser && <Field label="Password at the vendor" type="password" {...of('password')} />}
+      {!byUser && (
+        <Field label="License key" {...of('licenseKey')} isMono placeholder="AAAA-BBBB-CCCC-DDDD" />
+      )}
+    </>
+  );
+}

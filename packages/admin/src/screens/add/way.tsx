@@ -1,0 +1,65 @@
+import type { ComponentChildren } from 'preact';
+import { linkTo } from '../../data/route.ts';
+import type { License } from '../../data/wire.ts';
+import { nameOf } from '../../words/judge-license.ts';
+import { formatNumber } from '../../words/numbers.ts';
+
+export interface WayProps {
+  readonly added: License | null;
+  readonly onAdded: (license: License | null) => void;
+}
+
+interface TwoColumnsProps {
+  readonly travels: readonly Travel[];
+  readonly children: ComponentChildren;
+}
+
+/** Something that goes one way between this server and the vendor. */
+export interface Travel {
+  readonly what: string;
+  readonly way: 'in' | 'out';
+  readonly is: 'done' | 'now' | 'later';
+}
+
+/** The steps, and beside them what travels and which way. */
+export function WayColumns({ travels, children }: TwoColumnsProps) {
+  return (
+    <div class="columns">
+      <ol class="steps">{children}</ol>
+      <aside class="travel" aria-label="What travels, and which way">
+        <h3>What travels, and which way</h3>
+        <ol>
+          {travels.map(({ what, way, is }) => (
+            <li key={what} class={is}>
+              <b>{what}</b>
+              {way === 'out' ? 'This server → the vendor' : 'The vendor → this server'}
+              {is === 'done' ? ', done' : is === 'now' ? ', you are here' : ''}
+            </li>
+          ))}
+        </ol>
+      </aside>
+    </div>
+  );
+}
+
+/** The last step of every way. */
+export function Done({ license }: { readonly license: License }) {
+  return (
+    <>
+      <p class="step-lead">
+        <b>
+          <bdi>{nameOf(license)}</bdi>
+        </b>{' '}
+        has {formatNumber(license.floating_users)} slots. Applications can take them now.
+      </p>
+      <p class="done-line">
+        <a class="button primary" href={linkTo(`licenses/${license.license_id}`)}>
+          See the license
+        </a>
+        <a class="button" href={linkTo('licenses/add')} onClick={() => location.reload()}>
+          Add another one
+        </a>
+      </p>
+    </>
+  );
+}

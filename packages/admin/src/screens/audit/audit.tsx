@@ -1,0 +1,215 @@
+import { useState } from 'preact/hooks';
+import { readNow } from '../../clock.ts';
+import { useLicenses } from '../../data/overview.ts';
+import { linkTo, setParams, usePlace } from '../../data/route.ts';
+import type { AuditEvent } from '../../data/wire.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { FilterChip, SearchField } from '../../parts/filters.tsx';
+import { PageHead } from '../../parts/head.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Name } from '../../parts/name.tsx';
+import { CopyButton, Empty, ErrorBox, Loading } from '../../parts/states.tsx';
+import { Moment, Time } from '../../parts/time.tsx';
+import { useIsNarrow, VirtualRows } from '../../parts/virtual-rows.tsx';
+import { describeEvent, EVENT_KINDS, sayActor, sayKind } from '../../words/describe-event.ts';
+import { nameOf } from '../../words/judge-license.ts';
+import { DAY_MS } from '../../words/time.ts';
+import { type AuditLog, useAuditLog } from './audit-log.ts';
+import { VerifyLog } from './verify-log.tsx';
+
+const PERIODS = [
+  ['1', 'Last 24 hours'],
+  ['7', 'Last 7 days'],
+  ['30', 'Last 30 days'],
+  ['365', 'Last 12 months'],
+] as const;
+
+/** What happened, and by whom. */
+export function Audit() {
+  const { params } = usePlace();
+  const [isVerifying, setVerifying] = useState(false);
+  const licenses = useLicenses().data?.licenses ?? [];
+  const names = new Map(licenses.map((license) => [license.id, nameOf(license)]));
+  const days = params.get('days');
+  const today = Math.floor(readNow() / DAY_MS) * DAY_MS;
+  const log = useAuditLog({
+    license_id: params.get('license'),
+    kind: params.get('kind'),
+    user: params.get('user'),
+    since: days === null ? null : new Date(today - (Number(days) - 1) * DAY_MS).toISOString(),
+  });
+  const hasFilter = ['license', 'kind', 'user', 'days'].some((name) => params.has(name));
+  return (
+    <div class="content wide">
+      <PageHead
+        title="Audit"
+        lead="Everything that happened, in chains that cannot be changed without a trace."
+      >
+        <button type="button" class="button" onClick={() => setVerifying(true)}>
+          <Icon name="audit" />
+          Verify
+        </button>
+        <a class="button" href="api/admin/audit/export" download="audit.jsonl">
+          <Icon name="download" />
+          Export
+        </a>
+      </PageHead>
+      {isVerifying && <VerifyLog onClose={() => setVerifying(false)} />}
+      <div class="filters">
+        <SearchField
+          label="User"
+          value={params.get('user') ?? ''}
+          onSearch={(user) => setParams({ user }, true)}
+        />
+        <FilterChip
+          label="License"
+          name="license"
+          value={params.get('license')}
+          choices={[...names].map(([id, name]) => [String(id), name] as const)}
+        />
+        <FilterChip
+          label="Kind"
+          name="kind"
+          value={params.get('kind')}
+          choices={EVENT_KINDS.map((kind) => [kind, sayKind(kind)] as const)}
+        />
+        <FilterChip label="When" name="days" value={days} choices={PERIODS} />
+        {hasFilter && <a href={linkTo('audit')}>Clear filters</a>}
+      </div>
+      <EventList log={log} names={names} />
+    </div>
+  );
+}
+
+const ROW_HEIGHT = 36;
+const NARROW_HEIGHT = 60;
+
+interface EventListProps {
+  readonly log: AuditLog;
+  readonly names: ReadonlyMap<number, string>;
+}
+
+function EventList({ log, names }: EventListProps) {
+  const [opened, setOpened] = useState<AuditEvent | null>(null);
+  const isNarrow = useIsNarrow();
+  if (log.error !== null && log.events.length === 0) {
+    return (
+      <ErrorBox title="The audit log could not be read." error={log.error} onRetry={() => log.reload()} />
+    );
+  }
+  if (!log.isLoaded) return <Loading rows={12} />;
+  if (log.events.length === 0) {
+    return (
+      <Empty title="Nothing fits">
+        <p>No event is recorded that fits these filters.</p>
+        <a class="button" href={linkTo('audit')}>
+          Show all events
+        </a>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <div class="grid audit-grid" role="table" aria-label="Events">
+        <div class="grid-head" role="row">
+          {['Time', 'What happened', 'License', 'Kind', 'By'].map((label) => (
+            <span key={label} role="columnheader">
+              {label}
+            </span>
+          ))}
+        </div>
+        <VirtualRows
+          count={log.events.length}
+          rowHeight={isNarrow ? NARROW_HEIGHT : ROW_HEIGHT}
+          onShow={(_, to) => to > log.events.length - 40 && log.readMore()}
+          render={(index, top) => (
+            <EventRow
+              key={index}
+              event={log.events[index] as AuditEvent}
+              top={top}
+              names={names}
+              onOpen={() => setOpened(log.events[index] as AuditEvent)}
+            />
+          )}
+        />
+      </div>
+      {!log.hasMore && <p class="list-foot">This is the beginning of the log.</p>}
+      {opened !== null && <EventDialog event={opened} names={names} onClose={() => setOpened(null)} />}
+    </>
+  );
+}
+
+interface EventRowProps {
+  readonly event: AuditEvent;
+  readonly top: number;
+  readonly names: ReadonlyMap<number, string>;
+  readonly onOpen: () => void;
+}
+
+function EventRow({ event, top, names, onOpen }: EventRowProps) {
+  const license =
+    event.license_id === null ? null : (names.get(event.license_id) ?? String(event.license_id));
+  return (
+    <div role="row" class="grid-row" style={{ top: `${top}px` }}>
+      <span role="cell" class="cell second-line">
+        <Moment at={event.at} />
+      </span>
+      <span role="cell" class="cell first">
+        <button type="button" class="row-button" onClick={onOpen}>
+          <Name text={describeEvent(event)} />
+        </button>
+      </span>
+      <span role="cell" class="cell second">
+        {license === null ? '–' : <Name text={license} />}
+      </span>
+      <span role="cell" class="cell quiet">
+        {sayKind(event.kind)}
+      </span>
+      <span role="cell" class="cell second third-line">
+        <Name text={sayActor(event)} />
+      </span>
+    </div>
+  );
+}
+
+function EventDialog({
+  event,
+  names,
+  onClose,
+}: {
+  readonly event: AuditEvent;
+  readonly names: ReadonlyMap<number, string>;
+  readonly onClose: () => void;
+}) {
+  const { at, kind: _, license_id, ...facts } = event;
+  const shown = Object.entries(facts).filter(([, value]) => value !== null);
+  return (
+    <Dialog title={sayKind(event.kind)} onClose={onClose}>
+      <p dir="auto">{describeEvent(event)}.</p>
+      <dl class="facts">
+        <dt>Time</dt>
+        <dd>
+          <Time at={at} />
+        </dd>
+        {license_id !== null && (
+          <>
+            <dt>License</dt>
+            <dd dir="auto">{names.get(license_id) ?? license_id}</dd>
+          </>
+        )}
+        {shown.map(([name, value]) => (
+          <>
+            <dt>{sayKind(name)}</dt>
+            <dd dir="auto">{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
+          </>
+        ))}
+      </dl>
+      <div class="buttons">
+        <CopyButton text={JSON.stringify(event, null, 2)} label="Copy as JSON" />
+        <button type="button" class="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,104 @@
+import { readNow } from '../../clock.ts';
+import type { Feature } from '../../data/wire.ts';
+import { Name } from '../../parts/name.tsx';
+import { State } from '../../parts/shape.tsx';
+import { AmountBar, SlotBar } from '../../parts/slot-bar.tsx';
+import { Time } from '../../parts/time.tsx';
+import { forecast } from '../../words/forecast.ts';
+import { countedOf, type Level } from '../../words/judge-license.ts';
+import { formatAmount, formatNumber } from '../../words/numbers.ts';
+
+const NEARLY = 0.9;
+
+export function FeatureTable({ features }: { readonly features: readonly Feature[] }) {
+  return (
+    <div class="items">
+      <table class="table tall">
+        <thead>
+          <tr>
+            <th scope="col">Feature</th>
+            <th scope="col">Code</th>
+            <th scope="col" class="slots-column">
+              Limit
+            </th>
+            <th scope="col">Used</th>
+            <th scope="col">State</th>
+            <th scope="col">Ends</th>
+          </tr>
+        </thead>
+        <tbody>
+          {features.map((feature) => (
+            <tr key={feature.code}>
+              <td class="grow cut">
+                <Name text={feature.name || feature.code} isStrong />
+              </td>
+              <td class="cut">
+                <code>
+                  <Name text={feature.code} />
+                </code>
+              </td>
+              <td class="wide">
+                <Limit feature={feature} />
+              </td>
+              <td class="nowrap">
+                <Used feature={feature} />
+              </td>
+              <td>
+                <State {...judgeFeature(feature)} />
+              </td>
+              <td class="nowrap">
+                <Time at={feature.expiry_date} as="day" none="With the license" />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function slotsOf({ floating_users = 0, floating_in_use_devices = 0 }: Feature) {
+  return { slots: floating_users, used: floating_in_use_devices };
+}
+
+function Limit({ feature }: { readonly feature: Feature }) {
+  const counted = countedOf(feature);
+  if (feature.is_floating) {
+    const { slots, used } = slotsOf(feature);
+    return <SlotBar slots={slots} inUse={used} borrowed={0} />;
+  }
+  if (counted !== null) return <AmountBar {...counted} expected={forecast(counted, readNow()).expected} />;
+  return <span class="quiet">no limit of its own</span>;
+}
+
+function Used({ feature }: { readonly feature: Feature }) {
+  const counted = countedOf(feature);
+  if (feature.is_floating) {
+    const { slots, used } = slotsOf(feature);
+    return (
+      <>
+        <b>{formatNumber(used)}</b> of {formatNumber(slots)}
+      </>
+    );
+  }
+  if (counted === null) return null;
+  return (
+    <>
+      <b>{formatAmount(counted.total)}</b> of {formatAmount(counted.max)}
+    </>
+  );
+}
+
+function judgeFeature(feature: Feature): { readonly level: Level; readonly word: string } {
+  if (feature.expiry_date !== null && Date.parse(feature.expiry_date) <= readNow()) {
+    return { level: 'off', word: 'Ended' };
+  }
+  const counted = countedOf(feature);
+  const { slots, used } = slotsOf(feature);
+  const [total, max] = feature.is_floating ? [used, slots] : [counted?.total ?? 0, counted?.max ?? 0];
+  if (max > 0 && total >= max) return { level: 'critical', word: feature.is_floating ? 'Full' : 'Used up' };
+  if (max > 0 && total >= max * NEARLY) {
+    return { level: 'warning', word: feature.is_floating ? 'Nearly full' : 'Nearly used up' };
+  }
+  return { level: 'ok', word: 'OK' };
+}

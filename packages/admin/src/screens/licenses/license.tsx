@@ -1,0 +1,177 @@
+import { useState } from 'preact/hooks';
+import { Sparkline } from '../../charts/sparkline.tsx';
+import { readNow } from '../../clock.ts';
+import { ApiError } from '../../data/api.ts';
+import { useLicenses } from '../../data/overview.ts';
+import { useResource } from '../../data/resource.ts';
+import { linkTo, usePlace } from '../../data/route.ts';
+import { isAdmin } from '../../data/session.ts';
+import type { AuditEvent, License, SlotHistory } from '../../data/wire.ts';
+import { PageHead, Section } from '../../parts/head.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { MenuButton } from '../../parts/menu.tsx';
+import { State } from '../../parts/shape.tsx';
+import { SlotBar } from '../../parts/slot-bar.tsx';
+import { Empty, ErrorBox, Show } from '../../parts/states.tsx';
+import { judgeLicense, nameOf, worstOf } from '../../words/judge-license.ts';
+import { formatNumber } from '../../words/numbers.ts';
+import { DAY_MS } from '../../words/time.ts';
+import { EventTable } from '../audit/event-table.tsx';
+import { Consumption } from './consumption.tsx';
+import { FeatureTable } from './feature-table.tsx';
+import { askToRemove, askToRemoveHere, askToReturn, checkNow } from './license-actions.ts';
+import { Terms } from './terms.tsx';
+
+/** Will it last? */
+export function LicenseScreen() {
+  const id = usePlace().path[1] ?? '';
+  const licenses = useLicenses();
+  return (
+    <div class="content">
+      <Show of={licenses} what="The license" rows={8}>
+        {(data) => {
+          const license = data.licenses.find((one) => String(one.id) === id);
+          return license === undefined ? <NoSuchLicense /> : <LicenseOf license={license} />;
+        }}
+      </Show>
+    </div>
+  );
+}
+
+function NoSuchLicense() {
+  return (
+    <Empty title="This server does not have that license">
+      <p>It may have been removed.</p>
+      <a class="button" href={linkTo('licenses')}>
+        See all licenses
+      </a>
+    </Empty>
+  );
+}
+
+function LicenseOf({ license }: { readonly license: License }) {
+  const [fault, setFault] = useState<string | null>(null);
+  const now = readNow();
+  const verdict = worstOf(license, now);
+  const sentences = judgeLicense(license, now).map(({ sentence }) => `${nameOf(license)} ${sentence}`);
+  const crumbs = (
+    <>
+      <a href={linkTo('licenses')}>Licenses</a> / <bdi>{nameOf(license)}</bdi>
+    </>
+  );
+  return (
+    <>
+      <PageHead
+        title={nameOf(license)}
+        mark={<State level={verdict.level} word={verdict.word} />}
+        lead={sentences.length > 0 ? sentences.join(' ') : 'All is well with this license.'}
+        crumbs={crumbs}
+      >
+        {isAdmin() && <Actions license={license} onFault={setFault} />}
+      </PageHead>
+      {fault !== null && (
+        <ErrorBox title="The license could not be checked." error={new ApiError(0, 'cloud', fault)} />
+      )}
+      <div class="columns">
+        <div>
+          <Consumption license={license} />
+          {license.floating_users > 0 && <SlotsOf license={license} />}
+          {license.product_features.length > 0 && (
+            <Section title="Features" note={formatNumber(license.product_features.length)}>
+              <FeatureTable features={license.product_features} />
+            </Section>
+          )}
+        </div>
+        <aside aria-label="Terms">
+          <Terms license={license} />
+        </aside>
+      </div>
+      <History license={license} />
+    </>
+  );
+}
+
+interface ActionsProps {
+  readonly license: License;
+  readonly onFault: (fault: string | null) => void;
+}
+
+function Actions({ license, onFault }: ActionsProps) {
+  const [isBusy, setBusy] = useState(false);
+  const isCloud = license.source === 'cloud';
+  const isFile = license.source === 'offline' || license.source === 'airgap';
+  const check = async () => {
+    if (isBusy) return;
+    setBusy(true);
+    onFault(await checkNow(license));
+    setBusy(false);
+  };
+  const items = [
+    ...(isFile
+      ? [{ label: 'Return to the vendor…', icon: 'release' as const, act: () => askToReturn(license) }]
+      : []),
+    { label: 'Remove license…', icon: 'trash' as const, act: () => askToRemove(license) },
+    ...(isCloud
+      ? [{ label: 'Remove only here…', icon: 'trash' as const, act: () => askToRemoveHere(license) }]
+      : []),
+  ];
+  return (
+    <>
+      {isCloud && (
+        <button type="button" class="button" aria-disabled={isBusy} onClick={check}>
+          <Icon name="sync" />
+          {isBusy ? 'Checking…' : 'Check now'}
+        </button>
+      )}
+      <MenuButton label="More actions" className="button square" isIcon items={items}>
+        <Icon name="more" />
+      </MenuButton>
+    </>
+  );
+}
+
+const WEEK_MS = 7 * DAY_MS;
+const HOURLY_MS = 60 * 60_000;
+
+function SlotsOf({ license }: { readonly license: License }) {
+  const until = Math.ceil(readNow() / HOURLY_MS) * HOURLY_MS;
+  const since = new Date(until - WEEK_MS).toISOString();
+  const history = useResource<SlotHistory>('api/admin/history/slots', { since, license: license.id });
+  const series = history.data?.series.find(({ feature }) => feature === null);
+  const { floating_in_use: used, floating_users: slots, borrowed } = license;
+  const lent = borrowed === 0 ? 'none borrowed' : `${formatNumber(borrowed)} borrowed`;
+  return (
+    <Section
+      title="Slots"
+      note={`${formatNumber(used)} of ${formatNumber(slots)} in use, ${lent}`}
+      end={<a href={linkTo('slots', { license: license.id })}>See who holds them</a>}
+    >
+      <div class="slots-row">
+        <SlotBar slots={slots} inUse={used} borrowed={borrowed} />
+        {history.data !== null && (
+          <Sparkline
+            points={series?.points ?? []}
+            slots={slots}
+            since={until - WEEK_MS}
+            until={readNow()}
+            now={used}
+            width={360}
+            height={44}
+          />
+        )}
+      </div>
+    </Section>
+  );
+}
+
+function History({ license }: { readonly license: License }) {
+  const query = { license_id: license.id, limit: 12 };
+  const events = useResource<{ events: readonly AuditEvent[] }>('api/admin/audit', query, { isLive: true });
+  return (
+    <Section title="History" end={<a href={linkTo('audit', { license: license.id })}>All of it in Audit</a>}>
+      <Show of={events} what="The history">
+        {(data) => <EventTable events={data.events.slice(0, 12)} />}
+      </Show>
+    </Section>
+  );
+}

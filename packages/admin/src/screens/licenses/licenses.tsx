@@ -1,0 +1,70 @@
+import { useLicenses } from '../../data/overview.ts';
+import { linkTo, setParams, usePlace } from '../../data/route.ts';
+import { isAdmin } from '../../data/session.ts';
+import type { License } from '../../data/wire.ts';
+import { SearchField } from '../../parts/filters.tsx';
+import { PageHead } from '../../parts/head.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { SlotLegend } from '../../parts/slot-bar.tsx';
+import { Empty, Show } from '../../parts/states.tsx';
+import { nameOf } from '../../words/judge-license.ts';
+import { plural } from '../../words/time.ts';
+import { LicenseTable } from '../overview/license-table.tsx';
+
+/** All licenses: which do we have, and how are they? */
+export function Licenses() {
+  const licenses = useLicenses();
+  return (
+    <div class="content">
+      <Show of={licenses} what="The licenses" rows={8}>
+        {(data) => <LicenseList licenses={data.licenses} />}
+      </Show>
+    </div>
+  );
+}
+
+function LicenseList({ licenses }: { readonly licenses: readonly License[] }) {
+  const search = usePlace().params.get('search') ?? '';
+  const fits = (license: License) =>
+    `${nameOf(license)} ${license.product}`.toLowerCase().includes(search.toLowerCase());
+  const found = licenses.filter(fits);
+  const products = new Set(licenses.map(({ product }) => product)).size;
+  return (
+    <>
+      <PageHead
+        title="Licenses"
+        lead={`${plural(licenses.length, 'license')} for ${plural(products, 'product')}.`}
+      >
+        {isAdmin() && (
+          <a class="button primary" href={linkTo('licenses/add')}>
+            <Icon name="plus" />
+            Add a license
+          </a>
+        )}
+      </PageHead>
+      <div class="filters">
+        <SearchField
+          label="Name or product"
+          value={search}
+          onSearch={(text) => setParams({ search: text }, true)}
+        />
+        <span class="end">
+          <SlotLegend />
+        </span>
+      </div>
+      {found.length > 0 ? (
+        <LicenseTable licenses={found} history={null} denied={null} />
+      ) : licenses.length > 0 ? (
+        <Empty title={`No license fits “${search}”`}>
+          <button type="button" class="button" onClick={() => setParams({ search: null })}>
+            Show all licenses
+          </button>
+        </Empty>
+      ) : (
+        <Empty title="There is no license yet">
+          <p>Add one by its key, by file or by codes. Applications can take slots at once.</p>
+        </Empty>
+      )}
+    </>
+  );
+}

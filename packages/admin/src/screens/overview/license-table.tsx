@@ -1,0 +1,180 @@
+import { Sparkline } from '../../charts/sparkline.tsx';
+import { readNow } from '../../clock.ts';
+import { goTo, linkTo } from '../../data/route.ts';
+import type { License, SlotHistory } from '../../data/wire.ts';
+import { Name } from '../../parts/name.tsx';
+import { State } from '../../parts/shape.tsx';
+import { AmountBar, SlotBar } from '../../parts/slot-bar.tsx';
+import { Time } from '../../parts/time.tsx';
+import { forecast } from '../../words/forecast.ts';
+import { countedOf, nameOf, rank, type Verdict, worstOf } from '../../words/judge-license.ts';
+import { formatAmount, formatNumber } from '../../words/numbers.ts';
+
+interface LicenseTableProps {
+  readonly licenses: readonly License[];
+  readonly history: SlotHistory | null;
+  /** Denials today by license; `null`: not recorded. */
+  readonly denied: ReadonlyMap<number, number> | null;
+}
+
+/** Every license as a bar of slots, those that need attention first. */
+export function LicenseTable({ licenses, history, denied }: LicenseTableProps) {
+  const now = readNow();
+  const sorted = licenses
+    .map((license) => ({ license, verdict: worstOf(license, now) }))
+    .sort(
+      (one, other) => rank(one.verdict) - rank(other.verdict) || compareNames(one.license, other.license),
+    );
+  return (
+    <div class="items">
+      <table class="table tall">
+        <thead>
+          <tr>
+            <th scope="col">License</th>
+            <th scope="col">State</th>
+            <th scope="col" class="slots-column">
+              Slots
+            </th>
+            <th scope="col">In use</th>
+            {history !== null && (
+              <th scope="col" class="col-spark">
+                Last 24 hours
+              </th>
+            )}
+            {denied !== null && (
+              <th scope="col" class="number">
+                Denials today
+              </th>
+            )}
+            <th scope="col" class="col-ends">
+              Ends
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.map(({ license, verdict }) => (
+            <LicenseRow
+              key={license.id}
+              license={license}
+              verdict={verdict}
+              history={history}
+              denied={denied}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface LicenseRowProps extends Omit<LicenseTableProps, 'licenses'> {
+  readonly license: License;
+  readonly verdict: Verdict;
+}
+
+function LicenseRow({ license, verdict, history, denied }: LicenseRowProps) {
+  return (
+    <tr class="opens" onClick={(event) => open(event, license.id)}>
+      <td class="grow name-column">
+        <span class="two">
+          <a class="plain-link" href={linkTo(`licenses/${license.id}`)}>
+            <Name text={nameOf(license)} isStrong />
+          </a>
+          <Name text={license.product} />
+        </span>
+      </td>
+      <td>
+        <State level={verdict.level} word={verdict.word} />
+      </td>
+      <td class="wide">
+        <Bars license={license} />
+      </td>
+      <td>
+        <InUse license={license} />
+      </td>
+      {history !== null && (
+        <td class="col-spark">
+          <Spark license={license} history={history} />
+        </td>
+      )}
+      {denied !== null && (
+        <td class="number">
+          <DenialCount count={denied.get(license.id) ?? 0} />
+        </td>
+      )}
+      <td class="col-ends nowrap">
+        <Time at={license.ends_at} as="day" none="Never" />
+      </td>
+    </tr>
+  );
+}
+
+function compareNames(one: License, other: License): number {
+  return nameOf(one).localeCompare(nameOf(other)) || one.id - other.id;
+}
+
+/** A click anywhere in the row, except on a link, which does it anyway. */
+function open(event: MouseEvent, id: number): void {
+  if (event.target instanceof Element && event.target.closest('a, button') !== null) return;
+  goTo(linkTo(`licenses/${id}`));
+}
+
+function Bars({ license }: { readonly license: License }) {
+  const counted = countedOf(license);
+  return (
+    <span class="bar-stack">
+      {license.floating_users > 0 && (
+        <SlotBar slots={license.floating_users} inUse={license.floating_in_use} borrowed={license.borrowed} />
+      )}
+      {counted !== null && <AmountBar {...counted} expected={forecast(counted, readNow()).expected} />}
+    </span>
+  );
+}
+
+const PERIODS = {
+  daily: 'today',
+  weekly: 'this week',
+  monthly: 'this month',
+  annually: 'this year',
+} as const;
+
+function InUse({ license }: { readonly license: License }) {
+  const counted = countedOf(license);
+  const lent = license.borrowed === 0 ? 'none borrowed' : `${formatNumber(license.borrowed)} borrowed`;
+  const period = counted?.period == null ? '' : ` ${PERIODS[counted.period]}`;
+  return (
+    <span class="two">
+      <span>
+        <b>{formatNumber(license.floating_in_use)}</b> of {formatNumber(license.floating_users)}
+      </span>
+      <span>
+        {counted === null ? lent : `${formatAmount(counted.total)} of ${formatAmount(counted.max)}${period}`}
+      </span>
+    </span>
+  );
+}
+
+function Spark({ license, history }: { readonly license: License; readonly history: SlotHistory }) {
+  const series = history.series.find(
+    ({ license_id, feature }) => license_id === license.id && feature === null,
+  );
+  return (
+    <Sparkline
+      points={series?.points ?? []}
+      slots={license.floating_users}
+      since={Date.parse(history.since)}
+      until={readNow()}
+      now={license.floating_in_use}
+    />
+  );
+}
+
+function DenialCount({ count }: { readonly count: number }) {
+  if (count === 0) return <span class="quiet">0</span>;
+  return (
+    <b class="critical">
+      {formatNumber(count)}
+      <span class="hidden-text"> denials</span>
+    </b>
+  );
+}

@@ -1,0 +1,160 @@
+import { readNow } from '../../clock.ts';
+import { type Licenses, useFindings, useLicenses, useStatus } from '../../data/overview.ts';
+import { useResource } from '../../data/resource.ts';
+import { linkTo } from '../../data/route.ts';
+import { isAdmin } from '../../data/session.ts';
+import type { Denials, Finding, SlotHistory } from '../../data/wire.ts';
+import { PageHead, Section } from '../../parts/head.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Shape } from '../../parts/shape.tsx';
+import { SlotLegend } from '../../parts/slot-bar.tsx';
+import { Empty, Show } from '../../parts/states.tsx';
+import { type Concern, headline, listConcerns, listWell, summary } from '../../words/attention.ts';
+import { countedOf } from '../../words/judge-license.ts';
+import { formatNumber } from '../../words/numbers.ts';
+import { DAY_MS, plural, startOfDay } from '../../words/time.ts';
+import { DenialTable } from './denial-table.tsx';
+import { LicenseTable } from './license-table.tsx';
+
+const FIVE_MINUTES_MS = 5 * 60_000;
+
+/** Does something need me? */
+export function Overview() {
+  const licenses = useLicenses();
+  return (
+    <div class="content">
+      <Show of={licenses} what="The licenses" rows={8}>
+        {(data) => <OverviewOf {...data} />}
+      </Show>
+    </div>
+  );
+}
+
+function OverviewOf({ licenses }: Licenses) {
+  const now = readNow();
+  const findings = useFindings().data?.findings ?? [];
+  const today = useResource<Denials>(
+    'api/admin/history/denials',
+    { since: new Date(startOfDay(now)).toISOString(), limit: 6 },
+    { isLive: true },
+  );
+  const history = useRecentHistory();
+  const denied = new Map((today.data?.by_license ?? []).map(({ license_id, count }) => [license_id, count]));
+  const concerns = listConcerns(licenses, findings, now, denied);
+  const [worst] = concerns;
+  const total = today.data?.total ?? null;
+  const denials =
+    total === null
+      ? ''
+      : total === 0
+        ? ' No denials today.'
+        : ` ${plural(total, 'request was', 'requests were')} denied today.`;
+  return (
+    <>
+      <PageHead
+        title={headline(concerns, licenses.length > 0)}
+        level={worst?.level ?? (licenses.length > 0 ? 'ok' : 'off')}
+        lead={`${summary(licenses)}${denials}`}
+      >
+        {isAdmin() && (
+          <a class="button primary" href={linkTo('licenses/add')}>
+            <Icon name="plus" />
+            Add a license
+          </a>
+        )}
+      </PageHead>
+      {concerns.length > 0 && <Attention concerns={concerns} />}
+      <Well findings={findings} />
+      <Section
+        title="Licenses"
+        note={formatNumber(licenses.length)}
+        end={<SlotLegend hasForecast={licenses.some((license) => countedOf(license) !== null)} />}
+      >
+        {licenses.length === 0 ? (
+          <NoLicense />
+        ) : (
+          <LicenseTable licenses={licenses} history={history} denied={today.data === null ? null : denied} />
+        )}
+      </Section>
+      {today.data !== null && today.data.denials.length > 0 && (
+        <Section
+          title="Denials today"
+          note={`${formatNumber(today.data.total)}, the latest first`}
+          end={<a href={linkTo('reports', { period: '24h' })}>All denials</a>}
+        >
+          <DenialTable denials={today.data.denials} />
+        </Section>
+      )}
+    </>
+  );
+}
+
+/** The last 24 hours of every license; read every few minutes, since the end of it is known anyway. */
+function useRecentHistory(): SlotHistory | null {
+  const until = Math.ceil(readNow() / FIVE_MINUTES_MS) * FIVE_MINUTES_MS;
+  const since = new Date(until - DAY_MS).toISOString();
+  return useResource<SlotHistory>('api/admin/history/slots', { since }, { everyMs: FIVE_MINUTES_MS }).data;
+}
+
+const LINKS = {
+  slots: (id: number | null) => ['See who holds them', linkTo('slots', { license: id })],
+  license: (id: number | null) => ['See the license', linkTo(`licenses/${id}`)],
+  backup: () => ['See the backups', linkTo('settings/backup')],
+  cloud: () => ['See the cloud', linkTo('settings/cloud')],
+  add: () => ['Add a license', linkTo('licenses/add')],
+} as const;
+
+function Attention({ concerns }: { readonly concerns: readonly Concern[] }) {
+  return (
+    <ul class="attention" aria-label="What needs attention">
+      {concerns.map(({ level, word, name, sentence, licenseId, link }) => {
+        const [label, address] = link === null ? [] : LINKS[link](licenseId);
+        return (
+          <li key={`${word} ${name} ${licenseId} ${sentence}`} class={level === 'critical' ? 'critical' : ''}>
+            <Shape level={level} />
+            <span class={`word ${level}`}>{word}</span>
+            <span class="sentence">
+              {name !== null && (
+                <b>
+                  <bdi>{name}</bdi>{' '}
+                </b>
+              )}
+              {sentence}
+            </span>
+            {address !== undefined && <a href={address}>{label}</a>}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** What was examined and is fine, in a few words; what is off has a dash. */
+function Well({ findings }: { readonly findings: readonly Finding[] }) {
+  const status = useStatus().data;
+  const lines = status === null ? [] : listWell(findings, status, readNow());
+  if (lines.length === 0) return null;
+  return (
+    <ul class="well" aria-label="What is fine">
+      {lines.map(({ level, text }) => (
+        <li key={text}>
+          <Shape level={level} size={14} />
+          {text}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function NoLicense() {
+  return (
+    <Empty title="There is no license yet">
+      <p>Add one by its key, by file or by codes. Applications can take slots at once.</p>
+      {isAdmin() && (
+        <a class="button primary" href={linkTo('licenses/add')}>
+          Add a license
+        </a>
+      )}
+    </Empty>
+  );
+}

@@ -1,0 +1,165 @@
+import { HeatMap } from '../../charts/heat-map.tsx';
+import { SlotsChart } from '../../charts/slots-chart.tsx';
+import { sayWhatIf, WhatIfTable } from '../../charts/what-if-table.tsx';
+import { type ApiError, addressOf, type Params, send } from '../../data/api.ts';
+import type { Denials, SlotHistory, WhatIf } from '../../data/wire.ts';
+import { Section } from '../../parts/head.tsx';
+import { saveFile } from '../../parts/save-file.ts';
+import { showToast } from '../../parts/toasts.tsx';
+import { formatNumber } from '../../words/numbers.ts';
+import { DAY_MS, formatDuration, formatSpan, HOUR_MS } from '../../words/time.ts';
+import type { HeatCell, Step, UsageFigures } from '../../words/usage.ts';
+
+/** The same as a file. */
+export function CsvLink({ path, query }: { readonly path: string; readonly query: Params }) {
+  const save = async () => {
+    try {
+      const response = await send(addressOf(path, query), { headers: { accept: 'text/csv' } });
+      saveFile(`${path.split('/').at(-1)}.csv`, await response.blob());
+    } catch (error) {
+      showToast(`The report was not saved. ${(error as ApiError).message}`);
+    }
+  };
+  return (
+    <button type="button" class="link" onClick={save}>
+      CSV
+    </button>
+  );
+}
+
+interface FiguresProps {
+  readonly figures: UsageFigures;
+  readonly slots: number;
+  readonly whatIf: WhatIf | null;
+  readonly denials: Denials | null;
+}
+
+export function Figures({ figures, slots, whatIf, denials }: FiguresProps) {
+  const { peak, peakDays, days, workingAverage, mostBorrowed, averageBorrowed } = figures;
+  const now = whatIf?.curve.find((column) => column.slots === whatIf.slots);
+  const full = denials?.by_reason.find(({ reason }) => reason === 'floating_not_available');
+  const share = slots === 0 || workingAverage === null ? null : Math.round((workingAverage / slots) * 100);
+  return (
+    <dl class="key-figures">
+      <Figure name="Peak" value={formatNumber(peak)} unit={`of ${formatNumber(slots)} slots`}>
+        on {formatNumber(peakDays)} of {formatNumber(days)} days with any use
+      </Figure>
+      {workingAverage !== null && (
+        <Figure name="Average, Mon to Fri, 08:00 to 18:00" value={formatNumber(workingAverage)} unit="slots">
+          {share === null ? '' : `${share} % of what there is`}
+        </Figure>
+      )}
+      <Figure name="Denials" value={formatNumber(denials?.total ?? figures.denials)} unit="">
+        {full === undefined ? '' : `${formatNumber(full.count)} because it was full`}
+      </Figure>
+      {now !== undefined && (
+        <Figure name="Time waited" value={formatDuration(now.waiting_ms)} unit="">
+          {now.denials === 0 ? 'nobody waited' : `by ${formatNumber(now.denials)}, without their retries`}
+        </Figure>
+      )}
+      <Figure name="Borrowed at once" value={formatNumber(mostBorrowed)} unit="at most">
+        {formatNumber(averageBorrowed)} on average
+      </Figure>
+    </dl>
+  );
+}
+
+interface FigureProps {
+  readonly name: string;
+  readonly value: string;
+  readonly unit: string;
+  readonly children: string | (string | number)[];
+}
+
+function Figure({ name, value, unit, children }: FigureProps) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <b>{value}</b>
+        {unit}
+        <small>{children}</small>
+      </dd>
+    </div>
+  );
+}
+
+interface SlotsReportProps {
+  readonly steps: readonly Step[];
+  readonly history: SlotHistory;
+  readonly slots: number;
+  readonly query: Params;
+}
+
+export function SlotsReport({ steps, history, slots, query }: SlotsReportProps) {
+  const legend = (
+    <>
+      <span class="legend" aria-hidden="true">
+        <span>
+          <i class="swatch peak" />
+          Peak
+        </span>
+        <span>
+          <i class="swatch line" />
+          Average
+        </span>
+        <span>
+          <i class="swatch limit" />
+          Slots there are
+        </span>
+        <span>
+          <i class="swatch denied" />
+          Denials
+        </span>
+      </span>
+      <CsvLink path="api/admin/history/slots" query={query} />
+    </>
+  );
+  return (
+    <Section title="Slots over time" note={`${sayStep(history.step_ms)}; denials per day below`} end={legend}>
+      <SlotsChart steps={steps} stepMs={history.step_ms} slots={slots} />
+    </Section>
+  );
+}
+
+interface HeatReportProps {
+  readonly cells: readonly HeatCell[];
+  readonly slots: number;
+  readonly tight: string;
+}
+
+export function HeatReport({ cells, slots, tight }: HeatReportProps) {
+  return (
+    <Section title="When it is tight">
+      <p class="second report-lead">{tight}</p>
+      <HeatMap cells={cells} slots={slots} />
+    </Section>
+  );
+}
+
+export function WhatIfReport({ whatIf, query }: { readonly whatIf: WhatIf; readonly query: Params }) {
+  return (
+    <Section
+      title="What if there were more slots?"
+      end={<CsvLink path="api/admin/history/what-if" query={query} />}
+    >
+      <p class="second report-lead">
+        {sayWhatIf(whatIf)} {sayAssumption(whatIf)}
+      </p>
+      <WhatIfTable whatIf={whatIf} />
+    </Section>
+  );
+}
+
+function sayAssumption({ median_ms: median }: WhatIf): string {
+  if (median === null) return 'No slot was given back yet, so there is nothing to replay.';
+  return (
+    `Assumed that a denied request would have held a slot for ${formatDuration(median)}, the median; ` +
+    'retries in that time count once.'
+  );
+}
+
+function sayStep(ms: number): string {
+  if (ms === DAY_MS) return 'per day';
+  return ms === HOUR_MS ? 'per hour' : `per ${formatSpan(ms)}`;
+}

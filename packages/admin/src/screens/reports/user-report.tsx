@@ -1,0 +1,78 @@
+import { useState } from 'preact/hooks';
+import type { Params } from '../../data/api.ts';
+import { useResource } from '../../data/resource.ts';
+import { linkTo } from '../../data/route.ts';
+import type { UserHistory } from '../../data/wire.ts';
+import { Section } from '../../parts/head.tsx';
+import { Name } from '../../parts/name.tsx';
+import { Time } from '../../parts/time.tsx';
+import { sayUser } from '../../words/describe-event.ts';
+import { formatNumber } from '../../words/numbers.ts';
+import { formatDuration } from '../../words/time.ts';
+import { CsvLink } from './slot-reports.tsx';
+
+const FEW = 10;
+
+/** Who used the license, and for how long. */
+export function UserReport({ query }: { readonly query: Params }) {
+  const [isOpen, setOpen] = useState(false);
+  const { data } = useResource<UserHistory>('api/admin/history/users', { ...query, limit: 500 });
+  if (data === null || data.users.length === 0) return null;
+  const users = data.users.filter(({ feature }) => feature === null);
+  const end = (
+    <>
+      {users.length > FEW && (
+        <button type="button" class="link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Show less' : `Show all ${formatNumber(users.length)}`}
+        </button>
+      )}
+      <CsvLink path="api/admin/history/users" query={query} />
+    </>
+  );
+  return (
+    <Section title="Users" note={formatNumber(users.length)} end={end}>
+      <div class="items">
+        <table class="table">
+          <thead>
+            <tr>
+              <th scope="col">User</th>
+              <th scope="col" class="number">
+                Slots taken
+              </th>
+              <th scope="col" class="number">
+                Held for
+              </th>
+              <th scope="col" class="number">
+                Denials
+              </th>
+              <th scope="col" class="number">
+                Last seen
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {(isOpen ? users.slice(0, 500) : users.slice(0, FEW)).map((one) => (
+              <tr key={`${one.license_id} ${one.user} ${one.others}`}>
+                <td class="grow cut">
+                  {one.user === null ? (
+                    sayUser(one)
+                  ) : (
+                    <a class="plain-link" href={linkTo('audit', { user: one.user })}>
+                      <Name text={one.user} />
+                    </a>
+                  )}
+                </td>
+                <td class="number">{formatNumber(one.grants)}</td>
+                <td class="number">{formatDuration(one.held_ms)}</td>
+                <td class="number">{formatNumber(one.denials)}</td>
+                <td class="number">
+                  <Time at={one.last_at} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  );
+}

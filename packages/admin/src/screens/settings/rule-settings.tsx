@@ -1,0 +1,175 @@
+import { useState } from 'preact/hooks';
+import { ApiError } from '../../data/api.ts';
+import { addBar, type Bar, removeBar, useBars } from '../../data/bars.ts';
+import { useResource } from '../../data/resource.ts';
+import { Choose, Field } from '../../parts/field.tsx';
+import { Section } from '../../parts/head.tsx';
+import { Name } from '../../parts/name.tsx';
+import { ErrorBox, Show } from '../../parts/states.tsx';
+import { Time } from '../../parts/time.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+import { Setting, SettingList } from './setting-list.tsx';
+
+interface Rules {
+  readonly file: string;
+  readonly deny: Readonly<Record<'users' | 'hosts' | 'addresses', readonly string[]>>;
+  readonly changed_at: string | null;
+  readonly error: string | null;
+}
+
+/** Who is barred: by the rules file, and from this page. */
+export function RuleSettings() {
+  const rules = useResource<Rules>('api/admin/rules', {}, { isLive: true });
+  const { bars, canBar, reload } = useBars();
+  return (
+    <>
+      {bars !== null && <Bars bars={bars} canBar={canBar} onChange={reload} />}
+      <Section title="Rules file" note="edited on the server; taken over by itself">
+        <Show of={rules} what="The rules">
+          {(data) => (
+            <SettingList>
+              <Setting name="File" note={data.error}>
+                <code>{data.file}</code>
+              </Setting>
+              <Setting name="Since">
+                <Time at={data.changed_at} none="there are none" />
+              </Setting>
+              <Setting name="Users">
+                <Patterns list={data.deny.users} />
+              </Setting>
+              <Setting name="Hosts">
+                <Patterns list={data.deny.hosts} />
+              </Setting>
+              <Setting name="Addresses">
+                <Patterns list={data.deny.addresses} />
+              </Setting>
+            </SettingList>
+          )}
+        </Show>
+      </Section>
+    </>
+  );
+}
+
+function Patterns({ list }: { readonly list: readonly string[] }) {
+  if (list.length === 0) return <span class="quiet">nobody</span>;
+  return (
+    <ul>
+      {list.map((pattern) => (
+        <li key={pattern}>
+          <Name text={pattern} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface BarsProps {
+  readonly bars: readonly Bar[];
+  readonly canBar: boolean;
+  readonly onChange: () => void;
+}
+
+function Bars({ bars, canBar, onChange }: BarsProps) {
+  const lift = async ({ kind, pattern }: Bar) => {
+    await removeBar(kind, pattern).catch((error: ApiError) => showToast(error.message));
+    onChange();
+    showToast(`${pattern} is no longer barred.`, async () => {
+      await addBar(kind, pattern);
+      onChange();
+    });
+  };
+  return (
+    <Section
+      title="Barred here"
+      note="from this page or with “berth bar”; existing slots stay until they end"
+    >
+      {bars.length === 0 ? (
+        <p class="quiet">Nobody is barred.</p>
+      ) : (
+        <table class="table">
+          <thead>
+            <tr>
+              <th scope="col">Who</th>
+              <th scope="col">Kind</th>
+              <th scope="col">Since</th>
+              <th scope="col">By</th>
+              <th scope="col">
+                <span class="hidden-text">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {bars.map((bar) => (
+              <tr key={`${bar.kind} ${bar.pattern}`}>
+                <td class="cut">
+                  <Name text={bar.pattern} isStrong />
+                </td>
+                <td>{bar.kind}</td>
+                <td>
+                  <Time at={bar.at ?? null} />
+                </td>
+                <td class="cut">{bar.by == null ? '–' : <Name text={bar.by} />}</td>
+                <td class="right">
+                  {canBar && (
+                    <button type="button" class="link" onClick={() => void lift(bar)}>
+                      Lift the bar
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {canBar && <BarForm onChange={onChange} />}
+    </Section>
+  );
+}
+
+const KINDS: readonly (readonly [Bar['kind'], string])[] = [
+  ['user', 'User'],
+  ['host', 'Host'],
+  ['address', 'Address or range'],
+];
+
+function BarForm({ onChange }: { readonly onChange: () => void }) {
+  const [kind, setKind] = useState<string>('user');
+  const [pattern, setPattern] = useState('');
+  const [fault, setFault] = useState<string | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setError(null);
+    setFault(pattern.trim() === '' ? 'Say whom to bar.' : null);
+    if (pattern.trim() === '') return;
+    const wish = [kind as Bar['kind'], pattern.trim()] as const;
+    try {
+      await addBar(...wish);
+      setPattern('');
+      onChange();
+      showToast(`${wish[1]} is barred from all licenses.`, async () => {
+        await removeBar(...wish);
+        onChange();
+      });
+    } catch (failure) {
+      if (failure instanceof ApiError) setError(failure);
+    }
+  };
+  return (
+    <form class="form gap" onSubmit={submit} noValidate>
+      <Choose label="Bar a" value={kind} choices={KINDS} onChange={setKind} />
+      <Field
+        label="Name or pattern"
+        value={pattern}
+        onInput={setPattern}
+        fault={fault}
+        hint="An asterisk stands for anything: lab-*"
+      />
+      {error !== null && <ErrorBox title="Nobody was barred." error={error} />}
+      <button type="submit" class="button">
+        Bar
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,92 @@
+import { useStatus } from '../../data/overview.ts';
+import { useResource } from '../../data/resource.ts';
+import { Section } from '../../parts/head.tsx';
+import { Show } from '../../parts/states.tsx';
+import { Time } from '../../parts/time.tsx';
+import { formatSpan } from '../../words/time.ts';
+import { Setting, SettingList } from './setting-list.tsx';
+
+/** Which server this is, and how it was set up. */
+export function ServerSettings() {
+  const status = useStatus();
+  return (
+    <>
+      <Show of={status} what="The state of the server">
+        {(data) => (
+          <SettingList>
+            <Setting name="Version" note={`runs for ${formatSpan(data.uptime_seconds * 1000)}`}>
+              Berth {data.version}
+            </Setting>
+            <Setting name="Address">{data.url ?? location.origin}</Setting>
+            <Setting name="Data" note={data.database === null ? 'SQLite in this folder' : data.database}>
+              <code>{data.data}</code>
+            </Setting>
+            <Setting name="Certificate" note={data.tls?.subject}>
+              {data.tls === null ? (
+                'none, plain HTTP'
+              ) : (
+                <>
+                  good until <Time at={data.tls.valid_until} as="day" />
+                </>
+              )}
+            </Setting>
+            <Setting name="Hardware id">
+              <code>{data.hardware_id}</code>
+            </Setting>
+            <Setting name="Identity key" note="signs exports, requests and usage files">
+              <code>{data.identity_key}</code>
+            </Setting>
+            <Setting name="Master key" note={data.master_key.file ?? 'from the environment'}>
+              <code>{data.master_key.fingerprint}</code>
+            </Setting>
+          </SettingList>
+        )}
+      </Show>
+      <AllSettings />
+    </>
+  );
+}
+
+type Nested = Readonly<Record<string, unknown>>;
+
+function AllSettings() {
+  const settings = useResource<{ settings: Nested }>('api/admin/settings');
+  return (
+    <Section
+      title="All settings"
+      note="from berth.yaml, the environment and flags; changed there, and taken over at a restart"
+    >
+      <Show of={settings} what="The settings">
+        {(data) => (
+          <table class="table">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">Value</th>
+              </tr>
+            </thead>
+            <tbody>
+              {flatten(data.settings).map(([name, value]) => (
+                <tr key={name}>
+                  <td>
+                    <code>{name}</code>
+                  </td>
+                  <td class="sentence-cell">{value === '' ? <span class="quiet">none</span> : value}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Show>
+    </Section>
+  );
+}
+
+function flatten(settings: Nested, prefix = ''): readonly (readonly [string, string])[] {
+  return Object.entries(settings).flatMap(([name, value]) => {
+    const path = `${prefix}${name}`;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return flatten(value as Nested, `${path}.`);
+    return [[path, Array.isArray(value) ? value.join(', ') : String(value ?? '')] as const];
+  });
+}

@@ -1,0 +1,241 @@
+import { useState } from 'preact/hooks';
+import { ApiError, post } from '../../data/api.ts';
+import { useResource } from '../../data/resource.ts';
+import { isAdmin, session } from '../../data/session.ts';
+import type { Account, Role } from '../../data/wire.ts';
+import { ask, Dialog } from '../../parts/dialog.tsx';
+import { Choose, Field } from '../../parts/field.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { MenuButton } from '../../parts/menu.tsx';
+import { Name } from '../../parts/name.tsx';
+import { Command, ErrorBox, Show } from '../../parts/states.tsx';
+import { Time } from '../../parts/time.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+
+export const ROLES: readonly (readonly [Role, string])[] = [
+  ['admin', 'admin: may do everything'],
+  ['operator', 'operator: sees everything, releases slots'],
+  ['user', 'user: for applications'],
+];
+
+interface Users {
+  readonly users: readonly Account[];
+}
+
+/** The accounts and what they may do. */
+export function UserSettings() {
+  const users = useResource<Users>('api/admin/users', {}, { isLive: true });
+  const [isAdding, setAdding] = useState(false);
+  const [secret, setSecret] = useState<Secret | null>(null);
+  return (
+    <>
+      {isAdmin() && (
+        <p class="part-actions">
+          <button type="button" class="button primary" onClick={() => setAdding(true)}>
+            <Icon name="plus" />
+            Add a user
+          </button>
+        </p>
+      )}
+      <Show of={users} what="The users">
+        {(data) => <UserTable users={data.users} onSecret={setSecret} onChange={users.reload} />}
+      </Show>
+      {isAdding && (
+        <AddUser
+          onClose={() => setAdding(false)}
+          onAdded={(made) => {
+            setAdding(false);
+            setSecret(made);
+            users.reload();
+          }}
+        />
+      )}
+      {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
+    </>
+  );
+}
+
+interface UserTableProps extends Users {
+  readonly onSecret: (secret: Secret) => void;
+  readonly onChange: () => void;
+}
+
+function UserTable({ users, onSecret, onChange }: UserTableProps) {
+  return (
+    <div class="items">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Role</th>
+            <th scope="col">Password</th>
+            <th scope="col">Added</th>
+            <th scope="col">
+              <span class="hidden-text">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {users.map((account) => (
+            <tr key={account.name}>
+              <td class="grow cut">
+                <Name text={account.name} isStrong />
+                {account.name === session.get()?.name && <span class="quiet"> (you)</span>}
+              </td>
+              <td>{account.role}</td>
+              <td>
+                {account.one_time_password ? (
+                  <>
+                    one-time, until <Time at={account.one_time_until} />
+                  </>
+                ) : (
+                  'own'
+                )}
+              </td>
+              <td>
+                <Time at={account.created_at} as="day" />
+              </td>
+              <td class="right">
+                {isAdmin() && account.name !== session.get()?.name && (
+                  <UserMenu account={account} onSecret={onSecret} onChange={onChange} />
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface UserMenuProps extends Omit<UserTableProps, 'users'> {
+  readonly account: Account;
+}
+
+function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
+  const { name, role } = account;
+  const setRole = async (chosen: Role) => {
+    await post('api/admin/users/role', { name, role: chosen });
+    onChange();
+  };
+  const roles = ROLES.filter(([other]) => other !== role).map(([other]) => ({
+    label: `Make ${other}…`,
+    act: () =>
+      ask({
+        title: `Make ${name} ${other}?`,
+        text: 'It counts at once, also for sessions that are open.',
+        facts: [
+          ['Account', name],
+          ['Role', `${role}, then ${other}`],
+        ],
+        verb: `Make ${other}`,
+        isDangerous: false,
+        act: async () => {
+          await setRole(other);
+          showToast(`${name} is ${other} now.`, () => void setRole(role));
+        },
+      }),
+  }));
+  const reset = {
+    label: 'New one-time password…',
+    act: () =>
+      ask({
+        title: 'Give this user a one-time password?',
+        text: 'Their password no longer works, and their sessions end. They set a new one when they sign in.',
+        facts: [['Account', name]],
+        verb: 'Give a one-time password',
+        act: async () => {
+          onSecret(await post<Secret>('api/admin/users/password', { name }));
+          onChange();
+        },
+      }),
+  };
+  const remove = {
+    label: 'Remove user…',
+    icon: 'trash' as const,
+    act: () =>
+      ask({
+        title: 'Remove this user?',
+        text: 'Their sessions and tokens end. Slots that are held under this name are not touched.',
+        facts: [
+          ['Account', name],
+          ['Role', role],
+        ],
+        verb: 'Remove user',
+        act: async () => {
+          await post('api/admin/users/remove', { name });
+          onChange();
+          showToast(`${name} was removed.`);
+        },
+      }),
+  };
+  return (
+    <MenuButton
+      label={`Actions for ${name}`}
+      className="icon-button"
+      isIcon
+      items={[...roles, reset, null, remove]}
+    >
+      <Icon name="more" />
+    </MenuButton>
+  );
+}
+
+/** Something that is shown only once. */
+interface Secret {
+  readonly name: string;
+  readonly password: string | null;
+}
+
+function SecretDialog({ secret, onClose }: { readonly secret: Secret; readonly onClose: () => void }) {
+  if (secret.password === null) return null;
+  return (
+    <Dialog title={`The one-time password of ${secret.name}`} onClose={onClose}>
+      <p>It is shown only now, is good for one sign-in and ends after 7 days.</p>
+      <Command text={secret.password} />
+      <div class="buttons">
+        <button type="button" class="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+interface AddUserProps {
+  readonly onClose: () => void;
+  readonly onAdded: (made: Secret) => void;
+}
+
+function AddUser({ onClose, onAdded }: AddUserProps) {
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<string>('operator');
+  const [fault, setFault] = useState<string | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setFault(name.trim() === '' ? 'The name is missing.' : null);
+    if (name.trim() === '') return;
+    await post<Secret>('api/admin/users/add', { name: name.trim(), role })
+      .then(onAdded)
+      .catch((failure: unknown) => failure instanceof ApiError && setError(failure));
+  };
+  return (
+    <Dialog title="Add a user" onClose={onClose}>
+      <form onSubmit={submit} noValidate>
+        <p>You get a one-time password to hand over.</p>
+        <Field label="Name" value={name} onInput={setName} fault={fault} isFirst />
+        <Choose label="Role" value={role} choices={ROLES} onChange={setRole} />
+        {error !== null && <ErrorBox title="The user was not added." error={error} />}
+        <div class="buttons">
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary">
+            Add user
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

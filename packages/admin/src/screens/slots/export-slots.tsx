@@ -1,0 +1,53 @@
+import { formatCsv } from '@berth/protocol/csv';
+import { useState } from 'preact/hooks';
+import { type ApiError, get } from '../../data/api.ts';
+import type { Slot, SlotPage } from '../../data/wire.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { saveFile } from '../../parts/save-file.ts';
+import { showToast } from '../../parts/toasts.tsx';
+import { formatNumber } from '../../words/numbers.ts';
+import { type Filters, queryOf } from './slot-filters.ts';
+
+/** As many as the server sends at once. */
+const PART = 1000;
+
+const HEAD = ['license_id', 'product', 'user', 'host', 'address', 'features', 'state', 'since', 'until'];
+
+/** Saves what the filters show, all of it. */
+export function ExportButton({ filters }: { readonly filters: Filters }) {
+  const [progress, setProgress] = useState<string | null>(null);
+  const save = async () => {
+    if (progress !== null) return;
+    setProgress('Exporting…');
+    try {
+      const slots = await readAll(filters, setProgress);
+      saveFile('slots.csv', formatCsv(HEAD, slots.map(rowOf)));
+    } catch (error) {
+      showToast(`The slots were not exported. ${(error as ApiError).message}`);
+    }
+    setProgress(null);
+  };
+  return (
+    <button type="button" class="button" aria-disabled={progress !== null} onClick={save}>
+      <Icon name="download" />
+      {progress ?? 'Export CSV'}
+    </button>
+  );
+}
+
+async function readAll(filters: Filters, tell: (text: string) => void): Promise<readonly Slot[]> {
+  const all: Slot[] = [];
+  for (;;) {
+    const query = { ...queryOf(filters), offset: all.length, limit: PART };
+    const { matched, slots } = await get<SlotPage>('api/admin/slots', query);
+    all.push(...slots);
+    if (slots.length === 0 || all.length >= matched) return all;
+    tell(`${formatNumber(all.length)} of ${formatNumber(matched)}`);
+  }
+}
+
+function rowOf(slot: Slot): readonly (string | number | null)[] {
+  const state = slot.is_borrowed ? 'borrowed' : 'in use';
+  const { license_id, product, user, os_hostname, address, features, registered_at, ends_at } = slot;
+  return [license_id, product, user, os_hostname, address, features.join(' '), state, registered_at, ends_at];
+}

@@ -1,0 +1,111 @@
+import { readNow } from '../../clock.ts';
+import { ApiError, post } from '../../data/api.ts';
+import { addBar, removeBar } from '../../data/bars.ts';
+import type { License, Slot } from '../../data/wire.ts';
+import { ask } from '../../parts/dialog.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+import { nameOf } from '../../words/judge-license.ts';
+import { formatNumber } from '../../words/numbers.ts';
+import { formatDistance, formatMoment, plural } from '../../words/time.ts';
+
+type ById = ReadonlyMap<number, License>;
+
+function send(slot: Slot): Promise<unknown> {
+  const body = { license_id: slot.license_id, user: slot.user };
+  return post(`api/admin/registrations/${slot.is_borrowed ? 'recall' : 'release'}`, body);
+}
+
+function licenseText(slot: Slot, licenses: ById): string {
+  const license = licenses.get(slot.license_id);
+  if (license === undefined) return slot.product;
+  const { floating_in_use: used, floating_users: slots } = license;
+  return `${nameOf(license)}, ${formatNumber(used)} of ${formatNumber(slots)} slots in use`;
+}
+
+const RECALL =
+  'It is free at once, and the next person who asks gets it. The laptop is not told: it may go on working ' +
+  'with its proof until the borrow ends.';
+const RELEASE =
+  'It is free at once. The application learns of it with its next heartbeat, and takes another slot if ' +
+  'there is one.';
+const BAR =
+  'New requests of this user are refused for all licenses. Slots that they hold stay theirs until they end ' +
+  'or are released.';
+
+/** Asks, and then releases a slot or recalls a borrowed one. */
+export function askToFree(slot: Slot, licenses: ById, onDone: () => void): void {
+  const now = readNow();
+  const until = slot.borrowed_until ?? slot.ends_at;
+  const end = `${formatMoment(Date.parse(until), now)}, ${formatDistance(Date.parse(until), now)}`;
+  const isLent = slot.is_borrowed;
+  ask({
+    title: isLent ? 'Recall this borrowed slot?' : 'Release this slot?',
+    text: isLent ? RECALL : RELEASE,
+    facts: [
+      ['User', slot.user],
+      ['Host', slot.os_hostname ?? slot.address ?? '–'],
+      ['License', licenseText(slot, licenses)],
+      [isLent ? 'Borrowed until' : 'Until', end],
+    ],
+    after: 'This cannot be undone. The user can ask for a slot again.',
+    verb: isLent ? 'Recall slot' : 'Release slot',
+    act: async () => {
+      await send(slot);
+      showToast(`The slot of ${slot.user} is free.`);
+      onDone();
+    },
+  });
+}
+
+/** The same for several. What fails is told, and the rest is done. */
+export function askToFreeAll(slots: readonly Slot[], onDone: () => void): void {
+  const lent = slots.filter(({ is_borrowed }) => is_borrowed).length;
+  ask({
+    title: `Release ${plural(slots.length, 'slot')}?`,
+    text:
+      lent === 0
+        ? 'They are free at once. The applications learn of it with their next heartbeat.'
+        : `They are free at once. ${plural(lent, 'of them is', 'of them are')} borrowed: those laptops may ` +
+          'go on working with their proof.',
+    facts: slots.slice(0, 5).map((slot) => ['User', slot.user] as const),
+    after:
+      slots.length > 5 ? `And ${slots.length - 5} more. This cannot be undone.` : 'This cannot be undone.',
+    verb: `Release ${plural(slots.length, 'slot')}`,
+    act: async () => {
+      const failures: ApiError[] = [];
+      for (const slot of slots) await send(slot).catch((error: ApiError) => failures.push(error));
+      onDone();
+      const [first] = failures;
+      // Somebody else, or the application itself, was faster: that is no failure.
+      const real = failures.filter(({ code }) => code !== 'device_not_found');
+      if (first !== undefined && real.length > 0) {
+        throw new ApiError(
+          first.status,
+          first.code,
+          `${real.length} of ${slots.length} were not released: ${first.message}`,
+        );
+      }
+      showToast(`${plural(slots.length, 'slot is', 'slots are')} free.`);
+    },
+  });
+}
+
+/** Asks, bars the user, and offers to take it back. */
+export function askToBar(user: string, onDone: () => void): void {
+  ask({
+    title: 'Bar this user?',
+    text: BAR,
+    facts: [['User', user]],
+    after: 'You can undo it here, or later in Settings, Rules.',
+    verb: 'Bar user',
+    act: async () => {
+      await addBar('user', user);
+      onDone();
+      showToast(`${user} is barred from all licenses.`, async () => {
+        await removeBar('user', user);
+        showToast(`${user} is no longer barred.`);
+        onDone();
+      });
+    },
+  });
+}

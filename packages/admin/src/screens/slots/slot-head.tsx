@@ -1,0 +1,94 @@
+import { readNow } from '../../clock.ts';
+import { setParams } from '../../data/route.ts';
+import { zoneName } from '../../words/time.ts';
+import type { Filters } from './slot-filters.ts';
+
+interface Column {
+  readonly label: string;
+  /** What the server calls it; left out if it cannot be sorted by. */
+  readonly sort?: string;
+  readonly isNumber?: boolean;
+}
+
+const COLUMNS: readonly Column[] = [
+  { label: 'User', sort: 'user' },
+  { label: 'Host', sort: 'host' },
+  { label: 'Address', sort: 'address' },
+  { label: 'License', sort: 'license' },
+  { label: 'Features' },
+  { label: 'State', sort: 'state' },
+  { label: 'Since', sort: 'since', isNumber: true },
+  { label: 'Until', sort: 'until', isNumber: true },
+];
+
+export function SlotHead({
+  filters,
+  showsLicense,
+}: {
+  readonly filters: Filters;
+  readonly showsLicense: boolean;
+}) {
+  const shown = COLUMNS.filter(({ label }) => showsLicense || label !== 'License');
+  return (
+    <div class="grid-head" role="row" aria-rowindex={1}>
+      <span role="columnheader">
+        <span class="hidden-text">Selected</span>
+      </span>
+      {shown.map((column) => (
+        <HeadCell key={column.label} column={column} filters={filters} />
+      ))}
+      <span role="columnheader">
+        <span class="hidden-text">Actions</span>
+      </span>
+    </div>
+  );
+}
+
+function HeadCell({ column, filters }: { readonly column: Column; readonly filters: Filters }) {
+  const { label, sort, isNumber = false } = column;
+  const isSorted = sort !== undefined && filters.sort === sort;
+  const isDown = filters.direction === 'down';
+  const order = isSorted ? (isDown ? 'descending' : 'ascending') : undefined;
+  return (
+    <span role="columnheader" class={isNumber ? 'number' : ''} aria-sort={order}>
+      {sort === undefined ? (
+        label
+      ) : (
+        <button
+          type="button"
+          class="sort"
+          onClick={() => setParams({ sort, direction: isSorted && !isDown ? 'down' : null }, true)}
+        >
+          {label}
+          {isSorted && (isDown ? ' ↓' : ' ↑')}
+        </button>
+      )}
+    </span>
+  );
+}
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ['J K', 'move'],
+  ['X', 'select'],
+  ['R', 'release or recall'],
+  ['B', 'bar'],
+  ['?', 'all keys'],
+];
+
+export function SlotFoot({ canBar }: { readonly canBar: boolean }) {
+  return (
+    <div class="list-foot no-phone">
+      {KEYS.filter(([key]) => canBar || key !== 'B').map(([keys, meaning]) => (
+        <span key={keys}>
+          {keys.split(' ').map((key) => (
+            <kbd key={key} class="keycap">
+              {key}
+            </kbd>
+          ))}{' '}
+          {meaning}
+        </span>
+      ))}
+      <span class="end">Live. Times in your zone ({zoneName(readNow())}); point at one for UTC.</span>
+    </div>
+  );
+}

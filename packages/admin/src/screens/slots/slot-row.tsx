@@ -1,0 +1,125 @@
+import { readNow } from '../../clock.ts';
+import { goTo, linkTo } from '../../data/route.ts';
+import type { License, Slot } from '../../data/wire.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { MenuButton, type MenuItem } from '../../parts/menu.tsx';
+import { Name } from '../../parts/name.tsx';
+import { copyText } from '../../parts/states.tsx';
+import { Moment } from '../../parts/time.tsx';
+import { nameOf } from '../../words/judge-license.ts';
+import { formatDistance } from '../../words/time.ts';
+
+export function keyOf({ license_id, user }: Slot): string {
+  return `${license_id} ${user}`;
+}
+
+interface RowProps {
+  readonly slot: Slot;
+  readonly index: number;
+  readonly top: number;
+  readonly license: License | undefined;
+  readonly showsLicense: boolean;
+  readonly isCurrent: boolean;
+  readonly isPicked: boolean;
+  readonly canBar: boolean;
+  readonly onPoint: () => void;
+  readonly onPick: () => void;
+  readonly onFree: () => void;
+  readonly onBar: () => void;
+  readonly onOpen: () => void;
+}
+
+export function SlotRow(props: RowProps) {
+  const { slot, index, top, license, showsLicense, isCurrent, isPicked } = props;
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isPicked}
+      class={`grid-row${isCurrent ? ' current' : ''}`}
+      style={{ top: `${top}px` }}
+      data-row={index}
+      tabIndex={isCurrent ? 0 : -1}
+      onFocus={props.onPoint}
+      onClick={props.onPoint}
+      onDblClick={props.onOpen}
+    >
+      <span role="cell" class="pick">
+        <input
+          type="checkbox"
+          aria-label={`Select ${slot.user}`}
+          checked={isPicked}
+          tabIndex={isCurrent ? 0 : -1}
+          onChange={props.onPick}
+        />
+      </span>
+      <span role="cell" class="cell first">
+        <Name text={slot.user} />
+      </span>
+      <span role="cell" class="cell second-line">
+        {slot.os_hostname === null ? <span class="quiet">–</span> : <Name text={slot.os_hostname} />}
+      </span>
+      <span role="cell" class="cell second">
+        {slot.address ?? slot.ip_local ?? '–'}
+      </span>
+      {showsLicense && (
+        <span role="cell" class="cell">
+          <Name text={license === undefined ? slot.product : nameOf(license)} />
+        </span>
+      )}
+      <span role="cell" class="cell second">
+        {slot.features.length === 0 ? '–' : slot.features.join(', ')}
+      </span>
+      <span role="cell" class="cell third-line">
+        <SlotState isBorrowed={slot.is_borrowed} />
+      </span>
+      <span role="cell" class="cell number">
+        <Moment at={slot.registered_at} />
+      </span>
+      <span role="cell" class="cell number">
+        <Moment at={slot.ends_at} />{' '}
+        <span class="quiet">{formatDistance(Date.parse(slot.ends_at), readNow())}</span>
+      </span>
+      <span role="cell" class="more">
+        <RowMenu {...props} />
+      </span>
+    </div>
+  );
+}
+
+export function SlotState({ isBorrowed }: { readonly isBorrowed: boolean }) {
+  return (
+    <span class="state">
+      <i class={`swatch${isBorrowed ? ' hatched' : ''}`} />
+      {isBorrowed ? 'Borrowed' : 'In use'}
+    </span>
+  );
+}
+
+function RowMenu({ slot, isCurrent, canBar, onFree, onBar, onOpen }: RowProps) {
+  const items: (MenuItem | null)[] = [
+    {
+      label: slot.is_borrowed ? 'Recall this slot…' : 'Release this slot…',
+      icon: 'release',
+      key: 'R',
+      act: onFree,
+    },
+    ...(canBar ? [{ label: 'Bar this user…', icon: 'bar' as const, key: 'B', act: onBar }] : []),
+    null,
+    { label: 'Show the slot', icon: 'eye', act: onOpen },
+    {
+      label: 'Show their history',
+      icon: 'clock',
+      key: 'H',
+      act: () => goTo(linkTo('audit', { user: slot.user })),
+    },
+    { label: 'Copy the user', icon: 'copy', key: 'C', act: () => void copyText(slot.user) },
+  ];
+  return (
+    <span class={isCurrent ? '' : 'calm'}>
+      <MenuButton label={`Actions for ${slot.user}`} className="icon-button" isIcon items={items}>
+        <Icon name="more" />
+      </MenuButton>
+    </span>
+  );
+}

@@ -1,0 +1,165 @@
+import { useState } from 'preact/hooks';
+import { type ApiError, post } from '../../data/api.ts';
+import { useLicenses } from '../../data/overview.ts';
+import { useResource } from '../../data/resource.ts';
+import { goTo, linkTo } from '../../data/route.ts';
+import { changePassword, session, signIn } from '../../data/session.ts';
+import { useValue } from '../../data/value.ts';
+import type { SlotPage, Welcome } from '../../data/wire.ts';
+import { Field } from '../../parts/field.tsx';
+import { Name } from '../../parts/name.tsx';
+import { Command } from '../../parts/states.tsx';
+import { Step } from '../../parts/step.tsx';
+import { registerCommand } from '../../words/commands.ts';
+import { nameOf } from '../../words/judge-license.ts';
+import { faultOf, NewPassword, PlainNote, WelcomeFrame } from './sign-in.tsx';
+
+const ADMINISTRATOR = 'admin';
+
+/** Password, first license, first slot. */
+export function FirstRun({ welcome }: { readonly welcome: Welcome }) {
+  const isSignedIn = useValue(session) != null && welcome.is_set_up;
+  const licenses = useLicenses().data?.licenses ?? [];
+  const hasLicense = isSignedIn && licenses.length > 0;
+  const saying = (
+    <>
+      <b>A license has slots, as a harbor has berths.</b> An application takes one when it starts and gives it
+      back when it stops. For a trip without network, a slot can be borrowed.
+    </>
+  );
+  return (
+    <WelcomeFrame welcome={welcome} saying={saying}>
+      <div class="welcome-form">
+        <h1>Set up this server</h1>
+        <p class="lead">Three steps, about two minutes.</p>
+        <ol class="steps">
+          <Step number={1} title="Set the administrator’s password" is={isSignedIn ? 'done' : 'now'}>
+            {isSignedIn ? <p class="done-line">Done.</p> : <PasswordStep welcome={welcome} />}
+          </Step>
+          <Step
+            number={2}
+            title="Add the first license"
+            is={hasLicense ? 'done' : isSignedIn ? 'now' : 'later'}
+          >
+            {hasLicense ? (
+              <p class="done-line">
+                <Name text={nameOf(licenses[0] as never)} />
+              </p>
+            ) : (
+              <LicenseStep isNow={isSignedIn} />
+            )}
+          </Step>
+          <Step number={3} title="Point an application here" is={hasLicense ? 'now' : 'later'}>
+            {hasLicense ? (
+              <ApplicationStep product={(licenses[0] as { product: string }).product} />
+            ) : (
+              <p class="step-lead">You get one address to copy, and see its first slot appear.</p>
+            )}
+          </Step>
+        </ol>
+        {isSignedIn && (
+          <p>
+            <a class="button" href={linkTo('overview')}>
+              Go to the Overview
+            </a>
+          </p>
+        )}
+      </div>
+    </WelcomeFrame>
+  );
+}
+
+function PasswordStep({ welcome }: { readonly welcome: Welcome }) {
+  const [old, setOld] = useState('');
+  const [fresh, setFresh] = useState('');
+  const [fault, setFault] = useState<{ readonly field: 'old' | 'new'; readonly text: string } | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (isBusy) return;
+    if (old === '') return setFault({ field: 'old', text: 'The one-time password is missing.' });
+    if (fresh === '') return setFault({ field: 'new', text: 'The new password is missing.' });
+    setBusy(true);
+    setFault(null);
+    try {
+      // The first of the two uses that a one-time password has; a second try finds the session there.
+      if (session.get() == null) await signIn(ADMINISTRATOR, old.trim());
+      await changePassword(old.trim(), fresh);
+      await signIn(ADMINISTRATOR, fresh);
+      goTo(linkTo('welcome'));
+    } catch (error) {
+      setFault(faultOf(error as ApiError));
+    }
+    setBusy(false);
+  };
+  return (
+    <form onSubmit={submit} noValidate>
+      <p class="step-lead">
+        The account is called <b>{ADMINISTRATOR}</b>. You can add colleagues later.
+      </p>
+      <PlainNote isSecure={welcome.is_secure} />
+      <Field
+        label="One-time password"
+        value={old}
+        onInput={setOld}
+        isMono
+        isFirst
+        fault={fault?.field === 'old' ? fault.text : null}
+        hint="The server printed it when it started for the first time."
+      />
+      <NewPassword value={fresh} onInput={setFresh} fault={fault?.field === 'new' ? fault.text : null} />
+      <p class="gap">
+        <button type="submit" class="button primary" aria-disabled={isBusy}>
+          Set the password
+        </button>
+      </p>
+    </form>
+  );
+}
+
+function LicenseStep({ isNow }: { readonly isNow: boolean }) {
+  const [fault, setFault] = useState<string | null>(null);
+  const addDemo = () =>
+    post('api/admin/licenses/add-demo').catch((error: ApiError) => setFault(error.message));
+  return (
+    <>
+      <p class="step-lead">
+        By key, by file or by codes. Or take the demo license with five slots, and remove it when you like.
+      </p>
+      {isNow && (
+        <p class="done-line">
+          <a class="button primary" href={linkTo('licenses/add')}>
+            Add a license
+          </a>
+          <button type="button" class="button" onClick={addDemo}>
+            Use the demo license
+          </button>
+        </p>
+      )}
+      {fault !== null && <p class="critical">{fault}</p>}
+    </>
+  );
+}
+
+function ApplicationStep({ product }: { readonly product: string }) {
+  const slots = useResource<SlotPage>('api/admin/slots', { limit: 1 }, { isLive: true });
+  const first = slots.data?.slots[0];
+  return (
+    <>
+      <p class="step-lead">
+        Applications need this address: <b class="nowrap">{location.origin}</b>
+      </p>
+      <p class="second">Or take a slot by hand, from any machine:</p>
+      <Command text={registerCommand(product)} />
+      <p class="gap" role="status">
+        {first === undefined ? (
+          <span class="quiet">Waiting for the first slot…</span>
+        ) : (
+          <span class="good strong">
+            <Name text={first.user} /> holds the first slot.
+          </span>
+        )}
+      </p>
+    </>
+  );
+}

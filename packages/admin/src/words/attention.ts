@@ -1,0 +1,129 @@
+import type { Finding, License, Status } from '../data/wire.ts';
+import { judgeLicense, type Level, nameOf, rank } from './judge-license.ts';
+import { countWord, formatNumber } from './numbers.ts';
+import { formatMoment, localizeTimes, plural } from './time.ts';
+
+/** Something that needs somebody: one for each license and each part of the server. */
+export interface Concern {
+  readonly level: Level;
+  readonly word: string;
+  /** The name of the license, or null for the server. */
+  readonly name: string | null;
+  readonly sentence: string;
+  readonly licenseId: number | null;
+  readonly link: 'slots' | 'license' | 'backup' | 'cloud' | 'add' | null;
+}
+
+const WORDS: Readonly<Record<string, readonly [problem: string, warning: string]>> = {
+  disk: ['Disk full', 'Disk filling'],
+  clock: ['Clock jumped', 'Clock'],
+  cloud: ['Unreachable', 'Cloud'],
+  certificate: ['Certificate', 'Certificate'],
+  backup: ['Backup failed', 'Old backup'],
+  database: ['Database', 'Database'],
+  permissions: ['Permissions', 'Permissions'],
+  exposure: ['Exposed', 'Exposed'],
+  webhooks: ['Webhook', 'Webhook'],
+  versions: ['Versions', 'Versions'],
+};
+
+/** Everything that is red or amber anywhere, the worst first. */
+export function listConcerns(
+  licenses: readonly License[],
+  findings: readonly Finding[],
+  now: number,
+  deniedToday: ReadonlyMap<number, number> = new Map(),
+): readonly Concern[] {
+  const ofLicenses = licenses.flatMap((license) => concernOf(license, now, deniedToday.get(license.id) ?? 0));
+  const ofServer = findings
+    .filter(({ severity }) => severity !== 'ok')
+    .map((finding) => concernOfServer(finding, now));
+  return [...ofLicenses, ...ofServer].sort((one, other) => rank(one) - rank(other));
+}
+
+function concernOf(license: License, now: number, denied: number): Concern[] {
+  const [worst, ...others] = judgeLicense(license, now);
+  if (worst === undefined) return [];
+  const more = others.map(({ word }) => word.toLowerCase());
+  const also = more.length === 0 ? '' : ` Also: ${more.join(', ')}.`;
+  const denials = denied === 0 ? '' : ` ${plural(denied, 'denial')} today.`;
+  return [
+    {
+      level: worst.level,
+      word: worst.word,
+      name: nameOf(license),
+      sentence: `${worst.sentence}${denials}${also}`,
+      licenseId: license.id,
+      link: worst.link,
+    },
+  ];
+}
+
+function concernOfServer({ check, severity, text, advice }: Finding, now: number): Concern {
+  const isProblem = severity === 'problem';
+  const words = WORDS[check];
+  return {
+    level: isProblem ? 'critical' : 'warning',
+    word: words === undefined ? check : words[isProblem ? 0 : 1],
+    name: null,
+    sentence: localizeTimes(advice === null ? text : `${text.replace(/[.]?$/, '.')} ${advice}`, now),
+    licenseId: null,
+    link: check === 'backup' ? 'backup' : check === 'cloud' ? 'cloud' : null,
+  };
+}
+
+interface Line {
+  readonly level: Level;
+  readonly text: string;
+}
+
+/** What was examined and is fine, or is not used. */
+export function listWell(findings: readonly Finding[], status: Status, now: number): readonly Line[] {
+  const fine = new Set(findings.filter(({ severity }) => severity === 'ok').map(({ check }) => check));
+  const { cloud, backup, tls } = status;
+  const when = (at: string) => formatMoment(Date.parse(at), now);
+  const lines: readonly (readonly [check: string, line: Line | null])[] = [
+    ['cloud', cloud.reached_at === null ? null : ok(`Cloud reached at ${when(cloud.reached_at)}`)],
+    ['clock', ok('Clock is right')],
+    ['disk', ok('Disk has room')],
+    ['database', ok('Database works')],
+    ['backup', backup.last_at === null ? off('No backup yet') : ok(`Backup from ${when(backup.last_at)}`)],
+    ['certificate', tls === null ? null : ok(`Certificate good until ${when(tls.valid_until)}`)],
+    ['webhooks', status.webhooks.state === 'off' ? null : ok('Webhook delivers')],
+  ];
+  return lines.flatMap(([check, line]) => (fine.has(check) && line !== null ? [line] : []));
+}
+
+function ok(text: string): Line {
+  return { level: 'ok', text };
+}
+
+function off(text: string): Line {
+  return { level: 'off', text };
+}
+
+/** The heading of the Overview: does something need me? */
+export function headline(concerns: readonly Concern[], hasLicenses: boolean): string {
+  const [worst] = concerns;
+  if (worst === undefined) return hasLicenses ? 'All is well' : 'Add the first license';
+  const full = concerns.filter(({ word }) => word === 'Full').length;
+  const rest = concerns.length - full;
+  if (full === 0) {
+    return `${countWord(rest)} ${rest === 1 ? 'thing needs' : 'things need'} attention`;
+  }
+  const first = `${countWord(full)} ${full === 1 ? 'license is' : 'licenses are'} full`;
+  if (rest === 0) return first;
+  const more = rest === 1 ? 'one more thing needs' : `${countWord(rest).toLowerCase()} more things need`;
+  return `${first}, ${more} attention`;
+}
+
+/** Such as: 130 of 296 slots are in use, 23 of them borrowed. */
+export function summary(licenses: readonly License[]): string {
+  const sum = (read: (license: License) => number) => licenses.reduce((total, one) => total + read(one), 0);
+  const slots = sum(({ floating_users }) => floating_users);
+  if (slots === 0) return 'No license has slots.';
+  const used = sum(({ floating_in_use }) => floating_in_use);
+  const borrowed = sum((license) => license.borrowed);
+  const lent = borrowed === 0 ? 'none borrowed' : `${formatNumber(borrowed)} of them borrowed`;
+  return `${formatNumber(used)} of ${formatNumber(slots)} slots are in use, ${lent}.`;
+}

@@ -1,0 +1,130 @@
+import type { Feature, License } from '../data/wire.ts';
+import { type Counted, forecast } from './forecast.ts';
+import { formatAmount, formatNumber } from './numbers.ts';
+import { DAY_MS, formatDay, formatMoment, plural } from './time.ts';
+
+export type Level = 'critical' | 'warning' | 'ok' | 'off';
+
+/** What is to say about a license: a word, and the sentence that explains it. */
+export interface Verdict {
+  readonly level: Level;
+  readonly word: string;
+  /** Continues the name of the license. */
+  readonly sentence: string;
+  /** Where to look. */
+  readonly link: 'slots' | 'license' | null;
+}
+
+/** From so much on, slots and consumption are nearly used up; the server's notices say so, too. */
+const NEARLY = 0.9;
+const SOON_DAYS = 30;
+
+const STATES: Readonly<Record<string, readonly [string, string]>> = {
+  disabled: ['Disabled', 'was disabled by the vendor. It lends no slots.'],
+  inactive: ['Not active', 'is not active at the vendor. It lends no slots.'],
+  expired: ['Ended', 'has ended. It lends no slots.'],
+  elsewhere: ['Moved', 'belongs to another machine. It lends no slots here until the vendor moves it.'],
+  overdue: ['Unchecked', 'could not be checked at the vendor for too long. It lends no slots.'],
+};
+
+export function nameOf({ product_details, product }: Pick<License, 'product_details' | 'product'>): string {
+  return product_details.product_name.trim() || product;
+}
+
+/** All that is wrong with a license, the worst first; nothing if it is well. */
+export function judgeLicense(license: License, now: number): readonly Verdict[] {
+  const stopped = STATES[license.state];
+  if (stopped !== undefined) {
+    return [{ level: 'critical', word: stopped[0], sentence: stopped[1], link: 'license' }];
+  }
+  const found = [...judgeSlots(license), ...judgeEnd(license, now), ...judgeConsumption(license, now)];
+  return found.sort((one, other) => rank(one) - rank(other));
+}
+
+export function rank({ level }: { readonly level: Level }): number {
+  return ['critical', 'warning', 'ok', 'off'].indexOf(level);
+}
+
+/** The worst of it, for a table. */
+export function worstOf(license: License, now: number): Verdict {
+  const [worst] = judgeLicense(license, now);
+  if (worst !== undefined) return worst;
+  if (license.state === 'not_started') {
+    return { level: 'off', word: 'Not started', sentence: 'has not started yet.', link: null };
+  }
+  return { level: 'ok', word: 'OK', sentence: '', link: null };
+}
+
+function judgeSlots({ floating_in_use: used, floating_users: slots, state }: License): Verdict[] {
+  if (slots === 0 || state === 'not_started') return [];
+  const free = slots - used;
+  if (free <= 0) {
+    const sentence = `has no free slot: all ${formatNumber(slots)} are in use.`;
+    return [{ level: 'critical', word: 'Full', sentence, link: 'slots' }];
+  }
+  if (used / slots < NEARLY) return [];
+  const left = free === 1 ? 'one free slot' : `${formatNumber(free)} free slots`;
+  const sentence = `has ${left} of ${formatNumber(slots)}.`;
+  return [{ level: 'warning', word: 'Nearly full', sentence, link: 'slots' }];
+}
+
+function judgeEnd({ ends_at, state, floating_in_use: used }: License, now: number): Verdict[] {
+  if (ends_at === null) return [];
+  const end = Date.parse(ends_at);
+  const users = used === 0 ? '' : ` ${plural(used, 'person is', 'people are')} using it now.`;
+  if (state === 'in_grace') {
+    const sentence = `has ended. Its grace period lasts until ${formatMoment(end, now)}.${users}`;
+    return [{ level: 'warning', word: 'In grace', sentence, link: 'license' }];
+  }
+  if (end - now > SOON_DAYS * DAY_MS) return [];
+  const days = Math.ceil((end - now) / DAY_MS);
+  const sentence = `ends in ${plural(days, 'day')}, on ${formatDay(end, now)}.${users}`;
+  return [{ level: 'warning', word: 'Ends soon', sentence, link: 'license' }];
+}
+
+/** What is counted; `null`: nothing, or without a maximum. */
+export function countedOf(part: License | Feature): Counted | null {
+  if (part.allow_unlimited_consumptions || part.max_consumptions <= 0) return null;
+  return {
+    total: part.total_consumptions,
+    max: part.max_consumptions,
+    period: part.consumption_period,
+    overage: part.allow_overages ? part.max_overages : 0,
+  };
+}
+
+function judgeConsumption(license: License, now: number): Verdict[] {
+  const parts = [{ name: '', counted: countedOf(license) }].concat(
+    license.product_features.map((feature) => ({
+      name: feature.name || feature.code,
+      counted: countedOf(feature),
+    })),
+  );
+  const found = parts.flatMap(({ name, counted }) =>
+    counted === null ? [] : judgeCounted(name, counted, now),
+  );
+  // One row for each license: the worst of its counts.
+  return found.sort((one, other) => rank(one) - rank(other)).slice(0, 1);
+}
+
+function judgeCounted(name: string, counted: Counted, now: number): Verdict[] {
+  const { total, max, overage } = counted;
+  const whose = name === '' ? 'has consumed' : `: of its feature ${name},`;
+  const amounts = `${formatAmount(total)} of ${formatAmount(max)}`;
+  if (total >= max + overage) {
+    const sentence =
+      name === ''
+        ? `${whose} all of its ${formatAmount(max)}.`
+        : `${whose} all ${formatAmount(max)} are consumed.`;
+    return [{ level: 'critical', word: 'Used up', sentence, link: 'license' }];
+  }
+  const used = name === '' ? `${whose} ${amounts}.` : `${whose} ${amounts} are consumed.`;
+  if (total >= max) return [{ level: 'warning', word: 'In overage', sentence: used, link: 'license' }];
+  const { fullAt, endAt } = forecast(counted, now);
+  if (fullAt !== null && endAt !== null) {
+    const sentence = `${used} At this pace they last until ${formatDay(fullAt, now)}.`;
+    return [{ level: 'warning', word: 'Runs out', sentence, link: 'license' }];
+  }
+  if (total < max * NEARLY) return [];
+  return [{ level: 'warning', word: 'Nearly used up', sentence: used, link: 'license' }];
+}

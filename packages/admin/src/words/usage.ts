@@ -1,0 +1,130 @@
+import type { SlotHistory, SlotPoint, SlotSeries } from '../data/wire.ts';
+import { DAY_MS, HOUR_MS, startOfDay } from './time.ts';
+
+/** What happened in one step of time. */
+export interface Step {
+  readonly at: number;
+  readonly average: number;
+  readonly peak: number;
+  readonly borrowed: number;
+  readonly denials: number;
+}
+
+/** Every step of the period: where nothing was recorded, what was in use before still is. */
+export function fillSteps(
+  history: SlotHistory,
+  series: SlotSeries | undefined,
+  now: number,
+): readonly Step[] {
+  const { step_ms: step } = history;
+  const points = new Map<number, SlotPoint>();
+  for (const point of series?.points ?? []) points.set(Math.floor(Date.parse(point.at) / step), point);
+  const first = Math.floor(Date.parse(history.since) / step);
+  const last = Math.floor(Math.min(Date.parse(history.until), now) / step);
+  const before = (series?.points ?? []).filter(({ at }) => Math.floor(Date.parse(at) / step) < first).at(-1);
+  let carried = { inUse: before?.in_use ?? 0, borrowed: before?.borrowed ?? 0 };
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => {
+    const point = points.get(first + index);
+    const at = (first + index) * step;
+    if (point === undefined) {
+      return { at, average: carried.inUse, peak: carried.inUse, borrowed: carried.borrowed, denials: 0 };
+    }
+    carried = { inUse: point.in_use, borrowed: point.borrowed };
+    const { average, peak, borrowed, denials } = point;
+    return { at, average, peak, borrowed, denials };
+  });
+}
+
+/** Working hours, as most people have them. */
+const FROM_HOUR = 8;
+const TO_HOUR = 18;
+
+function isWorking(at: number): boolean {
+  const date = new Date(at);
+  const isWeekday = date.getDay() >= 1 && date.getDay() <= 5;
+  return isWeekday && date.getHours() >= FROM_HOUR && date.getHours() < TO_HOUR;
+}
+
+export interface UsageFigures {
+  readonly peak: number;
+  /** Days on which the peak was reached, and days with any use. */
+  readonly peakDays: number;
+  readonly days: number;
+  /** On working days, in working hours; `null`: the period has none. */
+  readonly workingAverage: number | null;
+  readonly denials: number;
+  readonly mostBorrowed: number;
+  readonly averageBorrowed: number;
+}
+
+export function summarize(steps: readonly Step[]): UsageFigures {
+  const peak = Math.max(0, ...steps.map((step) => step.peak));
+  const byDay = Map.groupBy(steps, ({ at }) => startOfDay(at));
+  const used = [...byDay.values()].filter((day) => day.some((step) => step.peak > 0));
+  const working = steps.filter(({ at }) => isWorking(at));
+  return {
+    peak,
+    peakDays: used.filter((day) => day.some((step) => step.peak === peak)).length,
+    days: used.length,
+    workingAverage: working.length === 0 ? null : mean(working.map(({ average }) => average)),
+    denials: steps.reduce((sum, { denials }) => sum + denials, 0),
+    mostBorrowed: Math.max(0, ...steps.map(({ borrowed }) => borrowed)),
+    averageBorrowed: mean(steps.map(({ borrowed }) => borrowed)),
+  };
+}
+
+function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** One hour of the week: how much was in use, and how often somebody was denied. */
+export interface HeatCell {
+  /** 0 is Monday. */
+  readonly weekday: number;
+  readonly hour: number;
+  readonly average: number;
+  readonly denials: number;
+}
+
+/** The week, hour by hour in local time; `null` if the steps are longer than an hour. */
+export function heatOf(steps: readonly Step[], stepMs: number): readonly HeatCell[] | null {
+  if (stepMs > HOUR_MS) return null;
+  const sums = Array.from({ length: 7 * 24 }, () => ({ sum: 0, count: 0, denials: 0 }));
+  for (const { at, average, denials } of steps) {
+    const date = new Date(at);
+    const cell = sums[((date.getDay() + 6) % 7) * 24 + date.getHours()];
+    if (cell === undefined) continue;
+    cell.sum += average;
+    cell.count += 1;
+    cell.denials += denials;
+  }
+  return sums.map(({ sum, count, denials }, index) => ({
+    weekday: Math.floor(index / 24),
+    hour: index % 24,
+    average: count === 0 ? 0 : sum / count,
+    denials,
+  }));
+}
+
+const EDGES = [0.05, 0.2, 0.4, 0.6, 0.8];
+
+/** Which of six colours a share has. */
+export function heatLevel(share: number): number {
+  return EDGES.filter((edge) => share >= edge).length;
+}
+
+/** Denials of each local day. */
+export function denialsByDay(steps: readonly Step[]): readonly (readonly [day: number, count: number])[] {
+  const days = new Map<number, number>();
+  for (const { at, denials } of steps) days.set(startOfDay(at), (days.get(startOfDay(at)) ?? 0) + denials);
+  return [...days];
+}
+
+export const PERIODS = {
+  '24h': { label: '24 hours', ms: DAY_MS, words: 'a day' },
+  '7d': { label: '7 days', ms: 7 * DAY_MS, words: 'a week' },
+  '30d': { label: '30 days', ms: 30 * DAY_MS, words: 'a month' },
+  '12m': { label: '12 months', ms: 365 * DAY_MS, words: 'a year' },
+} as const;
+
+export type Period = keyof typeof PERIODS;

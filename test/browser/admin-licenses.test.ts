@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { makePage } from '../../build/page.ts';
+import { type CloudProcess, startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { startServerHere } from '../support/server-here.ts';
+import { createApi, findBarriers, openPage, PASSWORD, signIn } from './admin-site.ts';
+import { startBrowser } from './browser.ts';
+
+let browser: Browser | null = null;
+let cloud: CloudProcess;
+let server: Awaited<ReturnType<typeof startServerHere>>;
+const data = mkdtempSync(join(tmpdir(), 'berth-add-'));
+const endings: (() => unknown)[] = [];
+
+before(async () => {
+  browser = await startBrowser();
+  if (browser === null) return;
+  await makePage();
+  cloud = await startCloudProcess({ after: (work) => void endings.push(work) });
+  const { airgap_public_key: key } = (await cloud.run('airgap-public-key')) as Readonly<
+    Record<string, string>
+  >;
+  const args = ['--cloud-url', cloud.url, '--cloud-public-key', cloud.publicKeyFile];
+  server = await startServerHere({ data, args: [...args, '--airgap-public-key', key as string] });
+  const [, passwordOld] = /one-time password {2}(\S+)/.exec(server.announced) ?? [];
+  const api = createApi(server.url);
+  const token = await api.signIn('admin', passwordOld as string);
+  await api.post('/api/v4/setPassword', { passwordOld, passwordNew: PASSWORD }, token);
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  for (const end of endings.reverse()) await end();
+  rmSync(data, { recursive: true, force: true });
+});
+
+/** The page at this way of adding a license, and the vendor's portal; `null` where there is no browser. */
+async function open(t: TestContext, way: string) {
+  if (browser === null) {
+    t.skip('optional: needs Chromium');
+    return null;
+  }
+  const { page, close } = await openPage(browser, server.url);
+  const portal = await openPage(browser, cloud.url);
+  t.after(close);
+  t.after(portal.close);
+  await portal.page.goto(`${cloud.url}/portal`);
+  await page.goto(`${server.url}/#/licenses/add?way=${way}`);
+  await signIn(page, 'admin', PASSWORD);
+  return { page, portal: portal.page };
+}
+
+async function save(page: Page, button: string, name: string): Promise<string> {
+  const [saved] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: button }).click(),
+  ]);
+  const path = join(data, name);
+  await saved.saveAs(path);
+  return path;
+}
+
+async function expectAdded(page: Page, slots: number): Promise<void> {
+  await page.getByText(`has ${slots} slots. Applications can take them now.`).waitFor();
+  await page.getByRole('link', { name: 'See the license' }).click();
+  await page.getByRole('heading', { name: 'Terms' }).waitFor();
+}
+
+describe('adding a license', () => {
+  test('online: first the keys, then the license key', async (t) => {
+    const opened = await open(t, 'online');
+    if (opened === null) return;
+    const { page } = opened;
+    const key = await cloud.grant('online', '--slots', '3');
+    await page.getByLabel('API key').fill(cloud.keys.apiKey);
+    await page.getByLabel('Shared key').fill(cloud.keys.sharedKey);
+    await page.getByRole('button', { name: 'Set the keys' }).click();
+    await page.getByLabel('Product code').fill('online');
+    await page.getByRole('button', { name: 'Add the license' }).click();
+    await page.getByText('This is missing.').waitFor();
+    await page.getByLabel('License key').fill(`${key}X`);
+    await page.getByRole('button', { name: 'Add the license' }).click();
+    await page.getByRole('alert').getByText('The license was not added.').waitFor();
+    await page.getByLabel('License key').fill(key);
+    await page.getByRole('button', { name: 'Add the license' }).click();
+    await expectAdded(page, 3);
+    await page.getByRole('button', { name: 'Check now' }).click();
+    await page.getByText('Checked with the vendor.').waitFor();
+    const text = await page.locator('body').innerText();
+    assert.ok(!text.includes(cloud.keys.sharedKey) && !text.includes(key));
+  });
+
+  test('by file: a request goes to the portal, and a license file comes back', async (t) => {
+    const opened = await open(t, 'file');
+    if (opened === null) return;
+    const { page, portal } = opened;
+    const key = await cloud.grant('file', '--slots', '4');
+    await page.getByLabel('License key').fill(key);
+    const request = await save(page, 'Make the request file', 'a.req');
+    await portal.getByLabel('File from the server').setInputFiles(request);
+    const license = await save(portal, 'Submit the file', 'a.lic');
+    await page.getByRole('button', { name: 'I have the license file' }).click();
+    await page.getByLabel('License file', { exact: true }).setInputFiles(request);
+    await page.getByRole('button', { name: 'Add the license' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('License file', { exact: true }).setInputFiles(license);
+    await page.getByRole('button', { name: 'Add the license' }).click();
+    await expectAdded(page, 4);
+  });
+
+  test('by codes: every code is checked while it is typed', async (t) => {
+    const opened = await open(t, 'codes');
+    if (opened === null) return;
+    const { page, portal } = opened;
+    const key = await cloud.grant('codes', '--slots', '6');
+    const started = (await cloud.run('airgap', 'start', key)) as Readonly<Record<string, string>>;
+    const code = started.initialization_code as string;
+    await page.getByLabel('License key').fill(key);
+    await page.getByLabel('Initialization code').fill(code.slice(0, -3));
+    await page.getByText('are missing').waitFor();
+    await page.getByLabel('Initialization code').fill(code);
+    await page.getByText('The code is whole.').waitFor();
+    await page.getByRole('button', { name: 'Make the activation code' }).click();
+    await page.getByRole('img', { name: /^QR code/ }).waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+    const read = async (title: string) => {
+      const lines = (await page.getByRole('group', { name: title }).innerText()).split('\n');
+      return lines.map((line) => line.replace(/^\d\s*/, '')).join('\n');
+    };
+    const form = portal.locator('form[action="/portal/airgap"]');
+    await form.getByLabel('License key').fill(key);
+    await form.getByLabel('Hardware id').fill(await read('Hardware id'));
+    await form.getByLabel('Activation code').fill(await read('Activation code'));
+    await form.getByRole('button', { name: 'Confirm' }).click();
+    const policyId = await portal.getByLabel('Policy id').inputValue();
+    const grouped = await portal.getByLabel('Or type it in groups').inputValue();
+    const policy = await save(portal, 'Download the policy file', 'p.lic');
+    await page.getByRole('button', { name: 'I have the vendor’s answer' }).click();
+    await page.getByLabel('Policy id').fill(policyId);
+    await page
+      .getByLabel('Confirmation code')
+      .fill(grouped.replace(/^./, (sign) => (sign === '0' ? '1' : '0')));
+    await page.getByText('There is a mistake in line 1.').waitFor();
+    await page.getByRole('button', { name: 'Add the license' }).click();
+    await page.getByText('This is missing.').waitFor();
+    await page.getByLabel('Confirmation code').fill(grouped);
+    await page.getByLabel('Policy file').setInputFiles(policy);
+    await page.getByRole('button', { name: 'Add the license' }).click();
+    await expectAdded(page, 6);
+  });
+
+  test('it is removed after one question', async (t) => {
+    const opened = await open(t, 'online');
+    if (opened === null) return;
+    const { page } = opened;
+    await page.goto(`${server.url}/#/licenses`);
+    await page.getByRole('link', { name: 'online' }).first().click();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Remove license…' }).click();
+    await page.getByRole('button', { name: 'Remove license' }).click();
+    await page.getByText('online was removed.').waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'online' }).first().waitFor({ state: 'detached' });
+  });
+});

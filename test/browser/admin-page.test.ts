@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { makePage } from '../../build/page.ts';
+import { startServerHere } from '../support/server-here.ts';
+import { createApi, findBarriers, openPage, PASSWORD, signIn } from './admin-site.ts';
+import { startBrowser } from './browser.ts';
+
+const OPERATOR_PASSWORD = 'a password for the operator';
+
+/** Names that would do harm if they were anything but text. */
+const HOSTILE = [
+  '<img src=x onerror="window.hurt=1">',
+  '=HYPERLINK("http://x.example";"y")',
+  'שלום עולם',
+  '😀😀 smile',
+  `${'long'.repeat(62)}-end`,
+];
+
+let browser: Browser | null = null;
+let server: Awaited<ReturnType<typeof startServerHere>>;
+let api: ReturnType<typeof createApi>;
+let token = '';
+const data = mkdtempSync(join(tmpdir(), 'berth-page-'));
+
+before(async () => {
+  browser = await startBrowser();
+  if (browser === null) return;
+  await makePage();
+  server = await startServerHere({ data });
+  api = createApi(server.url);
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  rmSync(data, { recursive: true, force: true });
+});
+
+interface Opened {
+  readonly page: Page;
+  go(path: string): Promise<void>;
+}
+
+/** Somebody who is signed in, at this place; `null` where there is no browser. */
+async function open(
+  t: TestContext,
+  path: string,
+  who = 'admin',
+  options: object = {},
+): Promise<Opened | null> {
+  if (browser === null) {
+    t.skip('optional: needs Chromium');
+    return null;
+  }
+  const { page, close } = await openPage(browser, server.url, options);
+  t.after(close);
+  await page.goto(`${server.url}/#/${path}`);
+  await signIn(page, who, who === 'admin' ? PASSWORD : OPERATOR_PASSWORD);
+  const go = async (next: string) => {
+    await page.goto(`${server.url}/#/${next}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+  };
+  return { page, go };
+}
+
+function row(page: Page, user: string) {
+  return page.getByRole('row').filter({ hasText: user });
+}
+
+describe("the administrator's page", () => {
+  test('first run: password, demo license, first slot', async (t) => {
+    if (browser === null) return t.skip('optional: needs Chromium');
+    const { page, close } = await openPage(browser, server.url);
+    t.after(close);
+    await page.goto(server.url);
+    await page.getByRole('heading', { name: 'Set up this server' }).waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+    const set = page.getByRole('button', { name: 'Set the password' });
+    await page.getByLabel('One-time password').fill('wrong-wrong-wrong');
+    await page.getByLabel('New password').fill(PASSWORD);
+    await set.click();
+    await page.getByText('The name or the password is wrong.').waitFor();
+    const [, oneTime = ''] = /one-time password {2}(\S+)/.exec(server.announced) ?? [];
+    await page.getByLabel('One-time password').fill(oneTime);
+    await page.getByLabel('New password').fill('password1234');
+    await set.click();
+    await page
+      .getByText(/common/)
+      .last()
+      .waitFor();
+    await page.getByLabel('New password').fill(PASSWORD);
+    await set.click();
+    await page.getByRole('button', { name: 'Use the demo license' }).click();
+    await page.getByText('Waiting for the first slot…').waitFor();
+    await api.register('demo', 'ada');
+    await page.getByText('holds the first slot.').waitFor();
+    await page.getByRole('link', { name: 'Go to the Overview' }).click();
+    await page.getByRole('heading', { name: 'All is well' }).waitFor();
+    await page.getByRole('button', { name: /^Account admin/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+    token = await api.signIn('admin', PASSWORD);
+    await api.post(
+      '/api/admin/users/add',
+      { name: 'olga', role: 'operator', password: OPERATOR_PASSWORD },
+      token,
+    );
+  });
+
+  test('a slot appears when it is taken, and is released with keys alone, in two browsers', async (t) => {
+    const one = await open(t, 'slots');
+    const other = await open(t, 'slots', 'olga');
+    if (one === null || other === null) return;
+    await api.register('demo', 'bob', 'ws-7');
+    await row(one.page, 'bob').waitFor();
+    await row(other.page, 'bob').waitFor();
+    await one.page.keyboard.press('/');
+    await one.page.keyboard.type('ws-7');
+    await one.page.getByText('1 of 2 slots').waitFor();
+    await one.page.keyboard.press('Escape');
+    await one.page.keyboard.press('r');
+    const dialog = one.page.getByRole('dialog', { name: 'Release this slot?' });
+    await dialog.waitFor();
+    assert.match(await dialog.innerText(), /bob[\s\S]+ws-7/);
+    const focused = () => one.page.evaluate('document.activeElement.textContent');
+    assert.equal(await focused(), 'Cancel');
+    await one.page.keyboard.press('Tab');
+    await one.page.keyboard.press('Enter');
+    await one.page.getByText('The slot of bob is free.').waitFor();
+    await row(other.page, 'bob').waitFor({ state: 'detached' });
+    await one.page.keyboard.press('g');
+    await one.page.keyboard.press('o');
+    await one.page.getByRole('heading', { name: 'All is well' }).waitFor();
+  });
+
+  test('a barred user is refused, until it is undone', async (t) => {
+    const opened = await open(t, 'slots');
+    if (opened === null) return;
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Actions for ada' }).click();
+    await page.keyboard.press('b');
+    await page.getByRole('button', { name: 'Bar user' }).click();
+    await page.getByText('ada is barred from all licenses.').waitFor();
+    assert.equal((await api.register('demo', 'ada')).body.code, 'blacklisted');
+    await page.keyboard.press('z');
+    await page.getByText('ada is no longer barred.').waitFor();
+    assert.equal((await api.register('demo', 'ada')).status, 200);
+  });
+
+  test('when all slots are taken, the Overview says so and the denial is explained', async (t) => {
+    const opened = await open(t, 'overview');
+    if (opened === null) return;
+    const { page, go } = opened;
+    for (const user of HOSTILE.slice(0, 4))
+      assert.equal((await api.register('demo', user, user)).status, 200);
+    assert.equal((await api.register('demo', 'fay')).status, 400);
+    await page.getByRole('heading', { name: 'One license is full' }).waitFor();
+    await go('audit?kind=slot_denied');
+    await page.getByText('fay was denied a slot: all slots are in use').waitFor();
+    await go('audit?user=fay');
+    await page.getByText('fay was denied a slot: all slots are in use').waitFor();
+  });
+
+  test('hostile names are text everywhere, and in CSV', async (t) => {
+    const opened = await open(t, 'slots');
+    if (opened === null) return;
+    const { page, go } = opened;
+    for (const user of HOSTILE.slice(0, 4)) await row(page, user).first().waitFor();
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export CSV' }).click(),
+    ]);
+    const csv = readFileSync(await saved.path(), 'utf8');
+    assert.match(csv, /,"'=HYPERLINK/);
+    assert.doesNotMatch(csv, /(?:^|,)"?=/m);
+    await api.post('/api/admin/registrations/release', { user: HOSTILE[3] }, token);
+    assert.equal((await api.register('demo', HOSTILE[4] as string)).status, 200);
+    await row(page, '-end').waitFor();
+    await row(page, '-end').focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('heading').waitFor();
+    await go('audit');
+    await page.getByText(`${HOSTILE[0]} took a slot`).first().waitFor();
+    assert.equal(await page.evaluate('window.hurt'), undefined);
+    assert.equal(await page.locator('img').count(), 0);
+    const { scrollWidth, clientWidth } = (await page.evaluate(
+      'const { scrollWidth, clientWidth } = document.documentElement; ({ scrollWidth, clientWidth })',
+    )) as { scrollWidth: number; clientWidth: number };
+    assert.ok(scrollWidth <= clientWidth);
+  });
+
+  test('operators see no control that would be refused', async (t) => {
+    const opened = await open(t, 'overview', 'olga');
+    if (opened === null) return;
+    const { page, go } = opened;
+    const refused: string[] = [];
+    page.on('response', (response) => {
+      if (response.status() === 403) refused.push(response.url());
+    });
+    const [license] = (await api.get('/api/admin/licenses', token)).body.licenses as [{ id: number }];
+    const parts = ['server', 'cloud', 'users', 'tokens', 'rules', 'webhooks', 'backup'].map(
+      (part) => `settings/${part}`,
+    );
+    for (const path of [
+      'overview',
+      'slots',
+      'licenses',
+      `licenses/${license.id}`,
+      'reports',
+      'audit',
+      ...parts,
+    ]) {
+      await go(path);
+      const names = await page.getByRole('main').getByRole('button').allInnerTexts();
+      const links = await page.getByRole('main').getByRole('link').allInnerTexts();
+      const forbidden = /\b(?:add|remove|bar|create|revoke|set|back up|check now|more actions)\b/i;
+      assert.deepEqual(
+        [...names, ...links].filter((name) => forbidden.test(name)),
+        [],
+        path,
+      );
+    }
+    await go('slots');
+    await page.getByRole('button', { name: 'Actions for ada' }).click();
+    assert.doesNotMatch(await page.getByRole('menu').innerText(), /Bar/);
+    assert.deepEqual(refused, []);
+  });
+
+  test('an ended session leads to sign-in and back to the same place', async (t) => {
+    const opened = await open(t, 'slots?state=in_use&sort=user');
+    if (opened === null) return;
+    const { page } = opened;
+    await row(page, 'ada').waitFor();
+    const { tokens } = (await api.get('/api/admin/tokens', token)).body as {
+      tokens: { id: string; kind: string; account: string; issued_at: string }[];
+    };
+    const sessions = tokens.filter(({ kind, account }) => kind === 'session' && account === 'admin');
+    for (const { id } of sessions) await api.post('/api/admin/tokens/revoke', { id }, token);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByText('You will be back at Slots.').waitFor();
+    await signIn(page, 'admin', PASSWORD);
+    await row(page, 'ada').waitFor();
+    assert.match(page.url(), /#\/slots\?state=in_use&sort=user$/);
+  });
+
+  test('a lost connection is told, and comes back', async (t) => {
+    const opened = await open(t, 'slots');
+    if (opened === null) return;
+    const { page } = opened;
+    await page.getByText('Live', { exact: true }).first().waitFor();
+    const cut = /api\/admin\/events/;
+    await page.route(cut, (route) => route.abort());
+    // The stream ends, as if the server had gone.
+    await page.evaluate('dispatchEvent(new Event("offline"))');
+    await page
+      .getByText(/^Not live since/)
+      .first()
+      .waitFor();
+    await page.unroute(cut);
+    await page.getByText('Live', { exact: true }).first().waitFor();
+  });
+
+  // What a theme or a narrow screen can change; the rest is looked at once.
+  const looks = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable'];
+  for (const [colorScheme, width, rules] of [
+    ['light', 1440, []],
+    ['dark', 1440, looks],
+    ['light', 390, looks],
+  ] as const) {
+    test(`no barriers: ${colorScheme}, ${width} px`, async (t) => {
+      const viewport = { width, height: 900 };
+      const opened = await open(t, 'overview', 'admin', { colorScheme, viewport });
+      if (opened === null) return;
+      const { page, go } = opened;
+      const [license] = (await api.get('/api/admin/licenses', token)).body.licenses as [{ id: number }];
+      const ways = ['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`);
+      const parts = 'server cloud users tokens rules webhooks backup password page'.split(' ');
+      const screens = [
+        'overview',
+        'slots',
+        'licenses',
+        `licenses/${license.id}`,
+        ...ways,
+        'reports',
+        'audit',
+      ];
+      for (const path of [...screens, ...parts.map((part) => `settings/${part}`)]) {
+        await go(path);
+        // Colours take long to compare, and are the same on a phone.
+        if (width > 720 || path === 'overview') assert.deepEqual(await findBarriers(page, rules), [], path);
+        const isTooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+        assert.equal(isTooWide, false, `${path} is wider than the screen`);
+      }
+    });
+  }
+});

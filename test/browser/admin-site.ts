@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+
+export const PASSWORD = 'correct horse battery';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** A page of its own, that fails if it loads anything from elsewhere or throws. */
+export async function openPage(browser: Browser, url: string, options: object = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  const wrong: string[] = [];
+  page.on('request', (request) => {
+    const address = request.url();
+    if (!address.startsWith(url) && !/^(?:data|blob):/.test(address)) wrong.push(address);
+  });
+  page.on('pageerror', (error) => wrong.push(error.message));
+  page.on('console', (message) => {
+    if (/Content Security Policy/.test(message.text())) wrong.push(message.text());
+  });
+  const close = async () => {
+    await context.close();
+    assert.deepEqual(wrong, []);
+  };
+  return { page, close };
+}
+
+export async function signIn(page: Page, name: string, password: string): Promise<void> {
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.keyboard.press('Enter');
+  await page.getByRole('navigation', { name: 'Screens' }).first().waitFor();
+}
+
+/** What axe-core calls serious or critical, with the elements. */
+export async function findBarriers(page: Page, rules: readonly string[] = []): Promise<readonly string[]> {
+  // Another place behind the `#` is the same page.
+  if (await page.evaluate('globalThis.axe === undefined')) await page.evaluate(AXE);
+  return page.evaluate(
+    async (only) => {
+      const { axe } = globalThis as unknown as {
+        axe: { run(options: object): Promise<{ violations: Violation[] }> };
+      };
+      interface Violation {
+        readonly id: string;
+        readonly impact: string;
+        readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+      }
+      const { violations } = await axe.run(only.length === 0 ? {} : { runOnly: only });
+      return violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+    },
+    [...rules],
+  );
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The API as programs use it. */
+export function createApi(url: string) {
+  const send = async (path: string, body: object | null, token: string | null) => {
+    const headers = {
+      'content-type': 'application/json',
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    };
+    const init = body === null ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
+    const response = await fetch(`${url}${path}`, init);
+    return { status: response.status, body: (await response.json()) as Fields };
+  };
+  return {
+    register: (product: string, user: string, os_hostname = 'ws-1') =>
+      send('/api/v4/register', { product, user, os_hostname }, null),
+    post: (path: string, body: object, token: string) => send(path, body, token),
+    get: (path: string, token: string) => send(path, null, token),
+    async signIn(name: string, password: string): Promise<string> {
+      const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
+      const response = await fetch(`${url}/auth`, { headers: { authorization } });
+      return ((await response.json()) as { token: string }).token;
+    },
+  };
+}

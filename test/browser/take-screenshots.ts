@@ -1,0 +1,89 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser } from 'playwright-core';
+import { makePage } from '../../build/page.ts';
+import { PASSWORD, signIn } from './admin-site.ts';
+import { startBrowser } from './browser.ts';
+import { startSampleSite } from './sample-site.ts';
+
+/** Where the README finds them. */
+const FOLDER = fileURLToPath(new URL('../../docs/screenshots', import.meta.url));
+
+const DESKTOP = { width: 1440, height: 900 };
+const PHONE = { width: 390, height: 844 };
+
+/** The four of the README; with `--all`, every screen in both themes and on a phone. */
+const SHOWN = [
+  { name: 'overview', path: 'overview', colorScheme: 'light', viewport: { width: 1440, height: 1080 } },
+  { name: 'slots', path: 'slots?license=101', colorScheme: 'light', viewport: DESKTOP },
+  {
+    name: 'reports-dark',
+    path: 'reports?license=101',
+    colorScheme: 'dark',
+    viewport: { width: 1440, height: 1180 },
+  },
+  { name: 'overview-phone', path: 'overview', colorScheme: 'dark', viewport: PHONE },
+] as const;
+
+interface Shot {
+  readonly name: string;
+  readonly path: string;
+  readonly colorScheme: 'light' | 'dark';
+  readonly viewport: { readonly width: number; readonly height: number };
+}
+
+const PATHS = [
+  ...['overview', 'slots', 'licenses', 'licenses/102', 'reports', 'audit'],
+  ...['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`),
+  ...'server cloud users tokens rules webhooks backup password page'
+    .split(' ')
+    .map((part) => `settings/${part}`),
+];
+
+function listAll(): readonly Shot[] {
+  const looks = [
+    ['light', DESKTOP, 'desktop-light'],
+    ['dark', DESKTOP, 'desktop-dark'],
+    ['light', PHONE, 'phone-light'],
+    ['dark', PHONE, 'phone-dark'],
+  ] as const;
+  return looks.flatMap(([colorScheme, viewport, look]) =>
+    PATHS.map((path) => ({ name: `${path.replace(/\W+/g, '-')}-${look}`, path, colorScheme, viewport })),
+  );
+}
+
+async function takeAll(browser: Browser, url: string, shots: readonly Shot[], folder: string): Promise<void> {
+  for (const { name, path, colorScheme, viewport } of shots) {
+    const context = await browser.newContext({ colorScheme, viewport });
+    const page = await context.newPage();
+    await page.goto(`${url}/#/${path}`);
+    await signIn(page, 'admin', PASSWORD);
+    await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => {});
+    await page.mouse.move(0, 0);
+    await page.screenshot({ path: join(folder, `${name}.png`) });
+    await context.close();
+    process.stdout.write(`${name}.png\n`);
+  }
+}
+
+/** `npm run screenshots`, or with `-- --all FOLDER` all screens. */
+async function main(): Promise<void> {
+  const [all, folder = FOLDER] = process.argv.slice(2);
+  const browser = await startBrowser();
+  if (browser === null) throw new Error('This needs Chromium. Install the package "chromium".');
+  await makePage();
+  const data = mkdtempSync(join(tmpdir(), 'berth-screenshots-'));
+  const server = await startSampleSite(data, PASSWORD);
+  mkdirSync(folder, { recursive: true });
+  try {
+    await takeAll(browser, server.url, all === '--all' ? listAll() : SHOWN, folder);
+  } finally {
+    await browser.close();
+    await server.stop();
+    rmSync(data, { recursive: true, force: true });
+  }
+}
+
+await main();
