@@ -41,7 +41,7 @@ export const HISTORY_COMMANDS: readonly Command[] = [
   },
   {
     words: 'usage what-if',
-    usage: `--license N ${SPAN} [--feature F] [--csv]`,
+    usage: `${SPAN} [--license N] [--feature F] [--csv]`,
     about: 'show how many requests would have been denied with more or fewer slots',
     ask: askReport('what-if', ({ feature }) => ({ feature })),
     show: showWhatIf,

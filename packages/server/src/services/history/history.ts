@@ -134,13 +134,22 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
   };
 }
 
-async function askWhatIf(store: Store, { licenseId, feature = '' }: FeatureWish, { since, until }: Within) {
-  if (licenseId === null)
-    throw new RequestError('missing_parameters', '"license" is missing.', { field: 'license' });
+async function askWhatIf(store: Store, { feature = '', ...wish }: FeatureWish, { since, until }: Within) {
+  const licenseId = wish.licenseId ?? (await findOnlyLicense(store));
   const answer = await store.read({ kind: 'ask_what_if', since, until, licenseId, feature });
   if (answer !== null) return answer;
   const what = feature === '' ? 'that id' : `that id and a floating feature "${feature}"`;
   throw new RequestError('license_not_found', `This server has and had no license with ${what}.`);
+}
+
+async function findOnlyLicense(store: Store): Promise<LicenseId> {
+  const [only, ...others] = await store.read({ kind: 'list_licenses', product: null });
+  if (only !== undefined && others.length === 0) return only.license.id;
+  const message =
+    only === undefined
+      ? 'This server has no license. "license" is the id of one that it had.'
+      : `This server has ${others.length + 1} licenses. Say which one with "license", the id of a license.`;
+  throw new RequestError('missing_parameters', message, { field: 'license' });
 }
 
 /** As many steps as a server can finish while it is told to stop; the next run does the rest. */

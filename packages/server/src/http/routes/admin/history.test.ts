@@ -88,12 +88,19 @@ describe('reports on the history', () => {
     assert.deepEqual(facts, { ...subject, slots: 1, median_ms: 2 * MINUTE_MS, asked: HOSTILE.length });
     assert.deepEqual(curve[0], { slots: 1, denials: 7, waiting_ms: 7 * 2 * MINUTE_MS });
     assert.deepEqual(curve.at(-1), { slots: 8, denials: 0, waiting_ms: 0 });
-    assert.equal((await get('/api/admin/history/what-if')).body.code, 'missing_parameters');
+    assert.deepEqual((await get('/api/admin/history/what-if?since=1d')).body, body, 'the only license');
     assert.equal((await get('/api/admin/history/what-if?license=9')).body.code, 'license_not_found');
     assert.equal(
       (await get('/api/admin/history/what-if?license=1&feature=x')).body.code,
       'license_not_found',
     );
+  });
+
+  test('what would have been is asked of one license', async (t) => {
+    const { get } = await openTestApp(t, { licenses: [testLicense(1), testLicense(2)] });
+    const { body } = await get('/api/admin/history/what-if');
+    assert.equal(body.code, 'missing_parameters');
+    assert.match(String(body.message), /^This server has 2 licenses\. Say which one/);
   });
 
   test('a user is forgotten', async (t) => {

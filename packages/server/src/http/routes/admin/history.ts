@@ -254,7 +254,11 @@ function whatIfRoute(history: History): Route {
     paths: ['/api/admin/history/what-if'],
     access: 'operator',
     summary: 'How many requests would have been denied with more or fewer slots',
-    query: z.object({ ...span, feature }).meta({ required: ['license'] }),
+    query: z.object({
+      ...span,
+      license: told(strictLicenseId, 'The id of the license; not needed if there is only one.'),
+      feature,
+    }),
     answer: {
       kind: 'json',
       csvToo: true,
