@@ -4,19 +4,22 @@ import { HEADERS } from '@berth/server/http/reply/reply';
 import type { FuzzRequest } from './fuzz-requests.ts';
 import type { FuzzWorld } from './fuzz-world.ts';
 
-/** An answer, read to its end if it has one. A backup is not read as text: a database may say anything. */
+/** An answer, read to its end if it has one. */
 export interface FuzzAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
+/** A database and a program may say anything. */
+const UNJUDGED: readonly string[] = [HEADERS.bytes['Content-Type'], HEADERS.js['Content-Type']];
+
 export async function readFuzzAnswer({ status, headers, body }: Response): Promise<FuzzAnswer> {
   const type = headers.get('content-type') ?? '';
   const isEndless = type.startsWith('text/event-stream');
   if (isEndless) await body?.cancel();
   const text = isEndless || body === null ? '' : await new Response(body).text();
-  return { status, headers, text: type === HEADERS.bytes['Content-Type'] ? '' : text };
+  return { status, headers, text: UNJUDGED.includes(type) ? '' : text };
 }
 
 /** What only somebody who reads the code should see. */
