@@ -143,6 +143,7 @@ describe("the administrator's page", () => {
     if (opened === null) return;
     const { page } = opened;
     await page.getByRole('button', { name: 'Actions for ada' }).click();
+    await page.getByRole('menuitem', { name: /^Bar this user/ }).waitFor();
     await page.keyboard.press('b');
     await page.getByRole('button', { name: 'Bar user' }).click();
     await page.getByText('ada is barred from all licenses.').waitFor();
@@ -160,6 +161,20 @@ describe("the administrator's page", () => {
       assert.equal((await api.register('demo', user, user)).status, 200);
     assert.equal((await api.register('demo', 'fay')).status, 400);
     await page.getByRole('heading', { name: 'One license is full' }).waitFor();
+    await page.getByText(/ request was denied today\./).waitFor();
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'fay' })
+      .getByText(/^All 5 slots/)
+      .waitFor();
+    await go('reports?period=24h');
+    const denials = page.getByRole('region', { name: 'Denials' });
+    await denials.getByText('fay').waitFor();
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      denials.getByRole('button', { name: 'CSV' }).click(),
+    ]);
+    assert.match(readFileSync(await saved.path(), 'utf8'), /floating_not_available,.*fay/);
     await go('audit?kind=slot_denied');
     await page.getByText('fay was denied a slot: all slots are in use').waitFor();
     await go('audit?user=fay');
