@@ -9,6 +9,9 @@ import { startServerHere } from '../support/server-here.ts';
 import { createApi, findBarriers, openPage, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 
+/** A slow disk may need attention on a busy machine. */
+const FINE = /^(?:All is well|One thing needs attention)$/;
+
 const OPERATOR_PASSWORD = 'a password for the operator';
 
 /** Names that would do harm if they were anything but text. */
@@ -99,7 +102,7 @@ describe("the administrator's page", () => {
     await api.register('demo', 'ada');
     await page.getByText('holds the first slot.').waitFor();
     await page.getByRole('link', { name: 'Go to the Overview' }).click();
-    await page.getByRole('heading', { name: 'All is well' }).waitFor();
+    await page.getByRole('heading', { name: FINE }).waitFor();
     await page.getByRole('button', { name: /^Account admin/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -134,8 +137,11 @@ describe("the administrator's page", () => {
     await one.page.getByText('The slot of bob is free.').waitFor();
     await row(other.page, 'bob').waitFor({ state: 'detached' });
     await one.page.keyboard.press('g');
+    await one.page.keyboard.press('r');
+    await one.page.getByRole('region', { name: 'Slots over time' }).waitFor();
+    await one.page.keyboard.press('g');
     await one.page.keyboard.press('o');
-    await one.page.getByRole('heading', { name: 'All is well' }).waitFor();
+    await one.page.getByRole('heading', { name: FINE }).waitFor();
   });
 
   test('a barred user is refused, until it is undone', async (t) => {
@@ -160,8 +166,8 @@ describe("the administrator's page", () => {
     for (const user of HOSTILE.slice(0, 4))
       assert.equal((await api.register('demo', user, user)).status, 200);
     assert.equal((await api.register('demo', 'fay')).status, 400);
-    await page.getByRole('heading', { name: 'One license is full' }).waitFor();
-    await page.getByText(/ request was denied today\./).waitFor();
+    await page.getByRole('heading', { name: /^One license is full/ }).waitFor();
+    await page.getByText(/ were denied today\./).waitFor();
     await page
       .getByRole('row')
       .filter({ hasText: 'fay' })

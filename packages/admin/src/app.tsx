@@ -7,7 +7,7 @@ import type { Welcome } from './data/wire.ts';
 import { Dialog, Questions } from './parts/dialog.tsx';
 import { Finder } from './parts/finder.tsx';
 import { Frame } from './parts/frame.tsx';
-import { hasKeys, KEY_LIST, switchKeys, useKeys } from './parts/keys.ts';
+import { hasKeys, KEY_LIST, switchKeys, useGoKeys, useKeys } from './parts/keys.ts';
 import { Empty, ErrorBox } from './parts/states.tsx';
 import { Toasts, undoLast } from './parts/toasts.tsx';
 import { AddLicense } from './screens/add/add-license.tsx';
@@ -81,20 +81,12 @@ function NotForUsers() {
   );
 }
 
-const WAYS: Readonly<Record<string, string>> = {
-  o: 'overview',
-  s: 'slots',
-  l: 'licenses',
-  r: 'reports',
-  a: 'audit',
-};
+const PATHS = { o: 'overview', s: 'slots', l: 'licenses', r: 'reports', a: 'audit' };
 
-/** `G`, and then the first letter of a screen within this time. */
-const GO_MS = 1500;
+const WAYS = Object.fromEntries(Object.entries(PATHS).map(([key, path]) => [key, () => goTo(linkTo(path))]));
 
 function Desk({ welcome }: { readonly welcome: Welcome }) {
   const [floating, setFloating] = useState<'finder' | 'keys' | null>(null);
-  const [isGoing, setGoing] = useState(false);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k') return;
@@ -104,34 +96,15 @@ function Desk({ welcome }: { readonly welcome: Welcome }) {
     addEventListener('keydown', listen);
     return () => removeEventListener('keydown', listen);
   }, []);
-  useEffect(() => {
-    if (!isGoing) return;
-    const timer = setTimeout(() => setGoing(false), GO_MS);
-    return () => clearTimeout(timer);
-  }, [isGoing]);
-  const goes = Object.fromEntries(
-    Object.entries(WAYS).map(([key, path]) => [
-      key,
-      () => {
-        setGoing(false);
-        goTo(linkTo(path));
-      },
-    ]),
-  );
-  useKeys(
-    isGoing
-      ? goes
-      : {
-          g: () => setGoing(true),
-          z: undoLast,
-          '?': () => setFloating('keys'),
-          '/': () => document.querySelector<HTMLElement>('[data-search]')?.focus(),
-        },
-  );
+  useGoKeys(WAYS);
+  useKeys({
+    z: undoLast,
+    '?': () => setFloating('keys'),
+    '/': () => document.querySelector<HTMLElement>('[data-search]')?.focus(),
+  });
   return (
     <>
       <Frame welcome={welcome} onFind={() => setFloating('finder')} onKeys={() => setFloating('keys')}>
-        {/* While a screen is chosen by keys, its own keys do not act. */}
         <CurrentScreen />
       </Frame>
       {floating === 'finder' && <Finder onClose={() => setFloating(null)} />}

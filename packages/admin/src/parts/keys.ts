@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import { readMonotonicMs } from '../clock.ts';
 import { keep, readKept } from '../data/theme.ts';
 import { createValue } from '../data/value.ts';
 
@@ -18,9 +19,7 @@ type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 export function useKeys(keys: Keys): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
-      const isOff =
-        !hasKeys.get() || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented;
-      if (isOff || isTyping(event.target) || document.querySelector('dialog[open], .menu') !== null) return;
+      if (!mayAct(event)) return;
       const act = keys[event.key] ?? keys[event.key.toLowerCase()];
       if (act === undefined) return;
       event.preventDefault();
@@ -29,6 +28,32 @@ export function useKeys(keys: Keys): void {
     addEventListener('keydown', listen);
     return () => removeEventListener('keydown', listen);
   });
+}
+
+/** `G`, and then the letter of a screen within this time. */
+const GO_MS = 1500;
+
+/** Goes to a screen by two letters, and keeps the second one from the keys of the current screen. */
+export function useGoKeys(ways: Readonly<Record<string, () => void>>): void {
+  useEffect(() => {
+    let untilMs = 0;
+    const listen = (event: KeyboardEvent) => {
+      if (!mayAct(event)) return;
+      const key = event.key.toLowerCase();
+      const isSecond = readMonotonicMs() < untilMs;
+      untilMs = key === 'g' && !isSecond ? readMonotonicMs() + GO_MS : 0;
+      if (!isSecond && key !== 'g') return;
+      event.preventDefault();
+      if (isSecond) ways[key]?.();
+    };
+    addEventListener('keydown', listen, { capture: true });
+    return () => removeEventListener('keydown', listen, { capture: true });
+  }, []);
+}
+
+function mayAct(event: KeyboardEvent): boolean {
+  const isOff = !hasKeys.get() || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented;
+  return !isOff && !isTyping(event.target) && document.querySelector('dialog[open], .menu') === null;
 }
 
 function isTyping(target: EventTarget | null): boolean {
