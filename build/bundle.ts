@@ -61,7 +61,7 @@ async function bundle(entry: string, files: Files): Promise<Bundle> {
       'import.meta.main': 'true',
     },
     banner: { js: "const BUNDLE_URL = require('node:url').pathToFileURL(__filename).href;" },
-    plugins: [bundleRequired, loadLater],
+    plugins: [bundleRequired, loadLater, onlyEnglish],
     logLevel: 'warning',
   });
   const [output] = outputFiles;
@@ -91,6 +91,17 @@ const loadLater: Plugin = {
       const load = `let loaded; const load = () => loaded ??= require(${JSON.stringify(path)});`;
       return { contents: `${load}\nmodule.exports = { ${getters.join(', ')} };` };
     });
+  },
+};
+
+/** Our messages are our own: those of zod in 50 languages would only be loaded. */
+const onlyEnglish: Plugin = {
+  name: 'only-english',
+  setup({ onLoad }) {
+    onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+      loader: 'js',
+    }));
   },
 };
 

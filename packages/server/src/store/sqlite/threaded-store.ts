@@ -233,7 +233,9 @@ function refuseClosing(): Promise<never> {
 
 function startThread(code: URL, workerData: ThreadData | ReaderOptions): Worker {
   const bundled = findBundledFile(`server/src/store/sqlite/wire/${basename(code.pathname)}`);
-  return new Worker(bundled ?? code, { eval: bundled !== undefined, workerData });
+  if (bundled === undefined) return new Worker(code, { workerData });
+  // Otherwise Node would parse the code once more, to find out what it is.
+  return new Worker(bundled, { eval: true, workerData, execArgv: ['--input-type=commonjs'] });
 }
 
 function startReader(file: string, onLost: (error: unknown) => void): ReaderThread {
