@@ -100,7 +100,7 @@ export function openMachine(t: TestLife, vendor: Vendor, options: MachineOptions
 export type MachineApp = Awaited<ReturnType<typeof openMachine>>;
 
 /** Long enough to send a request, and short enough to wait for. */
-export const SHORT_MS = 300;
+export const SHORT_MS = 1000;
 export const LONG_MS = 10_000;
 
 /** Slots are lent and renewed, consumption is counted, whatever the cloud does. Answers what was counted. */
