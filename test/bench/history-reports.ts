@@ -6,11 +6,11 @@ import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { licenseId } from '@berth/server/core/nouns/license';
 import { createHistory, type History } from '../../packages/server/src/services/history/history.ts';
-import { openDatabase } from '../../packages/server/src/store/postgres/wire/open-database.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/wire/data-folder.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { startPostgres } from '../support/stores/postgres.ts';
 import { fillDatabase, fillFolder } from './fill-history.ts';
+import { openBenchDatabase } from './seed-store.ts';
 
 const ALL = { licenseId: null };
 const ONE = { licenseId: licenseId(9001) };
@@ -70,16 +70,7 @@ async function measurePostgres(size: Parameters<typeof fillFolder>[1]): Promise<
     const url = await postgres.createDatabase();
     const masterKey = randomBytes(32).toString('hex');
     process.stdout.write(`PostgreSQL: ${await fillDatabase(url, masterKey, size)} rows\n`);
-    const store = await openDatabase({
-      url,
-      masterKey: { value: masterKey, file: '' },
-      maxConnections: 4,
-      prepareStatements: true,
-      version: 'bench',
-      onNotice: () => {},
-      onNews: () => {},
-      isServing: true,
-    });
+    const store = await openBenchDatabase(url, masterKey, { isServing: true });
     await measure('PostgreSQL', store);
     await store.close();
   } finally {

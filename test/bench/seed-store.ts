@@ -26,7 +26,15 @@ export async function seedFolder(data: string, seeds: readonly Seed[]): Promise<
 
 /** Fills a database, before servers that have the same master key are started on it. */
 export async function seedDatabase(url: string, masterKey: string, seeds: readonly Seed[]): Promise<void> {
-  const store = await openDatabase({
+  await seedAndClose(await openBenchDatabase(url, masterKey, { isServing: false, maxBatch: 1000 }), seeds);
+}
+
+export function openBenchDatabase(
+  url: string,
+  masterKey: string,
+  options: { readonly isServing: boolean; readonly maxBatch?: number },
+): Promise<Store> {
+  return openDatabase({
     url,
     masterKey: { value: masterKey, file: '' },
     maxConnections: 4,
@@ -34,10 +42,8 @@ export async function seedDatabase(url: string, masterKey: string, seeds: readon
     version: 'bench',
     onNotice: () => {},
     onNews: () => {},
-    isServing: false,
-    maxBatch: 1000,
+    ...options,
   });
-  await seedAndClose(store, seeds);
 }
 
 /** Through the store itself. */

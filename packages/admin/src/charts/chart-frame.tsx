@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { axisSteps } from '../words/numbers.ts';
 import { DAY_MS, startOfDay } from '../words/time.ts';
 
 /** The width of an element as it is now. */
@@ -15,6 +16,32 @@ export function useWidth(first: number) {
     return () => watch.disconnect();
   }, []);
   return { box, width };
+}
+
+interface YAxisProps {
+  /** The largest value. */
+  readonly most: number;
+  readonly left: number;
+  readonly right: number;
+  readonly y: (value: number) => number;
+  readonly format: (value: number) => string;
+}
+
+/** A line across the chart for each step, with its number. */
+export function YAxis({ most, left, right, y, format }: YAxisProps) {
+  const steps = axisSteps(most).filter((step) => step <= most);
+  return (
+    <>
+      {steps.map((step) => (
+        <g key={step}>
+          <path class="rule" d={`M${left} ${y(step)}H${right}`} />
+          <text x={left - 8} y={y(step) + 4} text-anchor="end">
+            {format(step)}
+          </text>
+        </g>
+      ))}
+    </>
+  );
 }
 
 interface CursorProps {

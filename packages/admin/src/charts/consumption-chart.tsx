@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { readNow } from '../clock.ts';
 import { type Counted, type Forecast, spreadOf } from '../words/forecast.ts';
-import { axisSteps, formatAmount } from '../words/numbers.ts';
+import { formatAmount } from '../words/numbers.ts';
 import { DAY_MS, formatDate, formatDay } from '../words/time.ts';
-import { ChartTip, listWeekends, ReadableChart, useWidth } from './chart-frame.tsx';
+import { ChartTip, listWeekends, ReadableChart, useWidth, YAxis } from './chart-frame.tsx';
 
 interface ConsumptionChartProps {
   readonly counted: Counted;
@@ -110,16 +110,7 @@ function Ground({ counted, ahead, x, y, now, end, right, most }: Scale) {
         listWeekends(ahead.startAt, end).map(([from, to]) => (
           <rect key={from} class="weekend" x={x(from)} y={top} width={x(to) - x(from)} height={BASE - top} />
         ))}
-      {axisSteps(most)
-        .filter((step) => step <= most)
-        .map((step) => (
-          <g key={step}>
-            <path class="rule" d={`M${LEFT} ${y(step)}H${right}`} />
-            <text x={LEFT - 8} y={y(step) + 4} text-anchor="end">
-              {formatAmount(step)}
-            </text>
-          </g>
-        ))}
+      <YAxis most={most} left={LEFT} right={right} y={y} format={formatAmount} />
       {QUARTERS.map(([share, anchor]) => {
         const at = ahead.startAt + share * (end - ahead.startAt) - (share === 1 ? 1 : 0);
         return (

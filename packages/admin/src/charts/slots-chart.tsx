@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { readNow } from '../clock.ts';
-import { axisSteps, formatNumber } from '../words/numbers.ts';
+import { formatNumber } from '../words/numbers.ts';
 import { DAY_MS, formatClock, formatDay, formatMoment } from '../words/time.ts';
 import { denialsByDay, type Step } from '../words/usage.ts';
-import { ChartTip, listTicks, listWeekends, ReadableChart, useWidth } from './chart-frame.tsx';
+import { ChartTip, listTicks, listWeekends, ReadableChart, useWidth, YAxis } from './chart-frame.tsx';
 
 interface SlotsChartProps {
   readonly steps: readonly Step[];
@@ -99,16 +99,7 @@ function Grid({ since, until, most, x, y, right }: GridProps) {
         listWeekends(since, until).map(([from, to]) => (
           <rect key={from} class="weekend" x={x(from)} y={TOP} width={x(to) - x(from)} height={BASE - TOP} />
         ))}
-      {axisSteps(most)
-        .filter((step) => step <= most)
-        .map((step) => (
-          <g key={step}>
-            <path class="rule" d={`M${LEFT} ${y(step)}H${right}`} />
-            <text x={LEFT - 8} y={y(step) + 4} text-anchor="end">
-              {formatNumber(step)}
-            </text>
-          </g>
-        ))}
+      <YAxis most={most} left={LEFT} right={right} y={y} format={formatNumber} />
       {days < 2
         ? hoursBetween(since, until).map((at) => (
             <text key={at} x={x(at)} y={HEIGHT - 6} text-anchor="middle">

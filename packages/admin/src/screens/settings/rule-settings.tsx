@@ -6,6 +6,7 @@ import { Choose, Field } from '../../parts/field.tsx';
 import { Section } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
 import { ErrorBox, Show } from '../../parts/states.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { Setting, SettingList } from './setting-list.tsx';
@@ -71,8 +72,15 @@ interface BarsProps {
 }
 
 function Bars({ bars, canBar, onChange }: BarsProps) {
+  const [error, setError] = useState<ApiError | null>(null);
   const lift = async ({ kind, pattern }: Bar) => {
-    await removeBar(kind, pattern).catch((error: ApiError) => showToast(error.message));
+    setError(null);
+    try {
+      await removeBar(kind, pattern);
+    } catch (failure) {
+      if (failure instanceof ApiError) setError(failure);
+      return;
+    }
     onChange();
     showToast(`${pattern} is no longer barred.`, async () => {
       await addBar(kind, pattern);
@@ -88,17 +96,7 @@ function Bars({ bars, canBar, onChange }: BarsProps) {
         <p class="quiet">Nobody is barred.</p>
       ) : (
         <table class="table">
-          <thead>
-            <tr>
-              <th scope="col">Who</th>
-              <th scope="col">Kind</th>
-              <th scope="col">Since</th>
-              <th scope="col">By</th>
-              <th scope="col">
-                <span class="hidden-text">Actions</span>
-              </th>
-            </tr>
-          </thead>
+          <TableHead labels={['Who', 'Kind', 'Since', 'By']} />
           <tbody>
             {bars.map((bar) => (
               <tr key={`${bar.kind} ${bar.pattern}`}>
@@ -122,6 +120,7 @@ function Bars({ bars, canBar, onChange }: BarsProps) {
           </tbody>
         </table>
       )}
+      {error !== null && <ErrorBox title="The bar was not lifted." error={error} />}
       {canBar && <BarForm onChange={onChange} />}
     </Section>
   );

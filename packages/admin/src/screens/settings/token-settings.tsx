@@ -5,11 +5,12 @@ import { isAdmin } from '../../data/session.ts';
 import type { Token } from '../../data/wire.ts';
 import { ask, Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
-import { Icon } from '../../parts/icon.tsx';
 import { Name } from '../../parts/name.tsx';
-import { Command, Empty, ErrorBox, Show } from '../../parts/states.tsx';
+import { Empty, ErrorBox, Show } from '../../parts/states.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
+import { CreateButton, FormButtons, ShownOnce } from './create-parts.tsx';
 import { ROLES } from './user-settings.tsx';
 
 const KINDS = { auth: 'from /auth', session: 'browser', api: 'created' } as const;
@@ -24,14 +25,7 @@ export function TokenSettings() {
   const [isCreating, setCreating] = useState(false);
   return (
     <>
-      {isAdmin() && (
-        <p class="part-actions">
-          <button type="button" class="button primary" onClick={() => setCreating(true)}>
-            <Icon name="plus" />
-            Create a token
-          </button>
-        </p>
-      )}
+      <CreateButton label="Create a token" onClick={() => setCreating(true)} />
       <Show of={tokens} what="The tokens">
         {(data) => (
           <TokenTable tokens={data.tokens.filter(({ is_alive }) => is_alive)} onChange={tokens.reload} />
@@ -60,18 +54,7 @@ function TokenTable({ tokens, onChange }: TokenList & { readonly onChange: () =>
   return (
     <div class="items">
       <table class="table">
-        <thead>
-          <tr>
-            {['Name', 'Kind', 'Role', 'Last used', 'Ends'].map((label) => (
-              <th key={label} scope="col">
-                {label}
-              </th>
-            ))}
-            <th scope="col">
-              <span class="hidden-text">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <TableHead labels={['Name', 'Kind', 'Role', 'Last used', 'Ends']} />
         <tbody>
           {tokens.map((token) => (
             <tr key={token.id}>
@@ -144,15 +127,12 @@ function CreateToken({ onClose }: { readonly onClose: () => void }) {
   };
   if (token !== null) {
     return (
-      <Dialog title="The new token" onClose={onClose}>
-        <p>It is shown only now. Programs send it as “Authorization: Bearer …”.</p>
-        <Command text={token} />
-        <div class="buttons">
-          <button type="button" class="button" onClick={onClose}>
-            Close
-          </button>
-        </div>
-      </Dialog>
+      <ShownOnce
+        title="The new token"
+        about="It is shown only now. Programs send it as “Authorization: Bearer …”."
+        secret={token}
+        onClose={onClose}
+      />
     );
   }
   return (
@@ -169,14 +149,7 @@ function CreateToken({ onClose }: { readonly onClose: () => void }) {
         <Choose label="Role" value={role} choices={ROLES} onChange={setRole} />
         <Choose label="Ends after" value={days} choices={DAYS} onChange={setDays} />
         {error !== null && <ErrorBox title="The token was not created." error={error} />}
-        <div class="buttons">
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary">
-            Create token
-          </button>
-        </div>
+        <FormButtons verb="Create token" onCancel={onClose} />
       </form>
     </Dialog>
   );

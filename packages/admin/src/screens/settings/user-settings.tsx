@@ -8,9 +8,11 @@ import { Choose, Field } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { MenuButton } from '../../parts/menu.tsx';
 import { Name } from '../../parts/name.tsx';
-import { Command, ErrorBox, Show } from '../../parts/states.tsx';
+import { ErrorBox, Show } from '../../parts/states.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
+import { CreateButton, FormButtons, ShownOnce } from './create-parts.tsx';
 
 export const ROLES: readonly (readonly [Role, string])[] = [
   ['admin', 'admin: may do everything'],
@@ -29,14 +31,7 @@ export function UserSettings() {
   const [secret, setSecret] = useState<Secret | null>(null);
   return (
     <>
-      {isAdmin() && (
-        <p class="part-actions">
-          <button type="button" class="button primary" onClick={() => setAdding(true)}>
-            <Icon name="plus" />
-            Add a user
-          </button>
-        </p>
-      )}
+      <CreateButton label="Add a user" onClick={() => setAdding(true)} />
       <Show of={users} what="The users">
         {(data) => <UserTable users={data.users} onSecret={setSecret} onChange={users.reload} />}
       </Show>
@@ -64,17 +59,7 @@ function UserTable({ users, onSecret, onChange }: UserTableProps) {
   return (
     <div class="items">
       <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Role</th>
-            <th scope="col">Password</th>
-            <th scope="col">Added</th>
-            <th scope="col">
-              <span class="hidden-text">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <TableHead labels={['Name', 'Role', 'Password', 'Added']} />
         <tbody>
           {users.map((account) => (
             <tr key={account.name}>
@@ -190,15 +175,12 @@ interface Secret {
 function SecretDialog({ secret, onClose }: { readonly secret: Secret; readonly onClose: () => void }) {
   if (secret.password === null) return null;
   return (
-    <Dialog title={`The one-time password of ${secret.name}`} onClose={onClose}>
-      <p>It is shown only now, is good for one sign-in and ends after 7 days.</p>
-      <Command text={secret.password} />
-      <div class="buttons">
-        <button type="button" class="button" onClick={onClose}>
-          Close
-        </button>
-      </div>
-    </Dialog>
+    <ShownOnce
+      title={`The one-time password of ${secret.name}`}
+      about="It is shown only now, is good for one sign-in and ends after 7 days."
+      secret={secret.password}
+      onClose={onClose}
+    />
   );
 }
 
@@ -227,14 +209,7 @@ function AddUser({ onClose, onAdded }: AddUserProps) {
         <Field label="Name" value={name} onInput={setName} fault={fault} isFirst />
         <Choose label="Role" value={role} choices={ROLES} onChange={setRole} />
         {error !== null && <ErrorBox title="The user was not added." error={error} />}
-        <div class="buttons">
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary">
-            Add user
-          </button>
-        </div>
+        <FormButtons verb="Add user" onCancel={onClose} />
       </form>
     </Dialog>
   );
