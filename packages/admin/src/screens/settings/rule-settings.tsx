@@ -25,7 +25,7 @@ export function RuleSettings() {
   return (
     <>
       {bars !== null && <Bars bars={bars} canBar={canBar} onChange={reload} />}
-      <Section title="Rules file" note="edited on the server; taken over by itself">
+      <Section title="Rules file" note="edited on the server; changes apply within a second">
         <Show of={rules} what="The rules">
           {(data) => (
             <SettingList>

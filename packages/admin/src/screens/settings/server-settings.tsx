@@ -54,7 +54,7 @@ function AllSettings() {
   return (
     <Section
       title="All settings"
-      note="from berth.yaml, the environment and flags; changed there, and taken over at a restart"
+      note="from berth.yaml, the environment and flags; restart the server after a change"
     >
       <Show of={settings} what="The settings">
         {(data) => (
