@@ -80,6 +80,8 @@ class Lane implements FastReader {
 
   expire(): void {
     this.#stopReading();
+    // It has a moment to read that.
+    this.#connection.noteDone();
     this.#fail('ERR_HTTP_REQUEST_TIMEOUT');
   }
 
