@@ -1,5 +1,5 @@
-import { LatencyHistogram } from './latency.ts';
-import type { HistogramStep, LoadResult } from './load-plan.ts';
+import { LatencyHistogram } from './load/latency.ts';
+import type { HistogramStep, LoadResult } from './load/load-plan.ts';
 
 /** What a server did under load for a while, and the processor time that it took. */
 export interface Slice {
@@ -33,6 +33,8 @@ interface Measured {
   readonly databaseMicros: number | null;
   /** How many cores programs that are none of ours kept busy meanwhile. */
   readonly othersCores: number | null;
+  /** How much of the time the load generator was at work: near 1, the server could have done more. */
+  readonly generatorShare: number;
 }
 
 /** One line of the results. */
@@ -55,9 +57,10 @@ export function joinSlices(slices: readonly Slice[]): Measured {
   const loads = slices.map(({ load }) => load);
   const latencies = new LatencyHistogram();
   for (const { latencies: counts, max } of loads) latencies.add(counts, max);
+  const seconds = sum(loads.map((load) => load.seconds));
   return {
     requests: latencies.total,
-    rate: latencies.total / sum(loads.map(({ seconds }) => seconds)),
+    rate: latencies.total / seconds,
     p50: latencies.quantile(0.5),
     p99: latencies.quantile(0.99),
     max: latencies.max,
@@ -65,6 +68,7 @@ export function joinSlices(slices: readonly Slice[]): Measured {
     errors: sum(loads.map(({ errors }) => errors)),
     firstError: loads.map(({ firstError }) => firstError).find((error) => error !== null) ?? null,
     ...joinCpu(slices),
+    generatorShare: sum(loads.map((load) => load.busyShare * load.seconds)) / seconds,
   };
 }
 
@@ -78,6 +82,13 @@ function joinCpu(slices: readonly Slice[]): Pick<Measured, 'cpuMicros' | 'databa
     databaseMicros: (sum(cpus.map(({ database }) => database)) / answered) * 1e6,
     othersCores: Math.max(0, sum(cpus.map(({ others }) => others)) / elapsed),
   };
+}
+
+/** A generator that has less time left than this waits for nobody. */
+const SATURATED_SHARE = 0.95;
+
+export function isGeneratorSaturated({ generatorShare }: Measured): boolean {
+  return generatorShare >= SATURATED_SHARE;
 }
 
 /** The slices stand between the constants: the first and the last of these have one neighbour only. */

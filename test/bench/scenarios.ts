@@ -1,7 +1,7 @@
 import { ensureTool } from '../support/install-tools.ts';
 import { benchLicense, OWN_LICENSES, PRODUCTS } from './bench-licenses.ts';
 import { type BenchRun, HEARTBEATS, type LoadWish } from './bench-run.ts';
-import type { RequestPlan, UserPlan } from './load-plan.ts';
+import type { RequestPlan, UserPlan } from './load/load-plan.ts';
 import { costRatio, joinSlices, shareOf } from './measurement.ts';
 import { readResidentMegabytes } from './process-facts.ts';
 import { borrowPlan, consumptionPlan, OWN_PRODUCT, registerPlan, unregisterPlan } from './requests.ts';
@@ -95,10 +95,10 @@ export function churnOf(product: string, slots: number, connections: number): Lo
 }
 
 /** The same over as many licenses of 10 slots as there are connections. */
-function churnOfOwn(): LoadWish {
+export function churnOfOwn(connections: number): LoadWish {
   return {
-    label: `register + unregister, ${OWN_LICENSES} licenses of 10 slots, ${CONNECTIONS} connections`,
-    connections: CONNECTIONS,
+    label: `register + unregister, ${connections} licenses of 10 slots, ${connections} connections`,
+    connections,
     requests: [registerPlan(OWN_PRODUCT), unregisterPlan(OWN_PRODUCT)],
     users: newcomers(OWN_LICENSES, 'own'),
   };
@@ -114,7 +114,7 @@ const churn: Scenario = {
     const small = await bench.measure(churnOf(PRODUCTS.half10, 10, FEW_CONNECTIONS));
     await bench.measure(churnOf(PRODUCTS.half1000, 1000, FEW_CONNECTIONS));
     const large = await bench.measure(churnOf(PRODUCTS.half100000, 100_000, FEW_CONNECTIONS));
-    await bench.measure(churnOfOwn());
+    await bench.measure(churnOfOwn(CONNECTIONS));
     await bench.measure(churnOf(PRODUCTS.half1000, 1000, CONNECTIONS));
     await bench.measure(churnOf(PRODUCTS.half100000, 100_000, CONNECTIONS));
     const ratio = costRatio(large, small);

@@ -1,6 +1,7 @@
 import { LatencyHistogram } from './latency.ts';
 import { LoadConnection } from './load-connection.ts';
 import {
+  type Address,
   type LoadPlan,
   type LoadResult,
   type RequestPlan,
@@ -12,8 +13,10 @@ import {
 /** A connection with the bytes of its requests and what it waits for. */
 interface Sender {
   readonly index: number;
-  readonly port: number;
+  readonly address: Address;
   readonly requests: readonly PreparedRequest[];
+  /** The one whose number the bytes have. */
+  user: number;
   connection: LoadConnection | null;
   step: number;
   /** When the request under way should have been sent; `null`: none is. */
@@ -24,29 +27,38 @@ interface PreparedRequest {
   readonly bytes: Buffer;
   /** Where in the bytes the user's number stands. */
   readonly marks: readonly number[];
-  readonly status: number;
+  readonly statuses: readonly number[];
 }
 
-function prepare({ path, body, status }: RequestPlan, port: number): PreparedRequest {
+function prepare({ method, path, body, statuses }: RequestPlan, { host, port }: Address): PreparedRequest {
   const head =
-    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n` +
+    `${method} ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\nContent-Type: application/json\r\n` +
     `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
   const bytes = Buffer.from(head + body, 'latin1');
   const marks: number[] = [];
   for (let at = bytes.indexOf(USER_MARK); at >= 0; at = bytes.indexOf(USER_MARK, at + 1)) marks.push(at);
-  return { bytes, marks, status };
+  return { bytes, marks, statuses };
 }
 
-function prepareSender({ ports, requests }: LoadPlan, index: number): Sender {
-  const port = ports[index % ports.length] as number;
+function prepareSender({ servers, requests }: LoadPlan, index: number): Sender {
+  const address = servers[index % servers.length] as Address;
   return {
     index,
-    port,
-    requests: requests.map((request) => prepare(request, port)),
+    address,
+    requests: requests.map((request) => prepare(request, address)),
+    user: -1,
     connection: null,
     step: 0,
     dueMs: null,
   };
+}
+
+function writeUser(sender: Sender, user: number): void {
+  if (sender.user === user) return;
+  sender.user = user;
+  const digits = userDigits(user);
+  for (const { bytes, marks } of sender.requests)
+    for (const mark of marks) bytes.write(digits, mark, 'latin1');
 }
 
 /** How long the last answers may take after the end before they count as missing. */
@@ -81,6 +93,7 @@ export class LoadRun {
   async run(): Promise<LoadResult> {
     await Promise.all(this.#senders.map((sender) => this.#connect(sender)));
     const startMs = performance.now();
+    const idleBefore = performance.eventLoopUtilization();
     this.#measureFromMs = startMs + this.#plan.warmupSeconds * 1000;
     if (this.#plan.rounds === null) {
       this.#measureToMs = this.#measureFromMs + this.#plan.seconds * 1000;
@@ -91,8 +104,9 @@ export class LoadRun {
     const overdue = setTimeout(() => this.#drained.resolve(), this.#longestMs());
     await this.#drained.promise;
     clearTimeout(overdue);
+    const { utilization } = performance.eventLoopUtilization(idleBefore);
     for (const { connection } of this.#senders) connection?.close();
-    return this.#result();
+    return this.#result(utilization);
   }
 
   #longestMs(): number {
@@ -101,7 +115,7 @@ export class LoadRun {
   }
 
   async #connect(sender: Sender): Promise<void> {
-    sender.connection = await LoadConnection.open(sender.port, {
+    sender.connection = await LoadConnection.open(sender.address, {
       onAnswer: (status) => this.#hear(sender, status),
       onBroken: (reason) => this.#lose(sender, reason),
     });
@@ -135,9 +149,7 @@ export class LoadRun {
       this.#end();
       return;
     }
-    const digits = userDigits(userAt(users, this.#pickIndex(sender)));
-    for (const { bytes, marks } of sender.requests)
-      for (const mark of marks) bytes.write(digits, mark, 'latin1');
+    writeUser(sender, userAt(users, this.#pickIndex(sender)));
     this.#startedRounds++;
     sender.step = 0;
     this.#busy++;
@@ -170,7 +182,8 @@ export class LoadRun {
     }
     sender.dueMs = null;
     const request = sender.requests[sender.step] as PreparedRequest;
-    if (status !== request.status) this.#noteError(`The answer was ${status} instead of ${request.status}.`);
+    if (!request.statuses.includes(status))
+      this.#noteError(`The answer was ${status} instead of ${request.statuses.join(' or ')}.`);
     sender.step++;
     if (sender.step < sender.requests.length) this.#send(sender, nowMs);
     else this.#finishRound(sender, nowMs);
@@ -205,7 +218,7 @@ export class LoadRun {
     this.#firstError ??= reason;
   }
 
-  #result(): LoadResult {
+  #result(busyShare: number): LoadResult {
     if (this.#busy > 0) this.#noteError('Requests were not answered.');
     const toMs = Number.isFinite(this.#measureToMs) ? this.#measureToMs : this.#lastAnswerMs;
     return {
@@ -216,6 +229,7 @@ export class LoadRun {
       max: this.#latencies.max,
       errors: this.#errors,
       firstError: this.#firstError,
+      busyShare,
     };
   }
 }
