@@ -6,6 +6,7 @@ import {
   type ConstantMeasured,
   joinConstants,
   joinSlices,
+  type Measured,
   type Measurement,
   type Slice,
 } from './measurement.ts';
@@ -43,6 +44,12 @@ const TURNS = 3;
 interface Contender {
   readonly servers: readonly BenchServer[];
   readonly wish: LoadWish;
+}
+
+interface TurnOptions {
+  readonly turns?: number;
+  /** Which of the contenders is the constant of all others. */
+  readonly constant?: number;
 }
 
 /** What a contender did, in all turns together and in each. */
@@ -173,17 +180,22 @@ export class BenchRun {
   }
 
   /** By turns, so that all meet the same machine: there and back again, so that none is always the first. */
-  async takeTurns(contenders: readonly Contender[], turns = TURNS): Promise<readonly Contested[]> {
+  async takeTurns(
+    contenders: readonly Contender[],
+    { turns = TURNS, constant }: TurnOptions = {},
+  ): Promise<readonly Contested[]> {
     const slices: Slice[][] = contenders.map(() => []);
     const order = contenders.map((contender, index) => ({ ...contender, index }));
     for (let turn = 0; turn < turns; turn++) {
       for (const { index, servers, wish } of turn % 2 === 0 ? order : order.toReversed())
         slices[index]?.push(await this.load(servers, wish, this.seconds / turns));
     }
+    const measured = slices.map(joinSlices);
     return contenders.map(({ wish }, index) => {
-      const own = slices[index] as Slice[];
-      const measurement = this.#record({ label: wish.label, ...joinSlices(own), constant: null });
-      return { measurement, rates: own.map((slice) => joinSlices([slice]).rate) };
+      const own = measured[index] as Measured;
+      const yardstick = constant === undefined || constant === index ? undefined : measured[constant];
+      const measurement = this.#record({ label: wish.label, ...own, constant: yardstick ?? null });
+      return { measurement, rates: (slices[index] ?? []).map((slice) => joinSlices([slice]).rate) };
     });
   }
 

@@ -18,7 +18,7 @@ interface CpuUsed {
 }
 
 /** Slices put together. Latencies are in milliseconds. */
-interface Measured {
+export interface Measured {
   readonly requests: number;
   readonly rate: number;
   readonly p50: number;

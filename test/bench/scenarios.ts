@@ -1,8 +1,9 @@
 import { ensureTool } from '../support/install-tools.ts';
 import { benchLicense, OWN_LICENSES, PRODUCTS } from './bench-licenses.ts';
 import { type BenchRun, HEARTBEATS, type LoadWish } from './bench-run.ts';
+import { heartbeat } from './heartbeat-scenario.ts';
 import type { RequestPlan, UserPlan } from './load/load-plan.ts';
-import { costRatio, joinSlices, shareOf } from './measurement.ts';
+import { costRatio, joinSlices } from './measurement.ts';
 import { readResidentMegabytes } from './process-facts.ts';
 import { borrowPlan, consumptionPlan, OWN_PRODUCT, registerPlan, unregisterPlan } from './requests.ts';
 import { scrape } from './scrape-scenario.ts';
@@ -41,24 +42,6 @@ function percent(share: number): string {
 function renewal(label: string, connections: number): LoadWish {
   return { label, connections, ...HEARTBEATS };
 }
-
-const heartbeat: Scenario = {
-  name: 'heartbeat',
-  about: 'renewals, one user a connection',
-  async run(bench) {
-    const wish = renewal('heartbeat', CONNECTIONS);
-    const measured = await bench.measure(wish);
-    await bench.measure({ ...wish, label: 'heartbeat, server and load on all cores', isSharing: true });
-    const share = shareOf(measured) as number;
-    return [
-      {
-        target: 'a heartbeat, synced to disk: at least 75 % of the constant answer',
-        measured: percent(share),
-        isMet: share >= 0.75,
-      },
-    ];
-  },
-};
 
 const heartbeatShared: Scenario = {
   name: 'heartbeat-shared',

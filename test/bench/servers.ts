@@ -78,7 +78,7 @@ export async function startYardstick(
   folder: string,
 ): Promise<BenchServer> {
   const files = [join(folder, 'body'), join(folder, 'head')];
-  for (const [index, text] of [body, head].entries()) writeFileSync(files[index] as string, text);
+  for (const [index, text] of [body, head].entries()) writeFileSync(files[index] as string, text, 'latin1');
   const [program, ...args] = YARDSTICKS[kind];
   const path = fileURLToPath(new URL(program, import.meta.url));
   const words = [...pinServer(), process.execPath, path, ...args, ...files];

@@ -36,7 +36,7 @@ async function compare(
     { servers: [await bench.berth()], wish: ours },
     { servers: [peer], wish: { ...theirs, label: `${theirs.label}: ${name}` } },
   ];
-  const [a, b] = (await bench.takeTurns(contenders, TURNS)) as [Contested, Contested];
+  const [a, b] = (await bench.takeTurns(contenders, { turns: TURNS })) as [Contested, Contested];
   const ratio = rateRatio(a, b);
   const cpu = cpuShare(a, b);
   const share = cpu === null ? '' : `, CPU time ${(cpu * 100).toFixed(0)} %`;

@@ -3,6 +3,7 @@ import type { Address } from './load-plan.ts';
 
 const READ_BUFFER_BYTES = 16 * 1024;
 const HEAD_END = Buffer.from('\r\n\r\n');
+const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 const EMPTY = Buffer.alloc(0);
 
 interface ConnectionEvents {
@@ -19,6 +20,8 @@ export class LoadConnection {
   /** What has arrived of a head that came in pieces. */
   #head = EMPTY;
   #bodyBytesLeft = 0;
+  /** The end of what has arrived of a body in chunks; `null`: there is none. */
+  #chunkTail: Buffer | null = null;
   #isClosed = false;
 
   private constructor(address: Address, events: ConnectionEvents) {
@@ -51,6 +54,10 @@ export class LoadConnection {
   }
 
   #take(buffer: Buffer, size: number): void {
+    if (this.#chunkTail !== null) {
+      this.#takeChunk(Buffer.concat([this.#chunkTail, buffer.subarray(0, size)]));
+      return;
+    }
     if (this.#bodyBytesLeft > 0) this.#bodyBytesLeft -= size;
     else if (!this.#takeHead(buffer.subarray(0, size))) return;
     if (this.#bodyBytesLeft < 0) this.#break('The answer is longer than it says.');
@@ -68,6 +75,10 @@ export class LoadConnection {
     this.#head = EMPTY;
     const head = bytes.toString('latin1', 0, end);
     this.#status = Number(head.slice(9, 12));
+    if (/\r\ntransfer-encoding: *chunked/i.test(head)) {
+      this.#takeChunk(bytes.subarray(end + HEAD_END.length));
+      return false;
+    }
     const length = this.#status === 204 ? '0' : /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
     if (length === undefined) {
       this.#break('The answer does not say how long it is.');
@@ -75,6 +86,13 @@ export class LoadConnection {
     }
     this.#bodyBytesLeft = Number(length) - (bytes.length - end - HEAD_END.length);
     return true;
+  }
+
+  /** JSON has no line ends in it that could be taken for those of the last chunk. */
+  #takeChunk(bytes: Buffer): void {
+    const tail = bytes.subarray(-LAST_CHUNK.length);
+    this.#chunkTail = tail.equals(LAST_CHUNK) ? null : Buffer.from(tail);
+    if (this.#chunkTail === null) this.#events.onAnswer(this.#status);
   }
 
   #break(reason: string): void {

@@ -7,11 +7,11 @@ const KEEP_ALIVE_SECONDS = 75;
 function headersFor({ head, body }: ConstantAnswer): readonly string[] {
   const headers = [
     ...['Content-Type', 'application/json; charset=utf-8'],
-    ...['Content-Length', String(Buffer.byteLength(body))],
+    ...['Content-Length', String(body.length)],
   ];
   const own = [
     'HTTP/1.1 200 OK',
-    ...['Content-Type: application/json; charset=utf-8', `Content-Length: ${Buffer.byteLength(body)}`],
+    ...['Content-Type: application/json; charset=utf-8', `Content-Length: ${body.length}`],
     ...[`Date: ${new Date(0).toUTCString()}`, 'Connection: keep-alive'],
     ...[`Keep-Alive: timeout=${KEEP_ALIVE_SECONDS}`, 'X-Filler: ', '', ''],
   ];
@@ -28,7 +28,7 @@ export function createBareHttp(answer: ConstantAnswer): Server {
     });
     request.on('end', () => {
       JSON.parse(text);
-      response.writeHead(200, headers as string[]).end(answer.body);
+      response.writeHead(200, headers as string[]).end(answer.body, 'latin1');
     });
   });
   server.keepAliveTimeout = KEEP_ALIVE_SECONDS * 1000;

@@ -26,7 +26,7 @@ function answerAll(bytes: Buffer, socket: Socket, answer: string): Buffer | null
     const bodyAt = end + HEAD_END.length;
     if (rest.length < bodyAt + length) return rest;
     JSON.parse(rest.toString('utf8', bodyAt, bodyAt + length));
-    socket.write(answer);
+    socket.write(answer, 'latin1');
     rest = rest.subarray(bodyAt + length);
   }
 }

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** An answer as it was sent: the head with the empty line that ends it, and the body. */
+/** An answer as it was sent, a character for each byte: the head with its empty line, and the body. */
 export interface ConstantAnswer {
   readonly head: string;
   readonly body: string;

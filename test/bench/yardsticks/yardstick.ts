@@ -7,7 +7,7 @@ import { createBareNet } from './bare-net.ts';
 const [, , kind, bodyFile, headFile] = process.argv;
 const answer = {
   head: readFileSync(headFile as string, 'latin1'),
-  body: readFileSync(bodyFile as string, 'utf8'),
+  body: readFileSync(bodyFile as string, 'latin1'),
 };
 const server = kind === 'net' ? createBareNet(answer) : createBareHttp(answer);
 server.listen(0, '127.0.0.1', () => {
