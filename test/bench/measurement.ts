@@ -23,6 +23,7 @@ export interface Measured {
   readonly rate: number;
   readonly p50: number;
   readonly p99: number;
+  readonly p999: number;
   readonly max: number;
   readonly histogram: readonly HistogramStep[];
   readonly errors: number;
@@ -58,11 +59,13 @@ export function joinSlices(slices: readonly Slice[]): Measured {
   const latencies = new LatencyHistogram();
   for (const { latencies: counts, max } of loads) latencies.add(counts, max);
   const seconds = sum(loads.map((load) => load.seconds));
+  const counted = sum(loads.map((load) => load.counted));
   return {
-    requests: latencies.total,
-    rate: latencies.total / seconds,
+    requests: counted,
+    rate: counted / seconds,
     p50: latencies.quantile(0.5),
     p99: latencies.quantile(0.99),
+    p999: latencies.quantile(0.999),
     max: latencies.max,
     histogram: latencies.steps(),
     errors: sum(loads.map(({ errors }) => errors)),

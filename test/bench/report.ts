@@ -75,6 +75,7 @@ const DATABASE_CPU: Column = {
 const REST: readonly Column[] = [
   { name: 'p50 ms', width: 7, cell: ({ p50 }) => p50.toFixed(1) },
   { name: 'p99 ms', width: 7, cell: ({ p99 }) => p99.toFixed(1) },
+  { name: 'p99.9 ms', width: 8, cell: ({ p999 }) => p999.toFixed(1) },
   { name: 'max ms', width: 7, cell: ({ max }) => max.toFixed(0) },
   {
     name: 'generator',
@@ -117,9 +118,11 @@ export function formatMeasurement(store: StoreKind, measurement: Measurement): s
   return `${lines.join('\n')}\n`;
 }
 
-function formatHistogram({ histogram, requests }: Measurement): string {
+function formatHistogram({ histogram }: Measurement): string {
+  const all = histogram.reduce((sum, { count }) => sum + count, 0);
   const steps = histogram.map(({ withinMs, count }) => {
-    return `≤${withinMs} ms: ${((count / requests) * 100).toFixed(1)} %`;
+    const share = `${((count / all) * 100).toFixed(1)} %`;
+    return Number.isFinite(withinMs) ? `≤${withinMs} ms: ${share}` : `longer: ${share}`;
   });
   return steps.join('  ');
 }

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 
 /**
- * As much of a keygen-relay as the benchmark asks of it: nodes that claim, renew and release licenses. Answers
- * with a body come in chunks, as Go sends them when they are not short.
+ * As much of a keygen-relay as the benchmark asks of it: nodes that claim, renew and release licenses.
+ * Answers with a body come in chunks, as Go sends them when they are not short.
  */
 export function createStandInRelay(slots: number): Server {
   const nodes = new Set<string>();

@@ -62,8 +62,13 @@ export interface LoadResult {
   readonly rounds: number;
   /** All requests that were answered, those of the warm-up too. */
   readonly answered: number;
-  /** How long the clock ran; the latencies are those of the answers that came meanwhile. */
+  /** How long the clock ran, and how many answers came meanwhile. */
   readonly seconds: number;
+  readonly counted: number;
+  /**
+   * Of all requests that the clock has seen, also those whose answers came later: an answer that takes long
+   * must not go missing. A paced request counts from when it was due, not from when a connection was free.
+   */
   readonly latencies: readonly BucketCount[];
   /** The longest of them in milliseconds. */
   readonly max: number;

@@ -79,6 +79,7 @@ export class LoadRun {
   #measureToMs = Number.POSITIVE_INFINITY;
   #lastAnswerMs = 0;
   #answered = 0;
+  #counted = 0;
   #busy = 0;
   #errors = 0;
   #firstError: string | null = null;
@@ -126,11 +127,11 @@ export class LoadRun {
   #pace(rate: number, startMs: number): void {
     let sent = 0;
     const tick = () => {
-      if (this.#isEnding) return;
-      const dueCount = ((performance.now() - startMs) / 1000) * rate;
+      const untilMs = Math.min(performance.now(), this.#measureToMs);
+      const dueCount = ((untilMs - startMs) / 1000) * rate;
       for (; sent < dueCount; sent++) this.#backlog.push(startMs + (sent / rate) * 1000);
       while (this.#idle.length > 0 && this.#sendBacklog(this.#idle.at(-1) as Sender)) this.#idle.pop();
-      setTimeout(tick, TICK_MS);
+      if (!this.#isEnding) setTimeout(tick, TICK_MS);
     };
     tick();
   }
@@ -176,10 +177,7 @@ export class LoadRun {
       return;
     }
     this.#answered++;
-    if (nowMs >= this.#measureFromMs && nowMs < this.#measureToMs) {
-      this.#latencies.record(nowMs - sender.dueMs);
-      this.#lastAnswerMs = nowMs;
-    }
+    this.#count(sender.dueMs, nowMs);
     sender.dueMs = null;
     const request = sender.requests[sender.step] as PreparedRequest;
     if (!request.statuses.includes(status))
@@ -189,11 +187,22 @@ export class LoadRun {
     else this.#finishRound(sender, nowMs);
   }
 
+  /** Each answer brings the next request, so answers are counted by when they came, unless there is a pace. */
+  #count(dueMs: number, nowMs: number): void {
+    const atMs = this.#plan.rate === null ? nowMs : dueMs;
+    if (atMs < this.#measureFromMs) return;
+    this.#latencies.record(nowMs - dueMs);
+    if (atMs >= this.#measureToMs) return;
+    this.#counted++;
+    this.#lastAnswerMs = nowMs;
+  }
+
   #finishRound(sender: Sender, nowMs: number): void {
     this.#busy--;
+    if (this.#plan.rate !== null) {
+      if (!this.#sendBacklog(sender)) this.#idle.push(sender);
+    } else if (!this.#isEnding) this.#startRound(sender, nowMs);
     if (this.#isEnding) this.#noteDrained();
-    else if (this.#plan.rate === null) this.#startRound(sender, nowMs);
-    else if (!this.#sendBacklog(sender)) this.#idle.push(sender);
   }
 
   #lose(sender: Sender, reason: string): void {
@@ -219,12 +228,15 @@ export class LoadRun {
   }
 
   #result(busyShare: number): LoadResult {
-    if (this.#busy > 0) this.#noteError('Requests were not answered.');
-    const toMs = Number.isFinite(this.#measureToMs) ? this.#measureToMs : this.#lastAnswerMs;
+    const unsent = this.#backlog.length - this.#backlogStart;
+    if (this.#busy + unsent > 0) this.#noteError(`${this.#busy + unsent} requests were not answered.`);
+    const isTimed = this.#plan.rounds === null && this.#plan.rate === null;
+    const toMs = isTimed ? this.#measureToMs : this.#lastAnswerMs;
     return {
       rounds: this.#startedRounds,
       answered: this.#answered,
       seconds: (toMs - this.#measureFromMs) / 1000,
+      counted: this.#counted,
       latencies: this.#latencies.counts(),
       max: this.#latencies.max,
       errors: this.#errors,
