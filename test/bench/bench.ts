@@ -8,7 +8,7 @@ import {
   formatVerdicts,
   type Report,
   writePage,
-} from './report.ts';
+} from './report/report.ts';
 import type { Verdict } from './scenarios.ts';
 
 function tryReadOptions(): Options | null {

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { againstScenarios } from './against/against-scenarios.ts';
 import { readPeerWish } from './against/peer.ts';
 import { POSTGRES_SCENARIOS } from './postgres-scenarios.ts';
-import type { StoreKind } from './report.ts';
+import type { StoreKind } from './report/report.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 
 const ALL: Readonly<Record<StoreKind, readonly Scenario[]>> = {

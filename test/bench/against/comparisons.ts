@@ -1,9 +1,9 @@
 import { PRODUCTS } from '../bench-licenses.ts';
-import { HEARTBEATS, type LoadWish } from '../bench-run.ts';
+import type { LoadWish } from '../bench-run.ts';
 import type { RequestPlan } from '../load/load-plan.ts';
 import { USER_MARK } from '../load/load-plan.ts';
+import { churnOfSize, counting, holders, newcomers, renewal, renewalOf, SIZES } from '../loads.ts';
 import { consumptionPlan, registerPlan, unregisterPlan } from '../requests.ts';
-import { churnOf, churnOfOwn, holders, newcomers } from '../scenarios.ts';
 import type { PeerWish } from './peer.ts';
 
 /** What is known of a server that somebody else has started. */
@@ -31,13 +31,6 @@ const LEAST_GAINS = [
   { connections: 16, least: 1.8 },
 ] as const;
 
-/** Sizes of license, and the product that has so many slots. */
-const SIZES = [
-  { slots: 10, product: PRODUCTS.shared },
-  { slots: 50_000, product: PRODUCTS.half50000 },
-  { slots: 100_000, product: PRODUCTS.half100000 },
-] as const;
-
 function both(
   name: string,
   wish: LoadWish,
@@ -47,29 +40,15 @@ function both(
   return { name, ours: wish, theirs: wish, leastRatio, mostCpuShare };
 }
 
-/** A license with 10 slots is renewed by 10 users, a larger one by those who hold half of its slots. */
-function renewalOf(product: string, slots: number, connections: number): LoadWish {
-  return {
-    label: `heartbeat, ${slots.toLocaleString('en')} slots, ${connections} connections`,
-    connections,
-    requests: [registerPlan(product)],
-    users: slots === 10 ? { from: 0, step: 1, count: 10, pick: 'own' } : holders(slots / 2, 'random'),
-  };
-}
-
 /** Everything, because both have the same licenses. */
 function compareCheckouts(): readonly Comparison[] {
   return LEAST_GAINS.flatMap(({ connections, least }) => {
     const at = `${connections} connections`;
-    const counting = { connections, requests: [consumptionPlan(PRODUCTS.count)], users: holders(1000) };
     return [
-      both('heartbeat', { label: `heartbeat, ${at}`, connections, ...HEARTBEATS }, least, 0.5),
-      both('consumption', { label: `consumption, ${at}`, ...counting }, least),
-      both('churn', churnOfOwn(connections), least),
-      ...SIZES.slice(1).map(({ product, slots }) =>
-        both('churn', churnOf(product, slots, connections), least),
-      ),
-      ...SIZES.map(({ product, slots }) => both('slots', renewalOf(product, slots, connections), least)),
+      both('heartbeat', renewal(`heartbeat, ${at}`, connections), least, 0.5),
+      both('consumption', counting(`consumption, ${at}`, connections), least),
+      ...SIZES.map((size) => both('churn', churnOfSize(size, connections), least)),
+      ...SIZES.map((size) => both('slots', renewalOf(size, connections), least)),
     ];
   });
 }

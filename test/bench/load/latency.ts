@@ -1,8 +1,9 @@
 import type { BucketCount, HistogramStep } from './load-plan.ts';
 
 /**
- * Every power of two of microseconds has 128 buckets of the same width, so that a value is known to within 1 in
- * 128 whatever its size, in a memory that stays the same however many are counted. Below 256 they are exact.
+ * Every power of two of microseconds has 128 buckets of the same width, so that a value is known to within
+ * 1 in 128 whatever its size, in a memory that stays the same however many are counted. Below 256 they are
+ * exact.
  */
 const SUB_BITS = 7;
 const SUB_BUCKETS = 2 ** SUB_BITS;

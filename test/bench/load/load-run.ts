@@ -187,7 +187,7 @@ export class LoadRun {
     else this.#finishRound(sender, nowMs);
   }
 
-  /** Each answer brings the next request, so answers are counted by when they came, unless there is a pace. */
+  /** By when the answer came, which brings the next request; at a pace, by when the request was due. */
   #count(dueMs: number, nowMs: number): void {
     const atMs = this.#plan.rate === null ? nowMs : dueMs;
     if (atMs < this.#measureFromMs) return;

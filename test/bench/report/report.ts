@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { describeCores } from './cores.ts';
-import { cpuShareOf, isGeneratorSaturated, type Measurement, shareOf } from './measurement.ts';
-import type { Verdict } from './scenarios.ts';
+import { describeCores } from '../cores.ts';
+import { cpuShareOf, isGeneratorSaturated, type Measurement, shareOf } from '../measurement.ts';
+import type { Verdict } from '../scenarios.ts';
 
-const PAGE = fileURLToPath(new URL('../../docs/performance.md', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../../docs/performance.md', import.meta.url));
 
 /** Where the server under load keeps its data. */
 export type StoreKind = 'sqlite' | 'postgres';

@@ -1,6 +1,6 @@
-import { type BenchRun, type Contested, HEARTBEATS, rateRatio } from './bench-run.ts';
-import type { Scenario, Verdict } from './scenarios.ts';
-import type { YardstickKind } from './servers.ts';
+import { type BenchRun, type Contested, HEARTBEATS, rateRatio } from '../bench-run.ts';
+import type { Scenario, Verdict } from '../scenarios.ts';
+import type { YardstickKind } from '../servers.ts';
 
 const YARDSTICKS: Readonly<Record<YardstickKind, string>> = {
   http: 'bare node:http',
