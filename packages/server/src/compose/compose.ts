@@ -1,5 +1,4 @@
 import { BackupError } from '@berth/protocol/files/backup-file';
-import type { Hono } from 'hono';
 import manifest from '../../package.json' with { type: 'json' };
 import { describeRules } from '../background/rules-loop.ts';
 import { stopAll } from '../background/stop-all.ts';
@@ -7,7 +6,7 @@ import { type Config, listChanged, showConfig } from '../config.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import type { AuthSettings } from '../http/access/caller.ts';
 import { isLoopbackHost } from '../http/access/local-caller.ts';
-import { type AppEnv, createApp } from '../http/app.ts';
+import { type App, createApp } from '../http/app.ts';
 import type { Route } from '../http/route.ts';
 import { createRoutes } from '../http/route-table.ts';
 import { listenControl } from '../http/sockets/control.ts';
@@ -106,8 +105,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     warnDays: options.config.notices.certificateDays,
   });
   const entrance = createEntrance();
-  const { readMonotonicMs } = systemClock;
-  const place = { ...options.config, ...options.config.http, certificates, readMonotonicMs };
+  const place = { ...options.config, ...options.config.http, certificates, clock: systemClock };
   const listening = await listen(entrance, place).catch((error) => {
     throw explainTakenPort(options.config, error);
   });
@@ -214,7 +212,7 @@ interface ComposeOptions extends ConfigAndEnv {
 export const THIS_WORLD: World = { version: VERSION, clock: systemClock };
 
 interface Parts {
-  readonly app: Hono<AppEnv>;
+  readonly app: App;
   readonly routes: readonly Route[];
   readonly accounts: Accounts;
   readonly audit: AuditTrail;
