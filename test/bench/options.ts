@@ -89,6 +89,8 @@ export function readOptions(args: readonly string[]): Options {
   const seconds = Number(values.seconds);
   if (!(seconds >= 0.5 && seconds <= 60)) throw new Error('--seconds takes a number from 0.5 to 60.');
   if (write && names.length > 0) throw new Error('--write needs all scenarios.');
-  const scenarios = all.filter(({ name }) => names.length === 0 || names.includes(name));
+  const isWanted = ({ name, isLong = false }: Scenario) =>
+    names.length === 0 ? write || !isLong : names.includes(name);
+  const scenarios = all.filter(isWanted);
   return { store, scenarios, seconds, json, write };
 }

@@ -7,6 +7,7 @@ import { costRatio, joinSlices } from './measurement.ts';
 import { readResidentMegabytes } from './process-facts.ts';
 import { borrowPlan, registerPlan } from './requests.ts';
 import { heartbeat } from './scenarios/heartbeat-scenario.ts';
+import { idle, memory } from './scenarios/memory-scenario.ts';
 import { scrape } from './scenarios/scrape-scenario.ts';
 import { slots } from './scenarios/slots-scenario.ts';
 import { seedFolder } from './seed-store.ts';
@@ -22,6 +23,8 @@ export interface Verdict {
 export interface Scenario {
   readonly name: string;
   readonly about: string;
+  /** Left out unless it is asked for by name, or all are written down. */
+  readonly isLong?: boolean;
   run(bench: BenchRun): Promise<readonly Verdict[]>;
 }
 
@@ -236,6 +239,8 @@ export const SCENARIOS: readonly Scenario[] = [
   paced,
   churn,
   slots,
+  idle,
+  memory,
   herd,
   connections,
   restart,

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type StartOptions, startServerProcess } from '../support/server-process.ts';
 import { pinServer } from './cores.ts';
+import { INSPECTABLE } from './inspect-memory.ts';
 import type { Address } from './load/load-plan.ts';
 import type { ConstantAnswer } from './yardsticks/constant-answer.ts';
 
@@ -60,12 +61,22 @@ export async function startBerthIn(clone: string, data: string): Promise<BenchSe
   return startProcess({ data, under: pinServer(), program: { file: join(clone, 'berth'), args: [] } });
 }
 
-async function startProcess(options: StartOptions): Promise<BenchServer> {
+export interface InspectableServer extends BenchServer {
+  readLog(): string;
+}
+
+/** One whose memory can be looked into. */
+export async function startInspectableBerth(data: string): Promise<InspectableServer> {
+  return startProcess({ data, env: INSPECTABLE, under: pinServer() });
+}
+
+async function startProcess(options: StartOptions): Promise<InspectableServer> {
   const server = await startServerProcess(options);
   return {
     url: server.url,
     ...addressOf(server.url),
     pid: server.child.pid as number,
+    readLog: server.readLog,
     async stop() {
       await server.stop();
     },
