@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
@@ -19,8 +19,17 @@ const NODES = new Map(
   ]),
 );
 
+/** The files that an executable carries, by name. */
+type Assets = Readonly<Record<string, string>>;
+
+/** Reads a file of the bundle when it is needed: in the code, every command would load all of them. */
+const READ_ASSETS = `const BUNDLED_FILES = new Proxy({}, {
+  get: (_, path) => require('node:sea').getAsset(path, 'utf8'),
+});
+`;
+
 /** Makes one executable from the bundle and a Node, and returns its path. */
-function buildExecutable(platform: string, bundle: string, folder: string): string {
+function buildExecutable(platform: string, bundle: string, assets: Assets, folder: string): string {
   const isOwn = platform === OWN_PLATFORM;
   const end = platform.startsWith('win-') ? '.exe' : '';
   const node = join(CACHE, `node-${platform}${end}`);
@@ -36,6 +45,7 @@ function buildExecutable(platform: string, bundle: string, folder: string): stri
       mainFormat: 'commonjs',
       executable: node,
       output,
+      assets,
       // Compiled code belongs to one platform and one version of Node.
       useCodeCache: isOwn,
       disableExperimentalSEAWarning: true,
@@ -66,6 +76,16 @@ function findNode(platform: string): string {
   return downloaded;
 }
 
+function writeAssets(files: Readonly<Record<string, string>>): Assets {
+  const write = (name: string, text: string) => {
+    const file = join(CACHE, 'assets', name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    return [name, file];
+  };
+  return Object.fromEntries(Object.entries(files).map(([name, text]) => write(name, text)));
+}
+
 const { values, positionals } = parseArgs({
   options: { out: { type: 'string', default: join(ROOT, 'dist') } },
   allowPositionals: true,
@@ -74,11 +94,12 @@ const folder = resolve(values.out);
 mkdirSync(folder, { recursive: true });
 mkdirSync(CACHE, { recursive: true });
 const bundle = join(CACHE, 'berth.cjs');
-const { text, packages } = await bundleProgram();
-writeFileSync(bundle, text);
+const { text, packages, files } = await bundleProgram();
+writeFileSync(bundle, READ_ASSETS + text);
+const assets = writeAssets(files);
 writeFileSync(join(folder, 'LICENSES.txt'), collectLicenses(ROOT, packages));
 for (const platform of positionals.length === 0 ? [OWN_PLATFORM] : positionals) {
-  const file = buildExecutable(platform, bundle, folder);
+  const file = buildExecutable(platform, bundle, assets, folder);
   const megabytes = Math.round(statSync(file).size / 1e6);
   process.stdout.write(`${file} (${megabytes} MB)\n`);
 }
