@@ -9,6 +9,9 @@ import { collectLicenses } from './licenses.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const CACHE = join(ROOT, 'node_modules', '.cache', 'berth-build');
+const ASSETS = join(CACHE, 'assets');
+/** It takes a second or two. */
+const COMPILE_TIMEOUT_MS = 60_000;
 const OWN_PLATFORM = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
 
 /** The packages with the pinned Node by platform, such as `linux-x64`. */
@@ -22,14 +25,12 @@ const NODES = new Map(
 /** The files that an executable carries, by name. */
 type Assets = Readonly<Record<string, string>>;
 
-/** Reads a file of the bundle when it is needed: in the code, every command would load all of them. */
-const READ_ASSETS = `const BUNDLED_FILES = new Proxy({}, {
-  get: (_, path) => require('node:sea').getAsset(path, 'utf8'),
-});
-`;
+/** The program as a function, which gets what a CommonJS module has, and its files. */
+const wrap = (text: string) =>
+  `(function (exports, require, module, __filename, __dirname, BUNDLED_FILES) {${text}\n})`;
 
 /** Makes one executable from the bundle and a Node, and returns its path. */
-function buildExecutable(platform: string, bundle: string, assets: Assets, folder: string): string {
+function buildExecutable(platform: string, assets: Assets, folder: string): string {
   const isOwn = platform === OWN_PLATFORM;
   const end = platform.startsWith('win-') ? '.exe' : '';
   const node = join(CACHE, `node-${platform}${end}`);
@@ -41,19 +42,31 @@ function buildExecutable(platform: string, bundle: string, assets: Assets, folde
   writeFileSync(
     settings,
     JSON.stringify({
-      main: bundle,
+      main: fileURLToPath(new URL('loader.cjs', import.meta.url)),
       mainFormat: 'commonjs',
       executable: node,
       output,
-      assets,
       // Compiled code belongs to one platform and one version of Node.
-      useCodeCache: isOwn,
+      assets: isOwn ? { ...assets, 'program.compiled': compileProgram() } : assets,
       disableExperimentalSEAWarning: true,
       // Otherwise NODE_OPTIONS could run other code in the executable.
       execArgvExtension: 'none',
     }),
   );
   execFileSync(process.execPath, ['--build-sea', settings], { stdio: ['ignore', 'ignore', 'inherit'] });
+  return output;
+}
+
+/** Runs the program to compile it, and returns the file with the compiled code. */
+function compileProgram(): string {
+  const output = join(CACHE, 'program.compiled');
+  const script = fileURLToPath(new URL('compile-program.ts', import.meta.url));
+  // No settings of the builder's, and none of Node that would make it compile differently.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(BERTH|NODE)_/.test(name)),
+  );
+  const options = { env, cwd: ASSETS, stdio: 'pipe', timeout: COMPILE_TIMEOUT_MS } as const;
+  execFileSync(findNode(OWN_PLATFORM), [script, ASSETS, output], options);
   return output;
 }
 
@@ -78,7 +91,7 @@ function findNode(platform: string): string {
 
 function writeAssets(files: Readonly<Record<string, string>>): Assets {
   const write = (name: string, text: string) => {
-    const file = join(CACHE, 'assets', name);
+    const file = join(ASSETS, name);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
     return [name, file];
@@ -93,13 +106,11 @@ const { values, positionals } = parseArgs({
 const folder = resolve(values.out);
 mkdirSync(folder, { recursive: true });
 mkdirSync(CACHE, { recursive: true });
-const bundle = join(CACHE, 'berth.cjs');
 const { text, packages, files } = await bundleProgram();
-writeFileSync(bundle, READ_ASSETS + text);
-const assets = writeAssets(files);
+const assets = writeAssets({ ...files, 'program.js': wrap(text) });
 writeFileSync(join(folder, 'LICENSES.txt'), collectLicenses(ROOT, packages));
 for (const platform of positionals.length === 0 ? [OWN_PLATFORM] : positionals) {
-  const file = buildExecutable(platform, bundle, assets, folder);
+  const file = buildExecutable(platform, assets, folder);
   const megabytes = Math.round(statSync(file).size / 1e6);
   process.stdout.write(`${file} (${megabytes} MB)\n`);
 }
