@@ -1,12 +1,11 @@
 import { BackupError } from '@berth/protocol/files/backup-file';
-import type { Hono } from 'hono';
 import manifest from '../../package.json' with { type: 'json' };
 import { describeRules } from '../background/rules-loop.ts';
 import { type Config, listChanged, showConfig } from '../config.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import type { AuthSettings } from '../http/access/caller.ts';
 import { isLoopbackHost } from '../http/access/local-caller.ts';
-import { type AppEnv, createApp } from '../http/app.ts';
+import { type App, createApp } from '../http/app.ts';
 import type { Route } from '../http/route.ts';
 import { createRoutes } from '../http/route-table.ts';
 import { listenControl } from '../http/sockets/control.ts';
@@ -121,7 +120,7 @@ interface ComposeOptions extends ConfigAndEnv {
 export const THIS_WORLD: World = { version: VERSION, clock: systemClock };
 
 interface Parts {
-  readonly app: Hono<AppEnv>;
+  readonly app: App;
   readonly routes: readonly Route[];
   readonly accounts: Accounts;
   readonly audit: AuditTrail;

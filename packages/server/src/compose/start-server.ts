@@ -36,8 +36,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     warnDays: options.config.notices.certificateDays,
   });
   const entrance = createEntrance();
-  const { readMonotonicMs } = systemClock;
-  const place = { ...options.config, ...options.config.http, certificates, readMonotonicMs };
+  const place = { ...options.config, ...options.config.http, certificates, clock: systemClock };
   const listening = await listen(entrance, place).catch((error) => {
     throw explainTakenPort(options.config, error);
   });

@@ -10,7 +10,7 @@ import { inputOf, isStrict, type Route } from './route.ts';
 
 type Fields = Record<string, unknown>;
 
-interface Input {
+export interface Input {
   readonly query: Fields;
   readonly body: Fields;
   /** Called after the body was read, which may take a while. */
@@ -28,6 +28,14 @@ export async function readInput(route: Route, request: Request): Promise<Input> 
     body: body === undefined ? {} : validate(body, await readLeniently(route, body, request)),
     hasBody: body !== undefined,
   };
+}
+
+/** Reads a body of the plain form: all of it is here, and the URL has no parameters. */
+export function readPlainInput({ body }: Route, bytes: Uint8Array): Input {
+  if (body === undefined) return { query: {}, body: {}, hasBody: false };
+  const fields = withoutAliases(parseJsonObject(decode(bytes)));
+  refuseMisspeltCount(body, fields);
+  return { query: {}, body: validate(body, fields), hasBody: true };
 }
 
 /** Also for a route without fields: a sent field is probably a mistake. */
@@ -72,10 +80,14 @@ async function readBody(request: Request, { holdsFile }: Pick<Route, 'holdsFile'
 /** Unknown keys are ignored, unless they look like a misspelt count. */
 async function readLeniently(route: Route, schema: z.ZodObject, request: Request): Promise<Fields> {
   const fields = withoutAliases(await readBody(request, route));
-  const misspelt = findMisspeltCount(schema, fields, namesInUrl(request.url));
+  refuseMisspeltCount(schema, fields, namesInUrl(request.url));
+  return fields;
+}
+
+function refuseMisspeltCount(schema: z.ZodObject, fields: Fields, inUrl: readonly string[] = []): void {
+  const misspelt = findMisspeltCount(schema, fields, inUrl);
   if (misspelt !== null)
     throw new RequestError('validation_error', misspelt.message, { field: misspelt.field });
-  return fields;
 }
 
 function namesInUrl(url: string): readonly string[] {
@@ -133,7 +145,10 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  * client receives the response.
  */
 async function readBodyText(request: Request, limit: number): Promise<string> {
-  const bytes = await readBytes(request, limit);
+  return decode(await readBytes(request, limit));
+}
+
+function decode(bytes: ArrayBuffer | Uint8Array): string {
   try {
     return decoder.decode(bytes);
   } catch {

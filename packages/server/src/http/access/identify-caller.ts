@@ -2,6 +2,7 @@ import { includesRole } from '../../core/access/role.ts';
 import type { Accounts } from '../../services/access/accounts.ts';
 import type { Holder } from '../../services/access/tokens.ts';
 import { RequestError } from '../../services/request-error.ts';
+import type { RequestHead } from '../request-head.ts';
 import { ACCESS, isChanging, type Route } from '../route.ts';
 import type { AuthSettings, Caller, Peer } from './caller.ts';
 import { whyNotFromHere, whyNotLocal } from './local-caller.ts';
@@ -10,7 +11,7 @@ import { readSessionToken, requireOwnPage } from './session.ts';
 /** A request with everything needed to identify the caller. */
 interface Visit {
   readonly route: Route;
-  readonly request: Request;
+  readonly request: RequestHead;
   readonly peer: Peer;
   readonly auth: AuthSettings;
   readonly accounts: Accounts;

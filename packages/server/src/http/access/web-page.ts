@@ -2,6 +2,7 @@ import { parseAddress } from '@berth/protocol/address-range';
 import { normalizeName, type OwnNames } from '../../services/access/own-names.ts';
 import { RequestError } from '../../services/request-error.ts';
 import type { Reply } from '../reply/reply.ts';
+import type { HeaderFields, RequestHead } from '../request-head.ts';
 import { ACCESS, type Route } from '../route.ts';
 import type { Peer } from './caller.ts';
 import { ownOriginOf } from './session.ts';
@@ -20,7 +21,7 @@ export interface WebPageRules {
 
 interface PageRequest {
   readonly route: Route;
-  readonly request: Request;
+  readonly request: RequestHead;
   readonly peer: Peer;
   readonly pages: WebPageRules;
 }
@@ -38,7 +39,7 @@ export async function admitPage(visit: PageRequest): Promise<void> {
  * Browsers from before 2023 send neither header with a same-origin GET, but all of them identify as Gecko.
  * `Mozilla/5.0` alone is also common among programs.
  */
-function isFromBrowser(headers: Headers): boolean {
+function isFromBrowser(headers: HeaderFields): boolean {
   if (headers.get('origin') !== null || headers.get('sec-fetch-site') !== null) return true;
   return headers.get('user-agent')?.includes('Gecko') === true;
 }

@@ -49,7 +49,7 @@ async function openServer(t: TestContext) {
   const { app, clock } = await openTestApp(t, { routes });
   const bounds = { maxConnections: 100, maxConnectionsPerAddress: 100, trustedProxies: [] };
   const place = { host: '127.0.0.1', port: 0, certificates: null };
-  const { url, stop } = await listen(app, { ...place, ...bounds, readMonotonicMs: clock.readMonotonicMs });
+  const { url, stop } = await listen(app, { ...place, ...bounds, clock });
   const sockets: Socket[] = [];
   t.after(() => {
     t.mock.timers.reset();

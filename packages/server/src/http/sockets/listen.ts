@@ -12,17 +12,19 @@ import { placeOf } from '@berth/protocol/address-range';
 import { TLS_HEADERS } from '@berth/protocol/cloud/tls-options';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
-import type { Hono } from 'hono';
 import { LIMITS } from '../../config.ts';
 import type { Certificates } from '../../services/upkeep/certificates.ts';
-import type { AppEnv } from '../app.ts';
+import type { Clock } from '../../store/clock.ts';
+import type { App } from '../app.ts';
 import { bugReply, problem } from '../reply/problem.ts';
 import { HEADERS, toResponse } from '../reply/reply.ts';
 import { type Connections, watchConnections } from './connections.ts';
+import { openLane } from './lane.ts';
 import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
+import { createReplyWriter } from './write-reply.ts';
 
 /** The handler of a socket's requests. */
-export type Answering = Pick<Hono<AppEnv>, 'fetch'>;
+export type Answering = Pick<App, 'fetch' | 'findPlain'>;
 
 /**
  * A placeholder for the app, so that the port can be bound before anything is created: a start that fails on
@@ -39,6 +41,7 @@ export function createEntrance(): Entrance {
       inside === null
         ? toResponse(problem('store_unavailable', 'The server is starting. Try again in a moment.'))
         : inside.fetch(request, ...rest),
+    findPlain: (path) => inside?.findPlain(path),
     open(app) {
       inside = app;
     },
@@ -60,8 +63,7 @@ interface ListenOptions {
   readonly trustedProxies: readonly string[];
   /** `null` for plain HTTP. */
   readonly certificates: Certificates | null;
-  /** A monotonic clock in milliseconds. */
-  readonly readMonotonicMs: () => number;
+  readonly clock: Clock;
 }
 
 /** Why the server cannot listen there, and what to do. */
@@ -76,7 +78,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Serves the app over TCP or TLS, with all limits on connections. */
 export async function listen(app: Answering, options: ListenOptions): Promise<Listening> {
-  const { certificates, readMonotonicMs } = options;
+  const { certificates, clock } = options;
   const isTls = certificates !== null;
   const peers = createNetworkPeers(options.trustedProxies);
   const fetch = (request: Request, { incoming }: { incoming: IncomingMessage }) =>
@@ -86,7 +88,10 @@ export async function listen(app: Answering, options: ListenOptions): Promise<Li
   limitPerAddress(server, options.maxConnectionsPerAddress, peers);
   // Read now: a closed connection has no address.
   if (isTls) server.on('secureConnection', peers.meet);
-  const connections = watchConnections(server, { isTls, readMonotonicMs });
+  const connections = watchConnections(server, { isTls, readMonotonicMs: clock.readMonotonicMs });
+  const event = isTls ? 'secureConnection' : 'connection';
+  const writeReply = createReplyWriter({ isTls, readWall: clock.readWall });
+  openLane(server, { app, event, peers, connections, writeReply });
   try {
     const place = { host: options.host, port: options.port, backlog: LIMITS.waitingConnections };
     await listening(server, () => server.listen(place));
@@ -258,6 +263,7 @@ export async function stopServer(server: Server, connections?: Connections): Pro
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const closeIdle = () => {
     server.closeIdleConnections();
+    connections?.closeIdle();
     connections?.cutUnagreed();
   };
   const closeAll = () => {

@@ -50,12 +50,13 @@ async function openTls(t: TestContext, options: ServerOptions = {}) {
       peers.push(env.peer);
       return app.fetch(incoming, env);
     },
+    findPlain: app.findPlain,
   };
-  const { readWall, readMonotonicMs } = clock;
+  const { readWall } = clock;
   const certificates = openCertificates(files, { log: pino({ level: 'silent' }), readWall, warnDays: 14 });
   assert.ok(certificates !== null);
   const bounds = { maxConnections: 100, maxConnectionsPerAddress: 100, trustedProxies };
-  const place = { host: '127.0.0.1', port: 0, certificates, readMonotonicMs };
+  const place = { host: '127.0.0.1', port: 0, certificates, clock };
   const { url, stop } = await listen(watched as never, { ...place, ...bounds });
   const sockets: TLSSocket[] = [];
   t.after(() => {

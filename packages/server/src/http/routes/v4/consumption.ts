@@ -15,6 +15,7 @@ import { actorOf, type Caller } from '../../access/caller.ts';
 import { limitFields, presentFeature } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { json, type Reply } from '../../reply/reply.ts';
+import type { HeaderFields } from '../../request-head.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { LICENSE_REFUSALS, targetOf } from './lending.ts';
 
@@ -38,9 +39,9 @@ function addConsumptionRoute(counting: Counting): Route {
       'license_not_consumption',
       'license_not_enough_consumptions',
     ],
-    handle: async ({ request, body, caller }) =>
+    handle: async ({ headers, body, caller }) =>
       measuredReply(
-        await counting.add({ ...countOf(request, body, caller), feature: null }),
+        await counting.add({ ...countOf(headers, body, caller), feature: null }),
         presentConsumption,
       ),
   });
@@ -64,29 +65,29 @@ function addFeatureConsumptionRoute(counting: Counting): Route {
       'feature_not_consumption',
       'feature_not_enough_consumptions',
     ],
-    handle: async ({ request, body, caller }) => {
+    handle: async ({ headers, body, caller }) => {
       const feature = requireFeature(body.feature ?? null);
       return measuredReply(
-        await counting.add({ ...countOf(request, body, caller), feature }),
+        await counting.add({ ...countOf(headers, body, caller), feature }),
         presentMeasuredFeature,
       );
     },
   });
 }
 
-function countOf(request: Request, body: z.output<typeof addConsumptionRequest>, caller: Caller) {
+function countOf(headers: HeaderFields, body: z.output<typeof addConsumptionRequest>, caller: Caller) {
   return {
     by: actorOf(caller),
     ...targetOf(body),
     user: body.user ?? null,
     count: body.consumptions,
     narrowing: { allowOverages: body.allow_overages ?? null, maxOverages: body.max_overages ?? null },
-    idempotencyKey: readIdempotencyKey(request),
+    idempotencyKey: readIdempotencyKey(headers),
   };
 }
 
-function readIdempotencyKey(request: Request): string | null {
-  const key = request.headers.get('idempotency-key');
+function readIdempotencyKey(headers: HeaderFields): string | null {
+  const key = headers.get('idempotency-key');
   if (key === null || IDEMPOTENCY_KEY.test(key)) return key;
   throw new RequestError('validation_error', 'The Idempotency-Key must be 1 to 256 printable characters.', {
     field: 'Idempotency-Key',

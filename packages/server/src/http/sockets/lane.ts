@@ -1,0 +1,141 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Peer } from '../access/caller.ts';
+import type { AnswerPlain, App } from '../app.ts';
+import type { Reply } from '../reply/reply.ts';
+import type { PlainHead } from '../request-head.ts';
+import type { Connection, Connections, FastReader } from './connections.ts';
+import type { NetworkPeers } from './network-peer.ts';
+import { findHead, HEAD_END_BYTES, parsePlainHead } from './plain-request.ts';
+import type { WriteReply } from './write-reply.ts';
+
+interface LaneOptions {
+  readonly app: Pick<App, 'findPlain'>;
+  readonly event: 'connection' | 'secureConnection';
+  readonly peers: NetworkPeers;
+  readonly connections: Connections;
+  readonly writeReply: WriteReply;
+}
+
+/** What all lanes of a server share. */
+interface Lanes extends LaneOptions {
+  readonly server: Server;
+  /** Lets Node read the rest of a connection. */
+  serve(socket: Socket): void;
+}
+
+/**
+ * The fast lane: reads the requests that clients send all day from the socket itself, which takes Node's HTTP
+ * layer longer than everything else about them. It never refuses anything. The first request of a connection
+ * that is not in the plain form goes to Node with everything that follows.
+ */
+export function openLane(server: Server, options: LaneOptions): void {
+  // Node adds its own listener first, in the constructor.
+  const [serve] = server.listeners(options.event) as [(socket: Socket) => void];
+  server.removeListener(options.event, serve);
+  const lanes: Lanes = { ...options, server, serve: (socket) => serve.call(server, socket) };
+  server.on(options.event, (socket: Socket) => {
+    const connection = options.connections.find(socket);
+    if (connection !== undefined && !socket.destroyed) connection.lane = new Lane(lanes, socket, connection);
+  });
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** The head of a request, with what follows from it. */
+interface ReadHead {
+  readonly text: string;
+  readonly head: PlainHead;
+  readonly answer: AnswerPlain;
+  readonly peer: Peer;
+}
+
+/** One connection. Its requests are answered one after the other. */
+class Lane implements FastReader {
+  readonly #lanes: Lanes;
+  readonly #socket: Socket;
+  readonly #connection: Connection;
+  #unread: Buffer = NOTHING;
+  /** A client sends the same head again and again. */
+  #last: ReadHead | null = null;
+  isBusy = false;
+  isWaiting = false;
+
+  constructor(lanes: Lanes, socket: Socket, connection: Connection) {
+    this.#lanes = lanes;
+    this.#socket = socket;
+    this.#connection = connection;
+    socket.on('data', this.#onData);
+    socket.on('end', this.#onEnd);
+    socket.on('error', this.#onError);
+  }
+
+  leave(): void {
+    const socket = this.#socket;
+    socket.off('data', this.#onData);
+    socket.off('end', this.#onEnd);
+    socket.off('error', this.#onError);
+    this.#connection.lane = null;
+    this.#lanes.serve(socket);
+    if (this.#unread.length > 0) socket.unshift(this.#unread);
+    socket.resume();
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
+    // Requests that a client sends before it has the answer wait in the system's buffers.
+    if (this.isBusy) this.#socket.pause();
+    else this.#proceed();
+  };
+
+  readonly #onEnd = (): void => {
+    if (this.isWaiting) this.#lanes.server.emit('clientError', new Error('Half a request.'), this.#socket);
+    else this.#socket.end();
+  };
+
+  /** The socket closes itself. */
+  readonly #onError = (): void => {};
+
+  #proceed(): void {
+    const unread = this.#unread;
+    const read = this.#readHead();
+    if (read === null) {
+      this.leave();
+      return;
+    }
+    const { text, head, answer, peer } = read;
+    const start = text.length + HEAD_END_BYTES;
+    const end = start + head.bodyBytes;
+    this.isWaiting = unread.length < end;
+    if (this.isWaiting) return;
+    this.isBusy = true;
+    this.#unread = unread.length === end ? NOTHING : unread.subarray(end);
+    answer(head, unread.subarray(start, end), peer).then(this.#onReply);
+  }
+
+  #readHead(): ReadHead | null {
+    const text = findHead(this.#unread);
+    if (text === null) return null;
+    if (text === this.#last?.text) return this.#last;
+    const head = parsePlainHead(text);
+    const answer = head === null ? undefined : this.#lanes.app.findPlain(head.path);
+    if (head === null || answer === undefined) return null;
+    this.#last = { text, head, answer, peer: this.#lanes.peers.readHead(this.#socket, head.headers) };
+    return this.#last;
+  }
+
+  readonly #onReply = (reply: Reply): void => {
+    const socket = this.#socket;
+    if (!socket.writable) return;
+    if (this.#lanes.writeReply(socket, reply)) this.#onRead();
+    else socket.once('drain', this.#onRead);
+  };
+
+  readonly #onRead = (): void => {
+    this.isBusy = false;
+    this.#connection.noteDone();
+    if (this.#unread.length > 0) this.#proceed();
+    // Unless that found another request to answer first.
+    if (!this.isBusy) this.#socket.resume();
+  };
+}
