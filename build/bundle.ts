@@ -80,7 +80,7 @@ async function bundle(entry: string, files?: Files): Promise<Bundle> {
 const require = createRequire(import.meta.url);
 
 /** Built-in modules that take milliseconds to load, and that most commands do without. */
-const SLOW_MODULES = /^node:(child_process|crypto|http|https|tls|zlib)$/;
+const SLOW_MODULES = /^node:(child_process|crypto|fs\/promises|http|https|tls|zlib)$/;
 
 /** Loads a slow module when something in it is first used, not when a module that may use it is loaded. */
 const loadLater: Plugin = {
