@@ -5,31 +5,36 @@ import { join } from 'node:path';
 import { Script } from 'node:vm';
 
 /**
- * Runs the server and what people call most, and writes the code that V8 has compiled by then: an executable
- * that has it starts sooner. The Node that runs this must be the one in the executable.
+ * Runs a command and then the server, and writes the code that V8 has compiled by then: an executable that has
+ * it starts sooner. Commands have a file of their own, since they would load the server's code for nothing. The
+ * Node that runs this must be the one in the executable.
  */
-const [assets = '', output = ''] = process.argv.slice(2);
+const [assets = '', forCommands = '', forServers = ''] = process.argv.slice(2);
 const program = join(assets, 'program.js');
 const folder = mkdtempSync(join(tmpdir(), 'berth-build-'));
-const server = ['serve', '--port', '0', '--data', folder];
-const COMMANDS = [['--help'], ['status', '--data', folder], ['license', 'list', '--data', folder]];
+process.once('exit', () => rmSync(folder, { recursive: true }));
 
 interface Program {
   run(words: readonly string[], launch: { program: string; home: string }): Promise<void>;
 }
 
 const script = new Script(readFileSync(program, 'utf8'), { filename: 'berth.cjs' });
-const ready = Promise.withResolvers<void>();
+const listening = Promise.withResolvers<void>();
 process.stdout.write = (text) => {
-  if (String(text).startsWith('berth listening')) ready.resolve();
+  if (String(text).startsWith('berth listening')) listening.resolve();
   return true;
 };
-process.argv.splice(1, Infinity, 'berth', ...server);
+// It runs what the command line says when it is loaded.
+process.argv.splice(1, Infinity, 'berth', '--help');
 const module = { exports: {} as Program };
 const files = new Proxy({}, { get: (_, path) => readFileSync(join(assets, String(path)), 'utf8') });
 script.runInThisContext()(module.exports, createRequire(program), module, program, assets, files);
-await ready.promise;
-for (const words of COMMANDS) await module.exports.run(words, { program: 'berth', home: folder });
-writeFileSync(output, script.createCachedData());
-process.once('exit', () => rmSync(folder, { recursive: true }));
+const launch = { program: 'berth', home: folder };
+await module.exports.run(['license', 'list', '--help'], launch);
+writeFileSync(forCommands, script.createCachedData());
+const served = module.exports.run(['serve', '--port', '0', '--data', folder], launch);
+await listening.promise;
+await module.exports.run(['status', '--data', folder], launch);
+writeFileSync(forServers, script.createCachedData());
 process.emit('SIGTERM');
+await served;

@@ -47,7 +47,7 @@ function buildExecutable(platform: string, assets: Assets, folder: string): stri
       executable: node,
       output,
       // Compiled code belongs to one platform and one version of Node.
-      assets: isOwn ? { ...assets, 'program.compiled': compileProgram() } : assets,
+      assets: isOwn ? { ...assets, ...compileProgram() } : assets,
       disableExperimentalSEAWarning: true,
       // Otherwise NODE_OPTIONS could run other code in the executable.
       execArgvExtension: 'none',
@@ -57,17 +57,16 @@ function buildExecutable(platform: string, assets: Assets, folder: string): stri
   return output;
 }
 
-/** Runs the program to compile it, and returns the file with the compiled code. */
-function compileProgram(): string {
-  const output = join(CACHE, 'program.compiled');
+/** Runs the program to compile it, and returns the files with the compiled code. */
+function compileProgram(): Assets {
+  const [command, server] = [join(CACHE, 'command.compiled'), join(CACHE, 'server.compiled')];
   const script = fileURLToPath(new URL('compile-program.ts', import.meta.url));
   // No settings of the builder's, and none of Node that would make it compile differently.
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(BERTH|NODE)_/.test(name)),
-  );
+  const given = Object.entries(process.env).filter(([name]) => !/^(BERTH|NODE)_/.test(name));
+  const env = Object.fromEntries(given);
   const options = { env, cwd: ASSETS, stdio: 'pipe', timeout: COMPILE_TIMEOUT_MS } as const;
-  execFileSync(findNode(OWN_PLATFORM), [script, ASSETS, output], options);
-  return output;
+  execFileSync(findNode(OWN_PLATFORM), [script, ASSETS, command, server], options);
+  return { 'command.compiled': command, 'server.compiled': server };
 }
 
 /** The installed Node; that of another platform comes from the registry. */

@@ -3,8 +3,8 @@
 const { getAsset, getAssetKeys, getRawAsset } = require('node:sea');
 const { Script } = require('node:vm');
 
-const isCompiled = getAssetKeys().includes('program.compiled');
-const cachedData = isCompiled ? new Uint8Array(getRawAsset('program.compiled')) : undefined;
+const compiled = process.argv[2] === 'serve' ? 'server.compiled' : 'command.compiled';
+const cachedData = getAssetKeys().includes(compiled) ? new Uint8Array(getRawAsset(compiled)) : undefined;
 const program = new Script(getAsset('program.js', 'utf8'), { filename: 'berth.cjs', cachedData });
 // Each file is read when it is needed: in the program, every command would load all of them.
 const files = new Proxy({}, { get: (_, path) => getAsset(path, 'utf8') });
