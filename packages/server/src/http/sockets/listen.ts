@@ -78,20 +78,9 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Serves the app over TCP or TLS, with all limits on connections. */
 export async function listen(app: Answering, options: ListenOptions): Promise<Listening> {
-  const { certificates, clock } = options;
-  const isTls = certificates !== null;
-  const peers = createNetworkPeers(options.trustedProxies);
-  const fetch = (request: Request, { incoming }: { incoming: IncomingMessage }) =>
-    app.fetch(request, { peer: peers.read(incoming) });
-  const server = createHttpServer(getRequestListener(fetch as never, LISTENER_OPTIONS), certificates);
-  server.maxConnections = options.maxConnections;
-  limitPerAddress(server, options.maxConnectionsPerAddress, peers);
-  // Read now: a closed connection has no address.
-  if (isTls) server.on('secureConnection', peers.meet);
-  const connections = watchConnections(server, { isTls, readMonotonicMs: clock.readMonotonicMs });
-  const event = isTls ? 'secureConnection' : 'connection';
-  const writeReply = createReplyWriter({ isTls, readWall: clock.readWall });
-  openLane(server, { app, event, peers, connections, writeReply });
+  const { server, connections, lane } = createAppServer(app, options);
+  const isTls = options.certificates !== null;
+  openLane(server, lane);
   try {
     const place = { host: options.host, port: options.port, backlog: LIMITS.waitingConnections };
     await listening(server, () => server.listen(place));
@@ -105,6 +94,24 @@ export async function listen(app: Answering, options: ListenOptions): Promise<Li
     url: `${isTls ? 'https' : 'http'}://${host}:${port}`,
     stop: () => stopServer(server, connections),
   };
+}
+
+/** The server before it has a port or a fast lane. */
+export function createAppServer(app: Answering, options: Omit<ListenOptions, 'host' | 'port'>) {
+  const { certificates, clock } = options;
+  const isTls = certificates !== null;
+  const peers = createNetworkPeers(options.trustedProxies);
+  const fetch = (request: Request, { incoming }: { incoming: IncomingMessage }) =>
+    app.fetch(request, { peer: peers.read(incoming) });
+  const server = createHttpServer(getRequestListener(fetch as never, LISTENER_OPTIONS), certificates);
+  server.maxConnections = options.maxConnections;
+  limitPerAddress(server, options.maxConnectionsPerAddress, peers);
+  // Read now: a closed connection has no address.
+  if (isTls) server.on('secureConnection', peers.meet);
+  const connections = watchConnections(server, { isTls, readMonotonicMs: clock.readMonotonicMs });
+  const event = isTls ? 'secureConnection' : 'connection';
+  const writeReply = createReplyWriter({ isTls, readWall: clock.readWall });
+  return { server, connections, lane: { app, event, peers, connections, writeReply } as const };
 }
 
 function explain(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {
