@@ -35,12 +35,18 @@ export function openLane(server: Server, options: LaneOptions): void {
   server.removeListener(options.event, serve);
   const lanes: Lanes = { ...options, server, serve: (socket) => serve.call(server, socket) };
   server.on(options.event, (socket: Socket) => {
+    if (socket.destroyed) return;
     const connection = options.connections.find(socket);
-    if (connection !== undefined && !socket.destroyed) connection.lane = new Lane(lanes, socket, connection);
+    // One that was reset during its handshake has no address to be found by.
+    if (connection === undefined) lanes.serve(socket);
+    else connection.lane = new Lane(lanes, socket, connection);
   });
 }
 
 const NOTHING = Buffer.alloc(0);
+
+/** A socket with an error closes itself. */
+function ignore(): void {}
 
 /** The head of a request, with what follows from it. */
 interface ReadHead {
@@ -56,6 +62,8 @@ class Lane implements FastReader {
   readonly #socket: Socket;
   readonly #connection: Connection;
   #unread: Buffer = NOTHING;
+  /** How many bytes the request has that is being waited for. */
+  #needed = 0;
   /** A client sends the same head again and again. */
   #last: ReadHead | null = null;
   isBusy = false;
@@ -67,34 +75,46 @@ class Lane implements FastReader {
     this.#connection = connection;
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
-    socket.on('error', this.#onError);
+    socket.on('error', ignore);
   }
 
   leave(): void {
     const socket = this.#socket;
-    socket.off('data', this.#onData);
-    socket.off('end', this.#onEnd);
-    socket.off('error', this.#onError);
-    this.#connection.lane = null;
+    this.#letGo();
+    socket.off('error', ignore);
     this.#lanes.serve(socket);
     if (this.#unread.length > 0) socket.unshift(this.#unread);
     socket.resume();
+  }
+
+  timeOut(): void {
+    this.#letGo();
+    this.#refuse(Object.assign(new Error('No request.'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }));
+    this.#socket.resume();
+  }
+
+  #letGo(): void {
+    this.#socket.off('data', this.#onData);
+    this.#socket.off('end', this.#onEnd);
+    this.#connection.lane = null;
+  }
+
+  /** As Node does when the client is at fault. */
+  #refuse(error: Error): void {
+    this.#lanes.server.emit('clientError', error, this.#socket);
   }
 
   readonly #onData = (chunk: Buffer): void => {
     this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
     // Requests that a client sends before it has the answer wait in the system's buffers.
     if (this.isBusy) this.#socket.pause();
-    else this.#proceed();
+    else if (this.#unread.length >= this.#needed) this.#proceed();
   };
 
   readonly #onEnd = (): void => {
-    if (this.isWaiting) this.#lanes.server.emit('clientError', new Error('Half a request.'), this.#socket);
+    if (this.isWaiting) this.#refuse(new Error('Half a request.'));
     else this.#socket.end();
   };
-
-  /** The socket closes itself. */
-  readonly #onError = (): void => {};
 
   #proceed(): void {
     const unread = this.#unread;
@@ -107,10 +127,11 @@ class Lane implements FastReader {
     const start = text.length + HEAD_END_BYTES;
     const end = start + head.bodyBytes;
     this.isWaiting = unread.length < end;
+    this.#needed = this.isWaiting ? end : 0;
     if (this.isWaiting) return;
     this.isBusy = true;
     this.#unread = unread.length === end ? NOTHING : unread.subarray(end);
-    answer(head, unread.subarray(start, end), peer).then(this.#onReply);
+    answer(head, unread.subarray(start, end), peer).then(this.#onReply).catch(this.#onBug);
   }
 
   #readHead(): ReadHead | null {
@@ -131,11 +152,14 @@ class Lane implements FastReader {
     else socket.once('drain', this.#onRead);
   };
 
+  /** Nobody knows what of a reply was written. */
+  readonly #onBug = (): void => void this.#socket.destroy();
+
   readonly #onRead = (): void => {
     this.isBusy = false;
     this.#connection.noteDone();
     if (this.#unread.length > 0) this.#proceed();
-    // Unless that found another request to answer first.
-    if (!this.isBusy) this.#socket.resume();
+    // Unless that found another request to answer first, or one for Node.
+    if (!this.isBusy && this.#connection.lane === this) this.#socket.resume();
   };
 }
