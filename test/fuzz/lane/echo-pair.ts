@@ -3,10 +3,13 @@ import type { Server } from 'node:http';
 import { mock } from 'node:test';
 import { LIMITS } from '@berth/server/config';
 import type { Peer } from '@berth/server/http/access/caller';
-import type { AnswerPlain } from '@berth/server/http/app';
-import { json, type Reply, toResponse } from '@berth/server/http/reply/reply';
+import type { App } from '@berth/server/http/app';
+import type { HttpRequest } from '@berth/server/http/http-request';
+import { problem } from '@berth/server/http/reply/problem';
+import { empty, json, type Reply } from '@berth/server/http/reply/reply';
 import { openLane } from '@berth/server/http/sockets/lane';
-import { type Answering, createAppServer } from '@berth/server/http/sockets/listen';
+import { createAppServer } from '@berth/server/http/sockets/listen';
+import { PlainRequest } from '@berth/server/http/sockets/plain-request';
 import { systemClock } from '@berth/server/store/clock';
 import { HOT } from './stream-parts.ts';
 
@@ -20,23 +23,20 @@ export interface EchoServer {
   inNode: number;
 }
 
-interface Heard {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Iterable<readonly [name: string, value: string]>;
-  readonly body: Uint8Array;
-  readonly peer: Peer;
-}
-
+/** The hash of what is longer. */
 const MOST_ECHOED = 2000;
 
-function echo({ method, path, headers, body, peer }: Heard): Reply {
+function echo({ method, url, headers }: HttpRequest, body: Uint8Array, peer: Peer): Reply {
   const read = Buffer.from(body.buffer, body.byteOffset, body.length);
-  const said =
-    read.length > MOST_ECHOED ? createHash('sha1').update(read).digest('hex') : read.toString('latin1');
+  if (read.length === 0) return problem('store_unavailable', 'Nothing was said.');
+  if (read.equals(NO_FIELDS)) return empty();
+  const isLong = read.length > MOST_ECHOED;
+  const said = isLong ? createHash('sha1').update(read).digest('hex') : read.toString('latin1');
   const sorted = [...headers].map(([name, value]) => `${name}: ${value}`).sort();
-  return json({ method, path, headers: sorted, length: read.length, said, peer });
+  return json({ method, url, headers: sorted, length: read.length, said, peer });
 }
+
+const NO_FIELDS = Buffer.from('{}');
 
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -45,37 +45,23 @@ const HOT_PATHS = new Set(HOT.map(([path]) => path));
 /** Some answers take longer, so that requests which follow have to wait. */
 const isSlow = (body: Uint8Array) => body.length % 3 === 0;
 
-function answerWith(echoing: EchoServer): Answering {
-  const count = async (work: () => Promise<Reply>): Promise<Reply> => {
+function answerWith(echoing: EchoServer): App {
+  const reply = async (request: HttpRequest, body: Uint8Array, peer: Peer): Promise<Reply> => {
     echoing.pending += 1;
-    try {
-      return await work();
-    } finally {
-      echoing.pending -= 1;
-    }
+    if (isSlow(body)) await turn();
+    echoing.pending -= 1;
+    return echo(request, body, peer);
   };
-  const answerPlain: AnswerPlain = ({ method, path, headers }, body, peer) =>
-    count(async () => {
-      echoing.inLane += 1;
-      if (isSlow(body)) await turn();
-      return echo({ method, path, headers, body, peer });
-    });
-  const fetch = async (request: Request, { peer }: { peer: Peer }) => {
-    echoing.inNode += 1;
-    const { method, url, headers } = request;
-    const bytes = await request.arrayBuffer().catch(() => null);
-    if (bytes === null) return toResponse(json('Half a body.'));
-    const body = new Uint8Array(bytes);
-    const reply = await count(async () => {
-      if (isSlow(body)) await turn();
-      return echo({ method, path: url.slice(url.indexOf('/', 'https://'.length)), headers, body, peer });
-    });
-    return toResponse(reply);
+  const answer = async (request: HttpRequest, peer: Peer): Promise<Reply> => {
+    if (request instanceof PlainRequest) echoing.inLane += 1;
+    else echoing.inNode += 1;
+    const read = await Promise.resolve(request.readBody(LIMITS.bodyBytes)).then(
+      (body) => body ?? problem('payload_too_large', 'Too much was said.'),
+      () => problem('bad_request', 'Only half of it was said.'),
+    );
+    return read instanceof Uint8Array ? reply(request, read, peer) : read;
   };
-  return {
-    fetch: fetch as Answering['fetch'],
-    findPlain: (path) => (HOT_PATHS.has(path) ? answerPlain : undefined),
-  };
+  return { answer, findPlain: (path) => (HOT_PATHS.has(path) ? answer : undefined) };
 }
 
 /** The same server with and without the lane. They have no ports: sockets are given to them. */

@@ -34,7 +34,7 @@ export interface FastReader {
   /** Hands the connection to Node, with what is unread. */
   leave(): void;
   /** Tells the client that no request has arrived in time. */
-  timeOut(): void;
+  expire(): void;
 }
 
 export interface Connections {
@@ -92,8 +92,9 @@ export function watchConnections(server: Server, { isTls, readMonotonicMs }: Wat
   const timer = setInterval(() => {
     const nowMs = readMonotonicMs();
     for (const connection of open) {
-      if (isTooSlow(connection, nowMs)) cut(connection);
+      if (isStuck(connection, nowMs)) cut(connection);
       else if (connection.lane !== null) tendLane(connection, connection.lane, nowMs);
+      else if (isTooSlow(connection, nowMs)) cut(connection);
     }
   }, LIMITS.connectionCheckMs);
   return {
@@ -142,9 +143,9 @@ const KEEP_ALIVE_MS = LIMITS.keepAliveTimeoutMs + 1000;
 
 /** What Node does for its connections. The rest of a slow request is Node's to wait for. */
 function tendLane({ openedMs, doneMs, http }: Connection, lane: FastReader, nowMs: number): void {
+  if (lane.isBusy) return;
   if (lane.isWaiting) lane.leave();
-  else if (lane.isBusy) return;
-  else if (doneMs === null && nowMs - openedMs > LIMITS.headersTimeoutMs) lane.timeOut();
+  else if (doneMs === null && nowMs - openedMs > LIMITS.headersTimeoutMs) lane.expire();
   else if (doneMs !== null && nowMs - doneMs > KEEP_ALIVE_MS) http?.destroy();
 }
 
@@ -160,10 +161,8 @@ function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`;
 }
 
-function isTooSlow(connection: Connection, nowMs: number): boolean {
-  if (isStuck(connection, nowMs)) return true;
-  const { openedMs, answers, lane, doneMs } = connection;
-  if (answers.size > 0 || lane?.isBusy === true) return false;
+function isTooSlow({ openedMs, answers, doneMs }: Connection, nowMs: number): boolean {
+  if (answers.size > 0) return false;
   if (doneMs === null) return nowMs - openedMs > LIMITS.firstRequestTimeoutMs;
   // Node's idle timeout ends with the first byte, even if it is only an empty line.
   return nowMs - doneMs > LIMITS.keepAliveTimeoutMs + LIMITS.requestTimeoutMs;

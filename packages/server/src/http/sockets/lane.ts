@@ -1,12 +1,11 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Peer } from '../access/caller.ts';
-import type { AnswerPlain, App } from '../app.ts';
+import type { AnswerRoute, App } from '../app.ts';
 import type { Reply } from '../reply/reply.ts';
-import type { PlainHead } from '../request-head.ts';
 import type { Connection, Connections, FastReader } from './connections.ts';
 import type { NetworkPeers } from './network-peer.ts';
-import { findHead, HEAD_END_BYTES, parsePlainHead } from './plain-request.ts';
+import { findHead, HEAD_END_BYTES, type PlainHead, PlainRequest, parsePlainHead } from './plain-request.ts';
 import type { WriteReply } from './write-reply.ts';
 
 interface LaneOptions {
@@ -45,14 +44,11 @@ export function openLane(server: Server, options: LaneOptions): void {
 
 const NOTHING = Buffer.alloc(0);
 
-/** A socket with an error closes itself. */
-function ignore(): void {}
-
 /** The head of a request, with what follows from it. */
 interface ReadHead {
   readonly text: string;
   readonly head: PlainHead;
-  readonly answer: AnswerPlain;
+  readonly answer: AnswerRoute;
   readonly peer: Peer;
 }
 
@@ -62,7 +58,7 @@ class Lane implements FastReader {
   readonly #socket: Socket;
   readonly #connection: Connection;
   #unread: Buffer = NOTHING;
-  /** How many bytes the request has that is being waited for. */
+  /** How many bytes the request has whose rest is waited for. */
   #needed = 0;
   /** A client sends the same head again and again. */
   #last: ReadHead | null = null;
@@ -75,33 +71,34 @@ class Lane implements FastReader {
     this.#connection = connection;
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
-    socket.on('error', ignore);
+    socket.on('error', this.#onError);
   }
 
   leave(): void {
     const socket = this.#socket;
-    this.#letGo();
-    socket.off('error', ignore);
+    this.#stopReading();
+    socket.off('error', this.#onError);
     this.#lanes.serve(socket);
     if (this.#unread.length > 0) socket.unshift(this.#unread);
     socket.resume();
   }
 
-  timeOut(): void {
-    this.#letGo();
-    this.#refuse(Object.assign(new Error('No request.'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }));
-    this.#socket.resume();
+  expire(): void {
+    this.#stopReading();
+    // It has a moment to read that.
+    this.#connection.noteDone();
+    this.#fail('ERR_HTTP_REQUEST_TIMEOUT');
   }
 
-  #letGo(): void {
+  #stopReading(): void {
     this.#socket.off('data', this.#onData);
     this.#socket.off('end', this.#onEnd);
     this.#connection.lane = null;
   }
 
-  /** As Node does when the client is at fault. */
-  #refuse(error: Error): void {
-    this.#lanes.server.emit('clientError', error, this.#socket);
+  /** What Node reports if it can read no request. */
+  #fail(code: string): void {
+    this.#lanes.server.emit('clientError', Object.assign(new Error(code), { code }), this.#socket);
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -112,9 +109,12 @@ class Lane implements FastReader {
   };
 
   readonly #onEnd = (): void => {
-    if (this.isWaiting) this.#refuse(new Error('Half a request.'));
+    if (this.isWaiting) this.#fail('HPE_INVALID_EOF_STATE');
     else this.#socket.end();
   };
+
+  /** The socket closes itself. */
+  readonly #onError = (): void => {};
 
   #proceed(): void {
     const unread = this.#unread;
@@ -131,7 +131,9 @@ class Lane implements FastReader {
     if (this.isWaiting) return;
     this.isBusy = true;
     this.#unread = unread.length === end ? NOTHING : unread.subarray(end);
-    answer(head, unread.subarray(start, end), peer).then(this.#onReply).catch(this.#onBug);
+    answer(new PlainRequest(head, unread.subarray(start, end)), peer)
+      .then(this.#onReply)
+      .catch(this.#onBug);
   }
 
   #readHead(): ReadHead | null {
@@ -152,7 +154,7 @@ class Lane implements FastReader {
     else socket.once('drain', this.#onRead);
   };
 
-  /** Nobody knows what of a reply was written. */
+  /** Nobody knows how much of a reply was written. */
   readonly #onBug = (): void => void this.#socket.destroy();
 
   readonly #onRead = (): void => {
