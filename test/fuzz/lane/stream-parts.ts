@@ -282,7 +282,7 @@ export const LENGTHS: readonly ((length: number) => string)[] = [
 /** The name that no request asks for by itself: it stands only in the bodies of others. */
 const HIDDEN_BODY = '{"product":"cad","user":"smuggled"}';
 const HIDDEN_HEAD = `POST /api/v4/register HTTP/1.1\r\nHost: x\r\nContent-Length: ${HIDDEN_BODY.length}`;
-export const HIDDEN = `${HIDDEN_HEAD}\r\n\r\n${HIDDEN_BODY}`;
+const HIDDEN = `${HIDDEN_HEAD}\r\n\r\n${HIDDEN_BODY}`;
 
 /** Bodies: what JSON readers disagree about, chunks, and requests. */
 export const BODIES: readonly string[] = [
