@@ -82,10 +82,13 @@ export function watchConnections(server: Server, { isTls, readMonotonicMs }: Wat
   server.on('request', follow);
   // A request with an unknown Expect header is handled like any other.
   server.on('checkExpectation', follow);
-  server.prependListener('clientError', (_: Error, socket: Socket) => {
+  const hangUpIfOwing = (_: unknown, socket: Socket) => {
     const connection = bySocket.get(socket);
     if (connection === undefined || owesAnswer(connection)) socket.destroy();
-  });
+  };
+  // The last answers on a connection.
+  server.prependListener('clientError', hangUpIfOwing);
+  server.prependListener('connect', hangUpIfOwing);
   const timer = setInterval(() => {
     const nowMs = readMonotonicMs();
     for (const connection of open) {
@@ -135,12 +138,15 @@ function isIdle({ isBusy, isWaiting }: FastReader): boolean {
   return !isBusy && !isWaiting;
 }
 
+/** Node waits a little longer than clients are told, so that a late request is not lost. */
+const KEEP_ALIVE_MS = LIMITS.keepAliveTimeoutMs + 1000;
+
 /** What Node does for its connections. The rest of a slow request is Node's to wait for. */
 function tendLane({ openedMs, doneMs, http }: Connection, lane: FastReader, nowMs: number): void {
   if (lane.isBusy) return;
   if (lane.isWaiting) lane.leave();
   else if (doneMs === null && nowMs - openedMs > LIMITS.headersTimeoutMs) lane.expire();
-  else if (doneMs !== null && nowMs - doneMs > LIMITS.keepAliveTimeoutMs) http?.destroy();
+  else if (doneMs !== null && nowMs - doneMs > KEEP_ALIVE_MS) http?.destroy();
 }
 
 /**

@@ -34,8 +34,11 @@ export function openLane(server: Server, options: LaneOptions): void {
   server.removeListener(options.event, serve);
   const lanes: Lanes = { ...options, server, serve: (socket) => serve.call(server, socket) };
   server.on(options.event, (socket: Socket) => {
+    if (socket.destroyed) return;
     const connection = options.connections.find(socket);
-    if (connection !== undefined && !socket.destroyed) connection.lane = new Lane(lanes, socket, connection);
+    // One that was reset during its handshake has no address to be found by.
+    if (connection === undefined) lanes.serve(socket);
+    else connection.lane = new Lane(lanes, socket, connection);
   });
 }
 
@@ -55,6 +58,8 @@ class Lane implements FastReader {
   readonly #socket: Socket;
   readonly #connection: Connection;
   #unread: Buffer = NOTHING;
+  /** How many bytes the request has whose rest is waited for. */
+  #needed = 0;
   /** A client sends the same head again and again. */
   #last: ReadHead | null = null;
   isBusy = false;
@@ -100,7 +105,7 @@ class Lane implements FastReader {
     this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
     // Requests that a client sends before it has the answer wait in the system's buffers.
     if (this.isBusy) this.#socket.pause();
-    else this.#proceed();
+    else if (this.#unread.length >= this.#needed) this.#proceed();
   };
 
   readonly #onEnd = (): void => {
@@ -122,10 +127,13 @@ class Lane implements FastReader {
     const start = text.length + HEAD_END_BYTES;
     const end = start + head.bodyBytes;
     this.isWaiting = unread.length < end;
+    this.#needed = this.isWaiting ? end : 0;
     if (this.isWaiting) return;
     this.isBusy = true;
     this.#unread = unread.length === end ? NOTHING : unread.subarray(end);
-    answer(new PlainRequest(head, unread.subarray(start, end)), peer).then(this.#onReply);
+    answer(new PlainRequest(head, unread.subarray(start, end)), peer)
+      .then(this.#onReply)
+      .catch(this.#onBug);
   }
 
   #readHead(): ReadHead | null {
@@ -146,11 +154,14 @@ class Lane implements FastReader {
     else socket.once('drain', this.#onRead);
   };
 
+  /** Nobody knows how much of a reply was written. */
+  readonly #onBug = (): void => void this.#socket.destroy();
+
   readonly #onRead = (): void => {
     this.isBusy = false;
     this.#connection.noteDone();
     if (this.#unread.length > 0) this.#proceed();
-    // Unless that found another request to answer first.
-    if (!this.isBusy) this.#socket.resume();
+    // Unless that found another request to answer first, or one for Node.
+    if (!this.isBusy && this.#connection.lane === this) this.#socket.resume();
   };
 }

@@ -76,6 +76,26 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Serves the app over TCP or TLS, with all limits on connections. */
 export async function listen(app: App, options: ListenOptions): Promise<Listening> {
+  const { server, connections, lane } = createAppServer(app, options);
+  const isTls = options.certificates !== null;
+  openLane(server, lane);
+  try {
+    const place = { host: options.host, port: options.port, backlog: LIMITS.waitingConnections };
+    await listening(server, () => server.listen(place));
+  } catch (error) {
+    connections.stopWatching();
+    throw explain(error as NodeJS.ErrnoException, options);
+  }
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return {
+    url: `${isTls ? 'https' : 'http'}://${host}:${port}`,
+    stop: () => stopServer(server, connections),
+  };
+}
+
+/** The server before it has a port or a fast lane. */
+export function createAppServer(app: App, options: Omit<ListenOptions, 'host' | 'port'>) {
   const { certificates, clock } = options;
   const isTls = certificates !== null;
   const peers = createNetworkPeers(options.trustedProxies);
@@ -90,20 +110,7 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
   const connections = watchConnections(server, { isTls, readMonotonicMs: clock.readMonotonicMs });
   const event = isTls ? 'secureConnection' : 'connection';
   const writeReply = createReplyWriter({ isTls, readWall: clock.readWall });
-  openLane(server, { app, event, peers, connections, writeReply });
-  try {
-    const place = { host: options.host, port: options.port, backlog: LIMITS.waitingConnections };
-    await listening(server, () => server.listen(place));
-  } catch (error) {
-    connections.stopWatching();
-    throw explain(error as NodeJS.ErrnoException, options);
-  }
-  const { port } = server.address() as AddressInfo;
-  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
-  return {
-    url: `${isTls ? 'https' : 'http'}://${host}:${port}`,
-    stop: () => stopServer(server, connections),
-  };
+  return { server, connections, lane: { app, event, peers, connections, writeReply } as const };
 }
 
 function explain(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {

@@ -59,11 +59,14 @@ function createDateLine(readWall: () => number): () => string {
   };
 }
 
+const NO_CONTENT = 204;
+
 /** Writes a reply to a request that Node has read. */
 export async function sendReply(outgoing: ServerResponse, reply: Reply): Promise<void> {
   const { status, body } = reply;
   const isStream = body instanceof globalThis.ReadableStream;
-  const length = isStream || body === null ? {} : { 'Content-Length': Buffer.byteLength(body) };
+  const hasLength = !isStream && status !== NO_CONTENT;
+  const length = hasLength ? { 'Content-Length': body === null ? 0 : Buffer.byteLength(body) } : {};
   outgoing.writeHead(status, { ...headersOf(reply), ...length });
   if (!isStream) {
     outgoing.end(body);
