@@ -1,24 +1,23 @@
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { createApp } from '../../packages/server/src/http/app.ts';
+import type { App } from '../../packages/server/src/http/app.ts';
 import { errorsOf } from '../../packages/server/src/http/describe/openapi.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
 
-type App = ReturnType<typeof createApp>;
-
 /** Makes the app fail on every response that its route does not declare, such as other errors or fields. */
 export function checkDeclaredAnswers(app: App, routes: readonly Route[]): void {
-  const { fetch } = app;
-  app.fetch = async (request, ...rest) => {
-    const response = await fetch(request, ...rest);
+  const { answer } = app;
+  app.answer = async (request, peer) => {
+    const reply = await answer(request, peer);
     const { method, url } = request;
-    const path = new URL(url).pathname.replace(/(?<=.)\/$/, '');
+    const path = (url.split('?', 1)[0] as string).replace(/(?<=.)\/$/, '');
     const route = routes.find(
       ({ paths, methods }) => paths.includes(path) && methods.some((one) => one === method),
     );
-    const isJson = response.headers.get('content-type')?.startsWith('application/json;') === true;
-    if (route !== undefined && isJson) checkAnswer(route, method, response.ok, await response.clone().json());
-    return response;
+    const isOk = reply.status < 400;
+    if (route !== undefined && reply.type === 'json')
+      checkAnswer(route, method, isOk, JSON.parse(reply.body as string));
+    return reply;
   };
 }
 

@@ -23,6 +23,7 @@ import { openQuickly } from '../../packages/server/src/store/exam/sqlite-file.ts
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { PASSWORD_COST } from './administrator.ts';
 import { checkDeclaredAnswers } from './declared-answers.ts';
+import { fetchFrom } from './fetch-app.ts';
 import { findDatabase } from './stores/test-stores.ts';
 import { testLicense } from './test-license.ts';
 
@@ -132,11 +133,14 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   const { credentials, identity, cloudLink, offline } = parts.cloud;
   checkDeclaredAnswers(app, [...ownRoutes, ...routes]);
 
-  async function send(method: string, path: string, request: SendOptions = {}): Promise<TestAnswer> {
-    const { peer = LOCAL, headers = {}, body } = request;
+  const request = (path: string, init: RequestInit, peer: Peer) =>
+    fetchFrom(app, new Request(`http://localhost${path}`, init), peer);
+
+  async function send(method: string, path: string, options: SendOptions = {}): Promise<TestAnswer> {
+    const { peer = LOCAL, headers = {}, body } = options;
     const init: RequestInit = { method, headers: { host: 'localhost:8080', ...headers } };
     if (body !== undefined) Object.assign(init, { body: toBody(body), duplex: 'half' });
-    return readAnswer(await app.request(path, init, { peer }));
+    return readAnswer(await request(path, init, peer));
   }
 
   return {
@@ -154,6 +158,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     feed: parts.events.feed,
     routes: ownRoutes,
     log,
+    request,
     send,
     get: (path: string, request?: SendOptions) => send('GET', path, request),
     post: (path: string, body: unknown, request: SendOptions = {}) =>

@@ -7,6 +7,7 @@ import { Fault } from '../core/nouns/fault.ts';
 import type { AuthSettings } from '../http/access/caller.ts';
 import { isLoopbackHost } from '../http/access/local-caller.ts';
 import { type App, createApp } from '../http/app.ts';
+import { NO_HEADERS } from '../http/http-request.ts';
 import type { Route } from '../http/route.ts';
 import { createRoutes } from '../http/route-table.ts';
 import { listenControl } from '../http/sockets/control.ts';
@@ -382,7 +383,11 @@ export async function openStoppedServer(config: Config, env: ServeOptions['env']
   const { app } = composeApp(store, { config, env, isServing: false, certificates: null }, log, () => null);
   const peer = { address: 'control', isControl: true };
   return {
-    fetch: async (request: Request) => app.fetch(request, { peer }),
+    answer(method: string, url: string, body: string | null) {
+      const { signal } = new AbortController();
+      const readBody = () => Buffer.from(body ?? '');
+      return app.answer({ method, url, headers: NO_HEADERS, signal, readBody }, peer);
+    },
     close: () => store.close(),
   };
 }

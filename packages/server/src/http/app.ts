@@ -1,4 +1,3 @@
-import { Hono } from 'hono';
 import { Fault } from '../core/nouns/fault.ts';
 import type { Accounts } from '../services/access/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -7,10 +6,10 @@ import type { AuthSettings, Peer } from './access/caller.ts';
 import { identifyCaller } from './access/identify-caller.ts';
 import { requireTlsIfAsked } from './access/session.ts';
 import { admitPage, answerPreflight, type WebPageRules, withCors } from './access/web-page.ts';
-import { type Input, readInput, readPlainInput } from './read-input.ts';
+import type { HttpRequest } from './http-request.ts';
+import { readInput } from './read-input.ts';
 import { errorReply, problem } from './reply/problem.ts';
-import { type Reply, toResponse } from './reply/reply.ts';
-import type { PlainHead, RequestHead } from './request-head.ts';
+import type { Reply } from './reply/reply.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
 import { ACCESS, isChanging, type Route } from './route.ts';
 import { type AdmitClient, createClientRate } from './sockets/client-rate.ts';
@@ -30,53 +29,71 @@ interface AppOptions {
   readonly readMonotonicMs: () => number;
 }
 
-/** Facts about the connection; tests pass them directly. */
-export type AppEnv = { Bindings: { readonly peer: Peer } };
+/** Answers requests of one route. It never fails. */
+export type AnswerRoute = (request: HttpRequest, peer: Peer) => Promise<Reply>;
 
-/** A route as a function from a request in the plain form to a reply. It never fails. */
-export type AnswerPlain = (head: PlainHead, body: Uint8Array, peer: Peer) => Promise<Reply>;
-
-/** The whole HTTP API as a function from request to response, without a socket. */
-export interface App extends Hono<AppEnv> {
-  /** The route of a path, if its requests may have the plain form. */
-  findPlain(path: string): AnswerPlain | undefined;
+/** The whole HTTP API as a function from request to reply, without a socket. */
+export interface App {
+  answer(request: HttpRequest, peer: Peer): Promise<Reply>;
+  /** The route of a path, if the fast lane may read its requests. */
+  findPlain(path: string): AnswerRoute | undefined;
 }
 
 export function createApp(options: AppOptions): App {
-  // Not strict: a trailing slash is ignored.
-  const app = new Hono<AppEnv>({ strict: false });
   const requestLog = createRequestLog(options);
-  const refuseUnrouted = (route: string, { address }: Peer, reply: Reply) => {
-    requestLog.note({ route, address }, reply, 0);
-    return toResponse(reply);
-  };
   const handling = {
     ...options,
     admitClient: createClientRate({ ...options, requestsPerMinute: options.clientRequestsPerMinute }),
   };
-  for (const route of options.routes) {
+  const answerRoute = (route: Route): AnswerRoute => {
     if (!Object.hasOwn(ACCESS, route.access))
       throw new Error(`The route "${route.name}" declares no access.`);
-    app.on(['OPTIONS', ...route.methods], [...route.paths], async (c) => {
-      if (c.req.method === 'HEAD' && !takesHead(route)) {
-        const reply = notAllowed('HEAD', listRoutesAt(options.routes, route.paths[0]));
-        return refuseUnrouted(route.name, c.env.peer, reply);
-      }
-      return toResponse(await answer(arrivalOf(route, c.req.raw, c.env.peer), handling, requestLog));
-    });
+    return (request, peer) => answer(route, request, peer, handling, requestLog);
+  };
+  const answers = new Map(options.routes.map((route) => [route, answerRoute(route)]));
+  const byPath = Map.groupBy(
+    options.routes.flatMap((route) => route.paths.map((path) => ({ path, route }))),
+    ({ path }) => path,
+  );
+  const refuse = (route: string, { address }: Peer, reply: Reply) => {
+    requestLog.note({ route, address }, reply, 0);
+    return reply;
+  };
+  return {
+    async answer(request, peer) {
+      const { method } = request;
+      const path = pathOf(request);
+      const here = (byPath.get(path) ?? []).map(({ route }) => route);
+      const route = here.find(({ methods }) => includesMethod(methods, method));
+      if (route === undefined) return refuse('unknown', peer, nothingHere(method, path, here));
+      if (method === 'HEAD' && !takesHead(route)) return refuse(route.name, peer, notAllowed(method, here));
+      return (answers.get(route) as AnswerRoute)(request, peer);
+    },
+    findPlain(path) {
+      const [first] = byPath.get(path) ?? [];
+      return first !== undefined && isPlain(first.route) ? answers.get(first.route) : undefined;
+    },
+  };
+}
+
+/** Decoded, and without a trailing slash. */
+function pathOf({ url }: HttpRequest): string {
+  const path = url.split(/[?#]/, 1)[0] as string;
+  const decoded = path.includes('%') ? decode(path) : path;
+  return decoded.length > 1 && decoded.endsWith('/') ? decoded.slice(0, -1) : decoded;
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
   }
-  app.notFound((c) =>
-    refuseUnrouted('unknown', c.env.peer, nothingHere(c.req.method, c.req.path, options.routes)),
-  );
-  app.onError((error, c) => refuseUnrouted('unknown', c.env.peer, requestLog.noteBug('unknown', error)));
-  const plain = new Map(
-    options.routes.filter(isPlain).flatMap((route) => {
-      const answerPlain: AnswerPlain = (head, body, peer) =>
-        answer(new PlainArrival(route, head, body, peer), handling, requestLog);
-      return route.paths.map((path) => [path, answerPlain] as const);
-    }),
-  );
-  return Object.assign(app, { findPlain: (path: string) => plain.get(path) });
+}
+
+function includesMethod(methods: Route['methods'], method: string): boolean {
+  if (method === 'OPTIONS') return true;
+  return methods.some((one) => one === (method === 'HEAD' ? 'GET' : method));
 }
 
 /** The routes that clients call all day. */
@@ -85,62 +102,29 @@ function isPlain({ access, methods, body, holdsFile, takesPassword }: Route): bo
   return isLending && methods.every((method) => method === 'POST') && holdsFile !== true;
 }
 
-/** A request on its way to its route. */
-interface Arrival {
-  readonly route: Route;
-  readonly head: RequestHead;
-  readonly peer: Peer;
-  readonly request: Request;
-  readInput(): Input | Promise<Input>;
-}
-
-function arrivalOf(route: Route, request: Request, peer: Peer): Arrival {
-  return { route, head: request, peer, request, readInput: () => readInput(route, request) };
-}
-
-class PlainArrival implements Arrival {
-  readonly route: Route;
-  readonly head: PlainHead;
-  readonly peer: Peer;
-  readonly #body: Uint8Array;
-
-  constructor(route: Route, head: PlainHead, body: Uint8Array, peer: Peer) {
-    this.route = route;
-    this.head = head;
-    this.peer = peer;
-    this.#body = body;
-  }
-
-  get request(): Request {
-    const { path, method, headers } = this.head;
-    const init = { method, headers: [...headers] as [string, string][], body: new Uint8Array(this.#body) };
-    return new Request(`http://${headers.get('host')}${path}`, init);
-  }
-
-  readInput(): Input {
-    return readPlainInput(this.route, this.#body);
-  }
-}
-
 interface Handling extends AppOptions {
   readonly admitClient: AdmitClient;
 }
 
 /** Identifies the caller, reads the input, runs the handler, and turns exceptions into responses. */
-async function answer(arrival: Arrival, options: Handling, requestLog: RequestLog): Promise<Reply> {
-  const { route, head, peer } = arrival;
+async function answer(
+  route: Route,
+  request: HttpRequest,
+  peer: Peer,
+  options: Handling,
+  requestLog: RequestLog,
+): Promise<Reply> {
   const startedMs = options.readMonotonicMs();
-  const reply = await handle(arrival, options).catch((error: unknown) => {
+  const reply = await handle(route, request, peer, options).catch((error: unknown) => {
     if (error instanceof Fault) requestLog.noteFault(route.name, error);
     return errorReply(error) ?? requestLog.noteBug(route.name, error);
   });
   const logged = { route: route.name, address: peer.address };
   requestLog.note(logged, reply, options.readMonotonicMs() - startedMs);
-  return withCors(reply, { route, request: head, pages: options.pages });
+  return withCors(reply, { route, request, pages: options.pages });
 }
 
-async function handle(arrival: Arrival, options: Handling): Promise<Reply> {
-  const { route, head: request, peer } = arrival;
+async function handle(route: Route, request: HttpRequest, peer: Peer, options: Handling): Promise<Reply> {
   const { auth, accounts, pages } = options;
   if (request.method === 'OPTIONS')
     return (await answerPreflight({ route, request, peer, pages })) ?? optionsOf(route, options.routes);
@@ -149,7 +133,7 @@ async function handle(arrival: Arrival, options: Handling): Promise<Reply> {
   if (route.takesPassword === true) requireTlsIfAsked(peer, auth);
   const visit = { route, request, peer, auth, accounts, isUse: true };
   const caller = await identifyCaller(visit);
-  const { query, body, hasBody } = await arrival.readInput();
+  const { query, body, hasBody } = await readInput(route, request);
   // A body may arrive slowly, and the credentials may be revoked meanwhile.
   if (hasBody && ACCESS[route.access].class === 'admin') await identifyCaller(visit);
   const isStillAllowed = () =>
@@ -157,18 +141,7 @@ async function handle(arrival: Arrival, options: Handling): Promise<Reply> {
       () => true,
       () => false,
     );
-  const { headers } = request;
-  return route.handle({
-    headers,
-    get request() {
-      return arrival.request;
-    },
-    caller,
-    peer,
-    isStillAllowed,
-    query,
-    body,
-  });
+  return route.handle({ request, caller, peer, isStillAllowed, query, body });
 }
 
 /** A HEAD must not change anything. */
@@ -201,8 +174,7 @@ function notAllowed(method: string, routes: readonly Route[]): Reply {
 }
 
 /** Unknown paths, other versions of the API and wrong methods: always JSON, as clients expect. */
-function nothingHere(method: string, path: string, routes: readonly Route[]): Reply {
-  const here = listRoutesAt(routes, path);
+function nothingHere(method: string, path: string, here: readonly Route[]): Reply {
   if (here.length > 0) return notAllowed(method, here);
   const version = /^\/api\/(v\d+)(\/|$)/.exec(path)?.[1];
   if (version !== undefined && version !== 'v4') {

@@ -6,11 +6,12 @@ import { parseJsonObject } from '@berth/protocol/json-text';
 import { z } from 'zod';
 import { LIMITS } from '../config.ts';
 import { RequestError } from '../services/request-error.ts';
+import type { HttpRequest } from './http-request.ts';
 import { inputOf, isStrict, type Route } from './route.ts';
 
 type Fields = Record<string, unknown>;
 
-export interface Input {
+interface Input {
   readonly query: Fields;
   readonly body: Fields;
   /** Called after the body was read, which may take a while. */
@@ -20,7 +21,7 @@ export interface Input {
 const NO_FIELDS = z.object({});
 
 /** Reads the input of a request and validates it with the route's schemas. */
-export async function readInput(route: Route, request: Request): Promise<Input> {
+export async function readInput(route: Route, request: HttpRequest): Promise<Input> {
   const { query, body } = inputOf(route, request.method);
   if (isStrict(route)) return readStrictly(route, request, { query, body });
   return {
@@ -30,18 +31,10 @@ export async function readInput(route: Route, request: Request): Promise<Input> 
   };
 }
 
-/** Reads a body of the plain form: all of it is here, and the URL has no parameters. */
-export function readPlainInput({ body }: Route, bytes: Uint8Array): Input {
-  if (body === undefined) return { query: {}, body: {}, hasBody: false };
-  const fields = withoutAliases(parseJsonObject(decode(bytes)));
-  refuseMisspeltCount(body, fields);
-  return { query: {}, body: validate(body, fields), hasBody: true };
-}
-
 /** Also for a route without fields: a sent field is probably a mistake. */
 async function readStrictly(
   route: Route,
-  request: Request,
+  request: HttpRequest,
   { query = NO_FIELDS, body = NO_FIELDS }: ReturnType<typeof inputOf>,
 ): Promise<Input> {
   const hasBody = request.method === 'POST';
@@ -72,13 +65,13 @@ function requireKnown(schema: z.ZodObject, fields: Fields): Fields {
   return fields;
 }
 
-async function readBody(request: Request, { holdsFile }: Pick<Route, 'holdsFile'>): Promise<Fields> {
+async function readBody(request: HttpRequest, { holdsFile }: Pick<Route, 'holdsFile'>): Promise<Fields> {
   const limit = holdsFile === true ? LIMITS.fileBodyBytes : LIMITS.bodyBytes;
   return parseJsonObject(await readBodyText(request, limit));
 }
 
 /** Unknown keys are ignored, unless they look like a misspelt count. */
-async function readLeniently(route: Route, schema: z.ZodObject, request: Request): Promise<Fields> {
+async function readLeniently(route: Route, schema: z.ZodObject, request: HttpRequest): Promise<Fields> {
   const fields = withoutAliases(await readBody(request, route));
   refuseMisspeltCount(schema, fields, namesInUrl(request.url));
   return fields;
@@ -140,15 +133,12 @@ function validate(schema: z.ZodObject, fields: Fields): Fields {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/**
- * Reads the body as text, up to a limit. An oversized body is read and discarded for a while, so that the
- * client receives the response.
- */
-async function readBodyText(request: Request, limit: number): Promise<string> {
+/** Reads the body as text, up to a limit. */
+async function readBodyText(request: HttpRequest, limit: number): Promise<string> {
   return decode(await readBytes(request, limit));
 }
 
-function decode(bytes: ArrayBuffer | Uint8Array): string {
+function decode(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
   } catch {
@@ -160,7 +150,7 @@ function decode(bytes: ArrayBuffer | Uint8Array): string {
  * The text of an uploaded file: the first file of a form, whatever its field name, or the whole body. A form
  * without a file may contain the text in its first field.
  */
-export async function readUploadText(request: Request): Promise<string> {
+export async function readUploadText(request: HttpRequest): Promise<string> {
   const bytes = await readBytes(request, LIMITS.fileBodyBytes);
   const type = request.headers.get('content-type') ?? '';
   const file = /^multipart\/form-data\b/i.test(type) ? await findFile(bytes, type) : bytes;
@@ -171,10 +161,12 @@ export async function readUploadText(request: Request): Promise<string> {
   }
 }
 
-async function findFile(bytes: ArrayBuffer, type: string): Promise<ArrayBuffer> {
-  const form = await new Response(bytes, { headers: { 'content-type': type } }).formData().catch(() => {
-    throw new RequestError('bad_request', 'The form cannot be read.');
-  });
+async function findFile(bytes: Uint8Array, type: string): Promise<ArrayBuffer> {
+  const form = await new Response(bytes as Uint8Array<ArrayBuffer>, { headers: { 'content-type': type } })
+    .formData()
+    .catch(() => {
+      throw new RequestError('bad_request', 'The form cannot be read.');
+    });
   const parts = [...form.values()];
   const first = parts.find((part) => typeof part !== 'string') ?? parts[0];
   if (first === undefined) throw new RequestError('missing_parameters', 'The form does not contain a file.');
@@ -185,60 +177,17 @@ function toBuffer(text: string): ArrayBuffer {
   return new TextEncoder().encode(text).buffer as ArrayBuffer;
 }
 
-async function readBytes(request: Request, limit: number): Promise<ArrayBuffer> {
+async function readBytes(request: HttpRequest, limit: number): Promise<Uint8Array> {
   const bytes = await readWithin(request, limit);
   if (bytes !== null) return bytes;
   throw new RequestError('payload_too_large', `The body is larger than ${limit} bytes.`);
 }
 
-/** `null` for a body that is too large. */
-async function readWithin(request: Request, limit: number): Promise<ArrayBuffer | null> {
-  const declared = Number(request.headers.get('content-length') ?? Number.NaN);
+async function readWithin(request: HttpRequest, limit: number): Promise<Uint8Array | null> {
   try {
-    // The HTTP parser ends the body at its declared length.
-    return declared <= limit ? await request.arrayBuffer() : await readBounded(request, limit);
+    return await request.readBody(limit);
   } catch {
     // The client disconnected, or was too slow. This is not a bug.
     throw new RequestError('bad_request', 'The connection was closed before the end of the body.');
   }
-}
-
-async function readBounded(request: Request, limit: number): Promise<ArrayBuffer | null> {
-  if (request.body === null) return new ArrayBuffer(0);
-  const reader = request.body.getReader();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return size > limit ? null : joinChunks(chunks, size);
-    size += value.length;
-    if (size <= limit) chunks.push(value);
-    if (size > LIMITS.discardBytes) {
-      discardRest(reader);
-      return null;
-    }
-  }
-}
-
-function joinChunks(chunks: readonly Uint8Array[], size: number): ArrayBuffer {
-  const whole = new Uint8Array(size);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return whole.buffer;
-}
-
-/**
- * The response does not wait for the rest, but the rest must be read, or it would block the next request on
- * this connection. The HTTP server closes connections that take too long.
- */
-function discardRest(reader: ReadableStreamDefaultReader<Uint8Array>): void {
-  reader.read().then(
-    ({ done }) => {
-      if (!done) discardRest(reader);
-    },
-    () => {},
-  );
 }

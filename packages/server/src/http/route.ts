@@ -1,8 +1,8 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { z } from 'zod';
 import type { Caller, Peer } from './access/caller.ts';
+import type { HttpRequest } from './http-request.ts';
 import type { Reply } from './reply/reply.ts';
-import type { HeaderFields } from './request-head.ts';
 
 /**
  * Who may call a route: its class, and the lowest role if it requires one. Every route declares one.
@@ -86,9 +86,7 @@ type AnswerShape =
 type PageType = 'text/html' | 'text/css' | 'text/javascript' | 'image/svg+xml';
 
 export interface RouteInput {
-  readonly headers: HeaderFields;
-  /** Costs time where the request was not one: routes that are called often do without it. */
-  readonly request: Request;
+  readonly request: HttpRequest;
   readonly caller: Caller;
   readonly peer: Peer;
   /** Whether the caller is still allowed to do this; long responses check again. */

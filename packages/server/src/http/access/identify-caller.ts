@@ -2,7 +2,7 @@ import { includesRole } from '../../core/access/role.ts';
 import type { Accounts } from '../../services/access/accounts.ts';
 import type { Holder } from '../../services/access/tokens.ts';
 import { RequestError } from '../../services/request-error.ts';
-import type { RequestHead } from '../request-head.ts';
+import type { RequestHead } from '../http-request.ts';
 import { ACCESS, isChanging, type Route } from '../route.ts';
 import type { AuthSettings, Caller, Peer } from './caller.ts';
 import { whyNotFromHere, whyNotLocal } from './local-caller.ts';

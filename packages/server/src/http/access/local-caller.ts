@@ -1,4 +1,4 @@
-import type { HeaderFields } from '../request-head.ts';
+import type { HeaderFields } from '../http-request.ts';
 import type { AuthSettings } from './caller.ts';
 
 interface Sender {

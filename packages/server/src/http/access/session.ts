@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { parse } from 'hono/utils/cookie';
 import { RequestError } from '../../services/request-error.ts';
-import type { RequestHead } from '../request-head.ts';
+import type { RequestHead } from '../http-request.ts';
 import type { AuthSettings, Peer } from './caller.ts';
 import { isSameText } from './same-text.ts';
 
@@ -36,7 +35,8 @@ export function readSessionToken(
   const cookies = request.headers.get('cookie');
   if (cookies === null || (requireTls && peer.isSecure !== true)) return null;
   const name = peer.isSecure === true ? SECURE_COOKIE : PLAIN_COOKIE;
-  return parse(cookies, name)[name] ?? null;
+  const pairs = cookies.split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
 }
 
 /** Derived from the session, so only its holder can compute it. */

@@ -1,8 +1,8 @@
 import { parseAddress } from '@berth/protocol/address-range';
 import { normalizeName, type OwnNames } from '../../services/access/own-names.ts';
 import { RequestError } from '../../services/request-error.ts';
+import type { HeaderFields, RequestHead } from '../http-request.ts';
 import type { Reply } from '../reply/reply.ts';
-import type { HeaderFields, RequestHead } from '../request-head.ts';
 import { ACCESS, type Route } from '../route.ts';
 import type { Peer } from './caller.ts';
 import { ownOriginOf } from './session.ts';

@@ -33,6 +33,8 @@ export interface FastReader {
   readonly isWaiting: boolean;
   /** Hands the connection to Node, with what is unread. */
   leave(): void;
+  /** Tells the client that no request has arrived in time. */
+  expire(): void;
 }
 
 export interface Connections {
@@ -87,8 +89,9 @@ export function watchConnections(server: Server, { isTls, readMonotonicMs }: Wat
   const timer = setInterval(() => {
     const nowMs = readMonotonicMs();
     for (const connection of open) {
-      if (isTooSlow(connection, nowMs)) cut(connection);
+      if (isStuck(connection, nowMs)) cut(connection);
       else if (connection.lane !== null) tendLane(connection, connection.lane, nowMs);
+      else if (isTooSlow(connection, nowMs)) cut(connection);
     }
   }, LIMITS.connectionCheckMs);
   return {
@@ -133,9 +136,11 @@ function isIdle({ isBusy, isWaiting }: FastReader): boolean {
 }
 
 /** What Node does for its connections. The rest of a slow request is Node's to wait for. */
-function tendLane({ doneMs, http }: Connection, lane: FastReader, nowMs: number): void {
+function tendLane({ openedMs, doneMs, http }: Connection, lane: FastReader, nowMs: number): void {
+  if (lane.isBusy) return;
   if (lane.isWaiting) lane.leave();
-  else if (!lane.isBusy && doneMs !== null && nowMs - doneMs > LIMITS.keepAliveTimeoutMs) http?.destroy();
+  else if (doneMs === null && nowMs - openedMs > LIMITS.headersTimeoutMs) lane.expire();
+  else if (doneMs !== null && nowMs - doneMs > LIMITS.keepAliveTimeoutMs) http?.destroy();
 }
 
 /**
@@ -150,10 +155,8 @@ function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`;
 }
 
-function isTooSlow(connection: Connection, nowMs: number): boolean {
-  if (isStuck(connection, nowMs)) return true;
-  const { openedMs, answers, lane, doneMs } = connection;
-  if (answers.size > 0 || lane?.isBusy === true) return false;
+function isTooSlow({ openedMs, answers, doneMs }: Connection, nowMs: number): boolean {
+  if (answers.size > 0) return false;
   if (doneMs === null) return nowMs - openedMs > LIMITS.firstRequestTimeoutMs;
   // Node's idle timeout ends with the first byte, even if it is only an empty line.
   return nowMs - doneMs > LIMITS.keepAliveTimeoutMs + LIMITS.requestTimeoutMs;

@@ -1,12 +1,11 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Peer } from '../access/caller.ts';
-import type { AnswerPlain, App } from '../app.ts';
+import type { AnswerRoute, App } from '../app.ts';
 import type { Reply } from '../reply/reply.ts';
-import type { PlainHead } from '../request-head.ts';
 import type { Connection, Connections, FastReader } from './connections.ts';
 import type { NetworkPeers } from './network-peer.ts';
-import { findHead, HEAD_END_BYTES, parsePlainHead } from './plain-request.ts';
+import { findHead, HEAD_END_BYTES, type PlainHead, PlainRequest, parsePlainHead } from './plain-request.ts';
 import type { WriteReply } from './write-reply.ts';
 
 interface LaneOptions {
@@ -46,7 +45,7 @@ const NOTHING = Buffer.alloc(0);
 interface ReadHead {
   readonly text: string;
   readonly head: PlainHead;
-  readonly answer: AnswerPlain;
+  readonly answer: AnswerRoute;
   readonly peer: Peer;
 }
 
@@ -72,13 +71,29 @@ class Lane implements FastReader {
 
   leave(): void {
     const socket = this.#socket;
-    socket.off('data', this.#onData);
-    socket.off('end', this.#onEnd);
+    this.#stopReading();
     socket.off('error', this.#onError);
-    this.#connection.lane = null;
     this.#lanes.serve(socket);
     if (this.#unread.length > 0) socket.unshift(this.#unread);
     socket.resume();
+  }
+
+  expire(): void {
+    this.#stopReading();
+    // It has a moment to read that.
+    this.#connection.noteDone();
+    this.#fail('ERR_HTTP_REQUEST_TIMEOUT');
+  }
+
+  #stopReading(): void {
+    this.#socket.off('data', this.#onData);
+    this.#socket.off('end', this.#onEnd);
+    this.#connection.lane = null;
+  }
+
+  /** What Node reports if it can read no request. */
+  #fail(code: string): void {
+    this.#lanes.server.emit('clientError', Object.assign(new Error(code), { code }), this.#socket);
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -89,7 +104,7 @@ class Lane implements FastReader {
   };
 
   readonly #onEnd = (): void => {
-    if (this.isWaiting) this.#lanes.server.emit('clientError', new Error('Half a request.'), this.#socket);
+    if (this.isWaiting) this.#fail('HPE_INVALID_EOF_STATE');
     else this.#socket.end();
   };
 
@@ -110,7 +125,7 @@ class Lane implements FastReader {
     if (this.isWaiting) return;
     this.isBusy = true;
     this.#unread = unread.length === end ? NOTHING : unread.subarray(end);
-    answer(head, unread.subarray(start, end), peer).then(this.#onReply);
+    answer(new PlainRequest(head, unread.subarray(start, end)), peer).then(this.#onReply);
   }
 
   #readHead(): ReadHead | null {

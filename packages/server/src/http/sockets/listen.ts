@@ -11,36 +11,33 @@ import { TLSSocket } from 'node:tls';
 import { placeOf } from '@berth/protocol/address-range';
 import { TLS_HEADERS } from '@berth/protocol/cloud/tls-options';
 import type { ErrorCode } from '@berth/protocol/errors';
-import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
 import { LIMITS } from '../../config.ts';
 import type { Certificates } from '../../services/upkeep/certificates.ts';
-import type { Clock } from '../../store/clock.ts';
 import type { App } from '../app.ts';
+import type { HttpRequest } from '../http-request.ts';
 import { bugReply, problem } from '../reply/problem.ts';
-import { HEADERS, toResponse } from '../reply/reply.ts';
+import { headersOf, type Reply } from '../reply/reply.ts';
 import { type Connections, watchConnections } from './connections.ts';
 import { openLane } from './lane.ts';
 import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
-import { createReplyWriter } from './write-reply.ts';
-
-/** The handler of a socket's requests. */
-export type Answering = Pick<App, 'fetch' | 'findPlain'>;
+import { nodeRequest } from './node-request.ts';
+import { createReplyWriter, sendReply } from './write-reply.ts';
 
 /**
  * A placeholder for the app, so that the port can be bound before anything is created: a start that fails on
  * a busy port changes nothing. Early clients are told to retry.
  */
-export interface Entrance extends Answering {
-  open(app: Answering): void;
+export interface Entrance extends App {
+  open(app: App): void;
 }
 
 export function createEntrance(): Entrance {
-  let inside: Answering | null = null;
+  let inside: App | null = null;
   return {
-    fetch: (request, ...rest) =>
+    answer: async (request, peer) =>
       inside === null
-        ? toResponse(problem('store_unavailable', 'The server is starting. Try again in a moment.'))
-        : inside.fetch(request, ...rest),
+        ? problem('store_unavailable', 'The server is starting. Try again in a moment.')
+        : inside.answer(request, peer),
     findPlain: (path) => inside?.findPlain(path),
     open(app) {
       inside = app;
@@ -63,7 +60,8 @@ interface ListenOptions {
   readonly trustedProxies: readonly string[];
   /** `null` for plain HTTP. */
   readonly certificates: Certificates | null;
-  readonly clock: Clock;
+  /** The date, and a monotonic clock in milliseconds. */
+  readonly clock: { readWall(): number; readMonotonicMs(): number };
 }
 
 /** Why the server cannot listen there, and what to do. */
@@ -77,13 +75,14 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Serves the app over TCP or TLS, with all limits on connections. */
-export async function listen(app: Answering, options: ListenOptions): Promise<Listening> {
+export async function listen(app: App, options: ListenOptions): Promise<Listening> {
   const { certificates, clock } = options;
   const isTls = certificates !== null;
   const peers = createNetworkPeers(options.trustedProxies);
-  const fetch = (request: Request, { incoming }: { incoming: IncomingMessage }) =>
-    app.fetch(request, { peer: peers.read(incoming) });
-  const server = createHttpServer(getRequestListener(fetch as never, LISTENER_OPTIONS), certificates);
+  const server = createHttpServer(
+    answerWith((request, incoming) => app.answer(request, peers.read(incoming))),
+    certificates,
+  );
   server.maxConnections = options.maxConnections;
   limitPerAddress(server, options.maxConnectionsPerAddress, peers);
   // Read now: a closed connection has no address.
@@ -112,16 +111,19 @@ function explain(error: NodeJS.ErrnoException, { host, port }: ListenOptions): E
   return reason === undefined ? error : new ListenError(`Cannot listen on ${host} port ${port}: ${reason}`);
 }
 
-/** Valid HTTP that cannot be turned into a `Request`, such as one with an invalid Host. */
-export const LISTENER_OPTIONS = {
-  hostname: 'localhost',
-  errorHandler: (error: unknown) =>
-    toResponse(
-      error instanceof UnreadableRequest
+type Answer = (request: HttpRequest, incoming: IncomingMessage) => Promise<Reply>;
+
+/** Answers what Node has read. */
+export function answerWith(answer: Answer): Handle {
+  return async (incoming, outgoing) => {
+    const request = nodeRequest(incoming, outgoing);
+    const reply =
+      request === null
         ? problem('bad_request', 'The URL or the Host header of the request is not valid.')
-        : bugReply('none'),
-    ),
-};
+        : await answer(request, incoming).catch(() => bugReply('none'));
+    await sendReply(outgoing, reply);
+  };
+}
 
 type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => unknown;
 
@@ -231,9 +233,10 @@ function endWith(socket: Socket, code: ErrorCode, message: string): void {
 
 /** The last response on its connection, with all headers. */
 function lastAnswer(code: ErrorCode, message: string) {
-  const { status, body } = problem(code, message);
+  const reply = problem(code, message);
+  const { status, body } = reply;
   const length = Buffer.byteLength(body);
-  return { status, body, headers: { ...HEADERS.json, 'Content-Length': length, Connection: 'close' } };
+  return { status, body, headers: { ...headersOf(reply), 'Content-Length': length, Connection: 'close' } };
 }
 
 /** Limits connections per address. A trusted proxy is exempt, because many clients share it. */

@@ -9,7 +9,7 @@ import {
   parseRange,
 } from '@berth/protocol/address-range';
 import type { Peer } from '../access/caller.ts';
-import type { HeaderFields } from '../request-head.ts';
+import type { HeaderFields } from '../http-request.ts';
 import { forwardedPeer } from './forwarded.ts';
 
 /** The peers of the server's connections. */

@@ -1,10 +1,13 @@
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
 import { TLS_HEADERS } from '@berth/protocol/cloud/tls-options';
 import { LIMITS } from '../../config.ts';
-import { HEADERS, type Reply } from '../reply/reply.ts';
+import { headersOf, type Reply } from '../reply/reply.ts';
 
-/** Writes a response as Node would. Returns whether the client reads fast enough to take another one. */
+/** Writes a reply as Node would. Returns whether the client reads fast enough to take another one. */
 export type WriteReply = (socket: Socket, reply: Reply) => boolean;
 
 interface WriterOptions {
@@ -12,13 +15,14 @@ interface WriterOptions {
   readonly readWall: () => number;
 }
 
-const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${LIMITS.keepAliveTimeoutMs / 1000}\r\n\r\n`;
+const KEPT_SECONDS = LIMITS.keepAliveTimeoutMs / 1000;
+const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEPT_SECONDS}\r\n\r\n`;
 
 export function createReplyWriter({ isTls, readWall }: WriterOptions): WriteReply {
-  const makeHead = ({ status, type, headers }: Reply): string => {
-    const all = { ...(isTls ? Object.fromEntries(TLS_HEADERS) : {}), ...HEADERS[type], ...headers };
+  const makeHead = (reply: Reply): string => {
+    const all = { ...(isTls ? Object.fromEntries(TLS_HEADERS) : {}), ...headersOf(reply) };
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-    return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}`;
+    return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${lines.join('')}`;
   };
   const heads = new Map<string, string>();
   const findHead = (reply: Reply): string => {
@@ -53,4 +57,25 @@ function createDateLine(readWall: () => number): () => string {
     line = `Date: ${new Date(now * SECOND_MS).toUTCString()}\r\n`;
     return line;
   };
+}
+
+/** Writes a reply to a request that Node has read. */
+export async function sendReply(outgoing: ServerResponse, reply: Reply): Promise<void> {
+  const { status, body } = reply;
+  const isStream = body instanceof globalThis.ReadableStream;
+  const length = isStream || body === null ? {} : { 'Content-Length': Buffer.byteLength(body) };
+  outgoing.writeHead(status, { ...headersOf(reply), ...length });
+  if (!isStream) {
+    outgoing.end(body);
+    return;
+  }
+  if (outgoing.req.method === 'HEAD') {
+    await body.cancel();
+    outgoing.end();
+    return;
+  }
+  // The first part may take long.
+  outgoing.flushHeaders();
+  // If either side breaks off, so does the other: the client must not take a part for the whole.
+  await pipeline(Readable.fromWeb(body as ReadableStream), outgoing).catch(() => {});
 }

@@ -12,10 +12,10 @@ import { type Counting, requireFeature } from '../../../services/lending/countin
 import type { Executed } from '../../../services/lending/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';
+import type { HeaderFields, RequestHead } from '../../http-request.ts';
 import { limitFields, presentFeature } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { json, type Reply } from '../../reply/reply.ts';
-import type { HeaderFields } from '../../request-head.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { LICENSE_REFUSALS, targetOf } from './lending.ts';
 
@@ -39,9 +39,9 @@ function addConsumptionRoute(counting: Counting): Route {
       'license_not_consumption',
       'license_not_enough_consumptions',
     ],
-    handle: async ({ headers, body, caller }) =>
+    handle: async ({ request, body, caller }) =>
       measuredReply(
-        await counting.add({ ...countOf(headers, body, caller), feature: null }),
+        await counting.add({ ...countOf(request, body, caller), feature: null }),
         presentConsumption,
       ),
   });
@@ -65,17 +65,17 @@ function addFeatureConsumptionRoute(counting: Counting): Route {
       'feature_not_consumption',
       'feature_not_enough_consumptions',
     ],
-    handle: async ({ headers, body, caller }) => {
+    handle: async ({ request, body, caller }) => {
       const feature = requireFeature(body.feature ?? null);
       return measuredReply(
-        await counting.add({ ...countOf(headers, body, caller), feature }),
+        await counting.add({ ...countOf(request, body, caller), feature }),
         presentMeasuredFeature,
       );
     },
   });
 }
 
-function countOf(headers: HeaderFields, body: z.output<typeof addConsumptionRequest>, caller: Caller) {
+function countOf({ headers }: RequestHead, body: z.output<typeof addConsumptionRequest>, caller: Caller) {
   return {
     by: actorOf(caller),
     ...targetOf(body),
