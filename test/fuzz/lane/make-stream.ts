@@ -105,7 +105,7 @@ function draftRequest(random: Random): Draft {
     lineEnd: '\r\n',
   };
   const dice = random();
-  if (dice > 0.35) pickOne(random, TWISTS)(random, draft, path);
+  if (dice > 0.45) pickOne(random, TWISTS)(random, draft, path);
   if (dice > 0.8) pickOne(random, TWISTS)(random, draft, path);
   if (dice > 0.99) pickOne(random, LONG_TWISTS)(random, draft, path);
   return draft;
