@@ -128,19 +128,25 @@ async function handle(route: Route, request: HttpRequest, peer: Peer, options: H
   const { auth, accounts, pages } = options;
   if (request.method === 'OPTIONS')
     return (await answerPreflight({ route, request, peer, pages })) ?? optionsOf(route, options.routes);
-  await admitPage({ route, request, peer, pages });
+  const isAdmitted = admitPage({ route, request, peer, pages });
+  if (isAdmitted !== true) await isAdmitted;
   if (ACCESS[route.access].class === 'client') options.admitClient(peer);
   if (route.takesPassword === true) requireTlsIfAsked(peer, auth);
   const visit = { route, request, peer, auth, accounts, isUse: true };
-  const caller = await identifyCaller(visit);
-  const { query, body, hasBody } = await readInput(route, request);
+  const found = identifyCaller(visit);
+  const caller = found instanceof Promise ? await found : found;
+  const read = readInput(route, request);
+  const { query, body, hasBody } = read instanceof Promise ? await read : read;
   // A body may arrive slowly, and the credentials may be revoked meanwhile.
   if (hasBody && ACCESS[route.access].class === 'admin') await identifyCaller(visit);
-  const isStillAllowed = () =>
-    identifyCaller({ ...visit, isUse: false }).then(
-      () => true,
-      () => false,
-    );
+  const isStillAllowed = async () => {
+    try {
+      await identifyCaller({ ...visit, isUse: false });
+      return true;
+    } catch {
+      return false;
+    }
+  };
   return route.handle({ request, caller, peer, isStillAllowed, query, body });
 }
 

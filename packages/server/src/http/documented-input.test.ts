@@ -160,7 +160,8 @@ async function isTaken({ route, method, name, value }: Tried): Promise<boolean> 
     method === 'GET'
       ? new Request(`${url}?${new URLSearchParams({ [name]: String(value) })}`)
       : new Request(url, { method, body: JSON.stringify({ [name]: value }) });
-  return readInput(route, toHttpRequest(request)).then(
+  const read = async () => readInput(route, toHttpRequest(request));
+  return read().then(
     () => true,
     (error: unknown) => !(error instanceof RequestError && error.code === 'validation_error'),
   );

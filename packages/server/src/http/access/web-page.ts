@@ -26,13 +26,20 @@ interface PageRequest {
   readonly pages: WebPageRules;
 }
 
-/** Throws if the request comes from a page that may not send it, or uses a foreign host name. */
-export async function admitPage(visit: PageRequest): Promise<void> {
-  const { route, request, peer, pages } = visit;
-  const { class: kind } = ACCESS[route.access];
-  if (kind === 'public' || peer.isControl || !isFromBrowser(request.headers)) return;
+/**
+ * Throws if the request comes from a page that may not send it, or uses a foreign host name. `true` at once
+ * if it comes from a program.
+ */
+export function admitPage(visit: PageRequest): true | Promise<void> {
+  const { route, request, peer } = visit;
+  const isFree = ACCESS[route.access].class === 'public' || peer.isControl;
+  return isFree || !isFromBrowser(request.headers) ? true : admitBrowser(visit);
+}
+
+async function admitBrowser(visit: PageRequest): Promise<void> {
+  const { route, request, pages } = visit;
   await requireOwnName(request.headers.get('host') ?? '', pages);
-  if (kind === 'client') requireAllowedOrigin(visit);
+  if (ACCESS[route.access].class === 'client') requireAllowedOrigin(visit);
 }
 
 /**

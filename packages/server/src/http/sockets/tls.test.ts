@@ -22,9 +22,12 @@ import type { AnswerRoute, App } from '../app.ts';
 import { listen } from './listen.ts';
 
 const GET = 'GET /api/v4/health HTTP/1.1\r\nHost: localhost\r\n\r\n';
+const REGISTER = '{"product":"cad","user":"ann"}';
 /** In the form that the fast lane reads. */
-const POST =
-  'POST /api/v4/register HTTP/1.1\r\nHost: localhost\r\nContent-Length: 30\r\n\r\n{"product":"cad","user":"ann"} ';
+const POST = GET.replace('GET /api/v4/health', 'POST /api/v4/register').replace(
+  '\r\n\r\n',
+  `\r\nContent-Length: ${REGISTER.length}\r\n\r\n${REGISTER}`,
+);
 
 interface ServerOptions {
   readonly first?: Certificate;
