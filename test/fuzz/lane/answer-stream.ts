@@ -13,7 +13,9 @@ export function normalizeAnswers(sent: string): string {
     if (end < 0) return result + rest;
     const [first, ...lines] = rest.slice(0, end).split('\r\n');
     const sorted = lines.map((line) => (DATE.test(line) ? 'Date: …' : line)).sort();
-    const length = Number(/\r\nContent-Length: (\d+)/i.exec(rest.slice(0, end))?.[1] ?? 0);
+    const declared = Number(/\r\nContent-Length: (\d+)/i.exec(rest.slice(0, end))?.[1] ?? 0);
+    // An answer to HEAD has no body.
+    const length = rest.startsWith('HTTP/1.1 ', end + 4) ? 0 : declared;
     const next = end + 4 + length;
     result += `${[first, ...sorted].join('\n')}\n\n${rest.slice(end + 4, next)}\n`;
     rest = rest.slice(next);

@@ -19,6 +19,11 @@ export interface ByteStream {
   readonly cuts: readonly number[];
 }
 
+interface MadeStream extends ByteStream {
+  /** Where its requests end, or nearly so if it was mutated. */
+  readonly ends: readonly number[];
+}
+
 /** A request before it is written down. */
 interface Draft {
   line: string;
@@ -105,7 +110,7 @@ function draftRequest(random: Random): Draft {
     lineEnd: '\r\n',
   };
   const dice = random();
-  if (dice > 0.35) pickOne(random, TWISTS)(random, draft, path);
+  if (dice > 0.45) pickOne(random, TWISTS)(random, draft, path);
   if (dice > 0.8) pickOne(random, TWISTS)(random, draft, path);
   if (dice > 0.99) pickOne(random, LONG_TWISTS)(random, draft, path);
   return draft;
@@ -158,14 +163,15 @@ function cutAnywhere(random: Random, text: string): readonly number[] {
 
 const COUNTS = [1, 1, 1, 1, 2, 2, 2, 3, 3, 5];
 
-export function makeStream(random: Random): ByteStream {
+export function makeStream(random: Random): MadeStream {
   const requests = Array.from({ length: pickOne(random, COUNTS) }, () =>
     writeDown(random, draftRequest(random)),
   );
   let text = requests.join('');
   const mutations = pickOne(random, [0, 0, 0, 0, 0, 0, 1, 1, 2, 3]);
   for (let count = 0; count < mutations; count++) text = mutate(random, text);
-  return { bytes: Buffer.from(text, 'latin1'), cuts: cutAnywhere(random, text) };
+  const ends = requests.map((_, index) => requests.slice(0, index + 1).join('').length);
+  return { bytes: Buffer.from(text, 'latin1'), cuts: cutAnywhere(random, text), ends };
 }
 
 export function piecesOf({ bytes, cuts }: ByteStream): readonly Buffer[] {

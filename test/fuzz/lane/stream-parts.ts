@@ -6,11 +6,11 @@ export const HOT: readonly (readonly [path: string, fields: object])[] = [
   ['/api/v4/unregister', {}],
   ['/api/v4/floating/unregister', {}],
   ['/api/v4/add_consumption', { consumptions: 1 }],
-  ['/api/v4/add_feature_consumption', { feature: 'exports', consumptions: 2 }],
-  ['/api/v4/featureRegister', { feature: 'viewer' }],
-  ['/api/v4/check_license_feature', { feature: 'viewer' }],
-  ['/api/v4/featureRelease', { feature: 'viewer' }],
-  ['/api/v4/feature_release', { feature: 'viewer' }],
+  ['/api/v4/add_feature_consumption', { feature: 'export', consumptions: 2 }],
+  ['/api/v4/featureRegister', { feature: 'render' }],
+  ['/api/v4/check_license_feature', { feature: 'render' }],
+  ['/api/v4/featureRelease', { feature: 'render' }],
+  ['/api/v4/feature_release', { feature: 'render' }],
 ];
 
 /** What clients send with every request. */

@@ -244,7 +244,7 @@ async function expectUntouched({ store }: TestApp, refused: RefusedCalls | null)
 /** Does not wait for endless responses. */
 async function call(app: TestApp, route: Route, method: string, path: string, request: SendOptions) {
   if (route.answer.kind !== 'events') {
-    return app.send(method, path, { ...request, ...(method === 'POST' ? { body: {} } : {}) });
+    return app.sendBothWays(method, path, { ...request, ...(method === 'POST' ? { body: {} } : {}) });
   }
   const headers = { host: 'localhost:8080', ...request.headers };
   const response = await app.request(path, { method, headers }, request.peer ?? LOCAL);

@@ -162,6 +162,24 @@ describe('the lane', () => {
     assert.ok(!isInLane(socket));
   });
 
+  test('leaves to Node what has arrived while it was busy, in order', async (t) => {
+    const { connect, catchUp, held, isInLane } = await openServer(t);
+    const socket = await connect(post('held'));
+    await held.begun.promise;
+    const large = post('quick', `${BODY}${' '.repeat(LIMITS.bodyBytes - BODY.length)}`);
+    const unusual = post('quick').replace('HTTP/1.1', 'HTTP/1.1\r\nX: a\r\nX: b');
+    for (const piece of [post('quick'), large, unusual, large, post('quick')]) {
+      socket.write(piece);
+      await catchUp();
+    }
+    held.reply.resolve(text('quick'));
+    assert.deepEqual(
+      await readBodies(socket, 6),
+      Array.from({ length: 6 }, () => 'quick'),
+    );
+    assert.ok(!isInLane(socket));
+  });
+
   test('reads no further while a client does not read its answers', async (t) => {
     const { connect, catchUp, counts, pass } = await openServer(t);
     const socket = await connect();

@@ -13,7 +13,7 @@ import {
   type CertificateOptions,
   makeTestCertificate,
 } from '../../../../../test/support/certificate.ts';
-import { readAnswerFrom } from '../../../../../test/support/raw-socket.ts';
+import { readAnswerFrom, readToEnd } from '../../../../../test/support/raw-socket.ts';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { openTestApp } from '../../../../../test/support/test-app.ts';
 import { openCertificates } from '../../services/upkeep/certificates.ts';
@@ -22,9 +22,12 @@ import type { AnswerRoute, App } from '../app.ts';
 import { listen } from './listen.ts';
 
 const GET = 'GET /api/v4/health HTTP/1.1\r\nHost: localhost\r\n\r\n';
+const REGISTER = '{"product":"cad","user":"ann"}';
 /** In the form that the fast lane reads. */
-const POST =
-  'POST /api/v4/register HTTP/1.1\r\nHost: localhost\r\nContent-Length: 30\r\n\r\n{"product":"cad","user":"ann"} ';
+const POST = GET.replace('GET /api/v4/health', 'POST /api/v4/register').replace(
+  '\r\n\r\n',
+  `\r\nContent-Length: ${REGISTER.length}\r\n\r\n${REGISTER}`,
+);
 
 interface ServerOptions {
   readonly first?: Certificate;
@@ -107,6 +110,20 @@ describe('over TLS', () => {
     assert.equal(answer.statusCode, 200);
     answer.resume();
     assert.deepEqual(peers, [{ address: '127.0.0.1', isControl: false, isSecure: true, certificate: null }]);
+  });
+
+  test('requests on one connection are answered in order, whoever reads them', async (t) => {
+    const { shakeHands, peers } = await openTls(t);
+    const socket = await shakeHands();
+    socket.write(POST);
+    socket.write(POST + GET.replace('/api/v4/health', '/api/v4/nothing') + POST);
+    socket.write(GET.replace('Host', 'Connection: close\r\nHost'));
+    const statuses = Array.from(
+      (await readToEnd(socket)).matchAll(/HTTP\/1\.1 (\d+)/g),
+      ([, status]) => status,
+    );
+    assert.deepEqual(statuses, ['200', '200', '404', '200', '200']);
+    assert.equal(peers.length, 5);
   });
 
   test('nothing older than TLS 1.2 is spoken, before and after a change', async (t) => {
