@@ -12,8 +12,11 @@ interface Waiter {
 /** Most commands of a batch, so that its first command does not wait for ever. */
 const MAX_BATCH = 512;
 
-/** Batches under way: one that is being written, and one that the writer finds when it is done. */
-const MAX_SENT = 2;
+/**
+ * A faster disk lets the writer begin with a second batch as soon as it is done with the first. On a slower
+ * one there is only one, so that everything that arrives meanwhile shares the next sync.
+ */
+const SLOW_SYNC_MS = 1;
 
 /**
  * Gathers commands that arrive together and sends them as one batch, so that they share a sync. While the
@@ -25,6 +28,7 @@ export class GroupCommit {
   #gathering: Waiter[] = [];
   /** Batches that were sent and not yet answered. Answers come in the order of sending. */
   #sent: (readonly Waiter[])[] = [];
+  #mostSent = 2;
   #isSending = false;
   #drained: (() => void)[] = [];
 
@@ -43,7 +47,7 @@ export class GroupCommit {
   /** The oldest batch was committed; `syncMs`: how long that took, `null` if nothing changed. */
   settle(results: readonly CommandResult[], syncMs: number | null): void {
     this.#tally.noteBatch(results.length);
-    if (syncMs !== null) this.#tally.noteSync(syncMs);
+    if (syncMs !== null) this.#noteSync(syncMs);
     for (const [index, waiter] of this.#takeSent().entries()) {
       const result = results[index] as CommandResult;
       if ('outcome' in result) {
@@ -52,6 +56,11 @@ export class GroupCommit {
       } else waiter.reject(result.error);
     }
     this.#goOn();
+  }
+
+  #noteSync(millis: number): void {
+    this.#tally.noteSync(millis);
+    this.#mostSent = millis < SLOW_SYNC_MS ? 2 : 1;
   }
 
   /** The oldest batch was not committed. */
@@ -93,7 +102,7 @@ export class GroupCommit {
 
   /** After the sockets that are readable now have been read, so that their requests share a batch. */
   #sendSoon(): void {
-    if (this.#isSending || this.#sent.length >= MAX_SENT) return;
+    if (this.#isSending || this.#sent.length >= this.#mostSent) return;
     this.#isSending = true;
     setImmediate(() => {
       this.#isSending = false;
