@@ -13,22 +13,16 @@ interface Waiter {
 const MAX_BATCH = 512;
 
 /**
- * A faster disk lets the writer begin with a second batch as soon as it is done with the first. On a slower
- * one there is only one, so that everything that arrives meanwhile shares the next sync.
- */
-const SLOW_SYNC_MS = 1;
-
-/**
- * Gathers commands that arrive together and sends them as one batch, so that they share a sync. While the
- * writer is busy the next batch fills. Each caller hears back when its batch is on disk, or failed.
+ * Gathers commands that arrive together and sends them as one batch, so that they share a sync. While one
+ * batch is being written the next one fills: a second one under way would only make both smaller. Each caller
+ * hears back when its batch is on disk, or failed.
  */
 export class GroupCommit {
   readonly #send: (commands: readonly Command[]) => void;
   readonly #tally: StoreTally;
   #gathering: Waiter[] = [];
-  /** Batches that were sent and not yet answered. Answers come in the order of sending. */
-  #sent: (readonly Waiter[])[] = [];
-  #mostSent = 2;
+  /** The batch that was sent and not yet answered; empty: there is none. */
+  #sent: readonly Waiter[] = [];
   #isSending = false;
   #drained: (() => void)[] = [];
 
@@ -44,10 +38,10 @@ export class GroupCommit {
     });
   }
 
-  /** The oldest batch was committed; `syncMs`: how long that took, `null` if nothing changed. */
+  /** The batch was committed; `syncMs`: how long that took, `null` if nothing changed. */
   settle(results: readonly CommandResult[], syncMs: number | null): void {
     this.#tally.noteBatch(results.length);
-    if (syncMs !== null) this.#noteSync(syncMs);
+    if (syncMs !== null) this.#tally.noteSync(syncMs);
     for (const [index, waiter] of this.#takeSent().entries()) {
       const result = results[index] as CommandResult;
       if ('outcome' in result) {
@@ -58,12 +52,7 @@ export class GroupCommit {
     this.#goOn();
   }
 
-  #noteSync(millis: number): void {
-    this.#tally.noteSync(millis);
-    this.#mostSent = millis < SLOW_SYNC_MS ? 2 : 1;
-  }
-
-  /** The oldest batch was not committed. */
+  /** The batch was not committed. */
   fail(error: unknown): void {
     for (const waiter of this.#takeSent()) waiter.reject(error);
     this.#goOn();
@@ -71,8 +60,7 @@ export class GroupCommit {
 
   /** Fails everything: there will be no more answers. */
   failAll(error: unknown): void {
-    const waiters = [...this.#sent.flat(), ...this.#gathering];
-    this.#sent = [];
+    const waiters = [...this.#takeSent(), ...this.#gathering];
     this.#gathering = [];
     for (const waiter of waiters) waiter.reject(error);
     this.#goOn();
@@ -85,7 +73,9 @@ export class GroupCommit {
   }
 
   #takeSent(): readonly Waiter[] {
-    return this.#sent.shift() ?? [];
+    const sent = this.#sent;
+    this.#sent = [];
+    return sent;
   }
 
   #isIdle(): boolean {
@@ -102,7 +92,7 @@ export class GroupCommit {
 
   /** After the sockets that are readable now have been read, so that their requests share a batch. */
   #sendSoon(): void {
-    if (this.#isSending || this.#sent.length >= this.#mostSent) return;
+    if (this.#isSending || this.#sent.length > 0) return;
     this.#isSending = true;
     setImmediate(() => {
       this.#isSending = false;
@@ -113,15 +103,12 @@ export class GroupCommit {
   #sendBatch(): void {
     const waiters = this.#gathering.splice(0, MAX_BATCH);
     if (waiters.length === 0) return;
-    this.#sent.push(waiters);
+    this.#sent = waiters;
     try {
       this.#send(waiters.map((waiter) => waiter.command));
     } catch (error) {
       // A command holds something that cannot be sent, so none of them was.
-      this.#sent.pop();
-      for (const waiter of waiters) waiter.reject(error);
-      this.#goOn();
+      this.fail(error);
     }
-    if (this.#gathering.length > 0) this.#sendSoon();
   }
 }
