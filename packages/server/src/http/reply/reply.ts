@@ -7,6 +7,8 @@ export interface Reply {
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
   readonly type: keyof typeof TYPES;
   readonly headers?: Readonly<Record<string, string>>;
+  /** A text of characters that are one byte each, if that is known. */
+  readonly isAscii?: boolean;
 }
 
 export interface TextReply extends Reply {
@@ -88,7 +90,6 @@ export function empty(): Reply {
   return { status: 200, body: null, type: 'text' };
 }
 
-export function toResponse({ status, body, type, headers }: Reply): Response {
-  const init = headers === undefined ? HEADERS[type] : { ...HEADERS[type], ...headers };
-  return new Response(body, { status, headers: init });
+export function headersOf({ type, headers }: Reply): Readonly<Record<string, string>> {
+  return headers === undefined ? HEADERS[type] : { ...HEADERS[type], ...headers };
 }
