@@ -184,11 +184,14 @@ const REGISTRATION_ROW: ReadonlySet<Change['kind']> = new Set([
 /** Written with the license when the batch is committed. */
 const IN_MEMORY: ReadonlySet<Change['kind']> = new Set(['set_in_use', 'put_meter']);
 
-/** Returns whether the changes write at most one row now, and that is a registration. */
+/**
+ * Returns whether the changes write at most one row now, and that is a registration. That its earlier borrow
+ * is forgotten then makes no difference: no constraint can prevent it.
+ */
 export function isOneRegistration(changes: readonly Change[]): boolean {
   let rows = 0;
   for (const { kind } of changes) {
-    if (IN_MEMORY.has(kind)) continue;
+    if (IN_MEMORY.has(kind) || (kind === 'forget_borrow' && rows === 1)) continue;
     rows += 1;
     if (rows > 1 || !REGISTRATION_ROW.has(kind)) return false;
   }

@@ -8,6 +8,15 @@ const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;
 /** How long a statement waits for a lock that another connection holds, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5000;
 
+/** Room for the pages that renewals of 100,000 slots touch at random. */
+const CACHE_KIB = 16_384;
+
+/**
+ * How long the write-ahead log grows before it is moved into the database, in pages of 4 KiB. A page that is
+ * written again and again is moved once.
+ */
+const LOG_PAGES = 4000;
+
 /** The one connection that writes. Settings on which durability rests are read back, not assumed. */
 export function openWritable(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
@@ -16,6 +25,7 @@ export function openWritable(file: string): DatabaseSync {
     requireKnownSchema(db);
     setAndVerify(db, 'journal_mode', 'WAL', 'wal');
     setAndVerify(db, 'synchronous', 'FULL', 2);
+    db.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
     migrate(db);
     checkpoint(db);
     return db;

@@ -12,19 +12,17 @@ interface Waiter {
 /** Most commands of a batch, so that its first command does not wait for ever. */
 const MAX_BATCH = 512;
 
-/** Batches under way: one that is being written, and one that the writer finds when it is done. */
-const MAX_SENT = 2;
-
 /**
- * Gathers commands that arrive together and sends them as one batch, so that they share a sync. While the
- * writer is busy the next batch fills. Each caller hears back when its batch is on disk, or failed.
+ * Gathers commands that arrive together and sends them as one batch, so that they share a sync. While one
+ * batch is being written the next one fills: a second one under way would only make both smaller. Each caller
+ * hears back when its batch is on disk, or failed.
  */
 export class GroupCommit {
   readonly #send: (commands: readonly Command[]) => void;
   readonly #tally: StoreTally;
   #gathering: Waiter[] = [];
-  /** Batches that were sent and not yet answered. Answers come in the order of sending. */
-  #sent: (readonly Waiter[])[] = [];
+  /** The batch that was sent and not yet answered; empty: there is none. */
+  #sent: readonly Waiter[] = [];
   #isSending = false;
   #drained: (() => void)[] = [];
 
@@ -40,7 +38,7 @@ export class GroupCommit {
     });
   }
 
-  /** The oldest batch was committed; `syncMs`: how long that took, `null` if nothing changed. */
+  /** The batch was committed; `syncMs`: how long that took, `null` if nothing changed. */
   settle(results: readonly CommandResult[], syncMs: number | null): void {
     this.#tally.noteBatch(results.length);
     if (syncMs !== null) this.#tally.noteSync(syncMs);
@@ -54,7 +52,7 @@ export class GroupCommit {
     this.#goOn();
   }
 
-  /** The oldest batch was not committed. */
+  /** The batch was not committed. */
   fail(error: unknown): void {
     for (const waiter of this.#takeSent()) waiter.reject(error);
     this.#goOn();
@@ -62,8 +60,7 @@ export class GroupCommit {
 
   /** Fails everything: there will be no more answers. */
   failAll(error: unknown): void {
-    const waiters = [...this.#sent.flat(), ...this.#gathering];
-    this.#sent = [];
+    const waiters = [...this.#takeSent(), ...this.#gathering];
     this.#gathering = [];
     for (const waiter of waiters) waiter.reject(error);
     this.#goOn();
@@ -76,7 +73,9 @@ export class GroupCommit {
   }
 
   #takeSent(): readonly Waiter[] {
-    return this.#sent.shift() ?? [];
+    const sent = this.#sent;
+    this.#sent = [];
+    return sent;
   }
 
   #isIdle(): boolean {
@@ -93,7 +92,7 @@ export class GroupCommit {
 
   /** After the sockets that are readable now have been read, so that their requests share a batch. */
   #sendSoon(): void {
-    if (this.#isSending || this.#sent.length >= MAX_SENT) return;
+    if (this.#isSending || this.#sent.length > 0) return;
     this.#isSending = true;
     setImmediate(() => {
       this.#isSending = false;
@@ -104,15 +103,12 @@ export class GroupCommit {
   #sendBatch(): void {
     const waiters = this.#gathering.splice(0, MAX_BATCH);
     if (waiters.length === 0) return;
-    this.#sent.push(waiters);
+    this.#sent = waiters;
     try {
       this.#send(waiters.map((waiter) => waiter.command));
     } catch (error) {
       // A command holds something that cannot be sent, so none of them was.
-      this.#sent.pop();
-      for (const waiter of waiters) waiter.reject(error);
-      this.#goOn();
+      this.fail(error);
     }
-    if (this.#gathering.length > 0) this.#sendSoon();
   }
 }

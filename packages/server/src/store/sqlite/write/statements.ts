@@ -11,7 +11,7 @@ import {
   writesTo,
 } from '../../engine/sql.ts';
 import { LIST_BARS, STATEMENTS, type Statements } from '../../engine/statements.ts';
-import { type RowOf, TABLE_NAMES, type TableName } from '../../engine/tables.ts';
+import { type RowOf, TABLE_NAMES } from '../../engine/tables.ts';
 import { prepare } from '../wire/ask.ts';
 import { KeptRegistrations, type RenewMany } from './kept-registrations.ts';
 
@@ -93,12 +93,12 @@ function renewMany(db: DatabaseSync, users: number): RenewMany {
 function besides(kept: KeptRegistrations, prepareOne: Prepare): Prepare {
   return ((declared: Read | Write) => {
     const statement = prepareOne(declared) as StatementSync;
-    const tables: readonly TableName[] = 'reads' in declared ? declared.reads : [declared.writes];
-    if (!tables.includes('registration')) return statement;
+    if (!/\bregistration\b/.test(declared.sql)) return statement;
+    const isWrite = 'writes' in declared && declared.writes === 'registration';
     const after = <A extends readonly never[], T>(ask: (...values: A) => T) => {
       return (...values: A): T => {
         kept.writeRenewals();
-        if ('writes' in declared) kept.forget();
+        if (isWrite) kept.forget();
         return ask(...values);
       };
     };
