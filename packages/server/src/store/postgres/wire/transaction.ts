@@ -6,6 +6,8 @@ import type { Sender } from '../write/working-set.ts';
 import type { Connection } from './connection.ts';
 
 const LOCK_TIMEOUT_MS = 5000;
+/** Servers hold locks for milliseconds. Who holds one for longer hangs, and others must not wait for it. */
+const MIXED_LOCK_TIMEOUT_MS = 500;
 const STATEMENT_TIMEOUT_MS = 15_000;
 /** A server that is stopped in a transaction loses its locks before others give up waiting for them. */
 const SILENCE_TIMEOUT_MS = 3000;
@@ -21,7 +23,7 @@ const LIMITS = {
   text: `SELECT set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true),
     set_config('idle_in_transaction_session_timeout', $3, true),
     ${WHOLE_TABLE.map((name) => `set_config('${name}', 'off', true)`)}`,
-  values: [LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS, SILENCE_TIMEOUT_MS].map(String),
+  values: [STATEMENT_TIMEOUT_MS, SILENCE_TIMEOUT_MS].map(String),
 };
 
 /** The database's clock in milliseconds; not the start of the transaction, which may have waited. */
@@ -36,8 +38,8 @@ const LOCK_ALL = `${LIST_LICENSES} FOR NO KEY UPDATE`;
 const LOCK_SOME = 'SELECT * FROM license WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE';
 
 /** Limits how long the transaction that was just begun may take. */
-export function setLimits(sender: Sender): Promise<unknown> {
-  return sender.query(LIMITS.text, LIMITS.values);
+export function setLimits(sender: Sender, lockTimeoutMs = LOCK_TIMEOUT_MS): Promise<unknown> {
+  return sender.query(LIMITS.text, [String(lockTimeoutMs), ...LIMITS.values]);
 }
 
 type ServerRow = PostgresRowOf<'server'>;
@@ -56,13 +58,28 @@ export interface Opened {
   readonly answers: readonly (readonly HeldRow[])[];
 }
 
+/** What a transaction begins with. */
+interface Beginning {
+  readonly scope: Scope;
+  /** Sent after the locks. */
+  readonly queries?: readonly Sql[];
+  /** Its commands could also do without each other, so they do not wait long for a lock. */
+  readonly isMixed?: boolean;
+}
+
 /**
  * Begins, locks and queries in one round trip. In READ COMMITTED each statement sees what was committed
  * before it began, so the queries, sent after the locks, see everything that earlier holders have done.
  */
-export async function begin(sender: Sender, scope: Scope, queries: readonly Sql[]): Promise<Opened> {
+export async function begin(
+  sender: Sender,
+  { scope, queries = [], isMixed = false }: Beginning,
+): Promise<Opened> {
   const ask = ({ text, values }: Sql) => sender.query<HeldRow>(text, values);
-  const sent = [sender.query('BEGIN ISOLATION LEVEL READ COMMITTED', []), setLimits(sender)];
+  const sent = [
+    sender.query('BEGIN ISOLATION LEVEL READ COMMITTED', []),
+    setLimits(sender, isMixed ? MIXED_LOCK_TIMEOUT_MS : LOCK_TIMEOUT_MS),
+  ];
   const server = scope.server ? sender.query<ServerRow>(LOCK_SERVER, []) : null;
   const licenses = lockLicenses(sender, scope.licenses);
   const facts = sender.query<Facts>(READ_FACTS, [1]);
