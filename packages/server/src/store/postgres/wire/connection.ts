@@ -50,6 +50,7 @@ export class Connection {
   #reserved: ReservedSql | undefined;
   #wire: Wire | undefined;
   #lost: ConnectionLost | undefined;
+  #release: NodeJS.Immediate | undefined;
 
   private constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
@@ -97,11 +98,23 @@ export class Connection {
     const answer = this.#wait(() => {
       if (this.#reserved === undefined) throw new Error('The connection is not open.');
       const encoded = encodeParameters(parameters);
+      this.#holdBack();
       return this.#reserved.unsafe<Rows>(text, encoded as string[], { prepare: this.#prepare });
     });
     // The caller may look at only one of several that fail together.
     answer.catch(() => {});
     return answer as unknown as Promise<Rows<R>>;
+  }
+
+  /** The driver writes most statements by themselves. Those of one trip go out together, when all are there. */
+  #holdBack(): void {
+    if (this.#release === undefined) this.#socket.cork();
+    else clearImmediate(this.#release);
+    // Later than the driver, which also waits for what comes in the same moment.
+    this.#release = setImmediate(() => {
+      this.#release = undefined;
+      this.#socket.uncork();
+    });
   }
 
   /** Closes the connection; queries that were not answered fail. */

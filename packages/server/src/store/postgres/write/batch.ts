@@ -7,7 +7,7 @@ import { type CommandResult, executeCommand, MissingRows } from '../../engine/ex
 import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
 import { listSecrets } from '../read/read-server.ts';
 import type { Connection } from '../wire/connection.ts';
-import { begin, type Opened, rollBack } from '../wire/transaction.ts';
+import { begin, type Opened, readTogether, rollBack } from '../wire/transaction.ts';
 import { type Commit, commit, type Decided } from './commit.ts';
 import type { SharedCommands } from './lanes.ts';
 import { listRemovedBeside, readIndex } from './license-index.ts';
@@ -24,7 +24,6 @@ import {
 import { prepareBatch, rowsOf } from './prepare-batch.ts';
 import { type BatchName, hasReceipt } from './receipts.ts';
 import { isRested } from './resume.ts';
-import type { HeldRow } from './row-table.ts';
 import { type Filed, isInPlace, isSameScope, type Lane, lanesOf, type Scope, scopeOf } from './scope.ts';
 import { type Sender, WorkingSet } from './working-set.ts';
 
@@ -135,8 +134,11 @@ function partsOf(
 /** Reads what commands need that came while the transaction waited for its locks. */
 async function readLate(sender: Sender, set: WorkingSet, plan: readonly Prefetched[]): Promise<void> {
   if (plan.length === 0) return;
-  const answers = plan.map(({ sql }) => sender.query<HeldRow>(sql.text, sql.values));
-  for (const [index, rows] of (await Promise.all(answers)).entries()) plan[index]?.learn(set, rows);
+  const { answers } = await readTogether(
+    sender,
+    plan.map(({ sql }) => sql),
+  );
+  for (const [index, { learn }] of plan.entries()) learn(set, answers[index] ?? []);
 }
 
 /** Why nothing can be decided in this transaction. Refreshes the index if another server changed it. */
