@@ -36,6 +36,12 @@ const SILENT = 'The database has not answered for too long. Try again in a momen
 const FAREWELL_MS = 1000;
 
 /**
+ * Ends a statement that must not wait. The driver keeps what is shorter than this until the event loop has
+ * taken another turn, in which the server may read a hundred requests while the transaction holds its locks.
+ */
+export const AT_ONCE = ' '.repeat(1024);
+
+/**
  * One connection to the database, from its opening to its end. Left alone, the driver would reconnect by
  * itself and run the rest of a transaction outside of it; it would forget queries that wait on a connection
  * that closes; it would write to a closed one; and it would repeat statements. None of this can happen here:
@@ -50,7 +56,6 @@ export class Connection {
   #reserved: ReservedSql | undefined;
   #wire: Wire | undefined;
   #lost: ConnectionLost | undefined;
-  #release: NodeJS.Immediate | undefined;
 
   private constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
@@ -98,7 +103,6 @@ export class Connection {
     const answer = this.#wait(() => {
       if (this.#reserved === undefined) throw new Error('The connection is not open.');
       const encoded = encodeParameters(parameters);
-      this.#holdBack();
       return this.#reserved.unsafe<Rows>(text, encoded as string[], { prepare: this.#prepare });
     });
     // The caller may look at only one of several that fail together.
@@ -106,15 +110,14 @@ export class Connection {
     return answer as unknown as Promise<Rows<R>>;
   }
 
-  /** The driver writes most statements by themselves. Those of one trip go out together, when all are there. */
-  #holdBack(): void {
-    if (this.#release === undefined) this.#socket.cork();
-    else clearImmediate(this.#release);
-    // Later than the driver, which also waits for what comes in the same moment.
-    this.#release = setImmediate(() => {
-      this.#release = undefined;
+  /** Sends all statements of a round trip in one write, and at once if the last one is `AT_ONCE`. */
+  together<T>(send: () => T): T {
+    this.#socket.cork();
+    try {
+      return send();
+    } finally {
       this.#socket.uncork();
-    });
+    }
   }
 
   /** Closes the connection; queries that were not answered fail. */

@@ -75,15 +75,18 @@ interface Beginning {
  * before it began, so the queries, sent after the locks, see everything that earlier holders have done.
  */
 export async function begin(
-  sender: Sender,
+  connection: Connection,
   { scope, queries = [], isMixed = false }: Beginning,
 ): Promise<Opened> {
-  const begun = beginLimited(sender, isMixed ? MIXED_LOCK_TIMEOUT_MS : LOCK_TIMEOUT_MS);
-  const server = scope.server ? sender.query<ServerRow>(LOCK_SERVER, []) : null;
-  const licenses = lockLicenses(sender, scope.licenses);
-  const facts = readTogether(sender, queries);
-  await Promise.all([begun, server, licenses, facts]);
-  return { server: (await server)?.[0] ?? null, licenses: await licenses, ...(await facts) };
+  const [, servers, licenses, facts] = await connection.together(() =>
+    Promise.all([
+      beginLimited(connection, isMixed ? MIXED_LOCK_TIMEOUT_MS : LOCK_TIMEOUT_MS),
+      scope.server ? connection.query<ServerRow>(LOCK_SERVER) : [],
+      lockLicenses(connection, scope.licenses),
+      readTogether(connection, queries),
+    ]),
+  );
+  return { server: servers[0] ?? null, licenses, ...facts };
 }
 
 /** What every transaction looks at, and the answers to queries, in one statement. */

@@ -6,7 +6,7 @@ import type { HistoryTable } from '../../engine/history/history-sql.ts';
 import { pullBackHistory } from '../../engine/history/write-history.ts';
 import type { LoadedLicense } from '../../engine/loaded-licenses.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
-import type { Connection } from '../wire/connection.ts';
+import { AT_ONCE, type Connection } from '../wire/connection.ts';
 import { isConnectionLost } from '../wire/database-error.ts';
 import type { Opened } from '../wire/transaction.ts';
 import type { AuditLedger, NewLink } from './audit-ledger.ts';
@@ -15,6 +15,8 @@ import type { LicenseIndex } from './license-index.ts';
 import { type BatchName, withReceipt } from './receipts.ts';
 import type { Scope } from './scope.ts';
 import type { WorkingSet } from './working-set.ts';
+
+const COMMIT = `COMMIT${AT_ONCE}`;
 
 /** All licenses of a batch at once: one list for each column. */
 const SAVE_LICENSES = `UPDATE license SET in_use = saved.in_use, audit_n = saved.audit_n,
@@ -70,9 +72,10 @@ export async function commit(
   more: readonly Sql[] = [],
 ): Promise<Commit> {
   const { writes, hasEvents } = planWrites(decided);
-  const sent = [...writes, ...more].map(({ text, values }) => connection.query(text, values));
-  sent.push(connection.query('COMMIT'));
-  const ends = await Promise.allSettled(sent);
+  const ends = await connection.together(() => {
+    const sent = [...writes, ...more].map(({ text, values }) => connection.query(text, values));
+    return Promise.allSettled([...sent, connection.query(COMMIT)]);
+  });
   const failed = ends.find((end) => end.status === 'rejected');
   if (failed === undefined) return { hasEvents, isCertain: true };
   if (!isConnectionLost(failed.reason)) throw failed.reason;

@@ -22,7 +22,7 @@ export type LaneResult = CommandResult | 'other_lane' | 'again';
 export interface SharedCommands {
   /** In the order in which they are decided. */
   readonly filed: readonly Filed[];
-  /** Adds those of the same lanes that have come meanwhile, and returns them. */
+  /** Adds those of the same lanes that have come meanwhile, if they are many, and returns them. */
   takeLate(): readonly Filed[];
 }
 
@@ -44,6 +44,9 @@ interface Run {
 
 /** Each move means that a license was added or removed in between: more in a row is no coincidence. */
 const MAX_MOVES = 10;
+
+/** Fewer of those that have come meanwhile are not worth another round trip: they wait for the next one. */
+const LATE_SHARE = 0.5;
 
 /**
  * Commands wait here, not in the database: while one transaction is under way the next one fills. A lane has
@@ -173,19 +176,18 @@ export class Lanes {
   }
 
   #takeLate(run: Run): readonly Waiter[] {
-    const [late, blocked] = [[] as Waiter[], new Set<string>()];
-    this.#waiting = this.#waiting.filter((waiter) => {
-      const { name } = waiter.lane;
-      if (!run.lanes.has(name) || blocked.has(name)) return true;
-      const joins = this.#hasRoom(run) && maySharePlace(waiter.command);
-      if (joins) {
-        late.push(waiter);
-        run.waiters.push(waiter);
-      } else {
-        blocked.add(name);
-      }
-      return !joins;
+    const blocked = new Set<string>();
+    const room = this.#options.maxBatch - run.waiters.length;
+    const late = this.#waiting.filter(({ lane, command }) => {
+      if (!run.lanes.has(lane.name) || blocked.has(lane.name)) return false;
+      if (!maySharePlace(command)) blocked.add(lane.name);
+      return !blocked.has(lane.name);
     });
+    if (late.length < run.waiters.length * LATE_SHARE) return [];
+    late.splice(room);
+    run.waiters.push(...late);
+    const joined = new Set(late);
+    this.#waiting = this.#waiting.filter((waiter) => !joined.has(waiter));
     return late;
   }
 
