@@ -112,7 +112,8 @@ function joinQueries(texts: readonly string[]): string {
   return joined.getOrInsertComputed(texts.join(), () => {
     const lists = texts.map((text, index) => {
       const name = nameOf(index);
-      return `(SELECT json_agg(${name}) FROM (${text.replaceAll('$1', `$${index + 2}`)}) AS ${name}) AS ${name}`;
+      const placed = text.replaceAll('$1', `$${index + 2}`);
+      return `(SELECT json_agg(${name}) FROM (${placed}) AS ${name}) AS ${name}`;
     });
     const columns = [`${DATABASE_NOW} AS wall`, 'revision', 'alive_at', ...lists];
     return `SELECT ${columns.join(', ')} FROM server WHERE id = $1`;

@@ -51,8 +51,9 @@ class CuttingProxy {
       else database.write(bytes);
       if (cut === 'after') isCut = true;
     });
-    database.on('data', (bytes) => {
-      if (isCut) end();
+    database.on('data', (bytes: Buffer) => {
+      // The database names what it has done in the same word.
+      if (isCut && isCommit(bytes)) end();
       else client.write(bytes);
     });
   }
