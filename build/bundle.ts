@@ -23,13 +23,16 @@ interface Bundle {
 }
 
 interface Program extends Bundle {
-  /** The threads in it, by their path below `packages/`. */
+  /**
+   * The threads, the page and the migrations, by their path below `packages/`: see `findBundledFile`. Not in
+   * the text, which every command would then load with them.
+   */
+  readonly files: Files;
   readonly threads: Files;
 }
 
 /**
- * Both programs and the administrator's page with all they need as the text of one CommonJS file, which starts
- * twice as fast.
+ * Both programs with all the code they need as the text of one CommonJS file, which starts twice as fast.
  */
 export async function bundleProgram(): Promise<Program> {
   const sql = globSync('*/src/**/migrations/*.sql', { cwd: PACKAGES });
@@ -40,12 +43,13 @@ export async function bundleProgram(): Promise<Program> {
   const threads = Object.fromEntries(await Promise.all(bundled));
   const { packages: inPage, digest: _, ...page } = await makePage();
   const files = { ...texts, ...threads, 'admin/dist/page.json': JSON.stringify(page) };
-  const { text, packages } = await bundle('bin/main.ts', files);
+  const { text, packages } = await bundle('bin/main.ts');
   await stop();
-  return { text, packages: [...new Set([...packages, ...inPage])].sort(), threads };
+  return { text, packages: [...new Set([...packages, ...inPage])].sort(), files, threads };
 }
 
-async function bundle(entry: string, files: Files): Promise<Bundle> {
+/** `files`: what a thread carries itself. */
+async function bundle(entry: string, files?: Files): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],
@@ -56,7 +60,7 @@ async function bundle(entry: string, files: Files): Promise<Bundle> {
     format: 'cjs',
     target: 'node26',
     define: {
-      BUNDLED_FILES: JSON.stringify(files),
+      ...(files === undefined ? {} : { BUNDLED_FILES: JSON.stringify(files) }),
       'import.meta.url': 'BUNDLE_URL',
       'import.meta.main': 'true',
     },
@@ -76,7 +80,7 @@ async function bundle(entry: string, files: Files): Promise<Bundle> {
 const require = createRequire(import.meta.url);
 
 /** Built-in modules that take milliseconds to load, and that most commands do without. */
-const SLOW_MODULES = /^node:(child_process|crypto|http|https|tls|zlib)$/;
+const SLOW_MODULES = /^node:(child_process|crypto|fs\/promises|http|https|tls|zlib)$/;
 
 /** Loads a slow module when something in it is first used, not when a module that may use it is loaded. */
 const loadLater: Plugin = {

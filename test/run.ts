@@ -120,9 +120,10 @@ async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean)
 
 /** Tests start Berth and its threads as bundles, as the executable does, in half the time of the sources. */
 async function buildProgram(): Promise<void> {
-  const { text, threads } = await bundleProgram();
+  const { text, files, threads } = await bundleProgram();
   mkdirSync(BUILT, { recursive: true });
-  process.env.TEST_PROGRAM = writeBuilt('berth', 'cjs', text);
+  const carried = `const BUNDLED_FILES = ${JSON.stringify(files)};\n`;
+  process.env.TEST_PROGRAM = writeBuilt('berth', 'cjs', carried + text);
   process.env.TEST_THREADS = writeBuilt('threads', 'json', JSON.stringify(threads));
 }
 

@@ -1,6 +1,6 @@
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
 import { testLicense } from '../support/test-license.ts';
-import { USER_MARK, userDigits } from './load-plan.ts';
+import { USER_MARK, userDigits } from './load/load-plan.ts';
 import { OWN_PRODUCT } from './requests.ts';
 import type { Seed } from './seed-store.ts';
 
@@ -14,6 +14,7 @@ export const PRODUCTS = {
   shared: 'shared',
   half10: 'half-10',
   half1000: 'half-1000',
+  half50000: 'half-50000',
   half100000: 'half-100000',
   full: 'full',
   open: 'open',
@@ -40,6 +41,7 @@ export const SEEDS: readonly Seed[] = [
   seed(3, PRODUCTS.half10, 10, 5),
   seed(4, PRODUCTS.half1000, 1000, 500),
   seed(5, PRODUCTS.half100000, 100_000, 50_000),
+  seed(11, PRODUCTS.half50000, 50_000, 25_000),
   seed(6, PRODUCTS.full, 100, 100),
   seed(7, PRODUCTS.open, 1_000_000, 0),
   seed(8, PRODUCTS.borrow, 1000, 0),

@@ -1,11 +1,12 @@
 import { PRODUCTS, SEEDS } from './bench-licenses.ts';
 import { shareCores } from './cores.ts';
-import { type LoadClient, startLoadClient } from './load-client.ts';
-import { type LoadPlan, type RequestPlan, USER_MARK, type UserPlan } from './load-plan.ts';
+import { type LoadClient, startLoadClient } from './load/load-client.ts';
+import { type LoadPlan, type RequestPlan, USER_MARK, type UserPlan } from './load/load-plan.ts';
 import {
   type ConstantMeasured,
   joinConstants,
   joinSlices,
+  type Measured,
   type Measurement,
   type Slice,
 } from './measurement.ts';
@@ -18,7 +19,8 @@ import {
 } from './process-facts.ts';
 import { registerPlan, requestBody } from './requests.ts';
 import { seedFolder } from './seed-store.ts';
-import { type BenchServer, makeFolder, startBerth, startConstantServer } from './servers.ts';
+import { type BenchServer, makeFolder, startBerth, startYardstick, type YardstickKind } from './servers.ts';
+import { type ConstantAnswer, recordAnswer } from './yardsticks/constant-answer.ts';
 
 /** What one measurement does; the rest has defaults. */
 export interface LoadWish {
@@ -35,16 +37,25 @@ export interface LoadWish {
 const FIRST_WARMUP_SECONDS = 4;
 const WARMUP_SECONDS = 0.2;
 
-/** The speed of a machine changes from second to second, so ours and the constant take short turns. */
-const SLICES = 3;
-
-/** The same for two servers. */
+/** The speed of a machine changes from second to second, so those that are compared take short turns. */
 const TURNS = 3;
 
-/** One of two that are compared. */
+/** One of those that are compared. */
 interface Contender {
   readonly servers: readonly BenchServer[];
   readonly wish: LoadWish;
+}
+
+interface TurnOptions {
+  readonly turns?: number;
+  /** Which of the contenders is the constant of all others. */
+  readonly constant?: number;
+}
+
+/** What a contender did, in all turns together and in each. */
+export interface Contested {
+  readonly measurement: Measurement;
+  readonly rates: readonly number[];
 }
 
 /** In all turns together, and in the turns with the least and the most of it. */
@@ -52,6 +63,13 @@ export interface RateRatio {
   readonly whole: number;
   readonly least: number;
   readonly most: number;
+}
+
+/** How many times the rate of the second the first has. */
+export function rateRatio(first: Contested, second: Contested): RateRatio {
+  const turns = first.rates.map((rate, turn) => rate / (second.rates[turn] as number));
+  const whole = first.measurement.rate / second.measurement.rate;
+  return { whole, least: Math.min(...turns), most: Math.max(...turns) };
 }
 
 /** Renewals of users who have held their slots since before the start, each on connections of their own. */
@@ -82,7 +100,8 @@ export class BenchRun {
   #rounds = 0;
   #berth: BenchServer | null = null;
   #postgres: PostgresServers | null = null;
-  #constant: BenchServer | null = null;
+  #answer: ConstantAnswer | null = null;
+  readonly #yardsticks: Partial<Record<YardstickKind, BenchServer>> = {};
   /** The last measured constant, to be used again when the next measurement has as many connections. */
   #lastConstant: (ConstantMeasured & Pick<LoadWish, 'connections' | 'isSharing'>) | null = null;
 
@@ -114,7 +133,7 @@ export class BenchRun {
     const data = this.makeFolder();
     await seedFolder(data, SEEDS);
     this.#berth = this.keep(await startBerth(data));
-    await this.#warmUp(this.#berth);
+    await this.warmUp(this.#berth);
     return this.#berth;
   }
 
@@ -122,16 +141,27 @@ export class BenchRun {
   async postgres(): Promise<PostgresServers> {
     if (this.#postgres !== null) return this.#postgres;
     this.#postgres = await startPostgresServers(this);
-    for (const server of this.#postgres.servers) await this.#warmUp(server);
+    for (const server of this.#postgres.servers) await this.warmUp(server);
     return this.#postgres;
   }
 
-  /** By turns with the constant, which comes first and last. */
+  /** A program without a store that answers what our server answers to a heartbeat. */
+  async yardstick(kind: YardstickKind): Promise<BenchServer> {
+    const started = this.#yardsticks[kind];
+    if (started !== undefined) return started;
+    this.#answer ??= await recordHeartbeat(await this.berth());
+    const yardstick = this.keep(await startYardstick(kind, this.#answer, this.makeFolder()));
+    await this.warmUp(yardstick);
+    this.#yardsticks[kind] = yardstick;
+    return yardstick;
+  }
+
+  /** By turns with the constant of bare `node:http`, which comes first and last. */
   async measure(wish: LoadWish): Promise<Measurement> {
     const berth = await this.berth();
     const constants = [await this.#findConstant(wish)];
     const slices: Slice[] = [];
-    const count = wish.rounds === undefined ? SLICES : 1;
+    const count = wish.rounds === undefined ? TURNS : 1;
     while (slices.length < count) {
       slices.push(await this.load([berth], wish, this.seconds / count));
       constants.push(await this.#measureConstant(wish));
@@ -149,19 +179,30 @@ export class BenchRun {
     return this.#record({ label: wish.label, ...measured, constant: null });
   }
 
-  /** By turns, so that both meet the same machine; how many times the rate of the second the first has. */
-  async compare(first: Contender, second: Contender): Promise<RateRatio> {
-    const slices = { first: [] as Slice[], second: [] as Slice[] };
-    for (let turn = 0; turn < TURNS; turn++) {
-      slices.first.push(await this.load(first.servers, first.wish, this.seconds / TURNS));
-      slices.second.push(await this.load(second.servers, second.wish, this.seconds / TURNS));
+  /** By turns, so that all meet the same machine: there and back again, so that none is always the first. */
+  async takeTurns(
+    contenders: readonly Contender[],
+    { turns = TURNS, constant }: TurnOptions = {},
+  ): Promise<readonly Contested[]> {
+    const slices: Slice[][] = contenders.map(() => []);
+    const order = contenders.map((contender, index) => ({ ...contender, index }));
+    for (let turn = 0; turn < turns; turn++) {
+      for (const { index, servers, wish } of turn % 2 === 0 ? order : order.toReversed())
+        slices[index]?.push(await this.load(servers, wish, this.seconds / turns));
     }
-    const rateOf = (slice: Slice | undefined) => joinSlices(slice === undefined ? [] : [slice]).rate;
-    const turns = slices.first.map((slice, turn) => rateOf(slice) / rateOf(slices.second[turn]));
-    const [a, b] = [joinSlices(slices.first), joinSlices(slices.second)];
-    this.#record({ label: first.wish.label, ...a, constant: null });
-    this.#record({ label: second.wish.label, ...b, constant: null });
-    return { whole: a.rate / b.rate, least: Math.min(...turns), most: Math.max(...turns) };
+    const measured = slices.map(joinSlices);
+    return contenders.map(({ wish }, index) => {
+      const own = measured[index] as Measured;
+      const yardstick = constant === undefined || constant === index ? undefined : measured[constant];
+      const measurement = this.#record({ label: wish.label, ...own, constant: yardstick ?? null });
+      return { measurement, rates: (slices[index] ?? []).map((slice) => joinSlices([slice]).rate) };
+    });
+  }
+
+  /** How many times the rate of the second the first has. */
+  async compare(first: Contender, second: Contender): Promise<RateRatio> {
+    const [a, b] = await this.takeTurns([first, second]);
+    return rateRatio(a as Contested, b as Contested);
   }
 
   /** Something that was measured and is no load. */
@@ -177,7 +218,7 @@ export class BenchRun {
 
   async load(servers: readonly BenchServer[], wish: LoadWish, seconds = this.seconds): Promise<Slice> {
     const plan: LoadPlan = {
-      ports: servers.map(({ port }) => port),
+      servers: servers.map(({ host, port }) => ({ host, port })),
       connections: wish.connections,
       requests: wish.requests,
       users: wish.users,
@@ -203,22 +244,23 @@ export class BenchRun {
   #listPids(servers: readonly BenchServer[]): readonly number[] {
     const database = this.#postgres?.databasePid;
     return [
-      ...servers.map(({ pid }) => pid),
+      ...servers.flatMap(({ pid }) => (pid === null ? [] : [pid])),
       ...(database === undefined ? [] : [database, ...listChildren(database)]),
     ];
   }
 
   /** Processor time so far: of the servers, the database, the load generator with us, and everything. */
   #readMeters(servers: readonly BenchServer[]): Meters | null {
-    const used = servers.map(({ pid }) => readCpuSeconds(pid)).filter((seconds) => seconds !== null);
+    const used = servers.map(({ pid }) => readCpuSeconds(pid));
+    const known = used.filter((seconds) => seconds !== null);
     const databasePid = this.#postgres?.databasePid;
     const database = databasePid === undefined ? 0 : readFamilyCpuSeconds(databasePid);
     const generator = readCpuSeconds(this.#load.pid);
     const self = readCpuSeconds(process.pid);
     const machine = readMachineCpuSeconds();
-    if (used.length < servers.length || database === null) return null;
+    if (known.length < servers.length || database === null) return null;
     if (generator === null || self === null || machine === null) return null;
-    const server = used.reduce((sum, seconds) => sum + seconds, 0);
+    const server = known.reduce((sum, seconds) => sum + seconds, 0);
     return { server, database, own: generator + self, machine, atMs: performance.now() };
   }
 
@@ -229,29 +271,25 @@ export class BenchRun {
   }
 
   async #measureConstant({ connections, isSharing }: LoadWish): Promise<ConstantMeasured> {
-    this.#constant ??= await this.#startConstant();
     const wish: LoadWish = { label: 'constant', connections, ...HEARTBEATS, isSharing };
-    const slice = await this.load([this.#constant], wish, this.seconds / SLICES / 2);
+    const slice = await this.load([await this.yardstick('http')], wish, this.seconds / TURNS / 2);
     const { rate, cpuMicros, errors, firstError } = joinSlices([slice]);
-    if (errors > 0) throw new Error(`The constant server failed: ${firstError}`);
+    if (errors > 0) throw new Error(`Bare node:http failed: ${firstError}`);
     this.#lastConstant = { connections, isSharing, rate, cpuMicros };
     return { rate, cpuMicros };
   }
 
-  /** It answers what our server answers to a heartbeat, byte for byte. */
-  async #startConstant(): Promise<BenchServer> {
-    const { url } = await this.berth();
-    const body = requestBody(PRODUCTS.renew).replaceAll(USER_MARK, '0000000');
-    const headers = { 'Content-Type': 'application/json' };
-    const response = await fetch(`${url}/api/v4/register`, { method: 'POST', headers, body });
-    if (response.status !== 200) throw new Error(`The first heartbeat was answered ${response.status}.`);
-    const constant = this.keep(await startConstantServer(await response.text(), this.makeFolder()));
-    await this.#warmUp(constant);
-    return constant;
-  }
-
   /** A process that has just started is slow for a while; nobody measures that here. */
-  async #warmUp(server: BenchServer): Promise<void> {
-    await this.load([server], { label: 'warm-up', connections: 64, ...HEARTBEATS }, FIRST_WARMUP_SECONDS);
+  async warmUp(server: BenchServer, load: Pick<LoadWish, 'requests' | 'users'> = HEARTBEATS): Promise<void> {
+    await this.load([server], { label: 'warm-up', connections: 64, ...load }, FIRST_WARMUP_SECONDS);
   }
+}
+
+async function recordHeartbeat({ host, port }: BenchServer): Promise<ConstantAnswer> {
+  const body = requestBody(PRODUCTS.renew).replaceAll(USER_MARK, '0000000');
+  const head = ['POST /api/v4/register HTTP/1.1', `Host: ${host}:${port}`, 'Content-Type: application/json'];
+  const answer = await recordAnswer(port, [...head, `Content-Length: ${body.length}`, '', body].join('\r\n'));
+  if (!answer.head.startsWith('HTTP/1.1 200 '))
+    throw new Error(`The first heartbeat was answered ${answer.head.slice(9, 12)}.`);
+  return answer;
 }

@@ -56,7 +56,7 @@ const { url, stop } = await listen(app, {
   maxConnectionsPerAddress: 10_000,
   trustedProxies: [],
   certificates: null,
-  readMonotonicMs: systemClock.readMonotonicMs,
+  clock: systemClock,
 });
 process.once('disconnect', async () => {
   await stop();

@@ -1,5 +1,5 @@
-import { LatencyHistogram } from './latency.ts';
-import type { HistogramStep, LoadResult } from './load-plan.ts';
+import { LatencyHistogram } from './load/latency.ts';
+import type { HistogramStep, LoadResult } from './load/load-plan.ts';
 
 /** What a server did under load for a while, and the processor time that it took. */
 export interface Slice {
@@ -18,11 +18,12 @@ interface CpuUsed {
 }
 
 /** Slices put together. Latencies are in milliseconds. */
-interface Measured {
+export interface Measured {
   readonly requests: number;
   readonly rate: number;
   readonly p50: number;
   readonly p99: number;
+  readonly p999: number;
   readonly max: number;
   readonly histogram: readonly HistogramStep[];
   readonly errors: number;
@@ -33,6 +34,8 @@ interface Measured {
   readonly databaseMicros: number | null;
   /** How many cores programs that are none of ours kept busy meanwhile. */
   readonly othersCores: number | null;
+  /** How much of the time the load generator was at work: near 1, the server could have done more. */
+  readonly generatorShare: number;
 }
 
 /** One line of the results. */
@@ -55,16 +58,20 @@ export function joinSlices(slices: readonly Slice[]): Measured {
   const loads = slices.map(({ load }) => load);
   const latencies = new LatencyHistogram();
   for (const { latencies: counts, max } of loads) latencies.add(counts, max);
+  const seconds = sum(loads.map((load) => load.seconds));
+  const counted = sum(loads.map((load) => load.counted));
   return {
-    requests: latencies.total,
-    rate: latencies.total / sum(loads.map(({ seconds }) => seconds)),
+    requests: counted,
+    rate: counted / seconds,
     p50: latencies.quantile(0.5),
     p99: latencies.quantile(0.99),
+    p999: latencies.quantile(0.999),
     max: latencies.max,
     histogram: latencies.steps(),
     errors: sum(loads.map(({ errors }) => errors)),
     firstError: loads.map(({ firstError }) => firstError).find((error) => error !== null) ?? null,
     ...joinCpu(slices),
+    generatorShare: sum(loads.map((load) => load.busyShare * load.seconds)) / seconds,
   };
 }
 
@@ -78,6 +85,13 @@ function joinCpu(slices: readonly Slice[]): Pick<Measured, 'cpuMicros' | 'databa
     databaseMicros: (sum(cpus.map(({ database }) => database)) / answered) * 1e6,
     othersCores: Math.max(0, sum(cpus.map(({ others }) => others)) / elapsed),
   };
+}
+
+/** A generator that has less time left than this waits for nobody. */
+const SATURATED_SHARE = 0.95;
+
+export function isGeneratorSaturated({ generatorShare }: Measured): boolean {
+  return generatorShare >= SATURATED_SHARE;
 }
 
 /** The slices stand between the constants: the first and the last of these have one neighbour only. */

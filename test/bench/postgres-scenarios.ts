@@ -1,8 +1,9 @@
 import { PRODUCTS } from './bench-licenses.ts';
 import { type BenchRun, HEARTBEATS, type LoadWish, type RateRatio } from './bench-run.ts';
+import { churnOf, counting, holders, newcomers } from './loads.ts';
 import { MANY_LICENSES } from './postgres-servers.ts';
-import { consumptionPlan, OWN_PRODUCT, registerPlan } from './requests.ts';
-import { CONNECTIONS, churnOf, holders, newcomers, type Scenario, type Verdict } from './scenarios.ts';
+import { OWN_PRODUCT, registerPlan } from './requests.ts';
+import { CONNECTIONS, type Scenario, type Verdict } from './scenarios.ts';
 import type { BenchServer } from './servers.ts';
 
 /** What requests that share transactions must at least gain on a license that all of them are about. */
@@ -51,9 +52,7 @@ const consumption: Scenario = {
   name: 'consumption',
   about: 'counts on one license, with shared transactions and with one each',
   async run(bench) {
-    const requests = [consumptionPlan(PRODUCTS.count)];
-    const wish = { label: 'consumption', connections: CONNECTIONS, requests, users: holders(1000) };
-    return [await compareBatches(bench, wish)];
+    return [await compareBatches(bench, counting('consumption', CONNECTIONS))];
   },
 };
 

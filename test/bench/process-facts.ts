@@ -9,7 +9,7 @@ function readProc(file: string): string | null {
   }
 }
 
-export function readResidentMegabytes(pid: number): number | null {
+export function readResidentMegabytes(pid: number | null): number | null {
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readProc(`${pid}/status`) ?? '')?.[1];
   return kilobytes === undefined ? null : Number(kilobytes) / 1024;
 }
@@ -18,13 +18,13 @@ export function readResidentMegabytes(pid: number): number | null {
 const TICK_SECONDS = 0.01;
 
 /** What the kernel says of a process behind its name, which may hold spaces. */
-function readStat(pid: number | string): readonly string[] | null {
+function readStat(pid: number | string | null): readonly string[] | null {
   const stat = readProc(`${pid}/stat`);
   return stat === null ? null : stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 /** Processor time that all threads of the process have used so far. */
-export function readCpuSeconds(pid: number): number | null {
+export function readCpuSeconds(pid: number | null): number | null {
   const fields = readStat(pid);
   return fields === null ? null : (Number(fields[11]) + Number(fields[12])) * TICK_SECONDS;
 }

@@ -1,4 +1,4 @@
-import { type RequestPlan, USER_MARK } from './load-plan.ts';
+import { type RequestPlan, USER_MARK } from './load/load-plan.ts';
 
 /** What a client sends, about 120 bytes. */
 export function requestBody(product: string): string {
@@ -10,17 +10,21 @@ export function requestBody(product: string): string {
   });
 }
 
+function post(path: string, product: string, status = 200): RequestPlan {
+  return { method: 'POST', path, body: requestBody(product), statuses: [status] };
+}
+
 export function registerPlan(product: string, status = 200): RequestPlan {
-  return { path: '/api/v4/register', body: requestBody(product), status };
+  return post('/api/v4/register', product, status);
 }
 
 export function unregisterPlan(product: string): RequestPlan {
-  return { path: '/api/v4/unregister', body: requestBody(product), status: 200 };
+  return post('/api/v4/unregister', product);
 }
 
 /** Without a date: the longest that the license allows. */
 export function borrowPlan(product: string): RequestPlan {
-  return { path: '/api/v4/borrow', body: requestBody(product), status: 200 };
+  return post('/api/v4/borrow', product);
 }
 
 /** A product that belongs to one user. */
@@ -28,5 +32,5 @@ export const OWN_PRODUCT = `own-${USER_MARK}`;
 
 /** Adds 1. */
 export function consumptionPlan(product: string): RequestPlan {
-  return { path: '/api/v4/add_consumption', body: requestBody(product), status: 200 };
+  return post('/api/v4/add_consumption', product);
 }

@@ -4,7 +4,7 @@ import { createDataFolder } from '../../packages/server/src/store/folder-access.
 import { openDatabase } from '../../packages/server/src/store/postgres/wire/open-database.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/wire/data-folder.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
-import { userDigits } from './load-plan.ts';
+import { userDigits } from './load/load-plan.ts';
 
 /** A license, and how many of its slots are held when the server starts, by the users 0, 2, 4 and so on. */
 export interface Seed {

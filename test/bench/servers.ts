@@ -6,19 +6,30 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type StartOptions, startServerProcess } from '../support/server-process.ts';
 import { pinServer } from './cores.ts';
-
-const CONSTANT_SERVER = fileURLToPath(new URL('./constant-server.ts', import.meta.url));
+import { INSPECTABLE } from './inspect-memory.ts';
+import type { Address } from './load/load-plan.ts';
+import type { ConstantAnswer } from './yardsticks/constant-answer.ts';
 
 /** A server under load: where it listens, and which process does its work. */
-export interface BenchServer {
+export interface BenchServer extends Address {
   readonly url: string;
-  readonly port: number;
-  readonly pid: number;
+  /** `null`: it is none of ours, and its process could not be found. */
+  readonly pid: number | null;
   stop(): Promise<void>;
 }
 
-function portOf(url: string): number {
-  return Number(new URL(url).port);
+/** Programs that answer a heartbeat without a store, and how each is started. */
+const YARDSTICKS = {
+  http: ['./yardsticks/yardstick.ts', 'http'],
+  net: ['./yardsticks/yardstick.ts', 'net'],
+  layer: ['./constant-server.ts'],
+} as const;
+
+export type YardstickKind = keyof typeof YARDSTICKS;
+
+export function addressOf(url: string): Address {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
 }
 
 /** A folder for one run, and what removes it. */
@@ -45,32 +56,53 @@ export async function startBerthOn(
   return startProcess({ data, args, env, under: pinServer() });
 }
 
-async function startProcess(options: StartOptions): Promise<BenchServer> {
+/** The Berth of another clone, in the same way. */
+export async function startBerthIn(clone: string, data: string): Promise<BenchServer> {
+  return startProcess({ data, under: pinServer(), program: { file: join(clone, 'berth'), args: [] } });
+}
+
+export interface InspectableServer extends BenchServer {
+  readLog(): string;
+}
+
+/** One whose memory can be looked into. */
+export async function startInspectableBerth(data: string): Promise<InspectableServer> {
+  return startProcess({ data, env: INSPECTABLE, under: pinServer() });
+}
+
+async function startProcess(options: StartOptions): Promise<InspectableServer> {
   const server = await startServerProcess(options);
   return {
     url: server.url,
-    port: portOf(server.url),
+    ...addressOf(server.url),
     pid: server.child.pid as number,
+    readLog: server.readLog,
     async stop() {
       await server.stop();
     },
   };
 }
 
-export async function startConstantServer(answer: string, folder: string): Promise<BenchServer> {
-  const file = join(folder, 'answer.json');
-  writeFileSync(file, answer);
-  const words = [...pinServer(), process.execPath, CONSTANT_SERVER, file];
+export async function startYardstick(
+  kind: YardstickKind,
+  { head, body }: ConstantAnswer,
+  folder: string,
+): Promise<BenchServer> {
+  const files = [join(folder, 'body'), join(folder, 'head')];
+  for (const [index, text] of [body, head].entries()) writeFileSync(files[index] as string, text, 'latin1');
+  const [program, ...args] = YARDSTICKS[kind];
+  const path = fileURLToPath(new URL(program, import.meta.url));
+  const words = [...pinServer(), process.execPath, path, ...args, ...files];
   const child = spawn(words[0] as string, words.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const exited = once(child, 'exit');
   const url = await Promise.race([
     once(child, 'message').then(([message]) => String(message)),
     exited.then(() => null),
   ]);
-  if (url === null) throw new Error('The constant server ended before it was ready.');
+  if (url === null) throw new Error(`The yardstick "${kind}" ended before it was ready.`);
   return {
     url,
-    port: portOf(url),
+    ...addressOf(url),
     pid: child.pid as number,
     async stop() {
       if (child.connected) child.disconnect();

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'no
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { startServer } from '../../packages/server/src/compose/compose.ts';
+import { startServer } from '../../packages/server/src/compose/start-server.ts';
 import { type Config, loadConfig } from '../../packages/server/src/config.ts';
 import { openConnection } from '../../packages/server/src/store/postgres/wire/database.ts';
 import { parseDatabaseUrl } from '../../packages/server/src/store/postgres/wire/database-url.ts';

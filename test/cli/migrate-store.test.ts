@@ -65,9 +65,9 @@ async function listAll(data: string, env: Env): Promise<Record<string, unknown>>
   try {
     const answers: Record<string, unknown> = {};
     for (const path of LISTS) {
-      const response = await server.fetch(new Request(`http://localhost/api/admin/${path}`));
-      assert.equal(response.status, 200, path);
-      answers[path] = JSON.parse((await response.text()).replaceAll(data, 'DATA'));
+      const { status, body } = await server.answer('GET', `/api/admin/${path}`, null);
+      assert.equal(status, 200, path);
+      answers[path] = JSON.parse(String(body).replaceAll(data, 'DATA'));
     }
     return answers;
   } finally {

@@ -19,6 +19,7 @@ const STORMS: readonly Storm[] = [
     env: { BERTH_MODEL_RUNS: '5000' },
   },
   { name: 'fuzz', words: ['test/fuzz/fuzz.test.ts', '200000'] },
+  { name: 'lane', words: ['test/fuzz/lane/lane-storm.ts', '--streams', '1000000'] },
   { name: 'kill-storm', words: ['test/faults/crash/kill-storm.ts', '--cycles', '100'] },
   { name: 'count-storm', words: ['test/faults/crash/count-storm.ts', '--cycles', '20'] },
   {

@@ -4,6 +4,7 @@ import { csrfTokenOf } from '@berth/server/http/access/session';
 import { hashPassword } from '@berth/server/services/access/passwords';
 import { hashToken, makeToken } from '@berth/server/services/access/tokens';
 import { TEST_VENDOR } from '../support/cloud/test-vendor.ts';
+import { fetchFrom } from '../support/fetch-app.ts';
 import { CONTROL, FOREIGN, LOCAL, openTestApp, type SendOptions, type TestApp } from '../support/test-app.ts';
 import { FUZZ_LICENSES } from './fuzz-licenses.ts';
 import type { FuzzRequest, Ingredients } from './fuzz-requests.ts';
@@ -229,5 +230,5 @@ async function send({ app }: TestApp, keys: Keys, request: FuzzRequest): Promise
   const { peer = FOREIGN, headers = {} } = (CALLERS[request.caller] as (keys: Keys) => SendOptions)(keys);
   const { method, target, body } = request;
   const all = { host: 'localhost:8080', ...headers, ...request.headers };
-  return app.fetch(new Request(`http://localhost${target}`, { method, headers: all, body }), { peer });
+  return fetchFrom(app, new Request(`http://localhost${target}`, { method, headers: all, body }), peer);
 }

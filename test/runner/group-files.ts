@@ -30,6 +30,7 @@ const ALONE = [
   'postgresql-doc.test.ts',
   'readme.test.ts',
   'threaded-store.test.ts',
+  'without-lane.test.ts',
 ];
 
 /** The temporary files of these tests need no disk, and they would mostly wait for syncs. */

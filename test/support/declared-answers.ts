@@ -1,25 +1,39 @@
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { createApp } from '../../packages/server/src/http/app.ts';
+import type { AnswerRoute, App } from '../../packages/server/src/http/app.ts';
 import { errorsOf } from '../../packages/server/src/http/describe/openapi.ts';
+import type { HttpRequest } from '../../packages/server/src/http/http-request.ts';
+import type { Reply } from '../../packages/server/src/http/reply/reply.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
-
-type App = ReturnType<typeof createApp>;
 
 /** Makes the app fail on every response that its route does not declare, such as other errors or fields. */
 export function checkDeclaredAnswers(app: App, routes: readonly Route[]): void {
-  const { fetch } = app;
-  app.fetch = async (request, ...rest) => {
-    const response = await fetch(request, ...rest);
-    const { method, url } = request;
-    const path = new URL(url).pathname.replace(/(?<=.)\/$/, '');
-    const route = routes.find(
-      ({ paths, methods }) => paths.includes(path) && methods.some((one) => one === method),
-    );
-    const isJson = response.headers.get('content-type')?.startsWith('application/json;') === true;
-    if (route !== undefined && isJson) checkAnswer(route, method, response.ok, await response.clone().json());
-    return response;
+  const { answer, findPlain } = app;
+  const checked =
+    (answerIt: AnswerRoute): AnswerRoute =>
+    async (request, peer) => {
+      const reply = await answerIt(request, peer);
+      checkReply(routes, request, reply);
+      return reply;
+    };
+  app.answer = checked(answer);
+  app.findPlain = (path) => {
+    const found = findPlain(path);
+    return found === undefined ? undefined : checked(found);
   };
+}
+
+function checkReply(
+  routes: readonly Route[],
+  { method, url }: HttpRequest,
+  { status, type, body }: Reply,
+): void {
+  const path = (url.split('?', 1)[0] as string).replace(/(?<=.)\/$/, '');
+  const route = routes.find(
+    ({ paths, methods }) => paths.includes(path) && methods.some((one) => one === method),
+  );
+  if (route !== undefined && type === 'json')
+    checkAnswer(route, method, status < 400, JSON.parse(body as string));
 }
 
 function checkAnswer(route: Route, method: string, isOk: boolean, body: unknown): void {

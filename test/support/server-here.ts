@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { startServer, THIS_WORLD } from '../../packages/server/src/compose/compose.ts';
+import { THIS_WORLD } from '../../packages/server/src/compose/compose.ts';
+import { startServer } from '../../packages/server/src/compose/start-server.ts';
 import { flagOf, loadConfig } from '../../packages/server/src/config.ts';
 import { SETTINGS } from '../../packages/server/src/settings.ts';
 import './program.ts';

@@ -60,14 +60,15 @@ const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 function countParsedKeys(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + countParsedKeys(item), 0);
-  let keys = 0;
-  for (const [key, item] of Object.entries(value)) {
+  const keys = Object.keys(value);
+  let count = keys.length;
+  for (const key of keys) {
     if (FORBIDDEN_KEYS.has(key)) {
       throw new JsonTextError('validation_error', `The key "${key}" is not allowed.`);
     }
-    keys += 1 + countParsedKeys(item);
+    count += countParsedKeys((value as Record<string, unknown>)[key]);
   }
-  return keys;
+  return count;
 }
 
 function parse(text: string): unknown {
@@ -99,15 +100,25 @@ export function parseJsonObject(text: string): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new JsonTextError('validation_error', 'The body must be a JSON object.');
   }
+  const fields = value as Record<string, unknown>;
+  const keys = Object.keys(fields);
+  return keys.every(isFolded) ? fields : foldKeys(fields, keys);
+}
+
+function isFolded(key: string): boolean {
+  return key === key.toLowerCase();
+}
+
+function foldKeys(fields: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
   const folded: Record<string, unknown> = {};
-  for (const [key, item] of Object.entries(value)) {
+  for (const key of keys) {
     const name = key.toLowerCase();
     if (FORBIDDEN_KEYS.has(name))
       throw new JsonTextError('validation_error', `The key "${key}" is not allowed.`);
     if (Object.hasOwn(folded, name)) {
       throw new JsonTextError('validation_error', `The key "${name}" is written in two spellings.`);
     }
-    folded[name] = item;
+    folded[name] = fields[key];
   }
   return folded;
 }

@@ -11,7 +11,7 @@ const loadStore = () => import('./compose/compose-store.ts');
 /** What the command line can ask of the house. Each part is loaded when a command needs it. */
 export const HOUSE: House = {
   version: manifest.version,
-  startServer: async (options) => (await loadServer()).startServer(options),
+  startServer: async (options) => (await import('./compose/start-server.ts')).startServer(options),
   async openStoppedServer(config, env) {
     if ((await loadStore()).isTaken({ config, env })) return null;
     return (await loadServer()).openStoppedServer(config, env);

@@ -34,8 +34,13 @@ export interface AdminAnswer {
 
 type TakeChunk = (chunk: Uint8Array) => Promise<void>;
 
+interface StoppedReply {
+  readonly status: number;
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array> | null;
+}
+
 export interface StoppedServer {
-  fetch(request: Request): Promise<Response>;
+  answer(method: string, path: string, body: string | null): Promise<StoppedReply>;
   close(): Promise<void>;
 }
 
@@ -129,9 +134,14 @@ function queryString(query: Query): string {
 
 function sendTo(stopped: StoppedServer): Send {
   return async (method, path, body) => {
-    const response = await stopped.fetch(new Request(`http://localhost${path}`, { method, body }));
-    return { status: response.status, chunks: response.body ?? new Blob().stream() };
+    const reply = await stopped.answer(method, path, body);
+    return { status: reply.status, chunks: chunksOf(reply.body) };
   };
+}
+
+async function* chunksOf(body: StoppedReply['body']): AsyncGenerator<Uint8Array> {
+  if (body instanceof ReadableStream) yield* body;
+  else if (body !== null) yield Buffer.from(body);
 }
 
 type ControlAddress = Pick<RequestOptions, 'socketPath' | 'host' | 'port' | 'headers' | 'signal'>;

@@ -1,52 +1,44 @@
 import { BackupError } from '@berth/protocol/files/backup-file';
-import type { Hono } from 'hono';
 import manifest from '../../package.json' with { type: 'json' };
 import { describeRules } from '../background/rules-loop.ts';
-import { stopAll } from '../background/stop-all.ts';
 import { type Config, listChanged, showConfig } from '../config.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import type { AuthSettings } from '../http/access/caller.ts';
 import { isLoopbackHost } from '../http/access/local-caller.ts';
-import { type AppEnv, createApp } from '../http/app.ts';
+import { type App, createApp } from '../http/app.ts';
+import { NO_HEADERS } from '../http/http-request.ts';
 import type { Route } from '../http/route.ts';
 import { createRoutes } from '../http/route-table.ts';
 import { listenControl } from '../http/sockets/control.ts';
-import { createEntrance, type Entrance, ListenError, listen } from '../http/sockets/listen.ts';
+import { type Entrance, ListenError } from '../http/sockets/listen.ts';
 import { SealError } from '../secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from '../services/access/accounts.ts';
 import { createOwnNames } from '../services/access/own-names.ts';
 import { RulesError } from '../services/access/parse-rules.ts';
-import { dismissPasswords, makeOneTimePassword, type OneTimePassword } from '../services/access/passwords.ts';
+import { dismissPasswords } from '../services/access/passwords.ts';
 import { createRuleBook, type RuleBook } from '../services/access/rule-book.ts';
 import { openRulesFile } from '../services/access/rules-file.ts';
 import { type AuditTrail, createAuditTrail } from '../services/audit/audit-trail.ts';
 import { type Catalogue, createCatalogue } from '../services/lending/catalogue.ts';
 import type { Backups } from '../services/upkeep/backups.ts';
 import { CertificateError } from '../services/upkeep/certificate-files.ts';
-import { type Certificates, openCertificates } from '../services/upkeep/certificates.ts';
+import type { Certificates } from '../services/upkeep/certificates.ts';
 import { createMetrics, type Metrics } from '../services/upkeep/metrics.ts';
 import { MoveError } from '../services/upkeep/move-store.ts';
 import { systemClock } from '../store/clock.ts';
-import { hasData } from '../store/folder-access.ts';
 import type { Store } from '../store/store.ts';
-import { createLog, createQuietLog, type Log } from '../telemetry/log.ts';
+import { createQuietLog, type Log } from '../telemetry/log.ts';
 import { RequestCounts } from '../telemetry/metrics/request-counts.ts';
 import { describeNotice } from '../telemetry/notices.ts';
-import { createRecentLines, type RecentLines } from '../telemetry/recent-lines.ts';
+import type { RecentLines } from '../telemetry/recent-lines.ts';
 import { composeBackups } from './compose-backup.ts';
 import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { composeLending } from './compose-lending.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
-import {
-  explainTakenPort,
-  importMasterKey as importKey,
-  isShared,
-  openServersStore,
-  openStoppedStore,
-  StartError,
-} from './compose-store.ts';
+import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
+import type { News, ServeOptions, Stop } from './serve-options.ts';
 import { warnAboutExposure } from './warn-about-exposure.ts';
 import type { World } from './world.ts';
 
@@ -69,109 +61,24 @@ export function isExpected(error: unknown): boolean {
   return kinds.some((kind) => error instanceof kind);
 }
 
-/** A running server. */
-export interface RunningServer extends Pick<Catalogue, 'findLendable'> {
-  readonly url: string;
-  /** Finishes running requests, stores everything, and ends. */
-  stop(): Promise<void>;
-}
-
-export interface ServeOptions {
-  readonly config: Config;
-  readonly warnings: readonly string[];
-  readonly demo: boolean;
-  /** Called once the port is bound: the demo cloud may add settings. */
-  readonly completeConfig: (config: Config) => Promise<Config>;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Shown once to the person who starts the server, never logged. */
-  readonly announce: (text: string) => void;
-  /** Rewrites commands in log lines for people as they type them. */
-  readonly rewrite?: (text: string) => string;
-  /** Called when the store is lost: nothing can be acknowledged any more. */
-  readonly onLost: () => void;
-  readonly world?: World;
-}
-
-/**
- * Composes a server and starts it. The port comes first: until it is bound, no folder, key or account is
- * created. After a failure, the next start is a first start again.
- */
-export async function startServer(options: ServeOptions): Promise<RunningServer> {
-  const recent = createRecentLines();
-  const log = createLog(options.config.log, { rewrite: options.rewrite, keep: recent.keep });
-  for (const warning of options.warnings) log.warn(warning);
-  const certificates = openCertificates(options.config.tls, {
-    log,
-    readWall: systemClock.readWall,
-    warnDays: options.config.notices.certificateDays,
-  });
-  const entrance = createEntrance();
-  const { readMonotonicMs } = systemClock;
-  const place = { ...options.config, ...options.config.http, certificates, readMonotonicMs };
-  const listening = await listen(entrance, place).catch((error) => {
-    throw explainTakenPort(options.config, error);
-  });
-  const stops: Stop[] = [listening.stop, dismissPasswords];
-  const closes: Stop[] = [];
-  try {
-    const config = await options.completeConfig(options.config);
-    const firstPassword = beginFirstPassword(config, options.world);
-    const news: News = { tell: () => {} };
-    const store = await openForServer({ ...options, config }, news, log);
-    closes.push(() => store.close());
-    const { url } = listening;
-    const bound = { ...options, config, certificates, recent, news, entrance, url, firstPassword };
-    const { audit, catalogue } = await serveStore(store, bound, log, stops);
-    const { findLendable } = catalogue;
-    return { url, findLendable, stop: () => stopServer({ stops, store, audit, log }) };
-  } catch (error) {
-    // Stop what was started: it would keep the process alive and the folder locked. Report the first error.
-    await stopAll(stops, closes).catch(() => {});
-    throw error;
-  }
-}
-
-/** A first start hashes its password while the store opens: both take about a tenth of a second. */
-function beginFirstPassword(config: Config, world = THIS_WORLD): Promise<OneTimePassword> | undefined {
-  if (isShared(config) || hasData(config.data)) return undefined;
-  const made = makeOneTimePassword(world.passwordCost);
-  // If the start fails, nobody waits for it.
-  made.catch(() => {});
-  return made;
-}
-
-function openForServer({ config, env, onLost }: ServeOptions, news: News, log: Log): Promise<Store> {
-  return openServersStore({
-    config,
-    env,
-    version: VERSION,
-    onNotice(notice) {
-      describeNotice(log, notice);
-      if (notice.kind === 'store_lost') onLost();
-    },
-    onNews: () => news.tell(),
-  });
-}
-
-/** What to do when there may be new events. */
-interface News {
-  tell: () => void;
-}
-
 interface BoundOptions extends ServeOptions {
   readonly certificates: Certificates | null;
   readonly recent: RecentLines;
   readonly news: News;
   readonly entrance: Entrance;
   readonly url: string;
-  readonly firstPassword: Promise<OneTimePassword> | undefined;
 }
 
-/** `stops` collects how to stop what was started. */
-async function serveStore(store: Store, options: BoundOptions, log: Log, stops: Stop[]): Promise<Parts> {
+/** Composes a server on its store, and serves. `stops` collects how to stop what was started. */
+export async function serveStore(
+  store: Store,
+  options: BoundOptions,
+  log: Log,
+  stops: Stop[],
+): Promise<Parts> {
   const { config, certificates, news, entrance, url } = options;
   const parts = composeApp(store, { ...options, isServing: true }, log, () => url);
-  stops.push(parts.cloud.close, parts.events.close);
+  stops.push(dismissPasswords, parts.cloud.close, parts.events.close);
   // From here on, the store knows whether this server leads.
   await store.keepClock();
   describeRules(log, await parts.ruleBook.begin());
@@ -214,7 +121,7 @@ interface ComposeOptions extends ConfigAndEnv {
 export const THIS_WORLD: World = { version: VERSION, clock: systemClock };
 
 interface Parts {
-  readonly app: Hono<AppEnv>;
+  readonly app: App;
   readonly routes: readonly Route[];
   readonly accounts: Accounts;
   readonly audit: AuditTrail;
@@ -317,7 +224,7 @@ function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine
 /** What the first start creates, and what `--demo` adds. */
 async function prepareStore(
   { accounts, catalogue, cloud }: Parts,
-  { demo, announce, firstPassword }: BoundOptions,
+  { demo, announce }: BoundOptions,
   log: Log,
 ) {
   const bound = await cloud.identity.bind();
@@ -334,7 +241,7 @@ async function prepareStore(
         'It is shown only once, works for one sign-in, and expires after 7 days. Replace it with ' +
         '"berth user password admin": until then, all users of this machine can administer the server.\n',
     );
-  await accounts.ensureAdministrator(announcePassword, firstPassword);
+  await accounts.ensureAdministrator(announcePassword);
   if (!demo) return;
   if (await catalogue.addDemo()) log.info('added the demo license for product "demo"; not for production');
   else log.info('the store already has licenses; the demo license was not added');
@@ -343,23 +250,6 @@ async function prepareStore(
 /** The database without its secrets; `null` if the data is in the folder. */
 function describeDatabase(config: Config): string | null {
   return isShared(config) ? showConfig(config).database.url : null;
-}
-
-type Stop = () => Promise<void>;
-
-interface Stopping {
-  readonly stops: readonly Stop[];
-  readonly store: Store;
-  readonly audit: AuditTrail;
-  readonly log: Log;
-}
-
-async function stopServer({ stops, store, audit, log }: Stopping): Promise<void> {
-  log.info('stopping');
-  const event = { kind: 'server_stopped', version: VERSION } as const;
-  const record = () => store.execute({ kind: 'record_event', event });
-  await stopAll(stops, [record, audit.signHeads, () => store.close()]);
-  log.info('stopped');
 }
 
 /** Installs the master key of an export and returns its fingerprint. */
@@ -384,7 +274,11 @@ export async function openStoppedServer(config: Config, env: ServeOptions['env']
   const { app } = composeApp(store, { config, env, isServing: false, certificates: null }, log, () => null);
   const peer = { address: 'control', isControl: true };
   return {
-    fetch: async (request: Request) => app.fetch(request, { peer }),
+    answer(method: string, url: string, body: string | null) {
+      const { signal } = new AbortController();
+      const readBody = () => Buffer.from(body ?? '');
+      return app.answer({ method, url, headers: NO_HEADERS, signal, readBody }, peer);
+    },
     close: () => store.close(),
   };
 }

@@ -1,4 +1,3 @@
-import { Hono } from 'hono';
 import { Fault } from '../core/nouns/fault.ts';
 import type { Accounts } from '../services/access/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -7,9 +6,10 @@ import type { AuthSettings, Peer } from './access/caller.ts';
 import { identifyCaller } from './access/identify-caller.ts';
 import { requireTlsIfAsked } from './access/session.ts';
 import { admitPage, answerPreflight, type WebPageRules, withCors } from './access/web-page.ts';
+import type { HttpRequest } from './http-request.ts';
 import { readInput } from './read-input.ts';
 import { errorReply, problem } from './reply/problem.ts';
-import { type Reply, toResponse } from './reply/reply.ts';
+import type { Reply } from './reply/reply.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
 import { ACCESS, isChanging, type Route } from './route.ts';
 import { type AdmitClient, createClientRate } from './sockets/client-rate.ts';
@@ -29,38 +29,77 @@ interface AppOptions {
   readonly readMonotonicMs: () => number;
 }
 
-/** Facts about the connection; tests pass them directly. */
-export type AppEnv = { Bindings: { readonly peer: Peer } };
+/** Answers requests of one route. It never fails. */
+export type AnswerRoute = (request: HttpRequest, peer: Peer) => Promise<Reply>;
 
-/** The whole HTTP API as a function from request to response, without a socket. */
-export function createApp(options: AppOptions): Hono<AppEnv> {
-  // Not strict: a trailing slash is ignored.
-  const app = new Hono<AppEnv>({ strict: false });
+/** The whole HTTP API as a function from request to reply, without a socket. */
+export interface App {
+  answer(request: HttpRequest, peer: Peer): Promise<Reply>;
+  /** The route of a path, if the fast lane may read its requests. */
+  findPlain(path: string): AnswerRoute | undefined;
+}
+
+export function createApp(options: AppOptions): App {
   const requestLog = createRequestLog(options);
-  const refuseUnrouted = (route: string, { address }: Peer, reply: Reply) => {
-    requestLog.note({ route, address }, reply, 0);
-    return toResponse(reply);
-  };
   const handling = {
     ...options,
     admitClient: createClientRate({ ...options, requestsPerMinute: options.clientRequestsPerMinute }),
   };
-  for (const route of options.routes) {
+  const answerRoute = (route: Route): AnswerRoute => {
     if (!Object.hasOwn(ACCESS, route.access))
       throw new Error(`The route "${route.name}" declares no access.`);
-    app.on(['OPTIONS', ...route.methods], [...route.paths], async (c) => {
-      if (c.req.method === 'HEAD' && !takesHead(route)) {
-        const reply = notAllowed('HEAD', listRoutesAt(options.routes, route.paths[0]));
-        return refuseUnrouted(route.name, c.env.peer, reply);
-      }
-      return toResponse(await answer(route, c.req.raw, c.env.peer, handling, requestLog));
-    });
-  }
-  app.notFound((c) =>
-    refuseUnrouted('unknown', c.env.peer, nothingHere(c.req.method, c.req.path, options.routes)),
+    return (request, peer) => answer(route, request, peer, handling, requestLog);
+  };
+  const answers = new Map(options.routes.map((route) => [route, answerRoute(route)]));
+  const byPath = Map.groupBy(
+    options.routes.flatMap((route) => route.paths.map((path) => ({ path, route }))),
+    ({ path }) => path,
   );
-  app.onError((error, c) => refuseUnrouted('unknown', c.env.peer, requestLog.noteBug('unknown', error)));
-  return app;
+  const refuse = (route: string, { address }: Peer, reply: Reply) => {
+    requestLog.note({ route, address }, reply, 0);
+    return reply;
+  };
+  return {
+    async answer(request, peer) {
+      const { method } = request;
+      const path = pathOf(request);
+      const here = (byPath.get(path) ?? []).map(({ route }) => route);
+      const route = here.find(({ methods }) => includesMethod(methods, method));
+      if (route === undefined) return refuse('unknown', peer, nothingHere(method, path, here));
+      if (method === 'HEAD' && !takesHead(route)) return refuse(route.name, peer, notAllowed(method, here));
+      return (answers.get(route) as AnswerRoute)(request, peer);
+    },
+    findPlain(path) {
+      const [first] = byPath.get(path) ?? [];
+      return first !== undefined && isPlain(first.route) ? answers.get(first.route) : undefined;
+    },
+  };
+}
+
+/** Decoded, and without a trailing slash. */
+function pathOf({ url }: HttpRequest): string {
+  const path = url.split(/[?#]/, 1)[0] as string;
+  const decoded = path.includes('%') ? decode(path) : path;
+  return decoded.length > 1 && decoded.endsWith('/') ? decoded.slice(0, -1) : decoded;
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
+function includesMethod(methods: Route['methods'], method: string): boolean {
+  if (method === 'OPTIONS') return true;
+  return methods.some((one) => one === (method === 'HEAD' ? 'GET' : method));
+}
+
+/** The routes that clients call all day. */
+function isPlain({ access, methods, body, holdsFile, takesPassword }: Route): boolean {
+  const isLending = ACCESS[access].class === 'client' && body !== undefined && takesPassword !== true;
+  return isLending && methods.every((method) => method === 'POST') && holdsFile !== true;
 }
 
 interface Handling extends AppOptions {
@@ -70,7 +109,7 @@ interface Handling extends AppOptions {
 /** Identifies the caller, reads the input, runs the handler, and turns exceptions into responses. */
 async function answer(
   route: Route,
-  request: Request,
+  request: HttpRequest,
   peer: Peer,
   options: Handling,
   requestLog: RequestLog,
@@ -85,23 +124,29 @@ async function answer(
   return withCors(reply, { route, request, pages: options.pages });
 }
 
-async function handle(route: Route, request: Request, peer: Peer, options: Handling): Promise<Reply> {
+async function handle(route: Route, request: HttpRequest, peer: Peer, options: Handling): Promise<Reply> {
   const { auth, accounts, pages } = options;
   if (request.method === 'OPTIONS')
     return (await answerPreflight({ route, request, peer, pages })) ?? optionsOf(route, options.routes);
-  await admitPage({ route, request, peer, pages });
+  const isAdmitted = admitPage({ route, request, peer, pages });
+  if (isAdmitted !== true) await isAdmitted;
   if (ACCESS[route.access].class === 'client') options.admitClient(peer);
   if (route.takesPassword === true) requireTlsIfAsked(peer, auth);
   const visit = { route, request, peer, auth, accounts, isUse: true };
-  const caller = await identifyCaller(visit);
-  const { query, body, hasBody } = await readInput(route, request);
+  const found = identifyCaller(visit);
+  const caller = found instanceof Promise ? await found : found;
+  const read = readInput(route, request);
+  const { query, body, hasBody } = read instanceof Promise ? await read : read;
   // A body may arrive slowly, and the credentials may be revoked meanwhile.
   if (hasBody && ACCESS[route.access].class === 'admin') await identifyCaller(visit);
-  const isStillAllowed = () =>
-    identifyCaller({ ...visit, isUse: false }).then(
-      () => true,
-      () => false,
-    );
+  const isStillAllowed = async () => {
+    try {
+      await identifyCaller({ ...visit, isUse: false });
+      return true;
+    } catch {
+      return false;
+    }
+  };
   return route.handle({ request, caller, peer, isStillAllowed, query, body });
 }
 
@@ -135,8 +180,7 @@ function notAllowed(method: string, routes: readonly Route[]): Reply {
 }
 
 /** Unknown paths, other versions of the API and wrong methods: always JSON, as clients expect. */
-function nothingHere(method: string, path: string, routes: readonly Route[]): Reply {
-  const here = listRoutesAt(routes, path);
+function nothingHere(method: string, path: string, here: readonly Route[]): Reply {
   if (here.length > 0) return notAllowed(method, here);
   const version = /^\/api\/(v\d+)(\/|$)/.exec(path)?.[1];
   if (version !== undefined && version !== 'v4') {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseTimestamp } from '@berth/protocol/timestamp';
+import { toHttpRequest } from '../../../../test/support/fetch-app.ts';
 import { resolve, whyNot } from '../../../../test/support/json-schema.ts';
 import { CONTROL, openTestApp } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
@@ -159,7 +160,8 @@ async function isTaken({ route, method, name, value }: Tried): Promise<boolean> 
     method === 'GET'
       ? new Request(`${url}?${new URLSearchParams({ [name]: String(value) })}`)
       : new Request(url, { method, body: JSON.stringify({ [name]: value }) });
-  return readInput(route, request).then(
+  const read = async () => readInput(route, toHttpRequest(request));
+  return read().then(
     () => true,
     (error: unknown) => !(error instanceof RequestError && error.code === 'validation_error'),
   );

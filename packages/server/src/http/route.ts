@@ -1,6 +1,7 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { z } from 'zod';
 import type { Caller, Peer } from './access/caller.ts';
+import type { HttpRequest } from './http-request.ts';
 import type { Reply } from './reply/reply.ts';
 
 /**
@@ -85,7 +86,7 @@ type AnswerShape =
 type PageType = 'text/html' | 'text/css' | 'text/javascript' | 'image/svg+xml';
 
 export interface RouteInput {
-  readonly request: Request;
+  readonly request: HttpRequest;
   readonly caller: Caller;
   readonly peer: Peer;
   /** Whether the caller is still allowed to do this; long responses check again. */

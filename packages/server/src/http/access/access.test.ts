@@ -247,7 +247,7 @@ async function call(app: TestApp, route: Route, method: string, path: string, re
     return app.send(method, path, { ...request, ...(method === 'POST' ? { body: {} } : {}) });
   }
   const headers = { host: 'localhost:8080', ...request.headers };
-  const response = await app.app.request(path, { method, headers }, { peer: request.peer ?? LOCAL });
+  const response = await app.request(path, { method, headers }, request.peer ?? LOCAL);
   if (response.status !== 200) return readAnswer(response);
   await response.body?.cancel();
   return { status: 200, headers: response.headers, text: '', body: {} };

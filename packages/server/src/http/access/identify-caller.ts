@@ -2,7 +2,8 @@ import { includesRole } from '../../core/access/role.ts';
 import type { Accounts } from '../../services/access/accounts.ts';
 import type { Holder } from '../../services/access/tokens.ts';
 import { RequestError } from '../../services/request-error.ts';
-import { ACCESS, isChanging, type Route } from '../route.ts';
+import type { RequestHead } from '../http-request.ts';
+import { ACCESS, type Access, isChanging, type Route } from '../route.ts';
 import type { AuthSettings, Caller, Peer } from './caller.ts';
 import { whyNotFromHere, whyNotLocal } from './local-caller.ts';
 import { readSessionToken, requireOwnPage } from './session.ts';
@@ -10,7 +11,7 @@ import { readSessionToken, requireOwnPage } from './session.ts';
 /** A request with everything needed to identify the caller. */
 interface Visit {
   readonly route: Route;
-  readonly request: Request;
+  readonly request: RequestHead;
   readonly peer: Peer;
   readonly auth: AuthSettings;
   readonly accounts: Accounts;
@@ -18,14 +19,23 @@ interface Visit {
   readonly isUse: boolean;
 }
 
-/** Identifies the caller; throws if they may not use the route. Sent credentials always decide. */
-export async function identifyCaller(visit: Visit): Promise<Caller> {
+/**
+ * Identifies the caller; throws if they may not use the route. Sent credentials always decide. The answer is
+ * there at once if nobody has to be identified.
+ */
+export function identifyCaller(visit: Visit): Caller | Promise<Caller> {
   const { route, peer, auth } = visit;
-  const { class: kind, role } = ACCESS[route.access];
+  const { class: kind } = ACCESS[route.access];
   if (kind === 'public') return nobody(peer);
   if (peer.isControl) return { ...nobody(peer), kind: 'control', name: 'control', role: 'admin' };
   if (kind === 'client' && auth.clients === 'open') return nobody(peer);
   if (route.access === 'monitor' && auth.metrics === 'open') return nobody(peer);
+  return requireRole(visit);
+}
+
+async function requireRole(visit: Visit): Promise<Caller> {
+  const { route } = visit;
+  const { role } = ACCESS[route.access as Exclude<Access, 'public'>];
   const caller = await findCaller(visit);
   if (caller.holder?.restriction === 'password_only' && route.access !== 'account') throw passwordFirst();
   if (caller.role !== null && includesRole(caller.role, role)) return caller;

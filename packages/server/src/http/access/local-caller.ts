@@ -1,3 +1,4 @@
+import type { HeaderFields } from '../http-request.ts';
 import type { AuthSettings } from './caller.ts';
 
 interface Sender {
@@ -6,7 +7,7 @@ interface Sender {
 }
 
 /** Why a request does not have the rights of local callers, as the rest of a sentence; `null` if it has. */
-export function whyNotLocal(headers: Headers, sender: Sender, auth: AuthSettings): string | null {
+export function whyNotLocal(headers: HeaderFields, sender: Sender, auth: AuthSettings): string | null {
   if (auth.localAdmin === 'never') return '"auth.localAdmin" is "never"';
   return whyNotFromHere(headers, sender, auth);
 }
@@ -17,7 +18,7 @@ export function whyNotLocal(headers: Headers, sender: Sender, auth: AuthSettings
  * add headers or use HTTP/1.0.
  */
 export function whyNotFromHere(
-  headers: Headers,
+  headers: HeaderFields,
   sender: Sender,
   auth: Pick<AuthSettings, 'isLoopbackOnly'>,
 ): string | null {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { parse } from 'hono/utils/cookie';
 import { RequestError } from '../../services/request-error.ts';
+import type { RequestHead } from '../http-request.ts';
 import type { AuthSettings, Peer } from './caller.ts';
 import { isSameText } from './same-text.ts';
 
@@ -27,11 +27,16 @@ export function endedSessionCookie(peer: Peer): string {
 }
 
 /** The token in the cookie; `null` if there is no valid one. */
-export function readSessionToken(request: Request, peer: Peer, { requireTls }: AuthSettings): string | null {
+export function readSessionToken(
+  request: RequestHead,
+  peer: Peer,
+  { requireTls }: AuthSettings,
+): string | null {
   const cookies = request.headers.get('cookie');
   if (cookies === null || (requireTls && peer.isSecure !== true)) return null;
   const name = peer.isSecure === true ? SECURE_COOKIE : PLAIN_COOKIE;
-  return parse(cookies, name)[name] ?? null;
+  const pairs = cookies.split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
 }
 
 /** Derived from the session, so only its holder can compute it. */
@@ -40,7 +45,7 @@ export function csrfTokenOf(session: string): string {
 }
 
 /** Browsers send the cookie with requests from any page, so changes must prove that they come from ours. */
-export function requireOwnPage(request: Request, peer: Peer, session: string): void {
+export function requireOwnPage(request: RequestHead, peer: Peer, session: string): void {
   requireSameOrigin(request, peer);
   if (isSameText(request.headers.get(CSRF_HEADER) ?? '', csrfTokenOf(session))) return;
   throw new RequestError(
@@ -50,7 +55,7 @@ export function requireOwnPage(request: Request, peer: Peer, session: string): v
 }
 
 /** Another site cannot suppress these headers of a browser. */
-export function requireSameOrigin(request: Request, peer: Peer): void {
+export function requireSameOrigin(request: RequestHead, peer: Peer): void {
   const origin = request.headers.get('origin');
   const site = request.headers.get('sec-fetch-site');
   const isOther = origin !== null && origin !== ownOriginOf(request, peer);
@@ -59,7 +64,7 @@ export function requireSameOrigin(request: Request, peer: Peer): void {
 }
 
 /** The origin of pages that were loaded from this server. */
-export function ownOriginOf(request: Request, { isSecure }: Peer): string {
+export function ownOriginOf(request: RequestHead, { isSecure }: Peer): string {
   return `${isSecure === true ? 'https' : 'http'}://${request.headers.get('host')}`;
 }
 

@@ -1,6 +1,7 @@
 import { parseAddress } from '@berth/protocol/address-range';
 import { normalizeName, type OwnNames } from '../../services/access/own-names.ts';
 import { RequestError } from '../../services/request-error.ts';
+import type { HeaderFields, RequestHead } from '../http-request.ts';
 import type { Reply } from '../reply/reply.ts';
 import { ACCESS, type Route } from '../route.ts';
 import type { Peer } from './caller.ts';
@@ -20,25 +21,32 @@ export interface WebPageRules {
 
 interface PageRequest {
   readonly route: Route;
-  readonly request: Request;
+  readonly request: RequestHead;
   readonly peer: Peer;
   readonly pages: WebPageRules;
 }
 
-/** Throws if the request comes from a page that may not send it, or uses a foreign host name. */
-export async function admitPage(visit: PageRequest): Promise<void> {
-  const { route, request, peer, pages } = visit;
-  const { class: kind } = ACCESS[route.access];
-  if (kind === 'public' || peer.isControl || !isFromBrowser(request.headers)) return;
+/**
+ * Throws if the request comes from a page that may not send it, or uses a foreign host name. `true` at once
+ * if it comes from a program.
+ */
+export function admitPage(visit: PageRequest): true | Promise<void> {
+  const { route, request, peer } = visit;
+  const isFree = ACCESS[route.access].class === 'public' || peer.isControl;
+  return isFree || !isFromBrowser(request.headers) ? true : admitBrowser(visit);
+}
+
+async function admitBrowser(visit: PageRequest): Promise<void> {
+  const { route, request, pages } = visit;
   await requireOwnName(request.headers.get('host') ?? '', pages);
-  if (kind === 'client') requireAllowedOrigin(visit);
+  if (ACCESS[route.access].class === 'client') requireAllowedOrigin(visit);
 }
 
 /**
  * Browsers from before 2023 send neither header with a same-origin GET, but all of them identify as Gecko.
  * `Mozilla/5.0` alone is also common among programs.
  */
-function isFromBrowser(headers: Headers): boolean {
+function isFromBrowser(headers: HeaderFields): boolean {
   if (headers.get('origin') !== null || headers.get('sec-fetch-site') !== null) return true;
   return headers.get('user-agent')?.includes('Gecko') === true;
 }

@@ -55,16 +55,15 @@ function lastingText(license: License): PreparedText {
 /** The license object as JSON text. */
 export function presentLicense(moment: LicenseMoment): string {
   const { plain } = lastingText(moment.license);
-  return `${plain},${standingText(moment).plain},${momentText(moment)}}`;
+  return `${plain},${standingText(moment).plain},${momentText(moment, '"')}}`;
 }
 
 /** The license at top level and again as text in `license_json`: clients read either. */
 export function presentGranted(moment: LicenseMoment): string {
   const lasting = lastingText(moment.license);
   const standing = standingText(moment);
-  const fields = momentText(moment);
-  const quoted = `${lasting.quoted},${standing.quoted},${fields.replaceAll('"', '\\"')}}`;
-  return `${lasting.plain},${standing.plain},${fields},"license_json":"${quoted}"}`;
+  const quoted = `${lasting.quoted},${standing.quoted},${momentText(moment, '\\"')}}`;
+  return `${lasting.plain},${standing.plain},${momentText(moment, '"')},"license_json":"${quoted}"}`;
 }
 
 /** A cache of the consumption text by standing, each for one license. */
@@ -85,18 +84,18 @@ function standingText({ license, standing }: LicenseMoment): PreparedText {
   return text;
 }
 
-/** The changing fields without braces. Only numbers, booleans and dates, so nothing needs escaping. */
-function momentText({ license, inUse, registration, now }: LicenseMoment): string {
+/**
+ * The changing fields without braces. Written out, because they are in every answer; only numbers, booleans
+ * and dates, so nothing needs escaping but the quotes.
+ */
+function momentText({ license, inUse, registration, now }: LicenseMoment, q: '"' | '\\"'): string {
   const isHeldByBorrow = registration !== null && isBorrowed(registration, now);
-  const fields: Pick<LicenseObject, Exclude<MomentFields, 'total_consumptions' | 'product_features'>> = {
-    is_expired: licenseState(license, now) === 'expired',
-    floating_slots_in_use: inUse,
-    floating_in_use: inUse,
-    floating_in_use_devices: inUse,
-    is_borrowed: isHeldByBorrow,
-    borrowed_until: isHeldByBorrow ? presentDate(registration.borrowedUntil) : null,
-  };
-  return JSON.stringify(fields).slice(1, -1);
+  const until = isHeldByBorrow ? presentDate(registration.borrowedUntil) : null;
+  return (
+    `${q}is_expired${q}:${licenseState(license, now) === 'expired'},${q}floating_slots_in_use${q}:${inUse},` +
+    `${q}floating_in_use${q}:${inUse},${q}floating_in_use_devices${q}:${inUse},` +
+    `${q}is_borrowed${q}:${isHeldByBorrow},${q}borrowed_until${q}:${until === null ? null : q + until + q}`
+  );
 }
 
 export function presentDate(at: Instant | null): string | null {

@@ -88,7 +88,6 @@ export function empty(): Reply {
   return { status: 200, body: null, type: 'text' };
 }
 
-export function toResponse({ status, body, type, headers }: Reply): Response {
-  const init = headers === undefined ? HEADERS[type] : { ...HEADERS[type], ...headers };
-  return new Response(body, { status, headers: init });
+export function headersOf({ type, headers }: Reply): Readonly<Record<string, string>> {
+  return headers === undefined ? HEADERS[type] : { ...HEADERS[type], ...headers };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { toResponse } from '../reply/reply.ts';
+import { toResponse } from '../../../../../test/support/fetch-app.ts';
 import { type FindPage, pageReply, pageRoutes, wantsPage } from './page.ts';
 
 const PAGE = { script: 'let a = 1;', style: 'p{}', icon: '<svg/>' };

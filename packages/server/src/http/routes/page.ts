@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { told } from '@berth/protocol/fields';
 import type { BuiltPage } from '@berth/protocol/files/built-page';
 import { z } from 'zod';
+import type { RequestHead } from '../http-request.ts';
 import type { Reply } from '../reply/reply.ts';
 import { defineRoute, type Route } from '../route.ts';
 
@@ -63,7 +64,7 @@ function readLogo(file: string): Reply | null {
 }
 
 /** Whether the caller shows pages: a browser names HTML, and programs accept anything or JSON. */
-export function wantsPage(request: Request): boolean {
+export function wantsPage(request: RequestHead): boolean {
   return /\btext\/html\b/i.test(request.headers.get('accept') ?? '');
 }
 
@@ -106,7 +107,7 @@ function fileRoute(name: FileName, findPage: FindPage): Route {
 /** A cache: the same text is compressed once. */
 const COMPRESSED = new Map<string, Uint8Array<ArrayBuffer>>();
 
-function compressed(reply: Reply & { readonly body: string }, request: Request): Reply {
+function compressed(reply: Reply & { readonly body: string }, request: RequestHead): Reply {
   const headers = { ...reply.headers, Vary: 'Accept-Encoding' };
   if (!/\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')) return { ...reply, headers };
   const body = COMPRESSED.get(reply.body) ?? new Uint8Array(gzipSync(reply.body, { level: 9 }));

@@ -6,22 +6,41 @@ import { LIMITS } from '../../config.ts';
  * One TCP connection and its progress. Node cuts slow handshakes, headers and bodies; this also covers
  * clients that never send a request, never send another one, or do not read the response.
  */
-interface Connection {
+export interface Connection {
   readonly tcp: Socket;
   readonly openedMs: number;
   /** The socket that carries HTTP: the same socket, or the TLS socket after the handshake. */
   http: Socket | null;
-  /** The pending responses. */
+  /** The fast lane that reads it; `null` if Node does. */
+  lane: FastReader | null;
+  /** The pending responses of Node's. */
   readonly answers: Set<ServerResponse>;
   /** When its last request ended; `null` before the first one. */
   doneMs: number | null;
+  /** Its last request has ended now. */
+  noteDone(): void;
   /** How many bytes the client had read when it last made progress. */
   takenBytes: number;
   /** When the client stopped reading; `null`: nothing is waiting to be read. */
   stuckMs: number | null;
 }
 
+/** One connection in the fast lane. */
+export interface FastReader {
+  /** A request is being answered, or the client is reading the answer. */
+  readonly isBusy: boolean;
+  /** Part of a request has arrived. */
+  readonly isWaiting: boolean;
+  /** Hands the connection to Node, with what is unread. */
+  leave(): void;
+  /** Tells the client that no request has arrived in time. */
+  expire(): void;
+}
+
 export interface Connections {
+  find(socket: Socket): Connection | undefined;
+  /** Closes connections of the fast lane that wait for their next request. */
+  closeIdle(): void;
   /** Closes connections without a finished handshake: they have no requests that a stop must wait for. */
   cutUnagreed(): void;
   cutAll(): void;
@@ -41,7 +60,7 @@ export function watchConnections(server: Server, { isTls, readMonotonicMs }: Wat
   // A TLS socket does not reveal its TCP socket, but both have the same addresses.
   const byEnds = new Map<string, Connection>();
   server.on('connection', (tcp: Socket) => {
-    const connection = createConnection(tcp, readMonotonicMs());
+    const connection = createConnection(tcp, readMonotonicMs);
     const ends = endsOf(tcp);
     open.add(connection);
     byEnds.set(ends, connection);
@@ -58,20 +77,31 @@ export function watchConnections(server: Server, { isTls, readMonotonicMs }: Wat
   });
   const follow = ({ socket }: IncomingMessage, outgoing: ServerResponse) => {
     const connection = bySocket.get(socket);
-    if (connection !== undefined) followRequest(connection, outgoing, readMonotonicMs);
+    if (connection !== undefined) followRequest(connection, outgoing);
   };
   server.on('request', follow);
   // A request with an unknown Expect header is handled like any other.
   server.on('checkExpectation', follow);
-  server.prependListener('clientError', (_: Error, socket: Socket) => {
+  const hangUpIfOwing = (_: unknown, socket: Socket) => {
     const connection = bySocket.get(socket);
     if (connection === undefined || owesAnswer(connection)) socket.destroy();
-  });
+  };
+  // The last answers on a connection.
+  server.prependListener('clientError', hangUpIfOwing);
+  server.prependListener('connect', hangUpIfOwing);
   const timer = setInterval(() => {
     const nowMs = readMonotonicMs();
-    for (const connection of open) if (isTooSlow(connection, nowMs)) cut(connection);
+    for (const connection of open) {
+      if (isStuck(connection, nowMs)) cut(connection);
+      else if (connection.lane !== null) tendLane(connection, connection.lane, nowMs);
+      else if (isTooSlow(connection, nowMs)) cut(connection);
+    }
   }, LIMITS.connectionCheckMs);
   return {
+    find: (socket) => bySocket.get(socket),
+    closeIdle() {
+      for (const { lane, http } of open) if (lane !== null && isIdle(lane)) http?.destroy();
+    },
     cutUnagreed() {
       for (const connection of open) if (connection.http === null) cut(connection);
     },
@@ -80,21 +110,43 @@ export function watchConnections(server: Server, { isTls, readMonotonicMs }: Wat
   };
 }
 
-function createConnection(tcp: Socket, openedMs: number): Connection {
-  const nothing = { http: null, doneMs: null, takenBytes: 0, stuckMs: null };
-  return { tcp, openedMs, answers: new Set(), ...nothing };
+function createConnection(tcp: Socket, readMonotonicMs: () => number): Connection {
+  return {
+    tcp,
+    openedMs: readMonotonicMs(),
+    http: null,
+    lane: null,
+    answers: new Set(),
+    doneMs: null,
+    noteDone() {
+      this.doneMs = readMonotonicMs();
+    },
+    takenBytes: 0,
+    stuckMs: null,
+  };
 }
 
-function followRequest(
-  connection: Connection,
-  outgoing: ServerResponse,
-  readMonotonicMs: () => number,
-): void {
+function followRequest(connection: Connection, outgoing: ServerResponse): void {
   connection.answers.add(outgoing);
   outgoing.once('close', () => {
     connection.answers.delete(outgoing);
-    connection.doneMs = readMonotonicMs();
+    connection.noteDone();
   });
+}
+
+function isIdle({ isBusy, isWaiting }: FastReader): boolean {
+  return !isBusy && !isWaiting;
+}
+
+/** Node waits a little longer than clients are told, so that a late request is not lost. */
+const KEEP_ALIVE_MS = LIMITS.keepAliveTimeoutMs + 1000;
+
+/** What Node does for its connections. The rest of a slow request is Node's to wait for. */
+function tendLane({ openedMs, doneMs, http }: Connection, lane: FastReader, nowMs: number): void {
+  if (lane.isBusy) return;
+  if (lane.isWaiting) lane.leave();
+  else if (doneMs === null && nowMs - openedMs > LIMITS.headersTimeoutMs) lane.expire();
+  else if (doneMs !== null && nowMs - doneMs > KEEP_ALIVE_MS) http?.destroy();
 }
 
 /**
@@ -109,9 +161,7 @@ function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`;
 }
 
-function isTooSlow(connection: Connection, nowMs: number): boolean {
-  if (isStuck(connection, nowMs)) return true;
-  const { openedMs, answers, doneMs } = connection;
+function isTooSlow({ openedMs, answers, doneMs }: Connection, nowMs: number): boolean {
   if (answers.size > 0) return false;
   if (doneMs === null) return nowMs - openedMs > LIMITS.firstRequestTimeoutMs;
   // Node's idle timeout ends with the first byte, even if it is only an empty line.

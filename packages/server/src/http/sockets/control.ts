@@ -2,13 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { getRequestListener } from '@hono/node-server';
 import { CONTROL } from '../../config.ts';
 import { isSameText } from '../access/same-text.ts';
+import type { App } from '../app.ts';
+import type { HttpRequest } from '../http-request.ts';
 import { problem } from '../reply/problem.ts';
-import { toResponse } from '../reply/reply.ts';
-import type { Answering } from './listen.ts';
-import { createHttpServer, LISTENER_OPTIONS, ListenError, listening, stopServer } from './listen.ts';
+import { answerWith, createHttpServer, ListenError, listening, stopServer } from './listen.ts';
 
 /** The longest socket path that every system supports. */
 const MAX_SOCKET_PATH = 100;
@@ -18,7 +17,7 @@ const MAX_SOCKET_PATH = 100;
  * has no such sockets or the path is too long: a loopback port, and a token in a file that only its owner can
  * read.
  */
-export async function listenControl(app: Answering, dataFolder: string): Promise<() => Promise<void>> {
+export async function listenControl(app: App, dataFolder: string): Promise<() => Promise<void>> {
   const path = join(dataFolder, CONTROL.socket);
   const file = join(dataFolder, CONTROL.file);
   const isSocketUsable = process.platform !== 'win32' && Buffer.byteLength(path) <= MAX_SOCKET_PATH;
@@ -34,21 +33,20 @@ export async function listenControl(app: Answering, dataFolder: string): Promise
 
 const CONTROL_PEER = { address: 'control', isControl: true } as const;
 
-async function listenOnSocket(app: Answering, path: string): Promise<() => Promise<void>> {
-  const fetch = (request: Request) => app.fetch(request, { peer: CONTROL_PEER });
-  const server = createHttpServer(getRequestListener(fetch, LISTENER_OPTIONS));
+async function listenOnSocket(app: App, path: string): Promise<() => Promise<void>> {
+  const server = createHttpServer(answerWith((request) => app.answer(request, CONTROL_PEER)));
   await listening(server, () => server.listen(path));
   chmodSync(path, 0o600);
   return () => stopServer(server);
 }
 
-async function listenOnPort(app: Answering, file: string): Promise<() => Promise<void>> {
+async function listenOnPort(app: App, file: string): Promise<() => Promise<void>> {
   const token = randomBytes(32).toString('base64url');
-  const fetch = (request: Request) =>
+  const answer = async (request: HttpRequest) =>
     isSameText(request.headers.get(CONTROL.header) ?? '', token)
-      ? app.fetch(request, { peer: CONTROL_PEER })
-      : toResponse(problem('unauthorized', 'This port is only for the command line on this machine.'));
-  const server = createHttpServer(getRequestListener(fetch, LISTENER_OPTIONS));
+      ? app.answer(request, CONTROL_PEER)
+      : problem('unauthorized', 'This port is only for the command line on this machine.');
+  const server = createHttpServer(answerWith(answer));
   await listening(server, () => server.listen(0, '127.0.0.1'));
   const { port } = server.address() as AddressInfo;
   writeFileSync(file, JSON.stringify({ port, token }), { mode: 0o600 });

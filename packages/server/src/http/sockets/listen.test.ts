@@ -22,8 +22,7 @@ async function openListening(
 ) {
   const test = await openTestApp(t, options);
   const bounds = { maxConnections: 100, maxConnectionsPerAddress, trustedProxies };
-  const { readMonotonicMs } = test.clock;
-  const place = { host: '127.0.0.1', port: 0, certificates: null, readMonotonicMs };
+  const place = { host: '127.0.0.1', port: 0, certificates: null, clock: test.clock };
   const { url, stop } = await listen(test.app, { ...place, ...bounds });
   t.after(stop);
   return { ...test, url, stop };

@@ -11,34 +11,34 @@ import { TLSSocket } from 'node:tls';
 import { placeOf } from '@berth/protocol/address-range';
 import { TLS_HEADERS } from '@berth/protocol/cloud/tls-options';
 import type { ErrorCode } from '@berth/protocol/errors';
-import { getRequestListener, RequestError as UnreadableRequest } from '@hono/node-server';
-import type { Hono } from 'hono';
 import { LIMITS } from '../../config.ts';
 import type { Certificates } from '../../services/upkeep/certificates.ts';
-import type { AppEnv } from '../app.ts';
+import type { App } from '../app.ts';
+import type { HttpRequest } from '../http-request.ts';
 import { bugReply, problem } from '../reply/problem.ts';
-import { HEADERS, toResponse } from '../reply/reply.ts';
+import { headersOf, type Reply } from '../reply/reply.ts';
 import { type Connections, watchConnections } from './connections.ts';
+import { openLane } from './lane.ts';
 import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
-
-/** The handler of a socket's requests. */
-export type Answering = Pick<Hono<AppEnv>, 'fetch'>;
+import { nodeRequest } from './node-request.ts';
+import { createReplyWriter, sendReply } from './write-reply.ts';
 
 /**
  * A placeholder for the app, so that the port can be bound before anything is created: a start that fails on
  * a busy port changes nothing. Early clients are told to retry.
  */
-export interface Entrance extends Answering {
-  open(app: Answering): void;
+export interface Entrance extends App {
+  open(app: App): void;
 }
 
 export function createEntrance(): Entrance {
-  let inside: Answering | null = null;
+  let inside: App | null = null;
   return {
-    fetch: (request, ...rest) =>
+    answer: async (request, peer) =>
       inside === null
-        ? toResponse(problem('store_unavailable', 'The server is starting. Try again in a moment.'))
-        : inside.fetch(request, ...rest),
+        ? problem('store_unavailable', 'The server is starting. Try again in a moment.')
+        : inside.answer(request, peer),
+    findPlain: (path) => inside?.findPlain(path),
     open(app) {
       inside = app;
     },
@@ -60,8 +60,8 @@ interface ListenOptions {
   readonly trustedProxies: readonly string[];
   /** `null` for plain HTTP. */
   readonly certificates: Certificates | null;
-  /** A monotonic clock in milliseconds. */
-  readonly readMonotonicMs: () => number;
+  /** The date, and a monotonic clock in milliseconds. */
+  readonly clock: { readWall(): number; readMonotonicMs(): number };
 }
 
 /** Why the server cannot listen there, and what to do. */
@@ -75,18 +75,10 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Serves the app over TCP or TLS, with all limits on connections. */
-export async function listen(app: Answering, options: ListenOptions): Promise<Listening> {
-  const { certificates, readMonotonicMs } = options;
-  const isTls = certificates !== null;
-  const peers = createNetworkPeers(options.trustedProxies);
-  const fetch = (request: Request, { incoming }: { incoming: IncomingMessage }) =>
-    app.fetch(request, { peer: peers.read(incoming) });
-  const server = createHttpServer(getRequestListener(fetch as never, LISTENER_OPTIONS), certificates);
-  server.maxConnections = options.maxConnections;
-  limitPerAddress(server, options.maxConnectionsPerAddress, peers);
-  // Read now: a closed connection has no address.
-  if (isTls) server.on('secureConnection', peers.meet);
-  const connections = watchConnections(server, { isTls, readMonotonicMs });
+export async function listen(app: App, options: ListenOptions): Promise<Listening> {
+  const { server, connections, lane } = createAppServer(app, options);
+  const isTls = options.certificates !== null;
+  openLane(server, lane);
   try {
     const place = { host: options.host, port: options.port, backlog: LIMITS.waitingConnections };
     await listening(server, () => server.listen(place));
@@ -102,21 +94,43 @@ export async function listen(app: Answering, options: ListenOptions): Promise<Li
   };
 }
 
+/** The server before it has a port or a fast lane. */
+export function createAppServer(app: App, options: Omit<ListenOptions, 'host' | 'port'>) {
+  const { certificates, clock } = options;
+  const isTls = certificates !== null;
+  const peers = createNetworkPeers(options.trustedProxies);
+  const server = createHttpServer(
+    answerWith((request, incoming) => app.answer(request, peers.read(incoming))),
+    certificates,
+  );
+  server.maxConnections = options.maxConnections;
+  limitPerAddress(server, options.maxConnectionsPerAddress, peers);
+  // Read now: a closed connection has no address.
+  if (isTls) server.on('secureConnection', peers.meet);
+  const connections = watchConnections(server, { isTls, readMonotonicMs: clock.readMonotonicMs });
+  const event = isTls ? 'secureConnection' : 'connection';
+  const writeReply = createReplyWriter({ isTls, readWall: clock.readWall });
+  return { server, connections, lane: { app, event, peers, connections, writeReply } as const };
+}
+
 function explain(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {
   const reason = REASONS[error.code ?? ''];
   return reason === undefined ? error : new ListenError(`Cannot listen on ${host} port ${port}: ${reason}`);
 }
 
-/** Valid HTTP that cannot be turned into a `Request`, such as one with an invalid Host. */
-export const LISTENER_OPTIONS = {
-  hostname: 'localhost',
-  errorHandler: (error: unknown) =>
-    toResponse(
-      error instanceof UnreadableRequest
+type Answer = (request: HttpRequest, incoming: IncomingMessage) => Promise<Reply>;
+
+/** Answers what Node has read. */
+export function answerWith(answer: Answer): Handle {
+  return async (incoming, outgoing) => {
+    const request = nodeRequest(incoming, outgoing);
+    const reply =
+      request === null
         ? problem('bad_request', 'The URL or the Host header of the request is not valid.')
-        : bugReply('none'),
-    ),
-};
+        : await answer(request, incoming).catch(() => bugReply('none'));
+    await sendReply(outgoing, reply);
+  };
+}
 
 type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => unknown;
 
@@ -226,9 +240,10 @@ function endWith(socket: Socket, code: ErrorCode, message: string): void {
 
 /** The last response on its connection, with all headers. */
 function lastAnswer(code: ErrorCode, message: string) {
-  const { status, body } = problem(code, message);
+  const reply = problem(code, message);
+  const { status, body } = reply;
   const length = Buffer.byteLength(body);
-  return { status, body, headers: { ...HEADERS.json, 'Content-Length': length, Connection: 'close' } };
+  return { status, body, headers: { ...headersOf(reply), 'Content-Length': length, Connection: 'close' } };
 }
 
 /** Limits connections per address. A trusted proxy is exempt, because many clients share it. */
@@ -258,6 +273,7 @@ export async function stopServer(server: Server, connections?: Connections): Pro
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const closeIdle = () => {
     server.closeIdleConnections();
+    connections?.closeIdle();
     connections?.cutUnagreed();
   };
   const closeAll = () => {

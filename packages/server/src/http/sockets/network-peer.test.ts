@@ -20,7 +20,7 @@ async function openMirror(t: TestContext, trustedProxies: readonly string[], hos
   });
   const { app, clock } = await openTestApp(t, { routes: [route], clientRequestsPerMinute: 1 });
   const bounds = { maxConnections: 100, maxConnectionsPerAddress: 100, trustedProxies };
-  const place = { host, port: 0, certificates: null, readMonotonicMs: clock.readMonotonicMs };
+  const place = { host, port: 0, certificates: null, clock };
   const { url, stop } = await listen(app, { ...place, ...bounds });
   t.after(stop);
   const port = new URL(url).port;

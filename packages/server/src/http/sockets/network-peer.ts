@@ -9,12 +9,15 @@ import {
   parseRange,
 } from '@berth/protocol/address-range';
 import type { Peer } from '../access/caller.ts';
+import type { HeaderFields } from '../http-request.ts';
 import { forwardedPeer } from './forwarded.ts';
 
 /** The peers of the server's connections. */
 export interface NetworkPeers {
   /** The sender of a request: the peer of its connection, or the client that a trusted proxy reports. */
   read(incoming: IncomingMessage): Peer;
+  /** The same for a request that Node has not read; HTTP/1.1. */
+  readHead(socket: Socket, headers: HeaderFields): Peer;
   /** Returns the peer of a connection, and caches it. */
   meet(socket: Socket): { readonly address: string; readonly isProxy: boolean };
 }
@@ -39,6 +42,10 @@ export function createNetworkPeers(trustedProxies: readonly string[]): NetworkPe
   };
   return {
     meet,
+    readHead(socket, headers) {
+      const met = meet(socket);
+      return met.isProxy ? forwardedPeer(met.peer, Object.fromEntries(headers), isProxy) : met.peer;
+    },
     read({ socket, headers, httpVersion }) {
       const met = meet(socket);
       const peer = met.isProxy ? forwardedPeer(met.peer, headers, isProxy) : met.peer;

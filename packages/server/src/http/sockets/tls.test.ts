@@ -18,6 +18,7 @@ import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { openTestApp } from '../../../../../test/support/test-app.ts';
 import { openCertificates } from '../../services/upkeep/certificates.ts';
 import type { Peer } from '../access/caller.ts';
+import type { HttpRequest } from '../http-request.ts';
 import { listen } from './listen.ts';
 
 const GET = 'GET /api/v4/health HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -46,16 +47,17 @@ async function openTls(t: TestContext, options: ServerOptions = {}) {
   const { app, clock } = await openTestApp(t);
   const peers: Peer[] = [];
   const watched = {
-    fetch: (incoming: Request, env: { peer: Peer }) => {
-      peers.push(env.peer);
-      return app.fetch(incoming, env);
+    answer: (request: HttpRequest, peer: Peer) => {
+      peers.push(peer);
+      return app.answer(request, peer);
     },
+    findPlain: app.findPlain,
   };
-  const { readWall, readMonotonicMs } = clock;
+  const { readWall } = clock;
   const certificates = openCertificates(files, { log: pino({ level: 'silent' }), readWall, warnDays: 14 });
   assert.ok(certificates !== null);
   const bounds = { maxConnections: 100, maxConnectionsPerAddress: 100, trustedProxies };
-  const place = { host: '127.0.0.1', port: 0, certificates, readMonotonicMs };
+  const place = { host: '127.0.0.1', port: 0, certificates, clock };
   const { url, stop } = await listen(watched as never, { ...place, ...bounds });
   const sockets: TLSSocket[] = [];
   t.after(() => {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { PASSWORD_COST } from '../../../../../test/support/administrator.ts';
 import { createAdministrator, openTestStore, readEvents } from '../../../../../test/support/test-app.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './accounts.ts';
-import { checkPassword, hashPassword, makeUpPassword } from './passwords.ts';
+import { checkPassword, hashPassword, makeOneTimePassword, makeUpPassword } from './passwords.ts';
 
 const OWN = 'a password of my own';
 
@@ -24,7 +24,7 @@ describe('the first administrator', () => {
     assert.match(password, /^([a-hjkmnp-z2-9]{5}-){4}[a-hjkmnp-z2-9]{5}$/);
     assert.equal(await createAdministrator(accounts), '', 'the second start shows nothing');
     const account = await store.read({ kind: 'find_account', name: FIRST_ADMINISTRATOR });
-    assert.match(account?.passwordHash ?? '', /^scrypt\$32768\$8\$1\$/);
+    assert.match(account?.passwordHash ?? '', /^scrypt\$2\$1\$1\$/);
     assert.equal(account?.oneTime?.isUsed, false);
     assert.deepEqual(await readEvents(store), [
       { kind: 'account_created', account: 'admin', role: 'admin', by: 'server' },
@@ -139,6 +139,16 @@ describe('a password', () => {
     assert.equal(await checkPassword('pa\u0308ssword', hash, 'x'), true);
     assert.equal(await checkPassword('passwort', hash, 'x'), false);
     assert.equal(await checkPassword('', hash, 'x'), false);
+  });
+
+  test('is checked against its hash if it was generated', async () => {
+    const { password, passwordHash } = makeOneTimePassword();
+    assert.equal(await checkPassword(password, passwordHash, 'x'), true);
+    assert.equal(await checkPassword(makeUpPassword(), passwordHash, 'x'), false);
+  });
+
+  test('is hashed slowly if a person chose it', async () => {
+    assert.match(await hashPassword('x'), /^scrypt\$32768\$8\$1\$/);
   });
 
   test('never matches an account that does not exist', async () => {

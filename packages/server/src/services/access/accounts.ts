@@ -4,14 +4,7 @@ import type { Refused } from '../../core/outcome.ts';
 import type { AccountRecord } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';
-import {
-  checkPassword,
-  hashPassword,
-  makeOneTimePassword,
-  makeUpPassword,
-  type OneTimePassword,
-  requireGoodPassword,
-} from './passwords.ts';
+import { checkPassword, hashPassword, makeOneTimePassword, requireGoodPassword } from './passwords.ts';
 import { createSignInThrottle, NO_THROTTLE, type SignInThrottle } from './sign-in-throttle.ts';
 import { createTokens, hashToken, makeToken, type Tokens } from './tokens.ts';
 
@@ -57,10 +50,9 @@ export interface Accounts {
   /**
    * Creates the administrator if there is none, and shows the one-time password. If several servers do so at
    * once, only one succeeds and shows it. If the server dies before it shows the password,
-   * "berth user password admin" on its machine creates another one. `early`: the password, if the caller has
-   * already begun to make one, because that takes a while.
+   * "berth user password admin" on its machine creates another one.
    */
-  ensureAdministrator(show: (password: string) => void, early?: Promise<OneTimePassword>): Promise<void>;
+  ensureAdministrator(show: (password: string) => void): Promise<void>;
   /**
    * Returns a new token, or `null` for a wrong name or password, in the same time for both. An expired
    * one-time password is rejected with what to do.
@@ -88,16 +80,16 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
   const tokens = createTokens(store, options.readMonotonicMs);
   const throttle =
     options.isThrottled === false ? NO_THROTTLE : createSignInThrottle(options.readMonotonicMs);
-  const check = (request: SignInRequest) => judge(store, throttle, request);
+  const check = (request: SignInRequest) => judge(store, throttle, request, options.passwordCost);
   const hash = (password: string) => hashPassword(password, options.passwordCost);
 
   const { execute } = tokens;
 
   return {
     tokens,
-    async ensureAdministrator(show, early) {
+    async ensureAdministrator(show) {
       if ((await store.read({ kind: 'list_accounts' })).length > 0) return;
-      const { password, passwordHash } = await (early ?? makeOneTimePassword(options.passwordCost));
+      const { password, passwordHash } = makeOneTimePassword();
       const account = { name: FIRST_ADMINISTRATOR, role: 'admin', passwordHash, oneTime: true } as const;
       const outcome = await store.execute({ kind: 'create_account', ...account, by: 'server' });
       if (outcome.kind === 'done') show(password);
@@ -154,13 +146,18 @@ async function signIn(
 }
 
 /** The hash that matches the password; `null` for a wrong name or password. */
-async function judge(store: Store, throttle: SignInThrottle, request: SignInRequest): Promise<string | null> {
+async function judge(
+  store: Store,
+  throttle: SignInThrottle,
+  request: SignInRequest,
+  cost: number | undefined,
+): Promise<string | null> {
   const { name, password, address, signal } = request;
   const attempt = throttle.begin(name, address);
   let isRight: boolean | null = null;
   try {
     const hash = (await store.read({ kind: 'find_account', name }))?.passwordHash ?? null;
-    isRight = await checkPassword(password, hash, address, signal);
+    isRight = await checkPassword(password, hash, address, signal, cost);
     return isRight ? hash : null;
   } finally {
     // A request rejected by the queue or the disk was not a guess.
@@ -169,13 +166,12 @@ async function judge(store: Store, throttle: SignInThrottle, request: SignInRequ
 }
 
 async function choosePassword(given: string | null, account: string, hash: Hash) {
-  const password = given ?? makeUpPassword();
-  if (given !== null) requireGoodPassword(given, account);
-  return {
-    oneTimePassword: given === null ? password : null,
-    passwordHash: await hash(password),
-    oneTime: given === null,
-  };
+  if (given === null) {
+    const { password: oneTimePassword, passwordHash } = makeOneTimePassword();
+    return { oneTimePassword, passwordHash, oneTime: true };
+  }
+  requireGoodPassword(given, account);
+  return { oneTimePassword: null, passwordHash: await hash(given), oneTime: false };
 }
 
 function passwordSet(outcome: Executed, oneTimePassword: string | null): PasswordSet | Refused {

@@ -19,7 +19,7 @@ interface CountRequest extends Target {
   readonly by?: Actor;
 }
 
-/** Counts consumption, and lends the slots of features. */
+/** Counts consumption, and lends the slots of features. An unfit request throws at once. */
 export interface Counting {
   add(request: CountRequest): Promise<Executed>;
   registerFeature(
@@ -34,7 +34,7 @@ export interface Counting {
 
 export function createCounting(store: Store): Counting {
   return {
-    add: async ({ idempotencyKey, ...request }) =>
+    add: ({ idempotencyKey, ...request }) =>
       store.execute({
         kind: 'add_consumption',
         ...request,
@@ -42,7 +42,7 @@ export function createCounting(store: Store): Counting {
         // The hash covers the request as it was sent.
         idempotency: identifyRequest(idempotencyKey, request),
       }),
-    registerFeature: async (request, feature, until) =>
+    registerFeature: (request, feature, until) =>
       store.execute({
         kind: 'register_feature',
         ...identifyTaker(request),
@@ -50,7 +50,7 @@ export function createCounting(store: Store): Counting {
         feature: requireFeature(feature),
         until,
       }),
-    releaseFeature: async (request, feature) =>
+    releaseFeature: (request, feature) =>
       store.execute({ kind: 'release_feature', ...identify(request), feature: requireFeature(feature) }),
     releaseAllFeatures: (by) =>
       executeOnEachLicense(store, (licenseId) => ({ kind: 'release_all_features', licenseId, by })),

@@ -19,7 +19,7 @@ export interface LendingRequest extends Target {
   readonly credential?: string;
 }
 
-/** Lends and releases slots. Every result is an outcome of the core. */
+/** Lends and releases slots. Every result is an outcome of the core. An unfit request throws at once. */
 export interface Lending {
   register(request: LendingRequest): Promise<Executed>;
   borrow(request: LendingRequest, until: BorrowUntil): Promise<Executed>;
@@ -60,9 +60,9 @@ export function createLending(store: Store, limits: LendingLimits = UNLIMITED): 
     ...(isLimited ? { perAddress } : {}),
   });
   return {
-    register: async (request) => store.execute({ kind: 'register', ...ask(request) }),
-    borrow: async (request, until) => store.execute({ kind: 'borrow', ...ask(request), until }),
-    unregister: async (request) => store.execute({ kind: 'unregister', ...identify(request) }),
+    register: (request) => store.execute({ kind: 'register', ...ask(request) }),
+    borrow: (request, until) => store.execute({ kind: 'borrow', ...ask(request), until }),
+    unregister: (request) => store.execute({ kind: 'unregister', ...identify(request) }),
     release: ({ product, licenseId }, user, by) =>
       store.execute({ kind: 'release', product, licenseId, user: userNameOf(user), by }),
     recall: ({ product, licenseId }, user, by) =>

@@ -41,6 +41,12 @@ export interface Batch {
 
 /** Undoes what one command has written, but not the commands before it. */
 export interface Savepoint {
+  /** A command begins. */
+  begin(): void;
+  /**
+   * Call before a command writes, unless it writes a single row of `registration`: a statement that fails
+   * undoes itself.
+   */
   set(): void;
   release(): void;
   rollBack(): void;

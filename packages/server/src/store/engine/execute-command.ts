@@ -12,7 +12,7 @@ export type CommandResult = { readonly outcome: Executed } | { readonly error: u
 /** Decides a command and writes what was decided. A command that throws is undone, and fails alone. */
 export function executeCommand(batch: Batch, command: Command): CommandResult {
   const undo: Undo[] = [];
-  batch.savepoint.set();
+  batch.savepoint.begin();
   try {
     const outcome = dispatch(batch, withIdentity(command, batch.ignoresCase), undo);
     batch.savepoint.release();

@@ -7,7 +7,7 @@ import { decidePool, type PoolPart } from '../../core/lending/decide-pool.ts';
 import { judgeFile } from '../../core/lending/judge-file.ts';
 import type { Refused } from '../../core/outcome.ts';
 import type { Executed } from '../store.ts';
-import { applyChange } from './apply/apply.ts';
+import { applyChange, isOneRegistration } from './apply/apply.ts';
 import { eventText } from './audit/audit-chain.ts';
 import type { Batch, Undo } from './batch.ts';
 import { loadPool, repeatRemoved } from './load/load-pool.ts';
@@ -42,6 +42,7 @@ function executeOnPool(
   command: LicenseCommand,
   undo: Undo[],
 ): Executed {
+  batch.savepoint.set();
   const pool = loadPool(batch, entries, command, (entry) => undo.push(rememberEntry(batch.licenses, entry)));
   const { answer, others } = decidePool(command, pool, batch.now);
   const writePart = ({ licenseId, decision }: PoolPart) =>
@@ -80,9 +81,11 @@ function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Execut
 export function write(batch: Batch, entry: LoadedLicense, decision: Decision): Executed {
   const { changes, events, outcome, history } = decision;
   const { statements, licenses, now, answers } = batch;
+  // First: an event that cannot be written must fail the command before it has changed anything.
+  for (const event of events) entry.events.push(eventText(event));
+  if (!isOneRegistration(changes)) batch.savepoint.set();
   const target = { statements, licenses, entry, now, answers };
   for (const change of changes) applyChange(target, change);
-  for (const event of events) entry.events.push(eventText(event));
   for (const happening of history ?? []) entry.history.push(happening);
   if (changes.length > 0 || events.length > 0) {
     batch.isChanged = true;

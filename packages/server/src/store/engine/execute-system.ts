@@ -9,6 +9,7 @@ import { rememberEntry } from './loaded-licenses.ts';
 
 export function executeSystem(batch: Batch, command: SystemCommand, undo: Undo[]): Executed {
   const module = systemModuleOf(command);
+  batch.savepoint.set();
   undo.push(rememberSystem(batch));
   if (module.scope === 'all') rememberAll(batch, undo);
   const facts = loadSystemFacts(batch, module.needs(command));

@@ -4,14 +4,17 @@ import type { LicenseId } from '../../core/nouns/license.ts';
 import type { MeterNeed } from '../../core/view.ts';
 import type { Statements } from './statements.ts';
 
+const NONE: ReadonlySet<string> = new Set();
+
 /**
  * The meters of one license in the writer's memory: a thousand counts in one batch are one row in the
- * database. Values are replaced, never changed, so a copy of the map is enough to undo a command.
+ * database. Meters and the collections of them are replaced, never changed, so that a command is undone by
+ * putting the old ones back, and one that counts nothing pays nothing for it.
  */
 export class Meters {
   readonly #licenseId: LicenseId;
   #known = new Map<string, Meter>();
-  #changed = new Set<string>();
+  #changed = NONE;
   /** Grows with every change, so that anything made from the meters can be recognized as outdated. */
   version = 0;
 
@@ -29,14 +32,20 @@ export class Meters {
     if (known !== undefined && known.windowStart === windowStart) return known;
     if (known !== undefined && this.#changed.has(feature)) this.#write(statements, known);
     const meter = this.#load(statements, feature, windowStart);
-    this.#known.set(feature, meter);
+    // What was read is true whether or not the command is undone, so it may join what is remembered.
+    if (known === undefined) this.#known.set(feature, meter);
+    else this.#replace(meter);
     return meter;
   }
 
   put(meter: Meter): void {
-    this.#known.set(meter.feature, meter);
-    this.#changed.add(meter.feature);
+    this.#replace(meter);
+    if (!this.#changed.has(meter.feature)) this.#changed = new Set(this.#changed).add(meter.feature);
     this.version += 1;
+  }
+
+  #replace(meter: Meter): void {
+    this.#known = new Map(this.#known).set(meter.feature, meter);
   }
 
   /** Counts one feature slot more or less, in whatever window. */
@@ -60,12 +69,12 @@ export class Meters {
 
   flush(statements: Statements): void {
     for (const feature of this.#changed) this.#write(statements, this.#known.get(feature) as Meter);
-    this.#changed.clear();
+    this.#changed = NONE;
   }
 
   remember(): () => void {
-    const known = new Map(this.#known);
-    const changed = new Set(this.#changed);
+    const known = this.#known;
+    const changed = this.#changed;
     return () => {
       this.#known = known;
       this.#changed = changed;

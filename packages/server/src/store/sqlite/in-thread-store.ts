@@ -34,7 +34,7 @@ export function openInThreadStore(options: InThreadOptions): Store {
     } catch (error) {
       isHealthy = false;
       onNotice({ kind: 'commit_failed', error: String(error) });
-      queue.fail(commands.length, toFault(error));
+      queue.fail(toFault(error));
     }
   }
 

@@ -12,14 +12,10 @@ import type { ClockStatus, Executed, Store } from '../store.ts';
 import { type PoolUse, StoreTally } from '../store-tally.ts';
 import { needsMasterKey, type ReaderOptions } from './read/reader.ts';
 import { Verifier } from './read/verifier.ts';
+import { packCommands } from './wire/packed-commands.ts';
+import { ResultUnpacker } from './wire/packed-results.ts';
 import { ReaderThread } from './wire/reader-client.ts';
-import {
-  type FromWriter,
-  ResultUnpacker,
-  storeFault,
-  type ThreadData,
-  type ToWriter,
-} from './wire/thread-messages.ts';
+import { type FromWriter, storeFault, type ThreadData, type ToWriter } from './wire/thread-messages.ts';
 import { GroupCommit } from './write/group-commit.ts';
 
 interface ThreadedOptions extends ThreadData {
@@ -69,7 +65,7 @@ class ThreadedStore implements Store {
     const data: ThreadData = { file, masterKey, nextMasterKey, ignoresCase };
     this.#writer = startThread(new URL('./wire/writer-thread.ts', import.meta.url), data);
     this.#reader = startReader(file, (error) => this.#lose(error));
-    this.#queue = new GroupCommit((commands) => this.#post({ kind: 'execute', commands }), this.tally);
+    this.#queue = new GroupCommit((commands) => this.#post(packCommands(commands)), this.tally);
     this.#verifier = new Verifier({
       openThread: () => startReader(file, () => {}),
       readMasterKeys: () => this.#masterKeys,
@@ -167,7 +163,7 @@ class ThreadedStore implements Store {
         break;
       case 'batch_failed':
         this.#noteFailure(message.message);
-        this.#queue.fail(message.count, storeFault(new Error(message.message)));
+        this.#queue.fail(storeFault(new Error(message.message)));
         break;
       case 'clock':
         this.#isHealthy = true;
@@ -186,13 +182,11 @@ class ThreadedStore implements Store {
   }
 
   #hearExecuted(message: FromWriter & { kind: 'executed' }): void {
-    const { results, licenses, now, syncMs, notices } = message;
+    const { results, now, syncMs, notices } = message;
     this.#isHealthy = true;
     this.#noteTime(now);
     this.#tell(notices);
-    this.#unpacker.learn(licenses);
-    const unpacked = results.map((result) => this.#unpacker.unpack(result));
-    this.#queue.settle(unpacked, syncMs);
+    this.#queue.settle(this.#unpacker.unpack(results), syncMs);
   }
 
   #noteFailure(error: string): void {

@@ -9,6 +9,7 @@ import type { AuditTrail } from '../../../services/audit/audit-trail.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import type { Identity } from '../../../services/upkeep/identity.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { HttpRequest } from '../../http-request.ts';
 import { presentEvent } from '../../reply/present-event.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { json } from '../../reply/reply.ts';
@@ -104,7 +105,7 @@ function auditVerifyRoute(audit: AuditTrail): Route {
 
 function auditExportRoute(audit: AuditTrail, identity: Identity): Route {
   // The response body of a HEAD is never read.
-  const startExport = async ({ method, signal }: Request) =>
+  const startExport = async ({ method, signal }: HttpRequest) =>
     method === 'HEAD' ? null : audit.export(await identity.readHardwareId(), signal);
   return defineRoute({
     name: 'admin_audit_export',

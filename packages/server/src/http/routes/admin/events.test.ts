@@ -12,7 +12,7 @@ const LIMIT = {
   maxConnectionsPerAddress: 200,
   trustedProxies: [],
   certificates: null,
-  readMonotonicMs: systemClock.readMonotonicMs,
+  clock: systemClock,
 };
 
 /** The app on a real socket; the test triggers the polling for events. */

@@ -8,6 +8,7 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import type { History } from '../../../services/history/history.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { RequestHead } from '../../http-request.ts';
 import { csvReply, json, type Reply } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
@@ -54,7 +55,7 @@ function wishOf({ license, ...rest }: { readonly license?: number | undefined })
 }
 
 /** The answer as JSON, or as CSV for callers that only accept that. */
-function reportReply(request: Request, report: HistoryReport, answer: Record<string, unknown>): Reply {
+function reportReply(request: RequestHead, report: HistoryReport, answer: Record<string, unknown>): Reply {
   const accept = request.headers.get('accept') ?? '';
   if (!/\btext\/csv\b/i.test(accept) || /\bapplication\/json\b/i.test(accept)) return json(answer);
   const { columns, rows } = historyTable(report, answer);

@@ -13,6 +13,7 @@ import {
   requireSameOrigin,
   sessionCookie,
 } from '../../access/session.ts';
+import type { RequestHead } from '../../http-request.ts';
 import { json } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
@@ -125,7 +126,12 @@ function whoRoute({ auth }: SessionServices): Route {
   });
 }
 
-function findCsrfToken(request: Request, peer: Peer, { holder }: Caller, auth: AuthSettings): string | null {
+function findCsrfToken(
+  request: RequestHead,
+  peer: Peer,
+  { holder }: Caller,
+  auth: AuthSettings,
+): string | null {
   const session = holder?.kind === 'session' ? readSessionToken(request, peer, auth) : null;
   return session === null ? null : csrfTokenOf(session);
 }

@@ -12,6 +12,7 @@ import { type Counting, requireFeature } from '../../../services/lending/countin
 import type { Executed } from '../../../services/lending/lending.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';
+import type { HeaderFields, RequestHead } from '../../http-request.ts';
 import { limitFields, presentFeature } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { json, type Reply } from '../../reply/reply.ts';
@@ -74,19 +75,19 @@ function addFeatureConsumptionRoute(counting: Counting): Route {
   });
 }
 
-function countOf(request: Request, body: z.output<typeof addConsumptionRequest>, caller: Caller) {
+function countOf({ headers }: RequestHead, body: z.output<typeof addConsumptionRequest>, caller: Caller) {
   return {
     by: actorOf(caller),
     ...targetOf(body),
     user: body.user ?? null,
     count: body.consumptions,
     narrowing: { allowOverages: body.allow_overages ?? null, maxOverages: body.max_overages ?? null },
-    idempotencyKey: readIdempotencyKey(request),
+    idempotencyKey: readIdempotencyKey(headers),
   };
 }
 
-function readIdempotencyKey(request: Request): string | null {
-  const key = request.headers.get('idempotency-key');
+function readIdempotencyKey(headers: HeaderFields): string | null {
+  const key = headers.get('idempotency-key');
   if (key === null || IDEMPOTENCY_KEY.test(key)) return key;
   throw new RequestError('validation_error', 'The Idempotency-Key must be 1 to 256 printable characters.', {
     field: 'Idempotency-Key',

@@ -2,6 +2,7 @@ import { setKeysAnswer, setKeysRequest } from '@berth/protocol/api/cloud-keys';
 import type { Credentials } from '../../../services/cloud/credentials.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { HttpRequest } from '../../http-request.ts';
 import { json } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
@@ -33,7 +34,7 @@ export function keyRoutes({ credentials, allowKeysInUrl }: KeyServices): readonl
   ];
 }
 
-export function rejectSecretsInUrl({ method }: Request, isAllowed: boolean): void {
+export function rejectSecretsInUrl({ method }: Pick<HttpRequest, 'method'>, isAllowed: boolean): void {
   if (method === 'POST' || isAllowed) return;
   throw new RequestError(
     'keys_in_url_not_allowed',

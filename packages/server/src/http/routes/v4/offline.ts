@@ -10,6 +10,7 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import type { Offline } from '../../../services/offline/offline.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { RequestHead } from '../../http-request.ts';
 import { readUploadText } from '../../read-input.ts';
 import { presentLicense } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
@@ -52,7 +53,7 @@ function generateRoute(offline: Offline): Route {
 }
 
 /** Whether the caller wants the plain file: it accepts plain text and not JSON. */
-export function wantsText(request: Request): boolean {
+export function wantsText(request: RequestHead): boolean {
   const accept = request.headers.get('accept') ?? '';
   return /\btext\/plain\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept);
 }

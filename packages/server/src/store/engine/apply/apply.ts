@@ -175,6 +175,26 @@ const APPLY: Appliers<ChangeTarget, Change> = {
   },
 };
 
+const REGISTRATION_ROW: ReadonlySet<Change['kind']> = new Set([
+  'put_registration',
+  'renew_registration',
+  'remove_registration',
+]);
+
+/** Written with the license when the batch is committed. */
+const IN_MEMORY: ReadonlySet<Change['kind']> = new Set(['set_in_use', 'put_meter']);
+
+/** Returns whether the changes write at most one row now, and that is a registration. */
+export function isOneRegistration(changes: readonly Change[]): boolean {
+  let rows = 0;
+  for (const { kind } of changes) {
+    if (IN_MEMORY.has(kind)) continue;
+    rows += 1;
+    if (rows > 1 || !REGISTRATION_ROW.has(kind)) return false;
+  }
+  return true;
+}
+
 /** Writes what was decided. It decides nothing itself. */
 export function applyChange(target: ChangeTarget, change: Change): void {
   const apply = APPLY[change.kind] as (target: ChangeTarget, change: Change) => void;

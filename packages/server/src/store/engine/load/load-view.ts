@@ -41,7 +41,10 @@ export interface ViewSource {
   readonly now: Instant;
 }
 
-/** Loads the narrow view that a decision asks for. A renewal costs one statement. */
+/**
+ * Loads the narrow view that a decision asks for. A renewal costs one statement. Every field is written out:
+ * the view is made for every command, and copying parts of it would cost more than everything else here.
+ */
 export function loadView(source: ViewSource, entry: LoadedLicense, command: LicenseCommand): LicenseView {
   const { statements, now } = source;
   const module = moduleOf(command);
@@ -50,10 +53,24 @@ export function loadView(source: ViewSource, entry: LoadedLicense, command: Lice
   const user = module.holder(command);
   const registration = user === null ? null : findRegistration(statements, id, user);
   const needs = module.needs(command, head, registration, now);
+  const slots = loadFeatureView(statements, entry, head, needs, user, now);
+  const stale = loadHousekeeping(statements, id, needs.stale);
+  const { denials, placeDenials } = loadDenials(statements, id, needs.denials);
   return {
-    ...head,
-    ...loadFeatureView(statements, entry, head, needs, user, now),
-    ...loadHousekeeping(statements, id, needs.stale),
+    license: head.license,
+    storedInUse: head.storedInUse,
+    ended: head.ended,
+    endedBeyond: head.endedBeyond,
+    endedFeatureSlots: head.endedFeatureSlots,
+    meter: head.meter,
+    rules: head.rules,
+    featureSlots: slots.featureSlots,
+    featureEndedBeyond: slots.featureEndedBeyond,
+    featureNextEndsAt: slots.featureNextEndsAt,
+    featureSlotCount: slots.featureSlotCount,
+    staleDenials: stale.staleDenials,
+    stalePlaceDenials: stale.stalePlaceDenials,
+    staleAnswers: stale.staleAnswers,
     nextEndsAt: needs.nextEnd ? statements.registration.findEnd(id, now) : null,
     borrowed: needs.borrowed ? countOf(statements.countBorrowed.get({ id, now })) : null,
     registration,
@@ -62,7 +79,8 @@ export function loadView(source: ViewSource, entry: LoadedLicense, command: Lice
     crowd: needs.crowd ? countCrowd(statements, id, needs.crowd, now) : null,
     holders: needs.holders ? listHolders(statements, entry, needs.holders) : NONE,
     all: needs.all ? loadAll(statements, entry) : null,
-    ...loadDenials(statements, id, needs.denials),
+    denials,
+    placeDenials,
     rememberedAnswer: needs.answer ? findAnswer(statements, id, needs.answer) : null,
     reports: needs.reports ? statements.listReports.all(id).map(reportFromRow) : NONE,
     meters: needs.meters?.map((need) => entry.meters.get(statements, need)) ?? NONE,

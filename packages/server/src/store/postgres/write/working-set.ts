@@ -110,7 +110,9 @@ export class WorkingSet {
       return isHeld(name) ? holdRows(this.tables[name], aside, holder) : aside();
     }) as unknown as Statements;
     this.savepoint = {
-      set: () => this.#startOver(),
+      begin: () => this.#startOver(),
+      // Nothing is written before the end of the batch.
+      set: () => {},
       release: () => this.#release(),
       rollBack: () => this.#rollBack(),
       concernsAll: () => false,

@@ -1,15 +1,11 @@
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import type { Command } from '../../../core/command.ts';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../clock.ts';
 import { SqliteWriter } from '../write/writer.ts';
-import { type FromWriter, ResultPacker, type ThreadData, type ToWriter } from './thread-messages.ts';
-
-/** A batch of this size takes no further message, so that its first command does not wait for ever. */
-const MAX_BATCH = 512;
+import { type PackedCommands, unpackCommands } from './packed-commands.ts';
+import { ResultPacker } from './packed-results.ts';
+import type { FromWriter, ThreadData, ToWriter } from './thread-messages.ts';
 
 const port = parentPort as MessagePort;
-const packer = new ResultPacker();
-const inbox: ToWriter[] = [];
 
 function send(message: FromWriter): void {
   port.postMessage(message);
@@ -28,31 +24,12 @@ function openWriter(): SqliteWriter | null {
   }
 }
 
-/** Fetches messages that arrived while the last batch was being synced. */
-function fillInbox(): void {
-  for (;;) {
-    const received = receiveMessageOnPort(port);
-    if (received === undefined) return;
-    inbox.push(received.message as ToWriter);
-  }
-}
-
-/** Takes commands from the front of the inbox, from as many messages as fit into a batch. */
-function takeCommands(): readonly Command[] {
-  const commands: Command[] = [];
-  while (inbox[0]?.kind === 'execute' && commands.length < MAX_BATCH) {
-    commands.push(...inbox[0].commands);
-    inbox.shift();
-  }
-  return commands;
-}
-
-function execute(writer: SqliteWriter, commands: readonly Command[]): void {
+function execute(writer: SqliteWriter, packer: ResultPacker, commands: PackedCommands): void {
   try {
-    const { results, ...rest } = writer.executeBatch(commands);
-    send({ kind: 'executed', ...packer.pack(results), ...rest });
+    const { results, ...rest } = writer.executeBatch(unpackCommands(commands));
+    send({ kind: 'executed', results: packer.pack(results), ...rest });
   } catch (error) {
-    send({ kind: 'batch_failed', count: commands.length, message: messageOf(error) });
+    send({ kind: 'batch_failed', message: messageOf(error) });
   }
 }
 
@@ -75,24 +52,19 @@ function close(writer: SqliteWriter): void {
   port.close();
 }
 
-function work(writer: SqliteWriter): void {
-  for (fillInbox(); inbox.length > 0; fillInbox()) {
-    const commands = takeCommands();
-    if (commands.length > 0) {
-      execute(writer, commands);
-      continue;
-    }
-    const message = inbox.shift();
-    if (message?.kind === 'keep_clock') keepClock(writer);
-    if (message?.kind === 'close') close(writer);
-  }
+function isBatch(message: ToWriter): message is PackedCommands {
+  return Array.isArray(message);
 }
 
-const writer = openWriter();
-if (writer !== null) {
+function work(writer: SqliteWriter): void {
+  const packer = new ResultPacker((id) => writer.findLicense(id));
   port.on('message', (message: ToWriter) => {
-    inbox.push(message);
-    work(writer);
+    if (isBatch(message)) execute(writer, packer, message);
+    else if (message.kind === 'keep_clock') keepClock(writer);
+    else close(writer);
   });
   send({ kind: 'ready' });
 }
+
+const writer = openWriter();
+if (writer !== null) work(writer);

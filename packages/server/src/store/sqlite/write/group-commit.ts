@@ -9,16 +9,23 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
+/** Most commands of a batch, so that its first command does not wait for ever. */
+const MAX_BATCH = 512;
+
+/** Batches under way: one that is being written, and one that the writer finds when it is done. */
+const MAX_SENT = 2;
+
 /**
- * Gathers commands that arrive together and sends them as one batch, so that they share a sync. While one
- * batch is being written the next one fills. Each caller hears back when its batch is on disk, or failed.
+ * Gathers commands that arrive together and sends them as one batch, so that they share a sync. While the
+ * writer is busy the next batch fills. Each caller hears back when its batch is on disk, or failed.
  */
 export class GroupCommit {
   readonly #send: (commands: readonly Command[]) => void;
   readonly #tally: StoreTally;
   #gathering: Waiter[] = [];
-  /** Sent and not yet answered. Answers come in the order of sending. */
-  #sent: Waiter[] = [];
+  /** Batches that were sent and not yet answered. Answers come in the order of sending. */
+  #sent: (readonly Waiter[])[] = [];
+  #isSending = false;
   #drained: (() => void)[] = [];
 
   constructor(send: (commands: readonly Command[]) => void, tally: StoreTally) {
@@ -29,39 +36,37 @@ export class GroupCommit {
   submit(command: Command): Promise<Executed> {
     return new Promise((resolve, reject) => {
       this.#gathering.push({ command, resolve, reject });
-      // After the sockets that are readable now have been read, so that their requests share a batch.
-      if (this.#gathering.length === 1) setImmediate(() => this.#flush());
+      this.#sendSoon();
     });
   }
 
-  /** The next commands in line were committed; `syncMs`: how long that took, `null` if nothing changed. */
+  /** The oldest batch was committed; `syncMs`: how long that took, `null` if nothing changed. */
   settle(results: readonly CommandResult[], syncMs: number | null): void {
     this.#tally.noteBatch(results.length);
     if (syncMs !== null) this.#tally.noteSync(syncMs);
-    const waiters = this.#sent.splice(0, results.length);
-    for (const [index, result] of results.entries()) {
-      const waiter = waiters[index] as Waiter;
+    for (const [index, waiter] of this.#takeSent().entries()) {
+      const result = results[index] as CommandResult;
       if ('outcome' in result) {
         this.#tally.note(waiter.command, result.outcome);
         waiter.resolve(result.outcome);
       } else waiter.reject(result.error);
     }
-    this.#noteDrained();
+    this.#goOn();
   }
 
-  /** The next commands in line were not committed. */
-  fail(count: number, error: unknown): void {
-    for (const waiter of this.#sent.splice(0, count)) waiter.reject(error);
-    this.#noteDrained();
+  /** The oldest batch was not committed. */
+  fail(error: unknown): void {
+    for (const waiter of this.#takeSent()) waiter.reject(error);
+    this.#goOn();
   }
 
   /** Fails everything: there will be no more answers. */
   failAll(error: unknown): void {
-    const waiters = [...this.#sent, ...this.#gathering];
+    const waiters = [...this.#sent.flat(), ...this.#gathering];
     this.#sent = [];
     this.#gathering = [];
     for (const waiter of waiters) waiter.reject(error);
-    this.#noteDrained();
+    this.#goOn();
   }
 
   /** Resolves when everything that was submitted has been answered. */
@@ -70,28 +75,44 @@ export class GroupCommit {
     return new Promise((resolve) => this.#drained.push(resolve));
   }
 
+  #takeSent(): readonly Waiter[] {
+    return this.#sent.shift() ?? [];
+  }
+
   #isIdle(): boolean {
     return this.#gathering.length === 0 && this.#sent.length === 0;
   }
 
-  #noteDrained(): void {
+  #goOn(): void {
+    if (this.#gathering.length > 0) this.#sendSoon();
     if (!this.#isIdle()) return;
     const waiting = this.#drained;
     this.#drained = [];
     for (const resolve of waiting) resolve();
   }
 
-  #flush(): void {
-    if (this.#gathering.length === 0) return;
-    const waiters = this.#gathering;
-    this.#gathering = [];
-    this.#sent.push(...waiters);
+  /** After the sockets that are readable now have been read, so that their requests share a batch. */
+  #sendSoon(): void {
+    if (this.#isSending || this.#sent.length >= MAX_SENT) return;
+    this.#isSending = true;
+    setImmediate(() => {
+      this.#isSending = false;
+      this.#sendBatch();
+    });
+  }
+
+  #sendBatch(): void {
+    const waiters = this.#gathering.splice(0, MAX_BATCH);
+    if (waiters.length === 0) return;
+    this.#sent.push(waiters);
     try {
       this.#send(waiters.map((waiter) => waiter.command));
     } catch (error) {
       // A command holds something that cannot be sent, so none of them was.
-      for (const waiter of this.#sent.splice(-waiters.length)) waiter.reject(error);
-      this.#noteDrained();
+      this.#sent.pop();
+      for (const waiter of waiters) waiter.reject(error);
+      this.#goOn();
     }
+    if (this.#gathering.length > 0) this.#sendSoon();
   }
 }

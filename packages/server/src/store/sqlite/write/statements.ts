@@ -1,9 +1,19 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type AllRows, accessRows } from '../../engine/row-sql.ts';
-import { type Count, type Prepare, type PreparedAll, prepareAll, reads, writesTo } from '../../engine/sql.ts';
+import {
+  type Count,
+  type Prepare,
+  type PreparedAll,
+  prepareAll,
+  type Read,
+  reads,
+  type Write,
+  writesTo,
+} from '../../engine/sql.ts';
 import { LIST_BARS, STATEMENTS, type Statements } from '../../engine/statements.ts';
-import { type RowOf, TABLE_NAMES } from '../../engine/tables.ts';
+import { type RowOf, TABLE_NAMES, type TableName } from '../../engine/tables.ts';
 import { prepare } from '../wire/ask.ts';
+import { KeptRegistrations, type RenewMany } from './kept-registrations.ts';
 
 /** What only this store asks. */
 const OWN = {
@@ -47,16 +57,55 @@ const TRANSACTIONS = {
 
 type Transactions = Readonly<Record<keyof typeof TRANSACTIONS, { run(): void }>>;
 
-export type SqliteStatements = Statements & PreparedAll<typeof OWN> & Transactions;
+export type SqliteStatements = Statements &
+  PreparedAll<typeof OWN> &
+  Transactions & { readonly registration: KeptRegistrations };
 
 /** Every statement of the writing connection, prepared once. */
 export function prepareStatements(db: DatabaseSync): SqliteStatements {
   const prepareOne = (({ sql }) => prepare(db, sql)) as Prepare;
   const rows = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne)]);
+  const { registration, ...others } = Object.fromEntries(rows) as AllRows;
+  const kept = new KeptRegistrations(
+    registration,
+    RENEWED_AT_ONCE.map((users) => renewMany(db, users)),
+  );
   const transactions = Object.entries(TRANSACTIONS).map(([name, sql]) => [name, db.prepare(sql)]);
   return {
-    ...prepareAll({ ...STATEMENTS, ...OWN }, prepareOne),
-    ...(Object.fromEntries(rows) as AllRows),
+    ...prepareAll({ ...STATEMENTS, ...OWN }, besides(kept, prepareOne)),
+    ...others,
+    registration: kept,
     ...(Object.fromEntries(transactions) as Transactions),
   };
+}
+
+/** How many slots one statement renews. The largest first. */
+const RENEWED_AT_ONCE = [64, 16, 4];
+
+function renewMany(db: DatabaseSync, users: number): RenewMany {
+  const list = Array(users).fill('?').join(', ');
+  const sql = `UPDATE registration SET ends_at = ? WHERE license_id = ? AND "user" IN (${list})`;
+  const statement = db.prepare(sql);
+  return { users, run: (endsAt, licenseId, names) => statement.run(endsAt, licenseId, ...names) };
+}
+
+/** Statements on many registrations must find what was renewed, and may change what is in memory. */
+function besides(kept: KeptRegistrations, prepareOne: Prepare): Prepare {
+  return ((declared: Read | Write) => {
+    const statement = prepareOne(declared) as StatementSync;
+    const tables: readonly TableName[] = 'reads' in declared ? declared.reads : [declared.writes];
+    if (!tables.includes('registration')) return statement;
+    const after = <A extends readonly never[], T>(ask: (...values: A) => T) => {
+      return (...values: A): T => {
+        kept.writeRenewals();
+        if ('writes' in declared) kept.forget();
+        return ask(...values);
+      };
+    };
+    return {
+      get: after((...values) => statement.get(...values)),
+      all: after((...values) => statement.all(...values)),
+      run: after((...values) => statement.run(...values)),
+    };
+  }) as Prepare;
 }

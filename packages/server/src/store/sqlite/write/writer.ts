@@ -4,6 +4,7 @@ import type { Command } from '../../../core/command.ts';
 import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
 import type { ClockJumped, HeadsSigned } from '../../../core/nouns/audit-event.ts';
 import { type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
@@ -26,6 +27,7 @@ import { readPragma } from '../wire/ask.ts';
 import { damageFault, tellDamage } from '../wire/damage.ts';
 import { openWritable } from '../wire/database.ts';
 import { AuditLedger, getServer, openAudit } from './audit-ledger.ts';
+import { CommandSavepoint } from './command-savepoint.ts';
 import { listSecrets } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
 import { prepareStatements, type SqliteStatements } from './statements.ts';
@@ -71,6 +73,7 @@ export class SqliteWriter {
   readonly #options: WriterOptions;
   #db!: DatabaseSync;
   #statements!: SqliteStatements;
+  #savepoint!: Savepoint;
   #licenses!: LoadedLicenses;
   #answers!: AnswerCount;
   readonly #names = new NameAllowance();
@@ -138,6 +141,10 @@ export class SqliteWriter {
     return isTakenOver ? ranTo : now;
   }
 
+  findLicense(id: LicenseId): License | undefined {
+    return this.#licenses.find(id)?.license;
+  }
+
   /** The keys that the secrets may be sealed with now. */
   get masterKeys(): readonly MasterKey[] {
     return this.#masterKeys;
@@ -163,6 +170,7 @@ export class SqliteWriter {
     const { ignoresCase } = this.#options;
     if (ignoresCase !== undefined) setIgnoresCase(this.#db, ignoresCase);
     this.#statements = prepareStatements(this.#db);
+    this.#savepoint = new CommandSavepoint(this.#statements);
     const masterKey = chooseMasterKey(listSecrets(this.#db), this.#masterKeys);
     this.#ledger = new AuditLedger(this.#db, this.#statements, openAudit(this.#db, masterKey));
     if (!this.#ledger.isSound) this.#notices.push({ kind: 'anchor_lost' });
@@ -256,7 +264,7 @@ export class SqliteWriter {
   #transact(reading: ClockReading, work: (batch: Batch) => CommandResult[], { force = false } = {}) {
     const batch: Batch = {
       statements: this.#statements,
-      savepoint: savepointOf(this.#statements),
+      savepoint: this.#savepoint,
       licenses: this.#licenses,
       clock: { jump: this.#clock.jump, wall: this.#clock.readWall() },
       now: reading.now,
@@ -315,6 +323,7 @@ export class SqliteWriter {
     if (batch.signed !== null && isSigningOnly) this.#ledger.markSigned();
     const { readMonotonicMs } = this.#options.clock;
     const startedMs = readMonotonicMs();
+    this.#statements.registration.writeRenewals();
     this.#statements.commit.run();
     this.#syncMs = readMonotonicMs() - startedMs;
     this.#systemHead = systemHead;
@@ -358,26 +367,6 @@ export class SqliteWriter {
 /** Whether the running batch has changed what is written with the license. */
 function hasNews({ isChanged, meters, events, history }: LoadedLicense): boolean {
   return isChanged || meters.isChanged || events.length > 0 || history.length > 0;
-}
-
-function savepointOf({ savepoint, release, rollbackTo }: SqliteStatements): Savepoint {
-  return {
-    set: () => savepoint.run(),
-    release: () => release.run(),
-    rollBack() {
-      rollbackTo.run();
-      release.run();
-    },
-    concernsAll: concernsTheFile,
-  };
-}
-
-const SQLITE_CONSTRAINT = 19;
-
-/** A full or broken disk concerns the whole batch; a violated constraint or a bug only its command. */
-function concernsTheFile(error: unknown): boolean {
-  if (!(error instanceof Error) || !('errcode' in error)) return false;
-  return ((error.errcode as number) & 0xff) !== SQLITE_CONSTRAINT;
 }
 
 function requireSound(db: DatabaseSync, file: string): void {

@@ -1,7 +1,7 @@
 /** What the load generator is told to do, as plain data: it crosses to another process. */
 export interface LoadPlan {
-  /** Of every server; connections are dealt out to them by turns. */
-  readonly ports: readonly number[];
+  /** Connections are dealt out to them by turns. */
+  readonly servers: readonly Address[];
   readonly connections: number;
   /** What a connection sends one after the other, always the same user in one round. */
   readonly requests: readonly RequestPlan[];
@@ -17,12 +17,19 @@ export interface LoadPlan {
   readonly earlierRounds: number;
 }
 
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `USER_MARK` stands wherever the user's number belongs. */
 export interface RequestPlan {
+  readonly method: string;
   readonly path: string;
-  /** JSON in which `USER_MARK` stands wherever the user's number belongs. */
+  /** JSON, or nothing. */
   readonly body: string;
   /** Every other status is an error. */
-  readonly status: number;
+  readonly statuses: readonly number[];
 }
 
 /** Users are numbers: `from`, `from + step`, and so on, `count` of them. */
@@ -55,14 +62,21 @@ export interface LoadResult {
   readonly rounds: number;
   /** All requests that were answered, those of the warm-up too. */
   readonly answered: number;
-  /** How long the clock ran; the latencies are those of the answers that came meanwhile. */
+  /** How long the clock ran, and how many answers came meanwhile. */
   readonly seconds: number;
+  readonly counted: number;
+  /**
+   * Of all requests that the clock has seen, also those whose answers came later: an answer that takes long
+   * must not go missing. A paced request counts from when it was due, not from when a connection was free.
+   */
   readonly latencies: readonly BucketCount[];
   /** The longest of them in milliseconds. */
   readonly max: number;
   /** At any time: answers with another status, broken connections and requests that were never answered. */
   readonly errors: number;
   readonly firstError: string | null;
+  /** For how much of the time the generator did not wait for answers; near 1, it was the bottleneck. */
+  readonly busyShare: number;
 }
 
 /** A bucket of the histogram of latencies, and how many are in it. */

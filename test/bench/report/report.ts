@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { describeCores } from './cores.ts';
-import { cpuShareOf, type Measurement, shareOf } from './measurement.ts';
-import type { Verdict } from './scenarios.ts';
+import { describeCores } from '../cores.ts';
+import { cpuShareOf, isGeneratorSaturated, type Measurement, shareOf } from '../measurement.ts';
+import type { Verdict } from '../scenarios.ts';
 
-const PAGE = fileURLToPath(new URL('../../docs/performance.md', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../../docs/performance.md', import.meta.url));
 
 /** Where the server under load keeps its data. */
 export type StoreKind = 'sqlite' | 'postgres';
@@ -55,10 +55,10 @@ interface Column {
   cell(measurement: Measurement): string;
 }
 
-const SCENARIO: Column = { name: 'scenario', width: 52, cell: ({ label }) => label };
+const SCENARIO: Column = { name: 'scenario', width: 66, cell: ({ label }) => label };
 const RATE: Column = { name: 'requests/s', width: 10, cell: ({ rate }) => whole(rate) };
 const CONSTANT: readonly Column[] = [
-  { name: 'constant/s', width: 10, cell: ({ constant }) => (constant === null ? '' : whole(constant.rate)) },
+  { name: 'node:http/s', width: 11, cell: ({ constant }) => (constant === null ? '' : whole(constant.rate)) },
   { name: 'share', width: 6, cell: (measurement) => percentOf(shareOf(measurement)) },
 ];
 const CPU: Column = { name: 'CPU µs', width: 6, cell: ({ cpuMicros }) => wholeOrNothing(cpuMicros) };
@@ -75,7 +75,13 @@ const DATABASE_CPU: Column = {
 const REST: readonly Column[] = [
   { name: 'p50 ms', width: 7, cell: ({ p50 }) => p50.toFixed(1) },
   { name: 'p99 ms', width: 7, cell: ({ p99 }) => p99.toFixed(1) },
+  { name: 'p99.9 ms', width: 8, cell: ({ p999 }) => p999.toFixed(1) },
   { name: 'max ms', width: 7, cell: ({ max }) => max.toFixed(0) },
+  {
+    name: 'generator',
+    width: 10,
+    cell: (one) => `${percentOf(one.generatorShare)}${isGeneratorSaturated(one) ? ' full' : ''}`,
+  },
   { name: 'others', width: 6, cell: ({ othersCores }) => othersCores?.toFixed(2) ?? '' },
   { name: 'errors', width: 6, cell: ({ errors }) => String(errors) },
 ];
@@ -112,9 +118,11 @@ export function formatMeasurement(store: StoreKind, measurement: Measurement): s
   return `${lines.join('\n')}\n`;
 }
 
-function formatHistogram({ histogram, requests }: Measurement): string {
+function formatHistogram({ histogram }: Measurement): string {
+  const all = histogram.reduce((sum, { count }) => sum + count, 0);
   const steps = histogram.map(({ withinMs, count }) => {
-    return `≤${withinMs} ms: ${((count / requests) * 100).toFixed(1)} %`;
+    const share = `${((count / all) * 100).toFixed(1)} %`;
+    return Number.isFinite(withinMs) ? `≤${withinMs} ms: ${share}` : `longer: ${share}`;
   });
   return steps.join('  ');
 }

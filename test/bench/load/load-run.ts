@@ -1,6 +1,7 @@
 import { LatencyHistogram } from './latency.ts';
 import { LoadConnection } from './load-connection.ts';
 import {
+  type Address,
   type LoadPlan,
   type LoadResult,
   type RequestPlan,
@@ -12,8 +13,10 @@ import {
 /** A connection with the bytes of its requests and what it waits for. */
 interface Sender {
   readonly index: number;
-  readonly port: number;
+  readonly address: Address;
   readonly requests: readonly PreparedRequest[];
+  /** The one whose number the bytes have. */
+  user: number;
   connection: LoadConnection | null;
   step: number;
   /** When the request under way should have been sent; `null`: none is. */
@@ -24,29 +27,38 @@ interface PreparedRequest {
   readonly bytes: Buffer;
   /** Where in the bytes the user's number stands. */
   readonly marks: readonly number[];
-  readonly status: number;
+  readonly statuses: readonly number[];
 }
 
-function prepare({ path, body, status }: RequestPlan, port: number): PreparedRequest {
+function prepare({ method, path, body, statuses }: RequestPlan, { host, port }: Address): PreparedRequest {
   const head =
-    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n` +
+    `${method} ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\nContent-Type: application/json\r\n` +
     `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
   const bytes = Buffer.from(head + body, 'latin1');
   const marks: number[] = [];
   for (let at = bytes.indexOf(USER_MARK); at >= 0; at = bytes.indexOf(USER_MARK, at + 1)) marks.push(at);
-  return { bytes, marks, status };
+  return { bytes, marks, statuses };
 }
 
-function prepareSender({ ports, requests }: LoadPlan, index: number): Sender {
-  const port = ports[index % ports.length] as number;
+function prepareSender({ servers, requests }: LoadPlan, index: number): Sender {
+  const address = servers[index % servers.length] as Address;
   return {
     index,
-    port,
-    requests: requests.map((request) => prepare(request, port)),
+    address,
+    requests: requests.map((request) => prepare(request, address)),
+    user: -1,
     connection: null,
     step: 0,
     dueMs: null,
   };
+}
+
+function writeUser(sender: Sender, user: number): void {
+  if (sender.user === user) return;
+  sender.user = user;
+  const digits = userDigits(user);
+  for (const { bytes, marks } of sender.requests)
+    for (const mark of marks) bytes.write(digits, mark, 'latin1');
 }
 
 /** How long the last answers may take after the end before they count as missing. */
@@ -67,6 +79,7 @@ export class LoadRun {
   #measureToMs = Number.POSITIVE_INFINITY;
   #lastAnswerMs = 0;
   #answered = 0;
+  #counted = 0;
   #busy = 0;
   #errors = 0;
   #firstError: string | null = null;
@@ -81,6 +94,7 @@ export class LoadRun {
   async run(): Promise<LoadResult> {
     await Promise.all(this.#senders.map((sender) => this.#connect(sender)));
     const startMs = performance.now();
+    const idleBefore = performance.eventLoopUtilization();
     this.#measureFromMs = startMs + this.#plan.warmupSeconds * 1000;
     if (this.#plan.rounds === null) {
       this.#measureToMs = this.#measureFromMs + this.#plan.seconds * 1000;
@@ -91,8 +105,9 @@ export class LoadRun {
     const overdue = setTimeout(() => this.#drained.resolve(), this.#longestMs());
     await this.#drained.promise;
     clearTimeout(overdue);
+    const { utilization } = performance.eventLoopUtilization(idleBefore);
     for (const { connection } of this.#senders) connection?.close();
-    return this.#result();
+    return this.#result(utilization);
   }
 
   #longestMs(): number {
@@ -101,7 +116,7 @@ export class LoadRun {
   }
 
   async #connect(sender: Sender): Promise<void> {
-    sender.connection = await LoadConnection.open(sender.port, {
+    sender.connection = await LoadConnection.open(sender.address, {
       onAnswer: (status) => this.#hear(sender, status),
       onBroken: (reason) => this.#lose(sender, reason),
     });
@@ -112,11 +127,11 @@ export class LoadRun {
   #pace(rate: number, startMs: number): void {
     let sent = 0;
     const tick = () => {
-      if (this.#isEnding) return;
-      const dueCount = ((performance.now() - startMs) / 1000) * rate;
+      const untilMs = Math.min(performance.now(), this.#measureToMs);
+      const dueCount = ((untilMs - startMs) / 1000) * rate;
       for (; sent < dueCount; sent++) this.#backlog.push(startMs + (sent / rate) * 1000);
       while (this.#idle.length > 0 && this.#sendBacklog(this.#idle.at(-1) as Sender)) this.#idle.pop();
-      setTimeout(tick, TICK_MS);
+      if (!this.#isEnding) setTimeout(tick, TICK_MS);
     };
     tick();
   }
@@ -135,9 +150,7 @@ export class LoadRun {
       this.#end();
       return;
     }
-    const digits = userDigits(userAt(users, this.#pickIndex(sender)));
-    for (const { bytes, marks } of sender.requests)
-      for (const mark of marks) bytes.write(digits, mark, 'latin1');
+    writeUser(sender, userAt(users, this.#pickIndex(sender)));
     this.#startedRounds++;
     sender.step = 0;
     this.#busy++;
@@ -164,23 +177,32 @@ export class LoadRun {
       return;
     }
     this.#answered++;
-    if (nowMs >= this.#measureFromMs && nowMs < this.#measureToMs) {
-      this.#latencies.record(nowMs - sender.dueMs);
-      this.#lastAnswerMs = nowMs;
-    }
+    this.#count(sender.dueMs, nowMs);
     sender.dueMs = null;
     const request = sender.requests[sender.step] as PreparedRequest;
-    if (status !== request.status) this.#noteError(`The answer was ${status} instead of ${request.status}.`);
+    if (!request.statuses.includes(status))
+      this.#noteError(`The answer was ${status} instead of ${request.statuses.join(' or ')}.`);
     sender.step++;
     if (sender.step < sender.requests.length) this.#send(sender, nowMs);
     else this.#finishRound(sender, nowMs);
   }
 
+  /** By when the answer came, which brings the next request; at a pace, by when the request was due. */
+  #count(dueMs: number, nowMs: number): void {
+    const atMs = this.#plan.rate === null ? nowMs : dueMs;
+    if (atMs < this.#measureFromMs) return;
+    this.#latencies.record(nowMs - dueMs);
+    if (atMs >= this.#measureToMs) return;
+    this.#counted++;
+    this.#lastAnswerMs = nowMs;
+  }
+
   #finishRound(sender: Sender, nowMs: number): void {
     this.#busy--;
+    if (this.#plan.rate !== null) {
+      if (!this.#sendBacklog(sender)) this.#idle.push(sender);
+    } else if (!this.#isEnding) this.#startRound(sender, nowMs);
     if (this.#isEnding) this.#noteDrained();
-    else if (this.#plan.rate === null) this.#startRound(sender, nowMs);
-    else if (!this.#sendBacklog(sender)) this.#idle.push(sender);
   }
 
   #lose(sender: Sender, reason: string): void {
@@ -205,17 +227,21 @@ export class LoadRun {
     this.#firstError ??= reason;
   }
 
-  #result(): LoadResult {
-    if (this.#busy > 0) this.#noteError('Requests were not answered.');
-    const toMs = Number.isFinite(this.#measureToMs) ? this.#measureToMs : this.#lastAnswerMs;
+  #result(busyShare: number): LoadResult {
+    const unsent = this.#backlog.length - this.#backlogStart;
+    if (this.#busy + unsent > 0) this.#noteError(`${this.#busy + unsent} requests were not answered.`);
+    const isTimed = this.#plan.rounds === null && this.#plan.rate === null;
+    const toMs = isTimed ? this.#measureToMs : this.#lastAnswerMs;
     return {
       rounds: this.#startedRounds,
       answered: this.#answered,
       seconds: (toMs - this.#measureFromMs) / 1000,
+      counted: this.#counted,
       latencies: this.#latencies.counts(),
       max: this.#latencies.max,
       errors: this.#errors,
       firstError: this.#firstError,
+      busyShare,
     };
   }
 }

@@ -1,22 +1,29 @@
 import type { BucketCount, HistogramStep } from './load-plan.ts';
 
-/** Buckets grow by 2 %, from 10 microseconds to more than a minute: precise enough, however long it runs. */
-const SMALLEST_MS = 0.01;
-const GROWTH = Math.log(1.02);
-const BUCKETS = 800;
+/**
+ * Every power of two of microseconds has 128 buckets of the same width, so that a value is known to within
+ * 1 in 128 whatever its size, in a memory that stays the same however many are counted. Below 256 they are
+ * exact.
+ */
+const SUB_BITS = 7;
+const SUB_BUCKETS = 2 ** SUB_BITS;
+const LARGEST_MICROS = 2 ** 31 - 1;
+const BUCKETS = bucketOf(LARGEST_MICROS) + 1;
 
-const STEPS_MS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 100_000];
+const STEPS_MS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, Number.POSITIVE_INFINITY];
 
-function bucketOf(millis: number): number {
-  if (millis <= SMALLEST_MS) return 0;
-  return Math.min(BUCKETS - 1, Math.ceil(Math.log(millis / SMALLEST_MS) / GROWTH));
+function bucketOf(micros: number): number {
+  const shift = Math.max(0, 31 - Math.clz32(micros) - SUB_BITS);
+  return shift * SUB_BUCKETS + (micros >>> shift);
 }
 
+/** The largest number of microseconds that is counted in this bucket. */
 function upperEdge(bucket: number): number {
-  return SMALLEST_MS * Math.exp(bucket * GROWTH);
+  const shift = Math.max(0, Math.floor(bucket / SUB_BUCKETS) - 1);
+  return (bucket - shift * SUB_BUCKETS + 1) * 2 ** shift - 1;
 }
 
-/** Counts latencies and answers what share of them lies below what. */
+/** Counts latencies in milliseconds and answers what share of them lies below what. */
 export class LatencyHistogram {
   readonly #counts = new Float64Array(BUCKETS);
   #max = 0;
@@ -31,7 +38,8 @@ export class LatencyHistogram {
   }
 
   record(millis: number): void {
-    const bucket = bucketOf(millis);
+    const micros = Math.min(LARGEST_MICROS, Math.ceil(millis * 1000));
+    const bucket = bucketOf(micros);
     this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
     this.#total++;
     if (millis > this.#max) this.#max = millis;
@@ -58,7 +66,7 @@ export class LatencyHistogram {
     let seen = 0;
     for (const [bucket, count] of this.#counts.entries()) {
       seen += count;
-      if (seen >= wanted && seen > 0) return Math.min(upperEdge(bucket), this.#max);
+      if (seen >= wanted && seen > 0) return Math.min(upperEdge(bucket) / 1000, this.#max);
     }
     return this.#max;
   }
@@ -66,7 +74,7 @@ export class LatencyHistogram {
   steps(): HistogramStep[] {
     const steps = STEPS_MS.map((withinMs) => ({ withinMs, count: 0 }));
     for (const [bucket, count] of this.#counts.entries()) {
-      const step = steps.find(({ withinMs }) => upperEdge(bucket) <= withinMs);
+      const step = steps.find(({ withinMs }) => upperEdge(bucket) / 1000 <= withinMs);
       if (step !== undefined) step.count += count;
     }
     return steps.filter(({ count }) => count > 0);

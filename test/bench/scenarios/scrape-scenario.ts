@@ -1,8 +1,8 @@
-import { type BenchRun, HEARTBEATS, type LoadWish } from './bench-run.ts';
-import { joinSlices, type Slice } from './measurement.ts';
-import { readCpuSeconds } from './process-facts.ts';
-import type { Scenario, Verdict } from './scenarios.ts';
-import type { BenchServer } from './servers.ts';
+import { type BenchRun, HEARTBEATS, type LoadWish } from '../bench-run.ts';
+import { joinSlices, type Slice } from '../measurement.ts';
+import { readCpuSeconds } from '../process-facts.ts';
+import type { Scenario, Verdict } from '../scenarios.ts';
+import type { BenchServer } from '../servers.ts';
 
 const ACCEPT = { Accept: 'application/openmetrics-text; version=1.0.0' };
 

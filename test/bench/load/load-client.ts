@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { pinLoadGenerator } from './cores.ts';
+import { pinLoadGenerator } from '../cores.ts';
 import type { LoadPlan, LoadResult } from './load-plan.ts';
 
 const GENERATOR = fileURLToPath(new URL('./load-generator.ts', import.meta.url));

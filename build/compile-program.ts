@@ -1,0 +1,40 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Script } from 'node:vm';
+
+/**
+ * Runs a command and then the server, and writes the code that V8 has compiled by then: an executable that has
+ * it starts sooner. Commands have a file of their own, since they would load the server's code for nothing. The
+ * Node that runs this must be the one in the executable.
+ */
+const [assets = '', forCommands = '', forServers = ''] = process.argv.slice(2);
+const program = join(assets, 'program.js');
+const folder = mkdtempSync(join(tmpdir(), 'berth-build-'));
+process.once('exit', () => rmSync(folder, { recursive: true }));
+
+interface Program {
+  run(words: readonly string[], launch: { program: string; home: string }): Promise<void>;
+}
+
+const script = new Script(readFileSync(program, 'utf8'), { filename: 'berth.cjs' });
+const listening = Promise.withResolvers<void>();
+process.stdout.write = (text) => {
+  if (String(text).startsWith('berth listening')) listening.resolve();
+  return true;
+};
+// It runs what the command line says when it is loaded.
+process.argv.splice(1, Infinity, 'berth', '--help');
+const module = { exports: {} as Program };
+const files = new Proxy({}, { get: (_, path) => readFileSync(join(assets, String(path)), 'utf8') });
+script.runInThisContext()(module.exports, createRequire(program), module, program, assets, files);
+const launch = { program: 'berth', home: folder };
+await module.exports.run(['license', 'list', '--help'], launch);
+writeFileSync(forCommands, script.createCachedData());
+const served = module.exports.run(['serve', '--port', '0', '--data', folder], launch);
+await listening.promise;
+await module.exports.run(['status', '--data', folder], launch);
+writeFileSync(forServers, script.createCachedData());
+process.emit('SIGTERM');
+await served;

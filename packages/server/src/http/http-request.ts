@@ -1,0 +1,25 @@
+/** The headers of a request. Names are in lower case; a repeated header is one value, joined with commas. */
+export interface HeaderFields extends Iterable<readonly [name: string, value: string]> {
+  get(name: string): string | null;
+}
+
+export const NO_HEADERS: HeaderFields = {
+  get: () => null,
+  [Symbol.iterator]: () => [].values(),
+};
+
+/** A request without its body: enough to decide who may send it. */
+export interface RequestHead {
+  readonly method: string;
+  readonly headers: HeaderFields;
+}
+
+/** A request, however it arrived. */
+export interface HttpRequest extends RequestHead {
+  /** The path and the query. */
+  readonly url: string;
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal;
+  /** `null` for a body that is larger. */
+  readBody(limit: number): Promise<Uint8Array | null> | Uint8Array | null;
+}

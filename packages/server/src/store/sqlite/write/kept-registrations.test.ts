@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { temporaryFolder } from '../../../../../../test/support/server-process.ts';
+import {
+  exampleLicense,
+  exampleSlot,
+  LICENSE_ID,
+  NOW,
+  register,
+  unregister,
+} from '../../../core/examples.ts';
+import { MINUTE_MS, plus } from '../../../core/nouns/instant.ts';
+import { makeMasterKey } from '../../../secrets/master-key.ts';
+import { createManualClock } from '../../clock.ts';
+import { registrationRow } from '../../engine/rows.ts';
+import { countOf } from '../../engine/sql.ts';
+import { grantedOf, users } from '../../exam/exam-store.ts';
+import { expectSound } from '../../exam/soundness.ts';
+import { openInThreadStore } from '../in-thread-store.ts';
+import { openWritable } from '../wire/database.ts';
+import { CommandSavepoint } from './command-savepoint.ts';
+import { prepareStatements } from './statements.ts';
+
+const ENDED = plus(NOW, -MINUTE_MS);
+const LATER = plus(NOW, MINUTE_MS);
+
+const rowOf = (user: string) => registrationRow(LICENSE_ID, exampleSlot(user));
+const keyOf = (user: string) => ({ license_id: LICENSE_ID, user });
+
+/** The statements of a writer within a transaction; `ada` holds a slot. */
+function begin(t: TestContext) {
+  const db = openWritable(join(temporaryFolder(t), 'berth.db'));
+  t.after(() => db.close());
+  const statements = prepareStatements(db);
+  const { registration } = statements;
+  statements.begin.run();
+  registration.put(rowOf('ada'));
+  const savepoint = new CommandSavepoint(statements);
+  savepoint.begin();
+  const endOf = (user: string) => registration.find(keyOf(user))?.ends_at;
+  const countEnded = () => countOf(statements.countEnded.get(LICENSE_ID, NOW));
+  return { statements, registration, savepoint, endOf, countEnded };
+}
+
+describe('registrations in memory', () => {
+  test('are what the file holds: whatever reads it finds a renewal at once', (t) => {
+    const { registration, endOf, countEnded } = begin(t);
+    for (const user of users(100)) registration.put(rowOf(user));
+    for (const user of users(100)) registration.renew(keyOf(user), ENDED);
+    assert.equal(endOf('ada'), rowOf('ada').ends_at);
+    assert.equal(countEnded(), 100);
+    registration.renew(keyOf('ada'), ENDED);
+    assert.equal(registration.listEnded(LICENSE_ID, NOW, 1000).length, 101);
+    registration.renew(keyOf('ada'), LATER);
+    assert.deepEqual([endOf('ada'), registration.findEnd(LICENSE_ID, NOW)], [LATER, LATER]);
+    registration.renew(keyOf('ada'), ENDED);
+    registration.remove(keyOf('ada'));
+    assert.deepEqual([endOf('ada'), countEnded()], [undefined, 100]);
+  });
+
+  test('follow statements that change many rows', (t) => {
+    const { statements, registration, endOf } = begin(t);
+    registration.renew(keyOf('ada'), LATER);
+    statements.endRegistrationsBy.run({ id: LICENSE_ID, endsBy: NOW });
+    assert.equal(endOf('ada'), NOW);
+    registration.put(rowOf('bob'));
+    statements.removeLiveRegistrations.run(LICENSE_ID, NOW);
+    assert.deepEqual([endOf('bob'), endOf('ada')], [undefined, NOW]);
+  });
+
+  test('are those before a command that is undone, with the renewals of earlier commands', (t) => {
+    const { registration, savepoint, endOf, countEnded } = begin(t);
+    registration.put(rowOf('bob'));
+    registration.renew(keyOf('ada'), LATER);
+    savepoint.begin();
+    savepoint.set();
+    registration.put(rowOf('eve'));
+    registration.remove(keyOf('bob'));
+    registration.renew(keyOf('ada'), ENDED);
+    assert.equal(savepoint.concernsAll(new Error('a bug')), false);
+    savepoint.rollBack();
+    assert.deepEqual([endOf('eve'), endOf('bob'), endOf('ada')], [undefined, rowOf('bob').ends_at, LATER]);
+    assert.equal(countEnded(), 0);
+  });
+
+  test('a command that fails after it wrote without a savepoint fails the batch', (t) => {
+    const { registration, savepoint } = begin(t);
+    const bug = new Error('a bug');
+    assert.equal(savepoint.concernsAll(bug), false);
+    registration.renew(keyOf('ada'), LATER);
+    assert.equal(savepoint.concernsAll(bug), true);
+    savepoint.begin();
+    assert.throws(() => registration.put({ ...rowOf('eve'), ends_at: 'never' as never }), /TEXT/);
+    assert.equal(savepoint.concernsAll(bug), false, 'the statement has undone itself');
+  });
+
+  test('names that SQLite cannot tell apart are one', (t) => {
+    const { registration, endOf } = begin(t);
+    registration.put(rowOf('\ufffd'));
+    assert.equal(endOf('\ud800'), rowOf('').ends_at);
+    registration.renew(keyOf('\ud800'), LATER);
+    assert.equal(endOf('\ufffd'), LATER);
+    registration.remove(keyOf('\udfff'));
+    assert.equal(endOf('\ufffd'), undefined);
+  });
+});
+
+test('renewals of a batch are in the file when they are acknowledged', async (t) => {
+  const file = join(temporaryFolder(t), 'berth.db');
+  const clock = createManualClock(NOW);
+  const store = openInThreadStore({ file, masterKey: makeMasterKey(), clock, onNotice: () => {} });
+  t.after(() => store.close());
+  await store.execute({ kind: 'install_license', license: exampleLicense({ slots: 200 }), by: 'admin' });
+  for (const user of users(93)) await store.execute(register(user));
+  clock.advance(MINUTE_MS);
+  const asked = users(93).map((user) => store.execute(register(user)));
+  const gone = store.execute(unregister('user-0005'));
+  const ends = (await Promise.all(asked)).map((outcome) => grantedOf(outcome).registration.endsAt);
+  await gone;
+  const scope = { licenseId: null, product: null, user: null, limit: 1000, after: null };
+  const stored = await store.read({ kind: 'list_registrations', ...scope });
+  assert.equal(stored.length, 92);
+  assert.deepEqual(new Set(stored.map(({ registration }) => registration.endsAt)), new Set(ends));
+  assert.deepEqual([...new Set(ends)], [plus(NOW, 11 * MINUTE_MS)]);
+  await expectSound(store);
+});

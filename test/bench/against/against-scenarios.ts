@@ -1,0 +1,88 @@
+import { type BenchRun, type Contested, type RateRatio, rateRatio } from '../bench-run.ts';
+import type { Scenario, Verdict } from '../scenarios.ts';
+import type { BenchServer } from '../servers.ts';
+import { type Comparison, listComparisons, type PeerLicense } from './comparisons.ts';
+import { findPeer, type PeerWish } from './peer.ts';
+
+/** Of half a second unless told: a machine is rarely the same for longer. */
+const TURNS = 6;
+
+/** What the other server is called in the rows. */
+const NAMES: Readonly<Record<PeerWish['kind'], string>> = {
+  checkout: 'the other checkout',
+  berth: 'the other Berth',
+  relay: 'the relay',
+};
+
+const ABOUT: Readonly<Record<string, string>> = {
+  heartbeat: 'renewals, one user a connection',
+  consumption: 'counts on one license',
+  churn: 'register and unregister by turns',
+  slots: 'renewals on licenses with 10, 50,000 and 100,000 slots',
+};
+
+function times({ whole, least, most }: RateRatio): string {
+  return `${whole.toFixed(2)} × (${least.toFixed(2)}–${most.toFixed(2)})`;
+}
+
+/** The rate and the processor time against the other's, by turns. */
+async function compare(
+  bench: BenchRun,
+  peer: BenchServer,
+  name: string,
+  { ours, theirs, leastRatio, mostCpuShare }: Comparison,
+): Promise<readonly Verdict[]> {
+  const contenders = [
+    { servers: [await bench.berth()], wish: ours },
+    { servers: [peer], wish: { ...theirs, label: `${theirs.label}: ${name}` } },
+  ];
+  const [a, b] = (await bench.takeTurns(contenders, { turns: TURNS })) as [Contested, Contested];
+  const ratio = rateRatio(a, b);
+  const cpu = cpuShare(a, b);
+  const share = cpu === null ? '' : `, CPU time ${(cpu * 100).toFixed(0)} %`;
+  bench.note(`${ours.label}, against ${name}`, `rate ${times(ratio)}${share}`);
+  const verdicts: Verdict[] = [];
+  if (leastRatio !== null)
+    verdicts.push({
+      target: `${ours.label}: at least ${leastRatio} × the rate of ${name}`,
+      measured: times(ratio),
+      isMet: ratio.whole >= leastRatio,
+    });
+  if (mostCpuShare !== null)
+    verdicts.push({
+      target: `${ours.label}: at most ${mostCpuShare * 100} % of the processor time of ${name}`,
+      measured: cpu === null ? 'cannot be read here' : `${(cpu * 100).toFixed(0)} %`,
+      isMet: cpu === null ? null : cpu <= mostCpuShare,
+    });
+  return verdicts;
+}
+
+/** Processor time of one request, all threads together, as a share of the other's. */
+function cpuShare(a: Contested, b: Contested): number | null {
+  const [ours, theirs] = [a.measurement.cpuMicros, b.measurement.cpuMicros];
+  return ours === null || theirs === null ? null : ours / theirs;
+}
+
+/** What `--against` runs; the other server is started, or warmed up, when the first of them needs it. */
+export function againstScenarios(wish: PeerWish, license: PeerLicense): readonly Scenario[] {
+  const comparisons = listComparisons(wish.kind, license);
+  let peer: BenchServer | null = null;
+  const getPeer = async (bench: BenchRun, { theirs }: Comparison): Promise<BenchServer> => {
+    if (peer !== null) return peer;
+    peer = await findPeer(bench, wish);
+    await bench.warmUp(peer, theirs);
+    return peer;
+  };
+  return [...new Set(comparisons.map(({ name }) => name))].map((name) => ({
+    name,
+    about: ABOUT[name] as string,
+    async run(bench) {
+      const verdicts: Verdict[] = [];
+      for (const one of comparisons.filter((comparison) => comparison.name === name)) {
+        const other = await getPeer(bench, one);
+        verdicts.push(...(await compare(bench, other, NAMES[wish.kind], one)));
+      }
+      return verdicts;
+    },
+  }));
+}

@@ -1,0 +1,96 @@
+import { parseArgs } from 'node:util';
+import { againstScenarios } from './against/against-scenarios.ts';
+import { readPeerWish } from './against/peer.ts';
+import { POSTGRES_SCENARIOS } from './postgres-scenarios.ts';
+import type { StoreKind } from './report/report.ts';
+import { SCENARIOS, type Scenario } from './scenarios.ts';
+
+const ALL: Readonly<Record<StoreKind, readonly Scenario[]>> = {
+  sqlite: SCENARIOS,
+  postgres: POSTGRES_SCENARIOS,
+};
+
+/** What the other server's license has unless told; that of `berth serve --demo`. */
+const DEMO = { product: 'demo', slots: '5' };
+
+const NO_LICENSE = { product: '', countingProduct: null, slots: 0 };
+
+export const USAGE = `npm run bench -- [--store STORE] [--scenario NAME]… [--seconds N] [--json] [--write]
+npm run bench -- --against OTHER [--scenario NAME]… [--product NAME] [--slots N] [--counting-product NAME]
+
+  --store STORE    sqlite, or postgres, which is started beside the server; sqlite unless told
+  --scenario NAME  only this one; may be given more than once
+  --seconds N      how long one measurement takes; 3 unless told, which makes all of them take under 5 minutes
+  --json           print the results as JSON
+  --write          put the tables into docs/performance.md; needs all scenarios
+  --against OTHER  by turns with another server: checkout=FOLDER, a clone of Berth that is started from there;
+                   berth=URL, a Berth that runs; relay=URL, a keygen-relay that runs
+  --product NAME   what to ask the other Berth for; "${DEMO.product}" unless told
+  --slots N        how many slots that license, or the relay, has; ${DEMO.slots} unless told
+  --counting-product NAME  a license of the other Berth that counts without end; without it, that is left out
+  --help           print this
+
+sqlite:
+${listScenarios(ALL.sqlite)}
+postgres:
+${listScenarios(ALL.postgres)}
+against:
+${listScenarios(againstScenarios({ kind: 'checkout', place: '' }, NO_LICENSE))}
+`;
+
+function listScenarios(scenarios: readonly Scenario[]): string {
+  return scenarios.map(({ name, about }) => `  ${name.padEnd(18)} ${about}`).join('\n');
+}
+
+export interface Options {
+  readonly store: StoreKind;
+  readonly scenarios: readonly Scenario[];
+  readonly seconds: number;
+  readonly json: boolean;
+  readonly write: boolean;
+}
+
+function parse(args: readonly string[]) {
+  return parseArgs({
+    args: [...args],
+    options: {
+      store: { type: 'string', default: 'sqlite' },
+      scenario: { type: 'string', multiple: true, default: [] },
+      seconds: { type: 'string', default: '3' },
+      json: { type: 'boolean', default: false },
+      write: { type: 'boolean', default: false },
+      against: { type: 'string' },
+      product: { type: 'string', default: DEMO.product },
+      'counting-product': { type: 'string' },
+      slots: { type: 'string', default: DEMO.slots },
+    },
+  }).values;
+}
+
+/** Those of the store, those against the other server, or both if all of them are to be written down. */
+function findScenarios(store: StoreKind, values: ReturnType<typeof parse>): readonly Scenario[] {
+  if (values.against === undefined) return ALL[store];
+  if (store !== 'sqlite') throw new Error('--against compares servers on SQLite.');
+  const slots = Number(values.slots);
+  if (!Number.isInteger(slots) || slots < 1) throw new Error('--slots takes a whole number from 1.');
+  const { product, 'counting-product': countingProduct = null } = values;
+  const against = againstScenarios(readPeerWish(values.against), { product, countingProduct, slots });
+  return values.write ? [...ALL[store], ...against] : against;
+}
+
+/** Throws what the user did wrong. */
+export function readOptions(args: readonly string[]): Options {
+  const values = parse(args);
+  const { store, scenario: names, json, write } = values;
+  if (store !== 'sqlite' && store !== 'postgres') throw new Error('--store takes sqlite or postgres.');
+  const all = findScenarios(store, values);
+  const unknown = names.find((name) => !all.some((scenario) => scenario.name === name));
+  if (unknown !== undefined) throw new Error(`There is no scenario "${unknown}" here.`);
+  const seconds = Number(values.seconds);
+  if (!(seconds >= 0.5 && seconds <= 60)) throw new Error('--seconds takes a number from 0.5 to 60.');
+  if (write && names.length > 0) throw new Error('--write needs all scenarios.');
+  const isWanted = ({ name, isLong = false }: Scenario) =>
+    names.length === 0 ? write || !isLong : names.includes(name);
+  const scenarios = all.filter(isWanted);
+  return { store, scenarios, seconds, json, write };
+}

@@ -1,0 +1,46 @@
+import { type BenchRun, type Contested, type LoadWish, rateRatio } from '../bench-run.ts';
+import { churnOfSize, renewalOf, SIZES } from '../loads.ts';
+import type { Scenario, Verdict } from '../scenarios.ts';
+
+/** How much more a large license may cost than one with 10 slots. */
+const MOST_COST = 1.2;
+
+/** What a request of the first costs in requests of the second: in processor time, and in the rate. */
+function costOf(first: Contested, second: Contested): { readonly cpu: number | null; readonly rate: number } {
+  const [a, b] = [first.measurement.cpuMicros, second.measurement.cpuMicros];
+  return { cpu: a === null || b === null ? null : a / b, rate: 1 / rateRatio(first, second).whole };
+}
+
+/** Licenses of all sizes by turns. */
+async function compareSizes(
+  bench: BenchRun,
+  what: string,
+  connections: number,
+  wishOf: (size: (typeof SIZES)[number], connections: number) => LoadWish,
+): Promise<readonly Verdict[]> {
+  const servers = [await bench.berth()];
+  const wishes = SIZES.map((size) => wishOf(size, connections));
+  const [small, ...large] = await bench.takeTurns(wishes.map((wish) => ({ servers, wish })));
+  return large.map((contested, index) => {
+    const { cpu, rate } = costOf(contested, small as Contested);
+    const slots = SIZES[index + 1]?.slots.toLocaleString('en');
+    return {
+      target: `${what}, ${slots} slots, ${connections} connections: at most ${MOST_COST} × the cost with 10`,
+      measured: `${cpu === null ? '' : `CPU ${cpu.toFixed(2)} ×, `}rate ${rate.toFixed(2)} ×`,
+      isMet: Math.max(cpu ?? 0, rate) <= MOST_COST,
+    };
+  });
+}
+
+export const slots: Scenario = {
+  name: 'slots',
+  about: 'renewals, and register and unregister by turns, on licenses with 10, 50,000 and 100,000 slots',
+  async run(bench) {
+    const verdicts: Verdict[] = [];
+    for (const connections of [64, 16]) {
+      verdicts.push(...(await compareSizes(bench, 'heartbeat', connections, renewalOf)));
+      verdicts.push(...(await compareSizes(bench, 'register + unregister', connections, churnOfSize)));
+    }
+    return verdicts;
+  },
+};

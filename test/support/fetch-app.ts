@@ -1,0 +1,52 @@
+import { Readable } from 'node:stream';
+import type { Peer } from '../../packages/server/src/http/access/caller.ts';
+import type { App } from '../../packages/server/src/http/app.ts';
+import type { HttpRequest } from '../../packages/server/src/http/http-request.ts';
+import { headersOf, type Reply } from '../../packages/server/src/http/reply/reply.ts';
+import { readStream } from '../../packages/server/src/http/sockets/node-request.ts';
+import { PlainRequest, parsePlainHead } from '../../packages/server/src/http/sockets/plain-request.ts';
+
+/**
+ * Sends a request to the app without a socket, as if the fast lane had read it. `null` if it would leave the
+ * request to Node.
+ */
+export async function fetchThroughLane(
+  app: App,
+  { path, headers, body }: PlainSend,
+  peer: Peer,
+): Promise<Response | null> {
+  const lines = { 'content-length': String(body.length), ...headers };
+  const text = Object.entries(lines).map(([name, value]) => `\r\n${name}: ${value}`);
+  const head = parsePlainHead(`POST ${path} HTTP/1.1${text.join('')}`);
+  const answer = head?.bodyBytes === body.length ? app.findPlain(head.path) : undefined;
+  if (head === null || answer === undefined) return null;
+  return toResponse(await answer(new PlainRequest(head, body), peer));
+}
+
+interface PlainSend {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** Sends a request to the app without a socket, as if Node had read it. */
+export async function fetchFrom(app: App, request: Request, peer: Peer): Promise<Response> {
+  const reply = await app.answer(toHttpRequest(request), peer);
+  return toResponse(request.method === 'HEAD' ? { ...reply, body: null } : reply);
+}
+
+export function toHttpRequest(request: Request): HttpRequest {
+  const { method, headers, signal } = request;
+  const { pathname, search } = new URL(request.url);
+  return {
+    method,
+    url: pathname + search,
+    headers,
+    signal,
+    readBody: (limit) => readStream(Readable.from(request.body ?? []), limit),
+  };
+}
+
+export function toResponse(reply: Reply): Response {
+  return new Response(reply.body, { status: reply.status, headers: headersOf(reply) });
+}
