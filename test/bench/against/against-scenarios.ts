@@ -1,7 +1,7 @@
 import { type BenchRun, type Contested, type RateRatio, rateRatio } from '../bench-run.ts';
 import type { Scenario, Verdict } from '../scenarios.ts';
 import type { BenchServer } from '../servers.ts';
-import { type Comparison, listComparisons, type PeerLicense } from './comparisons.ts';
+import { type Comparison, type Goal, listComparisons, type PeerLicense } from './comparisons.ts';
 import { findPeer, type PeerWish } from './peer.ts';
 
 /** Of half a second unless told: a machine is rarely the same for longer. */
@@ -30,31 +30,41 @@ async function compare(
   bench: BenchRun,
   peer: BenchServer,
   name: string,
-  { ours, theirs, leastRatio, mostCpuShare }: Comparison,
+  { ours, theirs, goal }: Comparison,
 ): Promise<readonly Verdict[]> {
   const contenders = [
     { servers: [await bench.berth()], wish: ours },
     { servers: [peer], wish: { ...theirs, label: `${theirs.label}: ${name}` } },
   ];
   const [a, b] = (await bench.takeTurns(contenders, { turns: TURNS })) as [Contested, Contested];
-  const ratio = rateRatio(a, b);
   const cpu = cpuShare(a, b);
   const share = cpu === null ? '' : `, CPU time ${(cpu * 100).toFixed(0)} %`;
-  bench.note(`${ours.label}, against ${name}`, `rate ${times(ratio)}${share}`);
-  const verdicts: Verdict[] = [];
-  if (leastRatio !== null)
-    verdicts.push({
-      target: `${ours.label}: at least ${leastRatio} × the rate of ${name}`,
+  bench.note(`${ours.label}, against ${name}`, `rate ${times(rateRatio(a, b))}${share}`);
+  return judge(goal, a, b, name);
+}
+
+function judge(goal: Goal, a: Contested, b: Contested, name: string): readonly Verdict[] {
+  const { leastRatio, mostCpuShare, needsLowerP99 } = goal;
+  const { label } = a.measurement;
+  const [ratio, cpu] = [rateRatio(a, b), cpuShare(a, b)];
+  const [p99, theirP99] = [a.measurement.p99, b.measurement.p99];
+  return [
+    leastRatio !== undefined && {
+      target: `${label}: at least ${leastRatio} × the rate of ${name}`,
       measured: times(ratio),
       isMet: ratio.whole >= leastRatio,
-    });
-  if (mostCpuShare !== null)
-    verdicts.push({
-      target: `${ours.label}: at most ${mostCpuShare * 100} % of the processor time of ${name}`,
+    },
+    mostCpuShare !== undefined && {
+      target: `${label}: at most ${mostCpuShare * 100} % of the processor time of ${name}`,
       measured: cpu === null ? 'cannot be read here' : `${(cpu * 100).toFixed(0)} %`,
       isMet: cpu === null ? null : cpu <= mostCpuShare,
-    });
-  return verdicts;
+    },
+    needsLowerP99 === true && {
+      target: `${label}: p99 below that of ${name}`,
+      measured: `${p99.toFixed(1)} ms, not ${theirP99.toFixed(1)} ms`,
+      isMet: p99 < theirP99,
+    },
+  ].filter((verdict) => verdict !== false);
 }
 
 /** Processor time of one request, all threads together, as a share of the other's. */

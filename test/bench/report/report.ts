@@ -1,9 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeCores } from '../cores.ts';
 import { cpuShareOf, isGeneratorSaturated, type Measurement, shareOf } from '../measurement.ts';
 import type { Verdict } from '../scenarios.ts';
+import { describeChart, drawChart, listBars } from './chart.ts';
+
+/** Beside the page. */
+const CHART = 'performance.svg';
 
 const PAGE = fileURLToPath(new URL('../../../docs/performance.md', import.meta.url));
 
@@ -149,6 +154,7 @@ function formatPageTables({ store, machine, measurements, notes, verdicts }: Rep
   const facts = Object.entries(machine).map(([name, value]) => [name, value]);
   const targets = verdicts.map((verdict) => [verdict.target, verdict.measured, markOf(verdict)]);
   return [
+    ...(store === 'sqlite' ? [`![${describeChart(listBars(measurements))}](${CHART})`] : []),
     markdownTable(['machine', ''], facts),
     markdownTable(
       headingOf(store),
@@ -159,7 +165,7 @@ function formatPageTables({ store, machine, measurements, notes, verdicts }: Rep
   ].join('\n\n');
 }
 
-/** Puts the tables of this run where those of the last one stood. */
+/** Puts the tables of this run where those of the last one stood, and the chart beside the page. */
 export function writePage(report: Report): void {
   const marks = MARKS[report.store];
   const page = readFileSync(PAGE, 'utf8');
@@ -168,5 +174,7 @@ export function writePage(report: Report): void {
   if (start < 0 || end < start)
     throw new Error(`${PAGE} has lost its marks ${marks.start} and ${marks.end}.`);
   const tables = formatPageTables(report);
+  if (report.store === 'sqlite')
+    writeFileSync(join(dirname(PAGE), CHART), drawChart(listBars(report.measurements)));
   writeFileSync(PAGE, `${page.slice(0, start)}${marks.start}\n\n${tables}\n\n${page.slice(end)}`);
 }

@@ -6,7 +6,7 @@ const { hardware_id, product, license_key, username, password, license_id } = ac
 const identification = { hardware_id, product, license_key, username, password, license_id };
 
 /** Common to all license operations: the license and the machine. */
-export type Identification = z.output<typeof checkQuery>;
+export type Identification = Partial<z.output<typeof checkQuery>>;
 
 const LONGEST_REPORT_ID = 128;
 const REPORT_ID = { error: `must be text of 1 to ${LONGEST_REPORT_ID} printable characters` };

@@ -1,35 +1,36 @@
 import { z } from 'zod';
-import { feature, integerOf } from '../fields.ts';
+import { feature, field, integerOf, isBlank, Wrong } from '../fields.ts';
 import { anyDate, host, target } from './lending.ts';
 import { featureObject, licenseObject } from './license-object.ts';
 
-const COUNT_ERROR = { error: 'must be a whole number below 2^53, as a number or as digits' };
+const NOT_WHOLE = new Wrong('must be a whole number below 2^53, as a number or as digits');
+
+function readWhole(value: unknown): number | Wrong {
+  const number = integerOf(value);
+  return Number.isSafeInteger(number) ? (number as number) : NOT_WHOLE;
+}
 
 /**
  * A count: a whole number, or digits. Missing and `null` mean 1; anything else is refused, blank text too.
  */
-export const count = z
-  .preprocess((value) => (value === null || value === undefined ? 1 : integerOf(value)), z.int(COUNT_ERROR))
-  .meta({
-    type: ['integer', 'string'],
-    minimum: Number.MIN_SAFE_INTEGER,
-    maximum: Number.MAX_SAFE_INTEGER,
-    pattern: '^-?\\d{1,15}$',
-    description:
-      'How much to add, as a number or as digits; 1 by default, 0 only reads. A negative count takes back.',
-  });
+export const count = field((value) => (value === null || value === undefined ? 1 : readWhole(value))).meta({
+  type: ['integer', 'string'],
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+  pattern: '^-?\\d{1,15}$',
+  description:
+    'How much to add, as a number or as digits; 1 by default, 0 only reads. A negative count takes back.',
+});
 
 /** `true` and `false`, also as text in any case. Blank means "not given". */
-const flag = z
-  .preprocess(
-    (value) => (typeof value === 'string' ? readFlag(value.trim().toLowerCase()) : value),
-    z.boolean({ error: 'must be true or false' }).nullish(),
-  )
-  .meta({
-    type: ['boolean', 'string'],
-    pattern: '^\\s*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])?\\s*$',
-    description: 'false: no overage in this call, as a boolean or as text. Also accepted as `allowOverages`.',
-  });
+const flag = field((value) => {
+  const meant = typeof value === 'string' ? readFlag(value.trim().toLowerCase()) : (value ?? null);
+  return meant === null || typeof meant === 'boolean' ? meant : new Wrong('must be true or false');
+}).meta({
+  type: ['boolean', 'string'],
+  pattern: '^\\s*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])?\\s*$',
+  description: 'false: no overage in this call, as a boolean or as text. Also accepted as `allowOverages`.',
+});
 
 function readFlag(text: string): boolean | string | null {
   if (text === '') return null;
@@ -37,20 +38,19 @@ function readFlag(text: string): boolean | string | null {
 }
 
 /** How much overage the caller wants at most. Blank means "not given". */
-const overage = z
-  .preprocess(
-    (value) => (typeof value === 'string' && value.trim() === '' ? null : integerOf(value)),
-    z.int(COUNT_ERROR).min(0, { error: 'must not be negative' }).nullish(),
-  )
-  .meta({
-    type: ['integer', 'string'],
-    minimum: 0,
-    maximum: Number.MAX_SAFE_INTEGER,
-    pattern: '^\\d{1,15}$',
-    description:
-      'The most overage for this call, as a number or as digits; it cannot widen what the license allows. ' +
-      'Also accepted as `maxOverages`.',
-  });
+const overage = field((value) => {
+  if (value === undefined || isBlank(value)) return null;
+  const number = readWhole(value);
+  return typeof number === 'number' && number < 0 ? new Wrong('must not be negative') : number;
+}).meta({
+  type: ['integer', 'string'],
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  pattern: '^\\d{1,15}$',
+  description:
+    'The most overage for this call, as a number or as digits; it cannot widen what the license allows. ' +
+    'Also accepted as `maxOverages`.',
+});
 
 const counted = { consumptions: count, max_overages: overage, allow_overages: flag };
 

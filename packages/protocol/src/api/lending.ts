@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hostText, licenseId, product, user, userInfo } from '../fields.ts';
+import { field, hostText, licenseId, product, user, userInfo } from '../fields.ts';
 import { licenseObject } from './license-object.ts';
 
 /**
@@ -25,12 +25,9 @@ export const DATE_PATTERN =
 /**
  * A value that is not text is reported like any other invalid date.
  */
-export const anyDate = z
-  .preprocess(
-    (value) => (value === null || value === undefined || typeof value === 'string' ? value : NO_DATE),
-    z.string().nullish(),
-  )
-  .meta({ type: 'string', pattern: DATE_PATTERN });
+export const anyDate = field((value) =>
+  value === null || value === undefined || typeof value === 'string' ? value : NO_DATE,
+).meta({ type: 'string', pattern: DATE_PATTERN });
 
 const NO_DATE = 'not a date';
 

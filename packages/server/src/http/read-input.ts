@@ -1,7 +1,7 @@
 import { FIELD_ALIASES } from '@berth/protocol/api/lending';
 import { findMisspeltCount } from '@berth/protocol/api/misspelt-count';
 import { suggest } from '@berth/protocol/console/suggest';
-import { isBlank } from '@berth/protocol/fields';
+import { isBlank, listReaders, Wrong } from '@berth/protocol/fields';
 import { parseJsonObject } from '@berth/protocol/json-text';
 import { z } from 'zod';
 import { LIMITS } from '../config.ts';
@@ -125,7 +125,30 @@ function readQuery(url: string, spell = (name: string) => name): Fields {
   return fields;
 }
 
+/** A cache, by schema. */
+const readersOf = new WeakMap<z.ZodObject, ReturnType<typeof listReaders>>();
+
 function validate(schema: z.ZodObject, fields: Fields): Fields {
+  let readers = readersOf.get(schema);
+  if (readers === undefined) {
+    readers = listReaders(schema);
+    readersOf.set(schema, readers);
+  }
+  return readers === null ? parseWith(schema, fields) : readEach(readers, fields);
+}
+
+function readEach(readers: NonNullable<ReturnType<typeof listReaders>>, sent: Fields): Fields {
+  const fields: Fields = {};
+  for (const [field, read] of readers) {
+    const found = read(sent[field]);
+    if (found instanceof Wrong)
+      throw new RequestError('validation_error', `"${field}" ${found.why}.`, { field });
+    if (found !== undefined) fields[field] = found;
+  }
+  return fields;
+}
+
+function parseWith(schema: z.ZodObject, fields: Fields): Fields {
   const result = schema.safeParse(fields);
   if (result.success) return result.data;
   const issue = result.error.issues[0];

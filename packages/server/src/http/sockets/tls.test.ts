@@ -18,10 +18,13 @@ import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { openTestApp } from '../../../../../test/support/test-app.ts';
 import { openCertificates } from '../../services/upkeep/certificates.ts';
 import type { Peer } from '../access/caller.ts';
-import type { HttpRequest } from '../http-request.ts';
+import type { AnswerRoute, App } from '../app.ts';
 import { listen } from './listen.ts';
 
 const GET = 'GET /api/v4/health HTTP/1.1\r\nHost: localhost\r\n\r\n';
+/** In the form that the fast lane reads. */
+const POST =
+  'POST /api/v4/register HTTP/1.1\r\nHost: localhost\r\nContent-Length: 30\r\n\r\n{"product":"cad","user":"ann"} ';
 
 interface ServerOptions {
   readonly first?: Certificate;
@@ -46,19 +49,22 @@ async function openTls(t: TestContext, options: ServerOptions = {}) {
   if (clientCa !== undefined) writeFileSync(files.clientCa, clientCa);
   const { app, clock } = await openTestApp(t);
   const peers: Peer[] = [];
-  const watched = {
-    answer: (request: HttpRequest, peer: Peer) => {
+  const watch =
+    (answer: AnswerRoute): AnswerRoute =>
+    (request, peer) => {
       peers.push(peer);
-      return app.answer(request, peer);
-    },
-    findPlain: app.findPlain,
+      return answer(request, peer);
+    };
+  const watched: App = {
+    answer: watch(app.answer),
+    findPlain: (path) => watch(app.findPlain(path) as AnswerRoute),
   };
   const { readWall } = clock;
   const certificates = openCertificates(files, { log: pino({ level: 'silent' }), readWall, warnDays: 14 });
   assert.ok(certificates !== null);
   const bounds = { maxConnections: 100, maxConnectionsPerAddress: 100, trustedProxies };
   const place = { host: '127.0.0.1', port: 0, certificates, clock };
-  const { url, stop } = await listen(watched as never, { ...place, ...bounds });
+  const { url, stop } = await listen(watched, { ...place, ...bounds });
   const sockets: TLSSocket[] = [];
   t.after(() => {
     for (const socket of sockets) socket.destroy();
@@ -80,12 +86,16 @@ function fingerprintOf({ cert }: Certificate): string {
   return new X509Certificate(cert).fingerprint256;
 }
 
-/** The peer that the server sees for a request with a certificate. */
+/** The peer that the server sees for a request with a certificate, whoever reads it there. */
 async function peerWith(server: TestServer, shown?: Certificate, headers = ''): Promise<Peer> {
-  const socket = await server.shakeHands(shown ?? {});
-  socket.write(GET.replace('\r\n\r\n', `\r\n${headers}\r\n`));
-  assert.equal((await readAnswerFrom(socket)).status, 200);
-  return server.peers.at(-1) as Peer;
+  for (const request of [GET, POST]) {
+    const socket = await server.shakeHands(shown ?? {});
+    socket.write(request.replace('\r\n\r\n', `\r\n${headers}\r\n`));
+    assert.equal((await readAnswerFrom(socket)).status, 200);
+  }
+  const [node, lane] = server.peers.slice(-2);
+  assert.deepEqual(node, lane);
+  return lane as Peer;
 }
 
 describe('over TLS', () => {
@@ -134,6 +144,7 @@ describe('over TLS', () => {
     const { shakeHands } = await openTls(t);
     const requests = [
       GET,
+      POST,
       GET.replace('Host: localhost', 'X: y'),
       'nonsense\r\n\r\n',
       'CONNECT x:1 HTTP/1.1\r\n\r\n',
@@ -181,7 +192,7 @@ describe('another certificate', () => {
     write(next);
     await certificates.refresh();
     assert.equal((await shakeHands()).getPeerCertificate().fingerprint256, fingerprintOf(next));
-    open.write(GET);
+    open.write(POST);
     assert.equal((await readAnswerFrom(open)).status, 200);
   });
 
