@@ -80,7 +80,7 @@ const TABLE = [
     default: 256,
     from: 1,
     to: 1000,
-    about: 'Maximum number of requests for one product that share a database transaction.',
+    about: 'Maximum number of requests that share a database transaction.',
   },
   {
     path: 'hardwareId',

@@ -15,6 +15,7 @@ import { fileCases, ownFileCases } from './files.ts';
 import { HISTORY } from './history.ts';
 import { LENDING } from './lending.ts';
 import { ISOLATION, LICENSES } from './licenses.ts';
+import { MANY_PRODUCTS, MANY_PRODUCTS_OF_TWO } from './many-products.ts';
 import { IGNORED_CASE } from './names.ts';
 import { noticeCases } from './notices.ts';
 import { ONE_ORDER } from './one-order.ts';
@@ -44,6 +45,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'pools after a close': poolRestartCases('restart'),
   'pools after a crash': poolRestartCases('crash'),
   'failures stay alone': ISOLATION,
+  'many products at once': MANY_PRODUCTS,
   'rules of the administrator': RULES,
   'rules after a close': rulesRestartCases('restart'),
   'rules after a crash': rulesRestartCases('crash'),
@@ -97,6 +99,7 @@ const ALONE: Readonly<Record<string, Chapter>> = {
 const SHARED: Readonly<Record<string, Chapter>> = {
   'the clock of the database': DATABASE_CLOCK,
   'two servers': TWO_SERVERS,
+  'many products of two servers': MANY_PRODUCTS_OF_TWO,
 };
 
 /**

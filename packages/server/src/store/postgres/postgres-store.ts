@@ -39,7 +39,7 @@ export class PostgresStore implements Store {
     this.tally = parts.writer.memory.tally;
     this.#lanes = new Lanes({
       route: (command) => laneOf(command, parts.writer.memory.index),
-      execute: (lane, commands) => this.#watch(() => parts.writer.executeBatch(lane, commands)),
+      execute: (commands) => this.#watch(() => parts.writer.executeBatch(commands)),
       maxBatch: parts.maxBatch,
       tally: this.tally,
     });

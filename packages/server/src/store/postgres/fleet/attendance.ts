@@ -6,7 +6,7 @@ import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { ClockStatus } from '../../store.ts';
 import type { Connection } from '../wire/connection.ts';
 import type { Pool } from '../wire/pool.ts';
-import { DATABASE_NOW, rollBack, setLimits } from '../wire/transaction.ts';
+import { beginLimited, DATABASE_NOW, rollBack } from '../wire/transaction.ts';
 import { numberLinks } from '../write/number-links.ts';
 import { REST_MS } from '../write/resume.ts';
 import { compiledOf, POSTGRES_STATEMENTS } from '../write/statements.ts';
@@ -153,7 +153,7 @@ export class Attendance {
     const { serverId, hostname, version, readWall } = this.#options;
     const wall = readWall?.() ?? null;
     try {
-      const begun = [connection.query('BEGIN ISOLATION LEVEL READ COMMITTED'), setLimits(connection)];
+      const begun: Promise<unknown>[] = [beginLimited(connection)];
       const alive = connection.query<TimeRow>(SAY_ALIVE, [wall, REST_MS]);
       begun.push(connection.query(NOTE_INSTANCE, [wall, serverId, hostname, version]));
       begun.push(connection.query(FORGET_INSTANCES, [wall, FORGET_MS]));

@@ -36,6 +36,12 @@ const SILENT = 'The database has not answered for too long. Try again in a momen
 const FAREWELL_MS = 1000;
 
 /**
+ * Ends a statement that must not wait. The driver keeps what is shorter than this until the event loop has
+ * taken another turn, in which the server may read a hundred requests while the transaction holds its locks.
+ */
+export const AT_ONCE = ' '.repeat(1024);
+
+/**
  * One connection to the database, from its opening to its end. Left alone, the driver would reconnect by
  * itself and run the rest of a transaction outside of it; it would forget queries that wait on a connection
  * that closes; it would write to a closed one; and it would repeat statements. None of this can happen here:
@@ -102,6 +108,16 @@ export class Connection {
     // The caller may look at only one of several that fail together.
     answer.catch(() => {});
     return answer as unknown as Promise<Rows<R>>;
+  }
+
+  /** Sends all statements of a round trip in one write, and at once if the last one is `AT_ONCE`. */
+  together<T>(send: () => T): T {
+    this.#socket.cork();
+    try {
+      return send();
+    } finally {
+      this.#socket.uncork();
+    }
   }
 
   /** Closes the connection; queries that were not answered fail. */

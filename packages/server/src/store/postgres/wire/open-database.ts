@@ -33,7 +33,7 @@ import { toFault } from './database-error.ts';
 import { type DatabaseTarget, describeTarget, parseDatabaseUrl } from './database-url.ts';
 import { migrate } from './migrate.ts';
 import { Pool, type PoolOptions } from './pool.ts';
-import { rollBack, setLimits } from './transaction.ts';
+import { beginLimited, rollBack } from './transaction.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -204,9 +204,8 @@ interface OpenedKeys {
 
 /** The keys of the store. The first server makes them; the lock on the server's row makes others wait. */
 async function openKeys(connection: Connection, source: MasterKeySource, where: string): Promise<OpenedKeys> {
-  await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+  await beginLimited(connection);
   try {
-    await setLimits(connection);
     await connection.query('SELECT id FROM server WHERE id = 1 FOR UPDATE');
     const secrets = await listSecrets((text) => connection.query(text));
     const masterKey = takeMasterKey(secrets, source, where);

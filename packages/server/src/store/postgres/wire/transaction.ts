@@ -1,11 +1,14 @@
+import type { Row } from '../../engine/rows.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
-import type { Sql } from '../write/bulk-writes.ts';
+import type { ReadSql } from '../write/bulk-writes.ts';
 import type { HeldRow } from '../write/row-table.ts';
 import type { Scope } from '../write/scope.ts';
 import type { Sender } from '../write/working-set.ts';
 import type { Connection } from './connection.ts';
 
 const LOCK_TIMEOUT_MS = 5000;
+/** Servers hold locks for milliseconds. Who holds one for longer hangs, and others must not wait for it. */
+const MIXED_LOCK_TIMEOUT_MS = 500;
 const STATEMENT_TIMEOUT_MS = 15_000;
 /** A server that is stopped in a transaction loses its locks before others give up waiting for them. */
 const SILENCE_TIMEOUT_MS = 3000;
@@ -16,28 +19,30 @@ const SILENCE_TIMEOUT_MS = 3000;
  */
 const WHOLE_TABLE = ['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin'];
 
-/** Only for the transaction: behind a pooler the session belongs to others too. */
-const LIMITS = {
-  text: `SELECT set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true),
-    set_config('idle_in_transaction_session_timeout', $3, true),
-    ${WHOLE_TABLE.map((name) => `set_config('${name}', 'off', true)`)}`,
-  values: [LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS, SILENCE_TIMEOUT_MS].map(String),
-};
+/**
+ * Only for the transaction: behind a pooler the session belongs to others too. Lists come as JSON, of which a
+ * plan cannot see the length, so one plan serves them all.
+ */
+const LIMITS = `SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
+  SET LOCAL idle_in_transaction_session_timeout = ${SILENCE_TIMEOUT_MS};
+  SET LOCAL plan_cache_mode = force_generic_plan;
+  ${WHOLE_TABLE.map((name) => `SET LOCAL ${name} = off`).join('; ')}`;
 
 /** The database's clock in milliseconds; not the start of the transaction, which may have waited. */
 export const DATABASE_NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
-/** Has a parameter only because the driver does not prepare statements without any. */
-const READ_FACTS = `SELECT ${DATABASE_NOW} AS wall, revision, alive_at FROM server WHERE id = $1`;
 type Facts = Pick<PostgresRowOf<'server'>, 'revision' | 'alive_at'> & { readonly wall: number };
 const LOCK_SERVER = 'SELECT * FROM server WHERE id = 1 FOR NO KEY UPDATE';
 const LIST_LICENSES = 'SELECT * FROM license ORDER BY id';
 const LOCK_ALL = `${LIST_LICENSES} FOR NO KEY UPDATE`;
 const LOCK_SOME = 'SELECT * FROM license WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE';
 
-/** Limits how long the transaction that was just begun may take. */
-export function setLimits(sender: Sender): Promise<unknown> {
-  return sender.query(LIMITS.text, LIMITS.values);
+/** Begins a transaction that is limited in how long it may take and wait, as all that lock licenses are. */
+export function beginLimited(sender: Sender, lockTimeoutMs = LOCK_TIMEOUT_MS): Promise<unknown> {
+  return sender.query(
+    `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockTimeoutMs}; ${LIMITS}`,
+    [],
+  );
 }
 
 type ServerRow = PostgresRowOf<'server'>;
@@ -56,27 +61,67 @@ export interface Opened {
   readonly answers: readonly (readonly HeldRow[])[];
 }
 
+/** What a transaction begins with. */
+interface Beginning {
+  readonly scope: Scope;
+  /** Sent after the locks. */
+  readonly queries?: readonly ReadSql[];
+  /** Its commands could also do without each other, so they do not wait long for a lock. */
+  readonly isMixed?: boolean;
+}
+
 /**
  * Begins, locks and queries in one round trip. In READ COMMITTED each statement sees what was committed
  * before it began, so the queries, sent after the locks, see everything that earlier holders have done.
  */
-export async function begin(sender: Sender, scope: Scope, queries: readonly Sql[]): Promise<Opened> {
-  const ask = ({ text, values }: Sql) => sender.query<HeldRow>(text, values);
-  const sent = [sender.query('BEGIN ISOLATION LEVEL READ COMMITTED', []), setLimits(sender)];
-  const server = scope.server ? sender.query<ServerRow>(LOCK_SERVER, []) : null;
-  const licenses = lockLicenses(sender, scope.licenses);
-  const facts = sender.query<Facts>(READ_FACTS, [1]);
-  const answers = queries.map(ask);
-  await Promise.all([...sent, server, licenses, facts, ...answers]);
-  const [row] = (await facts) as readonly [Facts];
-  return {
-    server: (await server)?.[0] ?? null,
-    licenses: await licenses,
-    wall: row.wall,
-    revision: row.revision,
-    aliveAt: row.alive_at,
-    answers: await Promise.all(answers),
-  };
+export async function begin(
+  connection: Connection,
+  { scope, queries = [], isMixed = false }: Beginning,
+): Promise<Opened> {
+  const [, servers, licenses, facts] = await connection.together(() =>
+    Promise.all([
+      beginLimited(connection, isMixed ? MIXED_LOCK_TIMEOUT_MS : LOCK_TIMEOUT_MS),
+      scope.server ? connection.query<ServerRow>(LOCK_SERVER) : [],
+      lockLicenses(connection, scope.licenses),
+      readTogether(connection, queries),
+    ]),
+  );
+  return { server: servers[0] ?? null, licenses, ...facts };
+}
+
+/** What every transaction looks at, and the answers to queries, in one statement. */
+export async function readTogether(
+  sender: Sender,
+  queries: readonly ReadSql[],
+): Promise<Omit<Opened, 'server' | 'licenses'>> {
+  const values = queries.map(({ value }) => value);
+  const rows = await sender.query<Facts & Row>(joinQueries(queries.map(({ text }) => text)), [1, ...values]);
+  const [row] = rows as readonly [Facts & Row];
+  const answers = queries.map((_, index) => {
+    const list = row[nameOf(index)] as string | null;
+    return list === null ? [] : (JSON.parse(list) as readonly HeldRow[]);
+  });
+  return { wall: row.wall, revision: row.revision, aliveAt: row.alive_at, answers };
+}
+
+/** Queries that were joined before: the driver recognizes the text, and the database has planned it. */
+const joined = new Map<string, string>();
+
+/** One query that answers several, each as a JSON list. Its first parameter is the id of the server's row. */
+function joinQueries(texts: readonly string[]): string {
+  return joined.getOrInsertComputed(texts.join(), () => {
+    const lists = texts.map((text, index) => {
+      const name = nameOf(index);
+      const placed = text.replaceAll('$1', `$${index + 2}`);
+      return `(SELECT json_agg(${name}) FROM (${placed}) AS ${name}) AS ${name}`;
+    });
+    const columns = [`${DATABASE_NOW} AS wall`, 'revision', 'alive_at', ...lists];
+    return `SELECT ${columns.join(', ')} FROM server WHERE id = $1`;
+  });
+}
+
+function nameOf(index: number): string {
+  return `answer_${index}`;
 }
 
 async function lockLicenses(sender: Sender, licenses: Scope['licenses']): Promise<readonly LicenseRow[]> {

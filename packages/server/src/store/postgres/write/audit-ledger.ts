@@ -15,7 +15,6 @@ import {
   sumHeads,
 } from '../../engine/audit/audit-chain.ts';
 import type { HeadSigner } from '../../engine/batch.ts';
-import type { Sql } from './bulk-writes.ts';
 
 /** How many links there are, and how many there were when the heads were last signed. */
 interface SigningState {
@@ -23,15 +22,21 @@ interface SigningState {
   readonly signedLinks: number | null;
 }
 
-/** A new link, and what the row of its chain says afterwards. */
-interface NewLink {
+export interface NewLink {
+  readonly chain: number;
+  readonly n: number;
+  readonly at: Instant;
+  readonly events: string;
+  readonly mac: Uint8Array;
+}
+
+/** A chain with what a commit adds to it, as its row says afterwards. */
+interface Lengthened {
   readonly head: ChainHead;
   /** `null`: the old one stays. */
   readonly anchor: Uint8Array | null;
-  readonly writes: readonly Sql[];
+  readonly link: NewLink | null;
 }
-
-const ADD_LINK = 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES ($1, $2, $3, $4, $5)';
 
 /**
  * Makes the log tamper-evident. One anchor over all chains would make every license wait for every other, so
@@ -66,8 +71,8 @@ export class AuditLedger implements HeadSigner {
     { head, anchor }: { readonly head: ChainHead; readonly anchor: Uint8Array | null },
     events: readonly string[],
     at: Instant,
-  ): NewLink {
-    if (events.length === 0) return { head, anchor: null, writes: [] };
+  ): Lengthened {
+    if (events.length === 0) return { head, anchor: null, link: null };
     const link = { chain, n: head.n + 1, at, events: joinEvents(events) };
     const newest = { n: link.n, mac: linkMac(this.key, head.mac, link) };
     // Adding a license writes the first link of its chain. The system's chain is as old as the store.
@@ -77,7 +82,7 @@ export class AuditLedger implements HeadSigner {
     return {
       head: newest,
       anchor: isSound ? headDigest(this.key, chain, newest) : null,
-      writes: [{ text: ADD_LINK, values: [chain, link.n, at, link.events, newest.mac] }],
+      link: { ...link, mac: newest.mac },
     };
   }
 

@@ -1,6 +1,5 @@
 import type { Command } from '../../../core/command.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
-import type { License } from '../../../core/nouns/license.ts';
 import { withIdentity } from '../../../core/nouns/user-name.ts';
 import { fingerprint } from '../../../secrets/seal.ts';
 import type { Batch } from '../../engine/batch.ts';
@@ -8,21 +7,28 @@ import { type CommandResult, executeCommand, MissingRows } from '../../engine/ex
 import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
 import { listSecrets } from '../read/read-server.ts';
 import type { Connection } from '../wire/connection.ts';
-import { begin, type Opened, rollBack } from '../wire/transaction.ts';
+import { begin, type Opened, readTogether, rollBack } from '../wire/transaction.ts';
 import { type Commit, commit, type Decided } from './commit.ts';
+import type { SharedCommands } from './lanes.ts';
 import { listRemovedBeside, readIndex } from './license-index.ts';
 import type { WriterMemory } from './memory.ts';
-import { expectMeters, listPlaces, type Prefetched, planPrefetch } from './prefetch.ts';
+import {
+  expectMeters,
+  listPlaces,
+  type PartReads,
+  type Prefetched,
+  planOwnReads,
+  planPrefetch,
+  type TimedLicense,
+} from './prefetch.ts';
 import { prepareBatch, rowsOf } from './prepare-batch.ts';
 import { type BatchName, hasReceipt } from './receipts.ts';
 import { isRested } from './resume.ts';
-import { isSameScope, type Lane, laneOf, type Scope } from './scope.ts';
+import { type Filed, isInPlace, isSameScope, type Lane, lanesOf, type Scope, scopeOf } from './scope.ts';
 import { type Sender, WorkingSet } from './working-set.ts';
 
 /** Commands that share a transaction. */
-export interface Task {
-  readonly lane: Lane;
-  readonly commands: readonly Command[];
+export interface Task extends SharedCommands {
   readonly name: BatchName;
 }
 
@@ -38,7 +44,7 @@ export type Attempt =
   | { readonly kind: 'done'; readonly results: readonly CommandResult[] }
   /** The licenses have changed: some commands belong to another lane. */
   | { readonly kind: 'other_lane' }
-  /** The licenses have changed: the lane needs other locks than those taken. */
+  /** The licenses have changed: the lanes need other locks than those taken. */
   | { readonly kind: 'other_scope' }
   /** No server was alive for a while: live slots get their time back before anything is decided. */
   | { readonly kind: 'rested' }
@@ -57,28 +63,29 @@ export async function attemptBatch(
   memory: WriterMemory,
   task: Task,
 ): Promise<Attempt> {
-  const { lane, commands, name } = task;
-  const scope = lane.scopeIn(memory.index);
-  const plan = planReads(memory, commands, scope);
-  const opened = await begin(
-    connection,
+  const lanes = lanesOf(task.filed);
+  const scope = scopeOf(lanes, memory.index);
+  const plan = planPrefetch(partsOf(memory, task.filed, scope), memory.time.estimate());
+  const opened = await begin(connection, {
     scope,
-    plan.map(({ sql }) => sql),
-  );
-  const obstacle = await findObstacle(connection, memory, task, scope, opened);
+    queries: plan.map(({ sql }) => sql),
+    isMixed: lanes.length > 1,
+  });
+  const late = task.takeLate();
+  const obstacle = await findObstacle(connection, memory, task, lanes, scope, opened);
   if (obstacle !== null) {
     await rollBack(connection);
     return { kind: obstacle };
   }
   const set = new WorkingSet();
   for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] ?? []);
-  const { licenses } = scope;
-  if (typeof licenses !== 'string') set.expect('place_denial', () => listPlaces(commands, licenses));
-  const decided = prepareBatch(memory, { scope, opened, index: memory.index, set, name });
-  const { batch } = decided;
-  expectMeters(set, () => listLicenses(batch, commands), batch.now);
-  const results = await decideAll(connection, decided, commands);
-  if (batch.isChanged) {
+  await readLate(connection, set, planOwnReads(partsOf(memory, late, scope)));
+  const { index } = memory;
+  set.expect('place_denial', () => listPlaces(partsOf(memory, task.filed, scope), () => true));
+  const decided = prepareBatch(memory, { scope, opened, index, set, name: task.name }, lanes);
+  expectMeters(set, () => listLicenses(decided, task.filed));
+  const results = await decideAll(connection, decided, task.filed);
+  if (decided.parts.some(({ batch }) => batch.isChanged)) {
     const startedMs = memory.readMonotonicMs();
     const made = await commit(connection, decided);
     memory.tally.noteSync(memory.readMonotonicMs() - startedMs);
@@ -87,8 +94,10 @@ export async function attemptBatch(
   } else {
     await rollBack(connection);
   }
-  if (licenses === 'all') memory.time.follow(batch.now);
-  else memory.time.hear(batch.now);
+  for (const { batch } of decided.parts) {
+    if (scope.licenses === 'all') memory.time.follow(batch.now);
+    else memory.time.hear(batch.now);
+  }
   return { kind: 'done', results };
 }
 
@@ -98,47 +107,65 @@ export async function attemptBatch(
  */
 export async function wasCommitted(connection: Connection, { decided }: UnsureCommit): Promise<boolean> {
   const { scope, name } = decided;
-  const opened = await begin(connection, scope, []);
+  const opened = await begin(connection, { scope });
   await rollBack(connection);
   return name !== null && rowsOf(opened).some((row) => hasReceipt(row, name));
 }
 
-function planReads(
+/** Commands with the licenses that their lane locks; without those that have none. */
+function partsOf(
   { index, texts, time }: WriterMemory,
-  commands: readonly Command[],
-  { server, licenses }: Scope,
-): readonly Prefetched[] {
-  if (server || typeof licenses === 'string' || licenses.length === 0) return [];
-  const known = licenses.map((id) => texts.find(id)).filter((license) => license !== undefined);
-  const identified = commands.map((command) => withIdentity(command, index.ignoresCase));
-  const now = time.estimate();
-  const removed = listRemovedBeside(licenses, index, now);
-  return planPrefetch(identified, { held: licenses, removed }, known, now);
+  filed: readonly Filed[],
+  { server }: Scope,
+): readonly PartReads[] {
+  const byLane = server ? [] : Map.groupBy(filed, ({ lane }) => lane.name).values();
+  return [...byLane].flatMap((own) => {
+    const { licenses: ids } = (own[0] as Filed).lane.scopeIn(index);
+    if (typeof ids === 'string' || ids.length === 0) return [];
+    return {
+      commands: own.map(({ command }) => withIdentity(command, index.ignoresCase)),
+      ids,
+      removed: listRemovedBeside(ids, index, time.estimate()),
+      licenses: ids.map((id) => texts.find(id)).filter((license) => license !== undefined),
+    };
+  });
+}
+
+/** Reads what commands need that came while the transaction waited for its locks. */
+async function readLate(sender: Sender, set: WorkingSet, plan: readonly Prefetched[]): Promise<void> {
+  if (plan.length === 0) return;
+  const { answers } = await readTogether(
+    sender,
+    plan.map(({ sql }) => sql),
+  );
+  for (const [index, { learn }] of plan.entries()) learn(set, answers[index] ?? []);
 }
 
 /** Why nothing can be decided in this transaction. Refreshes the index if another server changed it. */
 async function findObstacle(
   sender: Sender,
   memory: WriterMemory,
-  { lane, commands }: Task,
+  { filed }: Task,
+  lanes: readonly Lane[],
   scope: Scope,
   opened: Opened,
 ): Promise<'rested' | 'other_lane' | 'other_scope' | null> {
   if (isRested(opened.aliveAt, memory.readWall?.() ?? opened.wall)) return 'rested';
-  await requireOwnSeal(sender, memory, commands);
+  await requireOwnSeal(sender, memory, filed);
   if (opened.revision !== memory.index.revision) memory.index = await readIndex(sender);
   const { index } = memory;
-  if (commands.some((command) => laneOf(command, index).name !== lane.name)) return 'other_lane';
-  return isSameScope(lane.scopeIn(index), scope) ? null : 'other_scope';
+  if (!filed.every((one) => isInPlace(one, index))) return 'other_lane';
+  return isSameScope(scopeOf(lanes, index), scope) ? null : 'other_scope';
 }
 
 /** A secret sealed with a master key that was replaced meanwhile could never be opened again. */
 async function requireOwnSeal(
   sender: Sender,
   { masterKey }: WriterMemory,
-  commands: readonly Command[],
+  filed: readonly Filed[],
 ): Promise<void> {
-  if (!commands.some(({ kind }) => kind === 'set_cloud_keys' || kind === 'rotate_master_key')) return;
+  if (!filed.some(({ command: { kind } }) => kind === 'set_cloud_keys' || kind === 'rotate_master_key'))
+    return;
   const secrets = await listSecrets((text) => sender.query(text, []));
   if (findSealingFingerprint(secrets) === fingerprint(masterKey)) return;
   throw new Fault(
@@ -156,11 +183,13 @@ const MAX_READS = 100_000;
 /** Decides one command after the other, each on what the one before it left. */
 async function decideAll(
   sender: Sender,
-  { batch, set }: Decided,
-  commands: readonly Command[],
+  { parts, set }: Decided,
+  filed: readonly Filed[],
 ): Promise<readonly CommandResult[]> {
+  const batches = new Map(parts.map(({ lane, batch }) => [lane, batch]));
   const results: CommandResult[] = [];
-  for (const command of commands) {
+  for (const { command, lane } of filed) {
+    const batch = batches.get(lane.name) as Batch;
     set.beginCommand();
     let result = tryCommand(batch, command);
     for (let reads = 0; result instanceof MissingRows; reads++) {
@@ -184,7 +213,13 @@ function tryCommand(batch: Batch, command: Command): CommandResult | MissingRows
 }
 
 /** Licenses that the commands may be about, including those that they bring. */
-function listLicenses({ licenses }: Batch, commands: readonly Command[]): readonly License[] {
-  const held = Array.from(licenses.entries(), ({ license }) => license);
-  return [...held, ...commands.flatMap((one) => (one.kind === 'install_license' ? [one.license] : []))];
+function listLicenses({ parts }: Decided, filed: readonly Filed[]): readonly TimedLicense[] {
+  return parts.flatMap(({ lane, batch: { licenses, now } }) => {
+    const held = Array.from(licenses.entries(), ({ license }) => license);
+    const own = filed.filter((one) => one.lane.name === lane);
+    const brought = own.flatMap(({ command }) =>
+      command.kind === 'install_license' ? [command.license] : [],
+    );
+    return [...held, ...brought].map((license) => ({ license, now }));
+  });
 }

@@ -6,8 +6,15 @@ import type { Connection } from '../wire/connection.ts';
 import { openConnection } from '../wire/database.ts';
 import { parseDatabaseUrl } from '../wire/database-url.ts';
 import { migrate } from '../wire/migrate.ts';
-import { setLimits } from '../wire/transaction.ts';
-import { readGroups, readLicenses, readSoonest, type Sql, writeChanges } from './bulk-writes.ts';
+import { beginLimited } from '../wire/transaction.ts';
+import {
+  type ReadSql,
+  readGroups,
+  readLicenses,
+  readSoonest,
+  type Sql,
+  writeChanges,
+} from './bulk-writes.ts';
 import { HELD_TABLES, type HeldRow, type HeldTable } from './row-table.ts';
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
@@ -26,9 +33,9 @@ async function openMigrated(t: TestContext): Promise<Connection> {
 }
 
 /** How the database would plan it, in a transaction like those of the writer. */
-async function explain(connection: Connection, { text, values }: Sql): Promise<string> {
-  await connection.query('BEGIN');
-  await setLimits(connection);
+async function explain(connection: Connection, { text, ...given }: Sql | ReadSql): Promise<string> {
+  const values = 'value' in given ? [given.value] : given.values;
+  await beginLimited(connection);
   const rows = await connection.query(`EXPLAIN ${text}`, values);
   await connection.query('ROLLBACK');
   return rows.map((row) => row['QUERY PLAN']).join('\n');

@@ -12,6 +12,12 @@ export interface Sql {
   readonly values: readonly Parameter[];
 }
 
+/** A query with its only value. */
+export interface ReadSql {
+  readonly text: string;
+  readonly value: Parameter;
+}
+
 /** All changes of a table in at most two statements, however many rows there are. */
 export function writeChanges(table: HeldTable, changes: Changes): readonly Sql[] {
   const put: Row[] = [];
@@ -34,22 +40,22 @@ export function addHistory({ table, rows }: HistoryRows): Sql {
 }
 
 /** Reads all rows of some groups. */
-export function readGroups(table: HeldTable, groups: readonly HeldRow[]): Sql {
+export function readGroups(table: HeldTable, groups: readonly HeldRow[]): ReadSql {
   const { group } = tableOf(table);
-  return { text: SQL[table].read, values: [JSON.stringify(groups, [...group])] };
+  return { text: SQL[table].read, value: JSON.stringify(groups, [...group]) };
 }
 
 /**
  * Reads the rows of each license that end first; at most `limit` each. The limit is part of the text: a plan
  * for any limit expects a tenth of the table, and would read and sort all of it.
  */
-export function readSoonest(table: HeldTable, licenses: readonly number[], limit: number): Sql {
-  return { text: `${SQL[table].soonest} LIMIT ${limit}) AS soonest`, values: [JSON.stringify(licenses)] };
+export function readSoonest(table: HeldTable, licenses: readonly number[], limit: number): ReadSql {
+  return { text: `${SQL[table].soonest} LIMIT ${limit}) AS soonest`, value: JSON.stringify(licenses) };
 }
 
 /** Reads all rows of some licenses. */
-export function readLicenses(table: HeldTable, licenses: readonly number[]): Sql {
-  return { text: SQL[table].all, values: [licenses] };
+export function readLicenses(table: HeldTable, licenses: readonly number[]): ReadSql {
+  return { text: SQL[table].all, value: licenses };
 }
 
 interface TableSql {

@@ -3,43 +3,69 @@ import { Fault } from '../../../core/nouns/fault.ts';
 import type { CommandResult } from '../../engine/execute-command.ts';
 import type { Executed } from '../../store.ts';
 import type { StoreTally } from '../../store-tally.ts';
-import type { Lane } from './scope.ts';
+import { type Filed, type Lane, maySharePlace } from './scope.ts';
 
-interface Waiter {
-  readonly command: Command;
+interface Waiter extends Filed {
   /** How often it was sent to another lane. */
   readonly moves: number;
   resolve(outcome: Executed): void;
   reject(error: unknown): void;
 }
 
-interface Queue {
-  readonly lane: Lane;
-  readonly waiters: Waiter[];
-}
+/**
+ * Nothing was done, because the licenses have changed. `other_lane`: the command belongs elsewhere now;
+ * `again`: others in the transaction did.
+ */
+export type LaneResult = CommandResult | 'other_lane' | 'again';
 
-/** `other_lane`: nothing was done, because the licenses changed and the command belongs elsewhere now. */
-export type LaneResult = CommandResult | 'other_lane';
+/** Commands that share a transaction. */
+export interface SharedCommands {
+  /** In the order in which they are decided. */
+  readonly filed: readonly Filed[];
+  /** Adds those of the same lanes that have come meanwhile, if they are many, and returns them. */
+  takeLate(): readonly Filed[];
+}
 
 interface LaneOptions {
   route(command: Command): Lane;
-  execute(lane: Lane, commands: readonly Command[]): Promise<readonly LaneResult[]>;
+  /** `apart`: nothing was done; commands of different lanes must not share this transaction. */
+  execute(commands: SharedCommands): Promise<readonly LaneResult[] | 'apart'>;
   readonly maxBatch: number;
   readonly tally: StoreTally;
+}
+
+/** One transaction, and whose commands it carries. */
+interface Run {
+  readonly lanes: Set<string>;
+  readonly waiters: Waiter[];
+  /** Commands of other lanes may join. */
+  readonly isShared: boolean;
 }
 
 /** Each move means that a license was added or removed in between: more in a row is no coincidence. */
 const MAX_MOVES = 10;
 
+/** Fewer of those that have come meanwhile are not worth another round trip: they wait for the next one. */
+const LATE_SHARE = 0.5;
+
 /**
- * Commands that have to wait for each other wait here, not in the database: while one batch of a lane is
- * under way the next one fills, and all of it shares one transaction. Lanes do not wait for each other. The
- * lane follows from what this server knows of the licenses; the transaction checks it, and a command that
- * turns out to belong elsewhere is queued again there. When a batch fails, all of its commands do.
+ * Commands wait here, not in the database: while one transaction is under way the next one fills. A lane has
+ * one transaction under way at a time, so its commands are decided in the order in which they came. What
+ * clients ask for shares one transaction at a time, whatever the lane; anything else has a transaction for
+ * its lane alone, beside it. A shared transaction that fails, or that meets a lock which somebody holds for
+ * long, is split: each of its lanes goes on alone, so that none waits or fails for another.
+ *
+ * The lane follows from what this server knows of the licenses; the transaction checks it, and a command that
+ * turns out to belong elsewhere is queued again there.
  */
 export class Lanes {
   readonly #options: LaneOptions;
-  readonly #queues = new Map<string, Queue>();
+  /** In the order in which they came. */
+  #waiting: Waiter[] = [];
+  /** Lanes with a transaction under way. */
+  readonly #busy = new Set<string>();
+  #isSharing = false;
+  #isStarting = false;
   #drained: (() => void)[] = [];
 
   constructor(options: LaneOptions) {
@@ -50,22 +76,22 @@ export class Lanes {
     return new Promise((resolve, reject) => this.#enqueue({ command, moves: 0, resolve, reject }));
   }
 
-  #enqueue(waiter: Waiter): void {
+  #enqueue(waiter: Omit<Waiter, 'lane'>): void {
     const lane = this.#route(waiter);
     if (lane === null) return;
-    const queue = this.#queues.get(lane.name);
-    if (queue !== undefined) {
-      queue.waiters.push(waiter);
-      return;
-    }
-    const started = { lane, waiters: [waiter] };
-    this.#queues.set(lane.name, started);
+    this.#waiting.push({ ...waiter, lane });
+    const mustWait = this.#busy.has(lane.name) || (this.#isSharing && maySharePlace(waiter.command));
+    if (mustWait || this.#isStarting) return;
+    this.#isStarting = true;
     // After the sockets that are readable now have been read, so that their requests share a batch.
-    setImmediate(() => void this.#work(started));
+    setImmediate(() => {
+      this.#isStarting = false;
+      this.#start();
+    });
   }
 
   /** Something that is not a command has no lane. */
-  #route({ command, reject }: Waiter): Lane | null {
+  #route({ command, reject }: Omit<Waiter, 'lane'>): Lane | null {
     try {
       return this.#options.route(command);
     } catch (error) {
@@ -76,32 +102,99 @@ export class Lanes {
 
   /** Resolves when everything that was submitted has been answered. */
   drain(): Promise<void> {
-    if (this.#queues.size === 0) return Promise.resolve();
+    if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#drained.push(resolve));
   }
 
-  async #work({ lane, waiters }: Queue): Promise<void> {
-    while (waiters.length > 0) await this.#workBatch(lane, waiters.splice(0, this.#options.maxBatch));
-    this.#queues.delete(lane.name);
-    if (this.#queues.size > 0) return;
+  #isIdle(): boolean {
+    return this.#waiting.length === 0 && this.#busy.size === 0;
+  }
+
+  /** Starts whatever need not wait. */
+  #start(): void {
+    for (const run of this.#takeRuns()) void this.#work(run);
+    if (!this.#isIdle()) return;
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
-  async #workBatch(lane: Lane, batch: readonly Waiter[]): Promise<void> {
+  #takeRuns(): readonly Run[] {
+    const runs: Run[] = [];
+    const byLane = new Map<string, Run | null>();
+    let shared: Run | null = this.#isSharing ? null : { lanes: new Set(), waiters: [], isShared: true };
+    const open = (waiter: Waiter): Run | null => {
+      if (this.#busy.has(waiter.lane.name)) return null;
+      const run = maySharePlace(waiter.command)
+        ? shared
+        : { lanes: new Set<string>(), waiters: [], isShared: false };
+      if (run !== null && run.waiters.length === 0) runs.push(run);
+      return run;
+    };
+    const left = this.#waiting.filter((waiter) => {
+      const { name } = waiter.lane;
+      const run = byLane.getOrInsertComputed(name, () => open(waiter));
+      const joins = run !== null && this.#hasRoom(run) && (!run.isShared || maySharePlace(waiter.command));
+      if (joins) {
+        run.lanes.add(name);
+        run.waiters.push(waiter);
+        if (run === shared && !this.#hasRoom(run)) shared = null;
+      } else {
+        // Those behind it in the lane must not overtake it.
+        byLane.set(name, null);
+      }
+      return !joins;
+    });
+    this.#waiting = left;
+    return runs;
+  }
+
+  #hasRoom({ waiters }: Run): boolean {
+    return waiters.length < this.#options.maxBatch;
+  }
+
+  async #work(run: Run): Promise<void> {
+    for (const name of run.lanes) this.#busy.add(name);
+    if (run.isShared) this.#isSharing = true;
+    const isSplit = (await this.#execute(run)) === 'apart';
+    if (run.isShared) this.#isSharing = false;
+    if (isSplit) for (const part of split(run)) void this.#work(part);
+    else for (const name of run.lanes) this.#busy.delete(name);
+    this.#start();
+  }
+
+  async #execute(run: Run): Promise<'done' | 'apart'> {
+    const { waiters } = run;
     try {
-      const results = await this.#options.execute(
-        lane,
-        batch.map(({ command }) => command),
-      );
-      this.#options.tally.noteBatch(batch.length);
-      for (const [index, waiter] of batch.entries()) this.#settle(waiter, results[index] as LaneResult);
+      const takeLate = () => (run.isShared ? this.#takeLate(run) : []);
+      const results = await this.#options.execute({ filed: waiters, takeLate });
+      if (results === 'apart') return results;
+      this.#options.tally.noteBatch(waiters.length);
+      for (const [index, waiter] of waiters.entries()) this.#settle(waiter, results[index] as LaneResult);
     } catch (error) {
-      for (const waiter of batch) waiter.reject(error);
+      for (const waiter of waiters) waiter.reject(error);
     }
+    return 'done';
+  }
+
+  #takeLate(run: Run): readonly Waiter[] {
+    const blocked = new Set<string>();
+    const room = this.#options.maxBatch - run.waiters.length;
+    const late = this.#waiting.filter(({ lane, command }) => {
+      if (!run.lanes.has(lane.name) || blocked.has(lane.name)) return false;
+      if (!maySharePlace(command)) blocked.add(lane.name);
+      return !blocked.has(lane.name);
+    });
+    if (late.length < run.waiters.length * LATE_SHARE) return [];
+    late.splice(room);
+    run.waiters.push(...late);
+    const joined = new Set(late);
+    this.#waiting = this.#waiting.filter((waiter) => !joined.has(waiter));
+    return late;
   }
 
   #settle(waiter: Waiter, result: LaneResult): void {
-    if (result !== 'other_lane') {
+    if (result === 'again') {
+      this.#enqueue(waiter);
+    } else if (result !== 'other_lane') {
       if ('outcome' in result) {
         this.#options.tally.note(waiter.command, result.outcome);
         waiter.resolve(result.outcome);
@@ -112,4 +205,13 @@ export class Lanes {
       waiter.reject(new Fault('store_unavailable', 'The licenses change too often. Try again in a moment.'));
     }
   }
+}
+
+/** One run for each lane. */
+function split({ lanes, waiters }: Run): readonly Run[] {
+  return [...lanes].map((name) => ({
+    lanes: new Set([name]),
+    waiters: waiters.filter(({ lane }) => lane.name === name),
+    isShared: false,
+  }));
 }

@@ -3,7 +3,7 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import type { AuditKeys } from '../../engine/audit/audit-chain.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
 import { StoreTally } from '../../store-tally.ts';
-import type { Commit, Decided } from './commit.ts';
+import type { Commit, Decided, Part } from './commit.ts';
 import { DatabaseTime, type DatabaseTimeOptions } from './database-time.ts';
 import { type LicenseIndex, LicenseTexts } from './license-index.ts';
 
@@ -45,15 +45,21 @@ export class WriterMemory {
   }
 
   /** Takes over what a certain commit has changed, and notifies the listeners. */
-  settle({ batch }: Decided, { hasEvents }: Commit): void {
-    const { onNotice, onEvents } = this.#options;
-    this.masterKey = batch.masterKey;
-    if (!batch.ledger.isSound && !this.#hasReportedAnchor) onNotice({ kind: 'anchor_lost' });
-    this.#hasReportedAnchor ||= !batch.ledger.isSound;
-    if (batch.signed !== null) {
-      const { links, digest } = batch.signed;
-      onNotice({ kind: 'heads_signed', links, digest });
+  settle({ parts, masterKey }: Decided, { hasEvents }: Commit): void {
+    for (const { batch } of parts) {
+      // Another transaction may have replaced the key while this one was under way.
+      if (batch.masterKey !== masterKey) this.masterKey = batch.masterKey;
+      this.#notify(batch);
     }
-    if (hasEvents) onEvents();
+    if (hasEvents) this.#options.onEvents();
+  }
+
+  #notify({ ledger, signed }: Part['batch']): void {
+    const { onNotice } = this.#options;
+    if (!ledger.isSound && !this.#hasReportedAnchor) onNotice({ kind: 'anchor_lost' });
+    this.#hasReportedAnchor ||= !ledger.isSound;
+    if (signed === null) return;
+    const { links, digest } = signed;
+    onNotice({ kind: 'heads_signed', links, digest });
   }
 }

@@ -1,68 +1,90 @@
-import type { Command, LicenseCommand } from '../../../core/command.ts';
-import { targetOf } from '../../../core/decide.ts';
+import type { Command } from '../../../core/command.ts';
+import { isLicenseCommand, targetOf } from '../../../core/decide.ts';
 import { deniedPlace } from '../../../core/lending/deny.ts';
 import { answerScope } from '../../../core/lending/repeat-answer.ts';
 import { WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { GroupOf } from '../../engine/tables.ts';
-import { readGroups, readLicenses, readSoonest, type Sql } from './bulk-writes.ts';
+import { type ReadSql, readGroups, readLicenses, readSoonest } from './bulk-writes.ts';
 import type { HeldRow, HeldTable } from './row-table.ts';
 import type { WorkingSet } from './working-set.ts';
 
 /** A read ahead, and what its result tells. */
 export interface Prefetched {
-  readonly sql: Sql;
+  readonly sql: ReadSql;
   learn(set: WorkingSet, rows: readonly HeldRow[]): void;
 }
 
-/** The licenses of the product, and removed ones that may have answered the same request before. */
-interface ScopedIds {
-  readonly held: readonly LicenseId[];
+/** Commands of one lane, and the licenses that they may be about. */
+export interface PartReads {
+  readonly commands: readonly Command[];
+  readonly ids: readonly LicenseId[];
+  /** Removed ones, which may have answered the same request before. */
   readonly removed: readonly LicenseId[];
+  /** As far as they are known. */
+  readonly licenses: readonly License[];
 }
 
 /** Guesses what the commands of a batch need, to read it in one round trip. The rest is read when missed. */
-export function planPrefetch(
-  commands: readonly Command[],
-  { held: ids, removed }: ScopedIds,
-  licenses: readonly License[],
-  now: Instant,
-): readonly Prefetched[] {
-  const users = [...new Set(commands.flatMap((command) => usersOf(command as LicenseCommand)))];
-  const plan = [
-    soonest('registration', ids, users.length),
-    soonest('feature_slot', ids, users.length),
+export function planPrefetch(parts: readonly PartReads[], now: Instant): readonly Prefetched[] {
+  if (parts.length === 0) return [];
+  const ids = parts.flatMap((part) => part.ids);
+  const most = Math.max(...parts.map(({ commands }) => listUsers(commands).length));
+  const windows = parts.flatMap(({ licenses }) => licenses.flatMap((license) => windowsOf(license, now)));
+  return [
+    soonest('registration', ids, most),
+    soonest('feature_slot', ids, most),
     meters(ids),
+    ...groups('consumption_total', windows),
+    ...planOwnReads(parts),
   ];
-  if (users.length > 0) {
-    plan.push(ofUsers('registration', ids, users), ofUsers('denial', ids, users));
-    if (licenses.some(hasFloatingFeature)) plan.push(ofUsers('feature_slot', ids, users));
-  }
-  const deniable = commands.filter(({ kind }) => OFTEN_DENIED.has(kind));
-  const places = listPlaces(deniable, ids);
-  if (places.length > 0) plan.push(groups('place_denial', places));
-  const windows = licenses.flatMap((license) => windowsOf(license, now));
-  if (windows.length > 0) plan.push(groups('consumption_total', windows));
-  const scopes = commands.flatMap((command) => scopesOf(command as LicenseCommand, [...ids, ...removed]));
-  if (scopes.length > 0) plan.push(groups('remembered_answer', scopes));
-  return plan;
+}
+
+/** The same for commands that join a batch: without what those before them have read of the licenses. */
+export function planOwnReads(parts: readonly PartReads[]): readonly Prefetched[] {
+  const owned = parts.map(({ ids, commands }) => ofUsers(ids, listUsers(commands)));
+  const floating = owned.filter((_, index) => parts[index]?.licenses.some(hasFloatingFeature));
+  const answers = parts.flatMap(({ commands, ids, removed }) =>
+    commands.flatMap((command) => scopesOf(command, [...ids, ...removed])),
+  );
+  return [
+    ...groups('registration', owned.flat()),
+    ...groups('denial', owned.flat()),
+    ...groups('feature_slot', floating.flat()),
+    ...groups(
+      'place_denial',
+      listPlaces(parts, ({ kind }) => OFTEN_DENIED.has(kind)),
+    ),
+    ...groups('remembered_answer', answers),
+  ];
+}
+
+function listUsers(commands: readonly Command[]): readonly string[] {
+  return [...new Set(commands.flatMap(usersOf))];
 }
 
 /**
  * Commands without reads ahead may still need the meters of all features of a license, one by one. All are
  * read with the first that is missed; otherwise each would cost a round trip and another run of the command.
  */
-export function expectMeters(set: WorkingSet, licenses: () => readonly License[], now: Instant): void {
-  set.expect('consumption_total', () => licenses().flatMap((license) => windowsOf(license, now)));
-  set.expect('meter', () => licenses().flatMap(meterGroupsOf));
+export function expectMeters(set: WorkingSet, licenses: () => readonly TimedLicense[]): void {
+  set.expect('consumption_total', () => licenses().flatMap(({ license, now }) => windowsOf(license, now)));
+  set.expect('meter', () => licenses().flatMap(({ license }) => meterGroupsOf(license)));
+}
+
+/** A license, and the time of its decisions. */
+export interface TimedLicense {
+  readonly license: License;
+  readonly now: Instant;
 }
 
 function meterGroupsOf({ id, features }: License): readonly GroupOf<'meter'>[] {
   return [WHOLE_LICENSE, ...features.map(({ code }) => code)].map((feature) => ({ license_id: id, feature }));
 }
 
-function usersOf(command: LicenseCommand): readonly string[] {
+function usersOf(command: Command): readonly string[] {
+  if (!isLicenseCommand(command)) return [];
   if (command.kind === 'release_from') return command.users;
   const { user } = targetOf(command);
   return typeof user === 'string' ? [user] : [];
@@ -71,14 +93,18 @@ function usersOf(command: LicenseCommand): readonly string[] {
 /** Commands that look at earlier denials before they know whether they are denied. Heartbeats do not. */
 const OFTEN_DENIED: ReadonlySet<Command['kind']> = new Set(['borrow', 'register_feature', 'add_consumption']);
 
-/** Where the commands come from, on each license. */
+/** Where the commands come from, on each of their licenses. */
 export function listPlaces(
-  commands: readonly Command[],
-  ids: readonly LicenseId[],
+  parts: readonly Pick<PartReads, 'commands' | 'ids'>[],
+  isMeant: (command: Command) => boolean,
 ): readonly GroupOf<'place_denial'>[] {
-  const found = commands.map((command) => deniedPlace('by' in command ? command.by : undefined));
-  const places = [...new Set(found.filter((place) => place !== null))];
-  return ids.flatMap((id) => places.map((place) => ({ license_id: id, place })));
+  return parts.flatMap(({ commands, ids }) => {
+    const found = commands
+      .filter(isMeant)
+      .map((command) => deniedPlace('by' in command ? command.by : undefined));
+    const places = [...new Set(found.filter((place) => place !== null))];
+    return ids.flatMap((id) => places.map((place) => ({ license_id: id, place })));
+  });
 }
 
 function hasFloatingFeature({ features }: License): boolean {
@@ -94,10 +120,7 @@ function windowsOf(license: License, now: Instant): readonly GroupOf<'consumptio
   }));
 }
 
-function scopesOf(
-  command: LicenseCommand,
-  ids: readonly LicenseId[],
-): readonly GroupOf<'remembered_answer'>[] {
+function scopesOf(command: Command, ids: readonly LicenseId[]): readonly GroupOf<'remembered_answer'>[] {
   const scope = command.kind === 'add_consumption' ? answerScope(command) : null;
   if (scope === null || ![scope.user, scope.key].every((text) => typeof text === 'string')) return [];
   return ids.map((id) => ({ license_id: id, ...scope }));
@@ -116,10 +139,8 @@ function soonest(
   return {
     sql: readSoonest(table, ids, limit),
     learn(set, rows) {
-      for (const id of ids) {
-        const own = ids.length === 1 ? rows : rows.filter((row) => row.license_id === id);
-        set.tables[table].learnSoonest(id, own, limit);
-      }
+      const own = Map.groupBy(rows, (row) => row.license_id);
+      for (const id of ids) set.tables[table].learnSoonest(id, own.get(id) ?? [], limit);
     },
   };
 }
@@ -134,23 +155,20 @@ function meters(ids: readonly LicenseId[]): Prefetched {
   };
 }
 
-function ofUsers(
-  table: 'registration' | 'feature_slot' | 'denial',
-  ids: readonly LicenseId[],
-  users: readonly string[],
-): Prefetched {
-  return groups(
-    table,
-    ids.flatMap((id) => users.map((user) => ({ license_id: id, user }))),
-  );
+function ofUsers(ids: readonly LicenseId[], users: readonly string[]): readonly GroupOf<'registration'>[] {
+  return ids.flatMap((id) => users.map((user) => ({ license_id: id, user })));
 }
 
-function groups(table: HeldTable, wanted: readonly HeldRow[]): Prefetched {
-  return {
-    sql: readGroups(table, wanted),
-    learn(set, rows) {
-      set.tables[table].learn(rows);
-      for (const group of wanted) set.tables[table].complete(group);
+/** Nothing is read if nothing is wanted. */
+function groups(table: HeldTable, wanted: readonly HeldRow[]): readonly Prefetched[] {
+  if (wanted.length === 0) return [];
+  return [
+    {
+      sql: readGroups(table, wanted),
+      learn(set, rows) {
+        set.tables[table].learn(rows);
+        for (const group of wanted) set.tables[table].complete(group);
+      },
     },
-  };
+  ];
 }

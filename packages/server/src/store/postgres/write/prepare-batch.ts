@@ -1,27 +1,47 @@
 import { instant } from '../../../core/nouns/instant.ts';
 import { EMPTY_HEAD } from '../../engine/audit/audit-chain.ts';
-import type { Batch } from '../../engine/batch.ts';
 import { LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import type { Opened } from '../wire/transaction.ts';
 import { AuditLedger } from './audit-ledger.ts';
-import type { Decided } from './commit.ts';
+import type { Decided, Part } from './commit.ts';
 import type { WriterMemory } from './memory.ts';
+import type { Lane } from './scope.ts';
 
-/** Everything that deciding works on, from the rows that a transaction has locked. */
-export function prepareBatch(
-  { keys, readWall, texts, masterKey, names }: WriterMemory,
-  given: Pick<Decided, 'scope' | 'opened' | 'index' | 'set' | 'name'>,
-): Decided {
-  const { scope, opened, index, set } = given;
-  const { server, licenses } = opened;
+/** What the commands of one lane work on. */
+type Prepared = Pick<Decided, 'scope' | 'opened' | 'index' | 'set' | 'name'>;
+
+/**
+ * Everything that deciding works on, from the rows that a transaction has locked. Each lane has its own
+ * licenses and its own time, as if it were alone: the clock of one product never moves that of another.
+ */
+export function prepareBatch(memory: WriterMemory, given: Prepared, lanes: readonly Lane[]): Decided {
+  const { opened, scope, set } = given;
+  const links = rowsOf(opened).reduce((sum, row) => sum + row.audit_n, 0);
+  const { server } = opened;
+  const state =
+    scope.licenses === 'heads' ? { links, signedLinks: server?.audit_signed_links ?? null } : null;
+  if (server !== null) set.know('getServer', [], [server]);
+  const ledger = new AuditLedger(memory.keys, state);
+  const rows = new Map(opened.licenses.map((row) => [row.id, row]));
+  const parts = lanes.map(({ name, scopeIn }) => {
+    const { licenses } = scopeIn(given.index);
+    const own = typeof licenses === 'string' ? opened.licenses : licenses.flatMap((id) => rows.get(id) ?? []);
+    return { lane: name, batch: preparePart(memory, given, own, ledger) };
+  });
+  return { ...given, parts, links, masterKey: memory.masterKey };
+}
+
+function preparePart(
+  { readWall, texts, masterKey, names }: WriterMemory,
+  { scope, opened, index, set }: Prepared,
+  licenses: Opened['licenses'],
+  ledger: AuditLedger,
+): Part['batch'] {
+  const { server } = opened;
   const { byProduct, lastOrder, removed, rules, ignoresCase } = index;
   const wall = instant(readWall?.() ?? opened.wall);
-  const isLocked = scope.licenses !== 'heads';
-  const marks = [...(isLocked ? licenses : []), ...(server === null ? [] : [server])];
-  const links = rowsOf(opened).reduce((sum, row) => sum + row.audit_n, 0);
-  const state = isLocked ? null : { links, signedLinks: server?.audit_signed_links ?? null };
-  if (server !== null) set.know('getServer', [], [server]);
-  const batch = {
+  const marks = [...(scope.licenses === 'heads' ? [] : licenses), ...(server === null ? [] : [server])];
+  return {
     statements: set.statements,
     savepoint: set.savepoint,
     licenses: new LoadedLicenses(licenses, { productCount: byProduct.size, lastOrder, removed }, (row) =>
@@ -34,15 +54,14 @@ export function prepareBatch(
     ignoresCase,
     systemEvents: [],
     systemHead: server === null ? EMPTY_HEAD : { n: server.audit_n, mac: server.audit_mac },
-    ledger: new AuditLedger(keys, state),
+    ledger,
     signed: null,
     // The leader trims remembered answers, not every batch.
     answers: { count: 0, limit: Number.POSITIVE_INFINITY },
     names,
     pullsBackHistory: false,
     isChanged: false,
-  } satisfies Batch;
-  return { ...given, batch, links };
+  };
 }
 
 export function rowsOf({

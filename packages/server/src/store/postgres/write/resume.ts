@@ -2,7 +2,7 @@ import { instant, SECOND_MS } from '../../../core/nouns/instant.ts';
 import { prolongLive } from '../../engine/move-clock.ts';
 import type { Connection } from '../wire/connection.ts';
 import { begin } from '../wire/transaction.ts';
-import { commit } from './commit.ts';
+import { commit, type Part } from './commit.ts';
 import { readIndex } from './license-index.ts';
 import type { WriterMemory } from './memory.ts';
 import { prepareBatch } from './prepare-batch.ts';
@@ -24,10 +24,12 @@ export function isRested(aliveAt: number | null, now: number): boolean {
  */
 export async function resume(connection: Connection, memory: WriterMemory): Promise<void> {
   const scope = { server: true, licenses: 'all' } as const;
-  const opened = await begin(connection, scope, []);
+  const lane = { name: 'resume', scopeIn: () => scope };
+  const opened = await begin(connection, { scope });
   const index = await readIndex(connection);
-  const decided = prepareBatch(memory, { scope, opened, index, set: new WorkingSet(), name: null });
-  const { batch } = decided;
+  const given = { scope, opened, index, set: new WorkingSet(), name: null };
+  const decided = prepareBatch(memory, given, [lane]);
+  const [{ batch }] = decided.parts as [Part];
   const { aliveAt } = opened;
   if (aliveAt !== null && isRested(aliveAt, batch.now)) {
     const marks = new Map(opened.licenses.map((row) => [row.id, row.mark]));

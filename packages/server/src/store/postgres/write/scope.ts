@@ -12,10 +12,16 @@ export interface Scope {
   readonly licenses: readonly LicenseId[] | 'all' | 'heads';
 }
 
-/** Commands in lanes of the same name wait for each other and share transactions. */
+/** Commands in lanes of the same name wait for each other. */
 export interface Lane {
   readonly name: string;
   scopeIn(index: LicenseIndex): Scope;
+}
+
+/** A command and the lane that it waits in. */
+export interface Filed {
+  readonly command: Command;
+  readonly lane: Lane;
 }
 
 const SYSTEM_LANES: Readonly<Record<SystemScope, Lane>> = {
@@ -33,6 +39,19 @@ export function laneOf(command: Command, index: LicenseIndex): Lane {
   return moduleOf(command).changesLicense
     ? catalogueLane(targetOf(command).licenseId as LicenseId)
     : lendingLane(command, index);
+}
+
+/** Whether a command still belongs to the lane that it waits in. */
+export function isInPlace({ command, lane }: Filed, index: LicenseIndex): boolean {
+  return laneOf(command, index).name === lane.name;
+}
+
+/**
+ * Whether a command may share a transaction with commands of other lanes. Clients wait for theirs, and what
+ * they do is quick. Others may take long, and would keep the locks of all lanes.
+ */
+export function maySharePlace(command: Command): boolean {
+  return isLicenseCommand(command) && moduleOf(command).isFromClients;
 }
 
 /** Adds or removes a license: two of these at once must see each other. */
@@ -64,6 +83,20 @@ function licenseLane(id: LicenseId, index: LicenseIndex): Lane {
   // Slots of a license that was removed end, too.
   if (!index.chains.includes(id)) return NOTHING;
   return { name: `license ${id}`, scopeIn: () => ({ server: false, licenses: [id] }) };
+}
+
+/** What the lanes of one transaction lock together. Only lanes that lock licenses by id share one. */
+export function scopeOf(lanes: readonly Lane[], index: LicenseIndex): Scope {
+  const scopes = lanes.map((lane) => lane.scopeIn(index));
+  const [only, ...others] = scopes;
+  if (only !== undefined && others.length === 0) return only;
+  const ids = new Set(scopes.flatMap(({ licenses }) => (typeof licenses === 'string' ? [] : licenses)));
+  return { server: false, licenses: [...ids].sort((a, b) => a - b) };
+}
+
+/** Each lane once. */
+export function lanesOf(filed: readonly Filed[]): readonly Lane[] {
+  return [...new Map(filed.map(({ lane }) => [lane.name, lane])).values()];
 }
 
 export function isSameScope(a: Scope, b: Scope): boolean {

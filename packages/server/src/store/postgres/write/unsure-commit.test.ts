@@ -4,6 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { consume, exampleLicense, register } from '../../../core/examples.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
+import { licenseId } from '../../../core/nouns/license.ts';
 import { openPatiently, PATIENT } from '../../exam/postgres-database.ts';
 import { expectSound } from '../../exam/soundness.ts';
 import type { Store } from '../../store.ts';
@@ -50,8 +51,9 @@ class CuttingProxy {
       else database.write(bytes);
       if (cut === 'after') isCut = true;
     });
-    database.on('data', (bytes) => {
-      if (isCut) end();
+    database.on('data', (bytes: Buffer) => {
+      // The database names what it has done in the same word.
+      if (isCut && isCommit(bytes)) end();
       else client.write(bytes);
     });
   }
@@ -81,8 +83,8 @@ async function openSite(t: TestContext, askMs = PATIENT.askMs): Promise<Site> {
   return { store, proxy };
 }
 
-async function readTotal(store: Store): Promise<number | undefined> {
-  const [record] = await store.read({ kind: 'list_licenses', product: null });
+async function readTotal(store: Store, product: string | null = null): Promise<number | undefined> {
+  const [record] = await store.read({ kind: 'list_licenses', product });
   return record?.standing.total;
 }
 
@@ -119,6 +121,23 @@ describe('a connection that breaks during a commit', { skip }, () => {
     const links = await store.read({ kind: 'list_audit', chain: 'system', limit: 1000, before: null });
     const starts = links.flatMap(({ events }) => events).filter(({ kind }) => kind === 'server_started');
     assert.equal(starts.length, 10);
+    await expectSound(store);
+  });
+
+  test('a batch of many products counts once for all of them', async (t) => {
+    const { store, proxy } = await openSite(t);
+    const products = ['cam', 'cae', 'pdm'];
+    for (const [index, product] of products.entries()) {
+      const license = exampleLicense({ id: licenseId(20 + index), product });
+      await store.execute({ kind: 'install_license', license, by: 'admin' });
+    }
+    for (const cuts of [['after'], ['before'], ['before', 'after'], ['after', 'before']]) {
+      proxy.cuts = [...cuts] as Cut[];
+      await Promise.all(products.map((product) => store.execute(consume(1, { product }))));
+      assert.ok(proxy.cuts.length < cuts.length, 'a connection was cut');
+    }
+    proxy.cuts = [];
+    for (const product of products) assert.equal(await readTotal(store, product), 4);
     await expectSound(store);
   });
 

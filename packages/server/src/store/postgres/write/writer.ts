@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMs } from '../../../core/back-off.ts';
-import type { Command } from '../../../core/command.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { Connection } from '../wire/connection.ts';
 import { isConnectionLost, isDataError, isRetryable, translate } from '../wire/database-error.ts';
 import type { Pool } from '../wire/pool.ts';
 import { rollBack } from '../wire/transaction.ts';
 import { type Attempt, attemptBatch, type Task, type UnsureCommit, wasCommitted } from './batch.ts';
-import type { LaneResult } from './lanes.ts';
+import type { LaneResult, SharedCommands } from './lanes.ts';
 import { type MemoryOptions, WriterMemory } from './memory.ts';
+import type { BatchName } from './receipts.ts';
 import { resume } from './resume.ts';
-import type { Lane } from './scope.ts';
+import { type Filed, isInPlace, lanesOf } from './scope.ts';
 
 interface WriterOptions extends MemoryOptions {
   readonly pool: Pool;
@@ -45,15 +45,15 @@ export class PostgresWriter {
     this.memory = new WriterMemory(options);
   }
 
-  async executeBatch(lane: Lane, commands: readonly Command[]): Promise<readonly LaneResult[]> {
-    const name = { server: this.#options.serverId, lane: lane.name, batch: String(++this.#batches) };
+  async executeBatch(commands: SharedCommands): Promise<readonly LaneResult[] | 'apart'> {
+    const task = { ...commands, name: this.#nameBatch() };
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const end = await this.#attempt({ lane, commands, name });
+      const end = await this.#attempt(task);
       switch (end.kind) {
         case 'done':
           return end.results;
         case 'other_lane':
-          return commands.map(() => end.kind);
+          return task.filed.map((one) => (isInPlace(one, this.memory.index) ? 'again' : end.kind));
         case 'other_scope':
         case 'resumed':
           continue;
@@ -62,8 +62,10 @@ export class PostgresWriter {
           this.memory.settle(end.decided, end.commit);
           return end.results;
         case 'failed':
-          if (isDataError(end.error)) return this.#executeApart(lane, commands, end.error);
-          if (!mayTryAgain(end.error) || attempt === MAX_ATTEMPTS) throw translate(end.error);
+          if (mayTryAgain(end.error) && attempt < MAX_ATTEMPTS) break;
+          if (lanesOf(task.filed).length > 1 && !isConnectionLost(end.error)) return 'apart';
+          if (isDataError(end.error)) return this.#executeHalves(task.filed, end.error);
+          throw translate(end.error);
       }
       await waitAfter(attempt);
     }
@@ -71,6 +73,10 @@ export class PostgresWriter {
       'store_unavailable',
       `All ${MAX_ATTEMPTS} attempts met other changes or lost connections. Try again in a moment.`,
     );
+  }
+
+  #nameBatch(): BatchName {
+    return { server: this.#options.serverId, batch: String(++this.#batches) };
   }
 
   /** See `resume.ts`. */
@@ -105,14 +111,15 @@ export class PostgresWriter {
   }
 
   /** Something in one of the commands cannot be stored: it fails alone. */
-  async #executeApart(
-    lane: Lane,
-    commands: readonly Command[],
-    error: unknown,
-  ): Promise<readonly LaneResult[]> {
-    if (commands.length === 1) return [{ error }];
+  async #executeHalves(filed: readonly Filed[], error: unknown): Promise<readonly LaneResult[]> {
+    if (filed.length === 1) return [{ error }];
+    const middle = filed.length >> 1;
     const results: LaneResult[] = [];
-    for (const command of commands) results.push(...(await this.executeBatch(lane, [command])));
+    for (const half of [filed.slice(0, middle), filed.slice(middle)]) {
+      // They are of one lane.
+      const ends = await this.executeBatch({ filed: half, takeLate: () => [] });
+      results.push(...(ends as readonly LaneResult[]));
+    }
     return results;
   }
 
