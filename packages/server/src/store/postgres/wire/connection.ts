@@ -1,12 +1,10 @@
 import type { Socket } from 'node:net';
-import connect, { type ReservedSql, type Sql } from 'postgres';
+import connect, { type Sql } from 'postgres';
 import type { Row } from '../../engine/rows.ts';
 import { ConnectionLost, isConnectionUseless } from './database-error.ts';
 import type { DatabaseTarget } from './database-url.ts';
-import { encodeParameters, type Parameter, WIRE_TYPES } from './encode-parameter.ts';
-
-/** `count`: how many rows the statement touched, even if it returned none. */
-type Rows<R = Row> = R[] & { readonly count: number };
+import type { Parameter } from './encode-parameter.ts';
+import { type Rows, Wire } from './wire.ts';
 
 export interface ConnectionOptions {
   readonly target: DatabaseTarget;
@@ -19,8 +17,7 @@ export interface ConnectionOptions {
 }
 
 /** The driver's own connection object, as its hook for transactions shows it. */
-interface Wire {
-  execute(query: { prepared: boolean }): unknown;
+interface DriverConnection {
   terminate(): void;
 }
 
@@ -36,36 +33,28 @@ const SILENT = 'The database has not answered for too long. Try again in a momen
 const FAREWELL_MS = 1000;
 
 /**
- * Ends a statement that must not wait. The driver keeps what is shorter than this until the event loop has
- * taken another turn, in which the server may read a hundred requests while the transaction holds its locks.
- */
-export const AT_ONCE = ' '.repeat(1024);
-
-/**
- * One connection to the database, from its opening to its end. Left alone, the driver would reconnect by
- * itself and run the rest of a transaction outside of it; it would forget queries that wait on a connection
- * that closes; it would write to a closed one; and it would repeat statements. None of this can happen here:
- * the driver gets a single socket, ends when that socket does, and is not asked afterwards.
+ * One connection to the database, from its opening to its end. The driver logs in; from then on statements
+ * are sent by `Wire`. The driver costs several times more for each statement and has the database answer
+ * after each; left alone, it would reconnect by itself and run the rest of a transaction outside of it.
  */
 export class Connection {
   readonly #socket: Socket;
-  readonly #sql: Sql;
-  readonly #prepare: boolean;
+  readonly #options: ConnectionOptions;
+  /** Who waits for the driver. */
   readonly #waiting = new Set<Reject>();
   readonly #closed: Promise<void>;
-  #reserved: ReservedSql | undefined;
+  #driver: DriverConnection | undefined;
   #wire: Wire | undefined;
   #lost: ConnectionLost | undefined;
 
   private constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
-    this.#prepare = options.prepareStatements;
+    this.#options = options;
     this.#closed = new Promise((resolve) => {
       if (socket.closed) resolve();
       else socket.once('close', () => resolve());
     });
     this.#watch(options.answerTimeoutMs);
-    this.#sql = this.#startDriver(options);
   }
 
   /** Logs in over a socket that has just been opened. The signal aborts it. */
@@ -74,7 +63,7 @@ export class Connection {
     const abort = () => connection.#lose('The database did not answer in time. Check that it runs.');
     signal.addEventListener('abort', abort);
     try {
-      await connection.#reserve();
+      await connection.#logIn();
       return connection;
     } catch (error) {
       connection.#lose('The connection to the database could not be opened.', error);
@@ -91,7 +80,7 @@ export class Connection {
 
   /** Whether answers are due. */
   get isBusy(): boolean {
-    return this.#waiting.size > 0;
+    return this.#waiting.size > 0 || this.#wire?.isBusy === true;
   }
 
   /**
@@ -100,24 +89,24 @@ export class Connection {
    * means nothing.
    */
   query<R = Row>(text: string, parameters: readonly Parameter[] = []): Promise<Rows<R>> {
-    const answer = this.#wait(() => {
-      if (this.#reserved === undefined) throw new Error('The connection is not open.');
-      const encoded = encodeParameters(parameters);
-      return this.#reserved.unsafe<Rows>(text, encoded as string[], { prepare: this.#prepare });
-    });
+    const answer = this.#ask(text, parameters);
     // The caller may look at only one of several that fail together.
     answer.catch(() => {});
     return answer as unknown as Promise<Rows<R>>;
   }
 
-  /** Sends all statements of a round trip in one write, and at once if the last one is `AT_ONCE`. */
+  #ask(text: string, parameters: readonly Parameter[]): Promise<Rows> {
+    if (this.#lost !== undefined) return Promise.reject(this.#lost);
+    if (this.#wire === undefined) return Promise.reject(new Error('The connection is not open.'));
+    return this.#wire.query(text, parameters);
+  }
+
+  /**
+   * Sends the statements that `send` asks for in one round trip; each text is a single one. If one fails,
+   * those after it are not carried out, and all of them fail. A transaction stays open then.
+   */
   together<T>(send: () => T): T {
-    this.#socket.cork();
-    try {
-      return send();
-    } finally {
-      this.#socket.uncork();
-    }
+    return this.#wire === undefined ? send() : this.#wire.together(send);
   }
 
   /** Closes the connection; queries that were not answered fail. */
@@ -141,7 +130,7 @@ export class Connection {
   }
 
   /** Turns off the driver's timeouts and reconnecting, and everything it would take from the environment. */
-  #startDriver({ target, onTold = () => {} }: ConnectionOptions): Sql {
+  #startDriver({ target }: ConnectionOptions): Sql {
     let isTaken = false;
     const options = {
       host: [target.host],
@@ -159,9 +148,8 @@ export class Connection {
       ssl: false,
       sslnegotiation: null,
       max: 1,
-      max_pipeline: 100,
       fetch_types: false,
-      prepare: this.#prepare,
+      prepare: false,
       connect_timeout: 0,
       idle_timeout: null,
       max_lifetime: null,
@@ -169,21 +157,28 @@ export class Connection {
       keep_alive: KEEP_ALIVE_SECONDS,
       debug: false,
       onnotice: () => {},
-      onnotify: () => onTold(),
-      types: WIRE_TYPES,
     };
     return connect(options as object);
   }
 
-  /** The driver connects at the first query; only then can the connection be reserved. */
-  async #reserve(): Promise<void> {
-    const onexecute = (wire: Wire) => {
-      this.#wire = wire;
-      forbidRepeating(wire);
+  /** The driver logs in at the first query. After that it hears nothing more from the database. */
+  async #logIn(): Promise<void> {
+    const sql = this.#startDriver(this.#options);
+    const onexecute = (driver: DriverConnection) => {
+      this.#driver = driver;
       return true;
     };
-    await this.#wait(() => this.#sql.unsafe('SELECT 1', [], { onexecute } as object));
-    this.#reserved = (await this.#wait(() => this.#sql.reserve())) as ReservedSql;
+    await this.#wait(() => sql.unsafe('SELECT 1', [], { onexecute } as object));
+    const { prepareStatements, onTold = () => {} } = this.#options;
+    this.#socket.removeAllListeners('data');
+    this.#wire = new Wire(this.#socket, {
+      prepareStatements,
+      onTold,
+      onFailed: (error) => {
+        if (isConnectionUseless(error)) this.#lose(LOST, error);
+      },
+      onBroken: (error) => this.#lose(LOST, error),
+    });
   }
 
   /** The driver's answer, or an error if the connection is lost, which the driver may not report. */
@@ -217,20 +212,7 @@ export class Connection {
     this.#lost = lost;
     for (const reject of this.#waiting) reject(lost);
     this.#waiting.clear();
-    this.#wire?.terminate();
+    this.#wire?.fail(lost);
+    this.#driver?.terminate();
   }
-}
-
-/**
- * The driver repeats a prepared statement that the server no longer knows, behind everything sent meanwhile,
- * which may include the end of the transaction. It does so for statements marked as prepared, and uses the
- * mark for nothing else once they are sent.
- */
-function forbidRepeating(wire: Wire): void {
-  const { execute } = wire;
-  wire.execute = (query) => {
-    const mayGoOn = execute(query);
-    query.prepared = false;
-    return mayGoOn;
-  };
 }

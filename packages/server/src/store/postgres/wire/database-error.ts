@@ -6,6 +6,16 @@ export class ConnectionLost extends Error {
   readonly code = 'CONNECTION_LOST';
 }
 
+/** What the database has to say about a statement, with the fields of its message. */
+export class DatabaseError extends Error {
+  override readonly name = 'DatabaseError';
+
+  constructor(message: string, fields: Readonly<Record<string, string>>) {
+    super(message);
+    Object.assign(this, fields);
+  }
+}
+
 /** Codes of the driver and the system for a connection that is gone or cannot be opened. */
 const LOST = new Set([
   'CONNECTION_LOST',
@@ -110,7 +120,7 @@ function isState(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && /\d/.test(code);
 }
 
-function isFatal(error: unknown): boolean {
+export function isFatal(error: unknown): boolean {
   const { severity, severity_local: local } = error as { severity?: unknown; severity_local?: unknown };
   return ['FATAL', 'PANIC'].includes(String(severity ?? local));
 }

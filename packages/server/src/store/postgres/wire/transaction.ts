@@ -23,10 +23,17 @@ const WHOLE_TABLE = ['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', '
  * Only for the transaction: behind a pooler the session belongs to others too. Lists come as JSON, of which a
  * plan cannot see the length, so one plan serves them all.
  */
-const LIMITS = `SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
-  SET LOCAL idle_in_transaction_session_timeout = ${SILENCE_TIMEOUT_MS};
-  SET LOCAL plan_cache_mode = force_generic_plan;
-  ${WHOLE_TABLE.map((name) => `SET LOCAL ${name} = off`).join('; ')}`;
+const LIMITS = {
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: SILENCE_TIMEOUT_MS,
+  plan_cache_mode: 'force_generic_plan',
+  ...Object.fromEntries(WHOLE_TABLE.map((name) => [name, 'off'])),
+};
+
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';
+const LIMIT = `SELECT set_config('lock_timeout', $1, true)${Object.entries(LIMITS)
+  .map(([name, value]) => `, set_config('${name}', '${value}', true)`)
+  .join('')}`;
 
 /** The database's clock in milliseconds; not the start of the transaction, which may have waited. */
 export const DATABASE_NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
@@ -39,10 +46,7 @@ const LOCK_SOME = 'SELECT * FROM license WHERE id = ANY($1::bigint[]) ORDER BY i
 
 /** Begins a transaction that is limited in how long it may take and wait, as all that lock licenses are. */
 export function beginLimited(sender: Sender, lockTimeoutMs = LOCK_TIMEOUT_MS): Promise<unknown> {
-  return sender.query(
-    `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockTimeoutMs}; ${LIMITS}`,
-    [],
-  );
+  return Promise.all([sender.query(BEGIN, []), sender.query(LIMIT, [lockTimeoutMs])]);
 }
 
 type ServerRow = PostgresRowOf<'server'>;

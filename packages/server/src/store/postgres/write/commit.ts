@@ -6,7 +6,7 @@ import type { HistoryTable } from '../../engine/history/history-sql.ts';
 import { pullBackHistory } from '../../engine/history/write-history.ts';
 import type { LoadedLicense } from '../../engine/loaded-licenses.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
-import { AT_ONCE, type Connection } from '../wire/connection.ts';
+import type { Connection } from '../wire/connection.ts';
 import { isConnectionLost } from '../wire/database-error.ts';
 import type { Opened } from '../wire/transaction.ts';
 import type { AuditLedger, NewLink } from './audit-ledger.ts';
@@ -15,8 +15,6 @@ import type { LicenseIndex } from './license-index.ts';
 import { type BatchName, withReceipt } from './receipts.ts';
 import type { Scope } from './scope.ts';
 import type { WorkingSet } from './working-set.ts';
-
-const COMMIT = `COMMIT${AT_ONCE}`;
 
 /** All licenses of a batch at once: one list for each column. */
 const SAVE_LICENSES = `UPDATE license SET in_use = saved.in_use, audit_n = saved.audit_n,
@@ -74,7 +72,7 @@ export async function commit(
   const { writes, hasEvents } = planWrites(decided);
   const ends = await connection.together(() => {
     const sent = [...writes, ...more].map(({ text, values }) => connection.query(text, values));
-    return Promise.allSettled([...sent, connection.query(COMMIT)]);
+    return Promise.allSettled([...sent, connection.query('COMMIT')]);
   });
   const failed = ends.find((end) => end.status === 'rejected');
   if (failed === undefined) return { hasEvents, isCertain: true };
