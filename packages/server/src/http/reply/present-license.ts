@@ -10,6 +10,7 @@ import {
 import type { Instant } from '../../core/nouns/instant.ts';
 import { type License, type LicenseId, licenseState } from '../../core/nouns/license.ts';
 import { isBorrowed, type Registration } from '../../core/nouns/registration.ts';
+import type { Reply } from './reply.ts';
 
 /** A license at a given time, optionally with the registration of one user. */
 interface LicenseMoment {
@@ -35,10 +36,12 @@ type MomentFields =
 interface PreparedText {
   readonly plain: string;
   readonly quoted: string;
+  readonly isAscii: boolean;
 }
 
 function prepare(plain: string): PreparedText {
-  return { plain, quoted: JSON.stringify(plain).slice(1, -1) };
+  const isAscii = Buffer.byteLength(plain) === plain.length;
+  return { plain, quoted: JSON.stringify(plain).slice(1, -1), isAscii };
 }
 
 /** A cache: an unchanged license is not serialised again. */
@@ -59,11 +62,12 @@ export function presentLicense(moment: LicenseMoment): string {
 }
 
 /** The license at top level and again as text in `license_json`: clients read either. */
-export function presentGranted(moment: LicenseMoment): string {
+export function grantedReply(moment: LicenseMoment): Reply {
   const lasting = lastingText(moment.license);
   const standing = standingText(moment);
   const quoted = `${lasting.quoted},${standing.quoted},${momentText(moment, '\\"')}}`;
-  return `${lasting.plain},${standing.plain},${momentText(moment, '"')},"license_json":"${quoted}"}`;
+  const body = `${lasting.plain},${standing.plain},${momentText(moment, '"')},"license_json":"${quoted}"}`;
+  return { status: 200, body, type: 'json', isAscii: lasting.isAscii && standing.isAscii };
 }
 
 /** A cache of the consumption text by standing, each for one license. */

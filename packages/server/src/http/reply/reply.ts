@@ -7,6 +7,8 @@ export interface Reply {
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
   readonly type: keyof typeof TYPES;
   readonly headers?: Readonly<Record<string, string>>;
+  /** A text of characters that are one byte each, if that is known. */
+  readonly isAscii?: boolean;
 }
 
 export interface TextReply extends Reply {

@@ -37,7 +37,7 @@ export function createReplyWriter({ isTls, readWall }: WriterOptions): WriteRepl
     const { body } = reply;
     if (body !== null && typeof body !== 'string') throw new Error('Only a text can be sent like this.');
     const text = body ?? '';
-    const length = Buffer.byteLength(text);
+    const length = reply.isAscii === true ? text.length : Buffer.byteLength(text);
     const head = `${findHead(reply)}Content-Length: ${length}\r\n${readDate()}${KEEP_ALIVE}`;
     // Text without other characters needs no conversion.
     return socket.write(head + text, length === text.length ? 'latin1' : 'utf8');

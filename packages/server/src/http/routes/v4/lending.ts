@@ -12,9 +12,9 @@ import { instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
 import { actorOf, type Caller, credentialOf } from '../../access/caller.ts';
-import { presentGranted } from '../../reply/present-license.ts';
+import { grantedReply } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
-import { empty, jsonText, type Reply, text } from '../../reply/reply.ts';
+import { empty, type Reply, text } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
 /** Refusals of all license requests. */
@@ -50,7 +50,7 @@ function registerRoute(lending: Lending): Route {
     body: registerRequest,
     answer: { kind: 'json', schema: registerAnswer },
     errors: [...LICENSE_REFUSALS, 'floating_not_available', 'address_limit_reached'],
-    handle: async ({ body, caller }) => grantedReply(await lending.register(requestOf(body, caller))),
+    handle: async ({ body, caller }) => slotReply(await lending.register(requestOf(body, caller))),
   });
 }
 
@@ -71,7 +71,7 @@ function borrowRoute(lending: Lending): Route {
       'address_limit_reached',
     ],
     handle: async ({ body, caller }) =>
-      grantedReply(await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until))),
+      slotReply(await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until))),
   });
 }
 
@@ -155,8 +155,8 @@ export function untilOf(text: string | null | undefined): BorrowUntil {
   return millis === null ? 'longest' : instant(millis);
 }
 
-function grantedReply(outcome: Executed): Reply {
+function slotReply(outcome: Executed): Reply {
   if (outcome.kind === 'refused') return refusalReply(outcome);
-  if (outcome.kind === 'granted') return jsonText(presentGranted(outcome));
+  if (outcome.kind === 'granted') return grantedReply(outcome);
   throw new Error(`Expected a slot, not "${outcome.kind}".`);
 }
