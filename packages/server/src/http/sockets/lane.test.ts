@@ -106,7 +106,8 @@ async function openServer(t: TestContext, options: ServerOptions = {}) {
     assert.ok(connection !== undefined);
     return connection.lane !== null;
   };
-  return { server, connect, catchUp, pass, held, counts, stop, isInLane };
+  const bytesReadFrom = (socket: Socket) => accepted.get(ports.get(socket))?.bytesRead as number;
+  return { server, bytesReadFrom, connect, catchUp, pass, held, counts, stop, isInLane };
 }
 
 /** Resolves whether or not the connection ends with an error. */
@@ -178,6 +179,16 @@ describe('the lane', () => {
       Array.from({ length: 6 }, () => 'quick'),
     );
     assert.ok(!isInLane(socket));
+  });
+
+  test('reads hardly anything more while it works on a request', async (t) => {
+    const { connect, catchUp, held, bytesReadFrom } = await openServer(t);
+    const socket = await connect(post('held'));
+    await held.begun.promise;
+    socket.write(post('quick').repeat(50_000));
+    await catchUp();
+    await catchUp();
+    assert.ok(bytesReadFrom(socket) < 512 * 1024, `${bytesReadFrom(socket)} bytes were read`);
   });
 
   test('reads no further while a client does not read its answers', async (t) => {
