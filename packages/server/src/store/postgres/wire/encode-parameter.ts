@@ -1,4 +1,4 @@
-type Scalar = string | number | bigint | boolean | Uint8Array | null;
+export type Scalar = string | number | bigint | boolean | Uint8Array | null;
 
 /** A parameter of a statement. Lists are for `= ANY($1)` and `unnest($1)`. */
 export type Parameter = Scalar | readonly Scalar[];

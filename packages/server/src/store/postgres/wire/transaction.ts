@@ -1,6 +1,5 @@
-import type { Row } from '../../engine/rows.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
-import type { ReadSql } from '../write/bulk-writes.ts';
+import type { Sql } from '../write/bulk-writes.ts';
 import type { HeldRow } from '../write/row-table.ts';
 import type { Scope } from '../write/scope.ts';
 import type { Sender } from '../write/working-set.ts';
@@ -20,8 +19,8 @@ const SILENCE_TIMEOUT_MS = 3000;
 const WHOLE_TABLE = ['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin'];
 
 /**
- * Only for the transaction: behind a pooler the session belongs to others too. Lists come as JSON, of which a
- * plan cannot see the length, so one plan serves them all.
+ * Only for the transaction: behind a pooler the session belongs to others too. One plan serves lists of any
+ * length.
  */
 const LIMITS = {
   statement_timeout: STATEMENT_TIMEOUT_MS,
@@ -39,6 +38,7 @@ const LIMIT = `SELECT set_config('lock_timeout', $1, true)${Object.entries(LIMIT
 export const DATABASE_NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 type Facts = Pick<PostgresRowOf<'server'>, 'revision' | 'alive_at'> & { readonly wall: number };
+const READ_FACTS = `SELECT ${DATABASE_NOW} AS wall, revision, alive_at FROM server WHERE id = $1`;
 const LOCK_SERVER = 'SELECT * FROM server WHERE id = 1 FOR NO KEY UPDATE';
 const LIST_LICENSES = 'SELECT * FROM license ORDER BY id';
 const LOCK_ALL = `${LIST_LICENSES} FOR NO KEY UPDATE`;
@@ -69,7 +69,7 @@ export interface Opened {
 interface Beginning {
   readonly scope: Scope;
   /** Sent after the locks. */
-  readonly queries?: readonly ReadSql[];
+  readonly queries?: readonly Sql[];
   /** Its commands could also do without each other, so they do not wait long for a lock. */
   readonly isMixed?: boolean;
 }
@@ -82,50 +82,29 @@ export async function begin(
   connection: Connection,
   { scope, queries = [], isMixed = false }: Beginning,
 ): Promise<Opened> {
-  const [, servers, licenses, facts] = await connection.together(() =>
+  const [, servers, licenses, facts, ...answers] = await connection.together(() =>
     Promise.all([
       beginLimited(connection, isMixed ? MIXED_LOCK_TIMEOUT_MS : LOCK_TIMEOUT_MS),
       scope.server ? connection.query<ServerRow>(LOCK_SERVER) : [],
       lockLicenses(connection, scope.licenses),
-      readTogether(connection, queries),
+      connection.query<Facts>(READ_FACTS, [1]),
+      ...ask(connection, queries),
     ]),
   );
-  return { server: servers[0] ?? null, licenses, ...facts };
+  const { wall, revision, alive_at: aliveAt } = facts[0] as Facts;
+  return { server: servers[0] ?? null, licenses, wall, revision, aliveAt, answers };
 }
 
-/** What every transaction looks at, and the answers to queries, in one statement. */
-export async function readTogether(
-  sender: Sender,
-  queries: readonly ReadSql[],
-): Promise<Omit<Opened, 'server' | 'licenses'>> {
-  const values = queries.map(({ value }) => value);
-  const rows = await sender.query<Facts & Row>(joinQueries(queries.map(({ text }) => text)), [1, ...values]);
-  const [row] = rows as readonly [Facts & Row];
-  const answers = queries.map((_, index) => {
-    const list = row[nameOf(index)] as string | null;
-    return list === null ? [] : (JSON.parse(list) as readonly HeldRow[]);
-  });
-  return { wall: row.wall, revision: row.revision, aliveAt: row.alive_at, answers };
+/** Asks more in the same transaction. */
+export function readTogether(
+  connection: Connection,
+  queries: readonly Sql[],
+): Promise<readonly (readonly HeldRow[])[]> {
+  return connection.together(() => Promise.all(ask(connection, queries)));
 }
 
-/** Queries that were joined before: the driver recognizes the text, and the database has planned it. */
-const joined = new Map<string, string>();
-
-/** One query that answers several, each as a JSON list. Its first parameter is the id of the server's row. */
-function joinQueries(texts: readonly string[]): string {
-  return joined.getOrInsertComputed(texts.join(), () => {
-    const lists = texts.map((text, index) => {
-      const name = nameOf(index);
-      const placed = text.replaceAll('$1', `$${index + 2}`);
-      return `(SELECT json_agg(${name}) FROM (${placed}) AS ${name}) AS ${name}`;
-    });
-    const columns = [`${DATABASE_NOW} AS wall`, 'revision', 'alive_at', ...lists];
-    return `SELECT ${columns.join(', ')} FROM server WHERE id = $1`;
-  });
-}
-
-function nameOf(index: number): string {
-  return `answer_${index}`;
+function ask(sender: Sender, queries: readonly Sql[]): readonly Promise<readonly HeldRow[]>[] {
+  return queries.map(({ text, values }) => sender.query<HeldRow>(text, values));
 }
 
 async function lockLicenses(sender: Sender, licenses: Scope['licenses']): Promise<readonly LicenseRow[]> {

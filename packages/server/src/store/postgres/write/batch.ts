@@ -132,10 +132,10 @@ function partsOf(
 }
 
 /** Reads what commands need that came while the transaction waited for its locks. */
-async function readLate(sender: Sender, set: WorkingSet, plan: readonly Prefetched[]): Promise<void> {
+async function readLate(connection: Connection, set: WorkingSet, plan: readonly Prefetched[]): Promise<void> {
   if (plan.length === 0) return;
-  const { answers } = await readTogether(
-    sender,
+  const answers = await readTogether(
+    connection,
     plan.map(({ sql }) => sql),
   );
   for (const [index, { learn }] of plan.entries()) learn(set, answers[index] ?? []);

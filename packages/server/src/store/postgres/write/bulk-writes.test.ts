@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
 import { columnsOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
 import { openConnection } from '../wire/database.ts';
 import { parseDatabaseUrl } from '../wire/database-url.ts';
 import { migrate } from '../wire/migrate.ts';
 import { beginLimited } from '../wire/transaction.ts';
-import {
-  type ReadSql,
-  readGroups,
-  readLicenses,
-  readSoonest,
-  type Sql,
-  writeChanges,
-} from './bulk-writes.ts';
+import { readGroups, readLicenses, readSoonest, type Sql, writeChanges } from './bulk-writes.ts';
 import { HELD_TABLES, type HeldRow, type HeldTable } from './row-table.ts';
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
@@ -33,8 +27,7 @@ async function openMigrated(t: TestContext): Promise<Connection> {
 }
 
 /** How the database would plan it, in a transaction like those of the writer. */
-async function explain(connection: Connection, { text, ...given }: Sql | ReadSql): Promise<string> {
-  const values = 'value' in given ? [given.value] : given.values;
+async function explain(connection: Connection, { text, values }: Sql): Promise<string> {
   await beginLimited(connection);
   const rows = await connection.query(`EXPLAIN ${text}`, values);
   await connection.query('ROLLBACK');
@@ -58,7 +51,9 @@ describe("a batch's queries while its tables are empty", { skip }, () => {
     for (const table of HELD_TABLES) {
       const row = sampleRow(table);
       const [gone] = writeChanges(table, new Map([['', { row: null, key: row }]]));
-      for (const sql of [readGroups(table, [row]), readLicenses(table, [1]), gone as Sql]) {
+      const rows = [row, { ...row, license_id: 2 as LicenseId }];
+      const groups = [readGroups(table, [row, row]), readGroups(table, rows)];
+      for (const sql of [...groups, readLicenses(table, [1]), gone as Sql]) {
         assertByIndex(await explain(connection, sql));
       }
     }
@@ -67,9 +62,11 @@ describe("a batch's queries while its tables are empty", { skip }, () => {
   test('read the soonest ends from the index, in order', async (t) => {
     const connection = await openMigrated(t);
     for (const table of ['registration', 'feature_slot'] as const) {
-      const plan = await explain(connection, readSoonest(table, [1], 8));
-      assert.match(plan, new RegExp(`Index Scan using ${table}_by_end`));
-      assert.doesNotMatch(plan, /Sort/);
+      for (const licenses of [[1], [1, 2]]) {
+        const plan = await explain(connection, readSoonest(table, licenses, 8));
+        assert.match(plan, new RegExp(`Index Scan using ${table}_by_end`));
+        assert.doesNotMatch(plan, /Sort/);
+      }
     }
   });
 });

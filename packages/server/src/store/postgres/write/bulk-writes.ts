@@ -3,19 +3,13 @@ import { addToRow, HISTORY_TABLES, type HistoryTable } from '../../engine/histor
 import { replaceRow } from '../../engine/row-sql.ts';
 import type { Row } from '../../engine/rows.ts';
 import { columnsOf, quoteNames, type TableName, tableOf } from '../../engine/tables.ts';
-import type { Parameter } from '../wire/encode-parameter.ts';
+import type { Parameter, Scalar } from '../wire/encode-parameter.ts';
 import { type Changes, HELD_TABLES, type HeldRow, type HeldTable } from './row-table.ts';
 
 /** A statement with its values. */
 export interface Sql {
   readonly text: string;
   readonly values: readonly Parameter[];
-}
-
-/** A query with its only value. */
-export interface ReadSql {
-  readonly text: string;
-  readonly value: Parameter;
 }
 
 /** All changes of a table in at most two statements, however many rows there are. */
@@ -40,35 +34,46 @@ export function addHistory({ table, rows }: HistoryRows): Sql {
 }
 
 /** Reads all rows of some groups. */
-export function readGroups(table: HeldTable, groups: readonly HeldRow[]): ReadSql {
+export function readGroups(table: HeldTable, groups: readonly HeldRow[]): Sql {
   const { group } = tableOf(table);
-  return { text: SQL[table].read, value: JSON.stringify(groups, [...group]) };
+  const [first] = groups;
+  const [, name, ...more] = group as readonly [string, string];
+  const lists = (columns: readonly string[]) =>
+    columns.map((column) => groups.map((one) => one[column] as Scalar));
+  // By far the most frequent: some users of one license.
+  if (first !== undefined && more.length === 0 && groups.every((one) => one.license_id === first.license_id))
+    return { text: SQL[table].readOfOne, values: [first.license_id, ...lists([name])] };
+  return { text: SQL[table].read, values: lists(group) };
 }
 
 /**
  * Reads the rows of each license that end first; at most `limit` each. The limit is part of the text: a plan
  * for any limit expects a tenth of the table, and would read and sort all of it.
  */
-export function readSoonest(table: HeldTable, licenses: readonly number[], limit: number): ReadSql {
-  return { text: `${SQL[table].soonest} LIMIT ${limit}) AS soonest`, value: JSON.stringify(licenses) };
+export function readSoonest(table: HeldTable, licenses: readonly number[], limit: number): Sql {
+  const { soonest, soonestOfOne } = SQL[table];
+  const [first, ...others] = licenses;
+  return first !== undefined && others.length === 0
+    ? { text: `${soonestOfOne} LIMIT ${limit}`, values: [first] }
+    : { text: `${soonest} LIMIT ${limit}) AS soonest`, values: [licenses] };
 }
 
 /** Reads all rows of some licenses. */
-export function readLicenses(table: HeldTable, licenses: readonly number[]): ReadSql {
-  return { text: SQL[table].all, value: licenses };
+export function readLicenses(table: HeldTable, licenses: readonly number[]): Sql {
+  return { text: SQL[table].all, values: [licenses] };
 }
 
 interface TableSql {
   readonly upsert: string;
   readonly remove: string;
   readonly read: string;
+  /** If all groups are of one license, and one column more tells them apart. */
+  readonly readOfOne: string;
   /** Without the limit and what follows. */
   readonly soonest: string;
+  readonly soonestOfOne: string;
   readonly all: string;
 }
-
-/** The planner cannot see how long a JSON list is, so one plan serves them all. */
-const LICENSES = 'SELECT value::bigint AS id FROM json_array_elements_text($1::text::json) AS value';
 
 /** The types of columns in PostgreSQL. */
 const TYPES = { number: 'bigint', text: 'text', bytes: 'bytea' } as const;
@@ -103,15 +108,24 @@ function makeSql(name: HeldTable): TableSql {
   const rows = (names: readonly string[]) => given(name, names);
   const matches = (names: readonly string[]) =>
     names.map((column) => `${name}."${column}" = given."${column}"`).join(' AND ');
+  const lists = group.map((column, index) => `$${index + 1}::${typeOf(name, column)}[]`);
+  const [, second = ''] = group;
+  const byEnd = `ORDER BY ends_at, ${quoteNames(key.slice(1))}`;
   return {
     upsert:
       `INSERT INTO ${name} (${quoteNames(all)}) SELECT ${quoteNames(all)} FROM ${rows(all)} ` +
       replaceRow(name),
     remove: `DELETE FROM ${name} USING ${rows(key)} WHERE ${matches(key)}`,
-    read: `SELECT ${name}.* FROM ${rows(group)} JOIN ${name} ON ${matches(group)}`,
+    read:
+      `SELECT ${name}.* FROM unnest(${lists.join(', ')}) AS given(${quoteNames(group)}) ` +
+      `JOIN ${name} ON ${matches(group)}`,
+    readOfOne:
+      `SELECT * FROM ${name} WHERE license_id = $1::bigint ` +
+      `AND "${second}" = ANY($2::${typeOf(name, second)}[])`,
     soonest:
-      `SELECT soonest.* FROM (${LICENSES}) AS license CROSS JOIN LATERAL (SELECT * FROM ${name} ` +
-      `WHERE license_id = license.id ORDER BY ends_at, ${quoteNames(key.slice(1))}`,
+      `SELECT soonest.* FROM unnest($1::bigint[]) AS license(id) ` +
+      `CROSS JOIN LATERAL (SELECT * FROM ${name} WHERE license_id = license.id ${byEnd}`,
+    soonestOfOne: `SELECT * FROM ${name} WHERE license_id = $1::bigint ${byEnd}`,
     all: `SELECT * FROM ${name} WHERE license_id = ANY($1::bigint[])`,
   };
 }

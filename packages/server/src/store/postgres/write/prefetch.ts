@@ -6,13 +6,13 @@ import { WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { GroupOf } from '../../engine/tables.ts';
-import { type ReadSql, readGroups, readLicenses, readSoonest } from './bulk-writes.ts';
+import { readGroups, readLicenses, readSoonest, type Sql } from './bulk-writes.ts';
 import type { HeldRow, HeldTable } from './row-table.ts';
 import type { WorkingSet } from './working-set.ts';
 
 /** A read ahead, and what its result tells. */
 export interface Prefetched {
-  readonly sql: ReadSql;
+  readonly sql: Sql;
   learn(set: WorkingSet, rows: readonly HeldRow[]): void;
 }
 

@@ -234,11 +234,11 @@ export class WorkingSet {
   }
 
   #readRows(sender: Sender, request: RowRequest): Promise<readonly HeldRow[]> {
-    const { text, value } =
+    const { text, values } =
       request.kind === 'group'
         ? readGroups(request.table, this.#listWanted(request))
         : readSoonest(request.table, [request.license], request.limit);
-    return sender.query(text, [value]);
+    return sender.query(text, values);
   }
 
   /** A command that needs the feature slots of one ended user needs those of the others too. */
