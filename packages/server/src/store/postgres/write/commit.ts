@@ -16,7 +16,10 @@ import { type BatchName, withReceipt } from './receipts.ts';
 import type { Scope } from './scope.ts';
 import type { WorkingSet } from './working-set.ts';
 
-/** All licenses of a batch at once: one list for each column. */
+const SAVE_LICENSE = `UPDATE license SET in_use = $2, audit_n = $3, audit_mac = $4,
+  audit_anchor = coalesce($5::bytea, audit_anchor), mark = $6, receipts = $7 WHERE id = $1`;
+
+/** The same for all licenses of a batch at once: one list for each column. */
 const SAVE_LICENSES = `UPDATE license SET in_use = saved.in_use, audit_n = saved.audit_n,
   audit_mac = saved.audit_mac, audit_anchor = coalesce(saved.audit_anchor, license.audit_anchor),
   mark = saved.mark, receipts = saved.receipts
@@ -134,7 +137,10 @@ function saveLicenses(
     if (link !== null) links.push(link);
     return [license.id, storedInUse, head.n, head.mac, anchor, batch.now, withReceipt(row, lane, name)];
   });
-  return [{ text: SAVE_LICENSES, values: toColumns(saved) }];
+  const [only, ...others] = saved;
+  return only !== undefined && others.length === 0
+    ? [{ text: SAVE_LICENSE, values: only }]
+    : [{ text: SAVE_LICENSES, values: toColumns(saved) }];
 }
 
 function addLinks(links: readonly NewLink[]): readonly Sql[] {
