@@ -13,10 +13,16 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 const SILENCE_TIMEOUT_MS = 3000;
 
 /**
- * Plans that read whole tables. PostgreSQL keeps a plan made while a table was small until it analyzes the
- * table again, a minute later or never; meanwhile the table may have grown large.
+ * Plans that read whole tables, or all of a license to sort it. PostgreSQL keeps a plan made while a table was
+ * small until it analyzes the table again, a minute later or never; meanwhile the table may have grown large.
  */
-const WHOLE_TABLE = ['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin'];
+const TOO_MUCH = [
+  'enable_seqscan',
+  'enable_bitmapscan',
+  'enable_hashjoin',
+  'enable_mergejoin',
+  'enable_sort',
+];
 
 /**
  * Only for the transaction: behind a pooler the session belongs to others too. One plan serves lists of any
@@ -26,7 +32,7 @@ const LIMITS = {
   statement_timeout: STATEMENT_TIMEOUT_MS,
   idle_in_transaction_session_timeout: SILENCE_TIMEOUT_MS,
   plan_cache_mode: 'force_generic_plan',
-  ...Object.fromEntries(WHOLE_TABLE.map((name) => [name, 'off'])),
+  ...Object.fromEntries(TOO_MUCH.map((name) => [name, 'off'])),
 };
 
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED';

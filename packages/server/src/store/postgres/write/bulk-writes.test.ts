@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
-import type { LicenseId } from '../../../core/nouns/license.ts';
 import { columnsOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
 import { openConnection } from '../wire/database.ts';
@@ -51,22 +50,37 @@ describe("a batch's queries while its tables are empty", { skip }, () => {
     for (const table of HELD_TABLES) {
       const row = sampleRow(table);
       const [gone] = writeChanges(table, new Map([['', { row: null, key: row }]]));
-      const rows = [row, { ...row, license_id: 2 as LicenseId }];
-      const groups = [readGroups(table, [row, row]), readGroups(table, rows)];
-      for (const sql of [...groups, readLicenses(table, [1]), gone as Sql]) {
+      for (const sql of [readGroups(table, [row]), readLicenses(table, [1]), gone as Sql]) {
         assertByIndex(await explain(connection, sql));
       }
     }
   });
 
   test('read the soonest ends from the index, in order', async (t) => {
-    const connection = await openMigrated(t);
-    for (const table of ['registration', 'feature_slot'] as const) {
-      for (const licenses of [[1], [1, 2]]) {
-        const plan = await explain(connection, readSoonest(table, licenses, 8));
-        assert.match(plan, new RegExp(`Index Scan using ${table}_by_end`));
-        assert.doesNotMatch(plan, /Sort/);
-      }
-    }
+    await assertSoonestByEnd(await openMigrated(t));
   });
 });
+
+describe("a batch's queries while the database knows little of its tables", { skip }, () => {
+  test('are planned as if it knew them', async (t) => {
+    const connection = await openMigrated(t);
+    await connection.query(`INSERT INTO registration (license_id, "user", registered_at, ends_at)
+      SELECT n % 20, 'user-' || n, 1, 2 FROM generate_series(1, 2000) AS n`);
+    // Each renewal makes the index by end larger until it is vacuumed.
+    for (let round = 0; round < 10; round++)
+      await connection.query('UPDATE registration SET ends_at = ends_at + 1');
+    await assertSoonestByEnd(connection);
+    const plan = await explain(connection, readGroups('registration', [sampleRow('registration')]));
+    assert.match(plan, /Index Scan using registration_pkey/);
+  });
+});
+
+async function assertSoonestByEnd(connection: Connection): Promise<void> {
+  for (const table of ['registration', 'feature_slot'] as const) {
+    for (const licenses of [[1], [1, 2]]) {
+      const plan = await explain(connection, readSoonest(table, licenses, 36));
+      assert.match(plan, new RegExp(`Index Scan using ${table}_by_end`));
+      assert.doesNotMatch(plan, /Sort/);
+    }
+  }
+}

@@ -33,17 +33,14 @@ export function addHistory({ table, rows }: HistoryRows): Sql {
   return { text: ADD[table], values: [JSON.stringify(rows)] };
 }
 
-/** Reads all rows of some groups. */
+/**
+ * Reads all rows of some groups. It looks up each in the primary key. Told to find any of a list of users,
+ * PostgreSQL prefers the index by end if it knows little of the table, and reads all of the license there.
+ */
 export function readGroups(table: HeldTable, groups: readonly HeldRow[]): Sql {
   const { group } = tableOf(table);
-  const [first] = groups;
-  const [, name, ...more] = group as readonly [string, string];
-  const lists = (columns: readonly string[]) =>
-    columns.map((column) => groups.map((one) => one[column] as Scalar));
-  // By far the most frequent: some users of one license.
-  if (first !== undefined && more.length === 0 && groups.every((one) => one.license_id === first.license_id))
-    return { text: SQL[table].readOfOne, values: [first.license_id, ...lists([name])] };
-  return { text: SQL[table].read, values: lists(group) };
+  const values = group.map((column) => groups.map((one) => one[column] as Scalar));
+  return { text: SQL[table].read, values };
 }
 
 /**
@@ -67,8 +64,6 @@ interface TableSql {
   readonly upsert: string;
   readonly remove: string;
   readonly read: string;
-  /** If all groups are of one license, and one column more tells them apart. */
-  readonly readOfOne: string;
   /** Without the limit and what follows. */
   readonly soonest: string;
   readonly soonestOfOne: string;
@@ -109,7 +104,6 @@ function makeSql(name: HeldTable): TableSql {
   const matches = (names: readonly string[]) =>
     names.map((column) => `${name}."${column}" = given."${column}"`).join(' AND ');
   const lists = group.map((column, index) => `$${index + 1}::${typeOf(name, column)}[]`);
-  const [, second = ''] = group;
   const byEnd = `ORDER BY ends_at, ${quoteNames(key.slice(1))}`;
   return {
     upsert:
@@ -119,9 +113,6 @@ function makeSql(name: HeldTable): TableSql {
     read:
       `SELECT ${name}.* FROM unnest(${lists.join(', ')}) AS given(${quoteNames(group)}) ` +
       `JOIN ${name} ON ${matches(group)}`,
-    readOfOne:
-      `SELECT * FROM ${name} WHERE license_id = $1::bigint ` +
-      `AND "${second}" = ANY($2::${typeOf(name, second)}[])`,
     soonest:
       `SELECT soonest.* FROM unnest($1::bigint[]) AS license(id) ` +
       `CROSS JOIN LATERAL (SELECT * FROM ${name} WHERE license_id = license.id ${byEnd}`,
