@@ -5,6 +5,7 @@ import type { License } from '../../core/nouns/license.ts';
 import type { LicenseRecord } from '../query.ts';
 import type { Asked } from './asked.ts';
 import { licenseFromRow } from './rows.ts';
+import { HAS_ENDED } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
 /** Every period has one window that holds `now`. */
@@ -21,7 +22,7 @@ type Period = ConsumptionPeriod | 'always';
 const IS_LISTED = 'removed_at IS NULL AND (:product::text IS NULL OR product = :product)';
 
 const LIST_LICENSES = `SELECT license.*,
-    in_use - (SELECT count(*) FROM registration WHERE license_id = license.id AND ends_at <= :now) AS live,
+    in_use - (SELECT count(*) FROM registration WHERE license_id = license.id AND ${HAS_ENDED}) AS live,
     (SELECT count(*) FROM registration WHERE license_id = license.id AND borrowed_until > :now) AS borrowed
   FROM license WHERE ${IS_LISTED} ORDER BY added_order DESC`;
 

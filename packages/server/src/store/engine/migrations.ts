@@ -18,6 +18,7 @@ export const MIGRATIONS = [
   '0013-token-use.sql',
   '0014-bars.sql',
   '0015-history.sql',
+  '0016-due-slots.sql',
 ] as const;
 
 /** From this one on, stored users have the names that `core/nouns/user-name.ts` gives them. */

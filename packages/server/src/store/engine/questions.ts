@@ -33,7 +33,7 @@ import {
   secretsFromRows,
 } from './sealed-secrets.ts';
 import { readable } from './sql.ts';
-import { LIST_BARS, SELECT_TOKEN } from './statements.ts';
+import { HAS_ENDED, LIST_BARS, SELECT_TOKEN } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
 /** All secrets as of one moment. */
@@ -70,7 +70,7 @@ const LIST_REGISTRATIONS = `SELECT registration.*, license.product
   ORDER BY license_id, "user" LIMIT :limit`;
 
 const LIST_UNTIDY = `SELECT id FROM license
-  WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = license.id AND ends_at <= :now)
+  WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = license.id AND ${HAS_ENDED})
     OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = license.id AND ends_at <= :now)
     OR EXISTS (SELECT 1 FROM denial WHERE license_id = license.id AND denied_at <= :windowStart)
     OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = license.id AND repeated > 0)

@@ -123,10 +123,12 @@ function mergeSlots(group: readonly Renamed[]): readonly UserRow[] {
     borrowed_until: dates.length === 0 ? null : Math.max(...dates),
   };
   const others = group.filter((one) => one !== kept).map(({ row }) => row);
-  return [
-    merged,
-    ...others.map((row): UserRow => ({ ...row, ends_at: row.registered_at ?? 0, borrowed_until: null })),
-  ];
+  return [merged, ...others.map(endSlot)];
+}
+
+function endSlot(row: UserRow): UserRow {
+  const end = row.registered_at ?? 0;
+  return { ...row, ends_at: end, borrowed_until: null, ...('due_at' in row && { due_at: end }) };
 }
 
 function mergeDenials(group: readonly Renamed[]): readonly UserRow[] {

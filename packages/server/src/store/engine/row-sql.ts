@@ -1,6 +1,6 @@
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
-import type { RowValue } from './rows.ts';
+import type { Row, RowValue } from './rows.ts';
 import { type Prepare, prepareAll, reads, writesTo } from './sql.ts';
 import {
   columnsOf,
@@ -31,7 +31,7 @@ type EndingTable = 'registration' | 'feature_slot';
 export interface EndingRows<N extends EndingTable> extends Rows<N> {
   /** Rows of a license that end at or before `now`, the first to end first; at most `limit`. */
   listEnded(licenseId: LicenseId, now: Instant, limit: number): readonly RowOf<N>[];
-  /** When the next row of a license ends; with `after`: later than that. */
+  /** When the next row of a license ends, later than `after`. Without that: no row ends before the answer. */
   findEnd(licenseId: LicenseId, after?: Instant): Instant | null;
   renew(key: KeyOf<N>, endsAt: Instant): void;
 }
@@ -58,7 +58,10 @@ function makeSql(name: TableName) {
       name,
       `SELECT min(ends_at) AS ends_at FROM ${name} WHERE license_id = ? AND ends_at > ?`,
     ),
-    ...writesTo(name, { renew: `UPDATE ${name} SET ends_at = ? WHERE ${where(key)}` }),
+    ...writesTo(name, {
+      renew: `UPDATE ${name} SET ends_at = ?${hasDue(name) ? ', due_at = least(due_at, ?)' : ''}
+        WHERE ${where(key)}`,
+    }),
   };
   return {
     find: reads<RowOf<TableName>>(name, `SELECT * FROM ${name} WHERE ${where(key)}`),
@@ -70,6 +73,15 @@ function makeSql(name: TableName) {
     }),
     ...('ends_at' in tableOf(name).columns ? ending : ({} as typeof ending)),
   };
+}
+
+function hasDue(name: TableName): boolean {
+  return 'due_at' in tableOf(name).columns;
+}
+
+/** The values for `renew`. */
+export function renewValues(name: TableName, key: Row, endsAt: Instant): RowValue[] {
+  return [endsAt, ...(hasDue(name) ? [endsAt] : []), ...pickValues(key, tableOf(name).key)];
 }
 
 /** Ends an INSERT that replaces a row with the same key. */
@@ -103,7 +115,7 @@ export function accessRows(name: TableName, prepare: Prepare): AllRows[TableName
     remove: (gone) => remove.run(...pickValues(gone, key)),
     listEnded: (...asked) => listEnded.all(...asked) as RowOf<'registration'>[],
     findEnd: (licenseId, after = NEVER) => findEnd.get(licenseId, after)?.ends_at ?? null,
-    renew: (renewed, endsAt) => renew.run(endsAt, ...pickValues(renewed, key)),
+    renew: (renewed, endsAt) => renew.run(...renewValues(name, renewed, endsAt)),
   };
   return rows as unknown as AllRows[TableName];
 }

@@ -119,7 +119,7 @@ export const TABLES = {
     postgresOnly: { audit_anchor: bytes.orNull, mark: time, receipts: text },
   },
   registration: {
-    columns: { license_id: license, user: text, ...HOST, ...SLOT, ...HOLDER },
+    columns: { license_id: license, user: text, ...HOST, ...SLOT, ...HOLDER, due_at: time },
     key: ['license_id', 'user'],
   },
   feature_slot: {

@@ -21,6 +21,7 @@ import { noticeCases } from './notices.ts';
 import { ONE_ORDER } from './one-order.ts';
 import { ORIGINS } from './origins.ts';
 import { POOLS, POOLS_AT_ONCE, poolRestartCases } from './pools.ts';
+import { RENEWALS, renewalRestartCases } from './renewals.ts';
 import { restartCases, wallClockCases } from './restart.ts';
 import { RESTORED_BORROWS } from './restored-borrows.ts';
 import { RULES, rulesRestartCases } from './rules.ts';
@@ -36,6 +37,9 @@ type Inspect = (folder: string) => Promise<void>;
 const EXAM: Readonly<Record<string, Chapter>> = {
   'many at once': CONTENTION,
   'slots come and go': LENDING,
+  'slots are renewed': RENEWALS,
+  'renewed slots after a close': renewalRestartCases('restart'),
+  'renewed slots after a crash': renewalRestartCases('crash'),
   'the history of use': HISTORY,
   'where slots were taken from': ORIGINS,
   'users whose names differ only in case': IGNORED_CASE,

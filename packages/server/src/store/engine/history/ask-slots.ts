@@ -25,7 +25,7 @@ type Scope = Pick<ListSlotHistory, 'licenseId' | 'feature'>;
 
 /** Slots with their ends; one of a feature ends with its holder's slot at the latest. */
 const HELD = {
-  registration: `SELECT license_id, '' AS feature, ends_at, borrowed_until FROM registration`,
+  registration: `SELECT license_id, '' AS feature, ends_at, borrowed_until, due_at FROM registration`,
   feature_slot: `SELECT license_id, feature, slot.borrowed_until,
       least(slot.ends_at, holder.ends_at) AS ends_at
     FROM feature_slot AS slot JOIN registration AS holder USING (license_id, "user")`,
@@ -37,8 +37,9 @@ function endedOf(table: keyof typeof HELD, { licenseId, feature }: Scope): reado
   const select = (at: string, counts: string) =>
     `SELECT license_id, feature, ${MINUTE_MS}, ${at} - ${at} % ${MINUTE_MS}, ${counts}
      FROM (${HELD[table]}) AS held WHERE ${where.join(' AND ')} AND ${at} <= :now`;
+  const due = table === 'registration' ? ' AND due_at <= :now' : '';
   return [
-    select('ends_at', `0, 0, 1, 0, 0, -1, -(ends_at % ${MINUTE_MS}), 0`),
+    `${select('ends_at', `0, 0, 1, 0, 0, -1, -(ends_at % ${MINUTE_MS}), 0`)}${due}`,
     `${select('least(borrowed_until, ends_at)', '0, 0, 0, 0, 0, 0, 0, -1')} AND borrowed_until IS NOT NULL`,
   ];
 }

@@ -188,16 +188,21 @@ describe('migrating', { skip }, () => {
 const EXTRA_TABLES = ['audit_order', 'berth_schema', 'leader', 'server_instance'];
 const EXTRA_INDEXES = ['CREATE INDEX audit_link_without_seq ON audit_link (id) WHERE seq IS NULL'];
 
-/** In SQLite every index ends with the columns of the key, which are not listed. */
-const KEYS_AT_END: Record<string, string> = {
-  'registration (license_id, ends_at)': 'registration (license_id, ends_at, "user")',
-  'feature_slot (license_id, ends_at)': 'feature_slot (license_id, ends_at, "user", feature)',
+/**
+ * In SQLite every index ends with the columns of the key, which are not listed; and ended slots are found by
+ * when they are due.
+ */
+const DIFFERENT: Record<string, string> = {
+  'registration_by_due ON registration (license_id, due_at)':
+    'registration_by_end ON registration (license_id, ends_at, "user")',
+  'feature_slot_by_end ON feature_slot (license_id, ends_at)':
+    'feature_slot_by_end ON feature_slot (license_id, ends_at, "user", feature)',
 };
 
 function listSqliteIndexes(db: DatabaseSync): readonly string[] {
   return listSqliteNames(db, 'index').map((name) => {
     const sql = db.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').get(name)?.sql;
-    return normalizeIndex(String(sql)).replace(/\w+ \([^)]*\)$/, (on) => KEYS_AT_END[on] ?? on);
+    return normalizeIndex(String(sql)).replace(/\w+ ON \w+ \([^)]*\)$/, (on) => DIFFERENT[on] ?? on);
   });
 }
 

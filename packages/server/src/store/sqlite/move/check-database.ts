@@ -65,6 +65,10 @@ const INVARIANTS = [
     problem: 'Somebody holds a feature without a slot of its license.',
   },
   {
+    sql: 'SELECT count(*) AS count FROM registration WHERE due_at > ends_at',
+    problem: 'A slot would be looked at only after its end.',
+  },
+  {
     sql: 'SELECT count(*) AS count FROM consumption_total WHERE total < 0',
     problem: 'A total of consumption is negative.',
   },

@@ -59,6 +59,18 @@ describe('registrations in memory', () => {
     assert.deepEqual([endOf('ada'), countEnded()], [undefined, 100]);
   });
 
+  test('end at their last end, whenever they are due', (t) => {
+    const { registration, countEnded } = begin(t);
+    for (const user of ['bob', 'eve']) registration.put({ ...rowOf(user), ends_at: ENDED, due_at: ENDED });
+    assert.equal(registration.findEnd(LICENSE_ID), ENDED);
+    registration.renew(keyOf('bob'), LATER);
+    assert.deepEqual([registration.due.hasMoved, countEnded(), registration.due.hasMoved], [false, 1, true]);
+    const ended = registration.listEnded(LICENSE_ID, NOW, 1000).map(({ user }) => user);
+    assert.deepEqual([ended, registration.findEnd(LICENSE_ID, NOW)], [['eve'], LATER]);
+    registration.remove(keyOf('eve'));
+    assert.equal(registration.findEnd(LICENSE_ID), LATER);
+  });
+
   test('follow statements that change many rows', (t) => {
     const { statements, registration, endOf } = begin(t);
     registration.renew(keyOf('ada'), LATER);

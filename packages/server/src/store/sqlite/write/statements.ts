@@ -1,4 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Instant } from '../../../core/nouns/instant.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
 import { type AllRows, accessRows } from '../../engine/row-sql.ts';
 import {
   type Count,
@@ -7,12 +9,14 @@ import {
   prepareAll,
   type Read,
   reads,
+  type Values,
   type Write,
   writesTo,
 } from '../../engine/sql.ts';
 import { LIST_BARS, STATEMENTS, type Statements } from '../../engine/statements.ts';
 import { type RowOf, TABLE_NAMES } from '../../engine/tables.ts';
 import { prepare } from '../wire/ask.ts';
+import { DueRegistrations } from './due-registrations.ts';
 import { KeptRegistrations, type RenewMany } from './kept-registrations.ts';
 
 /** What only this store asks. */
@@ -38,7 +42,8 @@ const OWN = {
   countAnswers: reads<Count>('remembered_answer', 'SELECT count(*) AS count FROM remembered_answer'),
   hasEndedSince: reads(
     'registration',
-    'SELECT 1 FROM registration WHERE license_id = ? AND ends_at > ? AND ends_at <= ? LIMIT 1',
+    `SELECT 1 FROM registration
+     WHERE license_id = ?1 AND ends_at > ?2 AND ends_at <= ?3 AND due_at <= ?3 LIMIT 1`,
   ),
   hasFeatureEndedSince: reads(
     'feature_slot',
@@ -69,22 +74,31 @@ export function prepareStatements(db: DatabaseSync): SqliteStatements {
   const kept = new KeptRegistrations(
     registration,
     RENEWED_AT_ONCE.map((users) => renewMany(db, users)),
+    new DueRegistrations(db),
   );
   const transactions = Object.entries(TRANSACTIONS).map(([name, sql]) => [name, db.prepare(sql)]);
   return {
     ...prepareAll({ ...STATEMENTS, ...OWN }, besides(kept, prepareOne)),
     ...others,
     registration: kept,
+    countEnded: countEnded(kept),
     ...(Object.fromEntries(transactions) as Transactions),
   };
 }
 
-/** How many slots one statement renews. The largest first. */
-const RENEWED_AT_ONCE = [64, 16, 4];
+/** Counts in the index alone. */
+function countEnded(kept: KeptRegistrations): Statements['countEnded'] {
+  const get = (...[id, now]: Values) => ({ count: kept.countEnded(id as LicenseId, now as Instant) });
+  return { get, all: (...values) => [get(...values)] };
+}
 
+/** How many slots one statement renews. The largest first. */
+const RENEWED_AT_ONCE = [64, 16, 4, 1];
+
+/** OR FAIL: none can fail, so SQLite need not copy each page to be able to undo the statement. */
 function renewMany(db: DatabaseSync, users: number): RenewMany {
   const list = Array(users).fill('?').join(', ');
-  const sql = `UPDATE registration SET ends_at = ? WHERE license_id = ? AND "user" IN (${list})`;
+  const sql = `UPDATE OR FAIL registration SET ends_at = ? WHERE license_id = ? AND "user" IN (${list})`;
   const statement = db.prepare(sql);
   return { users, run: (endsAt, licenseId, names) => statement.run(endsAt, licenseId, ...names) };
 }

@@ -284,7 +284,7 @@ export class SqliteWriter {
       this.#statements.begin.run();
       this.#noteClock(batch, reading);
       const results = work(batch);
-      if (batch.isChanged) this.#commit(batch);
+      if (batch.isChanged || this.#statements.registration.due.hasMoved) this.#commit(batch);
       else this.#statements.rollback.run();
       if (batch.now !== reading.now) this.#clock.moveTo(batch.now);
       return results;
@@ -325,6 +325,7 @@ export class SqliteWriter {
     const startedMs = readMonotonicMs();
     this.#statements.registration.writeRenewals();
     this.#statements.commit.run();
+    this.#statements.registration.due.hasMoved = false;
     this.#syncMs = readMonotonicMs() - startedMs;
     this.#systemHead = systemHead;
     this.#masterKeys = [batch.masterKey];
