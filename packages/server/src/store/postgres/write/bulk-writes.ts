@@ -12,20 +12,36 @@ export interface Sql {
   readonly values: readonly Parameter[];
 }
 
-/** All changes of a table in at most two statements, however many rows there are. */
+/** All changes of a table in at most three statements, however many rows there are. */
 export function writeChanges(table: HeldTable, changes: Changes): readonly Sql[] {
   const put: Row[] = [];
+  const renewed: Row[] = [];
   const gone: Row[] = [];
-  for (const { row, key } of changes.values()) {
+  for (const { row, key, isRenewal } of changes.values()) {
     if (row === null) gone.push(key);
-    else put.push(row);
+    else (isRenewal ? renewed : put).push(row);
   }
-  const { remove, upsert } = SQL[table];
+  const { remove, upsert, renew } = SQL[table];
   const { key: columns } = tableOf(table);
   return [
     ...(gone.length === 0 ? [] : [{ text: remove, values: [JSON.stringify(gone, [...columns])] }]),
+    ...(renewed.length === 0 ? [] : [{ text: renew, values: toLists(renewed, renewedColumns(table)) }]),
     ...(put.length === 0 ? [] : [{ text: upsert, values: [JSON.stringify(put)] }]),
   ];
+}
+
+/** The key, and what a renewal changes. */
+function renewedColumns(table: HeldTable): readonly string[] {
+  return [...tableOf(table).key, ...endColumns(table)];
+}
+
+function endColumns(table: HeldTable): readonly string[] {
+  return columnsOf(table).filter((column) => ['ends_at', 'due_at'].includes(column));
+}
+
+/** A list for each column. */
+function toLists(rows: readonly Row[], columns: readonly string[]): readonly Scalar[][] {
+  return columns.map((column) => rows.map((row) => row[column] as Scalar));
 }
 
 /** Adds rows to those of the history, in one statement. */
@@ -39,8 +55,7 @@ export function addHistory({ table, rows }: HistoryRows): Sql {
  */
 export function readGroups(table: HeldTable, groups: readonly HeldRow[]): Sql {
   const { group } = tableOf(table);
-  const values = group.map((column) => groups.map((one) => one[column] as Scalar));
-  return { text: SQL[table].read, values };
+  return { text: SQL[table].read, values: toLists(groups, group) };
 }
 
 /**
@@ -63,6 +78,8 @@ export function readLicenses(table: HeldTable, licenses: readonly number[]): Sql
 interface TableSql {
   readonly upsert: string;
   readonly remove: string;
+  /** For tables whose rows end. */
+  readonly renew: string;
   readonly read: string;
   /** Without the limit and what follows. */
   readonly soonest: string;
@@ -91,6 +108,12 @@ function makeAdd(table: HistoryTable): string {
   return `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${given(table, all)} ${addToRow(table)}`;
 }
 
+/** The rows of lists, one for each column. */
+function listed(table: TableName, columns: readonly string[]): string {
+  const lists = columns.map((column, index) => `$${index + 1}::${typeOf(table, column)}[]`);
+  return `unnest(${lists}) AS given(${quoteNames(columns)})`;
+}
+
 /** The rows of a JSON list. */
 function given(table: TableName, columns: readonly string[]): string {
   const typed = columns.map((column) => `"${column}" ${typeOf(table, column)}`);
@@ -103,16 +126,15 @@ function makeSql(name: HeldTable): TableSql {
   const rows = (names: readonly string[]) => given(name, names);
   const matches = (names: readonly string[]) =>
     names.map((column) => `${name}."${column}" = given."${column}"`).join(' AND ');
-  const lists = group.map((column, index) => `$${index + 1}::${typeOf(name, column)}[]`);
+  const ends = endColumns(name).map((column) => `"${column}" = given."${column}"`);
   const byEnd = `ORDER BY ends_at, ${quoteNames(key.slice(1))}`;
   return {
     upsert:
       `INSERT INTO ${name} (${quoteNames(all)}) SELECT ${quoteNames(all)} FROM ${rows(all)} ` +
       replaceRow(name),
     remove: `DELETE FROM ${name} USING ${rows(key)} WHERE ${matches(key)}`,
-    read:
-      `SELECT ${name}.* FROM unnest(${lists.join(', ')}) AS given(${quoteNames(group)}) ` +
-      `JOIN ${name} ON ${matches(group)}`,
+    renew: `UPDATE ${name} SET ${ends} FROM ${listed(name, renewedColumns(name))} WHERE ${matches(key)}`,
+    read: `SELECT ${name}.* FROM ${listed(name, group)} JOIN ${name} ON ${matches(group)}`,
     soonest:
       `SELECT soonest.* FROM unnest($1::bigint[]) AS license(id) ` +
       `CROSS JOIN LATERAL (SELECT * FROM ${name} WHERE license_id = license.id ${byEnd}`,

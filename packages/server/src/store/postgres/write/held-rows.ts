@@ -65,7 +65,7 @@ export function holdRows(
     const row = table.find(wanted) ?? null;
     if (row === null) return false;
     const due = 'due_at' in row ? { due_at: Math.min(row.due_at as number, endsAt) } : {};
-    table.put({ ...row, ends_at: endsAt, ...due });
+    table.renew({ ...row, ends_at: endsAt, ...due });
     return true;
   }
   const rows: EndingRows<'registration'> = {

@@ -27,6 +27,8 @@ interface Change {
   /** `null`: the row is gone. */
   readonly row: HeldRow | null;
   readonly key: HeldRow;
+  /** The row is in the database, and only its end is another one. */
+  readonly isRenewal: boolean;
 }
 
 /** Rows by their key, as changed since they were read. */
@@ -131,14 +133,19 @@ export class RowTable {
   }
 
   put(row: HeldRow): void {
-    this.#change(row, row);
+    this.#change(row, row, false);
+  }
+
+  /** Puts a known row of which only the end has changed. */
+  renew(row: HeldRow): void {
+    this.#change(row, row, true);
   }
 
   remove(key: HeldRow): void {
-    this.#change(key, null);
+    this.#change(key, null, false);
   }
 
-  #change(key: HeldRow, row: HeldRow | null): void {
+  #change(key: HeldRow, row: HeldRow | null, isRenewed: boolean): void {
     const group = this.#groupOf(key);
     const name = this.#keyOf(key);
     const [rowBefore, changeBefore] = [group.get(name), this.#changes.get(name)];
@@ -148,7 +155,7 @@ export class RowTable {
       restore(changes, name, changeBefore);
     });
     group.set(name, row);
-    changes.set(name, { row, key });
+    changes.set(name, { row, key, isRenewal: isRenewed && changeBefore?.isRenewal !== false });
   }
 
   /** Adds rows that were read. Known rows stay: they may be newer. */
