@@ -41,8 +41,22 @@ export function findMisspeltCount(
   for (const field of [...inBody, ...inUrl.map((name) => name.toLowerCase())]) {
     if (isOther(field) || field.length > LONGEST_SLIP) continue;
     if (missing.some((name) => name === field)) return { field, message: `Send "${field}" in the body.` };
-    const hint = suggest(field, missing) || suggest(field.replaceAll(/[_-]/g, ''), missing);
+    const hint = hintAt(field, missing);
     if (hint !== '') return { field, message: `This request has no field "${field}".${hint}` };
   }
   return null;
+}
+
+/** A cache: clients send the same unknown keys with every request, and comparing names takes long. */
+const hints = new Map<string, string>();
+const MOST_HINTS = 1000;
+
+function hintAt(field: string, missing: readonly string[]): string {
+  const key = `${field} ${missing.join()}`;
+  const known = hints.get(key);
+  if (known !== undefined) return known;
+  const hint = suggest(field, missing) || suggest(field.replaceAll(/[_-]/g, ''), missing);
+  if (hints.size >= MOST_HINTS) hints.clear();
+  hints.set(key, hint);
+  return hint;
 }

@@ -44,6 +44,8 @@ export function openLane(server: Server, options: LaneOptions): void {
 
 const NOTHING = Buffer.alloc(0);
 
+const KEPT_HEADS = 3;
+
 /** The head of a request, with what follows from it. */
 interface ReadHead {
   readonly text: string;
@@ -60,8 +62,8 @@ class Lane implements FastReader {
   #unread: Buffer = NOTHING;
   /** How many bytes the request has whose rest is waited for. */
   #needed = 0;
-  /** A client sends the same head again and again. */
-  #last: ReadHead | null = null;
+  /** A client sends the same few heads again and again. */
+  #heads: ReadHead[] = [];
   isBusy = false;
   isWaiting = false;
 
@@ -139,12 +141,14 @@ class Lane implements FastReader {
   #readHead(): ReadHead | null {
     const text = findHead(this.#unread);
     if (text === null) return null;
-    if (text === this.#last?.text) return this.#last;
+    const known = this.#heads.find((head) => head.text === text);
+    if (known !== undefined) return known;
     const head = parsePlainHead(text);
     const answer = head === null ? undefined : this.#lanes.app.findPlain(head.path);
     if (head === null || answer === undefined) return null;
-    this.#last = { text, head, answer, peer: this.#lanes.peers.readHead(this.#socket, head.headers) };
-    return this.#last;
+    const read = { text, head, answer, peer: this.#lanes.peers.readHead(this.#socket, head.headers) };
+    this.#heads = [read, ...this.#heads].slice(0, KEPT_HEADS);
+    return read;
   }
 
   readonly #onReply = (reply: Reply): void => {
