@@ -81,9 +81,12 @@ function isOutdated(error: unknown): boolean {
   return codeOf(error) === '26000' || routine === 'RevalidateCachedQuery';
 }
 
-/** Whether the transaction met another one, and may succeed when it is repeated as a whole. */
+/**
+ * Whether the transaction may succeed when it is repeated as a whole: it met another one, or a newer server has
+ * changed the tables since its statements were prepared. Those are prepared again on another connection.
+ */
 export function isRetryable(error: unknown): boolean {
-  return ['40001', '40P01'].includes(codeOf(error));
+  return ['40001', '40P01'].includes(codeOf(error)) || isOutdated(error);
 }
 
 /** Whether the values are at fault, so that repeating would not help. */

@@ -126,6 +126,8 @@ function makeSql(name: HeldTable): TableSql {
   const rows = (names: readonly string[]) => given(name, names);
   const matches = (names: readonly string[]) =>
     names.map((column) => `${name}."${column}" = given."${column}"`).join(' AND ');
+  // Not all columns: after a newer server has added one, the statements of this one must still be valid.
+  const own = all.map((column) => `${name}."${column}"`).join(', ');
   const ends = endColumns(name).map((column) => `"${column}" = given."${column}"`);
   const byEnd = `ORDER BY ends_at, ${quoteNames(key.slice(1))}`;
   return {
@@ -134,11 +136,11 @@ function makeSql(name: HeldTable): TableSql {
       replaceRow(name),
     remove: `DELETE FROM ${name} USING ${rows(key)} WHERE ${matches(key)}`,
     renew: `UPDATE ${name} SET ${ends} FROM ${listed(name, renewedColumns(name))} WHERE ${matches(key)}`,
-    read: `SELECT ${name}.* FROM ${listed(name, group)} JOIN ${name} ON ${matches(group)}`,
+    read: `SELECT ${own} FROM ${listed(name, group)} JOIN ${name} ON ${matches(group)}`,
     soonest:
       `SELECT soonest.* FROM unnest($1::bigint[]) AS license(id) ` +
-      `CROSS JOIN LATERAL (SELECT * FROM ${name} WHERE license_id = license.id ${byEnd}`,
-    soonestOfOne: `SELECT * FROM ${name} WHERE license_id = $1::bigint ${byEnd}`,
-    all: `SELECT * FROM ${name} WHERE license_id = ANY($1::bigint[])`,
+      `CROSS JOIN LATERAL (SELECT ${own} FROM ${name} WHERE license_id = license.id ${byEnd}`,
+    soonestOfOne: `SELECT ${own} FROM ${name} WHERE license_id = $1::bigint ${byEnd}`,
+    all: `SELECT ${own} FROM ${name} WHERE license_id = ANY($1::bigint[])`,
   };
 }
