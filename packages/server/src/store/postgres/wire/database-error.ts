@@ -82,8 +82,8 @@ function isOutdated(error: unknown): boolean {
 }
 
 /**
- * Whether the transaction may succeed when it is repeated as a whole: it met another one, or a newer server has
- * changed the tables since its statements were prepared. Those are prepared again on another connection.
+ * Whether the transaction may succeed when it is repeated as a whole: it met another one, or a newer server
+ * has changed the tables since its statements were prepared. Another connection prepares them again.
  */
 export function isRetryable(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error)) || isOutdated(error);
