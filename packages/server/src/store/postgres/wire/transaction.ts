@@ -13,8 +13,8 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 const SILENCE_TIMEOUT_MS = 3000;
 
 /**
- * Plans that read a whole table, or all of a license. PostgreSQL keeps a plan made while a table was small
- * until it analyzes the table again, a minute later or never; meanwhile the table may have grown large.
+ * Plans that read whole tables, or sort all slots of a license. PostgreSQL keeps a plan made while a table
+ * was small until it analyzes the table again, a minute later or never; meanwhile the table may have grown.
  */
 const TOO_MUCH = [
   'enable_seqscan',
@@ -101,7 +101,7 @@ export async function begin(
   return { server: servers[0] ?? null, licenses, wall, revision, aliveAt, answers };
 }
 
-/** Asks more in the same transaction, which need not have its locks yet: the answers come after them. */
+/** Asks more in the same transaction. */
 export function readTogether(
   connection: Connection,
   queries: readonly Sql[],

@@ -66,17 +66,20 @@ export async function attemptBatch(
   const lanes = lanesOf(task.filed);
   const scope = scopeOf(lanes, memory.index);
   const plan = planPrefetch(partsOf(memory, task.filed, scope), memory.time.estimate());
-  const queries = plan.map(({ sql }) => sql);
-  const begun = begin(connection, { scope, queries, isMixed: lanes.length > 1 });
-  const late = await gatherLate(connection, memory, task, scope, begun);
-  const opened = await begun;
+  const opened = await begin(connection, {
+    scope,
+    queries: plan.map(({ sql }) => sql),
+    isMixed: lanes.length > 1,
+  });
+  const late = task.takeLate();
   const obstacle = await findObstacle(connection, memory, task, lanes, scope, opened);
   if (obstacle !== null) {
     await rollBack(connection);
     return { kind: obstacle };
   }
   const set = new WorkingSet();
-  for (const reads of [{ plan, answers: opened.answers }, ...(await Promise.all(late))]) learn(set, reads);
+  for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] ?? []);
+  await readLate(connection, set, planOwnReads(partsOf(memory, late, scope)));
   const { index } = memory;
   set.expect('place_denial', () => listPlaces(partsOf(memory, task.filed, scope), () => true));
   const decided = prepareBatch(memory, { scope, opened, index, set, name: task.name }, lanes);
@@ -128,54 +131,14 @@ function partsOf(
   });
 }
 
-/** Reads ahead, and their results. */
-interface DoneReads {
-  readonly plan: readonly Prefetched[];
-  readonly answers: Opened['answers'];
-}
-
-function learn(set: WorkingSet, { plan, answers }: DoneReads): void {
-  for (const [index, one] of plan.entries()) one.learn(set, answers[index] ?? []);
-}
-
-/**
- * Adds the commands that come while the transaction waits for its locks. What they need is asked for at once:
- * the database reads it as soon as it has the locks, so they cost no round trip while it holds them.
- */
-async function gatherLate(
-  connection: Connection,
-  memory: WriterMemory,
-  task: Task,
-  scope: Scope,
-  begun: Promise<Opened>,
-): Promise<readonly Promise<DoneReads>[]> {
-  const late: Promise<DoneReads>[] = [];
-  const add = () => {
-    const reads = readLate(connection, memory, task, scope);
-    // If the transaction could not begin, nobody waits for them.
-    reads.catch(() => {});
-    late.push(reads);
-  };
-  task.listen(add);
-  try {
-    await begun;
-  } finally {
-    task.listen(null);
-  }
-  add();
-  return late;
-}
-
-async function readLate(
-  connection: Connection,
-  memory: WriterMemory,
-  task: Task,
-  scope: Scope,
-): Promise<DoneReads> {
-  const plan = planOwnReads(partsOf(memory, task.takeLate(), scope));
-  if (plan.length === 0) return { plan, answers: [] };
-  const queries = plan.map(({ sql }) => sql);
-  return { plan, answers: await readTogether(connection, queries) };
+/** Reads what commands need that came while the transaction waited for its locks. */
+async function readLate(connection: Connection, set: WorkingSet, plan: readonly Prefetched[]): Promise<void> {
+  if (plan.length === 0) return;
+  const answers = await readTogether(
+    connection,
+    plan.map(({ sql }) => sql),
+  );
+  for (const [index, { learn }] of plan.entries()) learn(set, answers[index] ?? []);
 }
 
 /** Why nothing can be decided in this transaction. Refreshes the index if another server changed it. */

@@ -178,36 +178,3 @@ test('those who come while the locks are waited for join, in their order', async
   await Promise.all(asked);
   assert.deepEqual(batches, [['cad ada', 'cad bob', 'cad cyd'], ['cam eve']]);
 });
-
-test('a transaction hears of those who come, until it stops listening', async () => {
-  const begun = Promise.withResolvers<void>();
-  const locked = Promise.withResolvers<void>();
-  const joined: string[][] = [];
-  let isFirst = true;
-  const { lanes, batches } = tryLanes(async ({ takeLate, listen }) => {
-    if (!isFirst) return undefined;
-    isFirst = false;
-    listen(() => joined.push(takeLate().map(nameOf)));
-    begun.resolve();
-    await locked.promise;
-    listen(null);
-    return undefined;
-  });
-  const ask = (user: string, product = 'cad') => lanes.submit(register(user, { product }));
-  const asked = [ask('ada')];
-  await begun.promise;
-  asked.push(ask('bob'), ask('cyd'), ask('eve', 'cam'));
-  await new Promise(setImmediate);
-  asked.push(ask('dan'));
-  await new Promise(setImmediate);
-  asked.push(ask('fay'));
-  await new Promise(setImmediate);
-  assert.deepEqual(joined, [['cad bob', 'cad cyd'], [], ['cad dan', 'cad fay']], 'too few wait for more');
-  locked.resolve();
-  asked.push(ask('gus'));
-  await Promise.all(asked);
-  assert.deepEqual(batches, [
-    ['cad ada', 'cad bob', 'cad cyd', 'cad dan', 'cad fay'],
-    ['cam eve', 'cad gus'],
-  ]);
-});

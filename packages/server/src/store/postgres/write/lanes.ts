@@ -24,8 +24,6 @@ export interface SharedCommands {
   readonly filed: readonly Filed[];
   /** Adds those of the same lanes that have come meanwhile, if they are many, and returns them. */
   takeLate(): readonly Filed[];
-  /** Calls back when more of the same lanes have come, once for all that come together; `null`: no longer. */
-  listen(onMore: (() => void) | null): void;
 }
 
 interface LaneOptions {
@@ -42,13 +40,12 @@ interface Run {
   readonly waiters: Waiter[];
   /** Commands of other lanes may join. */
   readonly isShared: boolean;
-  onMore: (() => void) | null;
 }
 
 /** Each move means that a license was added or removed in between: more in a row is no coincidence. */
 const MAX_MOVES = 10;
 
-/** Fewer of those that have come meanwhile are not worth more reads: they wait for the next transaction. */
+/** Fewer of those that have come meanwhile are not worth another round trip: they wait for the next one. */
 const LATE_SHARE = 0.5;
 
 /**
@@ -67,9 +64,7 @@ export class Lanes {
   #waiting: Waiter[] = [];
   /** Lanes with a transaction under way. */
   readonly #busy = new Set<string>();
-  /** The transaction that lanes share now. */
-  #shared: Run | null = null;
-  #isTelling = false;
+  #isSharing = false;
   #isStarting = false;
   #drained: (() => void)[] = [];
 
@@ -85,23 +80,13 @@ export class Lanes {
     const lane = this.#route(waiter);
     if (lane === null) return;
     this.#waiting.push({ ...waiter, lane });
-    if (this.#shared?.lanes.has(lane.name)) this.#tellShared();
-    const mustWait = this.#busy.has(lane.name) || (this.#shared !== null && maySharePlace(waiter.command));
+    const mustWait = this.#busy.has(lane.name) || (this.#isSharing && maySharePlace(waiter.command));
     if (mustWait || this.#isStarting) return;
     this.#isStarting = true;
     // After the sockets that are readable now have been read, so that their requests share a batch.
     setImmediate(() => {
       this.#isStarting = false;
       this.#start();
-    });
-  }
-
-  #tellShared(): void {
-    if (this.#isTelling) return;
-    this.#isTelling = true;
-    setImmediate(() => {
-      this.#isTelling = false;
-      this.#shared?.onMore?.();
     });
   }
 
@@ -135,10 +120,12 @@ export class Lanes {
   #takeRuns(): readonly Run[] {
     const runs: Run[] = [];
     const byLane = new Map<string, Run | null>();
-    let shared = this.#shared === null ? newRun(true) : null;
+    let shared: Run | null = this.#isSharing ? null : { lanes: new Set(), waiters: [], isShared: true };
     const open = (waiter: Waiter): Run | null => {
       if (this.#busy.has(waiter.lane.name)) return null;
-      const run = maySharePlace(waiter.command) ? shared : newRun(false);
+      const run = maySharePlace(waiter.command)
+        ? shared
+        : { lanes: new Set<string>(), waiters: [], isShared: false };
       if (run !== null && run.waiters.length === 0) runs.push(run);
       return run;
     };
@@ -166,9 +153,9 @@ export class Lanes {
 
   async #work(run: Run): Promise<void> {
     for (const name of run.lanes) this.#busy.add(name);
-    if (run.isShared) this.#shared = run;
+    if (run.isShared) this.#isSharing = true;
     const isSplit = (await this.#execute(run)) === 'apart';
-    if (run.isShared) this.#shared = null;
+    if (run.isShared) this.#isSharing = false;
     if (isSplit) for (const part of split(run)) void this.#work(part);
     else for (const name of run.lanes) this.#busy.delete(name);
     this.#start();
@@ -178,10 +165,7 @@ export class Lanes {
     const { waiters } = run;
     try {
       const takeLate = () => (run.isShared ? this.#takeLate(run) : []);
-      const listen: SharedCommands['listen'] = (onMore) => {
-        run.onMore = onMore;
-      };
-      const results = await this.#options.execute({ filed: waiters, takeLate, listen });
+      const results = await this.#options.execute({ filed: waiters, takeLate });
       if (results === 'apart') return results;
       this.#options.tally.noteBatch(waiters.length);
       for (const [index, waiter] of waiters.entries()) this.#settle(waiter, results[index] as LaneResult);
@@ -223,16 +207,11 @@ export class Lanes {
   }
 }
 
-function newRun(isShared: boolean): Run {
-  return { lanes: new Set(), waiters: [], isShared, onMore: null };
-}
-
 /** One run for each lane. */
 function split({ lanes, waiters }: Run): readonly Run[] {
   return [...lanes].map((name) => ({
     lanes: new Set([name]),
     waiters: waiters.filter(({ lane }) => lane.name === name),
     isShared: false,
-    onMore: null,
   }));
 }

@@ -117,7 +117,7 @@ export class PostgresWriter {
     const results: LaneResult[] = [];
     for (const half of [filed.slice(0, middle), filed.slice(middle)]) {
       // They are of one lane.
-      const ends = await this.executeBatch({ filed: half, takeLate: () => [], listen: () => {} });
+      const ends = await this.executeBatch({ filed: half, takeLate: () => [] });
       results.push(...(ends as readonly LaneResult[]));
     }
     return results;
