@@ -57,16 +57,15 @@ const SILENCE_MS = 30_000;
 
 /**
  * Connects to the server: over its socket if it runs, in this process if it is stopped. While it starts or
- * stops, or another command runs, this retries for a while. A process that is silent for longer than
- * `silenceMs` counts as one that hangs.
+ * stops, or another command runs, this retries for a while. A process that says nothing until `silence` ends
+ * counts as one that hangs.
  */
 export async function connectAdmin(
   config: Config,
   openStopped: OpenStopped,
   describeHolder: (folder: string) => Promise<string>,
-  silenceMs = SILENCE_MS,
+  silence = AbortSignal.timeout(SILENCE_MS),
 ): Promise<AdminClient> {
-  const silence = AbortSignal.timeout(silenceMs);
   for (let attempt = 0; attempt < ATTEMPTS && !silence.aborted; attempt++) {
     const stopped = await openStopped();
     if (stopped !== null) return createClient(sendTo(stopped), () => stopped.close());
