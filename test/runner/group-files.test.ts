@@ -62,6 +62,15 @@ test('a failure is reported with its file and output, and the rest of the group 
   assert.match(report, /^FAIL test file\n.*d\.test\.mjs:\d+\n {4}Error: hook/m);
 });
 
+test('an error after the end of its test is told', async (t) => {
+  const { report, counts } = await runGroup(t, {
+    a: "test('early', () => { setTimeout(() => { throw new Error('late'); }, 20); });",
+    b: "test('slow', () => new Promise((resolve) => setTimeout(resolve, 200)));",
+  });
+  assert.equal(counts, '2 passed, 1 failed', report);
+  assert.match(report, /^note .*: Error: Test "early" at .*a\.test\.mjs:2.* the error "Error: late"/m);
+});
+
 test('a file without tests, and all after one that ends the process, are silent', async (t) => {
   const { silent, files } = await runGroup(t, {
     a: "test('good', () => {});",

@@ -128,6 +128,8 @@ function* translate(event: TestEvent, state: GroupState): Generator<TestEvent> {
         Object.assign(state, { file: data.name, hasTests: false });
       } else if (event.type === 'test:pass' || event.type === 'test:fail') {
         yield* endFile(event, data, state);
+      } else if (event.type === 'test:diagnostic') {
+        yield event;
       }
   }
 }

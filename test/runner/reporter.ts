@@ -66,9 +66,12 @@ function formatEnd(event: TestEvent, reports: FileReports): string {
   return isFile ? formatFile(isFile, reports.of(isFile), event.data.details.duration_ms) : '';
 }
 
+/** `Error:` tells of an error after the end of its test, for which the whole file fails. */
+const TOLD = /^(?:seed|skip|Error:)/;
+
 function formatDiagnostic(event: TestEvent): string {
   if (event.type !== 'test:diagnostic' || event.data.entryFile === undefined) return '';
-  if (!/^(?:seed|skip)/.test(event.data.message)) return '';
+  if (!TOLD.test(event.data.message)) return '';
   return `note ${relativePlace(event.data.entryFile)}: ${event.data.message}\n`;
 }
 
