@@ -45,8 +45,8 @@ export function judgeProblem(status: number, text: string): void {
 
 /**
  * What a refusal may leave: its own record, and that time goes on and a token was used. Whoever gives back a
- * borrow that has ended is refused, and a reset of the clock does not bring it back to them. Looking for slots
- * that have ended notes when those that were renewed are due.
+ * borrow that has ended is refused, and a reset of the clock does not bring it back to them. Looking for
+ * slots that have ended notes when those that were renewed are due.
  */
 const OWN_TRACES = [
   /^audit_link added$/,

@@ -80,8 +80,8 @@ type AnswerShape =
   | { readonly kind: 'empty' };
 
 /**
- * With `textToo`, clients that only accept plain text get the value it selects. With `csvToo`, those that only
- * accept CSV get the rows as a table. With `minimal`, those that prefer it get only its fields.
+ * With `textToo`, clients that only accept plain text get the value it selects. With `csvToo`, those that
+ * only accept CSV get the rows as a table. With `minimal`, those that prefer it get only its fields.
  */
 interface JsonAnswer {
   readonly kind: 'json';
