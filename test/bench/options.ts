@@ -15,7 +15,8 @@ const DEMO = { product: 'demo', slots: '5' };
 
 const NO_LICENSE = { product: '', countingProduct: null, slots: 0 };
 
-export const USAGE = `npm run bench -- [--store STORE] [--scenario NAME]… [--seconds N] [--runs N] [--json] [--write]
+export const USAGE = `npm run bench -- [--store STORE] [--scenario NAME]… [--seconds N] [--runs N]
+             [--json] [--write]
 npm run bench -- --against OTHER [--scenario NAME]… [--product NAME] [--slots N] [--counting-product NAME]
 
   --store STORE    sqlite, or postgres, which is started beside the server; sqlite unless told
