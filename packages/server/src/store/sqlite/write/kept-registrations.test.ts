@@ -41,7 +41,7 @@ function begin(t: TestContext) {
   savepoint.begin();
   const endOf = (user: string) => registration.find(keyOf(user))?.ends_at;
   const countEnded = () => countOf(statements.countEnded.get(LICENSE_ID, NOW));
-  return { statements, registration, savepoint, endOf, countEnded };
+  return { db, statements, registration, savepoint, endOf, countEnded };
 }
 
 describe('registrations in memory', () => {
@@ -95,6 +95,18 @@ describe('registrations in memory', () => {
     savepoint.rollBack();
     assert.deepEqual([endOf('eve'), endOf('bob'), endOf('ada')], [undefined, rowOf('bob').ends_at, LATER]);
     assert.equal(countEnded(), 0);
+  });
+
+  test('are read before they are asked for, until all are there', (t) => {
+    const { db, registration } = begin(t);
+    for (const user of users(600)) registration.put(rowOf(user));
+    registration.forget();
+    assert.deepEqual(
+      [1, 2, 3, 4].map(() => registration.readOn(LICENSE_ID)),
+      [true, true, true, false],
+    );
+    db.exec('DELETE FROM registration');
+    assert.equal(registration.find(keyOf('user-0599'))?.ends_at, rowOf('').ends_at);
   });
 
   test('a command that fails after it wrote without a savepoint fails the batch', (t) => {

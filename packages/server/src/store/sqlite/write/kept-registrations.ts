@@ -14,7 +14,7 @@ type KeptRow = Omit<Row, 'ends_at'> & { ends_at: Instant };
 /** Rows in memory, at most: two generations of this many, 40 MB where 100,000 users hold a slot. */
 const GENERATION = 65_536;
 
-/** How many rows are read on for a row that was not in memory. */
+/** How many rows are read together. */
 export const AHEAD = 256;
 
 /** The rows of a license after this one, in the order of their key; at most `AHEAD`. */
@@ -61,7 +61,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
     const older = this.#old.get(id)?.get(user);
     const row = older === undefined ? this.#read(key) : older;
     this.#keep(key, row);
-    if (older === undefined && row !== null) this.#readOn(id);
+    if (older === undefined && row !== null) this.readOn(id);
     return row ?? undefined;
   }
 
@@ -75,16 +75,18 @@ export class KeptRegistrations implements EndingRows<'registration'> {
   }
 
   /**
-   * Reads on in the order of the key, while there is room: after a start, all users of a license return within
-   * minutes, and rows that are read together take a fraction of the time.
+   * Reads more rows of a license, in the order of their key, while there is room: after a start, all users
+   * return within minutes, and rows that are read together take a fraction of the time. `false`: there are no
+   * more.
    */
-  #readOn(id: LicenseId): void {
+  readOn(id: LicenseId): boolean {
     const from = this.#readTo.get(id);
-    if (from === null || this.#old !== this.#young || this.#youngCount + AHEAD > GENERATION) return;
+    if (from === null || this.#old !== this.#young || this.#youngCount + AHEAD > GENERATION) return false;
     const rows = this.#listAfter({ license_id: id, user: from ?? '' });
     this.#readTo.set(id, rows.length < AHEAD ? null : (rows.at(-1) as Row).user);
     const kept = this.#young.get(id);
     for (const row of rows) if (kept?.has(row.user) !== true) this.#keep(row, this.#renewed(row));
+    return true;
   }
 
   put(row: Row): void {
