@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { columnsOf } from '../../engine/tables.ts';
 import { LIST_RENEWALS } from '../wire/renewal-log.ts';
 
-/** Found instead of the table of the same name. The subquery runs only for statements that ask for the end. */
+/** Found instead of the table of the same name. The subquery runs only if the end is asked for. */
 const VIEW = `CREATE TEMP VIEW registration AS SELECT ${columnsOf('registration').map(viewColumn).join(', ')}
   FROM main.registration AS row`;
 
@@ -21,7 +21,8 @@ const SCHEMA = `PRAGMA temp_store = MEMORY;
   ) STRICT, WITHOUT ROWID;
   ${VIEW}`;
 
-const SPAN = `SELECT (SELECT min(seq) FROM main.renewal) AS first, (SELECT max(seq) FROM main.renewal) AS last`;
+const SPAN = `SELECT (SELECT min(seq) FROM main.renewal) AS first,
+  (SELECT max(seq) FROM main.renewal) AS last`;
 
 const ADD = `INSERT INTO temp.renewed SELECT license_id, "user", ends_at FROM (${LIST_RENEWALS})
   WHERE seq > ? ORDER BY seq ON CONFLICT DO UPDATE SET ends_at = excluded.ends_at`;

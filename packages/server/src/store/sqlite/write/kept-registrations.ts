@@ -28,10 +28,10 @@ interface Parts {
 }
 
 /**
- * The registrations as the only writer of the file knows them: rows that were used lately stay in memory, and
- * renewals reach the rows in the file later (`PendingRenewals`). Other statements that write to the table, and
- * a command that is undone, empty the memory. After a failed commit the file is opened again, with a new
- * memory. Nothing reads the `due_at` of a row in memory: that in the file may be later.
+ * The registrations as the only writer of the file knows them: rows that were used lately stay in memory,
+ * and renewals reach the rows in the file later (`PendingRenewals`). Other statements that write to the
+ * table, and a command that is undone, empty the memory. After a failed commit the file is opened again, with
+ * a new memory. Nothing reads the `due_at` of a row in memory: that in the file may be later.
  */
 export class KeptRegistrations implements EndingRows<'registration'> {
   readonly #rows: EndingRows<'registration'>;

@@ -28,10 +28,11 @@ const SQL = {
 };
 
 /**
- * Renewals whose new end is not in the row yet. Rows of random users are all on different pages, and a page is
- * much to write for one end. So a renewal is appended to a log in the same transaction, and rows are *folded*
- * later, many at a time in the order of their key: the log is filled in parts, and while one is filled, each
- * batch folds a little of the one before. Memory always equals the log together with what was gathered for it.
+ * Renewals whose new end is not in the row yet. Rows of random users are all on different pages, and a page
+ * is much to write for one end. So a renewal is appended to a log in the same transaction, and rows are
+ * *folded* later, many at a time in the order of their key: the log is filled in parts, and while one is
+ * filled, each batch folds a little of the one before. Memory always equals the log together with what was
+ * gathered for it.
  *
  * An end in the log is never earlier than that in the row: whoever writes the row of a user who is in the log
  * must note its end here too, so that reading the log after a crash does not bring an older one back.
@@ -55,7 +56,7 @@ export class PendingRenewals {
   #gathered = new Map<LicenseId, Group>();
   /** Renewals that the running transaction has written. */
   #written = 0;
-  /** Whether the running transaction has folded everything. If it is not committed, `reload` must be called. */
+  /** Whether the running transaction has folded everything, and must be committed. */
   hasFolded = false;
 
   constructor(db: DatabaseSync, part = PART) {
