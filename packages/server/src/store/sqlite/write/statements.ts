@@ -17,6 +17,7 @@ import { LIST_BARS, STATEMENTS, type Statements } from '../../engine/statements.
 import { type RowOf, TABLE_NAMES } from '../../engine/tables.ts';
 import { prepare } from '../wire/ask.ts';
 import { DueRegistrations } from './due-registrations.ts';
+import { EndedBorrows } from './ended-borrows.ts';
 import { KeptRegistrations, type RenewMany } from './kept-registrations.ts';
 
 /** What only this store asks. */
@@ -64,23 +65,27 @@ type Transactions = Readonly<Record<keyof typeof TRANSACTIONS, { run(): void }>>
 
 export type SqliteStatements = Statements &
   PreparedAll<typeof OWN> &
-  Transactions & { readonly registration: KeptRegistrations };
+  Transactions & { readonly registration: KeptRegistrations; readonly endedBorrows: EndedBorrows };
 
 /** Every statement of the writing connection, prepared once. */
 export function prepareStatements(db: DatabaseSync): SqliteStatements {
   const prepareOne = (({ sql }) => prepare(db, sql)) as Prepare;
   const rows = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne)]);
-  const { registration, ...others } = Object.fromEntries(rows) as AllRows;
+  const { registration, ended_borrow, ...others } = Object.fromEntries(rows) as AllRows;
   const kept = new KeptRegistrations(
     registration,
     RENEWED_AT_ONCE.map((users) => renewMany(db, users)),
     new DueRegistrations(db),
   );
+  const endedBorrows = new EndedBorrows(db, ended_borrow);
   const transactions = Object.entries(TRANSACTIONS).map(([name, sql]) => [name, db.prepare(sql)]);
   return {
     ...prepareAll({ ...STATEMENTS, ...OWN }, besides(kept, prepareOne)),
     ...others,
     registration: kept,
+    ended_borrow: endedBorrows.rows,
+    endedBorrows,
+    removeEndedBorrows: endedBorrows.remove,
     countEnded: countEnded(kept),
     ...(Object.fromEntries(transactions) as Transactions),
   };
