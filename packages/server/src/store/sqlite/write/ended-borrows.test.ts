@@ -18,9 +18,12 @@ function begin(t: TestContext) {
     const borrow = { ...exampleSlot(user), feature: '', borrowedUntil: NOW };
     statements.ended_borrow.put(endedBorrowRow(LICENSE_ID, borrow, NOW));
   };
-  const forget = (user: string) =>
-    statements.removeEndedBorrows.run({ id: LICENSE_ID, user, feature: null });
-  const list = () => db.prepare('SELECT user FROM ended_borrow ORDER BY user').all().map(({ user }) => user);
+  const forget = (user: string) => statements.removeEndedBorrows.run({ id: LICENSE_ID, user, feature: null });
+  const list = () =>
+    db
+      .prepare('SELECT user FROM ended_borrow ORDER BY user')
+      .all()
+      .map(({ user }) => user);
   forget('ada');
   return { statements, put, forget, list };
 }
