@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
+import { addToRow, HISTORY_TABLES, type HistoryTable } from '../../engine/history/history-sql.ts';
 import { type AllRows, accessRows } from '../../engine/row-sql.ts';
 import {
   type Count,
@@ -14,8 +15,9 @@ import {
   writesTo,
 } from '../../engine/sql.ts';
 import { LIST_BARS, STATEMENTS, type Statements } from '../../engine/statements.ts';
-import { type RowOf, TABLE_NAMES } from '../../engine/tables.ts';
+import { columnsOf, type RowOf, TABLE_NAMES } from '../../engine/tables.ts';
 import { prepare } from '../wire/ask.ts';
+import { BulkInsert } from './bulk-insert.ts';
 import { DueRegistrations } from './due-registrations.ts';
 import { EndedBorrows } from './ended-borrows.ts';
 import { KeptRegistrations, type RenewMany } from './kept-registrations.ts';
@@ -28,15 +30,12 @@ const OWN = {
     sql: STATEMENTS.findNextFeatureEnd.sql.replace(' JOIN ', ' CROSS JOIN '),
   },
   ...writesTo('license', {
-    updateLicenseHead: 'UPDATE license SET in_use = :inUse, audit_n = :n, audit_mac = :mac WHERE id = :id',
+    updateLicenseHead: 'UPDATE license SET in_use = ?, audit_n = ?, audit_mac = ? WHERE id = ?',
   }),
   ...writesTo('server', {
     saveServer: `UPDATE server SET mark = ?, audit_n = ?, audit_mac = ?,
       audit_anchor = coalesce(?, audit_anchor) WHERE id = 1`,
     saveSignedLinks: 'UPDATE server SET audit_signed_links = ? WHERE id = 1',
-  }),
-  ...writesTo('audit_link', {
-    addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
   }),
   listLicenses: reads<RowOf<'license'>>('license', 'SELECT * FROM license ORDER BY added_order'),
   listBars: reads<RowOf<'bar'>>('bar', LIST_BARS),
@@ -65,7 +64,12 @@ type Transactions = Readonly<Record<keyof typeof TRANSACTIONS, { run(): void }>>
 
 export type SqliteStatements = Statements &
   PreparedAll<typeof OWN> &
-  Transactions & { readonly registration: KeptRegistrations; readonly endedBorrows: EndedBorrows };
+  Transactions & {
+    readonly registration: KeptRegistrations;
+    readonly endedBorrows: EndedBorrows;
+    readonly addLinks: BulkInsert;
+    readonly addHistory: Readonly<Record<HistoryTable, BulkInsert>>;
+  };
 
 /** Every statement of the writing connection, prepared once. */
 export function prepareStatements(db: DatabaseSync): SqliteStatements {
@@ -86,6 +90,8 @@ export function prepareStatements(db: DatabaseSync): SqliteStatements {
     ended_borrow: endedBorrows.rows,
     endedBorrows,
     removeEndedBorrows: endedBorrows.remove,
+    addLinks: new BulkInsert(db, 'audit_link', ['chain', 'n', 'at', 'events', 'mac']),
+    addHistory: addHistory(db),
     countEnded: countEnded(kept),
     ...(Object.fromEntries(transactions) as Transactions),
   };
@@ -95,6 +101,14 @@ export function prepareStatements(db: DatabaseSync): SqliteStatements {
 function countEnded(kept: KeptRegistrations): Statements['countEnded'] {
   const get = (...[id, now]: Values) => ({ count: kept.countEnded(id as LicenseId, now as Instant) });
   return { get, all: (...values) => [get(...values)] };
+}
+
+/** Rows are added to those of the same key. */
+function addHistory(db: DatabaseSync): SqliteStatements['addHistory'] {
+  const inserts = HISTORY_TABLES.map((table) => {
+    return [table, new BulkInsert(db, table, columnsOf(table), addToRow(table))];
+  });
+  return Object.fromEntries(inserts);
 }
 
 /** How many slots one statement renews. The largest first. */
