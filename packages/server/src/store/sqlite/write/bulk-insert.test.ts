@@ -9,7 +9,8 @@ const COLUMNS = ['license_id', 'feature', 'at', 'amount'];
 test('any number of rows is inserted, and each is added to the one with its key', () => {
   const db = new DatabaseSync(':memory:');
   db.exec(
-    'CREATE TABLE history_consumption (license_id, feature, at, amount, PRIMARY KEY (license_id, feature, at))',
+    `CREATE TABLE history_consumption (license_id, feature, at, amount,
+      PRIMARY KEY (license_id, feature, at))`,
   );
   const insert = new BulkInsert(db, 'history_consumption', COLUMNS, addToRow('history_consumption'));
   const sums = new Map<number, number>();

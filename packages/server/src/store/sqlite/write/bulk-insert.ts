@@ -23,7 +23,7 @@ export class BulkInsert {
       `INSERT OR FAIL INTO ${table} (${quoteNames(columns)}) VALUES ${Array(rows).fill(row)} ${ending}`;
   }
 
-  /** Takes the values of all rows, one row after the other. If it throws, the transaction must be given up. */
+  /** Takes the values of all rows, row after row. If it throws, the transaction must be given up. */
   run(values: readonly RowValue[]): void {
     let written = 0;
     for (const rows of ROWS_AT_ONCE) {
