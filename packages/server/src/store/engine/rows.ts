@@ -90,7 +90,7 @@ export function withListedIdentity(
   };
 }
 
-export function registrationFromRow(row: Omit<RowOf<'registration'>, 'due_at'>): Registration {
+export function registrationFromRow(row: RowOf<'registration'>): Registration {
   return {
     user: row.user,
     ...(row.spelling === null ? {} : { spelling: row.spelling }),
@@ -111,7 +111,6 @@ export function registrationRow(
     ...holderRow(licenseId, registration),
     ends_at: endsAt,
     borrowed_until: registration.borrowedUntil,
-    due_at: endsAt,
   };
 }
 
