@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { field, hostText, licenseId, product, user, userInfo } from '../fields.ts';
+import { field, hostText, licenseId, product, told, user, userInfo } from '../fields.ts';
 import { licenseObject } from './license-object.ts';
 
 /**
@@ -90,9 +90,16 @@ export const FIELD_ALIASES: Readonly<Record<string, string>> = {
   sharedKey: 'shared_key',
 };
 
+const seconds = z.int().min(0);
+
 /** The answer to register and borrow: the license at top level, and once more as a text. */
 export const registerAnswer = licenseObject
-  .extend({ license_json: z.string().meta({ description: 'The same license object, as JSON text.' }) })
+  .extend({
+    slot_ends_at: told(z.iso.datetime({ precision: 3 }), 'When the slot ends if it is not renewed.'),
+    slot_ends_in_seconds: told(seconds, 'The same, for clients whose clock may be wrong.'),
+    renew_in_seconds: told(seconds, 'When to send the next heartbeat: it may fail twice.'),
+    license_json: z.string().meta({ description: 'The same license object, as JSON text.' }),
+  })
   .meta({
     id: 'Registration',
     extends: 'License',
@@ -100,3 +107,15 @@ export const registerAnswer = licenseObject
   });
 
 export const borrowAnswer = registerAnswer;
+
+/** The answer to clients that prefer a minimal one: only what a heartbeat is sent for. */
+export const minimalAnswer = registerAnswer.pick({
+  license_id: true,
+  floating_users: true,
+  floating_in_use: true,
+  is_borrowed: true,
+  borrowed_until: true,
+  slot_ends_at: true,
+  slot_ends_in_seconds: true,
+  renew_in_seconds: true,
+});

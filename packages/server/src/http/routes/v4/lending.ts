@@ -1,6 +1,7 @@
 import {
   borrowAnswer,
   borrowRequest,
+  minimalAnswer,
   registerAnswer,
   registerRequest,
   unregisterRequest,
@@ -12,7 +13,8 @@ import { instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
 import { actorOf, type Caller, credentialOf } from '../../access/caller.ts';
-import { grantedReply } from '../../reply/present-license.ts';
+import type { HeaderFields, HttpRequest } from '../../http-request.ts';
+import { grantedReply, minimalReply } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { empty, type Reply, text } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
@@ -48,9 +50,11 @@ function registerRoute(lending: Lending): Route {
     access: 'client',
     summary: 'Lend a slot to a user, or renew the one they hold (the heartbeat)',
     body: registerRequest,
-    answer: { kind: 'json', schema: registerAnswer },
+    answer: { kind: 'json', schema: registerAnswer, minimal: minimalAnswer },
     errors: [...LICENSE_REFUSALS, 'floating_not_available', 'address_limit_reached'],
-    handle: async ({ body, caller }) => slotReply(await lending.register(requestOf(body, caller))),
+    headers: ['Prefer'],
+    handle: async ({ request, body, caller }) =>
+      slotReply(await lending.register(requestOf(body, caller)), request),
   });
 }
 
@@ -62,7 +66,7 @@ function borrowRoute(lending: Lending): Route {
     access: 'client',
     summary: 'Lend a slot and hold it until an instant, heartbeats or not',
     body: borrowRequest,
-    answer: { kind: 'json', schema: borrowAnswer },
+    answer: { kind: 'json', schema: borrowAnswer, minimal: minimalAnswer },
     errors: [
       ...LICENSE_REFUSALS,
       'license_borrow_not_allowed',
@@ -70,8 +74,9 @@ function borrowRoute(lending: Lending): Route {
       'floating_not_available',
       'address_limit_reached',
     ],
-    handle: async ({ body, caller }) =>
-      slotReply(await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until))),
+    headers: ['Prefer'],
+    handle: async ({ request, body, caller }) =>
+      slotReply(await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until)), request),
   });
 }
 
@@ -155,8 +160,20 @@ export function untilOf(text: string | null | undefined): BorrowUntil {
   return millis === null ? 'longest' : instant(millis);
 }
 
-function slotReply(outcome: Executed): Reply {
+function slotReply(outcome: Executed, { headers }: HttpRequest): Reply {
   if (outcome.kind === 'refused') return refusalReply(outcome);
-  if (outcome.kind === 'granted') return grantedReply(outcome);
+  if (outcome.kind === 'granted')
+    return prefersMinimal(headers) ? minimalReply(outcome) : grantedReply(outcome);
   throw new Error(`Expected a slot, not "${outcome.kind}".`);
+}
+
+/** Preferences are a list, as RFC 7240 writes it. Unknown ones are ignored. */
+function prefersMinimal(headers: HeaderFields): boolean {
+  const preferences = headers.get('prefer');
+  if (preferences === null) return false;
+  const listed = preferences
+    .toLowerCase()
+    .replaceAll(/[ \t"]/g, '')
+    .split(/[,;]/);
+  return listed.includes('return=minimal');
 }
