@@ -91,7 +91,7 @@ export function withListedIdentity(
 }
 
 /** For every command, like `registrationRow`: writing out all fields is faster than copying some. */
-export function registrationFromRow(row: Omit<RowOf<'registration'>, 'due_at'>): Registration {
+export function registrationFromRow(row: RowOf<'registration'>): Registration {
   const registration: Registration = {
     user: row.user,
     host: { hostname: row.hostname, address: row.address, info: row.info },
@@ -117,7 +117,6 @@ export function registrationRow(licenseId: LicenseId, slot: Registration): RowOf
     origin: originToKey(slot.origin),
     credential: slot.credential,
     spelling: slot.spelling ?? null,
-    due_at: slot.endsAt,
   };
 }
 
@@ -133,7 +132,7 @@ export function endedBorrowRow(
   endedAt: Instant,
 ): RowOf<'ended_borrow'> {
   const { feature, borrowedUntil } = borrow;
-  const { due_at: _, ends_at: __, ...row } = registrationRow(licenseId, { ...borrow, endsAt: borrowedUntil });
+  const { ends_at: _, ...row } = registrationRow(licenseId, { ...borrow, endsAt: borrowedUntil });
   return { ...row, feature, borrowed_until: borrowedUntil, ended_at: endedAt };
 }
 

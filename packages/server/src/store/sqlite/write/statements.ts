@@ -15,15 +15,23 @@ import {
   writesTo,
 } from '../../engine/sql.ts';
 import { LIST_BARS, STATEMENTS, type Statements } from '../../engine/statements.ts';
-import { columnsOf, type RowOf, TABLE_NAMES } from '../../engine/tables.ts';
+import { columnsOf, type RowOf, sqliteColumnsOf, TABLE_NAMES } from '../../engine/tables.ts';
 import { prepare } from '../wire/ask.ts';
 import { BulkInsert } from './bulk-insert.ts';
 import { DueRegistrations } from './due-registrations.ts';
 import { EndedBorrows } from './ended-borrows.ts';
 import { KeptRegistrations, type RenewMany } from './kept-registrations.ts';
 
+/** Whatever may end slots earlier makes them due by then. */
+function withDue({ sql, writes }: Write, end: string): Write {
+  const set = 'UPDATE registration SET ';
+  return { sql: sql.replace(set, `${set}due_at = least(due_at, ${end}), `), writes };
+}
+
 /** What only this store asks. */
 const OWN = {
+  endRegistrationsBy: withDue(STATEMENTS.endRegistrationsBy, ':endsBy'),
+  pullBackLive: withDue(STATEMENTS.pullBackLive, ':heartbeatEnd'),
   /** Feature slots first: otherwise the planner may start from the registrations. */
   findNextFeatureEnd: {
     ...STATEMENTS.findNextFeatureEnd,
@@ -74,7 +82,7 @@ export type SqliteStatements = Statements &
 /** Every statement of the writing connection, prepared once. */
 export function prepareStatements(db: DatabaseSync): SqliteStatements {
   const prepareOne = (({ sql }) => prepare(db, sql)) as Prepare;
-  const rows = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne)]);
+  const rows = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne, sqliteColumnsOf(name))]);
   const { registration, ended_borrow, ...others } = Object.fromEntries(rows) as AllRows;
   const kept = new KeptRegistrations(
     registration,
