@@ -32,7 +32,7 @@ type SlotRow = Writable<HistoryRow<'history_slot'>>;
 type PersonRow = Writable<HistoryRow<'history_person'>>;
 type DurationRow = Writable<HistoryRow<'history_duration'>>;
 
-/** Every user who comes or goes passes here: rows are made only when they are new, and found by short keys. */
+/** Every user who comes or goes passes here: rows are made only if they are new, and found by short keys. */
 class Sheet {
   readonly #names: NameAllowance;
   readonly #now: Instant;
