@@ -60,8 +60,9 @@ const GATHER_MS = 1;
  * one transaction under way at a time, so its commands are decided in the order in which they came. What
  * clients ask for shares one transaction at a time, whatever the lane; anything else has a transaction for
  * its lane alone, beside it. A shared transaction that fails, or that meets a lock which somebody holds for
- * long, is split: each of its lanes goes on alone, so that none waits or fails for another. Where servers take
- * turns on a license, a batch gathers for a moment before it asks for the locks: it would wait for them anyway.
+ * long, is split: each of its lanes goes on alone, so that none waits or fails for another. Where servers
+ * take turns on a license, a batch gathers for a moment before it asks for the locks: it would wait for them
+ * anyway.
  *
  * The lane follows from what this server knows of the licenses; the transaction checks it, and a command that
  * turns out to belong elsewhere is queued again there.

@@ -125,7 +125,7 @@ function scopesOf(command: Command, ids: readonly LicenseId[]): readonly GroupOf
   return ids.map((id) => ({ license_id: id, ...scope }));
 }
 
-/** Most batches only need to know that nothing has ended; a few that have are collected without another read. */
+/** Mostly this shows that nothing has ended. A few that have are collected without another read. */
 const SOONEST_ROWS = 4;
 
 function soonest(table: 'registration' | 'feature_slot', ids: readonly LicenseId[]): Prefetched {

@@ -18,7 +18,7 @@ test('nothing ends before the first of those that end first', () => {
   assert.deepEqual([table.boundEnds(LICENSE), table.findEnd(LICENSE, 0)], [10, 10]);
 });
 
-test('after all of them were renewed, nothing ends before the last of them did; the next end is not known', () => {
+test('after all of them were renewed, nothing ends before the last of them would have', () => {
   const table = knowTwo();
   for (const user of ['ada', 'bob']) table.renew(rowOf(user, 90));
   assert.deepEqual([table.boundEnds(LICENSE), table.findEnd(LICENSE, 0)], [20, undefined]);
