@@ -1,9 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { columnsOf } from '../../engine/tables.ts';
+import { columnsOf, sqliteColumnsOf } from '../../engine/tables.ts';
 import { LIST_RENEWALS } from '../wire/renewal-log.ts';
 
+const COLUMNS = [...columnsOf('registration'), ...sqliteColumnsOf('registration')];
+
 /** Found instead of the table of the same name. The subquery runs only if the end is asked for. */
-const VIEW = `CREATE TEMP VIEW registration AS SELECT ${columnsOf('registration').map(viewColumn).join(', ')}
+const VIEW = `CREATE TEMP VIEW registration AS SELECT ${COLUMNS.map(viewColumn).join(', ')}
   FROM main.registration AS row`;
 
 function viewColumn(name: string): string {

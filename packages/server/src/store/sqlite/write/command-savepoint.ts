@@ -32,6 +32,7 @@ export class CommandSavepoint implements Savepoint {
     this.#statements.rollbackTo.run();
     this.#statements.release.run();
     this.#statements.registration.rollBack();
+    this.#statements.endedBorrows.forget();
   }
 
   /** A full or broken disk, and what was written without a savepoint, concerns the whole batch. */

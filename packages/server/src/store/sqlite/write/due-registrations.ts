@@ -3,10 +3,10 @@ import type { Instant } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import { NEVER } from '../../engine/row-sql.ts';
 import { type Count, countOf } from '../../engine/sql.ts';
-import type { RowOf } from '../../engine/tables.ts';
+import type { SqliteRowOf } from '../../engine/tables.ts';
 import type { PendingRenewals } from './pending-renewals.ts';
 
-type Row = RowOf<'registration'>;
+type Row = SqliteRowOf<'registration'>;
 
 type DueRow = Pick<Row, 'user' | 'due_at' | 'ends_at'>;
 

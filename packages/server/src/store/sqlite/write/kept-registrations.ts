@@ -31,7 +31,7 @@ interface Parts {
  * The registrations as the only writer of the file knows them: rows that were used lately stay in memory,
  * and renewals reach the rows in the file later (`PendingRenewals`). Other statements that write to the
  * table, and a command that is undone, empty the memory. After a failed commit the file is opened again, with
- * a new memory. Nothing reads the `due_at` of a row in memory: that in the file may be later.
+ * a new memory.
  */
 export class KeptRegistrations implements EndingRows<'registration'> {
   readonly #rows: EndingRows<'registration'>;
@@ -119,7 +119,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
       return;
     }
     if (endsAt < row.ends_at) {
-      this.put({ ...row, ends_at: endsAt, due_at: endsAt });
+      this.put({ ...row, ends_at: endsAt });
       return;
     }
     this.due.noteRenewal(licenseId, row.ends_at);
@@ -228,7 +228,6 @@ function copyRow(row: Row, endsAt = row.ends_at): KeptRow {
     origin: row.origin,
     credential: row.credential,
     spelling: row.spelling,
-    due_at: row.due_at,
   };
 }
 

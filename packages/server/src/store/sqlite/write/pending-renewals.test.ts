@@ -24,7 +24,6 @@ const keyOf = (user: string) => ({ license_id: LICENSE_ID, user });
 const rowOf = (user: string, endsAt: Instant = NOW) => ({
   ...registrationRow(LICENSE_ID, exampleSlot(user)),
   ends_at: endsAt,
-  due_at: endsAt,
 });
 
 /** What a file says without its log. */
