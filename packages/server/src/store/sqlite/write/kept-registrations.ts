@@ -11,8 +11,8 @@ type Key = KeyOf<'registration'>;
 /** Renewed in place: nobody else keeps it. */
 type KeptRow = Omit<Row, 'ends_at'> & { ends_at: Instant };
 
-/** Rows in memory, at most: two generations of this many, 40 MB where 100,000 users hold a slot. */
-const GENERATION = 65_536;
+/** Rows in memory, at most: two generations of this many. Those of 100,000 users take 40 MB. */
+const GENERATION = 131_072;
 
 /** How many rows are read together. */
 export const AHEAD = 256;
