@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { field, hostText, licenseId, product, user, userInfo } from '../fields.ts';
+import { field, hostText, licenseId, nonce, product, told, user, userInfo } from '../fields.ts';
 import { licenseObject } from './license-object.ts';
 
 /**
@@ -31,7 +31,7 @@ export const anyDate = field((value) =>
 
 const NO_DATE = 'not a date';
 
-export const registerRequest = z.object({ ...target, ...host }).meta({
+export const registerRequest = z.object({ ...target, ...host, nonce }).meta({
   description: 'Send `user` or `os_hostname`.',
   examples: [
     {
@@ -57,6 +57,7 @@ export const borrowRequest = z
         'RFC 3339, or shorter: `2026-09-27 23:30`, `2026-09-27`; without a zone it is UTC. Not given, or ' +
         'year 1: as long as the license allows. Also accepted as `borrow_until`.',
     }),
+    nonce,
   })
   .meta({
     extends: 'RegisterRequest',
@@ -90,9 +91,15 @@ export const FIELD_ALIASES: Readonly<Record<string, string>> = {
   sharedKey: 'shared_key',
 };
 
+/** Only in answers to requests with a nonce; see `docs/grants.md`. */
+export const proof = {
+  grant: told(z.string().optional(), 'What was lent, signed (a compact JWS), if a `nonce` was sent.'),
+  certificate: told(z.string().optional(), "The vendor's certificate for the key of the grant."),
+};
+
 /** The answer to register and borrow: the license at top level, and once more as a text. */
 export const registerAnswer = licenseObject
-  .extend({ license_json: z.string().meta({ description: 'The same license object, as JSON text.' }) })
+  .extend({ license_json: told(z.string(), 'The same license object, as JSON text.'), ...proof })
   .meta({
     id: 'Registration',
     extends: 'License',

@@ -10,8 +10,12 @@ import { includesRole } from '../../../core/access/role.ts';
 import type { BorrowUntil, Target } from '../../../core/command.ts';
 import { instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
+import { isBorrowed } from '../../../core/nouns/registration.ts';
+import type { Granted } from '../../../core/outcome.ts';
+import type { Grants } from '../../../services/grants/grants.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
 import { actorOf, type Caller, credentialOf } from '../../access/caller.ts';
+import { type GrantFacts, presentGrant, withGrant } from '../../reply/present-grant.ts';
 import { grantedReply } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { empty, type Reply, text } from '../../reply/reply.ts';
@@ -31,16 +35,22 @@ export const LICENSE_REFUSALS = [
   'blacklisted',
 ] as const;
 
-export function lendingRoutes(lending: Lending): readonly Route[] {
+interface LendingServices {
+  readonly lending: Lending;
+  readonly grants: Grants;
+}
+
+export function lendingRoutes(services: LendingServices): readonly Route[] {
+  const { lending } = services;
   return [
-    registerRoute(lending),
-    borrowRoute(lending),
+    registerRoute(services),
+    borrowRoute(services),
     unregisterRoute(lending),
     unregisterAllRoute(lending),
   ];
 }
 
-function registerRoute(lending: Lending): Route {
+function registerRoute({ lending, grants }: LendingServices): Route {
   return defineRoute({
     name: 'register',
     methods: ['POST'],
@@ -50,11 +60,14 @@ function registerRoute(lending: Lending): Route {
     body: registerRequest,
     answer: { kind: 'json', schema: registerAnswer },
     errors: [...LICENSE_REFUSALS, 'floating_not_available', 'address_limit_reached'],
-    handle: async ({ body, caller }) => slotReply(await lending.register(requestOf(body, caller))),
+    handle: async ({ body, caller }) => {
+      const outcome = await lending.register(requestOf(body, caller));
+      return body.nonce === undefined ? slotReply(outcome) : provenReply(grants, outcome, body.nonce);
+    },
   });
 }
 
-function borrowRoute(lending: Lending): Route {
+function borrowRoute({ lending, grants }: LendingServices): Route {
   return defineRoute({
     name: 'borrow',
     methods: ['POST'],
@@ -70,8 +83,10 @@ function borrowRoute(lending: Lending): Route {
       'floating_not_available',
       'address_limit_reached',
     ],
-    handle: async ({ body, caller }) =>
-      slotReply(await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until))),
+    handle: async ({ body, caller }) => {
+      const outcome = await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until));
+      return body.nonce === undefined ? slotReply(outcome) : provenReply(grants, outcome, body.nonce);
+    },
   });
 }
 
@@ -159,4 +174,26 @@ function slotReply(outcome: Executed): Reply {
   if (outcome.kind === 'refused') return refusalReply(outcome);
   if (outcome.kind === 'granted') return grantedReply(outcome);
   throw new Error(`Expected a slot, not "${outcome.kind}".`);
+}
+
+/** The same with a grant: what the store has committed, signed. */
+async function provenReply(grants: Grants, outcome: Executed, nonce: string): Promise<Reply> {
+  const reply = slotReply(outcome);
+  return outcome.kind === 'granted' ? addGrant(grants, reply, slotFacts(outcome), nonce) : reply;
+}
+
+function slotFacts({ license, registration, now }: Granted): GrantFacts {
+  const user = registration.spelling ?? registration.user;
+  const isHeldByBorrow = isBorrowed(registration, now);
+  return { license, feature: null, user, isBorrowed: isHeldByBorrow, validUntil: registration.endsAt, now };
+}
+
+export async function addGrant(
+  grants: Grants,
+  reply: Reply,
+  facts: GrantFacts,
+  nonce: string,
+): Promise<Reply> {
+  const describe = (hardwareId: string) => presentGrant(facts, nonce, hardwareId);
+  return withGrant(reply, await grants.sign(facts.license, facts.now, describe));
 }
