@@ -40,10 +40,14 @@ async function runScenarios({ store, scenarios, seconds, json }: Options): Promi
 }
 
 async function main(options: Options): Promise<void> {
-  const report = await runScenarios(options);
-  if (options.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  else process.stdout.write(`\n${formatVerdicts(report.verdicts)}`);
-  if (options.write) writePage(report);
+  const reports: Report[] = [];
+  while (reports.length < options.runs) {
+    const report = await runScenarios(options);
+    reports.push(report);
+    if (options.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+    else process.stdout.write(`\n${formatVerdicts(report.verdicts)}\n`);
+  }
+  if (options.write) writePage(reports);
 }
 
 if (process.argv.includes('--help')) process.stdout.write(USAGE);

@@ -15,12 +15,14 @@ const DEMO = { product: 'demo', slots: '5' };
 
 const NO_LICENSE = { product: '', countingProduct: null, slots: 0 };
 
-export const USAGE = `npm run bench -- [--store STORE] [--scenario NAME]… [--seconds N] [--json] [--write]
+export const USAGE = `npm run bench -- [--store STORE] [--scenario NAME]… [--seconds N] [--runs N]
+             [--json] [--write]
 npm run bench -- --against OTHER [--scenario NAME]… [--product NAME] [--slots N] [--counting-product NAME]
 
   --store STORE    sqlite, or postgres, which is started beside the server; sqlite unless told
   --scenario NAME  only this one; may be given more than once
   --seconds N      how long one measurement takes; 3 unless told, which makes all of them take under 5 minutes
+  --runs N         how often to measure everything; once unless told
   --json           print the results as JSON
   --write          put the tables into docs/performance.md; needs all scenarios
   --against OTHER  by turns with another server: checkout=FOLDER, a clone of Berth that is started from there;
@@ -46,6 +48,7 @@ export interface Options {
   readonly store: StoreKind;
   readonly scenarios: readonly Scenario[];
   readonly seconds: number;
+  readonly runs: number;
   readonly json: boolean;
   readonly write: boolean;
 }
@@ -57,6 +60,7 @@ function parse(args: readonly string[]) {
       store: { type: 'string', default: 'sqlite' },
       scenario: { type: 'string', multiple: true, default: [] },
       seconds: { type: 'string', default: '3' },
+      runs: { type: 'string', default: '1' },
       json: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       against: { type: 'string' },
@@ -88,9 +92,11 @@ export function readOptions(args: readonly string[]): Options {
   if (unknown !== undefined) throw new Error(`There is no scenario "${unknown}" here.`);
   const seconds = Number(values.seconds);
   if (!(seconds >= 0.5 && seconds <= 60)) throw new Error('--seconds takes a number from 0.5 to 60.');
+  const runs = Number(values.runs);
+  if (!Number.isInteger(runs) || runs < 1 || runs > 9) throw new Error('--runs takes a number from 1 to 9.');
   if (write && names.length > 0) throw new Error('--write needs all scenarios.');
   const isWanted = ({ name, isLong = false }: Scenario) =>
     names.length === 0 ? write || !isLong : names.includes(name);
   const scenarios = all.filter(isWanted);
-  return { store, scenarios, seconds, json, write };
+  return { store, scenarios, seconds, runs, json, write };
 }

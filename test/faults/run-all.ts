@@ -58,6 +58,11 @@ const STORMS: readonly Storm[] = [
     name: 'backup-postgres',
     words: ['test/faults/backup/backup-faults.ts', '--backups', '100', '--postgres'],
   },
+  {
+    name: 'examples',
+    words: ['--test', 'test/e2e/examples-without-sdk.test.ts'],
+    env: { BERTH_ALL_EXAMPLES: '1' },
+  },
   { name: 'cloud-mitm', words: ['test/faults/cloud-mitm/cloud-mitm.ts', '--exchanges', '10000'] },
 ];
 

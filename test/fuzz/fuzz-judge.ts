@@ -45,7 +45,8 @@ export function judgeProblem(status: number, text: string): void {
 
 /**
  * What a refusal may leave: its own record, and that time goes on and a token was used. Whoever gives back a
- * borrow that has ended is refused, and a reset of the clock does not bring it back to them.
+ * borrow that has ended is refused, and a reset of the clock does not bring it back to them. Looking for
+ * slots that have ended notes when those that were renewed are due.
  */
 const OWN_TRACES = [
   /^audit_link added$/,
@@ -54,6 +55,7 @@ const OWN_TRACES = [
   /^server changed( mark| audit_n| audit_mac| audit_anchor)*$/,
   /^token changed( used_at| is_used)*$/,
   /^ended_borrow removed$/,
+  /^registration changed due_at$/,
   /^history_(slot|person|denial) (added|changed( denials| last_at)*)$/,
 ];
 const OWN_EVENTS = /^(slot_denied|consumption_denied|denials_repeated|sign_in_failed)$/;

@@ -150,9 +150,26 @@ function markdownTable(heading: readonly string[], rows: readonly (readonly stri
   return [heading, ruler, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-function formatPageTables({ store, machine, measurements, notes, verdicts }: Report): string {
+/** The targets with what each run has measured. */
+function targetTable(runs: readonly Report[]): string {
+  const measured = runs.length === 1 ? ['measured'] : runs.map((_, index) => `run ${index + 1}`);
+  const targets = (runs[0] as Report).verdicts.map(({ target }) => {
+    const found = runs.flatMap(({ verdicts }) => verdicts.filter((one) => one.target === target));
+    const marks = new Set(found.map(markOf));
+    const mark = marks.size === 1 ? [...marks].join('') : `met in ${found.filter(isMet).length}`;
+    return [target, ...found.map((one) => one.measured), mark];
+  });
+  return markdownTable(['target', ...measured, ''], targets);
+}
+
+function isMet(verdict: Verdict): boolean {
+  return verdict.isMet === true;
+}
+
+/** The measurements of the last run, and the targets of all. */
+function formatPageTables(runs: readonly Report[]): string {
+  const { store, machine, measurements, notes } = runs.at(-1) as Report;
   const facts = Object.entries(machine).map(([name, value]) => [name, value]);
-  const targets = verdicts.map((verdict) => [verdict.target, verdict.measured, markOf(verdict)]);
   return [
     ...(store === 'sqlite' ? [`![${describeChart(listBars(measurements))}](${CHART})`] : []),
     markdownTable(['machine', ''], facts),
@@ -161,19 +178,20 @@ function formatPageTables({ store, machine, measurements, notes, verdicts }: Rep
       measurements.map((measurement) => cellsOf(store, measurement)),
     ),
     ...(notes.length === 0 ? [] : [notes.map(({ name, value }) => `- ${name}: ${value}`).join('\n')]),
-    markdownTable(['target', 'measured', ''], targets),
+    targetTable(runs),
   ].join('\n\n');
 }
 
-/** Puts the tables of this run where those of the last one stood, and the chart beside the page. */
-export function writePage(report: Report): void {
+/** Puts the tables where those of earlier runs stood, and the chart beside the page. */
+export function writePage(runs: readonly Report[]): void {
+  const report = runs.at(-1) as Report;
   const marks = MARKS[report.store];
   const page = readFileSync(PAGE, 'utf8');
   const start = page.indexOf(marks.start);
   const end = page.indexOf(marks.end);
   if (start < 0 || end < start)
     throw new Error(`${PAGE} has lost its marks ${marks.start} and ${marks.end}.`);
-  const tables = formatPageTables(report);
+  const tables = formatPageTables(runs);
   if (report.store === 'sqlite')
     writeFileSync(join(dirname(PAGE), CHART), drawChart(listBars(report.measurements)));
   writeFileSync(PAGE, `${page.slice(0, start)}${marks.start}\n\n${tables}\n\n${page.slice(end)}`);

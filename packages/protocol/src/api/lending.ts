@@ -97,9 +97,17 @@ export const proof = {
   certificate: told(z.string().optional(), "The vendor's certificate for the key of the grant."),
 };
 
+const seconds = z.int().min(0);
+
 /** The answer to register and borrow: the license at top level, and once more as a text. */
 export const registerAnswer = licenseObject
-  .extend({ license_json: told(z.string(), 'The same license object, as JSON text.'), ...proof })
+  .extend({
+    slot_ends_at: told(z.iso.datetime({ precision: 3 }), 'When the slot ends if it is not renewed.'),
+    slot_ends_in_seconds: told(seconds, 'The same, for clients whose clock may be wrong.'),
+    renew_in_seconds: told(seconds, 'When to send the next heartbeat: it may fail twice.'),
+    license_json: told(z.string(), 'The same license object, as JSON text.'),
+    ...proof,
+  })
   .meta({
     id: 'Registration',
     extends: 'License',
@@ -107,3 +115,17 @@ export const registerAnswer = licenseObject
   });
 
 export const borrowAnswer = registerAnswer;
+
+/** The answer to clients that prefer a minimal one: only what a heartbeat is sent for. */
+export const minimalAnswer = registerAnswer.pick({
+  license_id: true,
+  floating_users: true,
+  floating_in_use: true,
+  is_borrowed: true,
+  borrowed_until: true,
+  grant: true,
+  certificate: true,
+  slot_ends_at: true,
+  slot_ends_in_seconds: true,
+  renew_in_seconds: true,
+});

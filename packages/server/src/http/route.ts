@@ -57,7 +57,7 @@ export interface Route {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   /** Headers that only this route uses. */
-  readonly headers?: readonly ('Idempotency-Key' | 'Last-Event-ID')[];
+  readonly headers?: readonly ('Idempotency-Key' | 'Last-Event-ID' | 'Prefer')[];
   /** Whether it receives a password, which is refused over plain HTTP if TLS is required. */
   readonly takesPassword?: boolean;
   /** Whether the body is a file, sent in a form or directly. */
@@ -71,17 +71,25 @@ export interface Route {
 }
 
 type AnswerShape =
-  /**
-   * With `textToo`, clients that only accept plain text get the value it selects. With `csvToo`, those that
-   * only accept CSV get the rows as a table.
-   */
-  | { readonly kind: 'json'; readonly schema: z.ZodType; readonly textToo?: string; readonly csvToo?: true }
+  | JsonAnswer
   | { readonly kind: 'text'; readonly example: string }
   /** A stream: one JSON object per line, server-sent events, or a file. */
   | { readonly kind: 'lines' | 'events' | 'bytes'; readonly about: string }
   | { readonly kind: 'page'; readonly type: PageType }
   | { readonly kind: 'metrics' }
   | { readonly kind: 'empty' };
+
+/**
+ * With `textToo`, clients that only accept plain text get the value it selects. With `csvToo`, those that
+ * only accept CSV get the rows as a table. With `minimal`, those that prefer it get only its fields.
+ */
+interface JsonAnswer {
+  readonly kind: 'json';
+  readonly schema: z.ZodType;
+  readonly textToo?: string;
+  readonly csvToo?: true;
+  readonly minimal?: z.ZodObject;
+}
 
 type PageType = 'text/html' | 'text/css' | 'text/javascript' | 'image/svg+xml';
 

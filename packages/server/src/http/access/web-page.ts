@@ -133,7 +133,7 @@ export async function answerPreflight(visit: PageRequest): Promise<Reply | null>
     headers: {
       ...corsHeaders(origin),
       'Access-Control-Allow-Methods': route.methods.join(', '),
-      'Access-Control-Allow-Headers': 'authorization, content-type, idempotency-key',
+      'Access-Control-Allow-Headers': 'authorization, content-type, idempotency-key, prefer',
       'Access-Control-Max-Age': String(PREFLIGHT_SECONDS),
       // Chromium requires this before public pages may reach a private address.
       ...(isPrivate ? { 'Access-Control-Allow-Private-Network': 'true' } : {}),

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { HEADERS } from '../reply/reply.ts';
 import { ACCESS, type Access, isStrict, type Route, TAGS } from '../route.ts';
 import type { Answer, ApiDocument, Described, Operation, RequestBody } from './api-document.ts';
+import { HEADER_PARAMETERS } from './header-parameters.ts';
 import {
   type DescribedInput,
   describeInput,
@@ -78,23 +79,6 @@ const RESPONSES: Readonly<Record<string, readonly [status: StatusRange, ...codes
 };
 
 type StatusRange = '400' | '401' | '403' | '413' | '429' | '5XX';
-
-const HEADER_PARAMETERS = {
-  'Idempotency-Key': {
-    name: 'Idempotency-Key',
-    in: 'header',
-    description: 'A request repeated within 24 hours with the same key and fields counts once.',
-    schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,256}$' },
-    example: '6f9d2f0e-2f55-4f4e-9a3d-0c7d5f6c1b11',
-  },
-  'Last-Event-ID': {
-    name: 'Last-Event-ID',
-    in: 'header',
-    description: 'Continue after this event; takes precedence over `after`.',
-    schema: { type: 'string', pattern: '^(\\d{1,15}(\\.\\d{1,15})?)?$' },
-    example: '12.0',
-  },
-} as const;
 
 /** Shared parts, collected while describing the operations. */
 interface Shared {
@@ -275,6 +259,11 @@ function describeAnswer(route: Route, shared: Shared): Answer {
       if (answer.csvToo === true) {
         const content = { ...json, 'text/csv': { schema: { type: 'string' } } };
         return { description: 'Done. With `Accept: text/csv`, the rows as a table.', content };
+      }
+      if (answer.minimal !== undefined) {
+        const fields = Object.keys(answer.minimal.shape).map((name) => `\`${name}\``);
+        const description = `Done. With \`Prefer: return=minimal\`, only ${fields.join(', ')}.`;
+        return { description, content: json };
       }
       if (answer.textToo === undefined) return { description: 'Done.', content: json };
       const description = `Done. With \`Accept: text/plain\`, ${answer.textToo} itself.`;

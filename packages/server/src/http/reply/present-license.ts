@@ -7,7 +7,7 @@ import {
   type FeatureLending,
   indexByCode,
 } from '../../core/nouns/feature.ts';
-import type { Instant } from '../../core/nouns/instant.ts';
+import { type Instant, MINUTE_MS, SECOND_MS } from '../../core/nouns/instant.ts';
 import { type License, type LicenseId, licenseState } from '../../core/nouns/license.ts';
 import { isBorrowed, type Registration } from '../../core/nouns/registration.ts';
 import type { Reply } from './reply.ts';
@@ -20,6 +20,13 @@ interface LicenseMoment {
   readonly registration: Registration | null;
   readonly now: Instant;
 }
+
+interface GrantedMoment extends LicenseMoment {
+  readonly registration: Registration;
+}
+
+/** Quotes, or those within a JSON string. */
+type Quote = '"' | '\\"';
 
 /** Fields that change between responses; all others depend only on the license. */
 type MomentFields =
@@ -70,6 +77,14 @@ export function grantedReply(moment: LicenseMoment): Reply {
   return { status: 200, body, type: 'json', isAscii: lasting.isAscii && standing.isAscii };
 }
 
+/** What a heartbeat is sent for, without the license. */
+export function minimalReply({ license, inUse, registration, now }: GrantedMoment): Reply {
+  const body =
+    `{"license_id":${license.id},"floating_users":${license.slots},"floating_in_use":${inUse},` +
+    `${borrowText(registration, now, '"')}${slotText(license, registration, now, '"')}}`;
+  return { status: 200, body, type: 'json', isAscii: true };
+}
+
 /** A cache of the consumption text by standing, each for one license. */
 const standingTexts = new WeakMap<Standing, { license: License; text: PreparedText }>();
 
@@ -92,14 +107,42 @@ function standingText({ license, standing }: LicenseMoment): PreparedText {
  * The changing fields without braces. Written out, because they are in every answer; only numbers, booleans
  * and dates, so nothing needs escaping but the quotes.
  */
-function momentText({ license, inUse, registration, now }: LicenseMoment, q: '"' | '\\"'): string {
+function momentText({ license, inUse, registration, now }: LicenseMoment, q: Quote): string {
+  const isExpired = licenseState(license, now) === 'expired';
+  const inUseText = `${q}floating_in_use${q}:${inUse},${q}floating_in_use_devices${q}:${inUse}`;
+  return (
+    `${q}is_expired${q}:${isExpired},${q}floating_slots_in_use${q}:${inUse},${inUseText},` +
+    borrowText(registration, now, q) +
+    (registration === null ? '' : slotText(license, registration, now, q))
+  );
+}
+
+function borrowText(registration: Registration | null, now: Instant, q: Quote): string {
   const isHeldByBorrow = registration !== null && isBorrowed(registration, now);
   const until = isHeldByBorrow ? presentDate(registration.borrowedUntil) : null;
+  const date = until === null ? null : q + until + q;
+  return `${q}is_borrowed${q}:${isHeldByBorrow},${q}borrowed_until${q}:${date}`;
+}
+
+/** Of three heartbeats within a timeout, two may get lost. */
+const HEARTBEATS = 3;
+
+function slotText(license: License, { endsAt }: Registration, now: Instant, q: Quote): string {
+  const leftMs = endsAt - now;
+  const renewMs = Math.min(leftMs, license.timeoutMinutes * MINUTE_MS) / HEARTBEATS;
   return (
-    `${q}is_expired${q}:${licenseState(license, now) === 'expired'},${q}floating_slots_in_use${q}:${inUse},` +
-    `${q}floating_in_use${q}:${inUse},${q}floating_in_use_devices${q}:${inUse},` +
-    `${q}is_borrowed${q}:${isHeldByBorrow},${q}borrowed_until${q}:${until === null ? null : q + until + q}`
+    `,${q}slot_ends_at${q}:${q}${presentEnd(endsAt)}${q},` +
+    `${q}slot_ends_in_seconds${q}:${Math.floor(leftMs / SECOND_MS)},` +
+    `${q}renew_in_seconds${q}:${Math.floor(renewMs / SECOND_MS)}`
   );
+}
+
+let lastEnd = { at: Number.NaN, text: '' };
+
+/** A cache: slots that are renewed at the same time mostly end at the same time. */
+function presentEnd(at: Instant): string {
+  if (lastEnd.at !== at) lastEnd = { at, text: formatTimestamp(at) };
+  return lastEnd.text;
 }
 
 export function presentDate(at: Instant | null): string | null {

@@ -148,6 +148,14 @@ describe('a grant', () => {
     assert.equal((await post('/api/v4/register', ask, { isLeftToNode: true })).text, text);
   });
 
+  test('comes with a minimal answer, too', async (t) => {
+    const app = await open(t);
+    const ask = { product: 'cad', user: 'ada', nonce: NONCE };
+    const { body } = await app.post('/api/v4/register', ask, { headers: { prefer: 'return=minimal' } });
+    assert.deepEqual([body.license_id, body.license_key], [7, undefined]);
+    assert.ok((await verifyHere(app, body.grant)).accepted);
+  });
+
   test('names the user as they spelled it, and any other text exactly', async (t) => {
     const app = await open(t);
     const { user } = await claimsOf(app, '/api/v4/register', { user: 'Zoë "\\" 🙂' });

@@ -140,6 +140,46 @@ describe('the answer to register', () => {
   });
 });
 
+describe('a heartbeat', () => {
+  test('learns when its slot ends, and when to renew it', async (t) => {
+    const { post, clock } = await openTestApp(t);
+    const { body } = await post('/api/v4/register', { user: 'ann' });
+    assert.equal(body.slot_ends_at, new Date(START + 10 * MINUTE_MS).toISOString());
+    assert.deepEqual([body.slot_ends_in_seconds, body.renew_in_seconds], [600, 200]);
+    clock.advance(2 * MINUTE_MS);
+    const later = (await post('/api/v4/register', { user: 'ann' })).body;
+    assert.equal(later.slot_ends_at, new Date(START + 12 * MINUTE_MS).toISOString());
+    const borrow = (await post('/api/v4/borrow', { user: 'ann' })).body;
+    assert.equal(borrow.slot_ends_at, borrow.borrowed_until);
+    assert.equal(borrow.renew_in_seconds, 200);
+  });
+
+  test('renews in time near the end of the license', async (t) => {
+    const license = testLicense(1, { type: 'time-limited', validUntil: plus(START, MINUTE_MS) });
+    const { post } = await openTestApp(t, { licenses: [license] });
+    const { body } = await post('/api/v4/register', { user: 'ann' });
+    assert.deepEqual([body.slot_ends_in_seconds, body.renew_in_seconds], [60, 20]);
+  });
+
+  test('that prefers a minimal answer gets its slot without the license', async (t) => {
+    const { post } = await openTestApp(t);
+    const { body: whole } = await post('/api/v4/register', { user: 'ann' });
+    for (const prefer of ['return=minimal', 'wait=5, Return = "minimal"; x=1', 'return=minimal,other']) {
+      const { body, text } = await post('/api/v4/register', { user: 'ann' }, { headers: { prefer } });
+      assert.ok(text.length < 300, text);
+      assert.ok(Object.keys(body).length > 0);
+      for (const [name, value] of Object.entries(body)) assert.deepEqual(value, whole[name], name);
+      assert.ok(Object.hasOwn(body, 'slot_ends_at') && Object.hasOwn(body, 'renew_in_seconds'));
+    }
+    for (const prefer of ['return=representation', 'noreturn=minimal', 'return=minimalist']) {
+      const { body } = await post('/api/v4/register', { user: 'ann' }, { headers: { prefer } });
+      assert.deepEqual(body, whole, prefer);
+    }
+    const { text } = await post('/api/v4/borrow', { user: 'ann' }, { headers: { prefer: 'return=minimal' } });
+    assert.ok(text.length < 300, text);
+  });
+});
+
 describe('accepted forms of a registration', () => {
   const accepted: Readonly<Record<string, object>> = {
     'keys in any case': { Product: 'cad', USER: 'ann', Os_HostName: 'h' },

@@ -1,6 +1,7 @@
 import {
   borrowAnswer,
   borrowRequest,
+  minimalAnswer,
   registerAnswer,
   registerRequest,
   unregisterRequest,
@@ -15,8 +16,9 @@ import type { Granted } from '../../../core/outcome.ts';
 import type { Grants } from '../../../services/grants/grants.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
 import { actorOf, type Caller, credentialOf } from '../../access/caller.ts';
+import type { HeaderFields, HttpRequest } from '../../http-request.ts';
 import { type GrantFacts, presentGrant, withGrant } from '../../reply/present-grant.ts';
-import { grantedReply } from '../../reply/present-license.ts';
+import { grantedReply, minimalReply } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { empty, type Reply, text } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
@@ -58,11 +60,13 @@ function registerRoute({ lending, grants }: LendingServices): Route {
     access: 'client',
     summary: 'Lend a slot to a user, or renew the one they hold (the heartbeat)',
     body: registerRequest,
-    answer: { kind: 'json', schema: registerAnswer },
+    answer: { kind: 'json', schema: registerAnswer, minimal: minimalAnswer },
     errors: [...LICENSE_REFUSALS, 'floating_not_available', 'address_limit_reached'],
-    handle: async ({ body, caller }) => {
+    headers: ['Prefer'],
+    handle: async ({ request, body, caller }) => {
       const outcome = await lending.register(requestOf(body, caller));
-      return body.nonce === undefined ? slotReply(outcome) : provenReply(grants, outcome, body.nonce);
+      const reply = slotReply(outcome, request);
+      return body.nonce === undefined ? reply : proveSlot(grants, reply, outcome, body.nonce);
     },
   });
 }
@@ -75,7 +79,7 @@ function borrowRoute({ lending, grants }: LendingServices): Route {
     access: 'client',
     summary: 'Lend a slot and hold it until an instant, heartbeats or not',
     body: borrowRequest,
-    answer: { kind: 'json', schema: borrowAnswer },
+    answer: { kind: 'json', schema: borrowAnswer, minimal: minimalAnswer },
     errors: [
       ...LICENSE_REFUSALS,
       'license_borrow_not_allowed',
@@ -83,9 +87,11 @@ function borrowRoute({ lending, grants }: LendingServices): Route {
       'floating_not_available',
       'address_limit_reached',
     ],
-    handle: async ({ body, caller }) => {
+    headers: ['Prefer'],
+    handle: async ({ request, body, caller }) => {
       const outcome = await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until));
-      return body.nonce === undefined ? slotReply(outcome) : provenReply(grants, outcome, body.nonce);
+      const reply = slotReply(outcome, request);
+      return body.nonce === undefined ? reply : proveSlot(grants, reply, outcome, body.nonce);
     },
   });
 }
@@ -170,15 +176,26 @@ export function untilOf(text: string | null | undefined): BorrowUntil {
   return millis === null ? 'longest' : instant(millis);
 }
 
-function slotReply(outcome: Executed): Reply {
+function slotReply(outcome: Executed, { headers }: HttpRequest): Reply {
   if (outcome.kind === 'refused') return refusalReply(outcome);
-  if (outcome.kind === 'granted') return grantedReply(outcome);
+  if (outcome.kind === 'granted')
+    return prefersMinimal(headers) ? minimalReply(outcome) : grantedReply(outcome);
   throw new Error(`Expected a slot, not "${outcome.kind}".`);
 }
 
-/** The same with a grant: what the store has committed, signed. */
-async function provenReply(grants: Grants, outcome: Executed, nonce: string): Promise<Reply> {
-  const reply = slotReply(outcome);
+/** Preferences are a list, as RFC 7240 writes it. Unknown ones are ignored. */
+function prefersMinimal(headers: HeaderFields): boolean {
+  const preferences = headers.get('prefer');
+  if (preferences === null) return false;
+  const listed = preferences
+    .toLowerCase()
+    .replaceAll(/[ \t"]/g, '')
+    .split(/[,;]/);
+  return listed.includes('return=minimal');
+}
+
+/** Adds a grant: what the store has committed, signed. */
+function proveSlot(grants: Grants, reply: Reply, outcome: Executed, nonce: string): Reply | Promise<Reply> {
   return outcome.kind === 'granted' ? addGrant(grants, reply, slotFacts(outcome), nonce) : reply;
 }
 

@@ -1,0 +1,24 @@
+/** The headers that some routes take, as the API document describes them. */
+export const HEADER_PARAMETERS = {
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: 'A request repeated within 24 hours with the same key and fields counts once.',
+    schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,256}$' },
+    example: '6f9d2f0e-2f55-4f4e-9a3d-0c7d5f6c1b11',
+  },
+  'Last-Event-ID': {
+    name: 'Last-Event-ID',
+    in: 'header',
+    description: 'Continue after this event; takes precedence over `after`.',
+    schema: { type: 'string', pattern: '^(\\d{1,15}(\\.\\d{1,15})?)?$' },
+    example: '12.0',
+  },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    description: 'With `return=minimal` the answer has under 300 bytes: the slot, without the license.',
+    schema: { type: 'string' },
+    example: 'return=minimal',
+  },
+} as const;
