@@ -33,10 +33,11 @@ export function createGrantKeys(store: Store, readMonotonicMs: () => number): Gr
     list() {
       const readMs = readMonotonicMs();
       if (last !== null && readMs - last.readMs < FRESH_MS) return last.keys;
-      const keys = loadKeys(store);
+      // The keys that are known will do while the store cannot be read.
+      const known = last?.keys;
+      const keys = loadKeys(store).catch((error: unknown) => known ?? Promise.reject(error));
       const loaded = { keys, readMs };
       last = loaded;
-      // A failure is not remembered.
       keys.catch(() => {
         if (last === loaded) last = null;
       });
