@@ -19,7 +19,7 @@ function judgeEnd({ id, source, tie: { certificate } }: License, now: Instant): 
   const which = `The certificate for the grants of license ${id}`;
   const advice =
     source === 'cloud'
-      ? 'Run "berth license sync". If it stays, ask the vendor whether a key of this server waits for approval.'
+      ? 'Run "berth license sync". If that does not help, ask the vendor whether a key waits for approval.'
       : 'Ask the vendor for a newer license file, or for a certificate ("berth identity certify").';
   if (now < certificate.expiresAt) return warn(`${which} ends on ${say(certificate.expiresAt)}.`, advice);
   return complain(`${which} has ended: applications that ask for one refuse this server.`, advice);
