@@ -7,6 +7,7 @@ import { GRANT_TYPE } from '@berth/protocol/grant/grant-claims';
 import { type OkpJwk, writeJws } from '@berth/protocol/grant/jws';
 import { BerthApi, type Facts } from '../support/berth-api.ts';
 import { type CloudProcess, startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { pollUntil } from '../support/poll.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 import { verifyGrant } from '../support/verify-grant.ts';
@@ -157,6 +158,15 @@ describe('a server that was activated online', () => {
     for (const lent of [old, between, fresh]) assert.ok(verifyGrant(lent).accepted);
     await site.ask('/api/admin/licenses/sync', {});
     assert.equal((await site.lend('cad')).certificate, fresh.certificate, 'not a new one with every check');
+  });
+
+  test('asks for a new certificate as soon as its key was replaced', async () => {
+    await site.ask('/api/admin/identity/rotate', {});
+    await pollUntil('the certificate', async () => {
+      const { keys, licenses } = await site.identity();
+      return licenses[0]?.kid === keys[0]?.kid ? true : undefined;
+    });
+    assert.ok(verifyGrant(await site.lend('cad')).accepted);
   });
 
   test('gets none while its machine is known by another key, until the vendor approves', async () => {
