@@ -40,6 +40,7 @@ export class Machine {
   #isAsleep = false;
   #isPaused = false;
   #ids = 0;
+  #program = 0;
   readonly #sleeping: Timer[] = [];
   readonly #deferred: (() => void)[] = [];
 
@@ -97,6 +98,12 @@ export class Machine {
     for (const timer of this.#sleeping.splice(0)) this.#arm(timer);
   }
 
+  /** Another program starts: nothing that the earlier one waits for happens any more. */
+  restart(): void {
+    this.#program += 1;
+    this.guards.clear();
+  }
+
   setWallClock(byMs: number): void {
     this.#passTime();
     this.#wallMs += byMs;
@@ -117,7 +124,7 @@ export class Machine {
   }
 
   #setTimer(delayMs: number, work: () => void): () => void {
-    const timer: Timer = { dueMs: this.#passTime().#monotonicMs + delayMs, work };
+    const timer: Timer = { dueMs: this.#passTime().#monotonicMs + delayMs, work: this.#forThisProgram(work) };
     this.#arm(timer);
     return () => {
       timer.work = null;
@@ -141,17 +148,24 @@ export class Machine {
     else this.#deferred.push(work);
   }
 
+  /** Does nothing if the program has ended meanwhile. */
+  #forThisProgram<Given extends unknown[]>(work: (...given: Given) => void): (...given: Given) => void {
+    const program = this.#program;
+    return (...given) => {
+      if (program === this.#program) work(...given);
+    };
+  }
+
   #send(network: Network, request: WireRequest): Promise<WireAnswer> {
     return new Promise((resolve, reject) => {
       const giveUp = () => reject(new Error('No answer in time'));
       const cancel = this.#setTimer(request.timeoutMs, giveUp);
-      network(request, (answer) =>
-        this.#deliver(() => {
-          cancel();
-          if (answer instanceof Error) reject(answer);
-          else resolve(answer);
-        }),
-      );
+      const accept = this.#forThisProgram((answer: WireAnswer | Error) => {
+        cancel();
+        if (answer instanceof Error) reject(answer);
+        else resolve(answer);
+      });
+      network(request, (answer) => this.#deliver(() => accept(answer)));
     });
   }
 }

@@ -2,6 +2,7 @@
 export class World {
   #nowMs = 0;
   #order = 0;
+  readonly #underway: Promise<void>[] = [];
   readonly #events: { atMs: number; order: number; work: () => void }[] = [];
 
   get nowMs(): number {
@@ -15,15 +16,28 @@ export class World {
     this.#events.splice(index, 0, event);
   }
 
+  /** Lets no time pass while something real is done. */
+  wait(work: Promise<void>): void {
+    this.#underway.push(work);
+  }
+
   /** Calls `look` after every event and everything that follows from it. */
   async run(untilMs: number, look: () => void = () => {}): Promise<void> {
+    await this.#settle();
     for (let event = this.#next(untilMs); event !== undefined; event = this.#next(untilMs)) {
       this.#nowMs = event.atMs;
       event.work();
-      await settle();
+      await this.#settle();
       look();
     }
     this.#nowMs = untilMs;
+  }
+
+  async #settle(): Promise<void> {
+    do {
+      await Promise.all(this.#underway.splice(0));
+      await settle();
+    } while (this.#underway.length > 0);
   }
 
   #next(untilMs: number) {
