@@ -28,6 +28,7 @@ const TOLERATED_SET_BACK_MS = 5 * 60_000;
 export class Borrow {
   readonly #account: Account;
   #record: BorrowRecord;
+  #notifyEnd: () => Promise<unknown> = async () => {};
 
   /** @internal */
   constructor(account: Account, record: BorrowRecord) {
@@ -65,10 +66,19 @@ export class Borrow {
     await storeBorrow(this.#account, this.#record);
   }
 
-  /** Gives the slot back before the date. Throws if no server can be reached: then it stays borrowed. */
+  /**
+   * Gives the slot back before the date, and releases the `Slot` that it was borrowed by. Throws if no server
+   * can be reached: then it stays borrowed.
+   */
   async giveBack(): Promise<void> {
     await this.#account.servers.post('unregister', targetOf(this.#account, this.#record.licenseId));
     await this.#account.environment.storage.remove(nameOf(this.#account.product));
+    await this.#notifyEnd();
+  }
+
+  /** @internal */
+  onEnd(notify: () => Promise<unknown>): void {
+    this.#notifyEnd = notify;
   }
 
   #findFault(): BorrowError | null {

@@ -117,6 +117,7 @@ export class Slot {
   async borrow(options: BorrowOptions = {}): Promise<Borrow> {
     const { borrow, answer } = await borrowAs(this.#account, this.#licenseId, options);
     this.#renewal.accept(readLease(answer));
+    borrow.onEnd(() => this.release());
     return borrow;
   }
 
