@@ -17,7 +17,7 @@ const OWN = [
   'clock_set_back',
 ];
 
-test('the client has advice for its codes and the server'"'"'s, and knows which calls to repeat", () => {
+test('the client has advice for its own codes and those of the server', () => {
   const codes = Object.keys(ADVICE);
   assert.deepEqual(codes.slice(0, OWN.length).sort(), OWN.toSorted());
   for (const code of codes.slice(OWN.length)) {
