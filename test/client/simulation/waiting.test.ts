@@ -8,7 +8,7 @@ import { World } from './world.ts';
 
 const CLIENTS = 1000;
 const SLOTS = 5;
-const SECONDS = 90;
+const SECONDS = 60;
 const WORK_MS = 20_000;
 
 test('a thousand clients that wait for five slots take each within a second, and ask politely', async (t) => {
@@ -38,7 +38,7 @@ test('a thousand clients that wait for five slots take each within a second, and
 
   await world.run(SECONDS * 1000);
   t.diagnostic(`${delaysMs.length} slots changed hands, after ${Math.max(...delaysMs)} ms at most`);
-  assert.ok(delaysMs.length > 30, `${delaysMs.length} slots changed hands`);
+  assert.ok(delaysMs.length > 15, `${delaysMs.length} slots changed hands`);
   assert.ok(Math.max(...delaysMs) < 1000, `${Math.max(...delaysMs)} ms`);
   const asked = server.requests.filter(({ atMs }) => atMs > 30_000).length / (SECONDS - 30);
   t.diagnostic(`${Math.round(asked)} requests in a second`);
