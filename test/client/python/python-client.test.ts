@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { startServerHere } from '../../support/server-here.ts';
+import { temporaryFolder } from '../../support/server-process.ts';
+import { PACKAGE, PYTHON, PYTHON_ENV, runPython, skip } from './python.ts';
+
+const README = readFileSync(join(PACKAGE, 'README.md'), 'utf8');
+const MOST_BYTES = 30_000;
+/** The end of a program that says when it is ready for a signal. */
+const WAIT = ['print("ready", flush=True)', 'signal.pause()'];
+
+describe('the Python client', { skip }, () => {
+  test('passes its own tests, in simulated time', async () => {
+    const { stderr } = await runPython(['-m', 'unittest', 'discover', '-t', '.', '-s', 'tests']);
+    assert.match(stderr, /Ran [1-9]\d+ tests/);
+  });
+
+  test('is a small wheel that installs into an empty environment without network, with types', async (t) => {
+    const folder = temporaryFolder(t, { hasPrograms: true });
+    const build = `import build_backend; print(build_backend.build_wheel(${JSON.stringify(folder)}))`;
+    const wheel = join(folder, (await runPython(['-c', build])).stdout.trim());
+    assert.ok(statSync(wheel).size < MOST_BYTES, `${statSync(wheel).size} bytes`);
+    const pip = await runPython(['-m', 'pip', '--version']).catch(() => null);
+    if (pip === null) return t.skip('optional: needs pip');
+    await runPython(['-m', 'venv', '--without-pip', join(folder, 'venv')]);
+    const python = join(folder, 'venv', process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
+    const install = ['--no-index', '--no-deps', '--disable-pip-version-check', '--no-compile', wheel];
+    await runPython(['-m', 'pip', '--python', python, 'install', ...install]);
+    const look = 'import berth_client, pathlib; print(*pathlib.Path(berth_client.__file__).parent.iterdir())';
+    const { stdout } = await runPython(['-c', look], {
+      env: { ...PYTHON_ENV, PYTHONPATH: '' },
+      program: python,
+    });
+    assert.match(stdout, /venv\S+py\.typed/);
+  });
+});
+
+describe('a Python program with a real server', { skip }, () => {
+  let server: Awaited<ReturnType<typeof startServerHere>>;
+  let env: NodeJS.ProcessEnv;
+
+  before(async () => {
+    const state = temporaryFolder({ after });
+    server = await startServerHere({ data: temporaryFolder({ after }), args: ['--demo'] });
+    env = { ...PYTHON_ENV, XDG_STATE_HOME: state, LOCALAPPDATA: state, HOME: state, SERVER: server.url };
+  });
+  after(() => server.stop());
+
+  /** A program that can use `client`. */
+  function start(...lines: readonly string[]) {
+    const head = [
+      'import berth_client, os, signal, sys',
+      'client = berth_client.Client(os.environ["SERVER"], "demo")',
+    ];
+    const child = spawn(PYTHON ?? '', ['-c', [...head, ...lines].join('\n')], { env });
+    return { child, ended: listen(child) };
+  }
+
+  async function run(...lines: readonly string[]): Promise<string> {
+    const { code, said } = await start(...lines).ended;
+    assert.equal(code, 0, said);
+    return said.trim();
+  }
+
+  test('works as the README prints it', async () => {
+    const example = /```python\n([\s\S]*?)```/.exec(README)?.[1] ?? '';
+    assert.ok(
+      example
+        .trim()
+        .split('\n')
+        .filter((line) => line !== '').length <= 5,
+    );
+    const { stdout } = await runPython(['-c', example.replace('http://127.0.0.1:8080', server.url)], { env });
+    assert.match(stdout, /^\S+@\S+\/\d+-\w+ may work for 59\d seconds without the server\n$/);
+    assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('returns its slot when it ends by itself, or by an error', async () => {
+    await run('slot = client.acquire()');
+    assert.equal(await countInUse(server.url), 0);
+    const { code, said } = await start('slot = client.acquire()', 'raise ValueError("oops")').ended;
+    assert.equal(code, 1);
+    assert.match(said, /oops/);
+    assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('returns its slot when it is terminated', { skip: isWindows() }, async () => {
+    const { child, ended } = start('slot = client.acquire()', ...WAIT);
+    await once(child.stdout, 'data');
+    assert.equal(await countInUse(server.url), 1);
+    child.kill('SIGTERM');
+    assert.equal((await ended).signal, 'SIGTERM');
+    assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('decides itself what a signal means, if it handles it', { skip: isWindows() }, async () => {
+    const { child, ended } = start(
+      'signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))',
+      'slot = client.acquire()',
+      ...WAIT,
+    );
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    assert.equal((await ended).code, 7);
+    assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('keeps the slot of a parent process', { skip: isWindows() }, async () => {
+    const said = await run(
+      'slot = client.acquire()',
+      'child = os.fork()',
+      'if child == 0:',
+      '    slot.release()',
+      '    sys.exit(0)',
+      'os.waitpid(child, 0)',
+      'second = client.acquire()',
+      'print(second.license["floating_in_use"], slot.release(), second.release())',
+    );
+    assert.equal(said, '2 True True');
+  });
+
+  test('finds what an earlier program borrowed, and gives it back', async () => {
+    await run('client.acquire().borrow("2h")');
+    assert.equal(await countInUse(server.url), 1);
+    assert.equal(
+      await run('borrow = client.resume()', 'print(borrow.is_valid, borrow.give_back())'),
+      'True None',
+    );
+    assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('counts once, and counts later what could not be sent', async () => {
+    const away = 'berth_client.Client("http://127.0.0.1:1", "demo").open_queue().add(4)';
+    await run(away, 'print(client.consume(3, key="job").total)', 'client.consume(3, key="job")');
+    assert.equal(await run('print(client.open_queue().flush(), client.consume(0).total)'), 'True 7');
+  });
+
+  test('uses a feature with its slot', async () => {
+    const said = await run(
+      'with client.acquire() as slot, slot.feature("render") as feature:',
+      '    print(feature.is_held, slot.license["product"])',
+      'try: client.acquire().feature("nothing")',
+      'except berth_client.DeniedError as error: print(error.code)',
+    );
+    assert.equal(said, 'True demo\ninvalid_license_feature_code');
+  });
+});
+
+function isWindows(): string | false {
+  return process.platform === 'win32' ? 'Windows has neither these signals nor fork' : false;
+}
+
+async function listen(child: ChildProcess) {
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+  }
+  const [code, signal] = await once(child, 'close');
+  return { code: code as number | null, signal: signal as NodeJS.Signals | null, said };
+}
+
+async function countInUse(url: string): Promise<number> {
+  const answer = await fetch(`${url}/api/v4/license?product=demo`);
+  return ((await answer.json()) as { floating_in_use: number }).floating_in_use;
+}
