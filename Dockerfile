@@ -4,6 +4,7 @@ FROM node:20-bookworm AS build
 WORKDIR /src
 COPY .npmrc package.json package-lock.json ./
 COPY packages/admin/package.json packages/admin/
+COPY packages/client/package.json packages/client/
 COPY packages/cloud/package.json packages/cloud/
 COPY packages/protocol/package.json packages/protocol/
 COPY packages/server/package.json packages/server/

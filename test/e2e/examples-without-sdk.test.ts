@@ -15,6 +15,7 @@ const isWanted = process.env.BERTH_ALL_EXAMPLES === '1';
 
 /** How to build and run each program, and how to find out whether that is possible here. */
 const PROGRAMS = {
+  curl: { find: ['curl', '--version'], build: ['cp', join(EXAMPLES, 'withslot.sh'), 'withslot'] },
   go: { find: ['go', 'version'], build: ['go', 'build', '-o', 'withslot', join(EXAMPLES, 'withslot.go')] },
   dotnet: {
     find: ['dotnet', '--version'],
@@ -82,7 +83,7 @@ for (const [tool, { find, build }] of Object.entries(PROGRAMS)) {
 
 /** Building the first Go program on a machine builds Go's library too, which takes a minute. */
 function whyNot(tool: string, [command, ...words]: readonly [string, ...string[]]): string | false {
-  if (!isWanted) return 'optional: takes long, and runs with npm run faults -- examples';
+  if (!isWanted && tool !== 'curl') return 'optional: takes long, and runs with npm run faults -- examples';
   return spawnSync(command, words).status === 0 ? false : `optional: needs ${tool}`;
 }
 

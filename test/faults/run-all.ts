@@ -20,6 +20,7 @@ const STORMS: readonly Storm[] = [
   },
   { name: 'fuzz', words: ['test/fuzz/fuzz.test.ts', '200000'] },
   { name: 'lane', words: ['test/fuzz/lane/lane-storm.ts', '--streams', '1000000', '--whole', '10000'] },
+  { name: 'client', words: ['test/client/simulation/exclusion-storm.ts', '--seeds', '10000'] },
   { name: 'kill-storm', words: ['test/faults/crash/kill-storm.ts', '--cycles', '100'] },
   { name: 'count-storm', words: ['test/faults/crash/count-storm.ts', '--cycles', '20'] },
   {

@@ -4,8 +4,8 @@ import { codeOf, type Finding, isTypeScript, lineAt, type SourceFile } from './s
 const EXPORT = /^export (?:async |abstract )?(?:class|const|enum|function\*?|interface|let|type) (\w+)/gm;
 const NAMED_IMPORT = /\b(?:import|export)\s+(?:type\s+)?(?:\w+,\s*)?\{([^}]*)\}\s*from\s*(['"])( *)\2/g;
 
-/** `bin/` starts them. */
-const ENTRY = /^packages\/[^/]+\/src\/main\.tsx?$/;
+/** `bin/` starts them, or an application imports them. */
+const ENTRY = /^packages\/(?:[^/]+\/src\/main\.tsx?|client\/src\/web\.ts)$/;
 
 /** What the files take from others, as `path name`; `path *` where a file is loaded as a whole. */
 function listUses(files: SourceFile[]): Set<string> {

@@ -10,7 +10,13 @@ import {
   type SourceFile,
 } from './source.ts';
 
-const ENTRIES = ['packages/server/src/main.ts', 'packages/cloud/src/main.ts', 'packages/admin/src/main.tsx'];
+const ENTRIES = [
+  'packages/server/src/main.ts',
+  'packages/cloud/src/main.ts',
+  'packages/admin/src/main.tsx',
+  'packages/client/src/main.ts',
+  'packages/client/src/web.ts',
+];
 const FOR_TESTS = /\/example[^/]*\.ts$/;
 const VAGUE_NAMES = new Set([
   'utils.ts',

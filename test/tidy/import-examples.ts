@@ -1,5 +1,7 @@
 import { accept, CLOUD, type Example, type Rejected, reject, SERVER } from './example.ts';
 
+const CLIENT = 'packages/client/src';
+
 function rejectImport(title: string, path: string, specifier: string, folder = SERVER): Rejected {
   const text = `/* why */\nimport type { X } from '${specifier}';\n`;
   return reject('imports', title, `${folder}/${path}`, text, 2);
@@ -35,6 +37,9 @@ const rejectedServerImports: Rejected[] = [
   rejectImport('a config which imports a service', 'config.ts', './services/lend.ts'),
   rejectImport('an entry which imports a service', 'main.ts', './services/lend.ts'),
   rejectImport('a server which imports the client', 'compose/compose.ts', '@berth/client/client'),
+  rejectImport('a client which imports the protocol', 'a.ts', '@berth/protocol/errors', CLIENT),
+  rejectImport('a client which needs Node', 'lending/a.ts', 'node:fs', CLIENT),
+  rejectImport('a client which needs its files for Node', 'lending/a.ts', '../node/b.ts', CLIENT),
   rejectImport('a server which imports a test', 'compose/compose.ts', '../../../../test/support/reporter.ts'),
   rejectImport('an import of a folder that is no room', 'compose/compose.ts', '../misc/thing.ts'),
   reject('imports', 'a file in no room', `${SERVER}/misc/thing.ts`, 'export const x = 1;\n'),
@@ -94,6 +99,7 @@ export const acceptedImports: Example[] = [
   acceptImport('the entry', 'main.ts', './compose/a.ts', './cli/run.ts', './config.ts', 'node:process'),
   acceptImport('the composition', 'compose/a.ts', '../store/sqlite/a.ts', '../http/a.ts'),
   acceptImport('a test', 'http/a.test.ts', '../store/sqlite/a.ts', '@berth/client/client'),
+  accept('imports', 'a client on Node', `${CLIENT}/node/a.ts`, "import 'node:fs';\nimport '../b.ts';\n"),
   accept(
     'imports',
     'the protocol',

@@ -28,5 +28,5 @@ export function resolveImport(from: string, specifier: string): string | undefin
   if (/^\.\.?(?:\/|$)/.test(specifier)) return posix.join(posix.dirname(from), specifier);
   const workspace = /^@berth\/([^/]+)(?:\/(.+))?$/.exec(specifier);
   if (!workspace) return undefined;
-  return posix.join('packages', workspace[1] ?? '', 'src', `${workspace[2] ?? ''}.ts`);
+  return posix.join('packages', workspace[1] ?? '', 'src', `${workspace[2] ?? 'main'}.ts`);
 }

@@ -6,6 +6,7 @@ const CLOCKS_OF_PROGRAMS = [
   'packages/server/src/store/clock.ts',
   'packages/cloud/src/clock.ts',
   'packages/admin/src/clock.ts',
+  'packages/client/src/clock.ts',
 ];
 const MUST_LOG = /^packages\/(?:server|cloud)\/src\//;
 const MAY_PRINT = /^packages\/(?:server|cloud)\/src\/(?:cli\/|main\.ts$)/;

@@ -5,6 +5,8 @@ import { type Finding, productFiles, type SourceFile } from './source.ts';
 const SERVER = 'packages/server/src/';
 const PROTOCOL = 'packages/protocol/src/';
 const ADMIN = 'packages/admin/src/';
+const CLIENT = 'packages/client/src/';
+const CLIENT_ON_NODE = /^packages\/client\/src\/(?:node\/|main\.ts$)/;
 
 interface Room {
   /** The rooms it may import, besides itself. */
@@ -171,6 +173,18 @@ function judgeAdminImport(file: SourceFile, { specifier }: Import): string | und
   );
 }
 
+/** Applications load the client wherever they run, and nothing else for it. */
+function judgeClientImport(file: SourceFile, { specifier }: Import): string | undefined {
+  const path = resolveImport(file.path, specifier);
+  const isOnNode = CLIENT_ON_NODE.test(file.path);
+  if (path === undefined && isOnNode && specifier.startsWith('node:')) return undefined;
+  if (path?.startsWith(CLIENT) && (isOnNode || !CLIENT_ON_NODE.test(path))) return undefined;
+  return (
+    `The client may not import '${specifier}', because it runs in browsers, too, and has no dependencies; ` +
+    'import only its own files, and what Node brings within node/.'
+  );
+}
+
 function findRoomless(files: SourceFile[]): Finding[] {
   return files
     .filter((file) => roomOf(file.path) === undefined)
@@ -201,6 +215,9 @@ export function findForbiddenImports(files: SourceFile[]): Finding[] {
     ...cloud.flatMap((file) => findBadImports(file, (one) => judgeCloudImport(file, one))),
     ...productFiles(files, ADMIN).flatMap((file) =>
       findBadImports(file, (one) => judgeAdminImport(file, one)),
+    ),
+    ...productFiles(files, CLIENT).flatMap((file) =>
+      findBadImports(file, (one) => judgeClientImport(file, one)),
     ),
     ...productFiles(files, PROTOCOL).flatMap((file) =>
       findBadImports(file, (one) => judgeProtocolImport(file, one)),

@@ -1,0 +1,17 @@
+export type { CountOptions, Total } from './consumption/count.ts';
+export type { CountQueue, QueuedCount, QueueEvents } from './consumption/count-queue.ts';
+export type { Duration } from './duration.ts';
+export type { Storage } from './environment.ts';
+export {
+  BerthError,
+  BorrowError,
+  DeniedError,
+  type FailedAttempt,
+  SlotLostError,
+  UnreachableError,
+} from './errors.ts';
+export type { Waiting, WaitOptions } from './lending/acquire.ts';
+export type { Borrow, BorrowOptions } from './lending/borrow.ts';
+export type { FeatureSlot } from './lending/feature-slot.ts';
+export type { LossReason, SlotEvents } from './lending/renewal.ts';
+export type { License, Slot } from './lending/slot.ts';

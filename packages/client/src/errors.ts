@@ -1,0 +1,102 @@
+import { ADVICE } from './advice.ts';
+
+interface ErrorFacts {
+  /** Whether the same call may succeed later without any change. */
+  readonly isRetryable?: boolean;
+  readonly cause?: unknown;
+}
+
+/** Every error of this package. `code` is stable, `message` says what happened, `advice` what to do. */
+export class BerthError extends Error {
+  override readonly name: string = 'BerthError';
+  readonly code: string;
+  readonly advice: string;
+  readonly isRetryable: boolean;
+
+  constructor(code: string, message: string, advice: string, facts: ErrorFacts = {}) {
+    super(message, facts.cause === undefined ? {} : { cause: facts.cause });
+    this.code = code;
+    this.advice = advice;
+    this.isRetryable = facts.isRetryable ?? false;
+  }
+}
+
+const RETRYABLE = new Set([
+  'floating_not_available',
+  'address_limit_reached',
+  'license_start_date_error',
+  'license_check_overdue',
+]);
+
+/** A server has answered, and refused. `code` is one of the server's. */
+export class DeniedError extends BerthError {
+  override readonly name = 'DeniedError';
+  readonly status: number;
+  /** The whole answer: some codes have further facts, such as `slots`, `left` or `latest_until`. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  readonly #date: string | null;
+
+  constructor(status: number, details: Readonly<Record<string, unknown>>, date: string | null = null) {
+    const code = String(details.code);
+    const message = String(details.message ?? `The server refused with "${code}".`);
+    const advice = ADVICE[code] ?? 'See the table of errors in the documentation of the server.';
+    super(code, message, advice, { isRetryable: RETRYABLE.has(code) });
+    this.status = status;
+    this.details = details;
+    this.#date = date;
+  }
+
+  /** When a slot may become free, by the server's clock; `null` if the server does not say. */
+  get nextFreeAt(): Date | null {
+    const at = new Date(String(this.details.next_free_at ?? ''));
+    return Number.isNaN(at.getTime()) ? null : at;
+  }
+
+  /** The same from now on, whatever the clock of this machine says. */
+  get nextFreeInMs(): number | null {
+    const restMs = (this.nextFreeAt?.getTime() ?? Number.NaN) - Date.parse(this.#date ?? '');
+    return Number.isNaN(restMs) ? null : Math.max(0, restMs);
+  }
+}
+
+/** A server that gave no answer, and why. */
+export interface FailedAttempt {
+  readonly server: string;
+  readonly reason: string;
+  /** Whether the server may have carried out the request all the same. */
+  readonly mayHaveArrived: boolean;
+}
+
+/** No server has answered. Whether the request was carried out is unknown; repeating it is safe. */
+export class UnreachableError extends BerthError {
+  override readonly name = 'UnreachableError';
+  readonly attempts: readonly FailedAttempt[];
+
+  constructor(attempts: readonly FailedAttempt[], cause: unknown) {
+    const tried = attempts.map(({ server, reason }) => `${server} (${reason})`).join(', ');
+    super('unreachable', `No license server answered: ${tried}.`, ADVICE.unreachable ?? '', {
+      isRetryable: true,
+      cause,
+    });
+    this.attempts = attempts;
+  }
+}
+
+/** The slot is used although it is not held at the moment. */
+export class SlotLostError extends BerthError {
+  override readonly name = 'SlotLostError';
+
+  constructor(message: string, cause: unknown) {
+    super('slot_lost', message, ADVICE.slot_lost ?? '', { isRetryable: true, cause });
+  }
+}
+
+/** A stored borrow cannot be used. */
+export class BorrowError extends BerthError {
+  override readonly name = 'BorrowError';
+
+  constructor(code: string, message: string, cause?: unknown) {
+    super(code, message, ADVICE[code] ?? '', { cause });
+  }
+}

@@ -1,0 +1,35 @@
+import type { Environment } from '../environment.ts';
+import type { Answer, Servers } from '../servers.ts';
+import type { SteadyClock } from '../steady-clock.ts';
+import type { Margin } from './lease.ts';
+
+/** Who asks for what, and everything needed to ask. */
+export interface Account {
+  readonly environment: Environment;
+  readonly clock: SteadyClock;
+  readonly servers: Servers;
+  readonly margin?: Margin;
+  readonly product: string;
+  readonly user: string;
+  readonly licenseId: number | null;
+  readonly userInfo: string | null;
+}
+
+/** The fields that every request has. A client that has got a license stays with it. */
+export function targetOf({ product, user }: Account, licenseId: number | null): Record<string, unknown> {
+  return { product, user, ...(licenseId === null ? {} : { license_id: licenseId }) };
+}
+
+/** The fields of register and borrow. */
+export function holderOf(account: Account, licenseId: number | null): Record<string, unknown> {
+  const { hostname } = account.environment.host;
+  return {
+    ...targetOf(account, licenseId),
+    ...(hostname === null ? {} : { os_hostname: hostname }),
+    ...(account.userInfo === null ? {} : { user_info: account.userInfo }),
+  };
+}
+
+export function licenseIdOf({ fields }: Answer): number | null {
+  return typeof fields.license_id === 'number' ? fields.license_id : null;
+}

@@ -1,0 +1,146 @@
+import { type Duration, parseDuration } from '../duration.ts';
+import { BorrowError } from '../errors.ts';
+import type { Answer } from '../servers.ts';
+import { type Account, holderOf, licenseIdOf, targetOf } from './account.ts';
+
+export interface BorrowOptions {
+  /** The date, or for how long. Without it, as long as the license allows. */
+  readonly until?: Date | Duration;
+}
+
+/** What is stored of a borrow. */
+interface BorrowRecord {
+  readonly product: string;
+  readonly user: string;
+  readonly licenseId: number | null;
+  /** Milliseconds of the wall clock. */
+  readonly untilMs: number;
+  /** The latest wall clock that this borrow was used with. */
+  readonly seenMs: number;
+}
+
+/** A clock may be corrected by this much without being suspicious. */
+const TOLERATED_SET_BACK_MS = 5 * 60_000;
+
+/**
+ * A slot that is held without network until a date, stored so that the next start of the program finds it.
+ */
+export class Borrow {
+  readonly #account: Account;
+  #record: BorrowRecord;
+  #notifyEnd: () => Promise<unknown> = async () => {};
+
+  /** @internal */
+  constructor(account: Account, record: BorrowRecord) {
+    this.#account = account;
+    this.#record = record;
+  }
+
+  get product(): string {
+    return this.#record.product;
+  }
+
+  get user(): string {
+    return this.#record.user;
+  }
+
+  get licenseId(): number | null {
+    return this.#record.licenseId;
+  }
+
+  get until(): Date {
+    return new Date(this.#record.untilMs);
+  }
+
+  /** Whether it may be used now. */
+  get isValid(): boolean {
+    return this.#findFault() === null;
+  }
+
+  /** Throws a `BorrowError` if it may not be used now, and notes the time. Ask every few minutes. */
+  async check(): Promise<void> {
+    const fault = this.#findFault();
+    if (fault !== null) throw fault;
+    const seenMs = Math.max(this.#record.seenMs, this.#account.environment.readWallMs());
+    this.#record = { ...this.#record, seenMs };
+    await storeBorrow(this.#account, this.#record);
+  }
+
+  /**
+   * Gives the slot back before the date, and releases the `Slot` that it was borrowed by. Throws if no server
+   * can be reached: then it stays borrowed.
+   */
+  async giveBack(): Promise<void> {
+    await this.#account.servers.post('unregister', targetOf(this.#account, this.#record.licenseId));
+    await this.#account.environment.storage.remove(nameOf(this.#account.product));
+    await this.#notifyEnd();
+  }
+
+  /** @internal */
+  onEnd(notify: () => Promise<unknown>): void {
+    this.#notifyEnd = notify;
+  }
+
+  #findFault(): BorrowError | null {
+    const nowMs = this.#account.environment.readWallMs();
+    const { untilMs, seenMs } = this.#record;
+    if (nowMs >= untilMs) {
+      return new BorrowError('borrow_ended', `The borrow ended at ${new Date(untilMs).toISOString()}.`);
+    }
+    if (nowMs >= seenMs - TOLERATED_SET_BACK_MS) return null;
+    const seen = new Date(seenMs).toISOString();
+    return new BorrowError('clock_set_back', `The clock was set back: it was ${seen} before.`);
+  }
+}
+
+export async function borrowAs(
+  account: Account,
+  licenseId: number | null,
+  { until }: BorrowOptions,
+): Promise<{ readonly borrow: Borrow; readonly answer: Answer }> {
+  const date = until === undefined ? null : dateOf(account, until);
+  const fields = { ...holderOf(account, licenseId), ...(date === null ? {} : { borrowed_until: date }) };
+  const answer = await account.servers.post('borrow', fields);
+  const record = {
+    product: account.product,
+    user: account.user,
+    licenseId: licenseIdOf(answer),
+    untilMs: Date.parse(String(answer.fields.borrowed_until)),
+    seenMs: account.environment.readWallMs(),
+  };
+  await storeBorrow(account, record);
+  return { borrow: new Borrow(account, record), answer };
+}
+
+/** The borrow of an earlier start of the program, checked; `null` if there is none. */
+export async function resumeBorrow(account: Account): Promise<Borrow | null> {
+  const text = await account.environment.storage.read(nameOf(account.product));
+  if (text === null) return null;
+  const record = readRecord(text);
+  const borrow = new Borrow({ ...account, user: record.user, licenseId: record.licenseId }, record);
+  await borrow.check();
+  return borrow;
+}
+
+function dateOf({ environment }: Account, until: Date | Duration): string {
+  if (until instanceof Date) return until.toISOString();
+  return new Date(environment.readWallMs() + parseDuration('until', until)).toISOString();
+}
+
+function nameOf(product: string): string {
+  return `borrow-${encodeURIComponent(product)}`;
+}
+
+async function storeBorrow({ environment, product }: Account, record: BorrowRecord): Promise<void> {
+  await environment.storage.write(nameOf(product), JSON.stringify(record));
+}
+
+function readRecord(text: string): BorrowRecord {
+  try {
+    const record = JSON.parse(text) as BorrowRecord;
+    if (Number.isFinite(record.untilMs) && Number.isFinite(record.seenMs)) return record;
+  } catch (error) {
+    throw new BorrowError('borrow_unreadable', 'The stored borrow cannot be read.', error);
+  }
+  throw new BorrowError('borrow_unreadable', 'The stored borrow is not complete.');
+}

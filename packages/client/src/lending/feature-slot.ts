@@ -1,0 +1,92 @@
+import type { BerthError } from '../errors.ts';
+import { DeniedError, UnreachableError } from '../errors.ts';
+import type { Account } from './account.ts';
+import { type Lease, readLease } from './lease.ts';
+import { Renewal, type SlotEvents } from './renewal.ts';
+
+/** A slot of a feature. It is held only while the slot of the license is. */
+export class FeatureSlot {
+  readonly #account: Account;
+  readonly #target: Readonly<Record<string, unknown>>;
+  readonly #renewal: Renewal;
+  readonly #isLicenseHeld: () => boolean;
+  #notifyEnd: () => void = () => {};
+
+  private constructor(
+    account: Account,
+    target: Readonly<Record<string, unknown>>,
+    lease: Lease,
+    isLicenseHeld: () => boolean,
+  ) {
+    this.#account = account;
+    this.#target = target;
+    this.#isLicenseHeld = isLicenseHeld;
+    this.#renewal = new Renewal({ ...account, register: () => register(account, target) }, lease);
+  }
+
+  /** @internal */
+  static async take(
+    account: Account,
+    target: Readonly<Record<string, unknown>>,
+    isLicenseHeld: () => boolean,
+  ): Promise<FeatureSlot> {
+    return new FeatureSlot(account, target, await register(account, target), isLicenseHeld);
+  }
+
+  get code(): string {
+    return String(this.#target.feature);
+  }
+
+  get isHeld(): boolean {
+    return this.#isLicenseHeld() && this.#renewal.heldForMs > 0;
+  }
+
+  on<Name extends keyof SlotEvents>(name: Name, listener: (event: SlotEvents[Name]) => void): () => void {
+    return this.#renewal.events.on(name, listener);
+  }
+
+  /** Resolves with whether the server has confirmed it. */
+  async release(): Promise<boolean> {
+    if (this.#renewal.isStopped) return true;
+    await this.#renewal.stop();
+    this.#notifyEnd();
+    try {
+      await this.#account.servers.post('featureRelease', this.#target);
+      return true;
+    } catch (error) {
+      if (error instanceof UnreachableError) return false;
+      if (error instanceof DeniedError) return GONE.has(error.code);
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  /** @internal */
+  onEnd(notify: () => void): void {
+    this.#notifyEnd = notify;
+  }
+
+  /** Returning the slot of the license returns this one, too. @internal */
+  end(): void {
+    void this.#renewal.stop();
+  }
+
+  /** @internal */
+  loseWithLicense(error: BerthError | null): void {
+    this.#renewal.lose('license', error);
+  }
+
+  /** @internal */
+  renewNow(): void {
+    this.#renewal.renewNow();
+  }
+}
+
+const GONE = new Set(['floating_feature_device_not_in_use', 'device_not_found']);
+
+async function register(account: Account, target: Readonly<Record<string, unknown>>): Promise<Lease> {
+  return readLease(await account.servers.post('featureRegister', target));
+}

@@ -1,0 +1,208 @@
+import { backOffMs } from '../back-off.ts';
+import type { Environment } from '../environment.ts';
+import { type BerthError, DeniedError, SlotLostError, UnreachableError } from '../errors.ts';
+import { Listeners } from '../listeners.ts';
+import type { SteadyClock } from '../steady-clock.ts';
+import { type Lease, MARGIN, type Margin, renewAtMs, safeUntilMs } from './lease.ts';
+
+/** What happens to a slot while it is kept. */
+export interface SlotEvents {
+  /** No server answers. The slot can be used until it is lost. */
+  unreachable: { readonly error: UnreachableError; readonly heldForMs: number };
+  /** A server answers again, before the slot was lost. */
+  reachable: { readonly heldForMs: number };
+  /**
+   * The server refuses to renew the slot, or to give it back after it was lost. Told once for each reason.
+   */
+  denied: { readonly error: DeniedError; readonly heldForMs: number };
+  /** Stop using the slot now: the server may lend it to somebody else. */
+  lost: { readonly reason: LossReason; readonly error: BerthError | null };
+  /** The slot is held again after it was lost. */
+  restored: { readonly heldForMs: number };
+}
+
+/**
+ * `ended`: it could not be renewed in time, or the machine slept. `taken`: the server says that the slot is
+ * no longer this user's. `license`: of a feature, because the slot of the license was lost.
+ */
+export type LossReason = 'ended' | 'taken' | 'license';
+
+interface RenewalOptions {
+  readonly environment: Environment;
+  readonly clock: SteadyClock;
+  readonly margin?: Margin;
+  /** Registers, and returns what the server says about the slot. */
+  register(): Promise<Lease>;
+}
+
+/** How often the slot is looked at: on some systems timers do not notice that the machine slept. */
+const LONGEST_TIMER_MS = 5000;
+/** A server that was away is found again within this time. */
+const LONGEST_PAUSE_MS = 15_000;
+/** A refusal that does not concern the slot itself changes only when somebody acts. */
+const LONGEST_DENIED_PAUSE_MS = 60_000;
+
+/** They tell that this user no longer has the slot. All other refusals leave it the time it has. */
+const TAKEN = new Set(['floating_not_available', 'address_limit_reached', 'device_not_found']);
+
+/** Keeps a slot: renews it in time, knows until when it may be used, and asks for it again after a loss. */
+export class Renewal {
+  readonly events: Listeners<SlotEvents>;
+  readonly #options: RenewalOptions;
+  #lease: Lease;
+  #state: 'held' | 'lost' | 'stopped' = 'held';
+  #nextAtMs: number;
+  #failures = 0;
+  #isUnreachable = false;
+  #deniedCode: string | null = null;
+  #lastError: BerthError | null = null;
+  #underway: Promise<void> | null = null;
+  #cancelTimer: () => void = () => {};
+
+  constructor(options: RenewalOptions, lease: Lease) {
+    this.#options = options;
+    this.#lease = lease;
+    this.#nextAtMs = renewAtMs(lease, options.environment.random);
+    this.events = new Listeners((error) => options.environment.reportError(error));
+    this.#plan();
+  }
+
+  get lease(): Lease {
+    return this.#lease;
+  }
+
+  /** How long the slot may be used from now on; 0 if it is not held. */
+  get heldForMs(): number {
+    if (this.#state !== 'held') return 0;
+    const endMs = safeUntilMs(this.#lease, this.#options.margin ?? MARGIN);
+    return Math.max(0, endMs - this.#options.clock.readMs());
+  }
+
+  get isStopped(): boolean {
+    return this.#state === 'stopped';
+  }
+
+  assertHeld(): void {
+    if (this.heldForMs > 0) return;
+    const message = this.isStopped ? 'The slot was released.' : 'The slot is not held at the moment.';
+    throw new SlotLostError(message, this.#lastError ?? undefined);
+  }
+
+  /** Takes over what an answer to another request said about the slot. */
+  accept(lease: Lease): void {
+    const wasLost = this.#state === 'lost';
+    const wasUnreachable = this.#isUnreachable;
+    this.#lease = lease;
+    this.#state = 'held';
+    if (this.heldForMs === 0) {
+      this.#acceptTooLate(wasLost);
+      return;
+    }
+    this.#failures = 0;
+    this.#isUnreachable = false;
+    this.#deniedCode = null;
+    this.#lastError = null;
+    this.#nextAtMs = renewAtMs(lease, this.#options.environment.random);
+    this.#plan();
+    const { heldForMs } = this;
+    if (wasLost) this.events.emit('restored', { heldForMs });
+    else if (wasUnreachable) this.events.emit('reachable', { heldForMs });
+  }
+
+  /** Asks the server now, as after a loss. */
+  renewNow(): void {
+    this.#nextAtMs = this.#options.clock.readMs();
+    this.#wake();
+  }
+
+  lose(reason: LossReason, error: BerthError | null): void {
+    if (this.#state !== 'held') return;
+    this.#state = 'lost';
+    this.#lastError = error;
+    this.events.emit('lost', { reason, error });
+  }
+
+  /** Ends the renewals. Resolves when no request is under way any more. */
+  async stop(): Promise<void> {
+    this.#state = 'stopped';
+    this.#cancelTimer();
+    await this.#underway;
+  }
+
+  /** The answer took so long that the slot has ended again. */
+  #acceptTooLate(wasLost: boolean): void {
+    if (wasLost) this.#state = 'lost';
+    else this.lose('ended', this.#lastError);
+    this.#pause(LONGEST_PAUSE_MS);
+  }
+
+  #plan(): void {
+    this.#cancelTimer();
+    if (this.#state === 'stopped') return;
+    const nowMs = this.#options.clock.readMs();
+    const dueInMs = this.#underway === null ? this.#nextAtMs - nowMs : LONGEST_TIMER_MS;
+    const endsInMs = this.#state === 'held' ? this.heldForMs : LONGEST_TIMER_MS;
+    const delayMs = Math.max(0, Math.min(dueInMs, endsInMs, LONGEST_TIMER_MS));
+    const { environment } = this.#options;
+    this.#cancelTimer = environment.setTimer(Math.ceil(delayMs), () => this.#wake(), 'background');
+  }
+
+  /** Looks at the end first: this may be much later than planned. */
+  #wake(): void {
+    if (this.#state === 'stopped') return;
+    if (this.#state === 'held' && this.heldForMs === 0) {
+      this.lose('ended', this.#lastError);
+      if (!this.#isUnreachable) this.#nextAtMs = this.#options.clock.readMs();
+    }
+    if (this.#underway === null && this.#options.clock.readMs() >= this.#nextAtMs) {
+      this.#underway = this.#attempt().finally(() => {
+        this.#underway = null;
+        this.#plan();
+      });
+    }
+    this.#plan();
+  }
+
+  async #attempt(): Promise<void> {
+    try {
+      const lease = await this.#options.register();
+      if (!this.isStopped) this.accept(lease);
+    } catch (error) {
+      if (this.isStopped) return;
+      if (error instanceof DeniedError) this.#acceptDenial(error);
+      else if (error instanceof UnreachableError) this.#acceptSilence(error);
+      else this.#acceptFault(error);
+    }
+  }
+
+  #acceptDenial(error: DeniedError): void {
+    const isTaken = TAKEN.has(error.code);
+    if (isTaken) this.lose('taken', error);
+    this.#lastError = error;
+    this.#isUnreachable = false;
+    this.#pause(isTaken ? LONGEST_PAUSE_MS : LONGEST_DENIED_PAUSE_MS);
+    if (this.#deniedCode === error.code) return;
+    this.#deniedCode = error.code;
+    this.events.emit('denied', { error, heldForMs: this.heldForMs });
+  }
+
+  #acceptSilence(error: UnreachableError): void {
+    this.#lastError = error;
+    this.#pause(LONGEST_PAUSE_MS);
+    if (this.#isUnreachable) return;
+    this.#isUnreachable = true;
+    this.events.emit('unreachable', { error, heldForMs: this.heldForMs });
+  }
+
+  /** Such as a token that the application cannot provide at the moment. */
+  #acceptFault(error: unknown): void {
+    this.#pause(LONGEST_PAUSE_MS);
+    this.#options.environment.reportError(error);
+  }
+
+  #pause(longestMs: number): void {
+    const { clock, environment } = this.#options;
+    this.#nextAtMs = clock.readMs() + backOffMs(this.#failures, longestMs, environment.random);
+    this.#failures += 1;
+  }
+}

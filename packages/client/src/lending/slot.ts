@@ -1,0 +1,170 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import { DeniedError, UnreachableError } from '../errors.ts';
+import type { Answer } from '../servers.ts';
+import { type Account, holderOf, licenseIdOf, targetOf } from './account.ts';
+import { type Borrow, type BorrowOptions, borrowAs } from './borrow.ts';
+import { FeatureSlot } from './feature-slot.ts';
+import { readLease } from './lease.ts';
+import { Renewal, type SlotEvents } from './renewal.ts';
+
+/** The license as the server describes it, under the server's names. */
+export interface License {
+  readonly license_id?: number;
+  readonly product?: string;
+  readonly license_type?: string;
+  readonly floating_users?: number;
+  readonly floating_timeout?: number;
+  readonly validity_period?: string | null;
+  readonly product_features?: readonly Readonly<Record<string, unknown>>[];
+  readonly custom_fields?: readonly Readonly<Record<string, unknown>>[];
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly [field: string]: unknown;
+}
+
+/** A short answer is enough to renew; servers that do not know the header send the whole license. */
+const BRIEFLY = { prefer: 'return=minimal' };
+
+/** A slot of a license that renews itself until it is released. */
+export class Slot {
+  readonly #account: Account;
+  readonly #renewal: Renewal;
+  readonly #features = new Map<string, FeatureSlot>();
+  readonly #letGo: () => void;
+  readonly #unguard: () => void;
+  readonly #lost = new AbortController();
+  #license: License;
+  #licenseId: number | null;
+  #released: Promise<boolean> | null = null;
+
+  /** @internal */
+  constructor(account: Account, answer: Answer, letGo: () => void) {
+    this.#account = account;
+    this.#letGo = letGo;
+    this.#license = answer.fields;
+    this.#licenseId = licenseIdOf(answer);
+    this.#renewal = new Renewal({ ...account, register: () => this.#register() }, readLease(answer));
+    this.#renewal.events.on('lost', ({ error }) => {
+      this.#lost.abort(error ?? undefined);
+      for (const feature of this.#features.values()) feature.loseWithLicense(error);
+    });
+    this.#renewal.events.on('restored', () => {
+      for (const feature of this.#features.values()) feature.renewNow();
+    });
+    this.#unguard = account.environment.guardExit({
+      release: () => this.release(),
+      describeRelease: () => this.#describeRelease(),
+    });
+  }
+
+  get product(): string {
+    return this.#account.product;
+  }
+
+  get user(): string {
+    return this.#account.user;
+  }
+
+  get licenseId(): number | null {
+    return this.#licenseId;
+  }
+
+  get license(): License {
+    return this.#license;
+  }
+
+  /** Whether the slot may be used now. Ask before every piece of work. */
+  get isHeld(): boolean {
+    return this.#renewal.heldForMs > 0;
+  }
+
+  /** How long it may be used without another answer of the server. */
+  get heldForMs(): number {
+    return this.#renewal.heldForMs;
+  }
+
+  /** `null` if it is not borrowed. */
+  get borrowedUntil(): Date | null {
+    return this.#renewal.lease.borrowedUntil;
+  }
+
+  /** Aborts when the slot is lost for the first time, for work that can be interrupted. */
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** Throws a `SlotLostError` if the slot may not be used now. */
+  assertHeld(): void {
+    this.#renewal.assertHeld();
+  }
+
+  /** Returns a function that removes the listener. */
+  on<Name extends keyof SlotEvents>(name: Name, listener: (event: SlotEvents[Name]) => void): () => void {
+    return this.#renewal.events.on(name, listener);
+  }
+
+  /** Takes a slot of a feature, too. It is kept and lost together with this one. */
+  async feature(code: string): Promise<FeatureSlot> {
+    const known = this.#features.get(code);
+    if (known !== undefined) return known;
+    const target = { ...targetOf(this.#account, this.#licenseId), feature: code };
+    const slot = await FeatureSlot.take(this.#account, target, () => this.isHeld);
+    slot.onEnd(() => this.#features.delete(code));
+    this.#features.set(code, slot);
+    return slot;
+  }
+
+  /** Keeps the slot without network, until the date or as long as the license allows. */
+  async borrow(options: BorrowOptions = {}): Promise<Borrow> {
+    const { borrow, answer } = await borrowAs(this.#account, this.#licenseId, options);
+    this.#renewal.accept(readLease(answer));
+    borrow.onEnd(() => this.release());
+    return borrow;
+  }
+
+  /**
+   * Returns the slot and ends the renewals; a borrowed slot stays borrowed. Resolves with whether the server
+   * has confirmed it. If it cannot be reached, the slot becomes free when its time is over.
+   */
+  release(): Promise<boolean> {
+    this.#released ??= this.#release();
+    return this.#released;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  async #release(): Promise<boolean> {
+    for (const feature of this.#features.values()) feature.end();
+    await this.#renewal.stop();
+    this.#unguard();
+    this.#letGo();
+    if (this.borrowedUntil !== null) return true;
+    return unregister(this.#account, this.#licenseId);
+  }
+
+  #describeRelease() {
+    if (this.borrowedUntil !== null) return null;
+    return this.#account.servers.describe('unregister', targetOf(this.#account, this.#licenseId));
+  }
+
+  async #register() {
+    const fields = holderOf(this.#account, this.#licenseId);
+    const answer = await this.#account.servers.post('register', fields, BRIEFLY);
+    this.#licenseId = licenseIdOf(answer) ?? this.#licenseId;
+    if (answer.fields.license_type !== undefined) this.#license = answer.fields;
+    return readLease(answer, this.#renewal.lease.lastsMs);
+  }
+}
+
+/** Whether the server has confirmed it. A slot that is no longer there needs no return. */
+async function unregister(account: Account, licenseId: number | null): Promise<boolean> {
+  try {
+    await account.servers.post('unregister', targetOf(account, licenseId));
+    return true;
+  } catch (error) {
+    if (error instanceof DeniedError) return error.code === 'device_not_found';
+    if (error instanceof UnreachableError) return false;
+    throw error;
+  }
+}

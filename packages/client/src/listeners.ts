@@ -1,0 +1,27 @@
+/** Listeners by the name of the event. */
+export class Listeners<Events> {
+  readonly #reportError: (error: unknown) => void;
+  readonly #byName = new Map<keyof Events, Set<(event: never) => void>>();
+
+  constructor(reportError: (error: unknown) => void) {
+    this.#reportError = reportError;
+  }
+
+  /** Returns a function that removes the listener. */
+  on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void {
+    const listeners = this.#byName.get(name) ?? new Set();
+    this.#byName.set(name, listeners.add(listener));
+    return () => listeners.delete(listener);
+  }
+
+  /** An error in a listener must not stop the renewals. */
+  emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+    for (const listener of [...(this.#byName.get(name) ?? [])]) {
+      try {
+        (listener as (event: Events[Name]) => void)(event);
+      } catch (error) {
+        this.#reportError(error);
+      }
+    }
+  }
+}

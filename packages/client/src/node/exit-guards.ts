@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process';
+import process from 'node:process';
+import type { ExitGuard, WireRequest } from '../environment.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+type Signal = (typeof SIGNALS)[number];
+
+/** Nobody waits longer for a program to end because of its slot. */
+const LONGEST_MS = 2000;
+
+const guards = new Set<ExitGuard>();
+
+/** Returns the slots of this process when it ends: by itself, by a signal, or by `process.exit()`. */
+export function guardProcess(guard: ExitGuard): () => void {
+  if (guards.size === 0) listen();
+  guards.add(guard);
+  return () => {
+    if (guards.delete(guard) && guards.size === 0) ignore();
+  };
+}
+
+function listen(): void {
+  for (const signal of SIGNALS) process.on(signal, endBySignal);
+  process.on('beforeExit', releaseAll);
+  process.on('exit', releaseAtExit);
+}
+
+function ignore(): void {
+  for (const signal of SIGNALS) process.off(signal, endBySignal);
+  process.off('beforeExit', releaseAll);
+  process.off('exit', releaseAtExit);
+}
+
+async function releaseAll(): Promise<void> {
+  const inTime = new Promise((resolve) => setTimeout(resolve, LONGEST_MS).unref());
+  const released = Promise.allSettled([...guards].map((guard) => guard.release()));
+  await Promise.race([released, inTime]);
+}
+
+/** An application that listens to the signal decides itself when it has finished its work. */
+async function endBySignal(signal: Signal): Promise<void> {
+  if (process.listenerCount(signal) > 1) return;
+  await releaseAll();
+  guards.clear();
+  ignore();
+  process.kill(process.pid, signal);
+}
+
+/** Nothing asynchronous happens any more, so another process sends it, and this one waits for that. */
+function releaseAtExit(): void {
+  const requests = [...guards].map((guard) => guard.describeRelease()).filter((request) => request !== null);
+  if (requests.length === 0) return;
+  spawnSync(process.execPath, ['-e', SENDER], {
+    env: { ...process.env, ELECTRON_RUN_AS_NODE: '1', NODE_OPTIONS: '' },
+    input: JSON.stringify(requests satisfies WireRequest[]),
+    stdio: ['pipe', 'ignore', 'ignore'],
+    timeout: LONGEST_MS,
+    windowsHide: true,
+  });
+}
+
+const SENDER = `
+let text = '';
+process.stdin.on('data', (part) => { text += part; }).on('end', () => {
+  for (const { url, headers, body } of JSON.parse(text)) {
+    fetch(url, { method: 'POST', headers, body }).catch(() => {});
+  }
+});`;

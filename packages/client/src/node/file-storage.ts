@@ -1,0 +1,77 @@
+import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import type { Storage } from '../environment.ts';
+
+/** Where programs keep what is neither settings nor cache. */
+function usualFolder(): string {
+  const { LOCALAPPDATA, XDG_STATE_HOME } = process.env;
+  if (process.platform === 'win32') return join(LOCALAPPDATA ?? homedir(), 'berth-client');
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'berth-client');
+  return join(XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'berth-client');
+}
+
+/** A file for each text. A file is there as a whole or not at all, even after a loss of power. */
+export function createFileStorage(folder: string = usualFolder()): Storage {
+  let made: Promise<unknown> | undefined;
+  const prepare = () => {
+    made ??= mkdir(folder, { recursive: true, mode: 0o700 });
+    return made;
+  };
+  return {
+    read: (name) => readFile(join(folder, fileOf(name)), 'utf8').catch(nullIfMissing),
+    async write(name, text) {
+      await prepare();
+      const file = join(folder, fileOf(name));
+      const draft = `${file}.${process.pid}.new`;
+      await writeSynced(draft, text);
+      await rename(draft, file);
+      await syncFolder(folder);
+    },
+    async remove(name) {
+      await unlink(join(folder, fileOf(name))).catch(nullIfMissing);
+    },
+    async list(prefix) {
+      const files = (await readdir(folder).catch(nullIfMissing)) ?? [];
+      return files
+        .filter((file) => file.endsWith(ENDING))
+        .map((file) => file.slice(0, -ENDING.length))
+        .filter((name) => name.startsWith(prefix))
+        .sort();
+    },
+  };
+}
+
+const ENDING = '.json';
+
+/** Names come from this package, and products in them are encoded. */
+function fileOf(name: string): string {
+  return `${name.replace(/[^\w.%-]/g, '_')}${ENDING}`;
+}
+
+function nullIfMissing(error: unknown): null {
+  if ((error as { code?: string }).code === 'ENOENT') return null;
+  throw error;
+}
+
+async function writeSynced(file: string, text: string): Promise<void> {
+  const handle = await open(file, 'w', 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Windows cannot open folders, and needs no sync for them. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

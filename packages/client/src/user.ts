@@ -1,0 +1,17 @@
+import type { Host } from './environment.ts';
+
+const SUFFIX_LENGTH = 8;
+
+/**
+ * The user of a program that gives none: who runs it, where, and which of several programs it is. A user has
+ * one slot, so programs that were the same user would share it, and the first to end would return it for all.
+ */
+export function describeProgram(host: Host, createId: () => string): string {
+  const suffix = createId().replaceAll('-', '').slice(0, SUFFIX_LENGTH);
+  return `${describeSeat(host)}/${host.instance === null ? '' : `${host.instance}-`}${suffix}`;
+}
+
+/** The user of a borrow: it belongs to a person on a machine, and outlasts the program. */
+export function describeSeat({ osUser, hostname }: Host): string {
+  return `${osUser ?? 'web'}@${hostname ?? 'browser'}`;
+}

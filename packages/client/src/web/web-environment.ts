@@ -1,0 +1,94 @@
+import { MACHINE_CLOCKS } from '../clock.ts';
+import type { Environment, ExitGuard, Storage, WireAnswer, WireRequest } from '../environment.ts';
+import { createMemoryStorage } from '../memory-storage.ts';
+
+/** What all places with `fetch` share; browsers have nothing else. */
+export function createWebEnvironment(): Environment {
+  return {
+    ...MACHINE_CLOCKS,
+    random: () => Math.random(),
+    createId,
+    setTimer,
+    send: sendByFetch,
+    storage: findLocalStorage() ?? createMemoryStorage(),
+    host: { hostname: null, osUser: null, instance: null },
+    guardExit: guardPage,
+    reportError,
+  };
+}
+
+/** `crypto.randomUUID` exists only on pages that came over TLS. */
+export function createId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+export function setTimer(delayMs: number, work: () => void, place: 'background' | 'foreground'): () => void {
+  const timer: unknown = setTimeout(work, delayMs);
+  if (place === 'background') (timer as { unref?: () => void }).unref?.();
+  return () => clearTimeout(timer as number);
+}
+
+export async function sendByFetch(request: WireRequest, keepalive = false): Promise<WireAnswer> {
+  const { url, headers, body, timeoutMs } = request;
+  const signal = AbortSignal.timeout(Math.ceil(timeoutMs));
+  const response = await fetch(url, { method: 'POST', headers, body, signal, keepalive, redirect: 'error' });
+  return { status: response.status, text: await response.text(), date: response.headers.get('date') };
+}
+
+/** Where the application notices it, but later: the renewals go on. */
+export function reportError(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
+
+interface PageEvents {
+  addEventListener?(name: 'pagehide', work: (event: { persisted: boolean }) => void): void;
+  removeEventListener?(name: 'pagehide', work: (event: { persisted: boolean }) => void): void;
+}
+
+/** A page that is only hidden may come back, and goes on then. */
+function guardPage(guard: ExitGuard): () => void {
+  const page = globalThis as PageEvents;
+  const work = ({ persisted }: { persisted: boolean }) => {
+    const request = persisted ? null : guard.describeRelease();
+    if (request !== null) void sendByFetch(request, true).catch(() => {});
+  };
+  page.addEventListener?.('pagehide', work);
+  return () => page.removeEventListener?.('pagehide', work);
+}
+
+interface LocalStorage {
+  readonly length: number;
+  key(index: number): string | null;
+  getItem(name: string): string | null;
+  setItem(name: string, text: string): void;
+  removeItem(name: string): void;
+}
+
+const NAMESPACE = 'berth:';
+
+/** Workers have none, and reading it may fail where a user has forbidden it. */
+function findLocalStorage(): Storage | null {
+  try {
+    const local = (globalThis as { localStorage?: LocalStorage }).localStorage;
+    return local === undefined ? null : wrapLocalStorage(local);
+  } catch {
+    return null;
+  }
+}
+
+function wrapLocalStorage(local: LocalStorage): Storage {
+  const names = () => Array.from({ length: local.length }, (_, index) => local.key(index) ?? '');
+  return {
+    read: async (name) => local.getItem(NAMESPACE + name),
+    write: async (name, text) => local.setItem(NAMESPACE + name, text),
+    remove: async (name) => local.removeItem(NAMESPACE + name),
+    list: async (prefix) =>
+      names()
+        .filter((name) => name.startsWith(NAMESPACE + prefix))
+        .map((name) => name.slice(NAMESPACE.length))
+        .sort(),
+  };
+}

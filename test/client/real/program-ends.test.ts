@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { pollUntil } from '../../support/poll.ts';
+import { temporaryFolder } from '../../support/server-process.ts';
+import { ServerUnderTest } from '../../support/server-under-test.ts';
+import { testLicense } from '../../support/test-license.ts';
+
+const CLIENT = new URL('../../../packages/client/src/main.ts', import.meta.url).href;
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+describe('a program that ends', () => {
+  let server: ServerUnderTest;
+  let folder: string;
+  const ends: (() => unknown)[] = [];
+  before(async () => {
+    const life = { after: (work: () => unknown) => ends.push(work) };
+    server = await ServerUnderTest.start(life, { licenses: [testLicense(1)], isHere: true });
+    folder = temporaryFolder(life);
+  });
+  after(async () => {
+    for (const end of ends) await end();
+  });
+
+  /** Starts a program that takes a slot and then goes on with the code. */
+  async function startProgram(code: string) {
+    const text = `import { acquire } from ${JSON.stringify(CLIENT)};
+      const slot = await acquire({ server: ${JSON.stringify(server.url)}, product: 'cad' });
+      console.log(slot.user);
+      ${code}`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', text], {
+      cwd: ROOT,
+      env: { ...process.env, XDG_STATE_HOME: folder, HOME: folder },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    let errors = '';
+    child.stdout.setEncoding('utf8').on('data', (part: string) => {
+      output += part;
+    });
+    child.stderr.setEncoding('utf8').on('data', (part: string) => {
+      errors += part;
+    });
+    const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+    return { child, ended, readOutput: () => output, readErrors: () => errors };
+  }
+
+  const ENDS: readonly [what: string, code: string, ending: readonly (number | string | null)[]][] = [
+    ['because it has nothing more to do', '', [0, null]],
+    ['with process.exit()', 'process.exit(3)', [3, null]],
+    ['with an error', 'throw new Error("oh")', [1, null]],
+    ['with an error later', 'setTimeout(() => { throw new Error("oh"); }, 10)', [1, null]],
+    ['at the end of its block', '{ await using it = slot; }', [0, null]],
+  ];
+
+  for (const [what, code, ending] of ENDS) {
+    test(`${what} returns its slot`, async () => {
+      const program = await startProgram(code);
+      assert.deepEqual(await program.ended, ending, program.readErrors());
+      assert.match(program.readOutput(), /@.+\/\d+-/);
+      assert.deepEqual(await server.api.holders(), []);
+    });
+  }
+
+  test('by a signal returns its slot, and ends by that signal', async () => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+      const program = await startProgram('setInterval(() => {}, 1000)');
+      await pollUntil('its output', () => program.readOutput().includes('\n') || undefined);
+      assert.equal((await server.api.holders()).length, 1);
+      program.child.kill(signal);
+      assert.deepEqual(await program.ended, [null, signal]);
+      assert.deepEqual(await server.api.holders(), []);
+    }
+  });
+
+  test('by a signal that it handles itself keeps its slot until then', async () => {
+    const program = await startProgram(
+      `process.on('SIGTERM', () => { console.log('held', slot.isHeld); process.exit(0); });
+       setInterval(() => {}, 1000);
+       console.log('ready');`,
+    );
+    await pollUntil('its output', () => program.readOutput().includes('ready') || undefined);
+    program.child.kill('SIGTERM');
+    assert.deepEqual(await program.ended, [0, null]);
+    assert.match(program.readOutput(), /held true/);
+    assert.deepEqual(await server.api.holders(), []);
+  });
+
+  test('keeps what it has borrowed, however it ends', async () => {
+    for (const end of [
+      '',
+      'process.exit(0)',
+      'process.kill(process.pid, "SIGTERM")',
+      'await slot.release()',
+    ]) {
+      const program = await startProgram(`const borrow = await slot.borrow({ until: '2h' });\n${end}`);
+      await program.ended;
+      const [user = ''] = program.readOutput().split('\n');
+      assert.equal((await server.api.holder(user))?.user, user, end);
+      const { status } = await server.api.post('/api/v4/unregister', { product: 'cad', user });
+      assert.equal(status, 200);
+    }
+  });
+});
