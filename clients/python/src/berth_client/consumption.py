@@ -137,7 +137,7 @@ _FINAL = {
 
 # Servers remember a key for a day; an hour is left for clocks that differ.
 _KEY_LASTS_MS = 23 * 3_600_000
-_LONGEST_PAUSE = 60.0
+_LONGEST_QUEUE_PAUSE = 60.0
 
 
 class CountQueue:
@@ -288,7 +288,7 @@ class CountQueue:
             self._account.storage.remove(name)
             self._events.announce("refused", Refused(count, error))
             return True
-        self._schedule(back_off(self._failures, _LONGEST_PAUSE, self._account.environment.random))
+        self._schedule(back_off(self._failures, _LONGEST_QUEUE_PAUSE, self._account.environment.random))
         self._failures += 1
         if not isinstance(error, (DeniedError, UnreachableError)):
             raise error

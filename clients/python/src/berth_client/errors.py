@@ -14,6 +14,7 @@ _ADVICE: Mapping[str, str] = {
     "no_borrow": "Borrow a slot while the license server can be reached.",
     "borrow_ended": "Connect to the license server, and take or borrow a slot again.",
     "borrow_unreadable": "The stored borrow is damaged. Connect to the license server and borrow again.",
+    "not_proven": "Check the address of the license server, and that it has the certificate of the vendor.",
     "clock_set_back": "Set the clock of this machine right, or connect to the license server.",
     "floating_not_available": "Wait until somebody returns a slot, or ask the administrator for more slots.",
     "address_limit_reached": "Close another program on this machine that uses a slot.",
@@ -125,6 +126,13 @@ class SlotLostError(BerthError):
 
     def __init__(self, message: str) -> None:
         super().__init__("slot_lost", message, is_retryable=True)
+
+
+class ProofError(BerthError):
+    """A server cannot prove what it says, or a stored borrow was changed."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("not_proven", f"The license server cannot be trusted. {reason}")
 
 
 class BorrowError(BerthError):

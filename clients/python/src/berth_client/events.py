@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any, Callable, Deque, Dict, List, Literal, Optional, Tuple, overload
+from typing import Any, Callable, Deque, Dict, List, Literal, Optional, Tuple, Union, overload
 
-from .errors import BerthError, DeniedError, UnreachableError
+from .errors import BerthError, DeniedError, ProofError, UnreachableError
 
 Listener = Callable[[Any], object]
 
@@ -88,7 +88,7 @@ class Denied:
     The server refuses to renew the slot, or to give it back after it was lost. Told once for each reason.
     """
 
-    error: DeniedError
+    error: Union[DeniedError, ProofError]
     held_for: float
 
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Callable, Dict, Mapping, Optional
 
 from .environment import Environment, Storage
+from .errors import ProofError
+from .proof import Grant, Proof, Verifier, read_instant
 from .servers import Answer, Servers
 from .timing import SteadyClock, read_timestamp
 
@@ -89,6 +91,8 @@ class Account:
     user: str
     license_id: Optional[int] = None
     user_info: Optional[str] = None
+    # `None`: servers are trusted without proof.
+    verifier: Optional[Verifier] = None
     margin: Margin = MARGIN
 
 
@@ -114,3 +118,72 @@ def holder_of(account: Account, license_id: Optional[int]) -> Dict[str, Any]:
 def license_id_of(answer: Answer) -> Optional[int]:
     license_id = answer.fields.get("license_id")
     return license_id if isinstance(license_id, int) else None
+
+
+# A new grant is asked for when this part of the last one's life is over.
+_GRANT_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class ProvenAnswer:
+    """An answer about a slot, with its proof if the application has the vendor's key."""
+
+    answer: Answer
+    lease: Lease
+    grant: Optional[Grant] = None
+    proof: Optional[Proof] = None
+
+
+class SlotRequests:
+    """
+    Sends requests for one slot. With the vendor's key, the slot may be used only as long as a grant proves
+    it, whoever answers.
+    """
+
+    def __init__(self, account: Account, feature: Optional[str] = None) -> None:
+        self._account = account
+        self._feature = feature
+        self._lease: Optional[Lease] = None
+
+    def send(
+        self, path: str, fields: Mapping[str, Any], headers: Optional[Mapping[str, str]] = None
+    ) -> ProvenAnswer:
+        known = self._lease
+        servers = self._account.servers
+        if self._account.verifier is None:
+            answer = servers.post(path, fields, headers)
+            self._lease = read_lease(answer, 0.0 if known is None else known.lasts)
+            return ProvenAnswer(answer, self._lease)
+        if path != "borrow" and known is not None and not self._needs_grant(known):
+            return _keep(servers.post(path, fields, headers), known)
+        nonce = self._account.environment.create_id()
+        return self._prove(servers.post(path, {**fields, "nonce": nonce}, headers), nonce)
+
+    def _needs_grant(self, known: Lease) -> bool:
+        return self._account.clock.read() >= known.sent_at + known.lasts * _GRANT_SHARE
+
+    def _prove(self, answer: Answer, nonce: str) -> ProvenAnswer:
+        grant, certificate = answer.fields.get("grant"), answer.fields.get("certificate")
+        if not isinstance(grant, str):
+            raise ProofError("The server has sent no grant.")
+        if not isinstance(certificate, str):
+            raise ProofError("The server has no certificate of the vendor.")
+        proof = Proof(grant, certificate, nonce)
+        claims = prove_for(self._account, proof, self._feature)
+        lasts = (read_instant(claims, "valid_until") - read_instant(claims, "issued_at")) / 1000
+        self._lease = replace(read_lease(answer), lasts=lasts)
+        return ProvenAnswer(answer, self._lease, claims, proof)
+
+
+def prove_for(account: Account, proof: Proof, feature: Optional[str]) -> Grant:
+    if account.verifier is None:
+        raise ProofError("There is no key to prove it with.")
+    now_ms = account.environment.read_wall() * 1000
+    return account.verifier.verify(proof, account.product, account.user, feature, now_ms)
+
+
+def _keep(answer: Answer, known: Lease) -> ProvenAnswer:
+    """The server keeps the slot for longer, but that is not proven."""
+    told = read_lease(answer, known.lasts)
+    renew_after = told.sent_at - known.sent_at + told.renew_after
+    return ProvenAnswer(answer, replace(known, renew_after=renew_after, borrowed_until=told.borrowed_until))

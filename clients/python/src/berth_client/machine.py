@@ -100,20 +100,20 @@ class FileStorage:
 # Nobody waits longer for a program to end because of its slot.
 _LONGEST = 2.0
 
-_lock = threading.RLock()
+_guards_lock = threading.RLock()
 _guards: List[ExitGuard] = []
 
 
 def _guard_process(guard: ExitGuard) -> Callable[[], None]:
     """Returns the slots of this process when it ends: by itself, by an exception, or by a signal."""
-    with _lock:
+    with _guards_lock:
         if not _guards:
             atexit.register(_release_all)
         _guards.append(guard)
     _listen()
 
     def unguard() -> None:
-        with _lock:
+        with _guards_lock:
             if guard in _guards:
                 _guards.remove(guard)
             if not _guards:

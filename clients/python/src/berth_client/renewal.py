@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from threading import RLock
-from typing import Callable, Optional
+from typing import Callable, Optional, Union
 
 from .environment import Signal
-from .errors import BerthError, DeniedError, SlotLostError, UnreachableError
+from .errors import BerthError, DeniedError, ProofError, SlotLostError, UnreachableError
 from .events import Denied, Listeners, Lost, LossReason, Reachable, Restored, Unreachable
 from .lease import Account, Lease, renew_at, safe_until
 from .timing import back_off
@@ -178,7 +178,7 @@ class Renewal:
                 self._lose_if_ended()
             if lease is not None:
                 self._accept(lease)
-            elif isinstance(failure, DeniedError):
+            elif isinstance(failure, (DeniedError, ProofError)):
                 self._accept_denial(failure)
             elif isinstance(failure, UnreachableError):
                 self._accept_silence(failure)
@@ -187,10 +187,10 @@ class Renewal:
                 self._pause(_LONGEST_PAUSE)
             self._plan()
         self.events.deliver()
-        if failure is not None and not isinstance(failure, (DeniedError, UnreachableError)):
+        if failure is not None and not isinstance(failure, BerthError):
             self._account.environment.report_error(failure)
 
-    def _accept_denial(self, error: DeniedError) -> None:
+    def _accept_denial(self, error: Union[DeniedError, ProofError]) -> None:
         is_taken = error.code in _TAKEN
         if is_taken:
             self._lose("taken", error)

@@ -11,9 +11,9 @@ from .duration import Duration, parse_duration
 from .environment import Environment, Signal
 from .errors import BerthError, DeniedError, SlotLostError, UnreachableError
 from .events import Announcing, Lost
-from .lease import Account, Lease, holder_of, license_id_of, read_lease, target_of
+from .lease import Account, Lease, ProvenAnswer, SlotRequests, holder_of, license_id_of, target_of
+from .proof import Grant
 from .renewal import Renewal
-from .servers import Answer
 from .timing import back_off
 
 _GONE = {"floating_feature_device_not_in_use", "device_not_found"}
@@ -33,6 +33,7 @@ class FeatureSlot(Announcing):
         self._target = target
         self._is_license_held = is_license_held
         self._on_end = on_end
+        self._requests = SlotRequests(account, str(target["feature"]))
         self._renewal = Renewal(account, self._register, self._register())
         self._events = self._renewal.events
 
@@ -78,7 +79,7 @@ class FeatureSlot(Announcing):
         self._renewal.renew_now()
 
     def _register(self) -> Lease:
-        return read_lease(self._account.servers.post("featureRegister", self._target))
+        return self._requests.send("featureRegister", self._target).lease
 
 
 # A short answer is enough to renew; servers that do not know the header send the whole license.
@@ -88,11 +89,15 @@ _BRIEFLY = {"Prefer": "return=minimal"}
 class Slot(Announcing):
     """A slot of a license that renews itself until it is released."""
 
-    def __init__(self, account: Account, answer: Answer, let_go: Callable[[], None]) -> None:
+    def __init__(
+        self, account: Account, requests: SlotRequests, first: ProvenAnswer, let_go: Callable[[], None]
+    ) -> None:
         self._account = account
+        self._requests = requests
         self._let_go = let_go
-        self._license = answer.fields
-        self._license_id = license_id_of(answer)
+        self._license = first.answer.fields
+        self._license_id = license_id_of(first.answer)
+        self._grant = first.grant
         self._process_id = account.environment.process_id
         self._lock = RLock()
         self._features: Dict[str, FeatureSlot] = {}
@@ -101,7 +106,7 @@ class Slot(Announcing):
         # Set when the server has been told, or could not be.
         self._was_returned = account.environment.create_signal()
         self._is_confirmed = False
-        self._renewal = Renewal(account, self._register, read_lease(answer))
+        self._renewal = Renewal(account, self._register, first.lease)
         self._events = self._renewal.events
         self.on("lost", self._lose_features)
         self.on("restored", lambda _: self._renew_features())
@@ -124,6 +129,11 @@ class Slot(Announcing):
     def license(self) -> Mapping[str, Any]:
         """The license as the server describes it, under the server's names."""
         return self._license
+
+    @property
+    def grant(self) -> Optional[Grant]:
+        """What a server of the vendor has signed last; `None` without `vendor_key`."""
+        return self._grant
 
     @property
     def is_held(self) -> bool:
@@ -166,8 +176,9 @@ class Slot(Announcing):
 
     def borrow(self, until: Optional[Until] = None) -> Borrow:
         """Keeps the slot without network, until the date or as long as the license allows."""
-        borrow, answer = borrow_as(self._account, self._license_id, until)
-        self._renewal.accept(read_lease(answer))
+        borrow, lease = borrow_as(self._account, self._requests, self._license_id, until)
+        self._renewal.accept(lease)
+        borrow._on_end = self.release
         return borrow
 
     def release(self) -> bool:
@@ -224,12 +235,14 @@ class Slot(Announcing):
 
     def _register(self) -> Lease:
         fields = holder_of(self._account, self._license_id)
-        answer = self._account.servers.post("register", fields, _BRIEFLY)
+        told = self._requests.send("register", fields, _BRIEFLY)
+        answer = told.answer
         license_id = license_id_of(answer)
         self._license_id = self._license_id if license_id is None else license_id
         if "license_type" in answer.fields:
             self._license = answer.fields
-        return read_lease(answer, self._renewal.lease.lasts)
+        self._grant = told.grant or self._grant
+        return told.lease
 
     def _lose_features(self, event: Lost) -> None:
         self._was_lost.set()
@@ -245,7 +258,7 @@ class Slot(Announcing):
             self._features.pop(code, None)
 
 
-_lock = RLock()
+_held_lock = RLock()
 _held: "WeakKeyDictionary[Environment, Set[Tuple[str, str]]]" = WeakKeyDictionary()
 
 
@@ -255,7 +268,7 @@ def hold_here(environment: Environment, user: str, product: str) -> Callable[[],
     would be the same one, and the first to return it would take it from the other.
     """
     name = (user, product)
-    with _lock:
+    with _held_lock:
         names = _held.setdefault(environment, set())
         if name in names:
             raise BerthError(
@@ -264,7 +277,7 @@ def hold_here(environment: Environment, user: str, product: str) -> Callable[[],
         names.add(name)
 
     def let_go() -> None:
-        with _lock:
+        with _held_lock:
             names.discard(name)
 
     return let_go
@@ -288,24 +301,29 @@ OnWait = Callable[[Waiting], object]
 
 
 def acquire_as(account: Account, wait: Duration, on_wait: Optional[OnWait], cancel: Optional[Signal]) -> Slot:
+    requests = SlotRequests(account)
     let_go = hold_here(account.environment, account.user, account.product)
     try:
-        return Slot(account, _register_patiently(account, wait, on_wait, cancel), let_go)
+        return Slot(account, requests, _register_patiently(account, requests, wait, on_wait, cancel), let_go)
     except BaseException:
         let_go()
         raise
 
 
 def _register_patiently(
-    account: Account, wait: Duration, on_wait: Optional[OnWait], cancel: Optional[Signal]
-) -> Answer:
+    account: Account,
+    requests: SlotRequests,
+    wait: Duration,
+    on_wait: Optional[OnWait],
+    cancel: Optional[Signal],
+) -> ProvenAnswer:
     environment = account.environment
     deadline = account.clock.read() + parse_duration("wait", wait)
     alarm = environment.create_signal() if cancel is None else cancel
     failures = 0
     while not alarm.is_set():
         try:
-            return account.servers.post("register", holder_of(account, account.license_id))
+            return requests.send("register", holder_of(account, account.license_id))
         except (DeniedError, UnreachableError) as error:
             left = deadline - account.clock.read()
             if not error.is_retryable or left <= 0:

@@ -13,7 +13,9 @@ from .site import Site
 
 
 class Actor:
-    """A user of a scenario on a machine of their own. A program may end, and the next one finds what it stored."""
+    """
+    A user of a scenario on a machine of their own. A program may end, and the next one finds what it stored.
+    """
 
     def __init__(self, world: World, site: Site, name: str) -> None:
         self.machine = Machine(world, name, Random(1).random, site.network)

@@ -1,6 +1,6 @@
 """
-Plays scenarios of `clients/scenarios`, whose README says what each step means. A scenario comes as a line of JSON; the
-last line of its play says what is wrong, or that nothing is.
+Plays scenarios of `clients/scenarios`, whose README says what each step means. A scenario comes as a line of
+JSON; the last line of its play says what is wrong, or that nothing is.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
-from typing import Callable, List, Optional
+from typing import Callable, Optional
 
 from berth_client import Client, Slot
 from berth_client.environment import NotSentError, WireRequest
