@@ -142,6 +142,7 @@ describe('berth migrate-store', { skip }, () => {
         .sort(),
       ['berth.db', 'old.db'],
     );
+    assert.equal(countUndue(join(data, 'berth.db')), 0, 'slots are found when they end');
     assert.deepEqual(await listAll(data, {}), used);
     assert.equal(await readHardware(data, {}), hardware, 'it is back on its machine');
     await expectNoStart(/DROP TABLE moved_away/, data, postgres);
@@ -285,6 +286,13 @@ describe('berth migrate-store refuses, and changes nothing', { skip }, () => {
 function runFile(file: string, text: string): void {
   using db = new DatabaseSync(file);
   db.exec(text);
+}
+
+/** Slots that the index finds at another time than their end. */
+function countUndue(file: string): number {
+  using db = new DatabaseSync(file, { readOnly: true });
+  return db.prepare('SELECT count(*) AS count FROM registration WHERE due_at <> ends_at').get()
+    ?.count as number;
 }
 
 function readVersion(file: string): number {

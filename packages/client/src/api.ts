@@ -7,6 +7,7 @@ export {
   BorrowError,
   DeniedError,
   type FailedAttempt,
+  ProofError,
   SlotLostError,
   UnreachableError,
 } from './errors.ts';
@@ -15,3 +16,4 @@ export type { Borrow, BorrowOptions } from './lending/borrow.ts';
 export type { FeatureSlot } from './lending/feature-slot.ts';
 export type { LossReason, SlotEvents } from './lending/renewal.ts';
 export type { License, Slot } from './lending/slot.ts';
+export type { Grant } from './proof/verifier.ts';

@@ -8,6 +8,8 @@ import { acquireAs, type WaitOptions } from './lending/acquire.ts';
 import { type Borrow, type BorrowOptions, borrowAs, resumeBorrow } from './lending/borrow.ts';
 import type { Margin } from './lending/lease.ts';
 import type { Slot } from './lending/slot.ts';
+import { SlotRequests } from './proof/proven-lease.ts';
+import { Verifier } from './proof/verifier.ts';
 import { Servers } from './servers.ts';
 import { SteadyClock } from './steady-clock.ts';
 import { describeProgram, describeSeat } from './user.ts';
@@ -24,6 +26,11 @@ export interface ClientOptions {
   readonly userInfo?: string;
   /** Where the server requires one. A function is called before every request. */
   readonly token?: string | (() => string | Promise<string>);
+  /**
+   * The vendor's public key as PEM. With it, servers must prove that the vendor has licensed them, and
+   * borrows that they have not been changed; see `docs/grants.md`.
+   */
+  readonly vendorKey?: string;
   /** How long to wait for an answer of one server; by default 10 seconds. */
   readonly requestTimeout?: Duration;
   /** Where borrows and queued counts are kept, instead of the usual place. */
@@ -58,6 +65,7 @@ export class Client {
       product: options.product,
       user: options.user ?? describeProgram(ours.host, () => ours.createId()),
       licenseId: options.licenseId ?? null,
+      verifier: options.vendorKey === undefined ? null : new Verifier(options.vendorKey),
       userInfo: options.userInfo ?? null,
       ...(margin === undefined ? {} : { margin }),
     };
@@ -76,7 +84,8 @@ export class Client {
 
   /** Takes a slot and keeps it without network, until the date or as long as the license allows. */
   async borrow(options: BorrowOptions = {}): Promise<Borrow> {
-    const { borrow } = await borrowAs(this.#seat, this.#account.licenseId, options);
+    const seat = this.#seat;
+    const { borrow } = await borrowAs(seat, new SlotRequests(seat), seat.licenseId, options);
     return borrow;
   }
 

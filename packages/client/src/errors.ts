@@ -92,6 +92,16 @@ export class SlotLostError extends BerthError {
   }
 }
 
+/** A server cannot prove what it says, or a stored borrow was changed. */
+export class ProofError extends BerthError {
+  override readonly name = 'ProofError';
+
+  constructor(reason: string, cause?: unknown) {
+    const message = `The license server cannot be trusted. ${reason}`;
+    super('not_proven', message, ADVICE.not_proven ?? '', { cause });
+  }
+}
+
 /** A stored borrow cannot be used. */
 export class BorrowError extends BerthError {
   override readonly name = 'BorrowError';

@@ -143,7 +143,7 @@ class WatchedSlot {
   /** As if it had got its last heartbeat so long ago that only this much is left. */
   async #shortenTo(millis: number): Promise<void> {
     await this.#fleet.query(
-      `UPDATE registration SET ends_at = least(ends_at, ${DATABASE_NOW} + ${millis}), due_at = 0
+      `UPDATE registration SET ends_at = least(ends_at, ${DATABASE_NOW} + ${millis})
        WHERE license_id = ${this.#index + 1}`,
     );
   }

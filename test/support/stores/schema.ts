@@ -14,8 +14,8 @@ export interface FoundTable {
 
 /** A table as defined in `TABLES`, with its columns sorted by name. */
 export function expectedTable(name: TableName, store: 'sqlite' | 'postgres'): FoundTable {
-  const table = { uncopied: {}, postgresOnly: {}, ...TABLES[name] };
-  const own = store === 'postgres' ? table.postgresOnly : {};
+  const table = { uncopied: {}, postgresOnly: {}, sqliteOnly: {}, ...TABLES[name] };
+  const own = store === 'postgres' ? table.postgresOnly : table.sqliteOnly;
   const columns = Object.entries({ ...table.columns, ...table.uncopied, ...own }).map(
     ([column, { kind, isNullable }]) => ({ name: column, kind, isNullable }),
   );

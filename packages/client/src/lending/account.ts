@@ -1,4 +1,5 @@
 import type { Environment } from '../environment.ts';
+import type { Verifier } from '../proof/verifier.ts';
 import type { Answer, Servers } from '../servers.ts';
 import type { SteadyClock } from '../steady-clock.ts';
 import type { Margin } from './lease.ts';
@@ -9,6 +10,8 @@ export interface Account {
   readonly clock: SteadyClock;
   readonly servers: Servers;
   readonly margin?: Margin;
+  /** `null`: servers are trusted without proof. */
+  readonly verifier: Verifier | null;
   readonly product: string;
   readonly user: string;
   readonly licenseId: number | null;

@@ -2,7 +2,7 @@ import { backOffMs } from '../back-off.ts';
 import { type Duration, parseDuration } from '../duration.ts';
 import { type BerthError, DeniedError, UnreachableError } from '../errors.ts';
 import { pause } from '../pause.ts';
-import type { Answer } from '../servers.ts';
+import { type ProvenAnswer, SlotRequests } from '../proof/proven-lease.ts';
 import { type Account, holderOf } from './account.ts';
 import { holdHere } from './held-here.ts';
 import { Slot } from './slot.ts';
@@ -27,22 +27,27 @@ const LONGEST_WAIT_MS = 10_000;
 const SPREAD_MS = 500;
 
 export async function acquireAs(account: Account, options: WaitOptions): Promise<Slot> {
+  const requests = new SlotRequests(account);
   const letGo = holdHere(account.environment, `"${account.user}" of "${account.product}"`);
   try {
-    return new Slot(account, await registerPatiently(account, options), letGo);
+    return new Slot(account, requests, await registerPatiently(account, requests, options), letGo);
   } catch (error) {
     letGo();
     throw error;
   }
 }
 
-async function registerPatiently(account: Account, options: WaitOptions): Promise<Answer> {
-  const { clock, environment, servers } = account;
+async function registerPatiently(
+  account: Account,
+  requests: SlotRequests,
+  options: WaitOptions,
+): Promise<ProvenAnswer> {
+  const { clock, environment } = account;
   const deadlineMs = clock.readMs() + parseDuration('wait', options.wait ?? 0);
   for (let failures = 0; ; failures++) {
     options.signal?.throwIfAborted();
     try {
-      return await servers.post('register', holderOf(account, account.licenseId));
+      return await requests.send('register', holderOf(account, account.licenseId));
     } catch (error) {
       const leftMs = deadlineMs - clock.readMs();
       if (!isWorthWaiting(error) || leftMs <= 0) throw error;

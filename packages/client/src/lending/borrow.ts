@@ -1,7 +1,9 @@
 import { type Duration, parseDuration } from '../duration.ts';
-import { BorrowError } from '../errors.ts';
-import type { Answer } from '../servers.ts';
+import { BorrowError, ProofError } from '../errors.ts';
+import { proveFor, type SlotRequests } from '../proof/proven-lease.ts';
+import type { Grant, Proof } from '../proof/verifier.ts';
 import { type Account, holderOf, licenseIdOf, targetOf } from './account.ts';
+import type { Lease } from './lease.ts';
 
 export interface BorrowOptions {
   /** The date, or for how long. Without it, as long as the license allows. */
@@ -17,6 +19,8 @@ interface BorrowRecord {
   readonly untilMs: number;
   /** The latest wall clock that this borrow was used with. */
   readonly seenMs: number;
+  /** With the vendor's key: what proves all of this. */
+  readonly proof: Proof | null;
 }
 
 /** A clock may be corrected by this much without being suspicious. */
@@ -27,12 +31,14 @@ const TOLERATED_SET_BACK_MS = 5 * 60_000;
  */
 export class Borrow {
   readonly #account: Account;
+  readonly #grant: Grant | null;
   #record: BorrowRecord;
   #notifyEnd: () => Promise<unknown> = async () => {};
 
   /** @internal */
-  constructor(account: Account, record: BorrowRecord) {
+  constructor(account: Account, record: BorrowRecord, grant: Grant | null) {
     this.#account = account;
+    this.#grant = grant;
     this.#record = record;
   }
 
@@ -50,6 +56,11 @@ export class Borrow {
 
   get until(): Date {
     return new Date(this.#record.untilMs);
+  }
+
+  /** What the server has signed, such as the limits of the license; `null` without `vendorKey`. */
+  get grant(): Grant | null {
+    return this.#grant;
   }
 
   /** Whether it may be used now. */
@@ -87,39 +98,53 @@ export class Borrow {
     if (nowMs >= untilMs) {
       return new BorrowError('borrow_ended', `The borrow ended at ${new Date(untilMs).toISOString()}.`);
     }
-    if (nowMs >= seenMs - TOLERATED_SET_BACK_MS) return null;
-    const seen = new Date(seenMs).toISOString();
+    const earliestMs = Math.max(seenMs, this.#grant === null ? 0 : Date.parse(this.#grant.issued_at));
+    if (nowMs >= earliestMs - TOLERATED_SET_BACK_MS) return null;
+    const seen = new Date(earliestMs).toISOString();
     return new BorrowError('clock_set_back', `The clock was set back: it was ${seen} before.`);
   }
 }
 
 export async function borrowAs(
   account: Account,
+  requests: SlotRequests,
   licenseId: number | null,
   { until }: BorrowOptions,
-): Promise<{ readonly borrow: Borrow; readonly answer: Answer }> {
+): Promise<{ readonly borrow: Borrow; readonly lease: Lease }> {
   const date = until === undefined ? null : dateOf(account, until);
   const fields = { ...holderOf(account, licenseId), ...(date === null ? {} : { borrowed_until: date }) };
-  const answer = await account.servers.post('borrow', fields);
+  const { answer, lease, grant, proof } = await requests.send('borrow', fields);
   const record = {
     product: account.product,
     user: account.user,
     licenseId: licenseIdOf(answer),
-    untilMs: Date.parse(String(answer.fields.borrowed_until)),
+    untilMs: Date.parse(grant?.valid_until ?? String(answer.fields.borrowed_until)),
     seenMs: account.environment.readWallMs(),
+    proof,
   };
   await storeBorrow(account, record);
-  return { borrow: new Borrow(account, record), answer };
+  return { borrow: new Borrow(account, record, grant), lease };
 }
 
 /** The borrow of an earlier start of the program, checked; `null` if there is none. */
 export async function resumeBorrow(account: Account): Promise<Borrow | null> {
   const text = await account.environment.storage.read(nameOf(account.product));
   if (text === null) return null;
-  const record = readRecord(text);
-  const borrow = new Borrow({ ...account, user: record.user, licenseId: record.licenseId }, record);
+  const stored = readRecord(text);
+  const owner = { ...account, user: stored.user, licenseId: stored.licenseId };
+  const grant = account.verifier === null ? null : await proveRecord(owner, stored);
+  // What is proven counts, whatever else the file says.
+  const record = grant === null ? stored : { ...stored, untilMs: Date.parse(grant.valid_until) };
+  const borrow = new Borrow(owner, record, grant);
   await borrow.check();
   return borrow;
+}
+
+async function proveRecord(owner: Account, { proof }: BorrowRecord): Promise<Grant> {
+  if (proof === null || proof === undefined) throw new ProofError('The borrow was stored without a grant.');
+  const grant = await proveFor(owner, proof, null);
+  if (!grant.borrowed) throw new ProofError('The grant is not for a borrow.');
+  return grant;
 }
 
 function dateOf({ environment }: Account, until: Date | Duration): string {

@@ -1,8 +1,14 @@
 import type { BerthError } from '../errors.ts';
 import { DeniedError, UnreachableError } from '../errors.ts';
+import { SlotRequests } from '../proof/proven-lease.ts';
 import type { Account } from './account.ts';
-import { type Lease, readLease } from './lease.ts';
+import type { Lease } from './lease.ts';
 import { Renewal, type SlotEvents } from './renewal.ts';
+
+interface FeatureFacts {
+  readonly target: Readonly<Record<string, unknown>>;
+  readonly isLicenseHeld: () => boolean;
+}
 
 /** A slot of a feature. It is held only while the slot of the license is. */
 export class FeatureSlot {
@@ -12,25 +18,18 @@ export class FeatureSlot {
   readonly #isLicenseHeld: () => boolean;
   #notifyEnd: () => void = () => {};
 
-  private constructor(
-    account: Account,
-    target: Readonly<Record<string, unknown>>,
-    lease: Lease,
-    isLicenseHeld: () => boolean,
-  ) {
+  private constructor(account: Account, register: () => Promise<Lease>, lease: Lease, facts: FeatureFacts) {
     this.#account = account;
-    this.#target = target;
-    this.#isLicenseHeld = isLicenseHeld;
-    this.#renewal = new Renewal({ ...account, register: () => register(account, target) }, lease);
+    this.#target = facts.target;
+    this.#isLicenseHeld = facts.isLicenseHeld;
+    this.#renewal = new Renewal({ ...account, register }, lease);
   }
 
   /** @internal */
-  static async take(
-    account: Account,
-    target: Readonly<Record<string, unknown>>,
-    isLicenseHeld: () => boolean,
-  ): Promise<FeatureSlot> {
-    return new FeatureSlot(account, target, await register(account, target), isLicenseHeld);
+  static async take(account: Account, facts: FeatureFacts): Promise<FeatureSlot> {
+    const requests = new SlotRequests(account, String(facts.target.feature));
+    const register = async () => (await requests.send('featureRegister', facts.target)).lease;
+    return new FeatureSlot(account, register, await register(), facts);
   }
 
   get code(): string {
@@ -86,7 +85,3 @@ export class FeatureSlot {
 }
 
 const GONE = new Set(['floating_feature_device_not_in_use', 'device_not_found']);
-
-async function register(account: Account, target: Readonly<Record<string, unknown>>): Promise<Lease> {
-  return readLease(await account.servers.post('featureRegister', target));
-}

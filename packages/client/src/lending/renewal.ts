@@ -1,6 +1,6 @@
 import { backOffMs } from '../back-off.ts';
 import type { Environment } from '../environment.ts';
-import { type BerthError, DeniedError, SlotLostError, UnreachableError } from '../errors.ts';
+import { type BerthError, DeniedError, ProofError, SlotLostError, UnreachableError } from '../errors.ts';
 import { Listeners } from '../listeners.ts';
 import type { SteadyClock } from '../steady-clock.ts';
 import { type Lease, MARGIN, type Margin, renewAtMs, safeUntilMs } from './lease.ts';
@@ -14,7 +14,7 @@ export interface SlotEvents {
   /**
    * The server refuses to renew the slot, or to give it back after it was lost. Told once for each reason.
    */
-  denied: { readonly error: DeniedError; readonly heldForMs: number };
+  denied: { readonly error: DeniedError | ProofError; readonly heldForMs: number };
   /** Stop using the slot now: the server may lend it to somebody else. */
   lost: { readonly reason: LossReason; readonly error: BerthError | null };
   /** The slot is held again after it was lost. */
@@ -169,13 +169,13 @@ export class Renewal {
       if (!this.isStopped) this.accept(lease);
     } catch (error) {
       if (this.isStopped) return;
-      if (error instanceof DeniedError) this.#acceptDenial(error);
+      if (error instanceof DeniedError || error instanceof ProofError) this.#acceptDenial(error);
       else if (error instanceof UnreachableError) this.#acceptSilence(error);
       else this.#acceptFault(error);
     }
   }
 
-  #acceptDenial(error: DeniedError): void {
+  #acceptDenial(error: DeniedError | ProofError): void {
     const isTaken = TAKEN.has(error.code);
     if (isTaken) this.lose('taken', error);
     this.#lastError = error;

@@ -1,10 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DeniedError, UnreachableError } from '../errors.ts';
-import type { Answer } from '../servers.ts';
+import type { ProvenAnswer, SlotRequests } from '../proof/proven-lease.ts';
+import type { Grant } from '../proof/verifier.ts';
 import { type Account, holderOf, licenseIdOf, targetOf } from './account.ts';
 import { type Borrow, type BorrowOptions, borrowAs } from './borrow.ts';
 import { FeatureSlot } from './feature-slot.ts';
-import { readLease } from './lease.ts';
 import { Renewal, type SlotEvents } from './renewal.ts';
 
 /** The license as the server describes it, under the server's names. */
@@ -27,6 +27,7 @@ const BRIEFLY = { prefer: 'return=minimal' };
 /** A slot of a license that renews itself until it is released. */
 export class Slot {
   readonly #account: Account;
+  readonly #requests: SlotRequests;
   readonly #renewal: Renewal;
   readonly #features = new Map<string, FeatureSlot>();
   readonly #letGo: () => void;
@@ -34,15 +35,19 @@ export class Slot {
   readonly #lost = new AbortController();
   #license: License;
   #licenseId: number | null;
+  #grant: Grant | null;
   #released: Promise<boolean> | null = null;
 
   /** @internal */
-  constructor(account: Account, answer: Answer, letGo: () => void) {
+  constructor(account: Account, requests: SlotRequests, first: ProvenAnswer, letGo: () => void) {
+    const { answer, lease, grant } = first;
     this.#account = account;
+    this.#requests = requests;
+    this.#grant = grant;
     this.#letGo = letGo;
     this.#license = answer.fields;
     this.#licenseId = licenseIdOf(answer);
-    this.#renewal = new Renewal({ ...account, register: () => this.#register() }, readLease(answer));
+    this.#renewal = new Renewal({ ...account, register: () => this.#register() }, lease);
     this.#renewal.events.on('lost', ({ error }) => {
       this.#lost.abort(error ?? undefined);
       for (const feature of this.#features.values()) feature.loseWithLicense(error);
@@ -70,6 +75,11 @@ export class Slot {
 
   get license(): License {
     return this.#license;
+  }
+
+  /** What a server of the vendor has signed last; `null` without `vendorKey`. */
+  get grant(): Grant | null {
+    return this.#grant;
   }
 
   /** Whether the slot may be used now. Ask before every piece of work. */
@@ -107,7 +117,7 @@ export class Slot {
     const known = this.#features.get(code);
     if (known !== undefined) return known;
     const target = { ...targetOf(this.#account, this.#licenseId), feature: code };
-    const slot = await FeatureSlot.take(this.#account, target, () => this.isHeld);
+    const slot = await FeatureSlot.take(this.#account, { target, isLicenseHeld: () => this.isHeld });
     slot.onEnd(() => this.#features.delete(code));
     this.#features.set(code, slot);
     return slot;
@@ -115,8 +125,8 @@ export class Slot {
 
   /** Keeps the slot without network, until the date or as long as the license allows. */
   async borrow(options: BorrowOptions = {}): Promise<Borrow> {
-    const { borrow, answer } = await borrowAs(this.#account, this.#licenseId, options);
-    this.#renewal.accept(readLease(answer));
+    const { borrow, lease } = await borrowAs(this.#account, this.#requests, this.#licenseId, options);
+    this.#renewal.accept(lease);
     borrow.onEnd(() => this.release());
     return borrow;
   }
@@ -150,10 +160,11 @@ export class Slot {
 
   async #register() {
     const fields = holderOf(this.#account, this.#licenseId);
-    const answer = await this.#account.servers.post('register', fields, BRIEFLY);
+    const { answer, lease, grant } = await this.#requests.send('register', fields, BRIEFLY);
     this.#licenseId = licenseIdOf(answer) ?? this.#licenseId;
     if (answer.fields.license_type !== undefined) this.#license = answer.fields;
-    return readLease(answer, this.#renewal.lease.lastsMs);
+    this.#grant = grant ?? this.#grant;
+    return lease;
   }
 }
 

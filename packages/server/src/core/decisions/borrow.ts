@@ -11,7 +11,7 @@ import { WHOLE_LICENSE } from '../nouns/consumption.ts';
 import { cutBorrow } from '../nouns/feature-slot.ts';
 import { type Instant, later } from '../nouns/instant.ts';
 import { heartbeatEnd } from '../nouns/license.ts';
-import { holderFacts, orNoSlot, type Registration, spelledAs } from '../nouns/registration.ts';
+import { holderFacts, orNoSlot, type Registration, slotOf } from '../nouns/registration.ts';
 import { refuseByState } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
 import type { LicenseHead, LicenseView } from '../view.ts';
@@ -64,13 +64,11 @@ function lendUntil(
   now: Instant,
 ): Decision {
   const { held } = base;
-  const registration: Registration = {
-    ...spelledAs(held ?? command),
-    ...holderFacts(command, held),
+  const registration = slotOf(held ?? command, holderFacts(command, held), {
     registeredAt: held === null ? now : held.registeredAt,
     endsAt: later(until, heartbeatEnd(view.license, now)),
     borrowedUntil: until,
-  };
+  });
   const added = held === null ? 1 : 0;
   const cut = cutFeatures(view, base, until, now);
   return {

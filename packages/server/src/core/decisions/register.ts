@@ -6,7 +6,7 @@ import { denySlot } from '../lending/deny.ts';
 import { refuseSlot, type SlotRefusal, slotNeeds } from '../lending/lend-slot.ts';
 import { type Instant, later } from '../nouns/instant.ts';
 import { heartbeatEnd } from '../nouns/license.ts';
-import { holderFacts, isSameHolder, orNoSlot, type Registration, spelledAs } from '../nouns/registration.ts';
+import { holderFacts, isSameHolder, orNoSlot, type Registration, slotOf } from '../nouns/registration.ts';
 import { refuseByState, refuseRenewal } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
 import type { LicenseHead, LicenseView } from '../view.ts';
@@ -56,18 +56,16 @@ function renew(
   now: Instant,
 ): Decision {
   const timeout = heartbeatEnd(view.license, now);
-  const registration: Registration = {
-    ...held,
-    ...holderFacts(command, held),
-    endsAt: held.borrowedUntil === null ? timeout : later(timeout, held.borrowedUntil),
-  };
-  const { user, endsAt } = registration;
+  const { registeredAt, borrowedUntil } = held;
+  const endsAt = borrowedUntil === null ? timeout : later(timeout, borrowedUntil);
+  const times = { registeredAt, endsAt, borrowedUntil };
+  const registration = slotOf(held, holderFacts(command, held), times);
   return {
     outcome: { kind: 'granted', license: view.license, registration, inUse: base.inUse, now },
     changes: [
       ...base.changes,
       isSameHolder(registration, held)
-        ? { kind: 'renew_registration', user, endsAt }
+        ? { kind: 'renew_registration', user: held.user, endsAt }
         : { kind: 'put_registration', registration },
       ...inUseChange(view, base.storedInUse),
     ],
@@ -76,13 +74,8 @@ function renew(
 }
 
 function lend(command: Register, view: LicenseView, base: Collected, now: Instant): Decision {
-  const registration: Registration = {
-    ...spelledAs(command),
-    ...holderFacts(command, null),
-    registeredAt: now,
-    endsAt: heartbeatEnd(view.license, now),
-    borrowedUntil: null,
-  };
+  const times = { registeredAt: now, endsAt: heartbeatEnd(view.license, now), borrowedUntil: null };
+  const registration = slotOf(command, holderFacts(command, null), times);
   return {
     outcome: { kind: 'granted', license: view.license, registration, inUse: base.inUse + 1, now },
     changes: [

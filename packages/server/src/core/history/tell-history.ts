@@ -24,7 +24,7 @@ export function withHistory(
   if (events.length === 0 && outcome.kind !== 'refused') return decision;
   const told = events.flatMap((event) => tellEvent(event, view, decision, now));
   const history = outcome.kind === 'refused' ? [...told, ...tellDenial(command, view, decision, now)] : told;
-  return history.length === 0 ? decision : { ...decision, history };
+  return history.length === 0 ? decision : { outcome, changes: decision.changes, events, history };
 }
 
 function tellEvent(

@@ -26,11 +26,17 @@ export function countInUse(head: LicenseHead): number {
   return head.storedInUse - head.ended.length - head.endedBeyond;
 }
 
+const NONE: readonly never[] = [];
+
 /** Every decision on a license starts here, so that expiry needs no timer. */
 export function collect(view: LicenseView, now: Instant): Collected {
   const { registration } = view;
   const held = orNoSlot(registration, now);
   const ended = withOwnEnded(view, registration, held);
+  if (ended.length === 0 && view.featureSlots.length === 0 && view.endedFeatureSlots.length === 0) {
+    const { storedInUse } = view;
+    return { inUse: countInUse(view), storedInUse, held, heldFeatures: NONE, changes: NONE, events: NONE };
+  }
   const isOver = (slot: FeatureSlot) => held === null || slot.endsAt <= now;
   const endedFeatures = withOwnEndedFeatures(view, view.featureSlots.filter(isOver));
   return {

@@ -44,9 +44,14 @@ export function holderFacts({ host, by, credential }: Asking, held: Registration
   };
 }
 
-/** The holder's name, and its spelling if that differs. */
-export function spelledAs({ user, spelling }: Pick<Registration, 'user' | 'spelling'>) {
-  return spelling === undefined ? { user } : { user, spelling };
+/** A holder with a slot. Made for every heartbeat: writing out all fields is faster than copying some. */
+export function slotOf(
+  { user, spelling }: Pick<Registration, 'user' | 'spelling'>,
+  { host, origin, credential }: ReturnType<typeof holderFacts>,
+  { registeredAt, endsAt, borrowedUntil }: Pick<Registration, 'registeredAt' | 'endsAt' | 'borrowedUntil'>,
+): Registration {
+  const slot = { user, host, origin, credential, registeredAt, endsAt, borrowedUntil };
+  return spelling === undefined ? slot : { ...slot, spelling };
 }
 
 export function isSameHolder(a: Registration, b: Registration): boolean {

@@ -92,7 +92,9 @@ export function write(batch: Batch, entry: LoadedLicense, decision: Decision): E
     entry.isTouched = true;
   }
   if (outcome.kind !== 'granted') return outcome;
-  return { ...outcome, standing: standingOf(statements, entry, now) };
+  const { license, registration, inUse } = outcome;
+  const standing = standingOf(statements, entry, now);
+  return { kind: 'granted', license, registration, inUse, now: outcome.now, standing };
 }
 
 function locate({ licenses }: Batch, command: LicenseCommand): readonly LoadedLicense[] | Refused {

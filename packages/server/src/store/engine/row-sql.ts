@@ -1,6 +1,6 @@
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
-import type { Row, RowValue } from './rows.ts';
+import type { RowValue } from './rows.ts';
 import { type Prepare, prepareAll, reads, writesTo } from './sql.ts';
 import {
   columnsOf,
@@ -40,10 +40,13 @@ export type AllRows = {
   readonly [N in TableName]: N extends EndingTable ? EndingRows<N> : Rows<N>;
 };
 
-/** The SQL for one table, the same text for both databases. */
-function makeSql(name: TableName) {
+/**
+ * The SQL for one table, the same text for both databases. `ends`: columns that only one store has, which
+ * begin as the row's end and are never later.
+ */
+function makeSql(name: TableName, ends: readonly string[] = []) {
   const { key, group } = tableOf(name);
-  const columns = columnsOf(name);
+  const columns = [...columnsOf(name), ...ends];
   const where = (names: readonly string[]) => names.map((column) => `"${column}" = ?`).join(' AND ');
   const rest = key.slice(group.length);
   const order = rest.length === 0 ? '' : ` ORDER BY ${quoteNames(rest)}`;
@@ -59,7 +62,7 @@ function makeSql(name: TableName) {
       `SELECT min(ends_at) AS ends_at FROM ${name} WHERE license_id = ? AND ends_at > ?`,
     ),
     ...writesTo(name, {
-      renew: `UPDATE ${name} SET ends_at = ?${hasDue(name) ? ', due_at = least(due_at, ?)' : ''}
+      renew: `UPDATE ${name} SET ends_at = ?${ends.map((end) => `, ${end} = least(${end}, ?)`)}
         WHERE ${where(key)}`,
     }),
   };
@@ -68,26 +71,17 @@ function makeSql(name: TableName) {
     list: reads<RowOf<TableName>>(name, `SELECT * FROM ${name} WHERE ${where(group)}${order}`),
     ...writesTo(name, {
       add: insert,
-      put: `${insert} ${replaceRow(name)}`,
+      put: `${insert} ${replaceRow(name, columns)}`,
       remove: `DELETE FROM ${name} WHERE ${where(key)}`,
     }),
     ...('ends_at' in tableOf(name).columns ? ending : ({} as typeof ending)),
   };
 }
 
-function hasDue(name: TableName): boolean {
-  return 'due_at' in tableOf(name).columns;
-}
-
-/** The values for `renew`. */
-export function renewValues(name: TableName, key: Row, endsAt: Instant): RowValue[] {
-  return [endsAt, ...(hasDue(name) ? [endsAt] : []), ...pickValues(key, tableOf(name).key)];
-}
-
 /** Ends an INSERT that replaces a row with the same key. */
-export function replaceRow(name: TableName): string {
+export function replaceRow(name: TableName, columns = columnsOf(name)): string {
   const { key } = tableOf(name);
-  const kept = columnsOf(name).filter((column) => !key.includes(column));
+  const kept = columns.filter((column) => !key.includes(column));
   const set = kept.map((column) => `"${column}" = excluded."${column}"`);
   return `ON CONFLICT (${quoteNames(key)}) DO UPDATE SET ${set.join(', ')}`;
 }
@@ -102,10 +96,15 @@ export const ROW_SQL = Object.fromEntries(TABLE_NAMES.map((name) => [name, makeS
 export const NEVER = Number.MIN_SAFE_INTEGER as Instant;
 
 /** Reads and writes the rows of a table with its SQL. */
-export function accessRows(name: TableName, prepare: Prepare): AllRows[TableName] {
+export function accessRows(
+  name: TableName,
+  prepare: Prepare,
+  ends: readonly string[] = [],
+): AllRows[TableName] {
   const { key, group } = tableOf(name);
-  const columns = columnsOf(name);
-  const { find, list, add, put, remove, ...ending } = prepareAll(ROW_SQL[name], prepare);
+  const columns = [...columnsOf(name), ...ends.map(() => 'ends_at')];
+  const sql = ends.length === 0 ? ROW_SQL[name] : makeSql(name, ends);
+  const { find, list, add, put, remove, ...ending } = prepareAll(sql, prepare);
   const { listEnded, findEnd, renew } = ending;
   const rows: EndingRows<'registration'> = {
     find: (wanted) => find.get(...pickValues(wanted, key)) as RowOf<'registration'> | undefined,
@@ -115,7 +114,7 @@ export function accessRows(name: TableName, prepare: Prepare): AllRows[TableName
     remove: (gone) => remove.run(...pickValues(gone, key)),
     listEnded: (...asked) => listEnded.all(...asked) as RowOf<'registration'>[],
     findEnd: (licenseId, after = NEVER) => findEnd.get(licenseId, after)?.ends_at ?? null,
-    renew: (renewed, endsAt) => renew.run(...renewValues(name, renewed, endsAt)),
+    renew: (renewed, endsAt) => renew.run(endsAt, ...ends.map(() => endsAt), ...pickValues(renewed, key)),
   };
   return rows as unknown as AllRows[TableName];
 }

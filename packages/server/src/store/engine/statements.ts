@@ -9,8 +9,8 @@ import type { RowOf } from './tables.ts';
 export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
   FROM token LEFT JOIN account ON account.name = token.account`;
 
-/** Of registrations. Those that are not due are not looked at. */
-export const HAS_ENDED = 'due_at <= :now AND ends_at <= :now';
+/** Of registrations. SQLite adds to it that they are due, and finds them by that. */
+export const HAS_ENDED = 'registration.ends_at <= :now';
 
 /** By kind and pattern, so that lists are stable. */
 export const LIST_BARS = 'SELECT * FROM bar ORDER BY kind, pattern';
@@ -49,7 +49,7 @@ export const STATEMENTS = {
 
   ...writesTo('registration', {
     removeLiveRegistrations: 'DELETE FROM registration WHERE license_id = ? AND ends_at > ?',
-    endRegistrationsBy: `UPDATE registration SET ends_at = :endsBy, due_at = least(due_at, :endsBy),
+    endRegistrationsBy: `UPDATE registration SET ends_at = :endsBy,
         borrowed_until = CASE WHEN borrowed_until > :endsBy THEN :endsBy ELSE borrowed_until END
       WHERE license_id = :id AND ends_at > :endsBy`,
     prolongLive: `UPDATE registration SET ends_at = :floor
@@ -57,8 +57,7 @@ export const STATEMENTS = {
     pullBackLive: `UPDATE registration SET registered_at = least(registered_at, :now),
         borrowed_until = CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap) END,
         ends_at = greatest(:heartbeatEnd,
-          CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap) ELSE 0 END),
-        due_at = least(due_at, :heartbeatEnd)
+          CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap) ELSE 0 END)
       WHERE license_id = :id`,
   }),
 

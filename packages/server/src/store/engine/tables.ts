@@ -25,6 +25,8 @@ interface Table {
   readonly uncopied?: Columns;
   /** Not copied: only servers that share a database need it. */
   readonly postgresOnly?: Columns;
+  /** Not copied: it begins as the end of the row. SQLite looks for ended rows by it. */
+  readonly sqliteOnly?: Columns;
 }
 
 function column<T>(kind: Column['kind']): Column<T> & { readonly orNull: Column<T | null> } {
@@ -119,8 +121,9 @@ export const TABLES = {
     postgresOnly: { audit_anchor: bytes.orNull, mark: time, receipts: text },
   },
   registration: {
-    columns: { license_id: license, user: text, ...HOST, ...SLOT, ...HOLDER, due_at: time },
+    columns: { license_id: license, user: text, ...HOST, ...SLOT, ...HOLDER },
     key: ['license_id', 'user'],
+    sqliteOnly: { due_at: time },
   },
   feature_slot: {
     columns: { license_id: license, user: text, feature: text, ...SLOT },
@@ -307,6 +310,8 @@ export type RowOf<N extends TableName> = Values<Described<N>['columns']> & Optio
 
 export type PostgresRowOf<N extends TableName> = RowOf<N> & Optional<N, 'postgresOnly'>;
 
+export type SqliteRowOf<N extends TableName> = RowOf<N> & Optional<N, 'sqliteOnly'>;
+
 type GroupColumns<N extends TableName> =
   Described<N> extends { group: readonly (infer G)[] } ? G : Described<N>['key'][number];
 
@@ -325,6 +330,12 @@ export function tableOf(name: TableName): Required<Pick<Table, 'columns' | 'key'
 
 export function columnsOf(name: TableName): readonly string[] {
   return Object.keys(TABLES[name].columns);
+}
+
+/** Columns that only SQLite has. */
+export function sqliteColumnsOf(name: TableName): readonly string[] {
+  const { sqliteOnly = {} }: Table = TABLES[name];
+  return Object.keys(sqliteOnly);
 }
 
 /** Quoted for both databases: some names are SQL keywords. */

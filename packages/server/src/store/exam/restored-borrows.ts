@@ -182,6 +182,19 @@ export const RESTORED_BORROWS = {
     );
   },
 
+  'nor what was returned where nobody had an ended borrow until then': async (exam: ExamStore) => {
+    await exam.install();
+    await exam.borrow('ada', UNTIL);
+    await exam.restart(() => setWallBy(exam, YEAR_MS));
+    await exam.register('bob');
+    await exam.unregister('bob');
+    await pass(exam, TIMEOUT_MS);
+    await exam.register('ada');
+    await exam.unregister('ada');
+    assert.deepEqual((await reset(exam)).restored, []);
+    assert.deepEqual(await listBorrows(exam), []);
+  },
+
   'nor is it on another license of the product': async (exam: ExamStore) => {
     for (const id of [1, 2]) await exam.install({ id: licenseId(id), slots: 3 });
     for (const user of ['ada', 'bob', 'eve']) await exam.borrow(user, UNTIL, { licenseId: licenseId(1) });

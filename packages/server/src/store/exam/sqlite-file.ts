@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,6 +44,8 @@ export async function expectSoundFile(folder: string): Promise<void> {
   const db = new DatabaseSync(join(folder, 'berth.db'), { readOnly: true });
   try {
     await expectSoundRows(async (sql) => db.prepare(sql).all());
+    const late = db.prepare('SELECT license_id, user FROM registration WHERE due_at > ends_at').all();
+    assert.deepEqual(late, [], 'every slot is looked at when it ends');
   } finally {
     db.close();
   }

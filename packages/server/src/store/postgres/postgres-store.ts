@@ -40,6 +40,7 @@ export class PostgresStore implements Store {
     this.#lanes = new Lanes({
       route: (command) => laneOf(command, parts.writer.memory.index),
       execute: (commands) => this.#watch(() => parts.writer.executeBatch(commands)),
+      hasRival: () => parts.writer.memory.hasRival,
       maxBatch: parts.maxBatch,
       tally: this.tally,
     });

@@ -1,7 +1,8 @@
-import { createHash, createHmac, type KeyObject, sign, timingSafeEqual } from 'node:crypto';
+import { createHash, type KeyObject, sign, timingSafeEqual } from 'node:crypto';
 import { type AuditEvent, type HeadsSigned, recordedEvent } from '../../../core/nouns/audit-event.ts';
 import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
+import { keyedHash } from './keyed-hash.ts';
 
 /** The number of the system's own chain. Those of licenses have their ids. */
 export const SYSTEM_CHAIN = 0;
@@ -37,12 +38,7 @@ export function joinEvents(texts: readonly string[]): string {
 
 /** Each MAC covers the one before it, so that no link can be changed, removed or inserted. */
 export function linkMac(key: Uint8Array, previousMac: Uint8Array, link: LinkContent): Uint8Array {
-  return createHmac('sha256', key)
-    .update(`${link.chain}\n${link.n}\n${link.at}\n`)
-    .update(previousMac)
-    .update('\n')
-    .update(link.events)
-    .digest();
+  return keyedHash(key, [`${link.chain}\n${link.n}\n${link.at}\n`, previousMac, '\n', link.events]);
 }
 
 const MAC_BYTES = 32;
@@ -58,7 +54,7 @@ interface Anchor {
 }
 
 export function headDigest(key: Uint8Array, chain: number, head: ChainHead): Uint8Array {
-  return createHmac('sha256', key).update(`head\n${chain}\n${head.n}\n`).update(head.mac).digest();
+  return keyedHash(key, [`head\n${chain}\n${head.n}\n`, head.mac]);
 }
 
 /** Adds a digest to the sum of all heads, or removes it. */
@@ -79,19 +75,14 @@ export function sumHeads(key: Uint8Array, chains: Iterable<readonly [number, Cha
 }
 
 export function anchorMac(key: Uint8Array, { links, heads }: Anchor): Uint8Array {
-  return createHmac('sha256', key).update(`anchor\n${links}\n`).update(heads).digest();
+  return keyedHash(key, [`anchor\n${links}\n`, heads]);
 }
 
 export function segmentMac(key: Uint8Array, segment: AuditSegment): Uint8Array {
   const { chain, firstN, lastN, firstAt, lastAt, links, events, totals } = segment;
-  return createHmac('sha256', key)
-    .update(`segment\n${[chain, firstN, lastN, firstAt, lastAt, links, events].join('\n')}\n`)
-    .update(segment.firstMac)
-    .update('\n')
-    .update(segment.lastMac)
-    .update('\n')
-    .update(totals)
-    .digest();
+  const numbers = [chain, firstN, lastN, firstAt, lastAt, links, events].join('\n');
+  const parts = [`segment\n${numbers}\n`, segment.firstMac, '\n', segment.lastMac, '\n', totals];
+  return keyedHash(key, parts);
 }
 
 /** Values read from the file can be anything. */

@@ -10,6 +10,7 @@ import { earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { ListSlotHistory, SlotSeries } from '../../history-query.ts';
 import type { Asked } from '../asked.ts';
+import { HAS_ENDED } from '../statements.ts';
 import type { RowOf } from '../tables.ts';
 import { askSubjects, type SubjectBook } from './subject-book.ts';
 
@@ -25,7 +26,7 @@ type Scope = Pick<ListSlotHistory, 'licenseId' | 'feature'>;
 
 /** Slots with their ends; one of a feature ends with its holder's slot at the latest. */
 const HELD = {
-  registration: `SELECT license_id, '' AS feature, ends_at, borrowed_until, due_at FROM registration`,
+  registration: `SELECT license_id, '' AS feature, ends_at, borrowed_until FROM registration`,
   feature_slot: `SELECT license_id, feature, slot.borrowed_until,
       least(slot.ends_at, holder.ends_at) AS ends_at
     FROM feature_slot AS slot JOIN registration AS holder USING (license_id, "user")`,
@@ -34,12 +35,12 @@ const HELD = {
 /** Slots and borrows that have ended, and that nobody has collected yet, end in the history at their time. */
 function endedOf(table: keyof typeof HELD, { licenseId, feature }: Scope): readonly string[] {
   const where = [isOfLicense(licenseId), ...(table === 'registration' ? [] : [isOfFeature(feature)])];
-  const select = (at: string, counts: string) =>
+  const select = (at: string, counts: string, held: string = HELD[table]) =>
     `SELECT license_id, feature, ${MINUTE_MS}, ${at} - ${at} % ${MINUTE_MS}, ${counts}
-     FROM (${HELD[table]}) AS held WHERE ${where.join(' AND ')} AND ${at} <= :now`;
-  const due = table === 'registration' ? ' AND due_at <= :now' : '';
+     FROM (${held}) AS held WHERE ${where.join(' AND ')} AND ${at} <= :now`;
+  const ended = table === 'registration' ? `${HELD.registration} WHERE ${HAS_ENDED}` : HELD[table];
   return [
-    `${select('ends_at', `0, 0, 1, 0, 0, -1, -(ends_at % ${MINUTE_MS}), 0`)}${due}`,
+    select('ends_at', `0, 0, 1, 0, 0, -1, -(ends_at % ${MINUTE_MS}), 0`, ended),
     `${select('least(borrowed_until, ends_at)', '0, 0, 0, 0, 0, 0, 0, -1')} AND borrowed_until IS NOT NULL`,
   ];
 }

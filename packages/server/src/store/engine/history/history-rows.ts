@@ -3,9 +3,7 @@ import type { Ended, Happening, Person } from '../../../core/history/happening.t
 import { DAY_MS, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { LoadedLicense } from '../loaded-licenses.ts';
-import { pickValues } from '../row-sql.ts';
 import type { RowValue } from '../rows.ts';
-import { tableOf } from '../tables.ts';
 import { HISTORY_TABLES, type HistoryRow, type HistoryTable } from './history-sql.ts';
 import type { NameAllowance } from './name-allowance.ts';
 
@@ -30,10 +28,18 @@ export function historyRows(
   return sheet.list();
 }
 
+type SlotRow = Writable<HistoryRow<'history_slot'>>;
+type PersonRow = Writable<HistoryRow<'history_person'>>;
+type DurationRow = Writable<HistoryRow<'history_duration'>>;
+
+/** Every user who comes or goes passes here: rows are made only if they are new, and found by short keys. */
 class Sheet {
   readonly #names: NameAllowance;
   readonly #now: Instant;
   readonly #rows = new Map<HistoryTable, Map<string, Readonly<Record<string, RowValue>>>>();
+  /** The rows that were used last: mostly the next happening is in the same. */
+  #lastSlots: SlotRow | null = null;
+  #lastDuration: DurationRow | null = null;
 
   constructor(names: NameAllowance, now: Instant) {
     this.#names = names;
@@ -74,12 +80,7 @@ class Sheet {
         this.#addDenial(id, at, happening);
         return;
       case 'consumed':
-        this.#row('history_consumption', {
-          license_id: id,
-          feature,
-          at: bucketStart(at, DAY_MS),
-          amount: 0,
-        }).amount += happening.amount;
+        this.#consumption(id, feature, bucketStart(at, DAY_MS)).amount += happening.amount;
     }
   }
 
@@ -93,21 +94,22 @@ class Sheet {
     const person = this.#person(id, feature, at, ended.person);
     person.sessions += 1;
     person.held_ms += heldMs;
-    const day = bucketStart(at, DAY_MS);
-    const minutes = heldMinutes(heldMs);
-    this.#row('history_duration', { license_id: id, feature, at: day, minutes, sessions: 0 }).sessions += 1;
+    this.#duration(id, feature, bucketStart(at, DAY_MS), heldMinutes(heldMs)).sessions += 1;
   }
 
   #addDenial(id: LicenseId, at: Instant, denied: Extract<Happening, { kind: 'denied' }>): void {
     const { feature, reason, person, slots, inUse, borrowed, nextFreeAt } = denied;
     this.#slots(id, feature, at).denials += 1;
     this.#person(id, feature, at, person).denials += 1;
-    const row = this.#row('history_denial', {
+    const start = bucketStart(at, MINUTE_MS);
+    const named = this.#names.admitDenial(id, person, `${feature}/${reason}`, this.#now);
+    const key = JSON.stringify([id, start, feature, reason, named]);
+    const row = this.#row('history_denial', key, () => ({
       license_id: id,
       feature,
       grain: GRAINS.minute,
-      at: bucketStart(at, MINUTE_MS),
-      ...this.#names.admitDenial(id, person, `${feature}/${reason}`, this.#now),
+      at: start,
+      ...named,
       reason,
       denials: 0,
       first_at: at,
@@ -116,37 +118,89 @@ class Sheet {
       in_use: inUse,
       borrowed,
       next_free_at: nextFreeAt,
-    });
+    }));
     row.denials += 1;
     row.last_at = at;
   }
 
-  #slots(id: LicenseId, feature: string, at: Instant): Writable<HistoryRow<'history_slot'>> {
-    const counts = { grants: 0, returns: 0, expiries: 0, denials: 0, peak: 0, net: 0, late: 0, borrowed: 0 };
+  #slots(id: LicenseId, feature: string, at: Instant): SlotRow {
     const start = bucketStart(at, MINUTE_MS);
-    return this.#row('history_slot', { license_id: id, feature, grain: GRAINS.minute, at: start, ...counts });
+    const last = this.#lastSlots;
+    if (last?.license_id === id && last.at === start && last.feature === feature) return last;
+    const row = this.#row('history_slot', `${id}/${start}/${feature}`, () => ({
+      license_id: id,
+      feature,
+      grain: GRAINS.minute,
+      at: start,
+      grants: 0,
+      returns: 0,
+      expiries: 0,
+      denials: 0,
+      peak: 0,
+      net: 0,
+      late: 0,
+      borrowed: 0,
+    }));
+    this.#lastSlots = row;
+    return row;
   }
 
-  #person(
-    id: LicenseId,
-    feature: string,
-    at: Instant,
-    person: Person,
-  ): Writable<HistoryRow<'history_person'>> {
+  #person(id: LicenseId, feature: string, at: Instant, person: Person): PersonRow {
     const { user, others } = this.#names.admit(id, person, this.#now);
-    const counts = { grants: 0, denials: 0, sessions: 0, held_ms: 0 };
-    const bucket = { license_id: id, feature, grain: GRAINS.day, at: bucketStart(at, DAY_MS) };
-    const row = this.#row('history_person', { ...bucket, user, others, ...counts, last_at: at });
+    const day = bucketStart(at, DAY_MS);
+    const row = this.#row(
+      'history_person',
+      `${id}/${day}/${others}/${feature.length}/${feature}${user}`,
+      () => ({
+        license_id: id,
+        feature,
+        grain: GRAINS.day,
+        at: day,
+        user,
+        others,
+        grants: 0,
+        denials: 0,
+        sessions: 0,
+        held_ms: 0,
+        last_at: at,
+      }),
+    );
     if (row.last_at < at) row.last_at = at;
     return row;
   }
 
-  /** The row with this key, which is `empty` unless something was added to it before. */
-  #row<T extends HistoryTable>(table: T, empty: HistoryRow<T>): Writable<HistoryRow<T>> {
+  #duration(id: LicenseId, feature: string, day: Instant, minutes: number): DurationRow {
+    const last = this.#lastDuration;
+    const isSame = last?.license_id === id && last.at === day && last.minutes === minutes;
+    if (isSame && last.feature === feature) return last;
+    const row = this.#row('history_duration', `${id}/${day}/${minutes}/${feature}`, () => ({
+      license_id: id,
+      feature,
+      at: day,
+      minutes,
+      sessions: 0,
+    }));
+    this.#lastDuration = row;
+    return row;
+  }
+
+  #consumption(id: LicenseId, feature: string, day: Instant): Writable<HistoryRow<'history_consumption'>> {
+    return this.#row('history_consumption', `${id}/${day}/${feature}`, () => ({
+      license_id: id,
+      feature,
+      at: day,
+      amount: 0,
+    }));
+  }
+
+  /** The row with this key, which is a new one unless something was added to it before. */
+  #row<T extends HistoryTable>(table: T, key: string, make: () => HistoryRow<T>): Writable<HistoryRow<T>> {
     const rows = this.#rows.getOrInsertComputed(table, () => new Map());
-    const row = empty as Readonly<Record<string, RowValue>>;
-    const key = JSON.stringify(pickValues(row, tableOf(table).key));
-    return rows.getOrInsertComputed(key, () => row) as Writable<HistoryRow<T>>;
+    const found = rows.get(key);
+    if (found !== undefined) return found as Writable<HistoryRow<T>>;
+    const row = make();
+    rows.set(key, row as Readonly<Record<string, RowValue>>);
+    return row as Writable<HistoryRow<T>>;
   }
 }
 

@@ -53,13 +53,6 @@ function aggregate(fold: Fold, column: string): string {
   return fold === 'sum' ? `sum(${column})` : `${fold}(${column})`;
 }
 
-/** One row, added to what is there. */
-function addRow(table: HistoryTable): string {
-  const columns = columnsOf(table);
-  return `INSERT INTO ${table} (${quoteNames(columns)}) VALUES (${columns.map(() => '?').join(', ')})
-    ${addToRow(table)}`;
-}
-
 /**
  * Adds up the rows of a range under another key. `moved`: new values, which do not depend on the row, and
  * sums of another kind. The rows themselves must be deleted afterwards.
@@ -112,7 +105,6 @@ function listOld(table: HistoryTable, where: string, lengthMs: number): string {
 
 export const HISTORY_STATEMENTS = {
   ...writesTo('history_slot', {
-    addSlotHistory: addRow('history_slot'),
     foldSlotHistory: moveRows('history_slot', STEP, {
       ...INTO,
       late: 'sum(late + net * (at - :at::bigint))',
@@ -138,7 +130,6 @@ export const HISTORY_STATEMENTS = {
     squareSlotHistory: SQUARE,
   }),
   ...writesTo('history_person', {
-    addPersonHistory: addRow('history_person'),
     foldPersonHistory: moveRows('history_person', STEP, INTO),
     removePersonHistory: `DELETE FROM history_person WHERE ${STEP}`,
     removeOldPersonHistory: `DELETE FROM history_person
@@ -154,7 +145,6 @@ export const HISTORY_STATEMENTS = {
     removeNamedPersonHistory: `DELETE FROM history_person WHERE ${NAMED}`,
   }),
   ...writesTo('history_denial', {
-    addDenialHistory: addRow('history_denial'),
     foldDenialHistory: moveRows('history_denial', STEP, INTO),
     removeDenialHistory: `DELETE FROM history_denial WHERE ${STEP}`,
     removeOldDenialHistory: `DELETE FROM history_denial WHERE ${OLD}`,
@@ -170,13 +160,11 @@ export const HISTORY_STATEMENTS = {
     removeNamedDenialHistory: `DELETE FROM history_denial WHERE ${NAMED}`,
   }),
   ...writesTo('history_consumption', {
-    addConsumptionHistory: addRow('history_consumption'),
     removeOldConsumptionHistory: `DELETE FROM history_consumption WHERE ${OLD}`,
     pullBackConsumptionHistory: moveRows('history_consumption', 'at > :day', { at: ':day::bigint' }),
     removeLaterConsumptionHistory: 'DELETE FROM history_consumption WHERE at > :day',
   }),
   ...writesTo('history_duration', {
-    addDurationHistory: addRow('history_duration'),
     removeOldDurationHistory: `DELETE FROM history_duration WHERE ${OLD}`,
     pullBackDurationHistory: moveRows('history_duration', 'at > :day', { at: ':day::bigint' }),
     removeLaterDurationHistory: 'DELETE FROM history_duration WHERE at > :day',

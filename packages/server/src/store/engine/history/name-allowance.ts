@@ -46,9 +46,9 @@ export class NameAllowance {
   /** For the totals of a user. */
   admit(licenseId: LicenseId, { user, host, address }: Person, now: Instant): NamedPerson {
     const names = this.#namesOf(licenseId, now);
-    const place = placeFor(address);
     const named = { user: textOf(user), others: 0, host: textOf(host), address: textOf(address) } as const;
     if (named.user === '' || names.users.has(named.user)) return named;
+    const place = placeFor(address);
     const known = names.places.get(place) ?? 0;
     if (names.users.size >= NAMES_PER_DAY) return OTHERS;
     // What did not come over the network was not invented by a client.

@@ -3,28 +3,7 @@ import { coarserStart, type HistoryStep } from '../../../core/history/thinning.t
 import { DAY_MS, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { LoadedLicenses } from '../loaded-licenses.ts';
-import { pickValues } from '../row-sql.ts';
 import type { Statements } from '../statements.ts';
-import { columnsOf } from '../tables.ts';
-import type { HistoryRows } from './history-rows.ts';
-import type { HistoryTable } from './history-sql.ts';
-
-const ADD = {
-  history_slot: 'addSlotHistory',
-  history_person: 'addPersonHistory',
-  history_denial: 'addDenialHistory',
-  history_consumption: 'addConsumptionHistory',
-  history_duration: 'addDurationHistory',
-} as const satisfies Readonly<Record<HistoryTable, keyof Statements>>;
-
-/** Row by row, where a statement costs little. */
-export function writeHistory(statements: Statements, all: readonly HistoryRows[]): void {
-  for (const { table, rows } of all) {
-    const add = statements[ADD[table]];
-    const columns = columnsOf(table);
-    for (const row of rows) add.run(...pickValues(row, columns));
-  }
-}
 
 /** One step of thinning, see `HistoryStep`. */
 export function thinHistory(statements: Statements, id: LicenseId, step: HistoryStep): void {

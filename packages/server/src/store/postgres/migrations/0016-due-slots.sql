@@ -1,3 +1,2 @@
--- Never later than `ends_at`. SQLite looks for ended slots by it; here it only has to be right when data moves there.
-ALTER TABLE registration ADD COLUMN due_at BIGINT NOT NULL DEFAULT 0;
-UPDATE registration SET due_at = ends_at;
+-- Only SQLite looks for ended slots by when they are due. Here nothing changes, so that servers of the previous version
+-- go on without noticing.

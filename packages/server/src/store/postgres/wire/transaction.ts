@@ -48,6 +48,7 @@ const READ_FACTS = `SELECT ${DATABASE_NOW} AS wall, revision, alive_at FROM serv
 const LOCK_SERVER = 'SELECT * FROM server WHERE id = 1 FOR NO KEY UPDATE';
 const LIST_LICENSES = 'SELECT * FROM license ORDER BY id';
 const LOCK_ALL = `${LIST_LICENSES} FOR NO KEY UPDATE`;
+const LOCK_ONE = 'SELECT * FROM license WHERE id = $1 FOR NO KEY UPDATE';
 const LOCK_SOME = 'SELECT * FROM license WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE';
 
 /** Begins a transaction that is limited in how long it may take and wait, as all that lock licenses are. */
@@ -116,7 +117,9 @@ function ask(sender: Sender, queries: readonly Sql[]): readonly Promise<readonly
 async function lockLicenses(sender: Sender, licenses: Scope['licenses']): Promise<readonly LicenseRow[]> {
   if (licenses === 'heads') return sender.query(LIST_LICENSES, []);
   if (licenses === 'all') return sender.query(LOCK_ALL, []);
-  return licenses.length === 0 ? [] : sender.query(LOCK_SOME, [licenses]);
+  const [only, ...others] = licenses;
+  if (only === undefined) return [];
+  return others.length === 0 ? sender.query(LOCK_ONE, [only]) : sender.query(LOCK_SOME, [licenses]);
 }
 
 /** Ends a transaction without changing anything. */

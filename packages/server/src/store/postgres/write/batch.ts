@@ -77,6 +77,7 @@ export async function attemptBatch(
     await rollBack(connection);
     return { kind: obstacle };
   }
+  memory.noteRivals(opened.licenses);
   const set = new WorkingSet();
   for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] ?? []);
   await readLate(connection, set, planOwnReads(partsOf(memory, late, scope)));

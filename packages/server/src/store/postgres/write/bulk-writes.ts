@@ -32,11 +32,7 @@ export function writeChanges(table: HeldTable, changes: Changes): readonly Sql[]
 
 /** The key, and what a renewal changes. */
 function renewedColumns(table: HeldTable): readonly string[] {
-  return [...tableOf(table).key, ...endColumns(table)];
-}
-
-function endColumns(table: HeldTable): readonly string[] {
-  return columnsOf(table).filter((column) => ['ends_at', 'due_at'].includes(column));
+  return [...tableOf(table).key, 'ends_at'];
 }
 
 /** A list for each column. */
@@ -128,14 +124,15 @@ function makeSql(name: HeldTable): TableSql {
     names.map((column) => `${name}."${column}" = given."${column}"`).join(' AND ');
   // Not all columns: after a newer server has added one, the statements of this one must still be valid.
   const own = all.map((column) => `${name}."${column}"`).join(', ');
-  const ends = endColumns(name).map((column) => `"${column}" = given."${column}"`);
   const byEnd = `ORDER BY ends_at, ${quoteNames(key.slice(1))}`;
   return {
     upsert:
       `INSERT INTO ${name} (${quoteNames(all)}) SELECT ${quoteNames(all)} FROM ${rows(all)} ` +
       replaceRow(name),
     remove: `DELETE FROM ${name} USING ${rows(key)} WHERE ${matches(key)}`,
-    renew: `UPDATE ${name} SET ${ends} FROM ${listed(name, renewedColumns(name))} WHERE ${matches(key)}`,
+    renew:
+      `UPDATE ${name} SET ends_at = given.ends_at FROM ${listed(name, renewedColumns(name))} ` +
+      `WHERE ${matches(key)}`,
     read: `SELECT ${own} FROM ${listed(name, group)} JOIN ${name} ON ${matches(group)}`,
     soonest:
       `SELECT soonest.* FROM unnest($1::bigint[]) AS license(id) ` +

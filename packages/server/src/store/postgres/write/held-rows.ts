@@ -1,13 +1,6 @@
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
-import {
-  type AllRows,
-  type EndingRows,
-  NEVER,
-  pickValues,
-  ROW_SQL,
-  renewValues,
-} from '../../engine/row-sql.ts';
+import { type AllRows, type EndingRows, pickValues, ROW_SQL } from '../../engine/row-sql.ts';
 import type { RowValue } from '../../engine/rows.ts';
 import type { Write } from '../../engine/sql.ts';
 import { columnsOf, type RowOf, type TableName, tableOf } from '../../engine/tables.ts';
@@ -64,8 +57,7 @@ export function holdRows(
   function renew(wanted: HeldRow, endsAt: Instant): boolean {
     const row = table.find(wanted) ?? null;
     if (row === null) return false;
-    const due = 'due_at' in row ? { due_at: Math.min(row.due_at as number, endsAt) } : {};
-    table.renew({ ...row, ends_at: endsAt, ...due });
+    table.renew({ ...row, ends_at: endsAt });
     return true;
   }
   const rows: EndingRows<'registration'> = {
@@ -84,12 +76,15 @@ export function holdRows(
       if (isBlind()) return asked().listEnded(license, now, limit);
       return requireSoonest(license, table.listEnded(license, now, limit)) as RowOf<'registration'>[];
     },
-    findEnd(license, after = NEVER) {
+    findEnd(license, after) {
       if (isBlind()) return asked().findEnd(license, after);
-      return requireSoonest(license, table.findEnd(license, after));
+      return requireSoonest(
+        license,
+        after === undefined ? table.boundEnds(license) : table.findEnd(license, after),
+      );
     },
     renew: (wanted, endsAt) =>
-      write(sql.renew, renewValues(name, wanted, endsAt), () => renew(wanted, endsAt)),
+      write(sql.renew, [endsAt, ...pickValues(wanted, key)], () => renew(wanted, endsAt)),
   };
   return rows as unknown as AllRows[TableName];
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { register } from '../../../core/examples.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { Executed } from '../../store.ts';
@@ -29,7 +30,7 @@ function tryLanes(
     commands: SharedCommands,
     names: string[],
   ) => Promise<readonly LaneResult[] | 'apart' | undefined>,
-  maxBatch = 10,
+  { maxBatch = 10, hasRival = false } = {},
 ): Trial {
   const batches: string[][] = [];
   const lanes = new Lanes({
@@ -41,6 +42,7 @@ function tryLanes(
       batches[batches.length - 1] = list();
       return results ?? commands.filed.map(() => ({ outcome: done }));
     },
+    hasRival: () => hasRival,
     maxBatch,
     tally: new StoreTally(),
   });
@@ -64,6 +66,7 @@ test('commands of another lane run there, and the rest of the batch only once', 
         return { outcome: done };
       });
     },
+    hasRival: () => false,
     maxBatch: 10,
     tally: new StoreTally(),
   });
@@ -76,6 +79,7 @@ test('a command that keeps changing lanes fails', async () => {
   const lanes = new Lanes({
     route: () => ({ name: `lane ${++moves}`, scopeIn }),
     execute: async ({ filed }) => filed.map(() => 'other_lane'),
+    hasRival: () => false,
     maxBatch: 10,
     tally: new StoreTally(),
   });
@@ -110,7 +114,7 @@ test('what clients ask for shares a transaction, one at a time', async () => {
 });
 
 test('whoever waits longest is first when a transaction is full', async () => {
-  const { lanes, batches } = tryLanes(async () => undefined, 2);
+  const { lanes, batches } = tryLanes(async () => undefined, { maxBatch: 2 });
   const ask = (user: string, product: string) => lanes.submit(register(user, { product }));
   await Promise.all([
     ask('u1', 'cad'),
@@ -177,4 +181,34 @@ test('those who come while the locks are waited for join, in their order', async
   locked.resolve();
   await Promise.all(asked);
   assert.deepEqual(batches, [['cad ada', 'cad bob', 'cad cyd'], ['cam eve']]);
+});
+
+describe('beside another server on the same licenses', () => {
+  async function answerAll(t: TestContext, users: readonly string[]) {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { lanes, batches } = tryLanes(async () => undefined, { hasRival: true });
+    const ask = (user: string) => lanes.submit(register(user, { product: 'cad' }));
+    await Promise.all(users.map(ask));
+    return { batches, ask };
+  }
+
+  test('a batch waits for those who were answered last', async (t) => {
+    const { batches, ask } = await answerAll(t, ['ada', 'bob', 'cyd']);
+    const first = ask('ada');
+    await nextTurn();
+    await nextTurn();
+    await Promise.all([first, ask('bob'), ask('cyd')]);
+    const all = ['cad ada', 'cad bob', 'cad cyd'];
+    assert.deepEqual(batches, [all, all]);
+  });
+
+  test('but not long', async (t) => {
+    const { batches, ask } = await answerAll(t, ['ada', 'bob', 'cyd']);
+    const first = ask('ada');
+    await nextTurn();
+    assert.equal(batches.length, 1);
+    t.mock.timers.tick(1);
+    await first;
+    assert.deepEqual(batches.at(-1), ['cad ada']);
+  });
 });

@@ -30,6 +30,8 @@ interface LaneOptions {
   route(command: Command): Lane;
   /** `apart`: nothing was done; commands of different lanes must not share this transaction. */
   execute(commands: SharedCommands): Promise<readonly LaneResult[] | 'apart'>;
+  /** Whether another server works on the same licenses. */
+  hasRival(): boolean;
   readonly maxBatch: number;
   readonly tally: StoreTally;
 }
@@ -48,12 +50,19 @@ const MAX_MOVES = 10;
 /** Fewer of those that have come meanwhile are not worth another round trip: they wait for the next one. */
 const LATE_SHARE = 0.5;
 
+/** Beside another server a batch waits until most of those who were answered last have asked again. */
+const GATHERED_SHARE = 0.875;
+/** That server has the locks for about as long. */
+const GATHER_MS = 1;
+
 /**
  * Commands wait here, not in the database: while one transaction is under way the next one fills. A lane has
  * one transaction under way at a time, so its commands are decided in the order in which they came. What
  * clients ask for shares one transaction at a time, whatever the lane; anything else has a transaction for
  * its lane alone, beside it. A shared transaction that fails, or that meets a lock which somebody holds for
- * long, is split: each of its lanes goes on alone, so that none waits or fails for another.
+ * long, is split: each of its lanes goes on alone, so that none waits or fails for another. Where servers
+ * take turns on a license, a batch gathers for a moment before it asks for the locks: it would wait for them
+ * anyway.
  *
  * The lane follows from what this server knows of the licenses; the transaction checks it, and a command that
  * turns out to belong elsewhere is queued again there.
@@ -66,6 +75,10 @@ export class Lanes {
   readonly #busy = new Set<string>();
   #isSharing = false;
   #isStarting = false;
+  /** Commands of the last shared transaction, and those that waited at its end. */
+  #circulating = 0;
+  #gathering: NodeJS.Timeout | null = null;
+  #hasGathered = false;
   #drained: (() => void)[] = [];
 
   constructor(options: LaneOptions) {
@@ -117,10 +130,31 @@ export class Lanes {
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
+  /** Whether to wait for more before the next shared transaction. */
+  #mustGather(): boolean {
+    const { hasRival, maxBatch } = this.#options;
+    const enough = Math.min(maxBatch, this.#circulating * GATHERED_SHARE);
+    const count = this.#waiting.length;
+    if (count === 0 || count >= enough || this.#hasGathered || !hasRival()) return false;
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = null;
+      this.#hasGathered = true;
+      this.#start();
+    }, GATHER_MS);
+    return true;
+  }
+
+  #endGathering(): void {
+    if (this.#gathering !== null) clearTimeout(this.#gathering);
+    this.#gathering = null;
+    this.#hasGathered = false;
+  }
+
   #takeRuns(): readonly Run[] {
     const runs: Run[] = [];
     const byLane = new Map<string, Run | null>();
-    let shared: Run | null = this.#isSharing ? null : { lanes: new Set(), waiters: [], isShared: true };
+    let shared: Run | null =
+      this.#isSharing || this.#mustGather() ? null : { lanes: new Set(), waiters: [], isShared: true };
     const open = (waiter: Waiter): Run | null => {
       if (this.#busy.has(waiter.lane.name)) return null;
       const run = maySharePlace(waiter.command)
@@ -153,9 +187,15 @@ export class Lanes {
 
   async #work(run: Run): Promise<void> {
     for (const name of run.lanes) this.#busy.add(name);
-    if (run.isShared) this.#isSharing = true;
+    if (run.isShared) {
+      this.#isSharing = true;
+      this.#endGathering();
+    }
     const isSplit = (await this.#execute(run)) === 'apart';
-    if (run.isShared) this.#isSharing = false;
+    if (run.isShared) {
+      this.#isSharing = false;
+      this.#circulating = run.waiters.length + this.#waiting.length;
+    }
     if (isSplit) for (const part of split(run)) void this.#work(part);
     else for (const name of run.lanes) this.#busy.delete(name);
     this.#start();

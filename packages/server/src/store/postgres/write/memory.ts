@@ -1,7 +1,10 @@
+import type { Instant } from '../../../core/nouns/instant.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { AuditKeys } from '../../engine/audit/audit-chain.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
+import type { PostgresRowOf } from '../../engine/tables.ts';
 import { StoreTally } from '../../store-tally.ts';
 import type { Commit, Decided, Part } from './commit.ts';
 import { DatabaseTime, type DatabaseTimeOptions } from './database-time.ts';
@@ -31,6 +34,10 @@ export class WriterMemory {
   readonly time: DatabaseTime;
   index: LicenseIndex;
   masterKey: MasterKey;
+  /** Whether another server has changed the licenses of the last batch since the one before it. */
+  hasRival = false;
+  /** The times that this server has left on licenses. */
+  readonly #marks = new Map<LicenseId, Instant>();
   readonly #options: MemoryOptions;
   #hasReportedAnchor = false;
 
@@ -44,12 +51,19 @@ export class WriterMemory {
     this.masterKey = options.masterKey;
   }
 
+  /** Looks for traces of other servers in the rows of a batch. */
+  noteRivals(rows: readonly Pick<PostgresRowOf<'license'>, 'id' | 'mark'>[]): void {
+    this.hasRival = rows.some(({ id, mark }) => mark !== this.#marks.get(id));
+  }
+
   /** Takes over what a certain commit has changed, and notifies the listeners. */
   settle({ parts, masterKey }: Decided, { hasEvents }: Commit): void {
     for (const { batch } of parts) {
       // Another transaction may have replaced the key while this one was under way.
       if (batch.masterKey !== masterKey) this.masterKey = batch.masterKey;
       this.#notify(batch);
+      for (const { license, isTouched } of batch.licenses.entries())
+        if (isTouched) this.#marks.set(license.id, batch.now);
     }
     if (hasEvents) this.#options.onEvents();
   }

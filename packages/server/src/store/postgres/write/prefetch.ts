@@ -30,11 +30,10 @@ export interface PartReads {
 export function planPrefetch(parts: readonly PartReads[], now: Instant): readonly Prefetched[] {
   if (parts.length === 0) return [];
   const ids = parts.flatMap((part) => part.ids);
-  const most = Math.max(...parts.map(({ commands }) => listUsers(commands).length));
   const windows = parts.flatMap(({ licenses }) => licenses.flatMap((license) => windowsOf(license, now)));
   return [
-    soonest('registration', ids, most),
-    soonest('feature_slot', ids, most),
+    soonest('registration', ids),
+    soonest('feature_slot', ids),
     meters(ids),
     ...groups('consumption_total', windows),
     ...planOwnReads(parts),
@@ -126,21 +125,15 @@ function scopesOf(command: Command, ids: readonly LicenseId[]): readonly GroupOf
   return ids.map((id) => ({ license_id: id, ...scope }));
 }
 
-/** Users in the batch may be among those that end first; the spare rows show who comes after them. */
-const SPARE_ROWS = 4;
+/** Mostly this shows that nothing has ended. A few that have are collected without another read. */
+const SOONEST_ROWS = 4;
 
-function soonest(
-  table: 'registration' | 'feature_slot',
-  ids: readonly LicenseId[],
-  users: number,
-): Prefetched {
-  // Only a few different numbers, because the database plans each of them once.
-  const limit = 2 ** Math.ceil(Math.log2(Math.max(1, users))) + SPARE_ROWS;
+function soonest(table: 'registration' | 'feature_slot', ids: readonly LicenseId[]): Prefetched {
   return {
-    sql: readSoonest(table, ids, limit),
+    sql: readSoonest(table, ids, SOONEST_ROWS),
     learn(set, rows) {
       const own = Map.groupBy(rows, (row) => row.license_id);
-      for (const id of ids) set.tables[table].learnSoonest(id, own.get(id) ?? [], limit);
+      for (const id of ids) set.tables[table].learnSoonest(id, own.get(id) ?? [], SOONEST_ROWS);
     },
   };
 }

@@ -117,6 +117,13 @@ export class RowTable {
     return first === Number.POSITIVE_INFINITY ? null : instant(first);
   }
 
+  /** No row ends before this; `null`: none ends. */
+  boundEnds(license: LicenseId): Instant | null | undefined {
+    const horizon = this.#licenses.get(license)?.horizon ?? 0;
+    const known = this.findEnd(license, Number.NEGATIVE_INFINITY);
+    return known === undefined && horizon > 0 ? instant(horizon) : known;
+  }
+
   /** As the database orders them: by the end, then by the rest of the key. */
   #compareEnds(a: HeldRow, b: HeldRow): number {
     return endOf(a) - endOf(b) || compareTexts(a, b, this.#key.slice(1));

@@ -94,6 +94,9 @@ function partsOf({ folder, masterKey }: SqliteTargetOptions): TargetParts {
   };
 }
 
+/** Fills the columns that only this store has. */
+const COMPLETE = ['UPDATE registration SET due_at = ends_at'];
+
 class SqliteTarget implements StoreTarget {
   readonly place: string;
   readonly identity: string | null;
@@ -117,7 +120,10 @@ class SqliteTarget implements StoreTarget {
   }
 
   anchorChains(): Promise<void> {
-    return attempt(() => anchorAll(this.#db, this.#loadKeys().audit));
+    return attempt(() => {
+      for (const text of COMPLETE) this.#db.exec(text);
+      anchorAll(this.#db, this.#loadKeys().audit);
+    });
   }
 
   verifyAudit(): Promise<AuditVerdict> {

@@ -1,13 +1,15 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Asked } from '../../engine/asked.ts';
 import type { Row } from '../../engine/rows.ts';
+import { HAS_ENDED } from '../../engine/statements.ts';
 
 /** Values for `:name` in a statement. */
 type Named = Readonly<Record<string, SQLInputValue>>;
 
-/** Prepares SQL that both stores share. */
+/** Prepares SQL that both stores share. Here, registrations are indexed by when they are due. */
 export function prepare(db: DatabaseSync, sql: string): StatementSync {
   const text = sql
+    .replaceAll(HAS_ENDED, `due_at <= :now AND ${HAS_ENDED}`)
     .replaceAll('least(', 'min(')
     .replaceAll('greatest(', 'max(')
     .replaceAll('strpos(', 'instr(');

@@ -16,7 +16,7 @@ import {
   sumHeads,
   toggleHead,
 } from '../../engine/audit/audit-chain.ts';
-import type { Row } from '../../engine/rows.ts';
+import type { Row, RowValue } from '../../engine/rows.ts';
 import { readable } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import { listRows } from '../wire/ask.ts';
@@ -85,6 +85,8 @@ export class AuditLedger {
   #links: number;
   #signedLinks: number | null;
   #isMoved = false;
+  /** The values of the links of this commit. */
+  #unwritten: RowValue[] = [];
   /** False if the anchor did not match. It is left alone: a new one would hide what was done to the log. */
   readonly isSound: boolean;
 
@@ -116,15 +118,20 @@ export class AuditLedger {
     return this.#signedLinks === this.#links;
   }
 
-  /** All events of one chain in this commit form one link; no events, no link. */
+  /** All events of one chain in this commit form one link; no events, no link. `writeLinks` must follow. */
   addLink(chain: number, head: ChainHead, events: readonly string[], at: Instant): ChainHead {
     if (events.length === 0) return head;
     const link = { chain, n: head.n + 1, at, events: joinEvents(events) };
     const mac = linkMac(this.key, head.mac, link);
-    this.#statements.addAuditLink.run(chain, link.n, at, link.events, mac);
+    this.#unwritten.push(chain, link.n, at, link.events, mac);
     const newest = { n: link.n, mac };
     this.#moveAnchor(chain, newest);
     return newest;
+  }
+
+  writeLinks(): void {
+    this.#statements.addLinks.run(this.#unwritten);
+    this.#unwritten = [];
   }
 
   #moveAnchor(chain: number, head: ChainHead): void {

@@ -30,6 +30,7 @@ export class CommandSavepoint implements Savepoint {
   rollBack(): void {
     if (!this.#isSet) return;
     this.#statements.registration.rollBack();
+    this.#statements.endedBorrows.forget();
     this.#statements.rollbackTo.run();
     this.#statements.release.run();
   }

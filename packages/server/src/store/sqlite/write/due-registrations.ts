@@ -3,9 +3,9 @@ import type { Instant } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import { NEVER } from '../../engine/row-sql.ts';
 import { type Count, countOf } from '../../engine/sql.ts';
-import type { RowOf } from '../../engine/tables.ts';
+import type { SqliteRowOf } from '../../engine/tables.ts';
 
-type Row = RowOf<'registration'>;
+type Row = SqliteRowOf<'registration'>;
 
 /** OR FAIL: no row can fail, so SQLite need not copy each page to be able to undo the statement. */
 const SQL = {

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { Command } from '../../../core/command.ts';
 import type { CommandResult } from '../../engine/execute-command.ts';
 import type { Executed } from '../../store.ts';
@@ -12,23 +13,36 @@ interface Waiter {
 /** Most commands of a batch, so that its first command does not wait for ever. */
 const MAX_BATCH = 512;
 
+/** How often the sockets are read before a batch is sent, at most, although each time brought more. */
+const MAX_READS = 10;
+
 /**
  * Gathers commands that arrive together and sends them as one batch, so that they share a sync. While one
  * batch is being written the next one fills: a second one under way would only make both smaller. Each caller
  * hears back when its batch is on disk, or failed.
+ *
+ * `isAlone`: the process has a single core, so the writer cannot work while this thread does. Then a batch
+ * also waits for the clients that were answered just now and have asked again: nothing is gained by sending
+ * half of the commands first, and each batch has its cost.
  */
 export class GroupCommit {
   readonly #send: (commands: readonly Command[]) => void;
   readonly #tally: StoreTally;
+  readonly #isAlone: boolean;
   #gathering: Waiter[] = [];
   /** The batch that was sent and not yet answered; empty: there is none. */
   #sent: readonly Waiter[] = [];
   #isSending = false;
   #drained: (() => void)[] = [];
 
-  constructor(send: (commands: readonly Command[]) => void, tally: StoreTally) {
+  constructor(
+    send: (commands: readonly Command[]) => void,
+    tally: StoreTally,
+    isAlone = availableParallelism() === 1,
+  ) {
     this.#send = send;
     this.#tally = tally;
+    this.#isAlone = isAlone;
   }
 
   submit(command: Command): Promise<Executed> {
@@ -94,9 +108,20 @@ export class GroupCommit {
   #sendSoon(): void {
     if (this.#isSending || this.#sent.length > 0) return;
     this.#isSending = true;
+    this.#sendAfterReading(this.#isAlone ? MAX_READS : 1);
+  }
+
+  /** The first time may be too early for clients that were answered just now: it alone ends nothing. */
+  #sendAfterReading(reads: number): void {
+    const before = this.#gathering.length;
     setImmediate(() => {
-      this.#isSending = false;
-      this.#sendBatch();
+      const { length } = this.#gathering;
+      const hasGrown = length > before || reads === MAX_READS;
+      if (hasGrown && reads > 1 && length < MAX_BATCH) this.#sendAfterReading(reads - 1);
+      else {
+        this.#isSending = false;
+        this.#sendBatch();
+      }
     });
   }
 

@@ -61,7 +61,7 @@ describe('registrations in memory', () => {
 
   test('end at their last end, whenever they are due', (t) => {
     const { registration, countEnded } = begin(t);
-    for (const user of ['bob', 'eve']) registration.put({ ...rowOf(user), ends_at: ENDED, due_at: ENDED });
+    for (const user of ['bob', 'eve']) registration.put({ ...rowOf(user), ends_at: ENDED });
     assert.equal(registration.findEnd(LICENSE_ID), ENDED);
     registration.renew(keyOf('bob'), LATER);
     assert.deepEqual([registration.due.hasMoved, countEnded(), registration.due.hasMoved], [false, 1, true]);

@@ -23,8 +23,7 @@ const GENERATION = 65_536;
  * The registrations as the only writer of the file knows them: rows that were used lately stay in memory, and
  * renewals are gathered, because those of one batch mostly set the same end. They are written before anything
  * else touches the table, and before the commit. Other statements that write to the table, and a command that
- * is undone, empty the memory. After a failed commit the file is opened again, with a new memory. Nothing
- * reads the `due_at` of a row in memory: that in the file may be later.
+ * is undone, empty the memory. After a failed commit the file is opened again, with a new memory.
  */
 export class KeptRegistrations implements EndingRows<'registration'> {
   readonly #rows: EndingRows<'registration'>;
@@ -93,7 +92,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
       return;
     }
     if (endsAt < row.ends_at) {
-      this.put({ ...row, ends_at: endsAt, due_at: endsAt });
+      this.put({ ...row, ends_at: endsAt });
       return;
     }
     this.due.noteRenewal(licenseId, row.ends_at);
@@ -190,7 +189,6 @@ function copyRow(row: Row): KeptRow {
     origin: row.origin,
     credential: row.credential,
     spelling: row.spelling,
-    due_at: row.due_at,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
+import { addToRow, HISTORY_TABLES, type HistoryTable } from '../../engine/history/history-sql.ts';
 import { type AllRows, accessRows } from '../../engine/row-sql.ts';
 import {
   type Count,
@@ -14,28 +15,35 @@ import {
   writesTo,
 } from '../../engine/sql.ts';
 import { LIST_BARS, STATEMENTS, type Statements } from '../../engine/statements.ts';
-import { type RowOf, TABLE_NAMES } from '../../engine/tables.ts';
+import { columnsOf, type RowOf, sqliteColumnsOf, TABLE_NAMES } from '../../engine/tables.ts';
 import { prepare } from '../wire/ask.ts';
+import { BulkInsert } from './bulk-insert.ts';
 import { DueRegistrations } from './due-registrations.ts';
+import { EndedBorrows } from './ended-borrows.ts';
 import { KeptRegistrations, type RenewMany } from './kept-registrations.ts';
+
+/** Whatever may end slots earlier makes them due by then. */
+function withDue({ sql, writes }: Write, end: string): Write {
+  const set = 'UPDATE registration SET ';
+  return { sql: sql.replace(set, `${set}due_at = least(due_at, ${end}), `), writes };
+}
 
 /** What only this store asks. */
 const OWN = {
+  endRegistrationsBy: withDue(STATEMENTS.endRegistrationsBy, ':endsBy'),
+  pullBackLive: withDue(STATEMENTS.pullBackLive, ':heartbeatEnd'),
   /** Feature slots first: otherwise the planner may start from the registrations. */
   findNextFeatureEnd: {
     ...STATEMENTS.findNextFeatureEnd,
     sql: STATEMENTS.findNextFeatureEnd.sql.replace(' JOIN ', ' CROSS JOIN '),
   },
   ...writesTo('license', {
-    updateLicenseHead: 'UPDATE license SET in_use = :inUse, audit_n = :n, audit_mac = :mac WHERE id = :id',
+    updateLicenseHead: 'UPDATE license SET in_use = ?, audit_n = ?, audit_mac = ? WHERE id = ?',
   }),
   ...writesTo('server', {
     saveServer: `UPDATE server SET mark = ?, audit_n = ?, audit_mac = ?,
       audit_anchor = coalesce(?, audit_anchor) WHERE id = 1`,
     saveSignedLinks: 'UPDATE server SET audit_signed_links = ? WHERE id = 1',
-  }),
-  ...writesTo('audit_link', {
-    addAuditLink: 'INSERT INTO audit_link (chain, n, at, events, mac) VALUES (?, ?, ?, ?, ?)',
   }),
   listLicenses: reads<RowOf<'license'>>('license', 'SELECT * FROM license ORDER BY added_order'),
   listBars: reads<RowOf<'bar'>>('bar', LIST_BARS),
@@ -64,23 +72,34 @@ type Transactions = Readonly<Record<keyof typeof TRANSACTIONS, { run(): void }>>
 
 export type SqliteStatements = Statements &
   PreparedAll<typeof OWN> &
-  Transactions & { readonly registration: KeptRegistrations };
+  Transactions & {
+    readonly registration: KeptRegistrations;
+    readonly endedBorrows: EndedBorrows;
+    readonly addLinks: BulkInsert;
+    readonly addHistory: Readonly<Record<HistoryTable, BulkInsert>>;
+  };
 
 /** Every statement of the writing connection, prepared once. */
 export function prepareStatements(db: DatabaseSync): SqliteStatements {
   const prepareOne = (({ sql }) => prepare(db, sql)) as Prepare;
-  const rows = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne)]);
-  const { registration, ...others } = Object.fromEntries(rows) as AllRows;
+  const rows = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne, sqliteColumnsOf(name))]);
+  const { registration, ended_borrow, ...others } = Object.fromEntries(rows) as AllRows;
   const kept = new KeptRegistrations(
     registration,
     RENEWED_AT_ONCE.map((users) => renewMany(db, users)),
     new DueRegistrations(db),
   );
+  const endedBorrows = new EndedBorrows(db, ended_borrow);
   const transactions = Object.entries(TRANSACTIONS).map(([name, sql]) => [name, db.prepare(sql)]);
   return {
     ...prepareAll({ ...STATEMENTS, ...OWN }, besides(kept, prepareOne)),
     ...others,
     registration: kept,
+    ended_borrow: endedBorrows.rows,
+    endedBorrows,
+    removeEndedBorrows: endedBorrows.remove,
+    addLinks: new BulkInsert(db, 'audit_link', ['chain', 'n', 'at', 'events', 'mac']),
+    addHistory: addHistory(db),
     countEnded: countEnded(kept),
     ...(Object.fromEntries(transactions) as Transactions),
   };
@@ -90,6 +109,14 @@ export function prepareStatements(db: DatabaseSync): SqliteStatements {
 function countEnded(kept: KeptRegistrations): Statements['countEnded'] {
   const get = (...[id, now]: Values) => ({ count: kept.countEnded(id as LicenseId, now as Instant) });
   return { get, all: (...values) => [get(...values)] };
+}
+
+/** Rows are added to those of the same key. */
+function addHistory(db: DatabaseSync): SqliteStatements['addHistory'] {
+  const inserts = HISTORY_TABLES.map((table) => {
+    return [table, new BulkInsert(db, table, columnsOf(table), addToRow(table))];
+  });
+  return Object.fromEntries(inserts);
 }
 
 /** How many slots one statement renews. The largest first. */

@@ -15,12 +15,14 @@ import type { Batch, Savepoint } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute-command.ts';
 import { historyRows } from '../../engine/history/history-rows.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
-import { pullBackHistory, writeHistory } from '../../engine/history/write-history.ts';
+import { pullBackHistory } from '../../engine/history/write-history.ts';
 import { type LoadedLicense, LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import { prolongLive } from '../../engine/move-clock.ts';
+import { pickValues } from '../../engine/row-sql.ts';
 import { rulesFromRows } from '../../engine/rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
+import { columnsOf } from '../../engine/tables.ts';
 import type { ClockStatus } from '../../store.ts';
 import { setIgnoresCase } from '../move/respell-users.ts';
 import { readPragma } from '../wire/ask.ts';
@@ -318,6 +320,7 @@ export class SqliteWriter {
     for (const entry of changed) this.#writeEntry(entry, batch.now);
     this.#writeHistory(batch, changed);
     const systemHead = this.#ledger.addLink(SYSTEM_CHAIN, this.#systemHead, batch.systemEvents, batch.now);
+    this.#ledger.writeLinks();
     this.#statements.saveServer.run(batch.now, systemHead.n, systemHead.mac, this.#ledger.takeAnchor());
     const isSigningOnly = batch.systemEvents.length === 1 && this.#ledger.links === linksBefore + 1;
     if (batch.signed !== null && isSigningOnly) this.#ledger.markSigned();
@@ -340,11 +343,14 @@ export class SqliteWriter {
     entry.meters.flush(this.#statements);
     entry.head = this.#ledger.addLink(license.id, entry.head, entry.events, now);
     const { n, mac } = entry.head;
-    this.#statements.updateLicenseHead.run({ id: license.id, inUse: storedInUse, n, mac });
+    this.#statements.updateLicenseHead.run(storedInUse, n, mac, license.id);
   }
 
   #writeHistory({ names, now, pullsBackHistory }: Batch, changed: readonly LoadedLicense[]): void {
-    writeHistory(this.#statements, historyRows(changed, names, now));
+    for (const { table, rows } of historyRows(changed, names, now)) {
+      const columns = columnsOf(table);
+      this.#statements.addHistory[table].run(rows.flatMap((row) => pickValues(row, columns)));
+    }
     if (pullsBackHistory) pullBackHistory(this.#statements, now);
   }
 

@@ -1,0 +1,89 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import type { WireAnswer, WireRequest } from '../../../packages/client/src/environment.ts';
+import type { World } from '../simulation/world.ts';
+
+const START_MS = Date.UTC(2030, 0, 15, 12);
+const TIMEOUT_MS = 600_000;
+const DAY_MS = 86_400_000;
+
+interface Vendor {
+  readonly pem: string;
+  readonly privateKey: KeyObject;
+}
+
+export function createVendor(): Vendor {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return { pem: publicKey.export({ type: 'spki', format: 'pem' }).toString(), privateKey };
+}
+
+/** Lends to everybody, and signs it. */
+export class CertifiedServer {
+  /** What it claims in grants and certificates instead of the truth. */
+  lies: { readonly grant?: object; readonly certificate?: object } = {};
+  /** What it leaves out. */
+  hides: readonly ('grant' | 'certificate')[] = [];
+  vendor: Vendor;
+  heartbeats = 0;
+  grants = 0;
+  readonly #world: World;
+  #keys = generateKeyPairSync('ed25519');
+
+  constructor(world: World, vendor: Vendor) {
+    this.#world = world;
+    this.vendor = vendor;
+  }
+
+  /** Another server, which only claims to be this one. */
+  becomeFake(): void {
+    this.vendor = createVendor();
+    this.#keys = generateKeyPairSync('ed25519');
+  }
+
+  answer({ url, body }: WireRequest): WireAnswer {
+    const request = JSON.parse(body) as Record<string, string>;
+    const isBorrow = url.endsWith('/borrow');
+    const lastsMs = isBorrow ? DAY_MS : TIMEOUT_MS;
+    const slot_ends_in_seconds = lastsMs / 1000;
+    const borrowed_until = isBorrow ? this.#at(lastsMs) : null;
+    const borrow = { is_borrowed: isBorrow, borrowed_until };
+    const lease = { license_id: 7, slot_ends_in_seconds, renew_in_seconds: TIMEOUT_MS / 3000 };
+    this.heartbeats += 1;
+    const proof = request.nonce === undefined ? {} : this.#prove(request, lastsMs);
+    return { status: 200, text: JSON.stringify({ ...lease, ...borrow, ...proof }), date: null };
+  }
+
+  #prove({ product, user, feature = null, nonce }: Record<string, string | null>, lastsMs: number): object {
+    this.grants += 1;
+    const claims = {
+      ...{ license_id: 7, product, user, feature, nonce, limits: {}, features: [], hardware_id: 'machine' },
+      ...{ borrowed: lastsMs === DAY_MS, issued_at: this.#at(0), valid_until: this.#at(lastsMs) },
+      ...this.lies.grant,
+    };
+    const jwk = this.#keys.publicKey.export({ format: 'jwk' });
+    const server = {
+      ...{ hardware_id: 'machine', license_ids: [7], cnf: { jwk }, expires_at: this.#at(90 * DAY_MS) },
+      ...this.lies.certificate,
+    };
+    const grant = writeSigned({ alg: 'EdDSA', typ: 'berth-grant+jwt' }, claims, this.#keys.privateKey);
+    const certificate = writeSigned(
+      { alg: 'RS256', typ: 'berth-server+jwt' },
+      server,
+      this.vendor.privateKey,
+    );
+    const proof = { grant, certificate };
+    return Object.fromEntries(
+      Object.entries(proof).filter(([name]) => !this.hides.includes(name as 'grant')),
+    );
+  }
+
+  #at(inMs: number): string {
+    return new Date(START_MS + Math.trunc(this.#world.nowMs) + inMs).toISOString();
+  }
+}
+
+function writeSigned(header: { alg: string; typ: string }, claims: object, key: KeyObject): string {
+  const parts = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+  const text = parts.join('.');
+  const signature = sign(header.alg === 'RS256' ? 'sha256' : null, Buffer.from(text), key);
+  return `${text}.${signature.toString('base64url')}`;
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { describe, mock, test } from 'node:test';
+import { Client, type ClientOptions } from '../../../packages/client/src/client.ts';
+import type { Slot } from '../../../packages/client/src/lending/slot.ts';
+import { createRandom } from '../../support/random.ts';
+import { Machine } from '../simulation/machine.ts';
+import { World } from '../simulation/world.ts';
+import { CertifiedServer, createVendor } from './certified-server.ts';
+
+const VENDOR = createVendor();
+const WEEK_MS = 7 * 86_400_000;
+
+/** An application with the vendor's key, and a server. */
+function openSite(options: Partial<ClientOptions> = {}) {
+  const world = new World();
+  const server = new CertifiedServer(world, VENDOR);
+  const machine = new Machine(world, {
+    name: 'ws-7',
+    random: createRandom(1),
+    network: (request, done) => done(server.answer(request)),
+  });
+  const make = (more: Partial<ClientOptions> = {}) => {
+    const given = { server: 'http://berth.test', product: 'cad', user: 'Ada', vendorKey: VENDOR.pem };
+    return new Client(machine.environment, { ...given, ...options, ...more });
+  };
+  waitForCryptography(world);
+  const pass = (seconds: number) => world.run(world.nowMs + seconds * 1000);
+  return { world, server, machine, make, pass };
+}
+
+/** It is real and takes a while, in which no simulated time may pass. */
+function waitForCryptography(world: World): void {
+  mock.restoreAll();
+  for (const name of ['importKey', 'verify'] as const) {
+    const real = crypto.subtle[name].bind(crypto.subtle) as (...given: unknown[]) => Promise<unknown>;
+    mock.method(crypto.subtle, name, (...given: unknown[]) => {
+      const result = real(...given);
+      world.wait(
+        result.then(
+          () => {},
+          () => {},
+        ),
+      );
+      return result;
+    });
+  }
+}
+
+function watch(slot: Slot): string[] {
+  const events: string[] = [];
+  for (const name of ['denied', 'lost', 'restored'] as const) slot.on(name, () => events.push(name));
+  return events;
+}
+
+describe('with the key of the vendor, a slot', () => {
+  test('is proven, and again at half of the life of each grant', async () => {
+    const { server, make, pass } = openSite();
+    const slot = await make().acquire();
+    const events = watch(slot);
+    assert.equal(slot.grant?.license_id, 7);
+    await pass(3600);
+    assert.deepEqual([events, slot.isHeld], [[], true]);
+    assert.ok(server.grants >= 8 && server.grants <= 12, `${server.grants} grants`);
+    assert.ok(server.grants < server.heartbeats * 0.7, `of ${server.heartbeats} heartbeats`);
+  });
+
+  const REFUSED: readonly [what: string, change: (server: CertifiedServer) => void, reason: RegExp][] = [
+    ['a fake server', (server) => server.becomeFake(), /not signed by the vendor/],
+    ['a server without grants', (server) => Object.assign(server, { hides: ['grant'] }), /no grant/],
+    [
+      'a server without certificate',
+      (server) => Object.assign(server, { hides: ['certificate'] }),
+      /no cert/,
+    ],
+    ['an expired certificate', lieIn('certificate', { expires_at: '2030-01-15T11:59:59Z' }), /expired/],
+    ['another license', lieIn('certificate', { license_ids: [8] }), /not for this license/],
+    ['another machine', lieIn('certificate', { hardware_id: 'copy' }), /another server/],
+    [
+      'another key',
+      lieIn('certificate', { cnf: { jwk: { crv: 'Ed25519', x: 'A'.repeat(43) } } }),
+      /not signed/,
+    ],
+    ['an old answer', lieIn('grant', { nonce: 'of-another-request' }), /another nonce/],
+    ['another product', lieIn('grant', { product: 'cam' }), /another product/],
+    ['another user', lieIn('grant', { user: 'bob' }), /another user/],
+    ['a feature', lieIn('grant', { feature: 'render' }), /another feature/],
+  ];
+
+  for (const [what, change, reason] of REFUSED) {
+    test(`is refused from or for ${what}`, async () => {
+      const { server, make } = openSite();
+      change(server);
+      await assert.rejects(make().acquire(), { code: 'not_proven', message: reason });
+    });
+  }
+
+  test('is lost when a fake server takes over, at the end of what is proven', async () => {
+    const { server, make, pass } = openSite();
+    const slot = await make().acquire();
+    const events = watch(slot);
+    server.becomeFake();
+    await pass(580);
+    assert.deepEqual([events.splice(0), slot.isHeld], [['denied'], true]);
+    await pass(20);
+    assert.deepEqual([events.splice(0), slot.isHeld], [['lost'], false]);
+    server.vendor = VENDOR;
+    await pass(70);
+    assert.deepEqual([events.splice(0), slot.isHeld], [['restored'], true]);
+  });
+
+  test('needs a key that is one', async () => {
+    const { make } = openSite({ vendorKey: 'no key' });
+    await assert.rejects(make().acquire(), { code: 'invalid_option' });
+  });
+});
+
+describe('with the key of the vendor, a borrow', () => {
+  test('is proven without the server, and ends when the server has said', async () => {
+    const { world, machine, make } = openSite();
+    await make().borrow();
+    const borrow = await make().resume();
+    assert.equal(borrow.grant?.borrowed, true);
+    await change(machine, (record) => ({ ...record, untilMs: record.untilMs + WEEK_MS }));
+    await world.run(25 * 3_600_000);
+    assert.equal(borrow.isValid, false);
+    await assert.rejects(make().resume(), { code: 'borrow_ended' });
+  });
+
+  test('is refused if the clock is set back, whatever the file says', async () => {
+    const { world, machine, make } = openSite();
+    await make().borrow();
+    await world.run(3_600_000);
+    machine.setWallClock(-WEEK_MS);
+    await assert.rejects(make().resume(), { code: 'clock_set_back' });
+    await change(machine, (record) => ({ ...record, seenMs: 0 }));
+    await assert.rejects(make().resume(), { code: 'clock_set_back' });
+    machine.setWallClock(WEEK_MS);
+    assert.equal((await make().resume()).isValid, true);
+  });
+
+  test('is refused if it is of another user or product, or not of a borrow', async () => {
+    const { server, machine, make } = openSite();
+    await make().borrow();
+    await change(machine, (record) => ({ ...record, user: 'bob' }));
+    await assert.rejects(make().resume(), { code: 'not_proven', message: /another user/ });
+    await change(machine, (record) => ({ ...record, proof: null }));
+    await assert.rejects(make().resume(), { code: 'not_proven', message: /without a grant/ });
+    const { storage } = machine.environment;
+    await make().borrow();
+    await storage.write('borrow-cam', (await storage.read('borrow-cad')) as string);
+    await assert.rejects(make({ product: 'cam' }).resume(), {
+      code: 'not_proven',
+      message: /another product/,
+    });
+    server.lies = { grant: { borrowed: false } };
+    await make().borrow();
+    await assert.rejects(make().resume(), { code: 'not_proven', message: /not for a borrow/ });
+  });
+
+  test('is refused if any bit of its proof is changed', async () => {
+    const { machine, make } = openSite();
+    await make().borrow();
+    const client = make();
+    const { storage } = machine.environment;
+    const text = (await storage.read('borrow-cad')) as string;
+    const { proof } = JSON.parse(text) as { proof: Record<string, string> };
+    let changed = 0;
+    for (const [name, value] of Object.entries(proof)) {
+      for (let index = 0; index < value.length; index++) {
+        const flipped = value.charCodeAt(index) ^ (1 << (index % 7));
+        const altered = value.slice(0, index) + String.fromCharCode(flipped) + value.slice(index + 1);
+        await change(machine, (record) => ({ ...record, proof: { ...proof, [name]: altered } }));
+        await assert.rejects(client.resume(), { code: 'not_proven' }, `${name}, ${index}`);
+        changed += 1;
+      }
+    }
+    assert.ok(changed > 1000);
+    await storage.write('borrow-cad', text);
+    assert.equal((await make().resume()).isValid, true);
+  });
+});
+
+function lieIn(where: 'grant' | 'certificate', claims: object) {
+  return (server: CertifiedServer) => {
+    server.lies = { [where]: claims };
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what is stored is of no concern to anybody else.
+async function change(machine: Machine, edit: (record: any) => object): Promise<void> {
+  const { storage } = machine.environment;
+  const record = JSON.parse((await storage.read('borrow-cad')) as string);
+  await storage.write('borrow-cad', JSON.stringify(edit(record)));
+}
