@@ -113,6 +113,7 @@ class AGrant(unittest.TestCase):
 
     def test_of_a_server_of_the_vendor_is_accepted(self) -> None:
         self.assertEqual(self.verify(grant(), certify())["license_id"], 7)
+        self.assertEqual(self.verify(grant(user="ADA"), certify())["user"], "ADA")
 
     def test_that_does_not_fit_is_refused(self) -> None:
         other = Ed25519Key(b"o" * 32)

@@ -150,6 +150,8 @@ describe('the Python client', { skip }, () => {
   });
 
   test('finds what an earlier program borrowed, and gives it back', async () => {
+    const both = ['slot = client.acquire()', 'slot.borrow("2h").give_back()', 'print(slot.is_held)'];
+    assert.equal(await run(...both), 'False');
     await run('client.acquire().borrow("2h")');
     assert.equal(await countInUse(server.url), 1);
     assert.equal(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import RLock
 from typing import Optional, Sequence, Union
 
 from .borrow import Borrow, Until, borrow_as, resume_borrow
@@ -53,6 +54,7 @@ class Client:
         urls = [server] if isinstance(server, str) else list(server)
         servers = Servers(env, clock, urls, token, parse_duration("request_timeout", request_timeout))
         self._given_user = user
+        self._lock = RLock()
         self._has_acquired = False
         self._process_id = env.process_id
         self._account = Account(
@@ -80,10 +82,12 @@ class Client:
         is how long to wait for a free slot, such as `5m`; `on_wait` is called with the reason before every
         pause. `cancel` is a `threading.Event` that ends the wait.
         """
-        if self._has_acquired or self._process_id != self._account.environment.process_id:
-            self._rename_user()
-        self._has_acquired = True
-        return acquire_as(self._account, wait, on_wait, cancel)
+        with self._lock:
+            if self._has_acquired or self._process_id != self._account.environment.process_id:
+                self._rename_user()
+            self._has_acquired = True
+            account = self._account
+        return acquire_as(account, wait, on_wait, cancel)
 
     def borrow(self, until: Optional[Until] = None) -> Borrow:
         """Takes a slot and keeps it without network, until the date or as long as the license allows."""

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Tuple
 
@@ -48,10 +49,11 @@ class Verifier:
         claims, signed, signature = _read_signed(proof.grant, "EdDSA", "berth-grant+jwt")
         if not is_signed_by_ed25519(_read_server_key(server), signed, signature):
             raise ProofError("The grant is not signed by the server of the certificate.")
-        expected = {"nonce": proof.nonce, "product": product, "user": user, "feature": feature}
-        for name, value in expected.items():
+        for name, value in (("nonce", proof.nonce), ("product", product), ("feature", feature)):
             if name not in claims or claims[name] != value:
                 raise ProofError(f"The grant is for another {name}.")
+        if _to_name(claims.get("user")) != _to_name(user):
+            raise ProofError("The grant is for another user.")
         if claims.get("hardware_id") != server.get("hardware_id"):
             raise ProofError("The grant is of another server.")
         licenses = server.get("license_ids")
@@ -61,6 +63,11 @@ class Verifier:
             raise ProofError("The certificate has expired.")
         read_instant(claims, "valid_until")
         return claims
+
+
+def _to_name(user: object) -> str:
+    """Servers keep the spelling of a user's first request, where case does not matter to them."""
+    return unicodedata.normalize("NFC", str(user)).strip().lower()
 
 
 def read_instant(claims: Grant, name: str) -> int:
