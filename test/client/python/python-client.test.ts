@@ -146,7 +146,8 @@ describe('the Python client', { skip }, () => {
       'second = client.acquire()',
       'print(second.license["floating_in_use"], slot.release(), second.release())',
     );
-    assert.equal(said, '2 True True');
+    // Newer versions warn of a fork with threads.
+    assert.match(said, /^2 True True$/m);
   });
 
   test('finds what an earlier program borrowed, and gives it back', async () => {
