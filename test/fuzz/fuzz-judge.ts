@@ -46,7 +46,7 @@ export function judgeProblem(status: number, text: string): void {
 /**
  * What a refusal may leave: its own record, and that time goes on and a token was used. Whoever gives back a
  * borrow that has ended is refused, and a reset of the clock does not bring it back to them. Looking for
- * slots that have ended notes when those that were renewed are due.
+ * slots that have ended notes when those that were renewed are due, and may fold the log of renewals.
  */
 const OWN_TRACES = [
   /^audit_link added$/,
@@ -55,7 +55,8 @@ const OWN_TRACES = [
   /^server changed( mark| audit_n| audit_mac| audit_anchor)*$/,
   /^token changed( used_at| is_used)*$/,
   /^ended_borrow removed$/,
-  /^registration changed due_at$/,
+  /^registration changed( due_at)?$/,
+  /^renewal removed$/,
   /^history_(slot|person|denial) (added|changed( denials| last_at)*)$/,
 ];
 const OWN_EVENTS = /^(slot_denied|consumption_denied|denials_repeated|sign_in_failed)$/;

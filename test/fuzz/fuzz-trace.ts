@@ -3,7 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 
 /**
  * Writes down every row that is added, changed or removed, in whatever table, within the transaction that
- * does it. It knows no table by name: one that is new is watched too.
+ * does it. A table that is new is watched too. That an end moves from the log of renewals to its row is not
+ * written down, since both mean the same.
  */
 export interface Trace {
   /** What has happened since the last look, such as "license changed audit_n audit_mac". */
@@ -41,11 +42,20 @@ function listColumns(db: DatabaseSync, table: string): readonly string[] {
     .map(({ name }) => String(name));
 }
 
+const UNLESS_LOGGED: Readonly<Record<string, string>> = {
+  'registration.ends_at': ` AND new.ends_at IS NOT (SELECT renewal.ends_at FROM renewal, json_each(users)
+    WHERE license_id = new.license_id AND value = new."user" ORDER BY seq DESC LIMIT 1)`,
+};
+
 function watch(table: string, columns: readonly string[]): string {
   const note = (what: string) => `BEGIN INSERT INTO fuzz_trace (what) VALUES (${what}); END;`;
-  const changes = columns.map((name) => `iif(old."${name}" IS NOT new."${name}", ' ${name}', '')`);
+  const changes = columns.map((name) => {
+    const isChanged = `old."${name}" IS NOT new."${name}"${UNLESS_LOGGED[`${table}.${name}`] ?? ''}`;
+    return `iif(${isChanged}, ' ${name}', '')`;
+  });
+  const when = table === 'renewal' ? `WHEN new.users <> '[]'` : '';
   return `
-    CREATE TRIGGER "fuzz_add_${table}" AFTER INSERT ON "${table}" ${note(`'${table} added'`)}
+    CREATE TRIGGER "fuzz_add_${table}" AFTER INSERT ON "${table}" ${when} ${note(`'${table} added'`)}
     CREATE TRIGGER "fuzz_remove_${table}" AFTER DELETE ON "${table}" ${note(`'${table} removed'`)}
     CREATE TRIGGER "fuzz_change_${table}" AFTER UPDATE ON "${table}"
       ${note(`'${table} changed' || ${changes.join(' || ')}`)}`;

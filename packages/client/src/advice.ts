@@ -2,6 +2,7 @@
 export const ADVICE: Readonly<Record<string, string>> = {
   unreachable: 'Check the network and the address of the license server, then try again.',
   slot_lost: 'Stop the work that needs the license. The slot is asked for again by itself.',
+  storage_failed: 'Check that the folder exists, can be written, and has space left.',
   slot_in_use_here: 'Call acquire() once, and share the slot within the program.',
   no_borrow: 'Borrow a slot while the license server can be reached.',
   borrow_ended: 'Connect to the license server, and take or borrow a slot again.',

@@ -9,6 +9,7 @@ export {
   type FailedAttempt,
   ProofError,
   SlotLostError,
+  StorageError,
   UnreachableError,
 } from './errors.ts';
 export type { Waiting, WaitOptions } from './lending/acquire.ts';

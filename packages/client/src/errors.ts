@@ -102,6 +102,17 @@ export class ProofError extends BerthError {
   }
 }
 
+/** Queued counts cannot be read or stored at the moment. */
+export class StorageError extends BerthError {
+  override readonly name = 'StorageError';
+
+  constructor(cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `The storage of the client cannot be used: ${reason}.`;
+    super('storage_failed', message, ADVICE.storage_failed ?? '', { isRetryable: true, cause });
+  }
+}
+
 /** A stored borrow cannot be used. */
 export class BorrowError extends BerthError {
   override readonly name = 'BorrowError';

@@ -40,7 +40,7 @@ export class Servers {
   /** Throws a `DeniedError` for a refusal and an `UnreachableError` if no server answers. */
   async post(path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> {
     const { urls, token } = this.#options;
-    if (token !== null) this.#token = typeof token === 'string' ? token : await token();
+    if (token !== null) this.#token = typeof token === 'string' ? token : await askFor(token);
     const attempts: FailedAttempt[] = [];
     let cause: unknown;
     for (let tried = 0; tried < urls.length; tried++) {
@@ -106,4 +106,14 @@ function readAnswer(answer: WireAnswer, sentAtMs: number): Answer {
   if (answer.status >= 200 && answer.status < 300) return { fields, sentAtMs, date: answer.date };
   if (typeof fields.code === 'string') throw new DeniedError(answer.status, fields, answer.date);
   throw new Error(`HTTP status ${answer.status}, and not from Berth`);
+}
+
+/** Without a token no server can be asked; later perhaps. */
+async function askFor(token: () => string | Promise<string>): Promise<string> {
+  try {
+    return await token();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UnreachableError([{ server: 'the token', reason, mayHaveArrived: false }], error);
+  }
 }

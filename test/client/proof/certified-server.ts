@@ -24,6 +24,7 @@ export class CertifiedServer {
   hides: readonly ('grant' | 'certificate')[] = [];
   vendor: Vendor;
   heartbeats = 0;
+  lastPath = '';
   grants = 0;
   readonly #world: World;
   #keys = generateKeyPairSync('ed25519');
@@ -41,7 +42,8 @@ export class CertifiedServer {
 
   answer({ url, body }: WireRequest): WireAnswer {
     const request = JSON.parse(body) as Record<string, string>;
-    const isBorrow = url.endsWith('/borrow');
+    this.lastPath = url.slice(url.lastIndexOf('/') + 1);
+    const isBorrow = this.lastPath === 'borrow';
     const lastsMs = isBorrow ? DAY_MS : TIMEOUT_MS;
     const slot_ends_in_seconds = lastsMs / 1000;
     const borrowed_until = isBorrow ? this.#at(lastsMs) : null;

@@ -91,6 +91,7 @@ describe('with the key of the vendor, a slot', () => {
       const { server, make } = openSite();
       change(server);
       await assert.rejects(make().acquire(), { code: 'not_proven', message: reason });
+      assert.equal(server.lastPath, 'unregister', 'it is given back');
     });
   }
 
@@ -147,7 +148,7 @@ describe('with the key of the vendor, a borrow', () => {
     await assert.rejects(make().resume(), { code: 'not_proven', message: /without a grant/ });
     const { storage } = machine.environment;
     await make().borrow();
-    await storage.write('borrow-cam', (await storage.read('borrow-cad')) as string);
+    await storage.write('borrow@cam@', (await storage.read('borrow@cad@')) as string);
     await assert.rejects(make({ product: 'cam' }).resume(), {
       code: 'not_proven',
       message: /another product/,
@@ -162,7 +163,7 @@ describe('with the key of the vendor, a borrow', () => {
     await make().borrow();
     const client = make();
     const { storage } = machine.environment;
-    const text = (await storage.read('borrow-cad')) as string;
+    const text = (await storage.read('borrow@cad@')) as string;
     const { proof } = JSON.parse(text) as { proof: Record<string, string> };
     let changed = 0;
     for (const [name, value] of Object.entries(proof)) {
@@ -175,7 +176,7 @@ describe('with the key of the vendor, a borrow', () => {
       }
     }
     assert.ok(changed > 1000);
-    await storage.write('borrow-cad', text);
+    await storage.write('borrow@cad@', text);
     assert.equal((await make().resume()).isValid, true);
   });
 });
@@ -189,6 +190,6 @@ function lieIn(where: 'grant' | 'certificate', claims: object) {
 // biome-ignore lint/suspicious/noExplicitAny: what is stored is of no concern to anybody else.
 async function change(machine: Machine, edit: (record: any) => object): Promise<void> {
   const { storage } = machine.environment;
-  const record = JSON.parse((await storage.read('borrow-cad')) as string);
-  await storage.write('borrow-cad', JSON.stringify(edit(record)));
+  const record = JSON.parse((await storage.read('borrow@cad@')) as string);
+  await storage.write('borrow@cad@', JSON.stringify(edit(record)));
 }

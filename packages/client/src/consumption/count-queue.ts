@@ -1,7 +1,8 @@
 import { backOffMs } from '../back-off.ts';
-import { type BerthError, DeniedError, UnreachableError } from '../errors.ts';
+import { type BerthError, DeniedError, StorageError, UnreachableError } from '../errors.ts';
 import type { Account } from '../lending/account.ts';
 import { Listeners } from '../listeners.ts';
+import { nameOf } from '../storage-name.ts';
 import { type Count, type CountOptions, describeCount, sendCount, type Total } from './count.ts';
 
 /** A count that waits in the queue. */
@@ -14,7 +15,7 @@ export interface QueueEvents {
   sent: { readonly count: QueuedCount; readonly total: Total };
   /** The server refuses this count for good. It is no longer in the queue. */
   refused: { readonly count: QueuedCount; readonly error: DeniedError };
-  /** The queue waits: no server answers, or the license cannot be used at the moment. Told once. */
+  /** The queue waits: no server answers, the license cannot be used, or files cannot. Told once. */
   blocked: { readonly error: BerthError };
   /**
    * It may have been counted, and the server no longer remembers its key. It stays until `settle` is called.
@@ -33,7 +34,6 @@ const FINAL = new Set([
   'validation_error',
 ]);
 
-const PREFIX = 'count-';
 /** Servers remember a key for a day; an hour is left for clocks that differ. */
 const KEY_LASTS_MS = 23 * 3_600_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -45,6 +45,7 @@ const LONGEST_PAUSE_MS = 60_000;
 export class CountQueue {
   readonly #account: Account;
   readonly #events: Listeners<QueueEvents>;
+  readonly #prefix: string;
   #underway: Promise<void> | null = null;
   #isClosed = false;
   #isBlocked = false;
@@ -55,6 +56,7 @@ export class CountQueue {
   /** @internal */
   constructor(account: Account) {
     this.#account = account;
+    this.#prefix = nameOf('count', account.product);
     this.#events = new Listeners((error) => account.environment.reportError(error));
     this.#schedule(0);
   }
@@ -73,7 +75,7 @@ export class CountQueue {
   /** The counts that wait, oldest first. */
   async list(): Promise<readonly QueuedCount[]> {
     const { storage } = this.#account.environment;
-    const names = await storage.list(PREFIX);
+    const names = await storage.list(this.#prefix);
     const counts = await Promise.all(names.map(async (name) => readCount(await storage.read(name))));
     return counts.filter((count) => count !== null);
   }
@@ -83,13 +85,13 @@ export class CountQueue {
     await this.#underway;
     this.#cancelTimer();
     await this.#run();
-    return (await this.#account.environment.storage.list(PREFIX)).length === 0;
+    return (await this.#account.environment.storage.list(this.#prefix)).length === 0;
   }
 
   /** Says whether an uncertain count was counted. If not, it is sent under a new key. */
   async settle(key: string, wasCounted: boolean): Promise<void> {
     const { storage, createId } = this.#account.environment;
-    for (const name of await storage.list(PREFIX)) {
+    for (const name of await storage.list(this.#prefix)) {
       const count = readCount(await storage.read(name));
       if (count?.key !== key) continue;
       if (!wasCounted)
@@ -117,7 +119,7 @@ export class CountQueue {
 
   #run(): Promise<void> {
     this.#underway ??= this.#sendAll()
-      .catch((error) => this.#account.environment.reportError(error))
+      .catch((error) => this.#block(new StorageError(error)))
       .finally(() => {
         this.#underway = null;
       });
@@ -126,10 +128,10 @@ export class CountQueue {
 
   async #sendAll(): Promise<void> {
     const { storage } = this.#account.environment;
-    for (let names = await storage.list(PREFIX); names.length > 0; ) {
+    for (let names = await storage.list(this.#prefix); names.length > 0; ) {
       for (const name of names) if (this.#isClosed || !(await this.#sendOne(name))) return;
       const seen = new Set(names);
-      names = (await storage.list(PREFIX)).filter((name) => !seen.has(name));
+      names = (await storage.list(this.#prefix)).filter((name) => !seen.has(name));
     }
   }
 
@@ -164,12 +166,16 @@ export class CountQueue {
       this.#events.emit('refused', { count, error });
       return true;
     }
+    if (!(error instanceof DeniedError || error instanceof UnreachableError)) throw error;
+    this.#block(error);
+    return false;
+  }
+
+  #block(error: BerthError): void {
     this.#schedule(backOffMs(this.#failures, LONGEST_PAUSE_MS, this.#account.environment.random));
     this.#failures += 1;
-    if (!(error instanceof DeniedError || error instanceof UnreachableError)) throw error;
     if (!this.#isBlocked) this.#events.emit('blocked', { error });
     this.#isBlocked = true;
-    return false;
   }
 
   async #store(name: string, count: QueuedCount): Promise<void> {
@@ -181,7 +187,7 @@ export class CountQueue {
     this.#added += 1;
     const at = String(Math.trunc(this.#account.environment.readWallMs())).padStart(15, '0');
     const order = String(this.#added % 1e6).padStart(6, '0');
-    return `${PREFIX}${at}-${order}-${key.replace(/[^\w-]/g, '_').slice(0, 64)}`;
+    return `${this.#prefix}${at}-${order}-${key.replace(/[^\w-]/g, '_').slice(0, 64)}`;
   }
 }
 
@@ -194,7 +200,13 @@ function wasNotCounted(error: unknown): boolean {
   return error instanceof UnreachableError && error.attempts.every(({ mayHaveArrived }) => !mayHaveArrived);
 }
 
-/** `null` if another program has sent it meanwhile. */
+/**
+ * `null` if another program has sent it meanwhile, or if the file is damaged: then nobody knows what it was.
+ */
 function readCount(text: string | null): QueuedCount | null {
-  return text === null ? null : (JSON.parse(text) as QueuedCount);
+  try {
+    return JSON.parse(text ?? 'null') as QueuedCount | null;
+  } catch {
+    return null;
+  }
 }

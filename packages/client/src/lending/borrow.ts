@@ -2,6 +2,7 @@ import { type Duration, parseDuration } from '../duration.ts';
 import { BorrowError, ProofError } from '../errors.ts';
 import { proveFor, type SlotRequests } from '../proof/proven-lease.ts';
 import type { Grant, Proof } from '../proof/verifier.ts';
+import { nameOf } from '../storage-name.ts';
 import { type Account, holderOf, licenseIdOf, targetOf } from './account.ts';
 import type { Lease } from './lease.ts';
 
@@ -83,7 +84,7 @@ export class Borrow {
    */
   async giveBack(): Promise<void> {
     await this.#account.servers.post('unregister', targetOf(this.#account, this.#record.licenseId));
-    await this.#account.environment.storage.remove(nameOf(this.#account.product));
+    await this.#account.environment.storage.remove(nameOf('borrow', this.#account.product));
     await this.#notifyEnd();
   }
 
@@ -128,7 +129,7 @@ export async function borrowAs(
 
 /** The borrow of an earlier start of the program, checked; `null` if there is none. */
 export async function resumeBorrow(account: Account): Promise<Borrow | null> {
-  const text = await account.environment.storage.read(nameOf(account.product));
+  const text = await account.environment.storage.read(nameOf('borrow', account.product));
   if (text === null) return null;
   const stored = readRecord(text);
   const owner = { ...account, user: stored.user, licenseId: stored.licenseId };
@@ -152,12 +153,8 @@ function dateOf({ environment }: Account, until: Date | Duration): string {
   return new Date(environment.readWallMs() + parseDuration('until', until)).toISOString();
 }
 
-function nameOf(product: string): string {
-  return `borrow-${encodeURIComponent(product)}`;
-}
-
 async function storeBorrow({ environment, product }: Account, record: BorrowRecord): Promise<void> {
-  await environment.storage.write(nameOf(product), JSON.stringify(record));
+  await environment.storage.write(nameOf('borrow', product), JSON.stringify(record));
 }
 
 function readRecord(text: string): BorrowRecord {

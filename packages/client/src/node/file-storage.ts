@@ -47,7 +47,7 @@ const ENDING = '.json';
 
 /** Names come from this package, and products in them are encoded. */
 function fileOf(name: string): string {
-  return `${name.replace(/[^\w.%-]/g, '_')}${ENDING}`;
+  return `${name.replace(/[^\w.%@-]/g, '_')}${ENDING}`;
 }
 
 function nullIfMissing(error: unknown): null {

@@ -39,7 +39,18 @@ export class SlotRequests {
       return this.#keep(await servers.post(path, fields, headers));
     }
     const nonce = this.#account.environment.createId();
-    return this.#prove(await servers.post(path, { ...fields, nonce }, headers), nonce);
+    const answer = await servers.post(path, { ...fields, nonce }, headers);
+    try {
+      return await this.#prove(answer, nonce);
+    } catch (error) {
+      if (this.#lease === null && this.#feature === null) await this.#giveBack(fields);
+      throw error;
+    }
+  }
+
+  /** A slot that cannot be used is not kept, if the server is a real one after all. */
+  async #giveBack(fields: object): Promise<void> {
+    await this.#account.servers.post('unregister', fields).catch(() => {});
   }
 
   #needsGrant(): boolean {

@@ -89,9 +89,12 @@ async function move(from: Promise<StoreSource>, to: () => Promise<StoreTarget>):
 }
 
 /** Every row of every table, as it is. Tables have no order. */
+/** Without the log of renewals, which is empty when a server has stopped. */
 function readAll(folder: string): Record<string, unknown[]> {
   using db = new DatabaseSync(join(folder, 'berth.db'), { readOnly: true });
-  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all();
+  const tables = db
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'renewal' ORDER BY name")
+    .all();
   return Object.fromEntries(
     tables.map(({ name }) => {
       const rows = db.prepare(`SELECT * FROM "${name}"`).all();
@@ -145,7 +148,8 @@ describe('moving a store', { skip }, () => {
       .map(({ name }) => name as string);
     const copied = TABLE_NAMES.flatMap((table) => columnsOf(table).map((column) => `${table}.${column}`));
     const missing = (names: readonly string[]) => names.filter((name) => !copied.includes(name)).sort();
-    assert.deepEqual(missing(sqlite), ['server.audit_anchor']);
+    const ofLog = ['renewal.ends_at', 'renewal.license_id', 'renewal.seq', 'renewal.users'];
+    assert.deepEqual(missing(sqlite), ['registration.due_at', ...ofLog, 'server.audit_anchor']);
     assert.deepEqual(missing(postgres), [
       'audit_link.id',
       'license.audit_anchor',

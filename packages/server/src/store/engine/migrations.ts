@@ -20,6 +20,7 @@ export const MIGRATIONS = [
   '0015-history.sql',
   '0016-due-slots.sql',
   '0017-origins-by-time.sql',
+  '0018-renewals.sql',
 ] as const;
 
 /** From this one on, stored users have the names that `core/nouns/user-name.ts` gives them. */

@@ -102,6 +102,26 @@ export function renewalRestartCases(again: 'restart' | 'crash') {
       assert.equal(codeOf(await exam.register('bob')), 'granted');
     },
 
+    'a renewed slot is still held after its first end, and one that ended early is not': async (
+      exam: ExamStore,
+    ) => {
+      const license = await exam.install({ slots: 3 });
+      for (const user of ['ada', 'bob', 'eve']) await exam.register(user);
+      exam.clock.advance(HALF_MS);
+      for (const user of ['ada', 'bob', 'eve']) await exam.register(user);
+      await exam.release('bob');
+      await exam.register('bob');
+      await exam.release('eve');
+      exam.clock.advance(HALF_MS + MINUTE_MS);
+      await exam.register('joe');
+      await exam[again]();
+      assert.deepEqual(await exam.listUsers(), ['ada', 'bob', 'joe']);
+      assert.equal(await exam.countInUse(license), 3);
+      assert.equal(refusedOf(await exam.register('eve')).code, 'floating_not_available');
+      exam.clock.advance(2 * HALF_MS);
+      assert.deepEqual(await exam.listUsers(), []);
+    },
+
     'a renewed slot that had ended stays ended': async (exam: ExamStore) => {
       await exam.install({ slots: 1 });
       await exam.register('ada');

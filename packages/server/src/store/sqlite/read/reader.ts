@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
+import type { Asked } from '../../engine/asked.ts';
 import { askFor, askStore, isShared } from '../../engine/questions.ts';
 import { withListedIdentity } from '../../engine/rows.ts';
 import type { RowOf } from '../../engine/tables.ts';
@@ -10,6 +11,7 @@ import { tellDamage } from '../wire/damage.ts';
 import { openReadOnly } from '../wire/database.ts';
 import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
 import { listAudit } from './read-audit.ts';
+import { RenewalOverlay } from './renewal-overlay.ts';
 import { verifyAudit } from './verify-audit.ts';
 
 export interface ReaderOptions {
@@ -26,11 +28,13 @@ export class SqliteReader {
   readonly #file: string;
   readonly #db: DatabaseSync;
   readonly #prepared: PreparedOnce;
+  readonly #renewals: RenewalOverlay;
 
   constructor({ file }: ReaderOptions) {
     this.#file = file;
     this.#db = tellDamage(file, () => openReadOnly(file));
     this.#prepared = new PreparedOnce(this.#db);
+    this.#renewals = tellDamage(file, () => new RenewalOverlay(this.#db));
   }
 
   /** `masterKeys`: all that may seal the secrets at this moment. */
@@ -45,9 +49,9 @@ export class SqliteReader {
   #answerAny(query: Query, now: Instant, masterKeys: readonly MasterKey[]): Answers[Query['kind']] {
     if (query.kind === 'list_registrations') {
       const server = findRow<RowOf<'server'>>(this.#db, 'SELECT ignores_case FROM server');
-      return this.#prepared.answer(askFor(withListedIdentity(query, server), now, masterKeys));
+      return this.#ask(askFor(withListedIdentity(query, server), now, masterKeys));
     }
-    if (isShared(query)) return this.#prepared.answer(askFor(query, now, masterKeys));
+    if (isShared(query)) return this.#ask(askFor(query, now, masterKeys));
     switch (query.kind) {
       case 'verify_audit':
         return verifyAudit(this.#db, {
@@ -69,12 +73,18 @@ export class SqliteReader {
     }
   }
 
+  #ask<A>(asked: Asked<A>): A {
+    const isAboutSlots = asked.statements.some(({ sql }) => /\bregistration\b/.test(sql));
+    const answer = () => this.#prepared.answer(asked);
+    return isAboutSlots ? this.#renewals.during(answer) : answer();
+  }
+
   #describe(now: Instant): StoreDescription {
     return {
       kind: 'sqlite',
       engine: `SQLite ${sqliteVersion(this.#db)}`,
       schemaVersion: readPragma(this.#db, 'user_version') as number,
-      ...this.#prepared.answer(askStore(now)),
+      ...this.#ask(askStore(now)),
     };
   }
 }

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { readPragma, sqliteVersion } from './ask.ts';
 import { migrate, requireKnownSchema } from './migrate.ts';
+import { foldLeftRenewals } from './renewal-log.ts';
 
 /** Older releases can corrupt a database when a WAL is reset while it is being checkpointed. */
 const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;
@@ -27,6 +28,7 @@ export function openWritable(file: string): DatabaseSync {
     setAndVerify(db, 'synchronous', 'FULL', 2);
     db.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
     migrate(db);
+    foldLeftRenewals(db);
     checkpoint(db);
     return db;
   } catch (error) {

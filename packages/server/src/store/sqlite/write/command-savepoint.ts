@@ -29,10 +29,10 @@ export class CommandSavepoint implements Savepoint {
 
   rollBack(): void {
     if (!this.#isSet) return;
-    this.#statements.registration.rollBack();
-    this.#statements.endedBorrows.forget();
     this.#statements.rollbackTo.run();
     this.#statements.release.run();
+    this.#statements.registration.rollBack();
+    this.#statements.endedBorrows.forget();
   }
 
   /** A full or broken disk, and what was written without a savepoint, concerns the whole batch. */

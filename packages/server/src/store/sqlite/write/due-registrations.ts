@@ -4,8 +4,11 @@ import type { LicenseId } from '../../../core/nouns/license.ts';
 import { NEVER } from '../../engine/row-sql.ts';
 import { type Count, countOf } from '../../engine/sql.ts';
 import type { SqliteRowOf } from '../../engine/tables.ts';
+import type { PendingRenewals } from './pending-renewals.ts';
 
 type Row = SqliteRowOf<'registration'>;
+
+type DueRow = Pick<Row, 'user' | 'due_at' | 'ends_at'>;
 
 /** OR FAIL: no row can fail, so SQLite need not copy each page to be able to undo the statement. */
 const SQL = {
@@ -14,14 +17,17 @@ const SQL = {
   list: 'SELECT * FROM registration WHERE license_id = ? AND due_at <= ? ORDER BY due_at, user LIMIT ?',
   count: 'SELECT count(*) AS count FROM registration WHERE license_id = ? AND due_at <= ?',
   findFirst: 'SELECT min(due_at) AS due_at FROM registration WHERE license_id = ?',
-  listEnds: `SELECT due_at, ends_at FROM registration WHERE license_id = ? AND due_at > ?
+  listEnds: `SELECT "user", due_at, ends_at FROM registration WHERE license_id = ? AND due_at > ?
     ORDER BY due_at`,
+  listDue: `SELECT "user", ends_at FROM registration
+    WHERE license_id = ? AND due_at > ? AND due_at <= ? AND ends_at <= ?`,
+  settle: 'UPDATE OR FAIL registration SET ends_at = ?1, due_at = ?1 WHERE license_id = ?2 AND "user" = ?3',
 };
 
 /**
  * Finds ended registrations by `due_at`. A renewal leaves that as it is, so it may be earlier than the end,
  * but never later. Rows that are due and were renewed are moved on to their end before anything is answered,
- * at most once for each renewal.
+ * at most once for each renewal. Renewals of rows that are not due stay where they are.
  */
 export class DueRegistrations {
   readonly #moveOn;
@@ -29,26 +35,32 @@ export class DueRegistrations {
   readonly #count;
   readonly #findFirst;
   readonly #listEnds;
+  readonly #listDue;
+  readonly #settle;
+  readonly #pending: PendingRenewals;
   /** By license: rows that are due by then end when they are due. */
   readonly #exactTo = new Map<LicenseId, Instant>();
   /** Whether the running transaction has moved any row. If it is not committed, `forget` must be called. */
   hasMoved = false;
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, pending: PendingRenewals) {
+    this.#pending = pending;
     this.#moveOn = db.prepare(SQL.moveOn);
     this.#list = db.prepare(SQL.list);
     this.#count = db.prepare(SQL.count);
     this.#findFirst = db.prepare(SQL.findFirst);
     this.#listEnds = db.prepare(SQL.listEnds);
+    this.#listDue = db.prepare(SQL.listDue);
+    this.#settle = db.prepare(SQL.settle);
   }
 
   listEnded(licenseId: LicenseId, now: Instant, limit: number): readonly Row[] {
-    this.#makeExact(licenseId, now);
+    this.makeExact(licenseId, now);
     return this.#list.all(licenseId, now, limit) as unknown as Row[];
   }
 
   countEnded(licenseId: LicenseId, now: Instant): number {
-    this.#makeExact(licenseId, now);
+    this.makeExact(licenseId, now);
     return countOf(this.#count.get(licenseId, now) as unknown as Count);
   }
 
@@ -59,14 +71,15 @@ export class DueRegistrations {
 
   /** The next end after `after`. */
   findEnd(licenseId: LicenseId, after: Instant): Instant | null {
-    this.#makeExact(licenseId, after);
+    this.makeExact(licenseId, after);
     let first: Instant | null = null;
     for (const row of this.#listEnds.iterate(licenseId, after)) {
-      const { due_at, ends_at } = row as Pick<Row, 'due_at' | 'ends_at'>;
+      const { user, due_at, ends_at } = row as DueRow;
       if (first !== null && due_at >= first) break;
-      if (first === null || ends_at < first) first = ends_at;
+      const end = this.#pending.find(licenseId, user) ?? ends_at;
+      if (first === null || end < first) first = end;
     }
-    if (first !== null) this.#makeExact(licenseId, (first - 1) as Instant);
+    if (first !== null) this.makeExact(licenseId, (first - 1) as Instant);
     return first;
   }
 
@@ -80,10 +93,32 @@ export class DueRegistrations {
     this.#exactTo.clear();
   }
 
-  #makeExact(licenseId: LicenseId, to: Instant): void {
+  /** Whether a row has ended since. Writes nothing. */
+  hasEndedSince(licenseId: LicenseId, since: Instant, now: Instant): boolean {
+    for (const row of this.#listDue.iterate(licenseId, NEVER, now, now)) {
+      const { user, ends_at } = row as DueRow;
+      const end = this.#pending.find(licenseId, user) ?? ends_at;
+      if (end > since && end <= now) return true;
+    }
+    return false;
+  }
+
+  /** Rows that are due by then end when they are due. */
+  makeExact(licenseId: LicenseId, to: Instant): void {
     const from = this.#exactTo.get(licenseId) ?? NEVER;
     if (to <= from) return;
+    if (this.#pending.hasAny(licenseId)) this.#settleDue(licenseId, from, to);
     if (this.#moveOn.run(licenseId, from, to).changes !== 0) this.hasMoved = true;
     this.#exactTo.set(licenseId, to);
+  }
+
+  #settleDue(licenseId: LicenseId, from: Instant, to: Instant): void {
+    for (const row of this.#listDue.all(licenseId, from, to, Number.MAX_SAFE_INTEGER)) {
+      const { user, ends_at } = row as DueRow;
+      const end = this.#pending.find(licenseId, user);
+      if (end === undefined || end <= ends_at) continue;
+      this.#settle.run(end, licenseId, user);
+      this.hasMoved = true;
+    }
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../../../../../test/support/server-process.ts';
 import {
@@ -40,7 +41,7 @@ function begin(t: TestContext) {
   savepoint.begin();
   const endOf = (user: string) => registration.find(keyOf(user))?.ends_at;
   const countEnded = () => countOf(statements.countEnded.get(LICENSE_ID, NOW));
-  return { statements, registration, savepoint, endOf, countEnded };
+  return { db, statements, registration, savepoint, endOf, countEnded };
 }
 
 describe('registrations in memory', () => {
@@ -96,6 +97,18 @@ describe('registrations in memory', () => {
     assert.equal(countEnded(), 0);
   });
 
+  test('are read before they are asked for, until all are there', (t) => {
+    const { db, registration } = begin(t);
+    for (const user of users(600)) registration.put(rowOf(user));
+    registration.forget();
+    assert.deepEqual(
+      [1, 2, 3, 4].map(() => registration.readOn(LICENSE_ID)),
+      [true, true, true, false],
+    );
+    db.exec('DELETE FROM registration');
+    assert.equal(registration.find(keyOf('user-0599'))?.ends_at, rowOf('').ends_at);
+  });
+
   test('a command that fails after it wrote without a savepoint fails the batch', (t) => {
     const { registration, savepoint } = begin(t);
     const bug = new Error('a bug');
@@ -136,4 +149,19 @@ test('renewals of a batch are in the file when they are acknowledged', async (t)
   assert.deepEqual(new Set(stored.map(({ registration }) => registration.endsAt)), new Set(ends));
   assert.deepEqual([...new Set(ends)], [plus(NOW, 11 * MINUTE_MS)]);
   await expectSound(store);
+});
+
+test('a store that was closed leaves no renewal to its log', async (t) => {
+  const file = join(temporaryFolder(t), 'berth.db');
+  const clock = createManualClock(NOW);
+  const store = openInThreadStore({ file, masterKey: makeMasterKey(), clock, onNotice: () => {} });
+  await store.execute({ kind: 'install_license', license: exampleLicense({ slots: 2 }), by: 'admin' });
+  await store.execute(register('ada'));
+  clock.advance(MINUTE_MS);
+  const { endsAt } = grantedOf(await store.execute(register('ada'))).registration;
+  await store.close();
+  const db = new DatabaseSync(file, { readOnly: true });
+  t.after(() => db.close());
+  assert.equal(db.prepare('SELECT ends_at FROM registration').get()?.ends_at, endsAt);
+  assert.equal(db.prepare("SELECT 1 FROM renewal WHERE users <> '[]'").get(), undefined);
 });

@@ -3,6 +3,7 @@ import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { EndingRows } from '../../engine/row-sql.ts';
 import type { KeyOf, RowOf } from '../../engine/tables.ts';
 import type { DueRegistrations } from './due-registrations.ts';
+import type { PendingRenewals } from './pending-renewals.ts';
 
 type Row = RowOf<'registration'>;
 type Key = KeyOf<'registration'>;
@@ -10,38 +11,46 @@ type Key = KeyOf<'registration'>;
 /** Renewed in place: nobody else keeps it. */
 type KeptRow = Omit<Row, 'ends_at'> & { ends_at: Instant };
 
-/** Renews the slots of several users of one license at once; each statement is for so many users. */
-export interface RenewMany {
-  readonly users: number;
-  run(endsAt: Instant, licenseId: LicenseId, users: readonly string[]): void;
+/** Rows in memory, at most: two generations of this many. Those of 100,000 users take 40 MB. */
+const GENERATION = 131_072;
+
+/** How many rows are read together. */
+export const AHEAD = 256;
+
+/** The rows of a license after this one, in the order of their key; at most `AHEAD`. */
+type ListAfter = (key: Key) => readonly Row[];
+
+interface Parts {
+  readonly rows: EndingRows<'registration'>;
+  readonly listAfter: ListAfter;
+  readonly pending: PendingRenewals;
+  readonly due: DueRegistrations;
 }
 
-/** Rows in memory, at most: two generations of this many, 40 MB where 100,000 users hold a slot. */
-const GENERATION = 65_536;
-
 /**
- * The registrations as the only writer of the file knows them: rows that were used lately stay in memory, and
- * renewals are gathered, because those of one batch mostly set the same end. They are written before anything
- * else touches the table, and before the commit. Other statements that write to the table, and a command that
- * is undone, empty the memory. After a failed commit the file is opened again, with a new memory.
+ * The registrations as the only writer of the file knows them: rows that were used lately stay in memory,
+ * and renewals reach the rows in the file later (`PendingRenewals`). Other statements that write to the
+ * table, and a command that is undone, empty the memory. After a failed commit the file is opened again, with
+ * a new memory.
  */
 export class KeptRegistrations implements EndingRows<'registration'> {
   readonly #rows: EndingRows<'registration'>;
-  /** The largest first. */
-  readonly #renewMany: readonly RenewMany[];
+  readonly #listAfter: ListAfter;
+  readonly #pending: PendingRenewals;
   readonly due: DueRegistrations;
   /** By license and user; `null`: there is no such row. */
   #young = new Map<LicenseId, Map<string, KeptRow | null>>();
   #old = this.#young;
   #youngCount = 0;
-  #renewed: { readonly licenseId: LicenseId; readonly endsAt: Instant; readonly users: string[] } | null =
-    null;
+  /** Up to which user all rows of a license are in memory, or were; `null`: up to the last. */
+  #readTo = new Map<LicenseId, string | null>();
   /** Grows with every row that was written here, so that a command can tell whether it has written one. */
   writes = 0;
 
-  constructor(rows: EndingRows<'registration'>, renewMany: readonly RenewMany[], due: DueRegistrations) {
+  constructor({ rows, listAfter, pending, due }: Parts) {
     this.#rows = rows;
-    this.#renewMany = renewMany;
+    this.#listAfter = listAfter;
+    this.#pending = pending;
     this.due = due;
   }
 
@@ -52,30 +61,48 @@ export class KeptRegistrations implements EndingRows<'registration'> {
     const older = this.#old.get(id)?.get(user);
     const row = older === undefined ? this.#read(key) : older;
     this.#keep(key, row);
+    if (older === undefined && row !== null) this.readOn(id);
     return row ?? undefined;
   }
 
-  /** A renewal that is not written yet is of a row that is in memory, unless that is forgotten. */
   #read(key: Key): KeptRow | null {
-    this.writeRenewals();
     const row = this.#rows.find(key);
-    return row === undefined ? null : copyRow(row);
+    return row === undefined ? null : this.#renewed(row);
+  }
+
+  #renewed(row: Row): KeptRow {
+    return copyRow(row, this.#pending.find(row.license_id, row.user) ?? row.ends_at);
+  }
+
+  /**
+   * Reads more rows of a license, in the order of their key, while there is room: after a start, all users
+   * return within minutes, and rows that are read together take a fraction of the time. `false`: there are no
+   * more.
+   */
+  readOn(id: LicenseId): boolean {
+    const from = this.#readTo.get(id);
+    if (from === null || this.#old !== this.#young || this.#youngCount + AHEAD > GENERATION) return false;
+    const rows = this.#listAfter({ license_id: id, user: from ?? '' });
+    this.#readTo.set(id, rows.length < AHEAD ? null : (rows.at(-1) as Row).user);
+    const kept = this.#young.get(id);
+    for (const row of rows) if (kept?.has(row.user) !== true) this.#keep(row, this.#renewed(row));
+    return true;
   }
 
   put(row: Row): void {
-    this.writeRenewals();
     this.#rows.put(row);
+    this.#correctLog(row, row.ends_at);
     this.#note(row, copyRow(row));
   }
 
   add(row: Row): void {
-    this.writeRenewals();
     this.#rows.add(row);
+    this.#correctLog(row, row.ends_at);
     this.#note(row, copyRow(row));
   }
 
+  /** A renewal in the log is void without its row. */
   remove(key: Key): void {
-    this.writeRenewals();
     this.#rows.remove(key);
     this.#note(key, null);
   }
@@ -85,8 +112,8 @@ export class KeptRegistrations implements EndingRows<'registration'> {
     const row = this.find(key);
     const canWait = row !== undefined && isExact(user) && Number.isSafeInteger(endsAt);
     if (!canWait) {
-      this.writeRenewals();
       this.#rows.renew(key, endsAt);
+      this.#correctLog(key, endsAt);
       this.forget();
       this.writes += 1;
       return;
@@ -96,52 +123,63 @@ export class KeptRegistrations implements EndingRows<'registration'> {
       return;
     }
     this.due.noteRenewal(licenseId, row.ends_at);
-    if (this.#renewed?.licenseId !== licenseId || this.#renewed.endsAt !== endsAt) {
-      this.writeRenewals();
-      this.#renewed = { licenseId, endsAt, users: [] };
-    }
-    this.#renewed.users.push(user);
+    this.#pending.note(licenseId, user, endsAt);
     row.ends_at = endsAt;
     this.writes += 1;
   }
 
+  /** The row was written: what the log says of its user must be no older. */
+  #correctLog({ license_id: licenseId, user }: Key, endsAt: Instant): void {
+    const stored = user.toWellFormed();
+    if (this.#pending.find(licenseId, stored) !== undefined) this.#pending.note(licenseId, stored, endsAt);
+  }
+
   list(group: Key): readonly Row[] {
-    this.writeRenewals();
+    this.foldAll();
     return this.#rows.list(group);
   }
 
   listEnded(licenseId: LicenseId, now: Instant, limit: number): readonly Row[] {
-    this.writeRenewals();
     return this.due.listEnded(licenseId, now, limit);
   }
 
   countEnded(licenseId: LicenseId, now: Instant): number {
-    this.writeRenewals();
     return this.due.countEnded(licenseId, now);
   }
 
   findEnd(licenseId: LicenseId, after?: Instant): Instant | null {
-    if (after === undefined) return this.due.findFirst(licenseId);
-    this.writeRenewals();
-    return this.due.findEnd(licenseId, after);
+    return after === undefined ? this.due.findFirst(licenseId) : this.due.findEnd(licenseId, after);
   }
 
+  /** Renewals must be in the file before a savepoint. */
   writeRenewals(): void {
-    const renewed = this.#renewed;
-    if (renewed === null) return;
-    this.#renewed = null;
-    const { licenseId, endsAt, users } = renewed;
-    let written = 0;
-    for (const { users: count, run } of this.#renewMany) {
-      for (; users.length - written >= count; written += count) {
-        run(endsAt, licenseId, users.slice(written, written + count));
-      }
-    }
+    this.#pending.write();
   }
 
-  /** A command is undone, with what it has written since its savepoint: the file knows what is left. */
+  /** Before statements that read or write many ends. */
+  foldAll(): void {
+    this.#pending.foldAll();
+  }
+
+  /** Whether rows were brought up to date, which has to be committed though no command asked for it. */
+  get isAhead(): boolean {
+    return this.due.hasMoved || this.#pending.hasFolded;
+  }
+
+  /** Before the commit. */
+  finish(): void {
+    this.#pending.write();
+    this.#pending.foldSome();
+  }
+
+  noteCommit(): void {
+    this.due.hasMoved = false;
+    this.#pending.hasFolded = false;
+  }
+
+  /** A command was undone, with what it had written since its savepoint: the file knows what is left. */
   rollBack(): void {
-    this.#renewed = null;
+    this.#pending.reload();
     this.forget();
   }
 
@@ -150,6 +188,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
     this.#young = new Map();
     this.#old = this.#young;
     this.#youngCount = 0;
+    this.#readTo.clear();
     this.due.forget();
   }
 
@@ -176,7 +215,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
 }
 
 /** All of one shape: rows as SQLite returns them are larger, and slower to read. */
-function copyRow(row: Row): KeptRow {
+function copyRow(row: Row, endsAt = row.ends_at): KeptRow {
   return {
     license_id: row.license_id,
     user: row.user,
@@ -184,7 +223,7 @@ function copyRow(row: Row): KeptRow {
     address: row.address,
     info: row.info,
     registered_at: row.registered_at,
-    ends_at: row.ends_at,
+    ends_at: endsAt,
     borrowed_until: row.borrowed_until,
     origin: row.origin,
     credential: row.credential,

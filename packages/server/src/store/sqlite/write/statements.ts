@@ -20,7 +20,8 @@ import { prepare } from '../wire/ask.ts';
 import { BulkInsert } from './bulk-insert.ts';
 import { DueRegistrations } from './due-registrations.ts';
 import { EndedBorrows } from './ended-borrows.ts';
-import { KeptRegistrations, type RenewMany } from './kept-registrations.ts';
+import { AHEAD, KeptRegistrations } from './kept-registrations.ts';
+import { PendingRenewals } from './pending-renewals.ts';
 
 /** Whatever may end slots earlier makes them due by then. */
 function withDue({ sql, writes }: Write, end: string): Write {
@@ -48,16 +49,13 @@ const OWN = {
   listLicenses: reads<RowOf<'license'>>('license', 'SELECT * FROM license ORDER BY added_order'),
   listBars: reads<RowOf<'bar'>>('bar', LIST_BARS),
   countAnswers: reads<Count>('remembered_answer', 'SELECT count(*) AS count FROM remembered_answer'),
-  hasEndedSince: reads(
-    'registration',
-    `SELECT 1 FROM registration
-     WHERE license_id = ?1 AND ends_at > ?2 AND ends_at <= ?3 AND due_at <= ?3 LIMIT 1`,
-  ),
   hasFeatureEndedSince: reads(
     'feature_slot',
     'SELECT 1 FROM feature_slot WHERE license_id = ? AND ends_at > ? AND ends_at <= ? LIMIT 1',
   ),
 } as const;
+
+const LIST_AFTER = `SELECT * FROM registration WHERE license_id = ? AND "user" > ? ORDER BY "user" LIMIT ?`;
 
 const TRANSACTIONS = {
   begin: 'BEGIN IMMEDIATE',
@@ -79,16 +77,20 @@ export type SqliteStatements = Statements &
     readonly addHistory: Readonly<Record<HistoryTable, BulkInsert>>;
   };
 
-/** Every statement of the writing connection, prepared once. */
-export function prepareStatements(db: DatabaseSync): SqliteStatements {
+/** Every statement of the writing connection, prepared once. `part`: see `PendingRenewals`. */
+export function prepareStatements(db: DatabaseSync, part?: number): SqliteStatements {
   const prepareOne = (({ sql }) => prepare(db, sql)) as Prepare;
   const rows = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne, sqliteColumnsOf(name))]);
   const { registration, ended_borrow, ...others } = Object.fromEntries(rows) as AllRows;
-  const kept = new KeptRegistrations(
-    registration,
-    RENEWED_AT_ONCE.map((users) => renewMany(db, users)),
-    new DueRegistrations(db),
-  );
+  const pending = new PendingRenewals(db, part);
+  const after = prepare(db, LIST_AFTER);
+  const kept = new KeptRegistrations({
+    rows: registration,
+    listAfter: ({ license_id, user }) =>
+      after.all(license_id, user, AHEAD) as unknown as RowOf<'registration'>[],
+    pending,
+    due: new DueRegistrations(db, pending),
+  });
   const endedBorrows = new EndedBorrows(db, ended_borrow);
   const transactions = Object.entries(TRANSACTIONS).map(([name, sql]) => [name, db.prepare(sql)]);
   return {
@@ -111,6 +113,14 @@ function countEnded(kept: KeptRegistrations): Statements['countEnded'] {
   return { get, all: (...values) => [get(...values)] };
 }
 
+/** They ask for no end, only which registrations are live. So those that are not due need not be exact. */
+const ASK_WHO_IS_LIVE: ReadonlySet<Read | Write> = new Set([
+  STATEMENTS.countBorrowed,
+  STATEMENTS.countCrowd,
+  STATEMENTS.countLiveFeatureSlots,
+  OWN.findNextFeatureEnd,
+]);
+
 /** Rows are added to those of the same key. */
 function addHistory(db: DatabaseSync): SqliteStatements['addHistory'] {
   const inserts = HISTORY_TABLES.map((table) => {
@@ -119,26 +129,20 @@ function addHistory(db: DatabaseSync): SqliteStatements['addHistory'] {
   return Object.fromEntries(inserts);
 }
 
-/** How many slots one statement renews. The largest first. */
-const RENEWED_AT_ONCE = [64, 16, 4, 1];
-
-/** OR FAIL: none can fail, so SQLite need not copy each page to be able to undo the statement. */
-function renewMany(db: DatabaseSync, users: number): RenewMany {
-  const list = Array(users).fill('?').join(', ');
-  const sql = `UPDATE OR FAIL registration SET ends_at = ? WHERE license_id = ? AND "user" IN (${list})`;
-  const statement = db.prepare(sql);
-  return { users, run: (endsAt, licenseId, names) => statement.run(endsAt, licenseId, ...names) };
-}
-
 /** Statements on many registrations must find what was renewed, and may change what is in memory. */
 function besides(kept: KeptRegistrations, prepareOne: Prepare): Prepare {
   return ((declared: Read | Write) => {
     const statement = prepareOne(declared) as StatementSync;
     if (!/\bregistration\b/.test(declared.sql)) return statement;
     const isWrite = 'writes' in declared && declared.writes === 'registration';
+    const prepareRows = (values: readonly unknown[]) => {
+      if (!ASK_WHO_IS_LIVE.has(declared)) return kept.foldAll();
+      const { id, now } = values[0] as { readonly id: LicenseId; readonly now: Instant };
+      kept.due.makeExact(id, now);
+    };
     const after = <A extends readonly never[], T>(ask: (...values: A) => T) => {
       return (...values: A): T => {
-        kept.writeRenewals();
+        prepareRows(values);
         if (isWrite) kept.forget();
         return ask(...values);
       };

@@ -143,6 +143,13 @@ export class SqliteWriter {
     return isTakenOver ? ranTo : now;
   }
 
+  /** Reads some slots before their users return. `false`: there is nothing more to read. */
+  readAhead(): boolean {
+    if (this.#isBroken || !this.#db.isOpen) return false;
+    const { registration } = this.#statements;
+    return [...this.#licenses.entries()].some(({ license }) => registration.readOn(license.id));
+  }
+
   findLicense(id: LicenseId): License | undefined {
     return this.#licenses.find(id)?.license;
   }
@@ -155,11 +162,17 @@ export class SqliteWriter {
   close(): void {
     try {
       if (!this.#isBroken && this.#isResumed) {
-        this.#tellDamage(() => this.#transact(this.#readClock(), () => [], { force: true }));
+        this.#tellDamage(() => this.#transact(this.#readClock(), () => this.#putInOrder(), { force: true }));
       }
     } finally {
       if (this.#db.isOpen) this.#db.close();
     }
+  }
+
+  /** Leaves a file in which every row is up to date. */
+  #putInOrder(): CommandResult[] {
+    this.#statements.registration.foldAll();
+    return [];
   }
 
   #tellDamage<T>(work: () => T): T {
@@ -256,7 +269,7 @@ export class SqliteWriter {
     if (isNewJump || isTakenOver || now - this.#storedMark >= MARK_INTERVAL_MS) return true;
     for (const { license } of this.#licenses.entries()) {
       const since = [license.id, this.#storedMark, now] as const;
-      if (this.#statements.hasEndedSince.get(...since) !== undefined) return true;
+      if (this.#statements.registration.due.hasEndedSince(...since)) return true;
       if (this.#statements.hasFeatureEndedSince.get(...since) !== undefined) return true;
     }
     return false;
@@ -286,7 +299,7 @@ export class SqliteWriter {
       this.#statements.begin.run();
       this.#noteClock(batch, reading);
       const results = work(batch);
-      if (batch.isChanged || this.#statements.registration.due.hasMoved) this.#commit(batch);
+      if (batch.isChanged || this.#statements.registration.isAhead) this.#commit(batch);
       else this.#statements.rollback.run();
       if (batch.now !== reading.now) this.#clock.moveTo(batch.now);
       return results;
@@ -326,9 +339,9 @@ export class SqliteWriter {
     if (batch.signed !== null && isSigningOnly) this.#ledger.markSigned();
     const { readMonotonicMs } = this.#options.clock;
     const startedMs = readMonotonicMs();
-    this.#statements.registration.writeRenewals();
+    this.#statements.registration.finish();
     this.#statements.commit.run();
-    this.#statements.registration.due.hasMoved = false;
+    this.#statements.registration.noteCommit();
     this.#syncMs = readMonotonicMs() - startedMs;
     this.#systemHead = systemHead;
     this.#masterKeys = [batch.masterKey];

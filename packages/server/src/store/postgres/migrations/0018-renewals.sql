@@ -1,0 +1,2 @@
+-- Only SQLite gathers renewals in a table. Here they are written to their rows.
+SELECT 1;
