@@ -40,6 +40,7 @@ const LICENSE_EVENTS: Fields<LicenseEvent> = {
   total_corrected: { feature: true, before: true, total: true },
   license_added: { product: true, slots: true },
   license_changed: { changed: true, slots: true, verdict: true },
+  certificate_added: { kid: true, issuedAt: true, expiresAt: true },
   license_removed: { product: true, inUse: true },
 };
 
@@ -62,6 +63,7 @@ const SYSTEM_EVENTS: Fields<SystemEvent> = {
   sign_in_failed: { account: true },
   cloud_keys_set: { changed: true, apiKeyFingerprint: true, sharedKeyFingerprint: true },
   master_key_rotated: { from: true, to: true },
+  grant_key_rotated: { kid: true, replaced: true },
   master_key_exported: { fingerprint: true },
   rules_changed: { users: true, hosts: true, addresses: true, digest: true },
   bar_added: { barred: true, pattern: true, note: true },

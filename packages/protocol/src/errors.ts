@@ -126,6 +126,7 @@ export const ERRORS = {
   token_exists: { status: 400, retryable: false, title: 'A token with this name already exists' },
   token_not_found: { status: 400, retryable: false, title: 'The token does not exist' },
   too_many_bars: { status: 400, retryable: false, title: 'There are too many bars' },
+  too_many_grant_keys: { status: 400, retryable: false, title: 'Too many grant keys are still in use' },
   slot_is_borrowed: { status: 400, retryable: false, title: 'The slot is borrowed: it can only be recalled' },
   slot_not_borrowed: { status: 400, retryable: false, title: 'The slot is not borrowed: release it instead' },
   clock_not_ahead: { status: 400, retryable: false, title: 'There is no clock jump to accept' },
@@ -191,6 +192,16 @@ export const ERRORS = {
     status: 400,
     retryable: false,
     title: "The vendor's air-gap key is not configured",
+  },
+  server_certificate_invalid: {
+    status: 400,
+    retryable: false,
+    title: "The certificate is not the vendor's",
+  },
+  server_certificate_mismatch: {
+    status: 400,
+    retryable: false,
+    title: 'The certificate is for another server, key or license',
   },
   airgap_code_invalid: { status: 400, retryable: false, title: 'The code is not valid' },
   airgap_confirmation_invalid: {

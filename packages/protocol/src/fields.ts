@@ -113,6 +113,21 @@ export const secret = field((value) => {
   return isFit ? text : new Wrong('must be readable text without control characters');
 }).meta({ ...NAME_JSON, maxLength: MAX_SECRET_LENGTH });
 
+const NONCE = /^[A-Za-z0-9_-]{16,128}$/;
+const NO_NONCE = new Wrong('must be 16 to 128 letters, digits, "-" or "_"');
+
+/** `nonce`: what the caller made up for this request; a signed answer repeats it. */
+export const nonce = field((value) => {
+  if (value === undefined || isBlank(value)) return undefined;
+  return typeof value === 'string' && NONCE.test(value) ? value : NO_NONCE;
+}).meta({
+  type: 'string',
+  minLength: 16,
+  maxLength: 128,
+  pattern: NONCE.source,
+  description: 'Random text, new for each request, for a `grant` in the answer.',
+});
+
 /** Text that only describes: control characters become spaces instead of being refused. */
 function description(maxLength: number) {
   return field((value) => {

@@ -48,6 +48,7 @@ export const FLAGS = {
   out: { type: 'string' },
   'hardware-id': { type: 'string' },
   'activation-code': { type: 'string' },
+  'grant-key': { type: 'string' },
   qr: { type: 'boolean' },
   'passphrase-file': { type: 'string' },
   replace: { type: 'boolean' },

@@ -2,6 +2,7 @@ import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-hel
 import type { Command } from './command.ts';
 import { AIRGAP_COMMANDS } from './commands/airgap-commands.ts';
 import { BACKUP_COMMANDS, RESTORE_USAGE } from './commands/backup-commands.ts';
+import { CERTIFICATE_COMMANDS } from './commands/certificate-commands.ts';
 import { DEVICE_COMMANDS } from './commands/device-commands.ts';
 import { KEY_COMMANDS } from './commands/key-commands.ts';
 import { LICENSE_COMMANDS } from './commands/license-commands.ts';
@@ -31,9 +32,10 @@ const DEMO: Entry = {
 export const ENTRIES: readonly Entry[] = [
   SERVE,
   DEMO,
-  ...[...KEY_COMMANDS, ...LICENSE_COMMANDS, ...OFFLINE_COMMANDS, ...AIRGAP_COMMANDS, ...DEVICE_COMMANDS].map(
-    (command) => ({ ...command, command }),
-  ),
+  ...[
+    ...[...KEY_COMMANDS, ...LICENSE_COMMANDS, ...OFFLINE_COMMANDS],
+    ...[...AIRGAP_COMMANDS, ...CERTIFICATE_COMMANDS, ...DEVICE_COMMANDS],
+  ].map((command) => ({ ...command, command })),
   ...BACKUP_COMMANDS.map((command) => ({ ...command, command })),
   { ...RESTORE_USAGE, command: 'restore' },
   ...ANSWERED.map((usage) => ({ ...usage, command: 'serve' as const })),

@@ -84,6 +84,7 @@ export type EventKind =
   | 'license_file_issued'
   | 'server_key_learned'
   | 'server_key_waits'
+  | 'certificate_issued'
   | 'server_key_approved'
   | 'usage_taken'
   | 'airgap_started'

@@ -17,8 +17,8 @@ export function judgeRepeat(seen: SeenRequest | null, asked: SeenRequest): 'new'
   );
 }
 
-/** What an offline file asks for. */
-export type FilePurpose = 'activation' | 'deactivation' | 'usage';
+/** What an offline file asks for; a certificate is also asked for online. */
+export type FilePurpose = 'activation' | 'deactivation' | 'usage' | 'certificate';
 
 /** The signing key of the server on a machine. */
 export interface KnownKey {

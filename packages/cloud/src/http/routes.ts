@@ -6,9 +6,11 @@ import {
   productQuery,
   SYNC_EVENT,
 } from '@berth/protocol/cloud/cloud-requests';
+import { KEY_STATEMENT_HEADER } from '@berth/protocol/grant/key-statement';
 import type { Command, Count, Identity } from '../core/command.ts';
 import type { Counted, Outcome } from '../core/decision.ts';
 import { execute } from '../store/execute.ts';
+import { certifyOnline } from '../store/keys/certificates.ts';
 import { findProduct } from '../store/products.ts';
 import { PORTAL_ROUTES } from './portal/portal.ts';
 import { presentFeature, presentLicensed, presentProduct, presentTotal } from './present-license.ts';
@@ -84,18 +86,22 @@ async function activate(request: Request, context: Context): Promise<Reply> {
   const fields = await readBody(request, activateRequest);
   const who = await identify(context, fields, true);
   return answer(context, { kind: 'activate', who, host: readHost(fields) }, (outcome) =>
-    presentLicense(outcome, context),
+    presentLicense(outcome, context, request),
   );
 }
 
 async function check(request: Request, context: Context): Promise<Reply> {
   const who = await identify(context, readQuery(request.url, checkQuery));
-  return answer(context, { kind: 'check', who }, (outcome) => presentLicense(outcome, context));
+  return answer(context, { kind: 'check', who }, (outcome) => presentLicense(outcome, context, request));
 }
 
-function presentLicense(outcome: Outcome, { signingKey, now }: Context): Reply {
+function presentLicense(outcome: Outcome, context: Context, { headers }: Request): Reply {
+  const { store, signingKey, now, place: from } = context;
   if (outcome.kind !== 'licensed') throw new Error(`A license was expected, not "${outcome.kind}".`);
-  return json(presentLicensed(outcome, signingKey, now));
+  const asked = { statement: headers.get(KEY_STATEMENT_HEADER), from };
+  const certificate = certifyOnline(store, outcome, asked, signingKey, now);
+  const license = presentLicensed(outcome, signingKey, now);
+  return json(certificate === null ? license : { ...license, server_certificate: certificate });
 }
 
 async function deactivate(request: Request, context: Context): Promise<Reply> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { feature, field, integerOf, isBlank, Wrong } from '../fields.ts';
-import { anyDate, host, target } from './lending.ts';
+import { feature, field, integerOf, isBlank, nonce, Wrong } from '../fields.ts';
+import { anyDate, host, proof, target } from './lending.ts';
 import { featureObject, licenseObject } from './license-object.ts';
 
 const NOT_WHOLE = new Wrong('must be a whole number below 2^53, as a number or as digits');
@@ -72,6 +72,7 @@ export const featureRegisterRequest = z
     borrowed_until: anyDate.meta({
       description: 'Hold the slot until then, as in `borrow`. Not given, or year 1: no borrow.',
     }),
+    nonce,
   })
   .meta({
     extends: 'RegisterRequest',
@@ -125,6 +126,7 @@ export const featureRegisterAnswer = featureObject
   .extend({
     is_borrowed: licenseObject.shape.is_borrowed,
     borrowed_until: licenseObject.shape.borrowed_until,
+    ...proof,
   })
   .meta({
     id: 'FeatureRegistration',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { field, hostText, licenseId, product, told, user, userInfo } from '../fields.ts';
+import { field, hostText, licenseId, nonce, product, told, user, userInfo } from '../fields.ts';
 import { licenseObject } from './license-object.ts';
 
 /**
@@ -31,7 +31,7 @@ export const anyDate = field((value) =>
 
 const NO_DATE = 'not a date';
 
-export const registerRequest = z.object({ ...target, ...host }).meta({
+export const registerRequest = z.object({ ...target, ...host, nonce }).meta({
   description: 'Send `user` or `os_hostname`.',
   examples: [
     {
@@ -57,6 +57,7 @@ export const borrowRequest = z
         'RFC 3339, or shorter: `2026-09-27 23:30`, `2026-09-27`; without a zone it is UTC. Not given, or ' +
         'year 1: as long as the license allows. Also accepted as `borrow_until`.',
     }),
+    nonce,
   })
   .meta({
     extends: 'RegisterRequest',
@@ -90,6 +91,12 @@ export const FIELD_ALIASES: Readonly<Record<string, string>> = {
   sharedKey: 'shared_key',
 };
 
+/** Only in answers to requests with a nonce; see `docs/grants.md`. */
+export const proof = {
+  grant: told(z.string().optional(), 'What was lent, signed (a compact JWS), if a `nonce` was sent.'),
+  certificate: told(z.string().optional(), "The vendor's certificate for the key of the grant."),
+};
+
 const seconds = z.int().min(0);
 
 /** The answer to register and borrow: the license at top level, and once more as a text. */
@@ -98,7 +105,8 @@ export const registerAnswer = licenseObject
     slot_ends_at: told(z.iso.datetime({ precision: 3 }), 'When the slot ends if it is not renewed.'),
     slot_ends_in_seconds: told(seconds, 'The same, for clients whose clock may be wrong.'),
     renew_in_seconds: told(seconds, 'When to send the next heartbeat: it may fail twice.'),
-    license_json: z.string().meta({ description: 'The same license object, as JSON text.' }),
+    license_json: told(z.string(), 'The same license object, as JSON text.'),
+    ...proof,
   })
   .meta({
     id: 'Registration',
@@ -115,6 +123,8 @@ export const minimalAnswer = registerAnswer.pick({
   floating_in_use: true,
   is_borrowed: true,
   borrowed_until: true,
+  grant: true,
+  certificate: true,
   slot_ends_at: true,
   slot_ends_in_seconds: true,
   renew_in_seconds: true,

@@ -68,6 +68,7 @@ export const airgapGenerateAnswer = z
     activation_code: told(z.string(), "The code for the vendor's portal."),
     hardware_id: hardwareId,
     license_key: told(z.string(), 'The license key.'),
+    grant_key: told(z.string(), "The public key of this server's grants, for the vendor to certify."),
   })
   .meta({ id: 'ActivationCode', description: "This server's activation code for a license key." });
 

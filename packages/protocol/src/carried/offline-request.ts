@@ -19,6 +19,8 @@ export interface OfflineRequest {
   readonly date: string;
   /** The server's public key as base64 of its DER form; it verifies the server's usage files. */
   readonly serverKey: string;
+  /** The public key of its grants (`x` of the JWK), which the vendor certifies; left out by older servers. */
+  readonly grantKey?: string;
   readonly hostname: string;
   readonly appVersion: string;
   /** The consumption so far, for a deactivation: see `usage-file.ts`. `null` if not included. */
@@ -55,6 +57,7 @@ function describe(request: OfflineRequest, signer: RequestSigner): Readonly<Reco
     date,
     ...keyFields,
     server_key: request.serverKey,
+    ...(request.grantKey === undefined ? {} : { grant_key: request.grantKey }),
     hostname: request.hostname,
     app_ver: request.appVersion,
     ...(request.usage === null ? {} : { usage: request.usage }),
@@ -90,6 +93,7 @@ const schema = z.object({
     api_key: z.string().max(512).nullish(),
     signature: z.string().max(1024).nullish(),
     server_key: z.string().max(512).nullish(),
+    grant_key: z.string().max(64).nullish(),
     hostname: hostText,
     app_ver: hostText,
     usage: z.unknown().optional(),

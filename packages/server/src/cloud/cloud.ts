@@ -1,4 +1,5 @@
 import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
+import type { ReadCertificate } from '@berth/protocol/grant/server-certificate';
 import type { CloudCounts } from '../core/command.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import type { License, LicenseId } from '../core/nouns/license.ts';
@@ -30,6 +31,8 @@ export interface Identification {
   readonly licenseId: LicenseId | null;
   readonly product: string;
   readonly holder: LicenseHolder;
+  /** Asks for a certificate for the key that it names; left out if none is due. */
+  readonly keyStatement?: string;
 }
 
 /** By its key, or by the user it was issued to; the password is only needed to activate. */
@@ -58,6 +61,8 @@ export interface Vouched {
   readonly license: Omit<License, 'tie' | 'source'>;
   readonly isFloating: boolean;
   readonly counted: Pick<CloudCounts, 'total' | 'features'>;
+  /** What the vendor has signed for a grant key; `null`: nothing. Whose key it is must still be checked. */
+  readonly certificate: ReadCertificate | null;
 }
 
 export interface Counted {

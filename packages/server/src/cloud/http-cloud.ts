@@ -9,6 +9,7 @@ import {
 } from '@berth/protocol/cloud/cloud-license';
 import { DEACTIVATED_TEXT, deactivatedAnswer, SYNC_EVENT } from '@berth/protocol/cloud/cloud-requests';
 import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
+import { KEY_STATEMENT_HEADER } from '@berth/protocol/grant/key-statement';
 import { parseJsonText } from '@berth/protocol/json-text';
 import type { z } from 'zod';
 import {
@@ -34,7 +35,7 @@ import {
   rejectFile,
   requireNamed,
 } from './judge-answer.ts';
-import { readVendorLicense } from './vendor-license.ts';
+import { readOffered, readVendorLicense } from './vendor-license.ts';
 
 export interface HttpCloudOptions {
   /** The URL of the cloud, without `/api/v4`. */
@@ -122,6 +123,7 @@ async function call(options: HttpCloudOptions, keys: CloudKeys, question: Call):
       authorization: authorizationHeader(keys, date),
       accept: 'application/json',
       [NONCE_HEADER]: nonce,
+      ...(meant?.keyStatement === undefined ? {} : { [KEY_STATEMENT_HEADER]: meant.keyStatement }),
       ...(body === null ? {} : { 'content-type': 'application/json' }),
     },
     body,
@@ -235,7 +237,8 @@ function vouch(answered: Answered, options: HttpCloudOptions): CloudReply<Vouche
       'The license in the answer of the licensing cloud is not signed for the hardware id of this server.',
     );
   }
-  return { kind: 'ok', value: readVendorLicense(value), isBound };
+  const certificate = readOffered(fields, options.publicKey);
+  return { kind: 'ok', value: { ...readVendorLicense(value), certificate }, isBound };
 }
 
 /** A genuine answer to another request does not answer this one. */

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { hostname, networkInterfaces, release, type } from 'node:os';
 import { fingerprintKey } from '@berth/protocol/cloud/vendor-signature';
 import { createCloudChecks, createCloudReports } from '../background/cloud-loops.ts';
@@ -11,6 +12,8 @@ import { type CloudLink, createCloudLink } from '../services/cloud/cloud-link.ts
 import { createCloudSession } from '../services/cloud/cloud-session.ts';
 import { type Credentials, createCredentials } from '../services/cloud/credentials.ts';
 import { LinkState } from '../services/cloud/link-state.ts';
+import { type Certification, createCertification } from '../services/grants/certification.ts';
+import { createGrantKeys, type GrantKeys } from '../services/grants/grant-keys.ts';
 import { createOffline, type Offline } from '../services/offline/offline.ts';
 import { createIdentity, type Identity } from '../services/upkeep/identity.ts';
 import { readMachineId } from '../store/machine-id.ts';
@@ -27,8 +30,15 @@ export interface CloudParts {
   readonly credentials: Credentials;
   readonly identity: Identity;
   readonly offline: Offline;
+  /** Signs grants; the cloud certifies its keys. */
+  readonly grantKeys: GrantKeys;
+  readonly certification: Certification;
+  /** The key with which the vendor signs; `null` if not configured. */
+  readonly vendorKey: KeyObject | null;
   /** Called when the keys have changed. */
   readonly listeners: Set<() => void>;
+  /** Called when the cloud should be asked for certificates. */
+  readonly renewals: Set<() => void>;
   close(): Promise<void>;
 }
 
@@ -69,6 +79,8 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
     },
   };
   const { readKeys } = credentials;
+  const grantKeys = createGrantKeys(store, readMonotonicMs);
+  const certification = createCertification(store, grantKeys);
   // A running server has recorded its machine.
   const requireHome = isServing ? async () => {} : identity.requireHome;
   const vendorKey = readVendorKey(config.cloud);
@@ -80,6 +92,7 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
     identity,
     state,
     host,
+    certification,
     url: url === '' ? null : url,
     settleMs: settleSeconds * SECOND_MS,
     readMonotonicMs,
@@ -95,16 +108,21 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
     },
     readKeys,
     host,
+    grantKeys,
     vendorKey,
     airgapKey: readAirgapKey(config.airgap),
     acceptUnsignedPolicies: config.airgap.acceptUnsignedPolicies,
+    certification,
   });
-  return { cloudLink, credentials, identity, offline, listeners, close: async () => cutOff.abort() };
+  const renewals = new Set<() => void>();
+  const close = async () => cutOff.abort();
+  const own = { grantKeys, certification, vendorKey };
+  return { cloudLink, credentials, identity, offline, ...own, listeners, renewals, close };
 }
 
 /** Without a cloud there is nothing to do. New keys are tried at once, on whichever server they were set. */
 export function createCloudLoops(
-  { cloudLink, credentials, listeners }: CloudParts,
+  { cloudLink, credentials, listeners, renewals }: CloudParts,
   config: Config,
   log: Log,
 ): Loops {
@@ -113,5 +131,6 @@ export function createCloudLoops(
   const checks = createCloudChecks(cloudLink, log, settings.checkMinutes * MINUTE_MS);
   const reports = createCloudReports(cloudLink, log, settings.reportSeconds * SECOND_MS);
   listeners.add(checks.wake);
+  renewals.add(checks.wake);
   return { always: isShared(config) ? [createKeyWatch(credentials, log)] : [], leading: [checks, reports] };
 }

@@ -35,6 +35,7 @@ import { composeBackups } from './compose-backup.ts';
 import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
+import { composeGrants } from './compose-grants.ts';
 import { composeLending } from './compose-lending.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
@@ -184,6 +185,7 @@ export function composeApp(
     ruleBook,
     ...events,
     ...composeLending(store, config),
+    ...composeGrants(store, cloud),
     metrics,
     doctor: composeDoctor(options, world.clock, { ...events, ...keeping, store, cloudLink, version }),
     allowKeysInUrl: config.http.allowKeysInUrl,

@@ -2,7 +2,7 @@ import type { HistoryStep } from './history/thinning.ts';
 import type { Actor } from './nouns/actor.ts';
 import type { Narrowing } from './nouns/consumption.ts';
 import type { Instant } from './nouns/instant.ts';
-import type { License, LicenseId, Verdict } from './nouns/license.ts';
+import type { Certificate, License, LicenseId, Verdict } from './nouns/license.ts';
 import type { HostInfo } from './nouns/registration.ts';
 import type { SystemCommand } from './system-command.ts';
 
@@ -22,6 +22,7 @@ export type LicenseCommand =
   | InstallLicense
   | RemoveLicense
   | ApplyVerdict
+  | CertifyLicense
   | AddConsumption
   | RegisterFeature
   | ReleaseFeature
@@ -172,6 +173,14 @@ export interface RemoveLicense {
   readonly licenseId: LicenseId;
   /** It is given back to the vendor: the files and codes that brought it here are no longer valid. */
   readonly isGivenBack?: boolean;
+  readonly by: Actor;
+}
+
+/** The vendor has certified the key that signs grants of the license. */
+export interface CertifyLicense {
+  readonly kind: 'certify_license';
+  readonly licenseId: LicenseId;
+  readonly certificate: Certificate;
   readonly by: Actor;
 }
 

@@ -4,6 +4,7 @@ import { createAccount, removeAccount, setPassword, setRole } from './system/acc
 import { addBar, removeBar } from './system/bars.ts';
 import { bindHardware } from './system/bind-hardware.ts';
 import { forgetUser } from './system/forget-user.ts';
+import { rotateGrantKey } from './system/grant-keys.ts';
 import { note } from './system/note.ts';
 import { numberUsage, openRequest } from './system/offline-files.ts';
 import { resetClock } from './system/reset-clock.ts';
@@ -40,6 +41,7 @@ const MODULES = {
   reset_clock: resetClock,
   set_cloud_keys: setCloudKeys,
   rotate_master_key: rotateMasterKey,
+  rotate_grant_key: rotateGrantKey,
   set_rules: setRules,
   add_bar: addBar,
   remove_bar: removeBar,

@@ -4,6 +4,7 @@ import type { Decision } from './decision.ts';
 import { addConsumption } from './decisions/add-consumption.ts';
 import { applyVerdict } from './decisions/apply-verdict.ts';
 import { borrow } from './decisions/borrow.ts';
+import { certifyLicense } from './decisions/certify-license.ts';
 import { collect } from './decisions/collect.ts';
 import { cutReport } from './decisions/cut-report.ts';
 import { installLicense } from './decisions/install-license.ts';
@@ -39,6 +40,7 @@ const MODULES = {
   install_license: installLicense,
   remove_license: removeLicense,
   apply_verdict: applyVerdict,
+  certify_license: certifyLicense,
   add_consumption: addConsumption,
   register_feature: registerFeature,
   release_feature: releaseFeature,

@@ -116,7 +116,7 @@ export interface Restoration {
 }
 
 /** Under which name a secret is kept. */
-type SecretName = 'cloud_api_key' | 'cloud_shared_key';
+type SecretName = 'cloud_api_key' | 'cloud_shared_key' | 'grant_keys';
 
 export interface Decision {
   readonly outcome: Outcome;

@@ -62,6 +62,13 @@ const COMMANDS: { [K in LicenseCommand['kind']]: readonly Extract<LicenseCommand
   apply_verdict: [
     { kind: 'apply_verdict', licenseId: LICENSE_ID, verdict: 'license_expired', proof: 'bound' },
   ],
+  certify_license: [
+    {
+      kind: 'certify_license',
+      ...ON,
+      certificate: { text: 'jws', kid: 'k', issuedAt: NOW, expiresAt: LATE },
+    },
+  ],
   cut_report: [{ kind: 'cut_report', ...REPORT }],
   settle_report: [
     {

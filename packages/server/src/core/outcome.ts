@@ -31,6 +31,8 @@ export interface Measured {
   readonly inUse: number;
   /** The user's slot of the feature, where one was lent. */
   readonly slot: FeatureSlot | null;
+  /** With that slot: its license, and when the user's slot of the license ends. */
+  readonly holder?: { readonly license: License; readonly endsAt: Instant };
   readonly now: Instant;
 }
 

@@ -43,6 +43,7 @@ export type SystemCommand =
   | ResetClock
   | SetCloudKeys
   | RotateMasterKey
+  | RotateGrantKey
   | SetRules
   | AddBar
   | RemoveBar
@@ -197,6 +198,17 @@ export interface RotateMasterKey {
   readonly kind: 'rotate_master_key';
   readonly newKey: Uint8Array;
   readonly newFingerprint: string;
+  readonly by: Actor;
+}
+
+/** Makes this the key that signs grants. Earlier ones stay until every grant of theirs has ended. */
+export interface RotateGrantKey {
+  readonly kind: 'rotate_grant_key';
+  readonly kid: string;
+  /** PKCS #8 in base64. */
+  readonly privateKey: string;
+  /** Has no effect if there is a key already: another server may have made the first one. */
+  readonly isFirst?: boolean;
   readonly by: Actor;
 }
 

@@ -7,6 +7,7 @@ import type { SystemDecision } from './decision.ts';
 import type { HeadsSigned } from './nouns/audit-event.ts';
 import type { AuditPosition } from './nouns/audit-position.ts';
 import type { AuditSegment } from './nouns/audit-segment.ts';
+import type { GrantKey } from './nouns/grant-key.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { License } from './nouns/license.ts';
 import type { NoticeKey } from './nouns/notice-key.ts';
@@ -37,6 +38,7 @@ export interface SystemNeeds {
   readonly token?: TokenKey;
   readonly notice?: NoticeKey;
   readonly masterKey?: true;
+  readonly grantKeys?: true;
   readonly clock?: true;
   readonly licenses?: true;
   readonly heads?: true;
@@ -68,6 +70,8 @@ export interface SystemFacts {
   readonly notedValue: number | null;
   /** Of the master key that seals the store. */
   readonly masterKeyFingerprint: string;
+  /** The newest first. */
+  readonly grantKeys: readonly GrantKey[];
   readonly clock: { readonly jump: ClockJump | null; readonly wall: Instant };
   /** All licenses, removed ones included. */
   readonly licenses: readonly License[];

@@ -7,6 +7,9 @@ import type { Credentials } from '../services/cloud/credentials.ts';
 import type { Doctor } from '../services/doctor/doctor.ts';
 import type { EventFeed } from '../services/events/event-feed.ts';
 import type { Webhooks } from '../services/events/webhooks.ts';
+import type { GrantKeys } from '../services/grants/grant-keys.ts';
+import type { Grants } from '../services/grants/grants.ts';
+import type { IdentityDesk } from '../services/grants/identity-desk.ts';
 import type { History } from '../services/history/history.ts';
 import type { Catalogue } from '../services/lending/catalogue.ts';
 import type { Counting } from '../services/lending/counting.ts';
@@ -27,6 +30,7 @@ import { cloudRoutes } from './routes/admin/cloud.ts';
 import { doctorRoutes } from './routes/admin/doctor.ts';
 import { eventRoutes } from './routes/admin/events.ts';
 import { historyRoutes } from './routes/admin/history.ts';
+import { identityRoutes } from './routes/admin/identity.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
@@ -62,8 +66,11 @@ interface Services {
   readonly custody: KeyCustody;
   readonly doctor: Doctor;
   readonly cloudLink: CloudLink;
+  readonly grants: Grants;
+  readonly grantKeys: GrantKeys;
   readonly history: History;
   readonly identity: Identity;
+  readonly identityDesk: IdentityDesk;
   readonly offline: Offline;
   readonly ruleBook: RuleBook;
   readonly feed: EventFeed;
@@ -81,9 +88,9 @@ export function createRoutes(services: Services): readonly Route[] {
   const { accounts, catalogue, counting, lending, cloudLink, offline, facts } = services;
   const findPage = createPageSource();
   const routes: readonly Route[] = [
-    ...tagged('Lending', lendingRoutes(lending)),
+    ...tagged('Lending', lendingRoutes(services)),
     ...tagged('Consumption', consumptionRoutes(counting)),
-    ...tagged('Features', featureRoutes(counting)),
+    ...tagged('Features', featureRoutes(services)),
     ...tagged('Licenses', licenseRoutes(catalogue)),
     ...tagged('Products', productRoutes(services)),
     ...tagged('Offline licensing', offlineRoutes(offline)),
@@ -94,7 +101,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
     ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink), usageRoutes(offline)),
     ...tagged('Admin: server', ruleRoutes(services.ruleBook), barRoutes(services.ruleBook.bars)),
-    ...tagged('Admin: server', keyAdminRoutes(services)),
+    ...tagged('Admin: server', keyAdminRoutes(services), identityRoutes(services.identityDesk)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes(services)),
     ...tagged('Admin: server', settingsRoutes(services.settings), doctorRoutes(services)),

@@ -5,6 +5,7 @@ import type { Token } from '../core/access/token.ts';
 import type { RecordedEvent } from '../core/nouns/audit-event.ts';
 import type { AuditPosition } from '../core/nouns/audit-position.ts';
 import type { Standing } from '../core/nouns/consumption.ts';
+import type { GrantKey } from '../core/nouns/grant-key.ts';
 import type { Instant } from '../core/nouns/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/nouns/license.ts';
 import type { NoticeKey } from '../core/nouns/notice-key.ts';
@@ -42,6 +43,7 @@ export type Query =
   | { readonly kind: 'describe_engine' }
   | { readonly kind: 'describe_seal' }
   | { readonly kind: 'find_cloud_keys' }
+  | { readonly kind: 'find_grant_keys' }
   | { readonly kind: 'find_rules' }
   | { readonly kind: 'list_bars' }
   | HistoryQuery;
@@ -158,6 +160,8 @@ export interface Answers extends HistoryAnswers {
   describe_seal: SealDescription;
   /** Only for requests to the licensing cloud; never sent to anybody else. */
   find_cloud_keys: CloudKeys;
+  /** The newest first. */
+  find_grant_keys: readonly GrantKey[];
   find_rules: RulesRecord;
   /** By kind and pattern. */
   list_bars: readonly BarRecord[];

@@ -31,12 +31,15 @@ function widest(code: string): [string, number] {
 /** Writes licenses as files: the response of a check, with a date, signed by the vendor. */
 export function createFileWriter(signingKey: KeyObject, now: number): FileWriter {
   return {
-    writeAnswer(licensed, requestId, dateAt) {
-      const fields = { ...presentUnsigned(licensed, now), request_id: requestId };
+    signingKey,
+    writeAnswer(licensed, requestId, dateAt, certificate) {
+      const license = { ...presentUnsigned(licensed, now), ...certificateField(certificate) };
+      const fields = { ...license, request_id: requestId };
       return writeLicenseFile({ ...fields, date: formatTimestamp(dateAt) }, signingKey, { withFirst: true });
     },
-    writeRefresh(licensed, dateAt) {
-      const fields = { ...presentUnsigned(licensed, now), date: formatTimestamp(dateAt) };
+    writeRefresh(licensed, dateAt, certificate = null) {
+      const license = { ...presentUnsigned(licensed, now), ...certificateField(certificate) };
+      const fields = { ...license, date: formatTimestamp(dateAt) };
       return writeLicenseFile(fields, signingKey, { withFirst: false });
     },
     writePolicy(licensed, dateAt) {
@@ -46,4 +49,8 @@ export function createFileWriter(signingKey: KeyObject, now: number): FileWriter
       return writeLicenseFile({ ...fields, date: formatTimestamp(dateAt) }, signingKey, { withFirst: false });
     },
   };
+}
+
+function certificateField(certificate: string | null) {
+  return certificate === null ? {} : { server_certificate: certificate };
 }

@@ -18,7 +18,8 @@ export interface SignedFile {
   readonly from: string | null;
 }
 
-function findServerKey({ sql }: CloudStore, hardwareId: string): KnownKey | null {
+/** The identity key of the server on a machine; `null` if none is known. */
+export function findServerKey({ sql }: CloudStore, hardwareId: string): KnownKey | null {
   const row = sql.findServerKey.get(hardwareId);
   return row === undefined ? null : { key: row.server_key as string, isConfirmed: row.confirmed === 1 };
 }

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { findUnreadable } from '@berth/protocol/carried/license-file';
 import type { Licensed } from '../../core/decision.ts';
 import { dateFile } from '../../core/judge-request.ts';
@@ -6,12 +7,15 @@ import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
 import { refuseUnreadable, refuseWithoutSlots } from '../../core/refuse-for-server.ts';
 import { type CloudStore, record, transact } from '../cloud-store.ts';
 import { perform } from '../execute.ts';
+import { certifyInFile } from '../keys/certificates.ts';
 import { getLicense } from '../licenses.ts';
 
 /** Turns a license into a signed file: the reply to a request, its refresh, or a policy. */
 export interface FileWriter {
-  writeAnswer(licensed: Licensed, requestId: string, dateAt: number): string;
-  writeRefresh(licensed: Licensed, dateAt: number): string;
+  readonly signingKey: KeyObject;
+  /** `certificate`: for the server that the file is for; `null`: it has told no key of its grants. */
+  writeAnswer(licensed: Licensed, requestId: string, dateAt: number, certificate: string | null): string;
+  writeRefresh(licensed: Licensed, dateAt: number, certificate?: string | null): string;
   writePolicy(licensed: Licensed, dateAt: number): string;
 }
 
@@ -76,13 +80,14 @@ export function refreshFile(
     if (isRefusal(chosen)) return chosen;
     const outcome = checkLicense(store, license, chosen, now);
     if (isRefusal(outcome)) return outcome;
-    const write = (dateAt: number) => writer.writeRefresh(outcome, dateAt);
+    const certificate = certifyInFile(store, outcome, writer.signingKey, now);
+    const write = (dateAt: number) => writer.writeRefresh(outcome, dateAt, certificate);
     const issue = { what: 'refresh', requestId: null, needsSlots: false, write } as const;
     return issueFile(store, outcome, issue, now);
   });
 }
 
-function chooseDevice({ sql }: CloudStore, { id }: License): string | Refusal {
+export function chooseDevice({ sql }: CloudStore, { id }: License): string | Refusal {
   const devices = sql.listDevices.all({ license: id });
   if (devices.length === 1) return devices[0]?.hardware_id as string;
   if (devices.length === 0) return refuse('device_not_found', 'The license is not activated on any machine.');

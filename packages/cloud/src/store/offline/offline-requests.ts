@@ -8,6 +8,7 @@ import { type HostFacts, UNKNOWN_HOST } from '../../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
 import { type CloudStore, record, transact } from '../cloud-store.ts';
 import { perform, performOn } from '../execute.ts';
+import { certifyInFile, learnGrantKey } from '../keys/certificates.ts';
 import { meetServer, type SignedFile } from '../keys/server-keys.ts';
 import { type Voucher, verifyRequest } from '../keys/verify-request.ts';
 import { release } from '../keys/waiting-keys.ts';
@@ -57,7 +58,9 @@ export function answerActivation(
     // Requests signed with a server key come from servers, others from single machines.
     const isServer = fields.server_key != null;
     if (isServer) store.sql.signDevice.run(who.licenseId, who.hardwareId);
-    const write = (dateAt: number) => writer.writeAnswer(licensed, requestId, dateAt);
+    if (isServer && fields.grant_key != null) learnGrantKey(store, who.hardwareId, fields.grant_key, now);
+    const certificate = isServer ? certifyInFile(store, licensed, writer.signingKey, now) : null;
+    const write = (dateAt: number) => writer.writeAnswer(licensed, requestId, dateAt, certificate);
     const issue = { what: 'answer', requestId, needsSlots: isServer, write } as const;
     const issued = issueFile(store, licensed, issue, now);
     if (isRefusal(issued)) return issued;

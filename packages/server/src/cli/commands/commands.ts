@@ -10,6 +10,7 @@ import { CLOUD_COMMANDS } from './cloud-commands.ts';
 import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { EVENT_COMMANDS } from './event-commands.ts';
 import { HISTORY_COMMANDS } from './history-commands.ts';
+import { IDENTITY_COMMANDS } from './identity-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
@@ -111,6 +112,7 @@ export const COMMANDS: readonly Command[] = [
   ...BAR_COMMANDS,
   ...EVENT_COMMANDS,
   ...KEY_COMMANDS,
+  ...IDENTITY_COMMANDS,
   ...USER_COMMANDS,
   ...BACKUP_COMMANDS,
   ...MOVE_COMMANDS,

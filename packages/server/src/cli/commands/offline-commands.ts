@@ -87,6 +87,7 @@ interface Codes {
   readonly activation_code: string;
   readonly hardware_id: string;
   readonly license_key: string;
+  readonly grant_key: string;
 }
 
 interface InstalledLicense {
@@ -147,10 +148,14 @@ function readCode(what: string, typed: string, bytes: number): string {
   throw new InputError(`The ${what} is mistyped. ${read.fault} Nothing was done.`);
 }
 
-function showCodes({ activation_code, hardware_id }: Codes): string {
+function showCodes({ activation_code, hardware_id, grant_key }: Codes): string {
   const grouped = groupHardwareId(hardware_id);
   return [
-    formatFacts({ 'activation code': activation_code, 'hardware id': hardware_id }),
+    formatFacts({
+      'activation code': activation_code,
+      'hardware id': hardware_id,
+      'grant key': grant_key,
+    }),
     'The same in groups for typing. Each line ends with a check character that reveals typing mistakes:',
     `Activation code:\n${groupCode(activation_code)}`,
     ...(grouped === null ? [] : [`Hardware id:\n${grouped}`]),
@@ -202,7 +207,8 @@ async function carry(file: string, send: (text: string) => Promise<AdminAnswer>)
   };
 }
 
-function readInput(file: string): string {
+/** The text of a file of the vendor. */
+export function readInput(file: string): string {
   const text = readOrExplain(file);
   if (text.trim() === '') throw new InputError(`${file} is empty. ${REMEDY}`);
   return text;

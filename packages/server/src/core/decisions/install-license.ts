@@ -2,10 +2,12 @@ import type { FileFacts, InstallLicense } from '../command.ts';
 import { type CommandModule, ON_LICENSE } from '../command-module.ts';
 import type { Change, Decision } from '../decision.ts';
 import { withHistory } from '../history/tell-history.ts';
+import { certificateEvent } from '../lending/certificate-event.ts';
 import { changeLicense, endByValidity, noteCheck } from '../lending/change-license.ts';
 import { type RebasedAll, rebaseAll } from '../lending/cloud-total.ts';
 import { collect, collectedChanges } from '../lending/collect.ts';
 import { metersOf } from '../lending/meter-need.ts';
+import type { LicenseEvent } from '../nouns/audit-event.ts';
 import type { Meter } from '../nouns/consumption.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { type License, licenseId } from '../nouns/license.ts';
@@ -31,7 +33,7 @@ export const installLicense = {
     return {
       ...changed,
       changes: [...changed.changes, ...rebased.changes, ...answerRequest(file, view.license)],
-      events: [...changed.events, ...rebased.events],
+      events: [...changed.events, ...rebased.events, ...tellCertificate(command, view.license)],
     };
   },
 } satisfies CommandModule<InstallLicense>;
@@ -51,7 +53,12 @@ export function decideAddLicense(command: InstallLicense, view: LicenseView, now
       ...rebased.changes,
       ...answerRequest(command.file),
     ],
-    events: [...base.events, { kind: 'license_added', product, slots, by: command.by }, ...rebased.events],
+    events: [
+      ...base.events,
+      { kind: 'license_added', product, slots, by: command.by },
+      ...rebased.events,
+      ...tellCertificate(command, null),
+    ],
   };
   return withHistory(added, command, view, now);
 }
@@ -63,11 +70,27 @@ function tieNew(
   { keptTotal }: RebasedAll,
   now: Instant,
 ): License {
-  const license = noteFile(noteCheck(command.license, now), command.file, view.license.tie);
+  const checked = keepCertificate(noteCheck(command.license, now), view.license.tie);
+  const license = noteFile(checked, command.file, view.license.tie);
   const { assurance } = license.tie;
   return assurance === undefined
     ? license
     : { ...license, tie: { ...license.tie, assurance: { ...assurance, keptTotal } } };
+}
+
+/** The vendor sends a certificate when one is due. Until then the license keeps the one it has here. */
+function keepCertificate(license: License, known: License['tie']): License {
+  const { tie } = license;
+  const { certificate, hardwareId } = known;
+  const isKept = tie.certificate === undefined && certificate !== undefined && hardwareId === tie.hardwareId;
+  return isKept ? { ...license, tie: { ...tie, certificate } } : license;
+}
+
+/** `known`: the license before; `null` if it is added. */
+function tellCertificate({ license, by }: InstallLicense, known: License | null): readonly LicenseEvent[] {
+  const { certificate } = license.tie;
+  const isNews = certificate !== undefined && certificate.text !== known?.tie.certificate?.text;
+  return isNews ? [certificateEvent(certificate, by)] : [];
 }
 
 /** A refresh answers no request, so the license keeps the request that brought it here. */

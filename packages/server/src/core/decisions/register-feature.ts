@@ -10,6 +10,7 @@ import { meterOf } from '../lending/meter-need.ts';
 import type { Meter } from '../nouns/consumption.ts';
 import { type FeatureSlot, type FloatingFeature, featureHeartbeatEnd } from '../nouns/feature-slot.ts';
 import { type Instant, later } from '../nouns/instant.ts';
+import type { Registration } from '../nouns/registration.ts';
 import type { Refused } from '../outcome.ts';
 import { refuseByState, refuseFull, refuseNotHeld, refuseRenewal } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
@@ -40,6 +41,8 @@ export const registerFeature = {
 
 /** What can be lent. `until`: the end of the borrow; `null` for a heartbeat. */
 interface Loan {
+  /** The user's slot of the license. */
+  readonly holder: Registration;
   readonly feature: FloatingFeature;
   readonly until: Instant | null;
   readonly inUse: number;
@@ -64,7 +67,7 @@ function chooseLoan(
   if (until !== null && typeof until !== 'number') return until;
   const { code: name, floating } = feature;
   const inUse = countFeatureInUse(view, name);
-  if (!isShort(floating.slots, inUse, held, until)) return { feature, until, inUse };
+  if (!isShort(floating.slots, inUse, held, until)) return { holder: base.held, feature, until, inUse };
   return refuseFull({ name, slots: floating.slots, inUse, nextFreeAt: view.featureNextEndsAt });
 }
 
@@ -73,7 +76,7 @@ function lendFeature(
   view: LicenseView,
   base: Collected,
   held: FeatureSlot | null,
-  { feature, until, inUse }: Loan,
+  { holder, feature, until, inUse }: Loan,
   now: Instant,
 ): Decision {
   const borrowedUntil = until ?? held?.borrowedUntil ?? null;
@@ -96,6 +99,7 @@ function lendFeature(
       total: (view.meter as Meter).total,
       inUse: inUse + (isNew ? 1 : 0),
       slot,
+      holder: { license: view.license, endsAt: holder.endsAt },
       now,
     },
     changes: [

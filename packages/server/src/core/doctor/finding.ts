@@ -6,6 +6,7 @@ export const CHECKS = [
   'cloud',
   'clock',
   'certificate',
+  'grants',
   'database',
   'versions',
   'backup',

@@ -51,6 +51,8 @@ type LicenseHappening = Readonly<
       verdict?: Verdict;
       by: Actor;
     }
+  /** The vendor has certified the key that signs grants of the license. */
+  | { kind: 'certificate_added'; kid: string; issuedAt: Instant; expiresAt: Instant; by: Actor }
   /** `inUse`: slots that were held; they end at their own time. */
   | { kind: 'license_removed'; product: string; inUse: number; by: Actor }
 >;
@@ -105,6 +107,8 @@ export type SystemEvent = Readonly<
   | { kind: 'signed_in' | 'sign_in_failed'; account: string; by: Actor }
   | CloudKeysSet
   | { kind: 'master_key_rotated'; from: string; to: string; by: Actor }
+  /** The first one is made like the store's own keys, without an event. */
+  | { kind: 'grant_key_rotated'; kid: string; replaced: string; by: Actor }
   | MasterKeyExported
   /** How many of each kind are denied from now on. */
   | { kind: 'rules_changed'; users: number; hosts: number; addresses: number; digest: string; by: Actor }

@@ -63,8 +63,19 @@ export interface LicenseTie {
   /** The confirmation code that a policy came with. */
   readonly confirmationId: string | null;
   readonly isGivenBack: boolean;
+  /** The vendor's certificate for the key that signs grants; left out before the first. */
+  readonly certificate?: Certificate;
   /** How far the cloud's answers can be trusted; left out before the first. */
   readonly assurance?: Assurance;
+}
+
+/** The vendor's word that a grant key belongs to this server; see `protocol/grant/server-certificate.ts`. */
+export interface Certificate {
+  /** As it was issued. */
+  readonly text: string;
+  readonly kid: string;
+  readonly issuedAt: Instant;
+  readonly expiresAt: Instant;
 }
 
 /** What the vendor's cloud can say about a license that it no longer grants. */

@@ -1,6 +1,7 @@
 import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
 import type { Accounts } from '../../services/access/accounts.ts';
+import type { GrantKeys } from '../../services/grants/grant-keys.ts';
 import type { Oversight } from '../../services/lending/oversight.ts';
 import { RequestError } from '../../services/request-error.ts';
 import { problem } from '../reply/problem.ts';
@@ -11,13 +12,14 @@ import { type FindPage, pageReply, wantsPage } from './page.ts';
 interface PublicServices {
   readonly accounts: Accounts;
   readonly oversight: Oversight;
+  readonly grantKeys: GrantKeys;
   readonly version: string;
   readonly findPage: FindPage;
 }
 
 export function publicRoutes(services: PublicServices): readonly Route[] {
-  const { accounts, oversight } = services;
-  return [rootRoute(services), healthRoute(oversight), authRoute(accounts)];
+  const { accounts, oversight, grantKeys } = services;
+  return [rootRoute(services), healthRoute(oversight), authRoute(accounts), keySetRoute(grantKeys)];
 }
 
 const rootObject = z.object({
@@ -79,6 +81,40 @@ function authRoute(accounts: Accounts): Route {
       const token = await accounts.signIn({ name, password, address: peer.address, signal: request.signal });
       if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
       return json({ message: 'Login successful', token });
+    },
+  });
+}
+
+const keyObject = z
+  .object({
+    kty: told(z.literal('OKP'), 'Its type.'),
+    crv: told(z.literal('Ed25519'), 'Its curve.'),
+    x: told(z.string(), 'The key, in base64url.'),
+    kid: told(z.string(), 'Its thumbprint (RFC 7638).'),
+    use: told(z.literal('sig'), 'For signatures.'),
+    alg: told(z.literal('EdDSA'), 'For EdDSA.'),
+  })
+  .meta({ id: 'GrantKey', description: 'A public key that verifies grants, as RFC 8037 writes it.' });
+
+/** A new key signs at once, so nobody may keep the set for long. */
+const KEY_SET_HEADERS = { 'Cache-Control': 'public, max-age=60' };
+
+function keySetRoute(grantKeys: GrantKeys): Route {
+  return defineRoute({
+    name: 'jwks',
+    methods: ['GET'],
+    paths: ['/.well-known/jwks.json'],
+    access: 'public',
+    summary: 'The keys that verify grants: the newest, and earlier ones whose grants have not ended',
+    answer: {
+      kind: 'json',
+      schema: z.object({ keys: told(z.array(keyObject), 'The newest first.') }),
+    },
+    errors: ['store_unavailable'],
+    handle: async () => {
+      const keys = await grantKeys.list();
+      const presented = keys.map(({ jwk, kid }) => ({ ...jwk, kid, use: 'sig', alg: 'EdDSA' }));
+      return { ...json({ keys: presented }), headers: KEY_SET_HEADERS };
     },
   });
 }

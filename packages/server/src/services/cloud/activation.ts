@@ -12,7 +12,7 @@ import type { LicenseRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { LicenseLocks } from '../lending/license-locks.ts';
 import { RequestError } from '../request-error.ts';
-import { type CheckParts, checkLicense, install } from './cloud-check.ts';
+import { type CheckParts, certify, checkLicense, install, withCertificate } from './cloud-check.ts';
 
 /** A license to add: by its key, or by the user it was issued to. */
 export interface AddRequest {
@@ -28,11 +28,12 @@ export interface AddRequest {
  * the cloud treats it as the same activation.
  */
 export async function addLicense(parts: AddParts, request: AddRequest, by: Actor): Promise<LicenseRecord> {
-  const { store, session, identity, host, locks } = parts;
+  const { store, session, identity, host, locks, certification } = parts;
   const { product, holder } = readRequest(request);
   const hardwareId = await identity.readHardwareId();
   const { now: askedAt } = await store.keepClock();
-  const meant = { hardwareId, licenseId: null, product, holder };
+  const asked = { hardwareId, licenseId: null, product, holder };
+  const meant = await certify(certification, asked, null, askedAt);
   const reply = await session.ask(null, (cloud, keys) => cloud.activate(keys, meant, host));
   if (reply.kind === 'refused') throw refusalError(reply);
   const { value } = reply;
@@ -43,7 +44,7 @@ export async function addLicense(parts: AddParts, request: AddRequest, by: Actor
     }
     const username = 'username' in holder ? holder.username : null;
     const key = 'licenseKey' in holder ? holder.licenseKey : '';
-    const tie = { ...NO_TIE, hardwareId, username };
+    const tie = await withCertificate(certification, reply, { ...NO_TIE, hardwareId, username });
     const counted = { ...value.counted, askedAt, takesLower: reply.isBound };
     await install(store, reply, { tie, key, by, ...(known === undefined ? { counted } : {}) });
     await checkAgain(parts, value.license.id);

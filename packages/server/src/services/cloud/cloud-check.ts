@@ -9,8 +9,10 @@ import {
 } from '../../cloud/cloud.ts';
 import type { CloudCounts } from '../../core/command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
+import type { Instant } from '../../core/nouns/instant.ts';
 import { isVerdict, type License, type Verdict } from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
+import type { Certification } from '../grants/certification.ts';
 import type { Identity } from '../upkeep/identity.ts';
 import type { CloudSession } from './cloud-session.ts';
 
@@ -24,6 +26,7 @@ export interface CheckParts {
   readonly session: CloudSession;
   readonly identity: Identity;
   readonly host: CloudHost;
+  readonly certification: Certification;
 }
 
 /**
@@ -37,13 +40,13 @@ export async function checkLicense(
   license: License,
   acceptedBy?: Actor,
 ): Promise<CheckResult> {
-  const { store, session, identity, host } = parts;
+  const { store, session, identity, host, certification } = parts;
   const { now: askedAt } = await store.keepClock();
   const hardwareId = await identity.readHardwareId();
   const mustMove = license.tie.movedAt !== null;
   if (mustMove && license.tie.username !== null) return { kind: 'refused', refusal: NEEDS_PASSWORD };
-  const tie = mustMove ? { ...license.tie, hardwareId, movedAt: null } : license.tie;
-  const meant = identify({ ...license, tie }, hardwareId);
+  const tie = mustMove ? moveHere(license.tie, hardwareId) : license.tie;
+  const meant = await certify(certification, identify({ ...license, tie }, hardwareId), license, askedAt);
   const reply = await session.ask(license.id, (cloud, keys) =>
     requireSame(license, mustMove ? cloud.activate(keys, meant, host) : cloud.check(keys, meant)),
   );
@@ -53,8 +56,35 @@ export async function checkLicense(
   }
   const accepted = acceptedBy === undefined ? {} : { acceptedBy };
   const counted = { ...reply.value.counted, askedAt, takesLower: reply.isBound, ...accepted };
-  await install(store, reply, { tie, counted, key: license.key });
+  const certified = await withCertificate(certification, reply, tie);
+  await install(store, reply, { tie: certified, counted, key: license.key });
   return { kind: 'checked', counted };
+}
+
+/** A certificate names the machine, so it stays behind. */
+function moveHere({ certificate: _, ...tie }: License['tie'], hardwareId: string): License['tie'] {
+  return { ...tie, hardwareId, movedAt: null };
+}
+
+/** The same question; it also asks for a certificate if one is due. `null`: the license is new here. */
+export async function certify(
+  certification: Certification,
+  meant: Identification,
+  license: License | null,
+  now: Instant,
+): Promise<Identification> {
+  const keyStatement = await certification.request(license, meant.hardwareId, now);
+  return keyStatement === null ? meant : { ...meant, keyStatement };
+}
+
+export async function withCertificate(
+  certification: Certification,
+  { value: { license, certificate: offered } }: Granted,
+  tie: License['tie'],
+): Promise<License['tie']> {
+  const expected = { licenseId: license.id, hardwareId: tie.hardwareId };
+  const certificate = await certification.accept(offered, expected);
+  return certificate === null ? tie : { ...tie, certificate };
 }
 
 /** The server does not store the password: an administrator has to add the license again. */

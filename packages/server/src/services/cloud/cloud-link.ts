@@ -4,6 +4,7 @@ import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
 import type { BacklogRecord, LicenseRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
+import type { Certification } from '../grants/certification.ts';
 import { LicenseLocks } from '../lending/license-locks.ts';
 import { RequestError } from '../request-error.ts';
 import type { Identity } from '../upkeep/identity.ts';
@@ -78,6 +79,7 @@ interface CloudLinkOptions {
   readonly identity: Identity;
   readonly state: LinkState;
   readonly host: CloudHost;
+  readonly certification: Certification;
   readonly url: string | null;
   readonly settleMs: number;
   readonly readMonotonicMs: () => number;

@@ -4,6 +4,7 @@ import type { Config } from '../../config.ts';
 import { CHECKS, type Check, type Finding, type Verdict } from '../../core/doctor/finding.ts';
 import { judgeBackup } from '../../core/doctor/judge-backup.ts';
 import { type ExposureFacts, judgeCertificate, judgeExposure } from '../../core/doctor/judge-exposure.ts';
+import { judgeGrants } from '../../core/doctor/judge-grants.ts';
 import {
   judgeCloud,
   judgeDatabase,
@@ -119,6 +120,13 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
       const licenses = records.filter(({ license }) => license.source === 'cloud').length;
       const { checkMinutes } = config.cloud;
       return judgeCloud({ ...(await cloudLink.describe()), licenses, checkMinutes, now: readWall() });
+    },
+    grants: async () => {
+      const records = await store.read({ kind: 'list_licenses', product: null });
+      return judgeGrants(
+        records.map(({ license }) => license),
+        readWall(),
+      );
     },
     database: async () => {
       const [{ engine }, described] = await Promise.all([

@@ -15,6 +15,8 @@ import { type License, type LicenseTie, NO_TIE } from '../../core/nouns/license.
 import type { Refused } from '../../core/outcome.ts';
 import type { LicenseRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
+import type { Certification } from '../grants/certification.ts';
+import type { GrantKeys } from '../grants/grant-keys.ts';
 import { RequestError } from '../request-error.ts';
 import type { Identity } from '../upkeep/identity.ts';
 
@@ -27,6 +29,8 @@ export interface InstallOptions {
   /** The public key of confirmation codes; `null` if not configured. */
   readonly airgapKey: KeyObject | null;
   readonly acceptUnsignedPolicies: boolean;
+  readonly certification: Certification;
+  readonly grantKeys: GrantKeys;
 }
 
 export interface CodeWish {
@@ -38,6 +42,8 @@ export interface ActivationCode {
   readonly activationCode: string;
   readonly hardwareId: string;
   readonly licenseKey: string;
+  /** The public key of this server's grants, for the vendor to certify. */
+  readonly grantKey: string;
 }
 
 export interface PolicyWish {
@@ -53,7 +59,7 @@ export async function installFile(
   text: string,
   by: Actor,
 ): Promise<LicenseRecord | Refused> {
-  const { identity, store, vendorKey } = options;
+  const { identity, vendorKey } = options;
   if (vendorKey === null) {
     throw new RequestError(
       'offline_key_not_configured',
@@ -73,7 +79,7 @@ export async function installFile(
     confirmationId: null,
   };
   const bound = { hardwareId: file.hardwareId, isIdChosen: await identity.isChosen() };
-  return take(store, file, { source: 'offline', bound, facts, by });
+  return take(options, file, { source: 'offline', bound, facts, by });
 }
 
 function readOrReject(text: string, kind: FileKind, publicKey: KeyObject | null): VendorFile {
@@ -94,9 +100,13 @@ interface Taking {
 }
 
 /** A license for a single machine has no slots, whatever its file says. */
-async function take(store: Store, file: VendorFile, { source, bound, facts, by }: Taking) {
+async function take(options: InstallOptions, file: VendorFile, { source, bound, facts, by }: Taking) {
+  const { store, certification } = options;
   const slots = file.isFloating ? file.license.slots : 0;
-  const license: License = { ...file.license, slots, source, tie: { ...NO_TIE, ...bound } };
+  const expected = { licenseId: file.license.id, hardwareId: bound.hardwareId };
+  const certificate = await certification.accept(file.certificate, expected);
+  const tie = { ...NO_TIE, ...bound, ...(certificate === null ? {} : { certificate }) };
+  const license: License = { ...file.license, slots, source, tie };
   // They only count if nothing was counted here.
   const counted = { ...file.counted, askedAt: file.issuedAt, takesLower: true };
   const outcome = await store.execute({ kind: 'install_license', license, counted, file: facts, by });
@@ -107,7 +117,8 @@ async function take(store: Store, file: VendorFile, { source, bound, facts, by }
   throw new RequestError('license_not_found', 'The license was removed at the same time.');
 }
 
-export async function activateByCode({ identity }: InstallOptions, wish: CodeWish): Promise<ActivationCode> {
+export async function activateByCode(options: InstallOptions, wish: CodeWish): Promise<ActivationCode> {
+  const { identity, grantKeys } = options;
   const licenseKey = needField('license_key', wish.licenseKey);
   const typed = needField('signing_key', wish.initializationCode);
   const read = readTypedCode(typed, INITIALIZATION_CODE_BYTES);
@@ -120,11 +131,13 @@ export async function activateByCode({ identity }: InstallOptions, wish: CodeWis
     );
   }
   const hardwareId = await identity.readHardwareId();
-  return { activationCode: makeActivationCode(key, { hardwareId, licenseKey }), hardwareId, licenseKey };
+  const activationCode = makeActivationCode(key, { hardwareId, licenseKey });
+  const [{ jwk }] = await grantKeys.list();
+  return { activationCode, hardwareId, licenseKey, grantKey: jwk.x };
 }
 
 export async function installPolicy(options: InstallOptions, wish: PolicyWish, by: Actor) {
-  const { store, identity, vendorKey, airgapKey } = options;
+  const { identity, vendorKey, airgapKey } = options;
   const policy = needField('license_policy', wish.policy);
   const licenseKey = needField('license_key', wish.licenseKey);
   const policyId = needField('policy_id', wish.policyId);
@@ -157,7 +170,7 @@ export async function installPolicy(options: InstallOptions, wish: PolicyWish, b
     confirmationId: hashCode(code),
   };
   const bound = { hardwareId, isIdChosen: await identity.isChosen() };
-  return take(store, file, { source: 'airgap', bound, facts, by });
+  return take(options, file, { source: 'airgap', bound, facts, by });
 }
 
 function readConfirmationCode(typed: string): string {

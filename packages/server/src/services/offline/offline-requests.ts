@@ -8,6 +8,7 @@ import type { LicenseId } from '../../core/nouns/license.ts';
 import type { UsageRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { ReadKeys } from '../cloud/cloud-session.ts';
+import type { GrantKeys } from '../grants/grant-keys.ts';
 import { RequestError } from '../request-error.ts';
 import type { Identity } from '../upkeep/identity.ts';
 import { readIdentityKey } from '../upkeep/identity-key.ts';
@@ -18,6 +19,7 @@ export interface RequestOptions {
   readonly identity: Identity;
   readonly readKeys: ReadKeys;
   readonly host: CloudHost;
+  readonly grantKeys: GrantKeys;
 }
 
 export interface RequestWish {
@@ -66,6 +68,7 @@ async function makeRequest(
   const requestId = randomUUID();
   const hardwareId = await identity.readHardwareId();
   const own = await readIdentityKey(store);
+  const [{ jwk }] = await options.grantKeys.list();
   const signer = await chooseSigner(options, own.privateKey);
   await store.execute({ kind: 'open_request', requestId, request, product, by });
   const { wall } = await store.keepClock();
@@ -79,6 +82,7 @@ async function makeRequest(
       hardwareId,
       date: formatTimestamp(wall),
       serverKey: own.publicKey,
+      grantKey: jwk.x,
       hostname: host.hostname,
       appVersion: host.version,
       usage,

@@ -29,6 +29,7 @@ import {
 import {
   findSealingFingerprint,
   openCloudKeys,
+  openGrantKeys,
   type SealedSecrets,
   secretsFromRows,
 } from './sealed-secrets.ts';
@@ -194,6 +195,7 @@ const QUESTIONS = {
     ),
   describe_seal: () => askSecrets((secrets) => ({ sealedBy: findSealingFingerprint(secrets) ?? '' })),
   find_cloud_keys: (_, __, masterKeys) => askSecrets((secrets) => openCloudKeys(secrets, masterKeys)),
+  find_grant_keys: (_, __, masterKeys) => askSecrets((secrets) => openGrantKeys(secrets, masterKeys)),
 
   search_audit: (query) => askAuditSearch(query),
   list_links: ({ after, upTo, limit }) =>

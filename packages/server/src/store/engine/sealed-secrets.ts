@@ -1,4 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import type { GrantKey } from '../../core/nouns/grant-key.ts';
 import type { CloudKeys } from '../../core/system-command.ts';
 import {
   fingerprint,
@@ -19,6 +20,7 @@ import type { RowOf } from './tables.ts';
 export const AUDIT_KEY = 'anchored_audit_key';
 export const OLD_AUDIT_KEY = 'audit_key';
 export const IDENTITY_KEY = 'identity_key';
+const GRANT_KEYS = 'grant_keys';
 const AUDIT_KEY_BYTES = 32;
 
 /** The sealed secrets of a store by name. */
@@ -56,6 +58,13 @@ export function openCloudKeys(secrets: SealedSecrets, masterKeys: readonly Maste
     return Buffer.from(unsealWithAny(masterKeys, name, sealed)).toString('utf8');
   };
   return { apiKey: open('cloud_api_key'), sharedKey: open('cloud_shared_key') };
+}
+
+/** The keys that sign grants, the newest first; none before the first grant. */
+export function openGrantKeys(secrets: SealedSecrets, masterKeys: readonly MasterKey[]): readonly GrantKey[] {
+  const sealed = secrets.get(GRANT_KEYS);
+  if (sealed === undefined) return [];
+  return JSON.parse(Buffer.from(unsealWithAny(masterKeys, GRANT_KEYS, sealed)).toString('utf8'));
 }
 
 /** What a change to the secrets is applied to. */

@@ -12,6 +12,7 @@ import { DATABASE_CLOCK } from './database-clock.ts';
 import { ExamStore, type OpenStore } from './exam-store.ts';
 import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from './features.ts';
 import { fileCases, ownFileCases } from './files.ts';
+import { grantKeyCases } from './grant-keys.ts';
 import { HISTORY } from './history.ts';
 import { LENDING } from './lending.ts';
 import { ISOLATION, LICENSES } from './licenses.ts';
@@ -77,6 +78,8 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'answers that may be old, after a crash': unboundCases('crash'),
   'what was told, after a close': noticeCases('restart'),
   'what was told, after a crash': noticeCases('crash'),
+  'keys of grants, after a close': grantKeyCases('restart'),
+  'keys of grants, after a crash': grantKeyCases('crash'),
   'backups, after a close': backupCases('restart'),
   'backups, after a crash': backupCases('crash'),
   'counting goes on after a close': countingRestartCases('restart'),

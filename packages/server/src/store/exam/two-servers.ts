@@ -32,6 +32,17 @@ export const TWO_SERVERS = {
     await expectOneSlotEach(exam);
   },
 
+  'grants are signed with the same keys on both': async (exam: ExamStore) => {
+    const other = await exam.openBeside();
+    const make = (kid: string, isFirst: boolean) =>
+      ({ kind: 'rotate_grant_key', kid, privateKey: `p ${kid}`, isFirst, by: 'admin' }) as const;
+    await Promise.all([exam.execute(make('k1', true)), other.execute(make('k2', true))]);
+    await other.execute(make('k3', false));
+    const [ours, theirs] = [exam.store, other].map((store) => store.read({ kind: 'find_grant_keys' }));
+    assert.deepEqual(await ours, await theirs);
+    assert.deepEqual([(await ours)?.length, (await ours)?.[0]?.kid], [2, 'k3']);
+  },
+
   'one that ignores case does not start while one runs that does not': async (exam: ExamStore) => {
     await exam.install();
     await assert.rejects(exam.openBeside(true), /users\.ignoreCase is true here/);

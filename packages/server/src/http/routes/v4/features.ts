@@ -3,21 +3,34 @@ import {
   featureRegisterRequest,
   featureReleaseRequest,
 } from '@berth/protocol/api/consumption';
+import type { FeatureSlot } from '../../../core/nouns/feature-slot.ts';
+import { earlier, type Instant } from '../../../core/nouns/instant.ts';
 import type { Measured } from '../../../core/outcome.ts';
+import type { Grants } from '../../../services/grants/grants.ts';
 import type { Counting } from '../../../services/lending/counting.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { GrantFacts } from '../../reply/present-grant.ts';
 import { presentDate } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { empty, text } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { measuredReply, presentMeasuredFeature } from './consumption.ts';
-import { LICENSE_REFUSALS, requestOf, returnOf, untilOf } from './lending.ts';
+import { addGrant, LICENSE_REFUSALS, requestOf, returnOf, untilOf } from './lending.ts';
 
-export function featureRoutes(counting: Counting): readonly Route[] {
-  return [featureRegisterRoute(counting), featureReleaseRoute(counting), featureReleaseAllRoute(counting)];
+interface FeatureServices {
+  readonly counting: Counting;
+  readonly grants: Grants;
 }
 
-function featureRegisterRoute(counting: Counting): Route {
+export function featureRoutes({ counting, grants }: FeatureServices): readonly Route[] {
+  return [
+    featureRegisterRoute(counting, grants),
+    featureReleaseRoute(counting),
+    featureReleaseAllRoute(counting),
+  ];
+}
+
+function featureRegisterRoute(counting: Counting, grants: Grants): Route {
   return defineRoute({
     name: 'feature_register',
     methods: ['POST'],
@@ -41,7 +54,9 @@ function featureRegisterRoute(counting: Counting): Route {
       // Unlike `borrow`, a missing date means no borrowing.
       const wanted = until === 'longest' ? null : until;
       const outcome = await counting.registerFeature(requestOf(body, caller), body.feature ?? null, wanted);
-      return measuredReply(outcome, presentHeldFeature);
+      const reply = measuredReply(outcome, presentHeldFeature);
+      if (body.nonce === undefined || outcome.kind !== 'measured') return reply;
+      return addGrant(grants, reply, featureFacts(outcome), body.nonce);
     },
   });
 }
@@ -87,12 +102,23 @@ function featureReleaseAllRoute(counting: Counting): Route {
 }
 
 function presentHeldFeature(measured: Measured): object {
-  const { slot, now } = measured;
-  const borrowedUntil =
-    slot !== null && slot.borrowedUntil !== null && slot.borrowedUntil > now ? slot.borrowedUntil : null;
+  const borrowedUntil = measured.slot === null ? null : findBorrow(measured.slot, measured.now);
   return {
     ...presentMeasuredFeature(measured),
     is_borrowed: borrowedUntil !== null,
     borrowed_until: presentDate(borrowedUntil),
   };
+}
+
+/** Until when the slot is borrowed; `null` if it is not. */
+function findBorrow({ borrowedUntil }: FeatureSlot, now: Instant): Instant | null {
+  return borrowedUntil !== null && borrowedUntil > now ? borrowedUntil : null;
+}
+
+/** A slot of a feature ends with its user's slot of the license at the latest. */
+function featureFacts({ feature, slot, holder, now }: Measured): GrantFacts {
+  if (slot === null || holder === undefined) throw new Error('A grant needs the slot that was lent.');
+  const validUntil = earlier(slot.endsAt, holder.endsAt);
+  const isBorrowed = findBorrow(slot, now) !== null;
+  return { license: holder.license, feature, user: slot.user, isBorrowed, validUntil, now };
 }

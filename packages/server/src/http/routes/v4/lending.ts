@@ -11,9 +11,13 @@ import { includesRole } from '../../../core/access/role.ts';
 import type { BorrowUntil, Target } from '../../../core/command.ts';
 import { instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
+import { isBorrowed } from '../../../core/nouns/registration.ts';
+import type { Granted } from '../../../core/outcome.ts';
+import type { Grants } from '../../../services/grants/grants.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
 import { actorOf, type Caller, credentialOf } from '../../access/caller.ts';
 import type { HeaderFields, HttpRequest } from '../../http-request.ts';
+import { type GrantFacts, presentGrant, withGrant } from '../../reply/present-grant.ts';
 import { grantedReply, minimalReply } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { empty, type Reply, text } from '../../reply/reply.ts';
@@ -33,16 +37,22 @@ export const LICENSE_REFUSALS = [
   'blacklisted',
 ] as const;
 
-export function lendingRoutes(lending: Lending): readonly Route[] {
+interface LendingServices {
+  readonly lending: Lending;
+  readonly grants: Grants;
+}
+
+export function lendingRoutes(services: LendingServices): readonly Route[] {
+  const { lending } = services;
   return [
-    registerRoute(lending),
-    borrowRoute(lending),
+    registerRoute(services),
+    borrowRoute(services),
     unregisterRoute(lending),
     unregisterAllRoute(lending),
   ];
 }
 
-function registerRoute(lending: Lending): Route {
+function registerRoute({ lending, grants }: LendingServices): Route {
   return defineRoute({
     name: 'register',
     methods: ['POST'],
@@ -53,12 +63,15 @@ function registerRoute(lending: Lending): Route {
     answer: { kind: 'json', schema: registerAnswer, minimal: minimalAnswer },
     errors: [...LICENSE_REFUSALS, 'floating_not_available', 'address_limit_reached'],
     headers: ['Prefer'],
-    handle: async ({ request, body, caller }) =>
-      slotReply(await lending.register(requestOf(body, caller)), request),
+    handle: async ({ request, body, caller }) => {
+      const outcome = await lending.register(requestOf(body, caller));
+      const reply = slotReply(outcome, request);
+      return body.nonce === undefined ? reply : proveSlot(grants, reply, outcome, body.nonce);
+    },
   });
 }
 
-function borrowRoute(lending: Lending): Route {
+function borrowRoute({ lending, grants }: LendingServices): Route {
   return defineRoute({
     name: 'borrow',
     methods: ['POST'],
@@ -75,8 +88,11 @@ function borrowRoute(lending: Lending): Route {
       'address_limit_reached',
     ],
     headers: ['Prefer'],
-    handle: async ({ request, body, caller }) =>
-      slotReply(await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until)), request),
+    handle: async ({ request, body, caller }) => {
+      const outcome = await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until));
+      const reply = slotReply(outcome, request);
+      return body.nonce === undefined ? reply : proveSlot(grants, reply, outcome, body.nonce);
+    },
   });
 }
 
@@ -176,4 +192,25 @@ function prefersMinimal(headers: HeaderFields): boolean {
     .replaceAll(/[ \t"]/g, '')
     .split(/[,;]/);
   return listed.includes('return=minimal');
+}
+
+/** Adds a grant: what the store has committed, signed. */
+function proveSlot(grants: Grants, reply: Reply, outcome: Executed, nonce: string): Reply | Promise<Reply> {
+  return outcome.kind === 'granted' ? addGrant(grants, reply, slotFacts(outcome), nonce) : reply;
+}
+
+function slotFacts({ license, registration, now }: Granted): GrantFacts {
+  const user = registration.spelling ?? registration.user;
+  const isHeldByBorrow = isBorrowed(registration, now);
+  return { license, feature: null, user, isBorrowed: isHeldByBorrow, validUntil: registration.endsAt, now };
+}
+
+export async function addGrant(
+  grants: Grants,
+  reply: Reply,
+  facts: GrantFacts,
+  nonce: string,
+): Promise<Reply> {
+  const describe = (hardwareId: string) => presentGrant(facts, nonce, hardwareId);
+  return withGrant(reply, await grants.sign(facts.license, facts.now, describe));
 }

@@ -6,6 +6,7 @@ import { loadChains } from '../audit/thin-audit.ts';
 import type { Batch } from '../batch.ts';
 import { listLicenses, loadReset } from '../move-clock.ts';
 import { accountFromRow, cursorFromRow, type TokenRow, tokenFromRow } from '../rows.ts';
+import { openGrantKeys, secretsFromRows } from '../sealed-secrets.ts';
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 import { findNotice } from './load-view.ts';
@@ -24,6 +25,7 @@ export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<Syste
     ...(needs.token && { token: findToken(statements, needs.token) }),
     ...(needs.notice && { notedValue: findNotice(statements, needs.notice) }),
     ...(needs.masterKey && { masterKeyFingerprint: fingerprint(masterKey) }),
+    ...(needs.grantKeys && { grantKeys: loadGrantKeys(batch) }),
     ...(needs.clock && { clock }),
     ...(needs.licenses && { licenses: listLicenses(batch) }),
     ...(needs.heads && { heads: loadHeads(batch) }),
@@ -33,6 +35,10 @@ export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<Syste
       namedRecords: countOf(statements.countNamedHistory.get({ user: needs.historyOf })),
     }),
   };
+}
+
+function loadGrantKeys({ statements, masterKey }: Batch): SystemFacts['grantKeys'] {
+  return openGrantKeys(secretsFromRows(statements.listSecrets.all()), [masterKey]);
 }
 
 function loadAccount(

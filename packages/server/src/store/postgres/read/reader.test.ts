@@ -218,6 +218,7 @@ const QUESTIONS: {
   find_identity_key: [{ kind: 'find_identity_key' }],
   describe_seal: [{ kind: 'describe_seal' }],
   find_cloud_keys: [{ kind: 'find_cloud_keys' }],
+  find_grant_keys: [{ kind: 'find_grant_keys' }],
   find_rules: [{ kind: 'find_rules' }],
   list_bars: [{ kind: 'list_bars' }],
 };

@@ -42,6 +42,7 @@ const QUICK: readonly Query['kind'][] = [
   'find_identity_key',
   'describe_seal',
   'find_cloud_keys',
+  'find_grant_keys',
 ];
 
 /** Answers each query over a connection of its own. It writes nothing but the numbers of links. */

@@ -159,14 +159,19 @@ async function findObstacle(
   return isSameScope(scopeOf(lanes, index), scope) ? null : 'other_scope';
 }
 
+const SEALING: ReadonlySet<Command['kind']> = new Set([
+  'set_cloud_keys',
+  'rotate_master_key',
+  'rotate_grant_key',
+]);
+
 /** A secret sealed with a master key that was replaced meanwhile could never be opened again. */
 async function requireOwnSeal(
   sender: Sender,
   { masterKey }: WriterMemory,
   filed: readonly Filed[],
 ): Promise<void> {
-  if (!filed.some(({ command: { kind } }) => kind === 'set_cloud_keys' || kind === 'rotate_master_key'))
-    return;
+  if (!filed.some(({ command: { kind } }) => SEALING.has(kind))) return;
   const secrets = await listSecrets((text) => sender.query(text, []));
   if (findSealingFingerprint(secrets) === fingerprint(masterKey)) return;
   throw new Fault(

@@ -18,9 +18,16 @@ export interface ReaderOptions {
   readonly file: string;
 }
 
+const OPENING: ReadonlySet<Query['kind']> = new Set([
+  'verify_audit',
+  'find_cloud_keys',
+  'find_grant_keys',
+  'find_identity_key',
+]);
+
 /** Returns whether a secret has to be opened for the answer. */
 export function needsMasterKey({ kind }: Query): boolean {
-  return kind === 'verify_audit' || kind === 'find_cloud_keys' || kind === 'find_identity_key';
+  return OPENING.has(kind);
 }
 
 /** Answers queries over a read-only connection, so that a long one delays no command. */

@@ -75,7 +75,7 @@ export class ResultPacker {
 
   /** The feature and the limits are those of the license, unless the answer is an old one. */
   #packMeasured(values: unknown[], outcome: Measured): void {
-    const { licenseId, feature, limits, total, inUse, slot, now } = outcome;
+    const { licenseId, feature, limits, total, inUse, slot, holder, now } = outcome;
     const license = this.#findLicense(licenseId);
     const index = feature === null ? NO_FEATURE : license?.features.indexOf(feature);
     const known = index === NO_FEATURE ? license?.consumption : license?.features[index ?? 0]?.consumption;
@@ -84,7 +84,7 @@ export class ResultPacker {
       return;
     }
     this.#sendLicense(values, license);
-    values.push(MEASURED, licenseId, index, total, inUse, slot, now);
+    values.push(MEASURED, licenseId, index, total, inUse, slot, holder?.endsAt, now);
   }
 
   #sendLicense(values: unknown[], license: License): void {
@@ -153,7 +153,7 @@ export class ResultUnpacker {
     const licenseId = values.take<LicenseId>();
     const license = this.#licenses.get(licenseId) as License;
     const feature = license.features[values.take<number>()] ?? null;
-    return {
+    const measured = {
       kind: 'measured',
       licenseId,
       feature,
@@ -161,8 +161,10 @@ export class ResultUnpacker {
       total: values.take<number>(),
       inUse: values.take<number>(),
       slot: values.take<FeatureSlot | null>(),
-      now: values.take<Instant>(),
-    };
+    } as const;
+    const endsAt = values.take<Instant | undefined>();
+    const now = values.take<Instant>();
+    return endsAt === undefined ? { ...measured, now } : { ...measured, holder: { license, endsAt }, now };
   }
 }
 

@@ -1,0 +1,108 @@
+import type { KeyObject } from 'node:crypto';
+import { type OkpJwk, readOkpKey, thumbprintOf } from '@berth/protocol/grant/jws';
+import { readKeyStatement } from '@berth/protocol/grant/key-statement';
+import { writeCertificate } from '@berth/protocol/grant/server-certificate';
+import { type CertificateWay, certificateEnd } from '../../core/certificate-term.ts';
+import type { Licensed } from '../../core/decision.ts';
+import { say } from '../../core/license.ts';
+import { type CloudStore, record, transact } from '../cloud-store.ts';
+import { findServerKey, meetServer } from './server-keys.ts';
+import { holdForVendor } from './waiting-keys.ts';
+
+/** What a server asked for, and over which way. */
+interface Asked {
+  /** The header of the request; `null`: it had none. */
+  readonly statement: string | null;
+  readonly from: string;
+}
+
+/**
+ * A certificate for the server that just activated or checked a license; `null` if it asked for none, or if
+ * its machine is known by another identity key: that one waits for the vendor.
+ */
+export function certifyOnline(
+  store: CloudStore,
+  licensed: Licensed,
+  { statement: text, from }: Asked,
+  signingKey: KeyObject,
+  now: number,
+): string | null {
+  const statement = text === null ? null : readKeyStatement(text);
+  const { license, hardwareId } = licensed;
+  if (statement === null || statement.hardwareId !== hardwareId || license.terms.lending === null)
+    return null;
+  return transact(store, () => {
+    const { serverKey, grantKey } = statement;
+    const known = findServerKey(store, hardwareId);
+    const file = { asks: 'certificate', hardwareId, serverKey, from } as const;
+    if (known !== null && known.key !== serverKey) {
+      holdForVendor(store, file, now);
+      return null;
+    }
+    // The keys of the caller vouch for it.
+    meetServer(store, { ...file, isVouched: true, licenseIds: [license.id] }, now);
+    learnGrantKey(store, hardwareId, grantKey.x, now);
+    return issueCertificate(store, licensed, { grantKey, way: 'online' }, signingKey, now).certificate;
+  });
+}
+
+/**
+ * Notes the key that signs the grants of a machine. Call only inside a transaction, once the file or request
+ * is known to speak for the machine. What is no key is ignored.
+ */
+export function learnGrantKey({ sql }: CloudStore, hardwareId: string, x: string, now: number): void {
+  if (readOkpKey(jwkOf(x)) === null || sql.findGrantKey.get(hardwareId)?.x === x) return;
+  sql.putGrantKey.run(hardwareId, x, now);
+}
+
+function jwkOf(x: string): OkpJwk {
+  return { kty: 'OKP', crv: 'Ed25519', x };
+}
+
+/** For a license file; `null` if the server on its machine told no key. Call only inside a transaction. */
+export function certifyInFile(
+  store: CloudStore,
+  licensed: Licensed,
+  signingKey: KeyObject,
+  now: number,
+): string | null {
+  const grantKey = findGrantKey(store, licensed.hardwareId);
+  if (grantKey === null) return null;
+  return issueCertificate(store, licensed, { grantKey, way: 'carried' }, signingKey, now).certificate;
+}
+
+/** The newest grant key of the server on a machine; `null` if it never told one. */
+export function findGrantKey({ sql }: CloudStore, hardwareId: string): OkpJwk | null {
+  const row = sql.findGrantKey.get(hardwareId);
+  return row === undefined ? null : jwkOf(row.x as string);
+}
+
+interface Issue {
+  readonly grantKey: OkpJwk;
+  readonly way: CertificateWay;
+}
+
+export interface IssuedCertificate {
+  readonly certificate: string;
+  readonly licenseKey: string;
+  readonly hardwareId: string;
+  readonly kid: string;
+  readonly expiresAt: number;
+}
+
+/** Call only inside a transaction. */
+export function issueCertificate(
+  store: CloudStore,
+  { license, hardwareId }: Licensed,
+  { grantKey, way }: Issue,
+  signingKey: KeyObject,
+  now: number,
+): IssuedCertificate {
+  const { id, key: licenseKey, terms } = license;
+  const expiresAt = certificateEnd(terms, way, now);
+  const kid = thumbprintOf(grantKey);
+  const facts = { hardware_id: hardwareId, kid, expires_at: say(expiresAt) };
+  record(store, { kind: 'certificate_issued', facts }, id, now);
+  const content = { hardwareId, licenseIds: [id], key: grantKey, issuedAt: now, expiresAt };
+  return { certificate: writeCertificate(content, signingKey), licenseKey, hardwareId, kid, expiresAt };
+}

@@ -1,0 +1,49 @@
+import type { KeyObject } from 'node:crypto';
+import { readOkpKey } from '@berth/protocol/grant/jws';
+import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
+import { type CloudStore, transact } from '../cloud-store.ts';
+import {
+  findGrantKey,
+  type IssuedCertificate,
+  issueCertificate,
+  learnGrantKey,
+} from '../keys/certificates.ts';
+import { getLicense } from '../licenses.ts';
+import { checkLicense, chooseDevice } from './license-files.ts';
+
+interface CertificateWish {
+  readonly key: string;
+  /** `null`: the only device with the license. */
+  readonly hardwareId: string | null;
+  /** The public key as the server shows it; `null`: the one that the server told. */
+  readonly grantKey: string | null;
+}
+
+/** A certificate for a server that has the license, as a file. The vendor answers for the key. */
+export function certifyByFile(
+  store: CloudStore,
+  { key, hardwareId, grantKey: x }: CertificateWish,
+  signingKey: KeyObject,
+  now: number,
+): IssuedCertificate | Refusal {
+  if (x !== null && readOkpKey({ kty: 'OKP', crv: 'Ed25519', x }) === null) {
+    return refuse('validation_error', 'The grant key is mistyped. "berth identity" on the server shows it.');
+  }
+  return transact(store, () => {
+    const license = getLicense(store, key);
+    if (isRefusal(license)) return license;
+    const chosen = hardwareId ?? chooseDevice(store, license);
+    if (isRefusal(chosen)) return chosen;
+    const licensed = checkLicense(store, license, chosen, now);
+    if (isRefusal(licensed)) return licensed;
+    if (x !== null) learnGrantKey(store, chosen, x, now);
+    const grantKey = findGrantKey(store, chosen);
+    if (grantKey !== null) {
+      return issueCertificate(store, licensed, { grantKey, way: 'carried' }, signingKey, now);
+    }
+    return refuse(
+      'missing_parameters',
+      `The grant key of machine "${chosen}" is not known. Add --grant-key X, as "berth identity" shows it.`,
+    );
+  });
+}

@@ -1,0 +1,16 @@
+import { createGrants } from '../services/grants/grants.ts';
+import { createIdentityDesk } from '../services/grants/identity-desk.ts';
+import type { Store } from '../store/store.ts';
+import type { CloudParts } from './compose-cloud.ts';
+
+/** What signs grants, and what administers its keys. */
+export function composeGrants(store: Store, parts: CloudParts) {
+  const { identity, grantKeys: keys, certification, vendorKey, renewals } = parts;
+  const onRotated = () => {
+    for (const renew of renewals) renew();
+  };
+  return {
+    grants: createGrants(keys, identity),
+    identityDesk: createIdentityDesk({ store, keys, identity, certification, vendorKey, onRotated }),
+  };
+}

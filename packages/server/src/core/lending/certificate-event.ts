@@ -1,0 +1,8 @@
+import type { Actor } from '../nouns/actor.ts';
+import type { LicenseEvent } from '../nouns/audit-event.ts';
+import type { Certificate } from '../nouns/license.ts';
+
+/** The certificate itself is no secret, but long. */
+export function certificateEvent({ kid, issuedAt, expiresAt }: Certificate, by: Actor): LicenseEvent {
+  return { kind: 'certificate_added', kid, issuedAt, expiresAt, by };
+}

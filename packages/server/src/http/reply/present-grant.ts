@@ -1,0 +1,86 @@
+import type { GrantClaims, GrantedFeature, GrantedTerms } from '@berth/protocol/grant/grant-claims';
+import { formatTimestamp } from '@berth/protocol/timestamp';
+import type { Feature } from '../../core/nouns/feature.ts';
+import { type Instant, SECOND_MS } from '../../core/nouns/instant.ts';
+import type { License } from '../../core/nouns/license.ts';
+import type { SignedGrant } from '../../services/grants/grants.ts';
+import { presentDate } from './present-license.ts';
+import type { Reply } from './reply.ts';
+
+/** What was lent, and to whom. */
+export interface GrantFacts {
+  readonly license: License;
+  /** `null`: the license's own slot. */
+  readonly feature: Feature | null;
+  readonly user: string;
+  readonly isBorrowed: boolean;
+  readonly validUntil: Instant;
+  readonly now: Instant;
+}
+
+/** The claims as JSON text. */
+export function presentGrant(facts: GrantFacts, nonce: string, hardwareId: string): string {
+  const { license, feature, user, isBorrowed, validUntil, now } = facts;
+  const claims: Omit<GrantClaims, keyof GrantedTerms> = {
+    user,
+    feature: feature?.code ?? null,
+    borrowed: isBorrowed,
+    issued_at: formatTimestamp(now),
+    valid_until: formatTimestamp(validUntil),
+    iat: inSeconds(now),
+    exp: inSeconds(validUntil),
+    hardware_id: hardwareId,
+    nonce,
+  };
+  const terms = feature === null ? termsText(license) : JSON.stringify(termsOf(license, [feature]));
+  return `${terms.slice(0, -1)},${JSON.stringify(claims).slice(1)}`;
+}
+
+function inSeconds(at: Instant): number {
+  return Math.floor(at / SECOND_MS);
+}
+
+/** A cache: a license may have a thousand features. */
+const texts = new WeakMap<License, string>();
+
+function termsText(license: License): string {
+  const known = texts.get(license);
+  if (known !== undefined) return known;
+  const made = JSON.stringify(termsOf(license, license.features));
+  texts.set(license, made);
+  return made;
+}
+
+function termsOf(license: License, features: readonly Feature[]): GrantedTerms {
+  return {
+    license_id: license.id,
+    product: license.product,
+    limits: {
+      license_type: license.type,
+      is_trial: license.particulars.isTrial,
+      floating_users: license.slots,
+      floating_timeout: license.timeoutMinutes,
+      max_borrow_time: license.canBorrow ? license.maxBorrowHours : 0,
+      validity_period: presentDate(license.validUntil),
+      max_consumptions: license.consumption.max,
+      allow_unlimited_consumptions: license.consumption.unlimited,
+    },
+    features: features.map(presentGranted),
+  };
+}
+
+function presentGranted({ code, type, consumption, expiresAt }: Feature): GrantedFeature {
+  return {
+    code,
+    feature_type: type,
+    max_consumptions: consumption.max,
+    allow_unlimited_consumptions: consumption.unlimited,
+    expiry_date: presentDate(expiresAt),
+  };
+}
+
+/** The answer with its grant. A JWS needs no escaping in JSON. */
+export function withGrant(reply: Reply, { grant, certificate }: SignedGrant): Reply {
+  const proof = certificate === null ? '' : `,"certificate":"${certificate}"`;
+  return { ...reply, body: `${String(reply.body).slice(0, -1)},"grant":"${grant}"${proof}}` };
+}

@@ -1,0 +1,58 @@
+import type { KeyObject } from 'node:crypto';
+import { GRANT_TYPE, type GrantClaims } from '@berth/protocol/grant/grant-claims';
+import { type OkpJwk, readJws, readOkpKey } from '@berth/protocol/grant/jws';
+import { type ReadCertificate, readCertificate } from '@berth/protocol/grant/server-certificate';
+
+/** What an application has when it verifies a grant, as `docs/grants.md` says. */
+interface Verification {
+  /** The vendor's public key, which the application contains. */
+  readonly vendorKey: KeyObject;
+  readonly grant: string;
+  /** `null`: the server sent none. */
+  readonly certificate: string | null;
+  /** What the application made up for its request. */
+  readonly nonce: string;
+  /** In milliseconds. */
+  readonly now: number;
+  /** Keys of the server that the application knows from before. */
+  readonly known?: readonly OkpJwk[];
+}
+
+export type Verdict =
+  /** `server`: only that it is the same server as before. */
+  | { readonly accepted: true; readonly by: 'vendor' | 'server'; readonly claims: GrantClaims }
+  | { readonly accepted: false; readonly reason: Reason };
+
+type Reason =
+  | 'certificate_invalid'
+  | 'certificate_expired'
+  | 'certificate_for_another_server'
+  | 'grant_invalid'
+  | 'grant_expired'
+  | 'other_nonce'
+  | 'unknown_server';
+
+export function verifyGrant(given: Verification): Verdict {
+  const { vendorKey, certificate: text, grant, nonce, now, known = [] } = given;
+  const certificate = text === null ? null : readCertificate(text, vendorKey);
+  if (text !== null && certificate === null) return refuse('certificate_invalid');
+  if (certificate !== null && now >= certificate.expiresAt) return refuse('certificate_expired');
+  const jws = readJws(grant, 'EdDSA', GRANT_TYPE);
+  if (jws === null) return refuse('grant_invalid');
+  const keys = (certificate === null ? known : [certificate.key]).map((jwk) => readOkpKey(jwk) as KeyObject);
+  if (keys.length === 0) return refuse('unknown_server');
+  if (!keys.some((key) => jws.isSignedBy(key))) return refuse('grant_invalid');
+  const claims = jws.claims as unknown as GrantClaims;
+  if (claims.nonce !== nonce) return refuse('other_nonce');
+  if (certificate !== null && !isFor(certificate, claims)) return refuse('certificate_for_another_server');
+  if (now >= Date.parse(claims.valid_until)) return refuse('grant_expired');
+  return { accepted: true, by: certificate === null ? 'server' : 'vendor', claims };
+}
+
+function isFor({ hardwareId, licenseIds }: ReadCertificate, claims: GrantClaims): boolean {
+  return claims.hardware_id === hardwareId && licenseIds.includes(claims.license_id);
+}
+
+function refuse(reason: Reason): Verdict {
+  return { accepted: false, reason };
+}
