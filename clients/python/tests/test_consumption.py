@@ -102,3 +102,26 @@ class AQueue(WorldTest):
         self.state = "up"
         self.world.run(1000)
         self.assertEqual((self.total, len(self.machine.storage.texts)), (0, 1))
+
+    def test_waits_for_files_that_cannot_be_read(self) -> None:
+        events: List[str] = []
+        listed = self.machine.storage.list
+
+        def fail(prefix: str) -> List[str]:
+            raise OSError("disk gone")
+
+        def work() -> None:
+            queue = self.client.open_queue()
+            queue.on("blocked", lambda event: events.append(event.error.code))
+            queue.add(2)
+            self.machine.storage.list = fail  # type: ignore[method-assign]
+
+        self.play(work, 60)
+        self.machine.storage.list = listed  # type: ignore[method-assign]
+        self.world.run(200)
+        self.assertEqual((events, self.total), (["storage_failed"], 2))
+
+    def test_passes_over_a_file_that_is_damaged(self) -> None:
+        self.machine.storage.write("count@cad@0", "{")
+        self.play(lambda: self.client.open_queue().add(2))
+        self.assertEqual(self.total, 2)

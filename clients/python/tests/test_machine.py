@@ -52,7 +52,7 @@ class Files(unittest.TestCase):
             f'{{{fields}, "untilMs": "soon", "seenMs": 1}}',
             f'{{{fields}, "seenMs": 1}}',
         ):
-            self.storage.write("borrow-cad", text)
+            self.storage.write("borrow@cad@", text)
             with self.assertRaises(BorrowError) as caught:
                 client.resume()
             self.assertEqual(caught.exception.code, "borrow_unreadable", text)

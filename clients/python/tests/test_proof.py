@@ -176,6 +176,7 @@ class ASlotWithProof(WorldTest):
         super().setUp()
         self.is_fake = False
         self.nonces = 0
+        self.paths: List[str] = []
         self.machine._network = self.lend
         self.machine.create_id = lambda: f"nonce-{self.nonces:010}"  # type: ignore[method-assign]
         self.client = Client("http://one.test", "cad", "ada", vendor_key=VENDOR.pem, environment=self.machine)
@@ -184,6 +185,7 @@ class ASlotWithProof(WorldTest):
         if self.is_down.get("one"):
             return done(NotSentError("refused"))
         body = json.loads(request.body)
+        self.paths.append(request.url.rsplit("/", 1)[1])
         fields: Dict[str, Any] = {"license_id": 7, "slot_ends_in_seconds": 600, "renew_in_seconds": 200}
         if "nonce" in body:
             self.nonces += 1
@@ -229,6 +231,8 @@ class ASlotWithProof(WorldTest):
                 self.client.acquire(wait="5m")
 
         self.play(work)
+        # If it is a real one after all, nobody should miss the slot.
+        self.assertEqual(self.paths, ["register", "unregister"])
 
     def test_is_borrowed_with_its_proof(self) -> None:
         self.play(lambda: self.client.borrow())

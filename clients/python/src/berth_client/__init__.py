@@ -11,6 +11,7 @@ from .errors import (
     FailedAttempt,
     ProofError,
     SlotLostError,
+    StorageError,
     UnreachableError,
 )
 from .events import Denied, Lost, Reachable, Restored, Unreachable
@@ -39,6 +40,7 @@ __all__ = [
     "Slot",
     "SlotLostError",
     "Storage",
+    "StorageError",
     "Total",
     "Uncertain",
     "Unreachable",

@@ -5,9 +5,9 @@ import math
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Callable, Optional, Tuple, Union
-from urllib.parse import quote
 
 from .duration import Duration, parse_duration
+from .environment import name_of
 from .errors import BorrowError, ProofError
 from .lease import Account, Lease, SlotRequests, holder_of, license_id_of, prove_for, target_of
 from .proof import Grant, Proof, read_instant
@@ -87,7 +87,7 @@ class Borrow:
         server can be reached: then it stays borrowed.
         """
         self._account.servers.post("unregister", target_of(self._account, self._record.license_id))
-        self._account.storage.remove(_name_of(self._account.product))
+        self._account.storage.remove(name_of("borrow", self._account.product))
         self._on_end()
 
     def _find_fault(self) -> Optional[BorrowError]:
@@ -128,7 +128,7 @@ def borrow_as(
 
 def resume_borrow(account: Account) -> Optional[Borrow]:
     """The borrow of an earlier start of the program, checked; `None` if there is none."""
-    text = account.storage.read(_name_of(account.product))
+    text = account.storage.read(name_of("borrow", account.product))
     if text is None:
         return None
     record = _read_record(text)
@@ -161,10 +161,6 @@ def _date_of(account: Account, until: Until) -> str:
     return write_timestamp(from_ms(_now_ms(account) + parse_duration("until", until) * 1000))
 
 
-def _name_of(product: str) -> str:
-    return f"borrow-{quote(product, safe='')}"
-
-
 def _store(account: Account, record: BorrowRecord) -> None:
     fields = {
         "product": record.product,
@@ -174,7 +170,7 @@ def _store(account: Account, record: BorrowRecord) -> None:
         "seenMs": record.seen_ms,
         "proof": None if record.proof is None else asdict(record.proof),
     }
-    account.storage.write(_name_of(account.product), json.dumps(fields))
+    account.storage.write(name_of("borrow", account.product), json.dumps(fields))
 
 
 def _read_record(text: str) -> BorrowRecord:

@@ -5,11 +5,10 @@ import re
 from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Any, Callable, Literal, Mapping, Optional, Sequence, Tuple, overload
-from urllib.parse import quote
 
 from .duration import Duration, parse_duration
-from .environment import Signal
-from .errors import BerthError, DeniedError, UnreachableError
+from .environment import Signal, name_of
+from .errors import BerthError, DeniedError, StorageError, UnreachableError
 from .events import Listeners, Remove
 from .lease import Account, target_of
 from .timing import back_off
@@ -87,11 +86,14 @@ def _write_count(count: QueuedCount) -> str:
 
 
 def _read_count(text: Optional[str]) -> Optional[QueuedCount]:
-    """`None` if another program has sent it meanwhile."""
-    if text is None:
+    """
+    `None` if another program has sent it meanwhile, or if the file is damaged: nobody knows what it was.
+    """
+    try:
+        fields = json.loads(text or "")
+        return QueuedCount(fields["key"], fields["path"], fields["body"], fields["triedAtMs"])
+    except (KeyError, TypeError, ValueError):
         return None
-    fields = json.loads(text)
-    return QueuedCount(fields["key"], fields["path"], fields["body"], fields["triedAtMs"])
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Blocked:
-    """The queue waits: no server answers, or the license cannot be used at the moment. Told once."""
+    """The queue waits: no server answers, the license cannot be used, or files cannot. Told once."""
 
     error: BerthError
 
@@ -149,7 +151,7 @@ class CountQueue:
     def __init__(self, account: Account) -> None:
         self._account = account
         self._events = Listeners(account.environment.report_error)
-        self._prefix = f"count-{quote(account.product, safe='')}-"
+        self._prefix = name_of("count", account.product)
         self._lock = RLock()
         # Set when the round that is under way is over.
         self._underway: Optional[Signal] = None
@@ -236,7 +238,7 @@ class CountQueue:
         try:
             self._send_all()
         except Exception as error:
-            self._account.environment.report_error(error)
+            self._block(StorageError(error))
         finally:
             with self._lock:
                 self._underway = None
@@ -288,14 +290,17 @@ class CountQueue:
             self._account.storage.remove(name)
             self._events.announce("refused", Refused(count, error))
             return True
-        self._schedule(back_off(self._failures, _LONGEST_QUEUE_PAUSE, self._account.environment.random))
-        self._failures += 1
         if not isinstance(error, (DeniedError, UnreachableError)):
             raise error
+        self._block(error)
+        return False
+
+    def _block(self, error: BerthError) -> None:
+        self._schedule(back_off(self._failures, _LONGEST_QUEUE_PAUSE, self._account.environment.random))
+        self._failures += 1
         if not self._is_blocked:
             self._events.announce("blocked", Blocked(error))
         self._is_blocked = True
-        return False
 
     def _read_all(self) -> Sequence[Tuple[str, QueuedCount]]:
         storage = self._account.storage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Callable, Mapping, Optional, Protocol, Sequence
+from urllib.parse import quote
 
 
 class NotSentError(Exception):
@@ -46,6 +47,12 @@ class Storage(Protocol):
 
     def list(self, prefix: str) -> Sequence[str]:
         """The names that start with the prefix, sorted."""
+
+
+def name_of(kind: str, product: str) -> str:
+    """The start of all stored names for a product. No product makes the start of another one's names."""
+    encoded = quote(product, safe="").replace("~", "%7e").replace("%2A", "%2a")
+    return f"{kind}@{encoded}@"
 
 
 class Signal(Protocol):

@@ -10,6 +10,7 @@ from .timing import read_date_header, read_timestamp
 _ADVICE: Mapping[str, str] = {
     "unreachable": "Check the network and the address of the license server, then try again.",
     "slot_lost": "Stop the work that needs the license. The slot is asked for again by itself.",
+    "storage_failed": "Check that the folder exists, can be written, and has space left.",
     "slot_in_use_here": "Call acquire() once, and share the slot within the program.",
     "no_borrow": "Borrow a slot while the license server can be reached.",
     "borrow_ended": "Connect to the license server, and take or borrow a slot again.",
@@ -133,6 +134,14 @@ class ProofError(BerthError):
 
     def __init__(self, reason: str) -> None:
         super().__init__("not_proven", f"The license server cannot be trusted. {reason}")
+
+
+class StorageError(BerthError):
+    """Queued counts cannot be read or stored at the moment."""
+
+    def __init__(self, reason: object) -> None:
+        message = f"The storage of the client cannot be used: {reason}."
+        super().__init__("storage_failed", message, is_retryable=True)
 
 
 class BorrowError(BerthError):

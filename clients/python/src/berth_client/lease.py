@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Callable, Dict, Mapping, Optional
 
 from .environment import Environment, Storage
-from .errors import ProofError
+from .errors import BerthError, ProofError
 from .proof import Grant, Proof, Verifier, read_instant
 from .servers import Answer, Servers
 from .timing import SteadyClock, read_timestamp
@@ -157,7 +157,20 @@ class SlotRequests:
         if path != "borrow" and known is not None and not self._needs_grant(known):
             return _keep(servers.post(path, fields, headers), known)
         nonce = self._account.environment.create_id()
-        return self._prove(servers.post(path, {**fields, "nonce": nonce}, headers), nonce)
+        answer = servers.post(path, {**fields, "nonce": nonce}, headers)
+        try:
+            return self._prove(answer, nonce)
+        except ProofError:
+            if known is None and self._feature is None:
+                self._give_back(fields)
+            raise
+
+    def _give_back(self, fields: Mapping[str, Any]) -> None:
+        """A slot that cannot be used is not kept, if the server is a real one after all."""
+        try:
+            self._account.servers.post("unregister", fields)
+        except BerthError:
+            pass
 
     def _needs_grant(self, known: Lease) -> bool:
         return self._account.clock.read() >= known.sent_at + known.lasts * _GRANT_SHARE

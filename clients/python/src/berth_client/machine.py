@@ -84,7 +84,7 @@ class FileStorage:
 
     def _file_of(self, name: str) -> Path:
         """Names come from this package, and products in them are encoded."""
-        return self.folder / f"{re.sub(r'[^A-Za-z0-9_.%-]', '_', name)}{_ENDING}"
+        return self.folder / f"{re.sub(r'[^A-Za-z0-9_.%@-]', '_', name)}{_ENDING}"
 
     def _sync_folder(self) -> None:
         """Windows cannot open folders, and needs no sync for them."""

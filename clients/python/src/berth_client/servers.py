@@ -96,9 +96,18 @@ class Servers:
     def _headers(self) -> Dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._token is not None:
-            token = self._token if isinstance(self._token, str) else self._token()
+            token = self._token if isinstance(self._token, str) else _ask_for(self._token)
             headers["Authorization"] = f"Bearer {token}"
         return headers
+
+
+def _ask_for(token: Callable[[], str]) -> str:
+    """Without a token no server can be asked; later perhaps."""
+    try:
+        return token()
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise UnreachableError([FailedAttempt("the token", reason, may_have_arrived=False)]) from error
 
 
 def _read_url(text: str) -> str:
