@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import RLock
+from typing import Optional, Sequence, Union
+
+from .borrow import Borrow, Until, borrow_as, resume_borrow
+from .consumption import CountQueue, Total, count_now, describe_count
+from .duration import Duration, parse_duration
+from .environment import Environment, Host, Signal, Storage
+from .errors import BerthError, BorrowError
+from .lease import MARGIN, Account, Margin, SlotRequests
+from .machine import MACHINE
+from .proof import Verifier
+from .servers import Servers, Token
+from .slot import OnWait, Slot, acquire_as
+from .timing import SteadyClock
+
+_REQUEST_TIMEOUT = 10.0
+_RETRY_FOR = 30.0
+_SUFFIX_LENGTH = 8
+
+
+class Client:
+    """
+    One user of one product. Nothing is sent yet. It may be shared by threads.
+
+    `server` is the address of Berth, or of several servers with the same database, the preferred one first.
+    `user` is who uses the slot; by default, a name that no other program has. `token` is needed where the
+    server requires one; a function is called before every request. `vendor_key` is the vendor's public key as
+    PEM: with it, servers must prove that the vendor has licensed them, and borrows that they have not been
+    changed. `storage` replaces the place where borrows and queued counts are kept.
+    """
+
+    def __init__(
+        self,
+        server: Union[str, Sequence[str]],
+        product: str,
+        user: Optional[str] = None,
+        *,
+        license_id: Optional[int] = None,
+        user_info: Optional[str] = None,
+        token: Optional[Token] = None,
+        vendor_key: Optional[str] = None,
+        request_timeout: Duration = _REQUEST_TIMEOUT,
+        storage: Optional[Storage] = None,
+        environment: Optional[Environment] = None,
+        margin: Margin = MARGIN,
+    ) -> None:
+        if not isinstance(product, str) or product == "":
+            raise BerthError("invalid_option", "There is no product.", 'Give "product": the product code.')
+        env = MACHINE if environment is None else environment
+        clock = SteadyClock(env)
+        urls = [server] if isinstance(server, str) else list(server)
+        servers = Servers(env, clock, urls, token, parse_duration("request_timeout", request_timeout))
+        self._given_user = user
+        self._lock = RLock()
+        self._has_acquired = False
+        self._process_id = env.process_id
+        self._account = Account(
+            environment=env,
+            clock=clock,
+            servers=servers,
+            storage=env.storage if storage is None else storage,
+            product=product,
+            user=_describe_program(env) if user is None else user,
+            license_id=license_id,
+            user_info=user_info,
+            verifier=None if vendor_key is None else Verifier(vendor_key),
+            margin=margin,
+        )
+
+    @property
+    def user(self) -> str:
+        return self._account.user
+
+    def acquire(
+        self, wait: Duration = 0, *, on_wait: Optional[OnWait] = None, cancel: Optional[Signal] = None
+    ) -> Slot:
+        """
+        Takes a slot that renews itself until it is released. Raises a `DeniedError` if there is none. `wait`
+        is how long to wait for a free slot, such as `5m`; `on_wait` is called with the reason before every
+        pause. `cancel` is a `threading.Event` that ends the wait.
+        """
+        with self._lock:
+            if self._has_acquired or self._process_id != self._account.environment.process_id:
+                self._rename_user()
+            self._has_acquired = True
+            account = self._account
+        return acquire_as(account, wait, on_wait, cancel)
+
+    def borrow(self, until: Optional[Until] = None) -> Borrow:
+        """Takes a slot and keeps it without network, until the date or as long as the license allows."""
+        seat = self._seat
+        borrow, _ = borrow_as(seat, SlotRequests(seat), seat.license_id, until)
+        return borrow
+
+    def resume(self) -> Borrow:
+        """
+        Finds the borrow of an earlier start. Raises a `BorrowError` if there is none, or it cannot be used.
+        """
+        borrow = resume_borrow(self._seat)
+        if borrow is not None:
+            return borrow
+        raise BorrowError("no_borrow", f'No slot of "{self._account.product}" is borrowed here.')
+
+    def consume(
+        self,
+        count: int = 1,
+        *,
+        feature: Optional[str] = None,
+        key: Optional[str] = None,
+        retry_for: Duration = _RETRY_FOR,
+    ) -> Total:
+        """
+        Counts now, once, however often the request has to be repeated: on the license, or on a feature.
+        Counts with the same `key` count once; by default, every call has its own. `retry_for` is how long to
+        try if no server answers.
+        """
+        return count_now(self._account, describe_count(self._account, count, feature, key), retry_for)
+
+    def open_queue(self) -> CountQueue:
+        """A queue for counts that must not be lost while no server can be reached."""
+        return CountQueue(self._account)
+
+    def _rename_user(self) -> None:
+        """
+        A return that got no answer may reach the server late. It must not return the next slot. And a child
+        process is another program than its parent.
+        """
+        self._process_id = self._account.environment.process_id
+        if self._given_user is None:
+            self._account = replace(self._account, user=_describe_program(self._account.environment))
+
+    @property
+    def _seat(self) -> Account:
+        """The user of borrows: the next start of the program has to be the same."""
+        user = (
+            _describe_seat(self._account.environment.host) if self._given_user is None else self._given_user
+        )
+        return replace(self._account, user=user)
+
+
+def acquire(
+    server: Union[str, Sequence[str]],
+    product: str,
+    user: Optional[str] = None,
+    *,
+    wait: Duration = 0,
+    on_wait: Optional[OnWait] = None,
+    token: Optional[Token] = None,
+    vendor_key: Optional[str] = None,
+) -> Slot:
+    """Takes a slot that renews itself until it is released. Raises a `DeniedError` if there is none."""
+    return Client(server, product, user, token=token, vendor_key=vendor_key).acquire(wait, on_wait=on_wait)
+
+
+def _describe_program(environment: Environment) -> str:
+    """
+    The user of a program that gives none: who runs it, where, and which of several programs it is. A user has
+    one slot, so programs that were the same user would share it, and the first to end would return it for
+    all.
+    """
+    suffix = environment.create_id().replace("-", "")[:_SUFFIX_LENGTH]
+    return f"{_describe_seat(environment.host)}/{environment.process_id}-{suffix}"
+
+
+def _describe_seat(host: Host) -> str:
+    """The user of a borrow: it belongs to a person on a machine, and outlasts the program."""
+    return f"{host.os_user or 'somebody'}@{host.hostname or 'somewhere'}"

@@ -1,0 +1,112 @@
+"""Everything that the client needs from its surroundings. Tests simulate it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Mapping, Optional, Protocol, Sequence
+from urllib.parse import quote
+
+
+class NotSentError(Exception):
+    """The request has certainly not reached the server, because there was no connection."""
+
+
+@dataclass(frozen=True)
+class WireRequest:
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+    # Seconds.
+    timeout: float
+
+
+@dataclass(frozen=True)
+class WireAnswer:
+    status: int
+    text: str
+    # The value of `Date`, if there is one.
+    date: Optional[str]
+
+
+@dataclass(frozen=True)
+class Host:
+    # `None` if it cannot be found out.
+    hostname: Optional[str]
+    os_user: Optional[str]
+
+
+class Storage(Protocol):
+    """Small texts by name. A text that was written is still there after a crash."""
+
+    def read(self, name: str) -> Optional[str]: ...
+
+    def write(self, name: str, text: str) -> None: ...
+
+    def remove(self, name: str) -> None:
+        """Nothing happens if there is none."""
+
+    def list(self, prefix: str) -> Sequence[str]:
+        """The names that start with the prefix, sorted."""
+
+
+def name_of(kind: str, product: str) -> str:
+    """The start of all stored names for a product. No product makes the start of another one's names."""
+    encoded = quote(product, safe="").replace("~", "%7e").replace("%2A", "%2a")
+    return f"{kind}@{encoded}@"
+
+
+class Signal(Protocol):
+    """What `threading.Event` does."""
+
+    def is_set(self) -> bool: ...
+
+    def set(self) -> None: ...
+
+    def wait(self, timeout: Optional[float] = None) -> bool: ...
+
+
+class ExitGuard(Protocol):
+    def release_in_time(self, seconds: float) -> None:
+        """Returns the slot, as far as there is time."""
+
+
+class Environment(Protocol):
+    @property
+    def storage(self) -> Storage:
+        """Where borrows and queued consumption are kept."""
+
+    @property
+    def host(self) -> Host: ...
+
+    @property
+    def process_id(self) -> int:
+        """Changes when the process is forked: what was before belongs to the parent."""
+
+    def read_monotonic(self) -> float:
+        """Seconds. Never set, but on some systems it stands still while the machine sleeps."""
+
+    def read_wall(self) -> float:
+        """Seconds since 1970. May be set at any time."""
+
+    def random(self) -> float:
+        """In [0, 1)."""
+
+    def create_id(self) -> str:
+        """128 random bits as text, different every time."""
+
+    def create_signal(self) -> Signal: ...
+
+    def set_timer(self, delay: float, work: Callable[[], None]) -> Callable[[], None]:
+        """
+        Returns a function that cancels the timer. `work` runs on a thread of its own, which may block, and
+        which does not keep the program running.
+        """
+
+    def send(self, request: WireRequest) -> WireAnswer:
+        """Raises if no answer arrives in time, and a `NotSentError` if the request did not even leave."""
+
+    def guard_exit(self, guard: ExitGuard) -> Callable[[], None]:
+        """Calls the guard when the program ends. Returns a function that takes the guard back."""
+
+    def report_error(self, error: BaseException) -> None:
+        """Reports an error that a listener of the application has raised."""

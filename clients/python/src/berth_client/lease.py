@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Callable, Dict, Mapping, Optional
+
+from .environment import Environment, Storage
+from .errors import BerthError, ProofError
+from .proof import Grant, Proof, Verifier, read_instant
+from .servers import Answer, Servers
+from .timing import SteadyClock, read_timestamp
+
+
+@dataclass(frozen=True)
+class Lease:
+    """What an answer to register says about the slot. Times are in seconds."""
+
+    sent_at: float
+    # How long the server keeps the slot at least, counted from `sent_at`.
+    lasts: float
+    # When to renew it, counted from `sent_at`.
+    renew_after: float
+    # `None` if it is not borrowed.
+    borrowed_until: Optional[datetime]
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How much earlier the client stops than the server could lend the slot again."""
+
+    fixed: float
+    # The part of the time by which the client's clock may be too slow.
+    share: float
+
+
+# The clocks of client and server may differ in speed by 1 %, a hundred times what ordinary clocks do. The two
+# seconds are for what the clock needs to notice that the machine slept, and for work that has just begun.
+MARGIN = Margin(fixed=2.0, share=0.01)
+
+# The share is of at most a day: longer times are those of borrows.
+_LONGEST_SHARED = 86_400.0
+# If the server does not say it: two more renewals can fail before the slot ends.
+_RENEW_SHARE = 1 / 3
+# How much earlier than planned a renewal may be, so that clients that start together do not stay together.
+_JITTER = 0.2
+
+
+def safe_until(lease: Lease, margin: Margin) -> float:
+    """The end counts from when the request was sent: the server cannot have decided before."""
+    return lease.sent_at + lease.lasts - margin.fixed - min(lease.lasts, _LONGEST_SHARED) * margin.share
+
+
+def renew_at(lease: Lease, random: Callable[[], float]) -> float:
+    return lease.sent_at + lease.renew_after * (1 - random() * _JITTER)
+
+
+def read_lease(answer: Answer, known: float = 0.0) -> Lease:
+    """`known` is how long slots of this license last as far as known, for answers that do not say it."""
+    fields = answer.fields
+    timeout = _first_of(_read_seconds(fields.get("floating_timeout"), 60.0), known)
+    lasts = _first_of(_read_seconds(fields.get("slot_ends_in_seconds"), 1.0), timeout)
+    renew_after = _first_of(
+        _read_seconds(fields.get("renew_in_seconds"), 1.0), min(timeout, lasts) * _RENEW_SHARE
+    )
+    return Lease(answer.sent_at, lasts, renew_after, _read_borrow(fields))
+
+
+def _first_of(told: Optional[float], otherwise: float) -> float:
+    return otherwise if told is None else told
+
+
+def _read_seconds(value: object, unit: float) -> Optional[float]:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value * unit if is_number and value > 0 else None  # type: ignore[operator]
+
+
+def _read_borrow(fields: Mapping[str, Any]) -> Optional[datetime]:
+    return read_timestamp(fields.get("borrowed_until")) if fields.get("is_borrowed") is True else None
+
+
+@dataclass(frozen=True)
+class Account:
+    """Who asks for what, and everything needed to ask."""
+
+    environment: Environment
+    clock: SteadyClock
+    servers: Servers
+    # Where borrows and queued counts are kept.
+    storage: Storage
+    product: str
+    user: str
+    license_id: Optional[int] = None
+    user_info: Optional[str] = None
+    # `None`: servers are trusted without proof.
+    verifier: Optional[Verifier] = None
+    margin: Margin = MARGIN
+
+
+def target_of(account: Account, license_id: Optional[int]) -> Dict[str, Any]:
+    """The fields that every request has. A client that has got a license stays with it."""
+    fields: Dict[str, Any] = {"product": account.product, "user": account.user}
+    if license_id is not None:
+        fields["license_id"] = license_id
+    return fields
+
+
+def holder_of(account: Account, license_id: Optional[int]) -> Dict[str, Any]:
+    """The fields of register and borrow."""
+    fields = target_of(account, license_id)
+    hostname = account.environment.host.hostname
+    if hostname is not None:
+        fields["os_hostname"] = hostname
+    if account.user_info is not None:
+        fields["user_info"] = account.user_info
+    return fields
+
+
+def license_id_of(answer: Answer) -> Optional[int]:
+    license_id = answer.fields.get("license_id")
+    return license_id if isinstance(license_id, int) else None
+
+
+# A new grant is asked for when this part of the last one's life is over.
+_GRANT_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class ProvenAnswer:
+    """An answer about a slot, with its proof if the application has the vendor's key."""
+
+    answer: Answer
+    lease: Lease
+    grant: Optional[Grant] = None
+    proof: Optional[Proof] = None
+
+
+class SlotRequests:
+    """
+    Sends requests for one slot. With the vendor's key, the slot may be used only as long as a grant proves
+    it, whoever answers.
+    """
+
+    def __init__(self, account: Account, feature: Optional[str] = None) -> None:
+        self._account = account
+        self._feature = feature
+        self._lease: Optional[Lease] = None
+
+    def send(
+        self, path: str, fields: Mapping[str, Any], headers: Optional[Mapping[str, str]] = None
+    ) -> ProvenAnswer:
+        known = self._lease
+        servers = self._account.servers
+        if self._account.verifier is None:
+            answer = servers.post(path, fields, headers)
+            self._lease = read_lease(answer, 0.0 if known is None else known.lasts)
+            return ProvenAnswer(answer, self._lease)
+        if path != "borrow" and known is not None and not self._needs_grant(known):
+            return _keep(servers.post(path, fields, headers), known)
+        nonce = self._account.environment.create_id()
+        answer = servers.post(path, {**fields, "nonce": nonce}, headers)
+        try:
+            return self._prove(answer, nonce)
+        except ProofError:
+            if known is None and self._feature is None:
+                self._give_back(fields)
+            raise
+
+    def _give_back(self, fields: Mapping[str, Any]) -> None:
+        """A slot that cannot be used is not kept, if the server is a real one after all."""
+        try:
+            self._account.servers.post("unregister", fields)
+        except BerthError:
+            pass
+
+    def _needs_grant(self, known: Lease) -> bool:
+        return self._account.clock.read() >= known.sent_at + known.lasts * _GRANT_SHARE
+
+    def _prove(self, answer: Answer, nonce: str) -> ProvenAnswer:
+        grant, certificate = answer.fields.get("grant"), answer.fields.get("certificate")
+        if not isinstance(grant, str):
+            raise ProofError("The server has sent no grant.")
+        if not isinstance(certificate, str):
+            raise ProofError("The server has no certificate of the vendor.")
+        proof = Proof(grant, certificate, nonce)
+        claims = prove_for(self._account, proof, self._feature)
+        lasts = (read_instant(claims, "valid_until") - read_instant(claims, "issued_at")) / 1000
+        self._lease = replace(read_lease(answer), lasts=lasts)
+        return ProvenAnswer(answer, self._lease, claims, proof)
+
+
+def prove_for(account: Account, proof: Proof, feature: Optional[str]) -> Grant:
+    if account.verifier is None:
+        raise ProofError("There is no key to prove it with.")
+    now_ms = account.environment.read_wall() * 1000
+    return account.verifier.verify(proof, account.product, account.user, feature, now_ms)
+
+
+def _keep(answer: Answer, known: Lease) -> ProvenAnswer:
+    """The server keeps the slot for longer, but that is not proven."""
+    told = read_lease(answer, known.lasts)
+    renew_after = told.sent_at - known.sent_at + told.renew_after
+    return ProvenAnswer(answer, replace(known, renew_after=renew_after, borrowed_until=told.borrowed_until))

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+from threading import RLock
+from typing import Callable, Optional, Union
+
+from .environment import Signal
+from .errors import BerthError, DeniedError, ProofError, SlotLostError, UnreachableError
+from .events import Denied, Listeners, Lost, LossReason, Reachable, Restored, Unreachable
+from .lease import Account, Lease, renew_at, safe_until
+from .timing import back_off
+
+# How often the slot is looked at: on some systems timers do not notice that the machine slept.
+_LONGEST_TIMER = 5.0
+# A server that was away is found again within this time.
+_LONGEST_PAUSE = 15.0
+# A refusal that does not concern the slot itself changes only when somebody acts.
+_LONGEST_DENIED_PAUSE = 60.0
+
+# They tell that this user no longer has the slot. All other refusals leave it the time it has.
+_TAKEN = {"floating_not_available", "address_limit_reached", "device_not_found"}
+
+
+class Renewal:
+    """
+    Keeps a slot: renews it in time, knows until when it may be used, and asks for it again after a loss.
+    Timers run on threads of their own; the lock is never held while a request is under way or a listener is
+    called.
+    """
+
+    def __init__(self, account: Account, register: Callable[[], Lease], lease: Lease) -> None:
+        self._account = account
+        self._register = register
+        self._lease = lease
+        self._lock = RLock()
+        self._state = "held"
+        self._next_at = renew_at(lease, account.environment.random)
+        self._failures = 0
+        self._is_unreachable = False
+        self._denied_code: Optional[str] = None
+        self._last_error: Optional[BerthError] = None
+        # Set when the request that is under way is over.
+        self._underway: Optional[Signal] = None
+        self._cancel_timer: Callable[[], None] = lambda: None
+        self.events = Listeners(account.environment.report_error)
+
+    def start(self) -> None:
+        with self._lock:
+            self._plan()
+
+    @property
+    def lease(self) -> Lease:
+        return self._lease
+
+    @property
+    def held_for(self) -> float:
+        """How long the slot may be used from now on; 0 if it is not held."""
+        with self._lock:
+            if self._state != "held":
+                return 0.0
+            return max(0.0, safe_until(self._lease, self._account.margin) - self._account.clock.read())
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._state == "stopped"
+
+    def assert_held(self) -> None:
+        if self.held_for > 0:
+            return
+        message = "The slot was released." if self.is_stopped else "The slot is not held at the moment."
+        raise SlotLostError(message) from self._last_error
+
+    def accept(self, lease: Lease) -> None:
+        """Takes over what an answer to another request said about the slot."""
+        with self._lock:
+            if self._state != "stopped":
+                self._accept(lease)
+        self.events.deliver()
+
+    def renew_now(self) -> None:
+        """Asks the server now, as after a loss."""
+        with self._lock:
+            self._next_at = self._account.clock.read()
+            self._plan()
+
+    def lose(self, reason: LossReason, error: Optional[BerthError]) -> None:
+        with self._lock:
+            self._lose(reason, error)
+        self.events.deliver()
+
+    def stop(self, timeout: Optional[float] = None) -> None:
+        """Ends the renewals. Returns when no request is under way any more."""
+        with self._lock:
+            self._state = "stopped"
+            self._cancel_timer()
+            underway = self._underway
+        if underway is not None:
+            underway.wait(timeout)
+
+    def _accept(self, lease: Lease) -> None:
+        was_lost = self._state == "lost"
+        was_unreachable = self._is_unreachable
+        self._lease = lease
+        self._state = "held"
+        held_for = self.held_for
+        if held_for == 0:
+            self._accept_too_late(was_lost)
+            return
+        self._failures = 0
+        self._is_unreachable = False
+        self._denied_code = None
+        self._last_error = None
+        self._next_at = renew_at(lease, self._account.environment.random)
+        self._plan()
+        if was_lost:
+            self.events.announce("restored", Restored(held_for))
+        elif was_unreachable:
+            self.events.announce("reachable", Reachable(held_for))
+
+    def _accept_too_late(self, was_lost: bool) -> None:
+        """The answer took so long that the slot has ended again."""
+        if was_lost:
+            self._state = "lost"
+        else:
+            self._lose("ended", self._last_error)
+        self._pause(_LONGEST_PAUSE)
+
+    def _lose(self, reason: LossReason, error: Optional[BerthError]) -> None:
+        if self._state != "held":
+            return
+        self._state = "lost"
+        self._last_error = error
+        self.events.announce("lost", Lost(reason, error))
+
+    def _plan(self) -> None:
+        self._cancel_timer()
+        if self._state == "stopped":
+            return
+        due_in = self._next_at - self._account.clock.read() if self._underway is None else _LONGEST_TIMER
+        ends_in = self.held_for if self._state == "held" else _LONGEST_TIMER
+        delay = max(0.0, min(due_in, ends_in, _LONGEST_TIMER))
+        self._cancel_timer = self._account.environment.set_timer(delay, self._wake)
+
+    def _wake(self) -> None:
+        """Looks at the end first: this may be much later than planned."""
+        with self._lock:
+            if self._state == "stopped":
+                return
+            self._lose_if_ended()
+            is_due = self._underway is None and self._account.clock.read() >= self._next_at
+            if is_due:
+                self._underway = self._account.environment.create_signal()
+            self._plan()
+        self.events.deliver()
+        if is_due:
+            self._attempt()
+
+    def _lose_if_ended(self) -> None:
+        if self._state == "held" and self.held_for == 0:
+            self._lose("ended", self._last_error)
+            if not self._is_unreachable:
+                self._next_at = self._account.clock.read()
+
+    def _attempt(self) -> None:
+        lease: Optional[Lease] = None
+        failure: Optional[Exception] = None
+        try:
+            lease = self._register()
+        except Exception as error:
+            failure = error
+        with self._lock:
+            # Over before listeners hear of it: they may release the slot.
+            if self._underway is not None:
+                self._underway.set()
+            self._underway = None
+            if self._state == "stopped":
+                return
+            if lease is None:
+                self._lose_if_ended()
+            if lease is not None:
+                self._accept(lease)
+            elif isinstance(failure, (DeniedError, ProofError)):
+                self._accept_denial(failure)
+            elif isinstance(failure, UnreachableError):
+                self._accept_silence(failure)
+            else:
+                # Such as a token that the application cannot provide at the moment.
+                self._pause(_LONGEST_PAUSE)
+            self._plan()
+        self.events.deliver()
+        if failure is not None and not isinstance(failure, BerthError):
+            self._account.environment.report_error(failure)
+
+    def _accept_denial(self, error: Union[DeniedError, ProofError]) -> None:
+        is_taken = error.code in _TAKEN
+        if is_taken:
+            self._lose("taken", error)
+        self._last_error = error
+        self._is_unreachable = False
+        self._pause(_LONGEST_PAUSE if is_taken else _LONGEST_DENIED_PAUSE)
+        if self._denied_code == error.code:
+            return
+        self._denied_code = error.code
+        self.events.announce("denied", Denied(error, self.held_for))
+
+    def _accept_silence(self, error: UnreachableError) -> None:
+        self._last_error = error
+        self._pause(_LONGEST_PAUSE)
+        if self._is_unreachable:
+            return
+        self._is_unreachable = True
+        self.events.announce("unreachable", Unreachable(error, self.held_for))
+
+    def _pause(self, longest: float) -> None:
+        self._next_at = self._account.clock.read() + back_off(
+            self._failures, longest, self._account.environment.random
+        )
+        self._failures += 1

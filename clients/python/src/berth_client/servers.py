@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from urllib.parse import urlsplit
+
+from .environment import Environment, NotSentError, WireAnswer, WireRequest
+from .errors import BerthError, DeniedError, FailedAttempt, UnreachableError
+from .timing import SteadyClock
+
+Token = Union[str, Callable[[], str]]
+
+# A server has read the request, but it may well accept it a little later.
+_TRY_LATER = {408, 429}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer that is not a refusal."""
+
+    # `{}` if the answer is not a JSON object.
+    fields: Mapping[str, Any]
+    # By the steady clock, before the request left.
+    sent_at: float
+
+
+class _ForeignAnswer(Exception):
+    """Something other than Berth has answered."""
+
+
+class Servers:
+    """
+    The servers that share the licenses. A request goes to the one that answered last, then to the others.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        clock: SteadyClock,
+        urls: Sequence[str],
+        token: Optional[Token],
+        timeout: float,
+    ) -> None:
+        if len(urls) == 0:
+            raise BerthError("invalid_option", "There is no server.", 'Give "server": the address of Berth.')
+        self._environment = environment
+        self._clock = clock
+        self._urls = [_read_url(url) for url in urls]
+        self._token = token
+        self._timeout = timeout
+        self._current = 0
+
+    def post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        headers: Optional[Mapping[str, str]] = None,
+        timeout: Optional[float] = None,
+    ) -> Answer:
+        """
+        Raises a `DeniedError` for a refusal and an `UnreachableError` if no server answers. `timeout` is for
+        all servers together.
+        """
+        all_headers = {**self._headers(), **(headers or {})}
+        content = json.dumps(body).encode()
+        deadline = math.inf if timeout is None else self._clock.read() + timeout
+        attempts: List[FailedAttempt] = []
+        cause: Optional[Exception] = None
+        first = self._current
+        for tried in range(len(self._urls)):
+            index = (first + tried) % len(self._urls)
+            url = self._urls[index]
+            sent_at = self._clock.read()
+            if sent_at >= deadline:
+                break
+            within = min(self._timeout, deadline - sent_at)
+            try:
+                request = WireRequest(f"{url}/api/v4/{path}", all_headers, content, within)
+                answer = self._environment.send(request)
+                if answer.status < 500 and answer.status not in _TRY_LATER:
+                    self._current = index
+                    return _read_answer(answer, sent_at)
+                may_have_arrived = answer.status not in _TRY_LATER
+                attempts.append(FailedAttempt(url, _describe_failure(answer), may_have_arrived))
+            except DeniedError:
+                raise
+            except Exception as error:
+                reason = str(error) or type(error).__name__
+                attempts.append(FailedAttempt(url, reason, not isinstance(error, NotSentError)))
+                cause = error
+            self._current = (index + 1) % len(self._urls)
+        raise UnreachableError(attempts) from cause
+
+    def _headers(self) -> Dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._token is not None:
+            token = self._token if isinstance(self._token, str) else _ask_for(self._token)
+            headers["Authorization"] = f"Bearer {token}"
+        return headers
+
+
+def _ask_for(token: Callable[[], str]) -> str:
+    """Without a token no server can be asked; later perhaps."""
+    try:
+        return token()
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise UnreachableError([FailedAttempt("the token", reason, may_have_arrived=False)]) from error
+
+
+def _read_url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        if parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port >= 0):
+            return text.rstrip("/")
+    except (ValueError, TypeError, AttributeError):
+        pass
+    raise BerthError("invalid_option", f'"{text}" is not an address.', "Write it like http://host:8080.")
+
+
+def _read_fields(text: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _describe_failure(answer: WireAnswer) -> str:
+    message = _read_fields(answer.text).get("message")
+    return message if isinstance(message, str) else f"HTTP status {answer.status}"
+
+
+def _read_answer(answer: WireAnswer, sent_at: float) -> Answer:
+    fields = _read_fields(answer.text)
+    if 200 <= answer.status < 300:
+        return Answer(fields, sent_at)
+    if isinstance(fields.get("code"), str):
+        raise DeniedError(answer.status, fields, answer.date)
+    raise _ForeignAnswer(f"HTTP status {answer.status}, and not from Berth")

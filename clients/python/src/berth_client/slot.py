@@ -1,0 +1,343 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from threading import RLock
+from typing import Any, Callable, Dict, Mapping, Optional, Set, Tuple
+from weakref import WeakKeyDictionary
+
+from .borrow import Borrow, Until, borrow_as
+from .duration import Duration, parse_duration
+from .environment import Environment, Signal
+from .errors import BerthError, DeniedError, SlotLostError, UnreachableError
+from .events import Announcing, Lost
+from .lease import Account, Lease, ProvenAnswer, SlotRequests, holder_of, license_id_of, target_of
+from .proof import Grant
+from .renewal import Renewal
+from .timing import back_off
+
+_GONE = {"floating_feature_device_not_in_use", "device_not_found"}
+
+
+class FeatureSlot(Announcing):
+    """A slot of a feature. It is held only while the slot of the license is."""
+
+    def __init__(
+        self,
+        account: Account,
+        target: Mapping[str, Any],
+        is_license_held: Callable[[], bool],
+        on_end: Callable[[], None],
+    ) -> None:
+        self._account = account
+        self._target = target
+        self._is_license_held = is_license_held
+        self._on_end = on_end
+        self._requests = SlotRequests(account, str(target["feature"]))
+        self._renewal = Renewal(account, self._register, self._register())
+        self._events = self._renewal.events
+
+    @property
+    def code(self) -> str:
+        return str(self._target["feature"])
+
+    @property
+    def is_held(self) -> bool:
+        return self._is_license_held() and self._renewal.held_for > 0
+
+    def release(self) -> bool:
+        """Returns whether the server has confirmed it."""
+        if self._renewal.is_stopped:
+            return True
+        self._renewal.stop()
+        self._on_end()
+        try:
+            self._account.servers.post("featureRelease", self._target)
+            return True
+        except UnreachableError:
+            return False
+        except DeniedError as error:
+            return error.code in _GONE
+
+    def __enter__(self) -> FeatureSlot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def _start(self) -> None:
+        self._renewal.start()
+
+    def _end(self) -> None:
+        """Returning the slot of the license returns this one, too."""
+        self._renewal.stop(timeout=0)
+
+    def _lose_with_license(self, error: Optional[BerthError]) -> None:
+        self._renewal.lose("license", error)
+
+    def _renew_now(self) -> None:
+        self._renewal.renew_now()
+
+    def _register(self) -> Lease:
+        return self._requests.send("featureRegister", self._target).lease
+
+
+# A short answer is enough to renew; servers that do not know the header send the whole license.
+_BRIEFLY = {"Prefer": "return=minimal"}
+
+
+class Slot(Announcing):
+    """A slot of a license that renews itself until it is released."""
+
+    def __init__(
+        self, account: Account, requests: SlotRequests, first: ProvenAnswer, let_go: Callable[[], None]
+    ) -> None:
+        self._account = account
+        self._requests = requests
+        self._let_go = let_go
+        self._license = first.answer.fields
+        self._license_id = license_id_of(first.answer)
+        self._grant = first.grant
+        self._process_id = account.environment.process_id
+        self._lock = RLock()
+        self._features: Dict[str, FeatureSlot] = {}
+        self._was_lost = account.environment.create_signal()
+        self._is_released = False
+        # Set when the server has been told, or could not be.
+        self._was_returned = account.environment.create_signal()
+        self._is_confirmed = False
+        self._renewal = Renewal(account, self._register, first.lease)
+        self._events = self._renewal.events
+        self.on("lost", self._lose_features)
+        self.on("restored", lambda _: self._renew_features())
+        self._renewal.start()
+        self._unguard = account.environment.guard_exit(self)
+
+    @property
+    def product(self) -> str:
+        return self._account.product
+
+    @property
+    def user(self) -> str:
+        return self._account.user
+
+    @property
+    def license_id(self) -> Optional[int]:
+        return self._license_id
+
+    @property
+    def license(self) -> Mapping[str, Any]:
+        """The license as the server describes it, under the server's names."""
+        return self._license
+
+    @property
+    def grant(self) -> Optional[Grant]:
+        """What a server of the vendor has signed last; `None` without `vendor_key`."""
+        return self._grant
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the slot may be used now. Ask before every piece of work."""
+        return self._renewal.held_for > 0
+
+    @property
+    def held_for(self) -> float:
+        """How many seconds it may be used without another answer of the server."""
+        return self._renewal.held_for
+
+    @property
+    def borrowed_until(self) -> Optional[datetime]:
+        """`None` if it is not borrowed."""
+        return self._renewal.lease.borrowed_until
+
+    def assert_held(self) -> None:
+        """Raises a `SlotLostError` if the slot may not be used now."""
+        self._renewal.assert_held()
+
+    def wait_until_lost(self, timeout: Optional[float] = None) -> bool:
+        """Returns when the slot has been lost for the first time, or with `False` after `timeout` seconds."""
+        return self._was_lost.wait(timeout)
+
+    def feature(self, code: str) -> FeatureSlot:
+        """Takes a slot of a feature, too. It is kept and lost together with this one."""
+        known = self._features.get(code)
+        if known is not None:
+            return known
+        target = {**target_of(self._account, self._license_id), "feature": code}
+        taken = FeatureSlot(self._account, target, lambda: self.is_held, lambda: self._forget_feature(code))
+        with self._lock:
+            if self._is_released:
+                raise SlotLostError("The slot was released.")
+            # Another thread may have taken the same one meanwhile.
+            slot = self._features.setdefault(code, taken)
+        if slot is taken:
+            slot._start()
+        return slot
+
+    def borrow(self, until: Optional[Until] = None) -> Borrow:
+        """Keeps the slot without network, until the date or as long as the license allows."""
+        borrow, lease = borrow_as(self._account, self._requests, self._license_id, until)
+        self._renewal.accept(lease)
+        borrow._on_end = self.release
+        return borrow
+
+    def release(self) -> bool:
+        """
+        Returns the slot and ends the renewals; a borrowed slot stays borrowed. Returns whether the server has
+        confirmed it. If it cannot be reached, the slot becomes free when its time is over.
+        """
+        return self._release(None)
+
+    def release_in_time(self, seconds: float) -> None:
+        """For a program that ends: returns the slot, but takes no longer than this."""
+        self._release(seconds)
+
+    def __enter__(self) -> Slot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def _release(self, timeout: Optional[float]) -> bool:
+        # A child process has a copy of the slot, and the parent goes on with it.
+        if self._process_id != self._account.environment.process_id:
+            return False
+        with self._lock:
+            is_first = not self._is_released
+            self._is_released = True
+            features = list(self._features.values())
+        if not is_first:
+            self._was_returned.wait(timeout)
+            return self._is_confirmed
+        try:
+            for feature in features:
+                feature._end()
+            started_at = self._account.clock.read()
+            self._renewal.stop(timeout)
+            self._unguard()
+            left = None if timeout is None else timeout - (self._account.clock.read() - started_at)
+            self._is_confirmed = self.borrowed_until is not None or self._unregister(left)
+        finally:
+            self._let_go()
+            self._was_returned.set()
+        return self._is_confirmed
+
+    def _unregister(self, timeout: Optional[float]) -> bool:
+        """A slot that is no longer there needs no return."""
+        try:
+            target = target_of(self._account, self._license_id)
+            self._account.servers.post("unregister", target, timeout=timeout)
+            return True
+        except DeniedError as error:
+            return error.code == "device_not_found"
+        except UnreachableError:
+            return False
+
+    def _register(self) -> Lease:
+        fields = holder_of(self._account, self._license_id)
+        told = self._requests.send("register", fields, _BRIEFLY)
+        answer = told.answer
+        license_id = license_id_of(answer)
+        self._license_id = self._license_id if license_id is None else license_id
+        if "license_type" in answer.fields:
+            self._license = answer.fields
+        self._grant = told.grant or self._grant
+        return told.lease
+
+    def _lose_features(self, event: Lost) -> None:
+        self._was_lost.set()
+        for feature in list(self._features.values()):
+            feature._lose_with_license(event.error)
+
+    def _renew_features(self) -> None:
+        for feature in list(self._features.values()):
+            feature._renew_now()
+
+    def _forget_feature(self, code: str) -> None:
+        with self._lock:
+            self._features.pop(code, None)
+
+
+_held_lock = RLock()
+_held: "WeakKeyDictionary[Environment, Set[Tuple[str, str]]]" = WeakKeyDictionary()
+
+
+def hold_here(environment: Environment, user: str, product: str) -> Callable[[], None]:
+    """
+    A user has one slot of a license, however often it is asked for. Two slots of the same user in one program
+    would be the same one, and the first to return it would take it from the other.
+    """
+    name = (user, product)
+    with _held_lock:
+        names = _held.setdefault(environment, set())
+        if name in names:
+            raise BerthError(
+                "slot_in_use_here", f'This program already has a slot for "{user}" of "{product}".'
+            )
+        names.add(name)
+
+    def let_go() -> None:
+        with _held_lock:
+            names.discard(name)
+
+    return let_go
+
+
+# A single waiting client finds a returned slot within this time; many share the work by chance.
+_LONGEST_WAIT = 10.0
+# Clients that wait for the same end do not ask at the same moment.
+_SPREAD = 0.5
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Why `acquire()` waits, and for how many seconds until it asks again."""
+
+    error: BerthError
+    retry_in: float
+
+
+OnWait = Callable[[Waiting], object]
+
+
+def acquire_as(account: Account, wait: Duration, on_wait: Optional[OnWait], cancel: Optional[Signal]) -> Slot:
+    requests = SlotRequests(account)
+    let_go = hold_here(account.environment, account.user, account.product)
+    try:
+        return Slot(account, requests, _register_patiently(account, requests, wait, on_wait, cancel), let_go)
+    except BaseException:
+        let_go()
+        raise
+
+
+def _register_patiently(
+    account: Account,
+    requests: SlotRequests,
+    wait: Duration,
+    on_wait: Optional[OnWait],
+    cancel: Optional[Signal],
+) -> ProvenAnswer:
+    environment = account.environment
+    deadline = account.clock.read() + parse_duration("wait", wait)
+    alarm = environment.create_signal() if cancel is None else cancel
+    failures = 0
+    while not alarm.is_set():
+        try:
+            return requests.send("register", holder_of(account, account.license_id))
+        except (DeniedError, UnreachableError) as error:
+            left = deadline - account.clock.read()
+            if not error.is_retryable or left <= 0:
+                raise
+            retry_in = min(left, _pause_of(error, failures, environment.random))
+            if on_wait is not None:
+                on_wait(Waiting(error, retry_in))
+        alarm.wait(retry_in)
+        failures += 1
+    raise BerthError("cancelled", "The wait for a slot was cancelled.", "")
+
+
+def _pause_of(error: BerthError, failures: int, random: Callable[[], float]) -> float:
+    """Until a slot ends by itself, if that is soon; otherwise longer each time."""
+    pause = back_off(failures, _LONGEST_WAIT, random)
+    free_in = error.next_free_in if isinstance(error, DeniedError) else None
+    return pause if free_in is None else min(pause, free_in + random() * _SPREAD)

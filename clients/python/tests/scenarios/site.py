@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, Dict, List, TextIO
+
+from berth_client.environment import NotSentError, WireAnswer, WireRequest
+
+from ..simulation.machine import Answered
+from ..simulation.world import World
+
+
+class Site:
+    """
+    The servers of a scenario. They are real and run in another process, which is asked in lines of JSON; no
+    simulated time passes meanwhile.
+    """
+
+    def __init__(self, world: World, servers: List[str], asks: TextIO = sys.stdout, told: TextIO = sys.stdin):
+        self.urls = [f"http://{name}.test" for name in servers]
+        self._world = world
+        self._asks = asks
+        self._told = told
+
+    def ask(self, question: str, **details: Any) -> Any:
+        message: Dict[str, Any] = {"ask": question, "now_ms": self._world.now * 1000, **details}
+        self._asks.write(json.dumps(message) + "\n")
+        self._asks.flush()
+        return json.loads(self._told.readline())
+
+    def network(self, request: WireRequest, done: Answered) -> None:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        answer = self.ask("request", url=request.url, headers=headers, body=request.body.decode())
+        if answer == "refused":
+            done(NotSentError("refused"))
+        elif answer is not None:
+            done(WireAnswer(answer["status"], answer["text"], answer["date"]))

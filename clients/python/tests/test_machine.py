@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, List, Tuple
+
+from berth_client import Client, FileStorage
+from berth_client.environment import NotSentError, WireRequest
+from berth_client.errors import BorrowError
+from berth_client.http_sender import HttpSender
+from berth_client.machine import MACHINE
+
+
+class Files(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.join(folder.name, "new", "folder")
+        self.storage = FileStorage(self.folder)
+
+    def test_keep_texts_by_name(self) -> None:
+        self.assertEqual((self.storage.read("a"), self.storage.list("")), (None, []))
+        for name in ("count-2", "count-1", "borrow-a%2Fb"):
+            self.storage.write(name, f"text of {name} ä")
+        self.assertEqual(FileStorage(self.folder).list("count-"), ["count-1", "count-2"])
+        self.assertEqual(self.storage.read("borrow-a%2Fb"), "text of borrow-a%2Fb ä")
+        self.storage.remove("count-1")
+        self.storage.remove("count-1")
+        self.assertEqual(self.storage.list("count-"), ["count-2"])
+
+    @unittest.skipIf(os.name == "nt", "Windows has other permissions")
+    def test_are_for_the_user_only(self) -> None:
+        self.storage.write("count-1", "text")
+        file = os.path.join(self.folder, "count-1.json")
+        self.assertEqual([os.stat(path).st_mode & 0o777 for path in (self.folder, file)], [0o700, 0o600])
+
+    def test_cannot_leave_the_folder(self) -> None:
+        self.storage.write("../outside", "text")
+        self.assertEqual(os.listdir(self.folder), [".._outside.json"])
+
+    def test_that_are_damaged_are_not_a_borrow(self) -> None:
+        client = Client("http://127.0.0.1:1", "cad", storage=self.storage)
+        fields = '"product": "cad", "user": "ada", "licenseId": null'
+        for text in (
+            "",
+            "[]",
+            "{}",
+            f'{{{fields}, "untilMs": "soon", "seenMs": 1}}',
+            f'{{{fields}, "seenMs": 1}}',
+        ):
+            self.storage.write("borrow@cad@", text)
+            with self.assertRaises(BorrowError) as caught:
+                client.resume()
+            self.assertEqual(caught.exception.code, "borrow_unreadable", text)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        assert isinstance(self.server, _Server)
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.seen.append((self.client_address[1], self.path))
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+        # A connection that the server closes without saying so.
+        if self.path == "/closes":
+            self.close_connection = True
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class _Server(ThreadingHTTPServer):
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.seen: List[Tuple[int, str]] = []
+
+
+class Requests(unittest.TestCase):
+    def setUp(self) -> None:
+        self.server = _Server()
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+        self.sender = HttpSender(MACHINE.read_monotonic)
+        self.addCleanup(self.close_kept)
+
+    def close_kept(self) -> None:
+        for idle in self.sender._idle.values():
+            for connection, _ in idle:
+                connection.close()
+
+    def send(self, path: str, port: int = 0, timeout: float = 5.0) -> int:
+        url = f"http://127.0.0.1:{port or self.server.server_port}{path}"
+        return self.sender.send(WireRequest(url, {}, b"{}", timeout)).status
+
+    def test_share_a_connection(self) -> None:
+        self.send("/one")
+        thread = threading.Thread(target=self.send, args=("/two",))
+        thread.start()
+        thread.join()
+        (first, _), (second, _) = self.server.seen
+        self.assertEqual(first, second)
+
+    def test_are_repeated_if_the_server_had_closed_the_connection(self) -> None:
+        self.assertEqual([self.send("/closes"), self.send("/next")], [200, 200])
+        self.assertEqual([path for _, path in self.server.seen], ["/closes", "/next"])
+
+    def test_that_got_no_connection_were_not_sent(self) -> None:
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            with self.assertRaises(NotSentError):
+                self.send("/", unused.getsockname()[1])
+
+    def test_give_up_in_time(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            with self.assertRaises(OSError) as caught:
+                self.send("/", silent.getsockname()[1], timeout=0.05)
+            # Before Python 3.10 it is no `TimeoutError`.
+            self.assertRegex(str(caught.exception), "timed out|in time")
+
+
+class TheMachine(unittest.TestCase):
+    def test_has_clocks_that_run(self) -> None:
+        before = MACHINE.read_monotonic()
+        self.assertGreaterEqual(MACHINE.read_monotonic(), before)
+        self.assertGreater(MACHINE.read_wall(), 1_700_000_000)
+
+    def test_has_timers_that_run_and_can_be_cancelled(self) -> None:
+        heard: List[str] = []
+        fired = MACHINE.create_signal()
+        cancel = MACHINE.set_timer(60, lambda: heard.append("cancelled"))
+        cancel()
+        MACHINE.set_timer(0, fired.set)
+        self.assertTrue(fired.wait(30))
+        self.assertEqual(heard, [])
+
+    def test_has_a_name_for_its_user(self) -> None:
+        self.assertRegex(
+            Client("http://127.0.0.1:1", "cad").user, rf"^[^@]+@[^/]+/{os.getpid()}-[0-9a-f]{{8}}$"
+        )

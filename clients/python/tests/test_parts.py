@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import unittest
+from datetime import datetime, timedelta, timezone
+from typing import List
+
+from berth_client import Client
+from berth_client.timing import back_off
+from berth_client.duration import parse_duration
+from berth_client.environment import NotSentError, WireAnswer, WireRequest
+from berth_client.errors import BerthError, DeniedError, UnreachableError
+from berth_client.lease import MARGIN, read_lease, renew_at, safe_until
+from berth_client.timing import from_ms, read_timestamp, to_ms, write_timestamp
+from berth_client.servers import Answer, Servers
+from berth_client.timing import SteadyClock
+
+from .simulation.machine import Machine
+from .world_test import WorldTest
+
+
+class Durations(unittest.TestCase):
+    def test_are_seconds_texts_or_timedeltas(self) -> None:
+        for value, seconds in (
+            (90, 90),
+            (0.5, 0.5),
+            ("90s", 90),
+            ("5m", 300),
+            ("2 h", 7200),
+            ("250ms", 0.25),
+        ):
+            self.assertEqual(parse_duration("wait", value), seconds)
+        self.assertEqual(parse_duration("wait", timedelta(days=7)), parse_duration("wait", "7d"))
+
+    def test_are_refused_otherwise(self) -> None:
+        for value in ("5", "five minutes", "-5m", -1, float("nan"), "٥m", ""):
+            with self.assertRaises(BerthError) as caught:
+                parse_duration("wait", value)
+            self.assertEqual(caught.exception.code, "invalid_option")
+            self.assertIn('"wait"', str(caught.exception))
+
+
+class Moments(unittest.TestCase):
+    def test_are_read_and_written_in_utc(self) -> None:
+        moment = datetime(2026, 9, 27, 23, 30, 48, 16_000, tzinfo=timezone.utc)
+        self.assertEqual(read_timestamp("2026-09-27T23:30:48.016Z"), moment)
+        self.assertEqual(
+            write_timestamp(moment.astimezone(timezone(timedelta(hours=2)))), "2026-09-27T23:30:48.016Z"
+        )
+        self.assertEqual(from_ms(to_ms(moment)), moment)
+        for text in ("", "soon", None, 5):
+            self.assertIsNone(read_timestamp(text))
+
+
+class ALease(unittest.TestCase):
+    def test_ends_for_the_client_before_it_does_for_the_server(self) -> None:
+        lease = read_lease(Answer({"slot_ends_in_seconds": 600, "renew_in_seconds": 200}, sent_at=1000))
+        self.assertEqual(safe_until(lease, MARGIN), 1000 + 600 - 2 - 6)
+        self.assertEqual([renew_at(lease, lambda: 0), renew_at(lease, lambda: 1)], [1200, 1160])
+
+    def test_is_understood_without_the_newer_fields(self) -> None:
+        lease = read_lease(Answer({"floating_timeout": 10}, sent_at=0))
+        self.assertEqual((lease.lasts, lease.renew_after), (600, 200))
+        self.assertEqual(read_lease(Answer({}, sent_at=0), known=300).renew_after, 100)
+
+    def test_of_a_borrow_loses_at_most_a_share_of_a_day(self) -> None:
+        fields = {
+            "slot_ends_in_seconds": 864_000,
+            "is_borrowed": True,
+            "borrowed_until": "2026-01-01T00:00:00Z",
+        }
+        lease = read_lease(Answer(fields, sent_at=0))
+        self.assertEqual(safe_until(lease, MARGIN), 864_000 - 2 - 864)
+        self.assertEqual(lease.borrowed_until, datetime(2026, 1, 1, tzinfo=timezone.utc))
+
+
+class Denials(unittest.TestCase):
+    def test_say_what_to_do_and_when_a_slot_may_be_free(self) -> None:
+        details = {
+            "code": "floating_not_available",
+            "message": "Full.",
+            "next_free_at": "2026-01-01T00:00:30.000Z",
+        }
+        error = DeniedError(400, details, "Thu, 01 Jan 2026 00:00:10 GMT")
+        self.assertEqual(error.next_free_in, 20)
+        self.assertTrue(error.is_retryable)
+        self.assertEqual(str(error), f"Full. {error.advice}")
+        self.assertIn("Wait until", error.advice)
+        self.assertIsNone(DeniedError(400, details).next_free_in)
+
+
+class BackOff(unittest.TestCase):
+    def test_doubles_up_to_the_longest(self) -> None:
+        self.assertEqual([back_off(n, 15, lambda: 1) for n in (0, 1, 2, 5, 6, 1000)], [0.5, 1, 2, 15, 15, 15])
+        self.assertEqual(back_off(0, 15, lambda: 0), 0.25)
+
+
+class SeveralServers(WorldTest):
+    def post(self, *answers: object) -> object:
+        """What comes of a request if the servers answer this."""
+        left = list(answers)
+        self.asked: List[str] = []
+        outcome: List[object] = []
+
+        def network(request: WireRequest, done: object) -> None:
+            self.asked.append(request.url.split("/")[2])
+            done(left.pop(0))  # type: ignore[operator]
+
+        machine = Machine(self.world, "ws-7", lambda: 0.5, network)
+        urls = ["http://one.test/", "http://two.test"]
+        servers = Servers(machine, SteadyClock(machine), urls, token=None, timeout=10)
+
+        def work() -> None:
+            try:
+                outcome.append(servers.post("register", {}).fields)
+            except BerthError as error:
+                outcome.append(error)
+
+        while left:
+            self.play(work)
+        return outcome[-1]
+
+    def test_are_tried_in_turn_and_the_one_that_answered_stays(self) -> None:
+        fine = WireAnswer(200, '{"license_id": 1}', None)
+        self.assertEqual(self.post(NotSentError("refused"), fine, fine), {"license_id": 1})
+        self.assertEqual(self.asked, ["one.test", "two.test", "two.test"])
+
+    def test_are_tried_after_an_answer_that_is_not_from_berth(self) -> None:
+        page = WireAnswer(404, "<html>", None)
+        error = self.post(page, WireAnswer(502, "<html>", None))
+        assert isinstance(error, UnreachableError)
+        self.assertEqual(
+            [one.reason for one in error.attempts], ["HTTP status 404, and not from Berth", "HTTP status 502"]
+        )
+
+    def test_are_not_tried_after_a_refusal(self) -> None:
+        error = self.post(WireAnswer(400, '{"status": 400, "code": "unknown_product"}', None))
+        assert isinstance(error, DeniedError)
+        self.assertEqual((error.code, self.asked), ("unknown_product", ["one.test"]))
+
+    def test_say_whether_the_request_may_have_arrived(self) -> None:
+        error = self.post(NotSentError("refused"), TimeoutError("late"))
+        assert isinstance(error, UnreachableError)
+        self.assertEqual([one.may_have_arrived for one in error.attempts], [False, True])
+        self.assertIn("http://one.test (refused), http://two.test (late)", error.message)
+        busy = self.post(WireAnswer(429, "{}", None), WireAnswer(503, '{"message": "Disk full."}', None))
+        assert isinstance(busy, UnreachableError)
+        self.assertEqual([one.may_have_arrived for one in busy.attempts], [False, True])
+
+
+class Options(unittest.TestCase):
+    def test_are_checked_when_the_client_is_made(self) -> None:
+        for server, product in (
+            ([], "cad"),
+            ("berth:8080", "cad"),
+            ("ftp://berth", "cad"),
+            ("http://berth", ""),
+        ):
+            with self.assertRaises(BerthError) as caught:
+                Client(server, product)
+            self.assertEqual(caught.exception.code, "invalid_option")

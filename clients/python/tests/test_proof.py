@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import unittest
+from random import Random
+from typing import Any, Dict, List, Tuple
+
+from berth_client import BerthError, Client, ProofError, Slot
+from berth_client.environment import NotSentError, WireAnswer, WireRequest
+from berth_client.proof import _BASE, _L, Proof, Verifier, _multiply, _write_point, is_signed_by_ed25519
+
+from .simulation.machine import START, Answered
+from .world_test import WorldTest
+
+
+def _encode(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def _join(header: Dict[str, Any], claims: Dict[str, Any]) -> str:
+    return ".".join(_encode(json.dumps(part).encode()) for part in (header, claims))
+
+
+class Ed25519Key:
+    """Signs as RFC 8032 says."""
+
+    def __init__(self, secret: bytes) -> None:
+        digest = hashlib.sha512(secret).digest()
+        self._scalar = int.from_bytes(digest[:32], "little") & (2**254 - 8) | 2**254
+        self._prefix = digest[32:]
+        self.public = _write_point(_multiply(self._scalar, _BASE))
+
+    def sign(self, text: bytes) -> bytes:
+        nonce = int.from_bytes(hashlib.sha512(self._prefix + text).digest(), "little") % _L
+        point = _write_point(_multiply(nonce, _BASE))
+        hashed = int.from_bytes(hashlib.sha512(point + self.public + text).digest(), "little")
+        return point + ((nonce + hashed * self._scalar) % _L).to_bytes(32, "little")
+
+
+class RsaKey:
+    """A small one: these tests are not about its strength."""
+
+    def __init__(self, seed: int) -> None:
+        random = Random(seed)
+        p, q = (_find_prime(random) for _ in range(2))
+        self._modulus = p * q
+        self._private = pow(65537, -1, (p - 1) * (q - 1))
+
+    @property
+    def pem(self) -> str:
+        def der(tag: int, content: bytes) -> bytes:
+            length = len(content)
+            return bytes([tag, length] if length < 128 else [tag, 0x82, *length.to_bytes(2, "big")]) + content
+
+        numbers = der(0x02, b"\0" + self._modulus.to_bytes(128, "big")) + der(0x02, b"\1\0\1")
+        algorithm = der(0x30, bytes.fromhex("06092a864886f70d0101010500"))
+        info = der(0x30, algorithm + der(0x03, b"\0" + der(0x30, numbers)))
+        body = base64.encodebytes(info).decode()
+        return f"-----BEGIN PUBLIC KEY-----\n{body}-----END PUBLIC KEY-----\n"
+
+    def sign(self, text: bytes) -> bytes:
+        digest = bytes.fromhex("3031300d060960864801650304020105000420") + hashlib.sha256(text).digest()
+        padded = b"\0\1" + b"\xff" * (125 - len(digest)) + b"\0" + digest
+        return pow(int.from_bytes(padded, "big"), self._private, self._modulus).to_bytes(128, "big")
+
+
+def _find_prime(random: Random) -> int:
+    while True:
+        candidate = random.getrandbits(512) | 3 << 510 | 1
+        if pow(2, candidate - 1, candidate) == 1 and (candidate - 1) % 65537 != 0:
+            return candidate
+
+
+VENDOR = RsaKey(1)
+SERVER_KEY = Ed25519Key(b"s" * 32)
+VALID: Dict[str, Any] = {
+    "license_id": 7,
+    "product": "cad",
+    "user": "ada",
+    "feature": None,
+    "borrowed": False,
+    "issued_at": "2030-01-15T12:00:00.000Z",
+    "valid_until": "2030-01-15T12:10:00.000Z",
+    "hardware_id": "hw",
+    "nonce": "a-nonce-of-16-letters",
+}
+
+
+def certify(vendor: RsaKey = VENDOR, **changes: Any) -> str:
+    claims = {
+        "hardware_id": "hw",
+        "license_ids": [7],
+        "cnf": {"jwk": {"kty": "OKP", "crv": "Ed25519", "x": _encode(SERVER_KEY.public)}},
+        "expires_at": "2030-03-01T00:00:00.000Z",
+        **changes,
+    }
+    signed = _join({"alg": "RS256", "typ": "berth-server+jwt"}, claims)
+    return f"{signed}.{_encode(vendor.sign(signed.encode()))}"
+
+
+def grant(key: Ed25519Key = SERVER_KEY, typ: str = "berth-grant+jwt", **changes: Any) -> str:
+    signed = _join({"alg": "EdDSA", "typ": typ}, {**VALID, **changes})
+    return f"{signed}.{_encode(key.sign(signed.encode()))}"
+
+
+class AGrant(unittest.TestCase):
+    def verify(
+        self, granted: str, certificate: str, nonce: str = "a-nonce-of-16-letters", now: float = START
+    ) -> Any:
+        return Verifier(VENDOR.pem).verify(Proof(granted, certificate, nonce), "cad", "ada", None, now * 1000)
+
+    def test_of_a_server_of_the_vendor_is_accepted(self) -> None:
+        self.assertEqual(self.verify(grant(), certify())["license_id"], 7)
+        self.assertEqual(self.verify(grant(user="ADA"), certify())["user"], "ADA")
+
+    def test_that_does_not_fit_is_refused(self) -> None:
+        other = Ed25519Key(b"o" * 32)
+        jwk = {"kty": "OKP", "crv": "Ed25519", "x": _encode(other.public)}
+        cases: List[Tuple[str, str, str]] = [
+            ("another nonce", grant(nonce="other"), certify()),
+            ("another product", grant(product="cam"), certify()),
+            ("another user", grant(user="bob"), certify()),
+            ("another feature", grant(feature="render"), certify()),
+            ("another server", grant(hardware_id="other"), certify()),
+            ("not for this license", grant(license_id=8), certify()),
+            ("not signed by the server", grant(other), certify()),
+            ("not signed by the vendor", grant(), certify(RsaKey(2))),
+            ("not signed by the vendor", grant(other), certify(RsaKey(2), cnf={"jwk": jwk})),
+            ("not signed as", grant(typ="JWT"), certify()),
+            ("not signed as", certify(), certify()),
+            ("has no key", grant(), certify(cnf={"jwk": {"crv": "P-256"}})),
+            ("has expired", grant(), certify(expires_at="2030-01-01T00:00:00.000Z")),
+            ("three parts", "", certify()),
+            ("does not say valid_until", grant(valid_until="soon"), certify()),
+        ]
+        for reason, granted, certificate in cases:
+            with self.assertRaisesRegex(ProofError, reason):
+                self.verify(granted, certificate)
+
+    def test_is_refused_with_any_letter_changed(self) -> None:
+        granted, certificate = grant(), certify()
+        random = Random(3)
+        for _ in range(15):
+            for text in (granted, certificate):
+                place = random.randrange(len(text))
+                letter = chr(ord(text[place]) ^ 1 << random.randrange(7))
+                altered = text[:place] + letter + text[place + 1 :]
+                with self.assertRaises(ProofError, msg=altered):
+                    self.verify(*((altered, certificate) if text is granted else (granted, altered)))
+
+    def test_keeps_to_the_vectors_of_rfc_8032(self) -> None:
+        key = bytes.fromhex("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c")
+        signature = bytes.fromhex(
+            "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
+            "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"
+        )
+        self.assertTrue(is_signed_by_ed25519(key, b"\x72", signature))
+        self.assertFalse(is_signed_by_ed25519(key, b"\x73", signature))
+        # The same number in another form, which must not count.
+        scalar = int.from_bytes(signature[32:], "little") + _L
+        self.assertFalse(is_signed_by_ed25519(key, b"\x72", signature[:32] + scalar.to_bytes(32, "little")))
+
+    def test_needs_a_key_of_the_vendor(self) -> None:
+        for pem in ("", "-----BEGIN PUBLIC KEY-----\nnothing\n-----END PUBLIC KEY-----", "MCowBQYDK2VwAyEA"):
+            with self.assertRaises(BerthError) as caught:
+                Client("http://one.test", "cad", vendor_key=pem)
+            self.assertEqual(caught.exception.code, "invalid_option")
+
+
+class ASlotWithProof(WorldTest):
+    """A server that signs what it lends, unless it is a fake."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.is_fake = False
+        self.nonces = 0
+        self.paths: List[str] = []
+        self.machine._network = self.lend
+        self.machine.create_id = lambda: f"nonce-{self.nonces:010}"  # type: ignore[method-assign]
+        self.client = Client("http://one.test", "cad", "ada", vendor_key=VENDOR.pem, environment=self.machine)
+
+    def lend(self, request: WireRequest, done: Answered) -> None:
+        if self.is_down.get("one"):
+            return done(NotSentError("refused"))
+        body = json.loads(request.body)
+        self.paths.append(request.url.rsplit("/", 1)[1])
+        fields: Dict[str, Any] = {"license_id": 7, "slot_ends_in_seconds": 600, "renew_in_seconds": 200}
+        if "nonce" in body:
+            self.nonces += 1
+            key = Ed25519Key(b"f" * 32) if self.is_fake else SERVER_KEY
+            is_borrow = request.url.endswith("borrow")
+            days: Dict[str, Any] = (
+                {"borrowed": True, "valid_until": "2030-01-17T12:00:00.000Z"} if is_borrow else {}
+            )
+            fields.update(grant=grant(key, nonce=body["nonce"], **days), certificate=certify())
+        done(WireAnswer(200, json.dumps(fields), None))
+
+    def test_asks_for_a_new_grant_after_half_of_its_life(self) -> None:
+        slots: List[Slot] = []
+        self.play(lambda: slots.append(self.client.acquire()))
+        self.assertEqual((slots[0].grant or {})["license_id"], 7)
+        self.world.run(250)
+        self.assertEqual(self.nonces, 1)
+        self.world.run(1000)
+        self.assertEqual(self.nonces, 3)
+        self.assertTrue(slots[0].is_held)
+
+    def test_is_not_renewed_by_a_fake_server(self) -> None:
+        slots: List[Slot] = []
+        events: List[str] = []
+
+        def work() -> None:
+            slot = self.client.acquire()
+            slot.on("denied", lambda event: events.append(event.error.code))
+            slot.on("lost", lambda event: events.append(event.reason))
+            slots.append(slot)
+
+        self.play(work)
+        self.is_fake = True
+        self.world.run(595)
+        self.assertEqual(events, ["not_proven", "ended"])
+        self.assertFalse(slots[0].is_held)
+
+    def test_is_not_taken_from_a_fake_server(self) -> None:
+        self.is_fake = True
+
+        def work() -> None:
+            with self.assertRaises(ProofError):
+                self.client.acquire(wait="5m")
+
+        self.play(work)
+        # If it is a real one after all, nobody should miss the slot.
+        self.assertEqual(self.paths, ["register", "unregister"])
+
+    def test_is_borrowed_with_its_proof(self) -> None:
+        self.play(lambda: self.client.borrow())
+        self.is_down["one"] = True
+        self.play(lambda: self.assertTrue(self.client.resume().is_valid))
+        [name] = self.machine.storage.texts
+        stored = json.loads(self.machine.storage.texts[name])
+
+        def resume_as(code: str, **changes: Any) -> None:
+            self.machine.storage.texts[name] = json.dumps({**stored, **changes})
+            with self.assertRaises(BerthError) as caught:
+                self.client.resume()
+            self.assertEqual(caught.exception.code, code)
+
+        def work() -> None:
+            resume_as("not_proven", proof=None)
+            resume_as("not_proven", user="bob")
+            resume_as("not_proven", proof={**stored["proof"], "nonce": "other"})
+            # Whatever the file says, the grant counts.
+            self.machine.set_wall_clock(3 * 86_400)
+            resume_as("borrow_ended", untilMs=stored["untilMs"] + 1e12)
+            self.machine.set_wall_clock(-10 * 86_400)
+            resume_as("clock_set_back", seenMs=0)
+
+        self.play(work)

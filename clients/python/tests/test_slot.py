@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import json
+import threading
+import unittest
+from typing import List
+
+from berth_client import Client, Slot
+from berth_client.errors import BerthError, SlotLostError
+
+from .world_test import WorldTest
+
+
+class ASlot(WorldTest):
+    def acquire(self) -> Slot:
+        slots: List[Slot] = []
+        self.play(lambda: slots.append(self.client.acquire()))
+        return slots[0]
+
+    def test_is_a_context_manager(self) -> None:
+        def work() -> None:
+            with self.client.acquire() as slot:
+                slot.assert_held()
+                self.assertAlmostEqual(slot.held_for, 592)
+                self.assertEqual(self.server.users, ["ada"])
+
+        self.play(work)
+        self.assertEqual(self.server.users, [])
+
+    def test_is_returned_when_the_work_fails(self) -> None:
+        def work() -> None:
+            with self.assertRaisesRegex(ValueError, "oops"):
+                with self.client.acquire():
+                    raise ValueError("oops")
+
+        self.play(work)
+        self.assertEqual(self.server.users, [])
+
+    def test_asks_briefly_when_it_renews(self) -> None:
+        self.acquire()
+        self.world.run(200)
+        first, second = (request for _, request in self.server.requests)
+        self.assertNotIn("Prefer", first.headers)
+        self.assertEqual(second.headers["Prefer"], "return=minimal")
+        self.assertEqual(json.loads(second.body)["license_id"], 1)
+
+    def test_cannot_be_taken_twice_by_one_user_of_a_program(self) -> None:
+        self.acquire()
+
+        def work() -> None:
+            with self.assertRaises(BerthError) as caught:
+                Client("http://one.test", "cad", "ada", environment=self.machine).acquire()
+            self.assertEqual(caught.exception.code, "slot_in_use_here")
+
+        self.play(work)
+
+    def test_has_another_default_user_each_time(self) -> None:
+        client = Client("http://one.test", "cad", environment=self.machine)
+        users: List[str] = []
+
+        def work() -> None:
+            for _ in range(2):
+                with client.acquire() as slot:
+                    users.append(slot.user)
+
+        self.play(work)
+        self.assertRegex(users[0], r"^ada@ws-7/1-\w+$")
+        self.assertNotEqual(users[0], users[1])
+
+    def test_belongs_to_another_user_after_a_fork(self) -> None:
+        client = Client("http://one.test", "cad", environment=self.machine)
+        before = client.user
+        self.machine.process_id = 2
+        self.play(lambda: client.acquire())
+        self.assertRegex(client.user, r"^ada@ws-7/2-\w+$")
+        self.assertNotEqual(client.user, before)
+
+    def test_is_not_returned_by_a_child_process(self) -> None:
+        slot = self.acquire()
+        self.machine.process_id = 2
+        self.play(lambda: self.assertFalse(slot.release()))
+        self.assertEqual(self.server.users, ["ada"])
+
+    def test_can_be_released_by_a_listener(self) -> None:
+        slot = self.acquire()
+        slot.on("unreachable", lambda _: slot.release())
+        self.is_down["one"] = True
+        self.world.run(300)
+        with self.assertRaisesRegex(SlotLostError, "released"):
+            slot.assert_held()
+
+    def test_survives_a_listener_that_fails(self) -> None:
+        slot = self.acquire()
+        heard: List[float] = []
+
+        def fail(_: object) -> None:
+            raise ValueError("oops")
+
+        slot.on("unreachable", fail)
+        slot.on("unreachable", lambda event: heard.append(event.held_for))
+        self.is_down["one"] = True
+        self.world.run(300)
+        self.assertEqual([str(error) for error in self.machine.reported], ["oops"])
+        self.assertEqual(len(heard), 1)
+        self.is_down["one"] = False
+        self.world.run(400)
+        self.assertGreater(slot.held_for, 400)
+
+    def test_is_not_announced_to_a_listener_that_was_removed(self) -> None:
+        slot = self.acquire()
+        heard: List[object] = []
+        remove = slot.on("unreachable", heard.append)
+        remove()
+        self.is_down["one"] = True
+        self.world.run(300)
+        self.assertEqual(heard, [])
+
+    def test_is_returned_after_the_request_that_is_under_way(self) -> None:
+        slot = self.acquire()
+        answer = self.server.answer
+        self.machine._network = lambda request, done: self.world.at(
+            self.world.now + 5, lambda: done(answer(request))
+        )
+        self.world.run(181)
+        self.play(lambda: slot.release(), 15)
+        self.assertEqual([path for path, _ in self.server.requests], ["register", "register", "unregister"])
+        self.assertEqual(self.server.users, [])
+
+    def test_tells_those_who_wait_for_its_loss(self) -> None:
+        slot = self.acquire()
+        heard: List[float] = []
+
+        def wait() -> None:
+            self.assertFalse(slot.wait_until_lost(10))
+            self.assertTrue(slot.wait_until_lost())
+            heard.append(self.world.now)
+
+        self.world.start(wait)
+        self.is_down["one"] = True
+        self.world.run(700)
+        self.assertAlmostEqual(heard[0], 592, delta=1)
+
+    def test_goes_on_without_a_token_that_cannot_be_got(self) -> None:
+        tokens = iter(["first"])
+        client = Client("http://one.test", "cad", "bob", token=lambda: next(tokens), environment=self.machine)
+        slots: List[Slot] = []
+        self.play(lambda: slots.append(client.acquire()))
+        self.world.run(200)
+        self.assertTrue(slots[0].is_held)
+        with self.assertRaisesRegex(BerthError, "the token"):
+            client.consume(1, retry_for=0)
+        self.assertEqual(self.server.requests[0][1].headers["Authorization"], "Bearer first")
+
+    def test_can_be_given_up_while_waiting(self) -> None:
+        self.acquire()
+        other = Client("http://one.test", "cad", "bob", environment=self.machine)
+        cancel = self.machine.create_signal()
+        outcome: List[str] = []
+
+        def wait() -> None:
+            try:
+                other.acquire("1h", cancel=cancel, on_wait=lambda waiting: outcome.append(waiting.error.code))
+            except BerthError as error:
+                outcome.append(error.code)
+
+        self.play(wait)
+        cancel.set()
+        self.world.run(self.world.now + 1)
+        self.assertEqual(outcome[-1], "cancelled")
+        self.assertEqual(set(outcome[:-1]), {"floating_not_available"})
+
+
+class TheRealSignal(unittest.TestCase):
+    def test_is_accepted_as_cancel(self) -> None:
+        cancel = threading.Event()
+        cancel.set()
+        with self.assertRaisesRegex(BerthError, "cancelled"):
+            Client("http://127.0.0.1:1", "cad").acquire("5m", cancel=cancel)

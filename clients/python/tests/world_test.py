@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import unittest
+from typing import Callable, Dict
+
+from berth_client import Client
+from berth_client.environment import NotSentError, WireRequest
+
+from .simulation.lending_server import LendingServer
+from .simulation.machine import Answered, Machine
+from .simulation.world import World
+
+
+class WorldTest(unittest.TestCase):
+    """Tests in simulated time, with a server under the names `one` and `two`."""
+
+    def setUp(self) -> None:
+        self.world = World()
+        self.addCleanup(self.world.close)
+        self.server = LendingServer(self.world, slots=1, timeout=600)
+        self.is_down: Dict[str, bool] = {}
+        self.machine = Machine(self.world, "ws-7", lambda: 0.5, self._network)
+        self.client = Client("http://one.test", "cad", "ada", environment=self.machine)
+
+    def play(self, work: Callable[[], object], seconds: float = 1.0) -> None:
+        """Does this in a thread of the program, while time passes."""
+        self.world.start(work)
+        self.world.run(self.world.now + seconds)
+
+    def count_requests(self, path: str) -> int:
+        return sum(1 for called, _ in self.server.requests if called == path)
+
+    def _network(self, request: WireRequest, done: Answered) -> None:
+        name = request.url.split("/")[2].split(".")[0]
+        if self.is_down.get(name):
+            done(NotSentError("refused"))
+        else:
+            done(self.server.answer(request))

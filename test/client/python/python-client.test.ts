@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { startServerHere } from '../../support/server-here.ts';
+import { temporaryFolder } from '../../support/server-process.ts';
+import { PACKAGE, PYTHON, PYTHON_ENV, runPython, skip } from './python.ts';
+
+const README = readFileSync(join(PACKAGE, 'README.md'), 'utf8');
+const MOST_BYTES = 30_000;
+/** The end of a program that says when it is ready for a signal. */
+const WAIT = ['print("ready", flush=True)', 'signal.pause()'];
+
+describe('the Python client', { skip }, () => {
+  const folder = temporaryFolder({ after }, { hasPrograms: true });
+  const unpacked = join(folder, 'unpacked');
+  let wheel: string;
+  let server: Awaited<ReturnType<typeof startServerHere>>;
+  let env: NodeJS.ProcessEnv;
+
+  before(async () => {
+    const build = `import build_backend; print(build_backend.build_wheel(${JSON.stringify(folder)}))`;
+    wheel = join(folder, (await runPython(['-c', build])).stdout.trim());
+    await runPython(['-m', 'zipfile', '-e', wheel, unpacked]);
+    server = await startServerHere({ data: temporaryFolder({ after }), args: ['--demo'] });
+    const state = { XDG_STATE_HOME: folder, LOCALAPPDATA: folder, HOME: folder };
+    env = { ...PYTHON_ENV, ...state, PYTHONPATH: unpacked, SERVER: server.url };
+  });
+  after(() => server.stop());
+
+  test('passes its own tests, in simulated time', async () => {
+    const { stderr } = await runPython(['-m', 'unittest', 'discover', '-t', '.', '-s', 'tests']);
+    assert.match(stderr, /Ran [1-9]\d+ tests/);
+  });
+
+  test('is a small wheel that installs into an empty environment without network, with types', async (t) => {
+    assert.ok(statSync(wheel).size < MOST_BYTES, `${statSync(wheel).size} bytes`);
+    const pip = await runPython(['-m', 'pip', '--version']).catch(() => null);
+    if (pip === null) return t.skip('optional: needs pip');
+    await runPython(['-m', 'venv', '--without-pip', join(folder, 'venv')]);
+    const python = join(folder, 'venv', process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
+    const install = ['--no-index', '--no-deps', '--disable-pip-version-check', '--no-compile', wheel];
+    await runPython(['-m', 'pip', '--python', python, 'install', ...install]);
+    const look = 'import berth_client, pathlib; print(*pathlib.Path(berth_client.__file__).parent.iterdir())';
+    const { stdout } = await runPython(['-c', look], { env: { ...env, PYTHONPATH: '' }, program: python });
+    assert.match(stdout, /venv\S+py\.typed/);
+  });
+
+  test('accepts what others have signed, and nothing else', async () => {
+    const vendor = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const key = generateKeyPairSync('ed25519');
+    const cnf = { jwk: key.publicKey.export({ format: 'jwk' }) };
+    const server = { hardware_id: 'hw', license_ids: [7], cnf, expires_at: '2090-01-01T00:00:00Z' };
+    const claims = {
+      nonce: 'n',
+      product: 'cad',
+      user: 'ada',
+      feature: null,
+      hardware_id: 'hw',
+      license_id: 7,
+    };
+    const times = { issued_at: '2030-01-01T00:00:00Z', valid_until: '2030-01-02T00:00:00Z' };
+    const grant = { ...claims, ...times };
+    const given = {
+      pem: vendor.publicKey.export({ format: 'pem', type: 'spki' }),
+      certificate: signText({ alg: 'RS256', typ: 'berth-server+jwt' }, server, vendor.privateKey),
+      grants: [
+        signText({ alg: 'EdDSA', typ: 'berth-grant+jwt' }, grant, key.privateKey),
+        signText({ alg: 'EdDSA', typ: 'berth-grant+jwt' }, grant, generateKeyPairSync('ed25519').privateKey),
+      ],
+    };
+    const { stdout } = await runPython(['-c', VERIFY, JSON.stringify(given)], { env });
+    assert.deepEqual(stdout.trim().split(/\s+/), ['accepted', 'refused']);
+  });
+
+  /** A program that can use `client`. */
+  function start(...lines: readonly string[]) {
+    const head = [
+      'import berth_client, os, signal, sys',
+      'client = berth_client.Client(os.environ["SERVER"], "demo")',
+    ];
+    const child = spawn(PYTHON ?? '', ['-c', [...head, ...lines].join('\n')], { env });
+    return { child, ended: listen(child) };
+  }
+
+  async function run(...lines: readonly string[]): Promise<string> {
+    const { code, said } = await start(...lines).ended;
+    assert.equal(code, 0, said);
+    return said.trim();
+  }
+
+  test('works with a server as the README prints it', async () => {
+    const example = /```python\n([\s\S]*?)```/.exec(README)?.[1] ?? '';
+    assert.ok(
+      example
+        .trim()
+        .split('\n')
+        .filter((line) => line !== '').length <= 5,
+    );
+    const { stdout } = await runPython(['-c', example.replace('http://127.0.0.1:8080', server.url)], { env });
+    assert.match(stdout, /^\S+@\S+\/\d+-\w+ may work for 59\d seconds without the server\n$/);
+    assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('returns the slot of a program that ends by itself, or by an error', async () => {
+    await run('slot = client.acquire()');
+    assert.equal(await countInUse(server.url), 0);
+    const { code, said } = await start('slot = client.acquire()', 'raise ValueError("oops")').ended;
+    assert.equal(code, 1);
+    assert.match(said, /oops/);
+    assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('returns the slot of a program that is terminated', { skip: isWindows() }, async () => {
+    const { child, ended } = start('slot = client.acquire()', ...WAIT);
+    await once(child.stdout, 'data');
+    assert.equal(await countInUse(server.url), 1);
+    child.kill('SIGTERM');
+    assert.equal((await ended).signal, 'SIGTERM');
+    assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('lets a program that handles a signal decide what it means', { skip: isWindows() }, async () => {
+    const { child, ended } = start(
+      'signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))',
+      'slot = client.acquire()',
+      ...WAIT,
+    );
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    assert.equal((await ended).code, 7);
+    assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('keeps the slot of a parent process', { skip: isWindows() }, async () => {
+    const said = await run(
+      'slot = client.acquire()',
+      'child = os.fork()',
+      'if child == 0:',
+      '    slot.release()',
+      '    sys.exit(0)',
+      'os.waitpid(child, 0)',
+      'second = client.acquire()',
+      'print(second.license["floating_in_use"], slot.release(), second.release())',
+    );
+    // Newer versions warn of a fork with threads.
+    assert.match(said, /^2 True True$/m);
+  });
+
+  test('finds what an earlier program borrowed, and gives it back', async () => {
+    const both = ['slot = client.acquire()', 'slot.borrow("2h").give_back()', 'print(slot.is_held)'];
+    assert.equal(await run(...both), 'False');
+    await run('client.acquire().borrow("2h")');
+    assert.equal(await countInUse(server.url), 1);
+    assert.equal(
+      await run('borrow = client.resume()', 'print(borrow.is_valid, borrow.give_back())'),
+      'True None',
+    );
+    assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('counts once, and counts later what could not be sent', async () => {
+    const away = 'berth_client.Client("http://127.0.0.1:1", "demo").open_queue().add(4)';
+    await run(away, 'print(client.consume(3, key="job").total)', 'client.consume(3, key="job")');
+    assert.equal(await run('print(client.open_queue().flush(), client.consume(0).total)'), 'True 7');
+  });
+
+  test('takes a feature with the slot', async () => {
+    const said = await run(
+      'with client.acquire() as slot, slot.feature("render") as feature:',
+      '    print(feature.is_held, slot.license["product"])',
+      'try: client.acquire().feature("nothing")',
+      'except berth_client.DeniedError as error: print(error.code)',
+    );
+    assert.equal(said, 'True demo\ninvalid_license_feature_code');
+  });
+});
+
+const VERIFY = `
+import json, sys
+from berth_client import Proof, ProofError, Verifier
+given = json.loads(sys.argv[1])
+for grant in given["grants"]:
+    try:
+        Verifier(given["pem"]).verify(Proof(grant, given["certificate"], "n"), "cad", "ada", None, 0)
+        print("accepted")
+    except ProofError:
+        print("refused")
+`;
+
+/** A compact JWS. */
+function signText(header: object, claims: object, key: KeyObject): string {
+  const parts = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+  const signed = parts.join('.');
+  const algorithm = key.asymmetricKeyType === 'rsa' ? 'sha256' : null;
+  return `${signed}.${sign(algorithm, Buffer.from(signed), key).toString('base64url')}`;
+}
+
+function isWindows(): string | false {
+  return process.platform === 'win32' ? 'Windows has neither these signals nor fork' : false;
+}
+
+async function listen(child: ChildProcess) {
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+  }
+  const [code, signal] = await once(child, 'close');
+  return { code: code as number | null, signal: signal as NodeJS.Signals | null, said };
+}
+
+async function countInUse(url: string): Promise<number> {
+  const answer = await fetch(`${url}/api/v4/license?product=demo`);
+  return ((await answer.json()) as { floating_in_use: number }).floating_in_use;
+}

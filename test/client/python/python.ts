@@ -1,0 +1,25 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+export const PACKAGE = fileURLToPath(new URL('../../../clients/python', import.meta.url));
+
+const IS_NEW_ENOUGH = 'import sys; sys.exit(0 if sys.version_info >= (3, 9) else 1)';
+
+/** The Python of this machine; `null` if there is none that the package supports. */
+export const PYTHON =
+  ['python3', 'python'].find((name) => spawnSync(name, ['-c', IS_NEW_ENOUGH]).status === 0) ?? null;
+
+export const skip = PYTHON === null ? 'optional: needs Python 3.9 or newer' : false;
+
+/** Python writes nothing into the project, and finds the package in its sources. */
+export const PYTHON_ENV = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: `${PACKAGE}/src` };
+
+/** Runs a program to its end. Throws with its output if it fails. */
+export function runPython(
+  args: readonly string[],
+  options: { env?: NodeJS.ProcessEnv; program?: string } = {},
+) {
+  const { env = PYTHON_ENV, program = PYTHON ?? '' } = options;
+  return promisify(execFile)(program, ['-W', 'error', ...args], { cwd: PACKAGE, env });
+}
