@@ -54,7 +54,7 @@ for (const [tool, { find, build }] of Object.entries(PROGRAMS)) {
     });
 
     test('ends the command when the slot is lost', async (t) => {
-      const slot = { license_id: 1, slot_ends_in_seconds: 4, renew_in_seconds: 1 };
+      const slot = { license_id: 1, slot_ends_in_seconds: 60, renew_in_seconds: 1 };
       let heartbeats = 0;
       const url = await serve(t, (_, response) => {
         heartbeats++;

@@ -133,6 +133,9 @@ export class CountQueue {
       const seen = new Set(names);
       names = (await storage.list(this.#prefix)).filter((name) => !seen.has(name));
     }
+    // Nothing is in the way of the next count, even if the last one that was is uncertain by now.
+    this.#failures = 0;
+    this.#isBlocked = false;
   }
 
   /** Whether the next one may be sent. */

@@ -33,7 +33,8 @@ export class SlotRequests {
     const { verifier, servers } = this.#account;
     if (verifier === null) {
       const answer = await servers.post(path, fields, headers);
-      return { answer, lease: readLease(answer, this.#lease?.lastsMs), grant: null, proof: null };
+      this.#lease = readLease(answer, this.#lease?.lastsMs);
+      return { answer, lease: this.#lease, grant: null, proof: null };
     }
     if (path !== 'borrow' && !this.#needsGrant()) {
       return this.#keep(await servers.post(path, fields, headers));
