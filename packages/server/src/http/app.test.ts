@@ -5,7 +5,7 @@ import { LIMITS } from '../config.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import { RequestError } from '../services/request-error.ts';
 import { text } from './reply/reply.ts';
-import { defineRoute } from './route.ts';
+import { defineRoute, type Route } from './route.ts';
 
 function throwingRoute(path: string, error: unknown) {
   return defineRoute({
@@ -194,8 +194,9 @@ test('every answer has the security headers', async (t) => {
     answers.map(({ status }) => status),
     [404, 405, 401, 500, 413, 400],
   );
-  // The files of the page are public, and browsers keep them.
-  for (const { methods, paths } of routes.filter((route) => !route.paths[0].startsWith('/assets/'))) {
+  // Anybody may keep these for a while.
+  const isPublic = ({ paths }: Route) => /^\/(?:assets|\.well-known)\//.test(paths[0]);
+  for (const { methods, paths } of routes.filter((route) => !isPublic(route))) {
     for (const method of methods) answers.push(await send(method, paths[0]));
   }
   for (const { headers, text: body } of answers) {

@@ -38,7 +38,11 @@ function createForgetfulCloud() {
     async check() {
       const { tie: _, source: __, ...facts } = license;
       const counted = { total: state.total, features: [] };
-      return { kind: 'ok', value: { license: facts, isFloating: true, counted }, isBound: false };
+      return {
+        kind: 'ok',
+        value: { license: facts, isFloating: true, counted, certificate: null },
+        isBound: false,
+      };
     },
     async report(_: unknown, __: unknown, { amount }: { amount: number }) {
       if (amount > 0 && state.fate === 'lost') throw fail(false);
