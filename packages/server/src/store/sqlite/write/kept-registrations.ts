@@ -123,7 +123,8 @@ export class KeptRegistrations implements EndingRows<'registration'> {
       return;
     }
     this.due.noteRenewal(licenseId, row.ends_at);
-    this.#pending.note(licenseId, user, endsAt);
+    // Not the text of the command, of which there would be another copy in memory.
+    this.#pending.note(licenseId, row.user, endsAt);
     row.ends_at = endsAt;
     this.writes += 1;
   }
