@@ -73,14 +73,16 @@ function cpuShare(a: Contested, b: Contested): number | null {
   return ours === null || theirs === null ? null : ours / theirs;
 }
 
-/** What `--against` runs; the other server is started, or warmed up, when the first of them needs it. */
+/** What `--against` runs; the other server is started, or warmed up, in each run. */
 export function againstScenarios(wish: PeerWish, license: PeerLicense): readonly Scenario[] {
   const comparisons = listComparisons(wish.kind, license);
-  let peer: BenchServer | null = null;
+  const peers = new Map<BenchRun, BenchServer>();
   const getPeer = async (bench: BenchRun, { theirs }: Comparison): Promise<BenchServer> => {
-    if (peer !== null) return peer;
-    peer = await findPeer(bench, wish);
+    const known = peers.get(bench);
+    if (known !== undefined) return known;
+    const peer = await findPeer(bench, wish);
     await bench.warmUp(peer, theirs);
+    peers.set(bench, peer);
     return peer;
   };
   return [...new Set(comparisons.map(({ name }) => name))].map((name) => ({
