@@ -225,11 +225,14 @@ function refuseClosing(): Promise<never> {
   return Promise.reject(storeFault(new Error('The store is closing.')));
 }
 
+/** What a batch makes is garbage after it. With more room for that, a thread only takes more memory. */
+const resourceLimits = { maxYoungGenerationSizeMb: 16 };
+
 function startThread(code: URL, workerData: ThreadData | ReaderOptions): Worker {
   const bundled = findBundledFile(`server/src/store/sqlite/wire/${basename(code.pathname)}`);
-  if (bundled === undefined) return new Worker(code, { workerData });
+  if (bundled === undefined) return new Worker(code, { workerData, resourceLimits });
   // Otherwise Node would parse the code once more, to find out what it is.
-  return new Worker(bundled, { eval: true, workerData, execArgv: ['--input-type=commonjs'] });
+  return new Worker(bundled, { eval: true, workerData, resourceLimits, execArgv: ['--input-type=commonjs'] });
 }
 
 function startReader(file: string, onLost: (error: unknown) => void): ReaderThread {

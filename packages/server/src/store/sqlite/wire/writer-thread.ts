@@ -52,13 +52,6 @@ function close(writer: SqliteWriter): void {
   port.close();
 }
 
-/** Between batches. A file that cannot be read is noticed by the next one. */
-function readAhead(writer: SqliteWriter): void {
-  try {
-    if (writer.readAhead()) setImmediate(readAhead, writer);
-  } catch {}
-}
-
 function isBatch(message: ToWriter): message is PackedCommands {
   return Array.isArray(message);
 }
@@ -71,7 +64,6 @@ function work(writer: SqliteWriter): void {
     else close(writer);
   });
   send({ kind: 'ready' });
-  setImmediate(readAhead, writer);
 }
 
 const writer = openWriter();

@@ -143,13 +143,6 @@ export class SqliteWriter {
     return isTakenOver ? ranTo : now;
   }
 
-  /** Reads some slots before their users return. `false`: there is nothing more to read. */
-  readAhead(): boolean {
-    if (this.#isBroken || !this.#db.isOpen) return false;
-    const { registration } = this.#statements;
-    return [...this.#licenses.entries()].some(({ license }) => registration.readOn(license.id));
-  }
-
   findLicense(id: LicenseId): License | undefined {
     return this.#licenses.find(id)?.license;
   }
