@@ -61,7 +61,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
     const older = this.#old.get(id)?.get(user);
     const row = older === undefined ? this.#read(key) : older;
     this.#keep(key, row);
-    if (older === undefined && row !== null) this.readOn(id);
+    if (older === undefined && row !== null) this.#readOn(id);
     return row ?? undefined;
   }
 
@@ -76,17 +76,15 @@ export class KeptRegistrations implements EndingRows<'registration'> {
 
   /**
    * Reads more rows of a license, in the order of their key, while there is room: after a start, all users
-   * return within minutes, and rows that are read together take a fraction of the time. `false`: there are no
-   * more.
+   * return within minutes, and rows that are read together take a fraction of the time.
    */
-  readOn(id: LicenseId): boolean {
+  #readOn(id: LicenseId): void {
     const from = this.#readTo.get(id);
-    if (from === null || this.#old !== this.#young || this.#youngCount + AHEAD > GENERATION) return false;
+    if (from === null || this.#old !== this.#young || this.#youngCount + AHEAD > GENERATION) return;
     const rows = this.#listAfter({ license_id: id, user: from ?? '' });
     this.#readTo.set(id, rows.length < AHEAD ? null : (rows.at(-1) as Row).user);
     const kept = this.#young.get(id);
     for (const row of rows) if (kept?.has(row.user) !== true) this.#keep(row, this.#renewed(row));
-    return true;
   }
 
   put(row: Row): void {
