@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Callable, Dict, Mapping, Optional
 
 from .environment import Environment, Storage
-from .errors import BerthError, ProofError
+from .errors import BerthError, DeniedError, ProofError
 from .proof import Grant, Proof, Verifier, read_instant
 from .servers import Answer, Servers
 from .timing import SteadyClock, read_timestamp
@@ -113,6 +113,15 @@ def holder_of(account: Account, license_id: Optional[int]) -> Dict[str, Any]:
     if account.user_info is not None:
         fields["user_info"] = account.user_info
     return fields
+
+
+def return_slot(account: Account, license_id: Optional[int], timeout: Optional[float] = None) -> None:
+    """A slot that is no longer there needs no return: its time is over, or an operator has taken it back."""
+    try:
+        account.servers.post("unregister", target_of(account, license_id), timeout=timeout)
+    except DeniedError as error:
+        if error.code != "device_not_found":
+            raise
 
 
 def license_id_of(answer: Answer) -> Optional[int]:

@@ -11,7 +11,16 @@ from .duration import Duration, parse_duration
 from .environment import Environment, Signal
 from .errors import BerthError, DeniedError, SlotLostError, UnreachableError
 from .events import Announcing, Lost
-from .lease import Account, Lease, ProvenAnswer, SlotRequests, holder_of, license_id_of, target_of
+from .lease import (
+    Account,
+    Lease,
+    ProvenAnswer,
+    SlotRequests,
+    holder_of,
+    license_id_of,
+    return_slot,
+    target_of,
+)
 from .proof import Grant
 from .renewal import Renewal
 from .timing import back_off
@@ -225,8 +234,7 @@ class Slot(Announcing):
     def _unregister(self, timeout: Optional[float]) -> bool:
         """A slot that is no longer there needs no return."""
         try:
-            target = target_of(self._account, self._license_id)
-            self._account.servers.post("unregister", target, timeout=timeout)
+            return_slot(self._account, self._license_id, timeout)
             return True
         except DeniedError as error:
             return error.code == "device_not_found"

@@ -2,7 +2,7 @@
 import { DeniedError, UnreachableError } from '../errors.ts';
 import type { ProvenAnswer, SlotRequests } from '../proof/proven-lease.ts';
 import type { Grant } from '../proof/verifier.ts';
-import { type Account, holderOf, licenseIdOf, targetOf } from './account.ts';
+import { type Account, holderOf, licenseIdOf, returnSlot, targetOf } from './account.ts';
 import { type Borrow, type BorrowOptions, borrowAs } from './borrow.ts';
 import { FeatureSlot } from './feature-slot.ts';
 import { Renewal, type SlotEvents } from './renewal.ts';
@@ -168,10 +168,10 @@ export class Slot {
   }
 }
 
-/** Whether the server has confirmed it. A slot that is no longer there needs no return. */
+/** Whether the server has confirmed it. */
 async function unregister(account: Account, licenseId: number | null): Promise<boolean> {
   try {
-    await account.servers.post('unregister', targetOf(account, licenseId));
+    await returnSlot(account, licenseId);
     return true;
   } catch (error) {
     if (error instanceof DeniedError) return error.code === 'device_not_found';
