@@ -43,7 +43,7 @@ class FeatureSlot(Announcing):
         self._is_license_held = is_license_held
         self._on_end = on_end
         self._requests = SlotRequests(account, str(target["feature"]))
-        self._renewal = Renewal(account, self._register, self._register())
+        self._renewal = Renewal(account, self._register, self._register(True))
         self._events = self._renewal.events
 
     @property
@@ -87,8 +87,8 @@ class FeatureSlot(Announcing):
     def _renew_now(self) -> None:
         self._renewal.renew_now()
 
-    def _register(self) -> Lease:
-        return self._requests.send("featureRegister", self._target).lease
+    def _register(self, in_doubt: bool) -> Lease:
+        return self._requests.send("featureRegister", self._target, in_doubt=in_doubt).lease
 
 
 # A short answer is enough to renew; servers that do not know the header send the whole license.
@@ -236,14 +236,12 @@ class Slot(Announcing):
         try:
             return_slot(self._account, self._license_id, timeout)
             return True
-        except DeniedError as error:
-            return error.code == "device_not_found"
-        except UnreachableError:
+        except (DeniedError, UnreachableError):
             return False
 
-    def _register(self) -> Lease:
+    def _register(self, in_doubt: bool) -> Lease:
         fields = holder_of(self._account, self._license_id)
-        told = self._requests.send("register", fields, _BRIEFLY)
+        told = self._requests.send("register", fields, _BRIEFLY, in_doubt)
         answer = told.answer
         license_id = license_id_of(answer)
         self._license_id = self._license_id if license_id is None else license_id

@@ -47,7 +47,7 @@ export class Slot {
     this.#letGo = letGo;
     this.#license = answer.fields;
     this.#licenseId = licenseIdOf(answer);
-    this.#renewal = new Renewal({ ...account, register: () => this.#register() }, lease);
+    this.#renewal = new Renewal({ ...account, register: (inDoubt) => this.#register(inDoubt) }, lease);
     this.#renewal.events.on('lost', ({ error }) => {
       this.#lost.abort(error ?? undefined);
       for (const feature of this.#features.values()) feature.loseWithLicense(error);
@@ -158,9 +158,12 @@ export class Slot {
     return this.#account.servers.describe('unregister', targetOf(this.#account, this.#licenseId));
   }
 
-  async #register() {
+  async #register(inDoubt: boolean) {
     const fields = holderOf(this.#account, this.#licenseId);
-    const { answer, lease, grant } = await this.#requests.send('register', fields, BRIEFLY);
+    const { answer, lease, grant } = await this.#requests.send('register', fields, {
+      headers: BRIEFLY,
+      inDoubt,
+    });
     this.#licenseId = licenseIdOf(answer) ?? this.#licenseId;
     if (answer.fields.license_type !== undefined) this.#license = answer.fields;
     this.#grant = grant ?? this.#grant;
@@ -174,8 +177,7 @@ async function unregister(account: Account, licenseId: number | null): Promise<b
     await returnSlot(account, licenseId);
     return true;
   } catch (error) {
-    if (error instanceof DeniedError) return error.code === 'device_not_found';
-    if (error instanceof UnreachableError) return false;
+    if (error instanceof DeniedError || error instanceof UnreachableError) return false;
     throw error;
   }
 }
