@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { startServerHere } from '../../support/server-here.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
 import { PACKAGE, PYTHON, PYTHON_ENV, runPython, skip } from './python.ts';
@@ -122,6 +124,21 @@ describe('the Python client', { skip }, () => {
     assert.equal((await ended).signal, 'SIGTERM');
     assert.equal(await countInUse(server.url), 0);
   });
+  test('returns a slot that it has not heard of when it is interrupted', { skip: isWindows() }, async (t) => {
+    const plan = ({ path }: { path: string }) =>
+      ({ kind: path.endsWith('/register') ? 'hang_after' : 'pass' }) as const;
+    const proxy = await openChaosProxy({ target: server.url, plan });
+    t.after(() => proxy.close());
+    const { child, ended } = start(`berth_client.acquire("${proxy.url}", "demo")`);
+    await pollUntil('the slot', async () => (await countInUse(server.url)) === 1 || undefined);
+    child.kill('SIGINT');
+    const { signal, said } = await ended;
+    assert.equal(signal, 'SIGINT');
+    assert.match(said, /^Traceback[\s\S]*\nKeyboardInterrupt\n$/);
+    assert.equal(said.match(/Traceback|Exception/g)?.length, 1, said);
+    assert.equal(await countInUse(server.url), 0);
+  });
+
 
   test('lets a program that handles a signal decide what it means', { skip: isWindows() }, async () => {
     const { child, ended } = start(

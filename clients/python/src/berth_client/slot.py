@@ -119,8 +119,9 @@ class Slot(Announcing):
         self._events = self._renewal.events
         self.on("lost", self._lose_features)
         self.on("restored", lambda _: self._renew_features())
-        self._renewal.start()
+        # First of all: an interrupt may come at any moment.
         self._unguard = account.environment.guard_exit(self)
+        self._renewal.start()
 
     @property
     def product(self) -> str:
@@ -232,7 +233,6 @@ class Slot(Announcing):
         return self._is_confirmed
 
     def _unregister(self, timeout: Optional[float]) -> bool:
-        """A slot that is no longer there needs no return."""
         try:
             return_slot(self._account, self._license_id, timeout)
             return True
@@ -289,6 +289,8 @@ def hold_here(environment: Environment, user: str, product: str) -> Callable[[],
     return let_go
 
 
+# Nobody waits longer for a program to end because of its slot.
+_LONGEST_FAREWELL = 2.0
 # A single waiting client finds a returned slot within this time; many share the work by chance.
 _LONGEST_WAIT = 10.0
 # Clients that wait for the same end do not ask at the same moment.
@@ -311,8 +313,11 @@ def acquire_as(account: Account, wait: Duration, on_wait: Optional[OnWait], canc
     let_go = hold_here(account.environment, account.user, account.product)
     try:
         return Slot(account, requests, _register_patiently(account, requests, wait, on_wait, cancel), let_go)
-    except BaseException:
+    except BaseException as error:
         let_go()
+        if not isinstance(error, Exception):
+            # An interrupt, such as Ctrl-C: the server may have lent the slot already.
+            requests.give_back(target_of(account, account.license_id), _LONGEST_FAREWELL)
         raise
 
 
