@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -11,7 +11,8 @@ import { startServerHere } from '../../support/server-here.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
 import { PACKAGE, PYTHON, PYTHON_ENV, runPython, skip } from './python.ts';
 
-const README = readFileSync(join(PACKAGE, 'README.md'), 'utf8');
+/** Both print a first example. */
+const READMES = [join(PACKAGE, 'README.md'), join(PACKAGE, '..', '..', 'README.md')];
 const MOST_BYTES = 30_000;
 /** The end of a program that says when it is ready for a signal. */
 const WAIT = ['print("ready", flush=True)', 'signal.pause()'];
@@ -94,18 +95,16 @@ describe('the Python client', { skip }, () => {
     return said.trim();
   }
 
-  test('works with a server as the README prints it', async () => {
-    const example = /```python\n([\s\S]*?)```/.exec(README)?.[1] ?? '';
-    assert.ok(
-      example
-        .trim()
-        .split('\n')
-        .filter((line) => line !== '').length <= 5,
-    );
-    const { stdout } = await runPython(['-c', example.replace('http://127.0.0.1:8080', server.url)], { env });
-    assert.match(stdout, /^\S+@\S+\/\d+-\w+ may work for 59\d seconds without the server\n$/);
-    assert.equal(await countInUse(server.url), 0);
-  });
+  for (const readme of READMES) {
+    test(`works with a server as ${relative(join(PACKAGE, '..', '..'), readme)} prints it`, async () => {
+      const example = /```python\n([\s\S]*?)```/.exec(readFileSync(readme, 'utf8'))?.[1] ?? '';
+      assert.ok(example.split('\n').filter((line) => line !== '').length <= 5);
+      const program = example.replace('http://127.0.0.1:8080', server.url);
+      const { stdout } = await runPython(['-c', program], { env });
+      assert.match(stdout, /^\S+@\S+\/\d+-\w+ may (work for 59\d seconds without the server|use demo\.)\n$/);
+      assert.equal(await countInUse(server.url), 0);
+    });
+  }
 
   test('returns the slot of a program that ends by itself, or by an error', async () => {
     await run('slot = client.acquire()');
@@ -124,6 +123,7 @@ describe('the Python client', { skip }, () => {
     assert.equal((await ended).signal, 'SIGTERM');
     assert.equal(await countInUse(server.url), 0);
   });
+
   test('returns a slot that it has not heard of when it is interrupted', { skip: isWindows() }, async (t) => {
     const plan = ({ path }: { path: string }) =>
       ({ kind: path.endsWith('/register') ? 'hang_after' : 'pass' }) as const;
@@ -138,7 +138,6 @@ describe('the Python client', { skip }, () => {
     assert.equal(said.match(/Traceback|Exception/g)?.length, 1, said);
     assert.equal(await countInUse(server.url), 0);
   });
-
 
   test('lets a program that handles a signal decide what it means', { skip: isWindows() }, async () => {
     const { child, ended } = start(
