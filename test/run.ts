@@ -120,13 +120,23 @@ async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean)
   }
 }
 
-/** Tests start Berth and its threads as bundles, as the executable does, in half the time of the sources. */
+/**
+ * Tests start Berth and its threads as bundles, as the executable does, in half the time of the sources. A
+ * thread is a file here, so that its compiled code is kept, and other files are read when they are needed.
+ */
 async function buildProgram(): Promise<void> {
   const { text, files, threads } = await bundleProgram();
   mkdirSync(BUILT, { recursive: true });
-  const carried = `const BUNDLED_FILES = ${JSON.stringify(files)};\n`;
+  const loaders = Object.entries(threads).map(([path, thread]) => {
+    return [path, `require(${JSON.stringify(writeBuilt('thread', 'cjs', thread))})`] as const;
+  });
+  const threadFiles = Object.fromEntries(loaders);
+  const rest = writeBuilt('files', 'json', JSON.stringify({ ...files, ...threadFiles }));
+  const read = `JSON.parse(require('node:fs').readFileSync(${JSON.stringify(rest)}, 'utf8'))`;
+  const get = `get(_, path) { return (this.files ??= ${read})[path]; }`;
+  const carried = `const BUNDLED_FILES = new Proxy({}, { ${get} });\n`;
   process.env.TEST_PROGRAM = writeBuilt('berth', 'cjs', carried + text);
-  process.env.TEST_THREADS = writeBuilt('threads', 'json', JSON.stringify(threads));
+  process.env.TEST_THREADS = writeBuilt('threads', 'json', JSON.stringify(threadFiles));
 }
 
 /** Named after its content: another run may use the folder at the same time. */
