@@ -37,6 +37,9 @@ export interface LoadWish {
 const FIRST_WARMUP_SECONDS = 4;
 const WARMUP_SECONDS = 0.2;
 
+/** Until code that a contender has not run yet is compiled, and what it needs is in memory. */
+const CONTENDER_WARMUP_SECONDS = 2;
+
 /** The speed of a machine changes from second to second, so those that are compared take short turns. */
 const TURNS = 3;
 
@@ -184,6 +187,7 @@ export class BenchRun {
     contenders: readonly Contender[],
     { turns = TURNS, constant }: TurnOptions = {},
   ): Promise<readonly Contested[]> {
+    for (const { servers, wish } of contenders) await this.load(servers, wish, CONTENDER_WARMUP_SECONDS);
     const slices: Slice[][] = contenders.map(() => []);
     const order = contenders.map((contender, index) => ({ ...contender, index }));
     for (let turn = 0; turn < turns; turn++) {
