@@ -69,9 +69,10 @@ export async function takeSlot({ module, ...options }: Application) {
   try {
     const slot = await acquire(options);
     (globalThis as Window).slot = slot;
-    return { user: slot.user, proven: slot.grant?.user, code: null };
+    return { user: slot.user, proven: slot.grant?.user, error: null };
   } catch (error) {
-    return { user: null, proven: null, code: (error as Client.BerthError).code };
+    const { code, message } = error as Client.BerthError;
+    return { user: null, proven: null, error: { code, message } };
   }
 }
 

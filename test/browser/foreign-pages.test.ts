@@ -53,9 +53,9 @@ function siteAt(name: string): string {
 /** More than half of what the demo license lends a slot for: then the client asks for a new grant, too. */
 const RENEWAL_MS = 400_000;
 
-/** A page that browsers trust, as over TLS: others have no Web Crypto. The test sets its clock. */
-async function openApplication(t: TestContext) {
-  const opened = await openPage(t, () => siteAt('localhost'));
+/** By default a page that browsers trust, as over TLS: others have no Web Crypto. The test sets its clock. */
+async function openApplication(t: TestContext, name = 'localhost') {
+  const opened = await openPage(t, () => siteAt(name));
   if (opened === null) return null;
   await opened.page.clock.install();
   const { publicKey: vendorKey } = vendor;
@@ -155,13 +155,20 @@ describe('in a browser', () => {
     if (opened === null) return;
     const { page, application } = opened;
     const stranger = { ...application, vendorKey: createVendor().publicKey };
-    assert.equal((await page.evaluate(takeSlot, stranger)).code, 'not_proven');
+    assert.equal((await page.evaluate(takeSlot, stranger)).error?.code, 'not_proven');
     const borrowed = await page.evaluate(borrowSlot, application);
     assert.ok((await readSlots()).includes(borrowed.user));
     await page.reload();
     const { found, isValid, isBorrowed } = await page.evaluate(resumeSlot, application);
     assert.deepEqual({ found, isValid, isBorrowed }, { found: borrowed, isValid: true, isBorrowed: true });
     assert.ok(!(await readSlots()).includes(borrowed.user));
+  });
+
+  test('the client package says so if the page has no Web Crypto', async (t) => {
+    const opened = await openApplication(t, 'app.example');
+    if (opened === null) return;
+    const { error } = await opened.page.evaluate(takeSlot, opened.application);
+    assert.equal(error?.message, 'Nothing can be verified here: there is no Web Crypto.');
   });
 
   test('a page under a rebound name cannot read the license', async (t) => {
