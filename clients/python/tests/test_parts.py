@@ -53,14 +53,15 @@ class Moments(unittest.TestCase):
 
 class ALease(unittest.TestCase):
     def test_ends_for_the_client_before_it_does_for_the_server(self) -> None:
-        lease = read_lease(Answer({"slot_ends_in_seconds": 600, "renew_in_seconds": 200}, sent_at=1000))
+        fields = {"slot_ends_in_seconds": 600, "renew_in_seconds": 200}
+        lease = read_lease(Answer(fields, sent_at=1000, server=""))
         self.assertEqual(safe_until(lease, MARGIN), 1000 + 600 - 2 - 6)
         self.assertEqual([renew_at(lease, lambda: 0), renew_at(lease, lambda: 1)], [1200, 1160])
 
     def test_is_understood_without_the_newer_fields(self) -> None:
-        lease = read_lease(Answer({"floating_timeout": 10}, sent_at=0))
+        lease = read_lease(Answer({"floating_timeout": 10}, sent_at=0, server=""))
         self.assertEqual((lease.lasts, lease.renew_after), (600, 200))
-        self.assertEqual(read_lease(Answer({}, sent_at=0), known=300).renew_after, 100)
+        self.assertEqual(read_lease(Answer({}, sent_at=0, server=""), known=300).renew_after, 100)
 
     def test_of_a_borrow_loses_at_most_a_share_of_a_day(self) -> None:
         fields = {
@@ -68,7 +69,7 @@ class ALease(unittest.TestCase):
             "is_borrowed": True,
             "borrowed_until": "2026-01-01T00:00:00Z",
         }
-        lease = read_lease(Answer(fields, sent_at=0))
+        lease = read_lease(Answer(fields, sent_at=0, server=""))
         self.assertEqual(safe_until(lease, MARGIN), 864_000 - 2 - 864)
         self.assertEqual(lease.borrowed_until, datetime(2026, 1, 1, tzinfo=timezone.utc))
 

@@ -6,8 +6,10 @@ import unittest
 from typing import List
 
 from berth_client import Client, Slot
+from berth_client.environment import NotSentError
 from berth_client.errors import BerthError, SlotLostError
 
+from .simulation.machine import Answered
 from .world_test import WorldTest
 
 
@@ -43,6 +45,21 @@ class ASlot(WorldTest):
         self.assertNotIn("Prefer", first.headers)
         self.assertEqual(second.headers["Prefer"], "return=minimal")
         self.assertEqual(json.loads(second.body)["license_id"], 1)
+
+    def test_tells_of_its_loss_with_the_failure_that_comes_after_its_end(self) -> None:
+        slot = self.acquire()
+        events: List[str] = []
+        slot.on("unreachable", lambda _: events.append("unreachable"))
+        slot.on("lost", lambda _: events.append("lost"))
+        waiting: List[Answered] = []
+        self.machine._network = lambda _, done: waiting.append(done)
+        self.world.run(185)
+        self.machine.sleep()
+        self.world.run(900)
+        self.machine.wake(lambda: waiting[0](NotSentError("refused")))
+        # No timer has had time to run.
+        self.world.run(900)
+        self.assertEqual(events, ["lost", "unreachable"])
 
     def test_cannot_be_taken_twice_by_one_user_of_a_program(self) -> None:
         self.acquire()

@@ -96,9 +96,9 @@ export class SlotLostError extends BerthError {
 export class ProofError extends BerthError {
   override readonly name = 'ProofError';
 
-  constructor(reason: string, cause?: unknown) {
+  constructor(reason: string, cause?: unknown, advice = ADVICE.not_proven) {
     const message = `The license server cannot be trusted. ${reason}`;
-    super('not_proven', message, ADVICE.not_proven ?? '', { cause });
+    super('not_proven', message, advice ?? '', { cause });
   }
 }
 

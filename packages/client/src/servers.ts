@@ -9,6 +9,8 @@ export interface Answer {
   /** By the steady clock, before the request left. */
   readonly sentAtMs: number;
   readonly date: string | null;
+  /** The address of the server that has answered. */
+  readonly server: string;
 }
 
 interface ServersOptions {
@@ -43,21 +45,29 @@ export class Servers {
     if (token !== null) this.#token = typeof token === 'string' ? token : await askFor(token);
     const attempts: FailedAttempt[] = [];
     let cause: unknown;
+    const first = this.#current;
     for (let tried = 0; tried < urls.length; tried++) {
+      // Other requests may be under way, and may have moved on.
+      const index = (first + tried) % urls.length;
+      this.#current = index;
+      const server = this.#url;
       const request = this.describe(path, body, headers);
       const sentAtMs = this.#clock.readMs();
       try {
         const answer = await this.#environment.send(request);
-        if (answer.status < 500 && !TRY_LATER.has(answer.status)) return readAnswer(answer, sentAtMs);
+        if (answer.status < 500 && !TRY_LATER.has(answer.status)) {
+          this.#current = index;
+          return { ...readAnswer(answer), sentAtMs, server };
+        }
         const mayHaveArrived = !TRY_LATER.has(answer.status);
-        attempts.push({ server: this.#url, reason: describeFailure(answer), mayHaveArrived });
+        attempts.push({ server, reason: describeFailure(answer), mayHaveArrived });
       } catch (error) {
         if (error instanceof DeniedError) throw error;
         const reason = error instanceof Error ? error.message : String(error);
-        attempts.push({ server: this.#url, reason, mayHaveArrived: !(error instanceof NotSentError) });
+        attempts.push({ server, reason, mayHaveArrived: !(error instanceof NotSentError) });
         cause = error;
       }
-      this.#current = (this.#current + 1) % urls.length;
+      this.#current = (index + 1) % urls.length;
     }
     throw new UnreachableError(attempts, cause);
   }
@@ -101,9 +111,9 @@ function describeFailure({ status, text }: WireAnswer): string {
   return typeof message === 'string' ? message : `HTTP status ${status}`;
 }
 
-function readAnswer(answer: WireAnswer, sentAtMs: number): Answer {
+function readAnswer(answer: WireAnswer): Pick<Answer, 'fields' | 'date'> {
   const fields = readFields(answer.text);
-  if (answer.status >= 200 && answer.status < 300) return { fields, sentAtMs, date: answer.date };
+  if (answer.status >= 200 && answer.status < 300) return { fields, date: answer.date };
   if (typeof fields.code === 'string') throw new DeniedError(answer.status, fields, answer.date);
   throw new Error(`HTTP status ${answer.status}, and not from Berth`);
 }

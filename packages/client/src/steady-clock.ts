@@ -21,6 +21,11 @@ export class SteadyClock {
     this.#leadMs = environment.readWallMs() - environment.readMonotonicMs();
   }
 
+  /** How long the machine has slept, as far as the last reading noticed. */
+  get sleptMs(): number {
+    return this.#sleptMs;
+  }
+
   readMs(): number {
     const monotonicMs = this.#environment.readMonotonicMs();
     const leadMs = this.#environment.readWallMs() - monotonicMs;

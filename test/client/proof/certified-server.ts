@@ -46,8 +46,7 @@ export class CertifiedServer {
     const isBorrow = this.lastPath === 'borrow';
     const lastsMs = isBorrow ? DAY_MS : TIMEOUT_MS;
     const slot_ends_in_seconds = lastsMs / 1000;
-    const borrowed_until = isBorrow ? this.#at(lastsMs) : null;
-    const borrow = { is_borrowed: isBorrow, borrowed_until };
+    const borrow = { is_borrowed: isBorrow, borrowed_until: isBorrow ? this.#at(lastsMs) : null };
     const lease = { license_id: 7, slot_ends_in_seconds, renew_in_seconds: TIMEOUT_MS / 3000 };
     this.heartbeats += 1;
     const proof = request.nonce === undefined ? {} : this.#prove(request, lastsMs);
@@ -57,7 +56,8 @@ export class CertifiedServer {
   #prove({ product, user, feature = null, nonce }: Record<string, string | null>, lastsMs: number): object {
     this.grants += 1;
     const claims = {
-      ...{ license_id: 7, product, user, feature, nonce, limits: {}, features: [], hardware_id: 'machine' },
+      ...{ license_id: 7, product, user, feature, nonce, features: [], hardware_id: 'machine' },
+      limits: { floating_timeout: TIMEOUT_MS / 60_000 },
       ...{ borrowed: lastsMs === DAY_MS, issued_at: this.#at(0), valid_until: this.#at(lastsMs) },
       ...this.lies.grant,
     };

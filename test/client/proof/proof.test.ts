@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { describe, mock, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { Client, type ClientOptions } from '../../../packages/client/src/client.ts';
-import type { Slot } from '../../../packages/client/src/lending/slot.ts';
 import { createRandom } from '../../support/random.ts';
+import { waitForCryptography } from '../simulation/cryptography.ts';
 import { Machine } from '../simulation/machine.ts';
 import { World } from '../simulation/world.ts';
 import { CertifiedServer, createVendor } from './certified-server.ts';
@@ -28,40 +28,15 @@ function openSite(options: Partial<ClientOptions> = {}) {
   return { world, server, machine, make, pass };
 }
 
-/** It is real and takes a while, in which no simulated time may pass. */
-function waitForCryptography(world: World): void {
-  mock.restoreAll();
-  for (const name of ['importKey', 'verify'] as const) {
-    const real = crypto.subtle[name].bind(crypto.subtle) as (...given: unknown[]) => Promise<unknown>;
-    mock.method(crypto.subtle, name, (...given: unknown[]) => {
-      const result = real(...given);
-      world.wait(
-        result.then(
-          () => {},
-          () => {},
-        ),
-      );
-      return result;
-    });
-  }
-}
-
-function watch(slot: Slot): string[] {
-  const events: string[] = [];
-  for (const name of ['denied', 'lost', 'restored'] as const) slot.on(name, () => events.push(name));
-  return events;
-}
-
 describe('with the key of the vendor, a slot', () => {
-  test('is proven, and again at half of the life of each grant', async () => {
+  test('is proven, and so are those of its features', async () => {
     const { server, make, pass } = openSite();
     const slot = await make().acquire();
-    const events = watch(slot);
     assert.equal(slot.grant?.license_id, 7);
+    const render = await slot.feature('render');
     await pass(3600);
-    assert.deepEqual([events, slot.isHeld], [[], true]);
-    assert.ok(server.grants >= 8 && server.grants <= 12, `${server.grants} grants`);
-    assert.ok(server.grants < server.heartbeats * 0.7, `of ${server.heartbeats} heartbeats`);
+    assert.deepEqual([slot.isHeld, render.isHeld, server.grants], [true, true, 2]);
+    assert.ok(server.heartbeats > 30, `${server.heartbeats} heartbeats`);
   });
 
   const REFUSED: readonly [what: string, change: (server: CertifiedServer) => void, reason: RegExp][] = [
@@ -70,7 +45,7 @@ describe('with the key of the vendor, a slot', () => {
     [
       'a server without certificate',
       (server) => Object.assign(server, { hides: ['certificate'] }),
-      /no cert/,
+      /no certificate.*only that it is the same server as before/,
     ],
     ['an expired certificate', lieIn('certificate', { expires_at: '2030-01-15T11:59:59Z' }), /expired/],
     ['another license', lieIn('certificate', { license_ids: [8] }), /not for this license/],
@@ -95,18 +70,14 @@ describe('with the key of the vendor, a slot', () => {
     });
   }
 
-  test('is lost when a fake server takes over, at the end of what is proven', async () => {
+  test('is proven again after a borrow that could not be', async () => {
     const { server, make, pass } = openSite();
     const slot = await make().acquire();
-    const events = watch(slot);
-    server.becomeFake();
-    await pass(580);
-    assert.deepEqual([events.splice(0), slot.isHeld], [['denied'], true]);
-    await pass(20);
-    assert.deepEqual([events.splice(0), slot.isHeld], [['lost'], false]);
-    server.vendor = VENDOR;
-    await pass(70);
-    assert.deepEqual([events.splice(0), slot.isHeld], [['restored'], true]);
+    server.lies = { grant: { nonce: 'of-another-request' } };
+    await assert.rejects(slot.borrow(), { code: 'not_proven' });
+    server.lies = {};
+    await pass(220);
+    assert.deepEqual([slot.isHeld, server.grants], [true, 3]);
   });
 
   test('needs a key that is one', async () => {

@@ -3,13 +3,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { startServerHere } from '../../support/server-here.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
 import { PACKAGE, PYTHON, PYTHON_ENV, runPython, skip } from './python.ts';
 
-const README = readFileSync(join(PACKAGE, 'README.md'), 'utf8');
+/** Both print a first example. */
+const READMES = [join(PACKAGE, 'README.md'), join(PACKAGE, '..', '..', 'README.md')];
 const MOST_BYTES = 30_000;
 /** The end of a program that says when it is ready for a signal. */
 const WAIT = ['print("ready", flush=True)', 'signal.pause()'];
@@ -27,7 +30,9 @@ describe('the Python client', { skip }, () => {
     await runPython(['-m', 'zipfile', '-e', wheel, unpacked]);
     server = await startServerHere({ data: temporaryFolder({ after }), args: ['--demo'] });
     const state = { XDG_STATE_HOME: folder, LOCALAPPDATA: folder, HOME: folder };
-    env = { ...PYTHON_ENV, ...state, PYTHONPATH: unpacked, SERVER: server.url };
+    // What is unpacked is compiled once.
+    const paths = { PYTHONPATH: unpacked, PYTHONDONTWRITEBYTECODE: '' };
+    env = { ...PYTHON_ENV, ...state, ...paths, SERVER: server.url };
   });
   after(() => server.stop());
 
@@ -38,8 +43,8 @@ describe('the Python client', { skip }, () => {
 
   test('is a small wheel that installs into an empty environment without network, with types', async (t) => {
     assert.ok(statSync(wheel).size < MOST_BYTES, `${statSync(wheel).size} bytes`);
-    const pip = await runPython(['-m', 'pip', '--version']).catch(() => null);
-    if (pip === null) return t.skip('optional: needs pip');
+    const find = 'import importlib.util; print(importlib.util.find_spec("pip") is not None)';
+    if (!(await runPython(['-c', find])).stdout.startsWith('True')) return t.skip('optional: needs pip');
     await runPython(['-m', 'venv', '--without-pip', join(folder, 'venv')]);
     const python = join(folder, 'venv', process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
     const install = ['--no-index', '--no-deps', '--disable-pip-version-check', '--no-compile', wheel];
@@ -92,18 +97,16 @@ describe('the Python client', { skip }, () => {
     return said.trim();
   }
 
-  test('works with a server as the README prints it', async () => {
-    const example = /```python\n([\s\S]*?)```/.exec(README)?.[1] ?? '';
-    assert.ok(
-      example
-        .trim()
-        .split('\n')
-        .filter((line) => line !== '').length <= 5,
-    );
-    const { stdout } = await runPython(['-c', example.replace('http://127.0.0.1:8080', server.url)], { env });
-    assert.match(stdout, /^\S+@\S+\/\d+-\w+ may work for 59\d seconds without the server\n$/);
-    assert.equal(await countInUse(server.url), 0);
-  });
+  for (const readme of READMES) {
+    test(`works with a server as ${relative(join(PACKAGE, '..', '..'), readme)} prints it`, async () => {
+      const example = /```python\n([\s\S]*?)```/.exec(readFileSync(readme, 'utf8'))?.[1] ?? '';
+      assert.ok(example.split('\n').filter((line) => line !== '').length <= 5);
+      const program = example.replace('http://127.0.0.1:8080', server.url);
+      const { stdout } = await runPython(['-c', program], { env });
+      assert.match(stdout, /^\S+@\S+\/\d+-\w+ may (work for 59\d seconds without the server|use demo\.)\n$/);
+      assert.equal(await countInUse(server.url), 0);
+    });
+  }
 
   test('returns the slot of a program that ends by itself, or by an error', async () => {
     await run('slot = client.acquire()');
@@ -120,6 +123,21 @@ describe('the Python client', { skip }, () => {
     assert.equal(await countInUse(server.url), 1);
     child.kill('SIGTERM');
     assert.equal((await ended).signal, 'SIGTERM');
+    assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('returns a slot that it has not heard of when it is interrupted', { skip: isWindows() }, async (t) => {
+    const plan = ({ path }: { path: string }) =>
+      ({ kind: path.endsWith('/register') ? 'hang_after' : 'pass' }) as const;
+    const proxy = await openChaosProxy({ target: server.url, plan });
+    t.after(() => proxy.close());
+    const { child, ended } = start(`berth_client.acquire("${proxy.url}", "demo")`);
+    await pollUntil('the slot', async () => (await countInUse(server.url)) === 1 || undefined);
+    child.kill('SIGINT');
+    const { signal, said } = await ended;
+    assert.equal(signal, 'SIGINT');
+    assert.match(said, /^Traceback[\s\S]*\nKeyboardInterrupt\n$/);
+    assert.equal(said.match(/Traceback|Exception/g)?.length, 1, said);
     assert.equal(await countInUse(server.url), 0);
   });
 

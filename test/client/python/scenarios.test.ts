@@ -33,7 +33,7 @@ describe('the Python client, as in clients/scenarios', { skip }, () => {
   async function play(t: TestContext, scenario: Scenario): Promise<void> {
     const world = new World();
     const site = await Site.open(t, world, scenario);
-    tell(scenario);
+    tell({ ...scenario, vendor_key: site.vendorKey });
     for (;;) {
       const { value, done } = await lines.next();
       if (done === true) throw new Error('The player has ended.');
@@ -64,6 +64,8 @@ async function answer(world: World, site: Site, message: Message): Promise<unkno
       return site.countRequests(String(message.path));
     case 'in_use':
       return (await site.readLicense()).floating_in_use;
+    case 'grants':
+      return site.grants;
     case 'total':
       return site.readTotal();
     default:

@@ -7,6 +7,25 @@ import { BerthApi } from '../../support/berth-api.ts';
 import { type CloudProcess, startCloudProcess } from '../../support/cloud/cloud-process.ts';
 import { startServerHere } from '../../support/server-here.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
+import { runPython, skip } from '../python/python.ts';
+
+const PYTHON_PROGRAM = `
+import json, sys
+from berth_client import BerthError, Client, FileStorage
+given = json.loads(sys.argv[1])
+key, storage = open(given["key"], encoding="utf-8").read(), FileStorage(given["folder"])
+def connect(server, product="cad"):
+    return Client(server, product, vendor_key=key, storage=storage)
+with connect(given["url"]).acquire() as slot:
+    print(slot.is_held, slot.grant["product"], slot.grant["user"] == slot.user)
+    until = connect(given["url"]).borrow("2h").until
+borrow = connect("http://127.0.0.1:1").resume()
+print(borrow.until == until, borrow.is_valid, borrow.grant["borrowed"])
+for ask in (lambda client: client.acquire(), lambda client: client.resume()):
+    try: ask(connect(given["fake"], "demo"))
+    except BerthError as error:
+        print(error.code, "same server as before" in error.message)
+`;
 
 describe('an application with the key of the vendor', () => {
   const ends: (() => unknown)[] = [];
@@ -14,6 +33,7 @@ describe('an application with the key of the vendor', () => {
   const folder = temporaryFolder(life);
   let cloud: CloudProcess;
   let url: string;
+  let fake: Awaited<ReturnType<typeof startServerHere>>;
 
   before(async () => {
     cloud = await startCloudProcess(life);
@@ -29,6 +49,8 @@ describe('an application with the key of the vendor', () => {
     const licenseKey = await cloud.grant('cad', '--slots', '3', '--borrow-hours', '24');
     const { status, text } = await api.post('/api/v4/addProduct', { product: 'cad', licenseKey });
     assert.equal(status, 200, text);
+    fake = await startServerHere({ data: temporaryFolder(life), args: ['--demo'] });
+    ends.push(() => fake.stop());
   });
   after(async () => {
     for (const end of ends.toReversed()) await end();
@@ -48,10 +70,23 @@ describe('an application with the key of the vendor', () => {
   });
 
   test('trusts no server of somebody else', async () => {
-    const fake = await startServerHere({ data: temporaryFolder(life), args: ['--demo'] });
-    ends.push(() => fake.stop());
-    await assert.rejects(open(fake.url, 'demo').acquire(), { code: 'not_proven', message: /no certificate/ });
+    await assert.rejects(open(fake.url, 'demo').acquire(), {
+      code: 'not_proven',
+      message: /no certificate.*only that it is the same server as before/,
+      advice: /connect the license server to the vendor/,
+    });
     await assert.rejects(open(fake.url, 'demo').borrow(), { code: 'not_proven' });
     await assert.rejects(open(fake.url, 'demo').resume(), { code: 'no_borrow' });
+  });
+
+  test('in Python does the same', { skip }, async () => {
+    const given = { url, fake: fake.url, key: cloud.publicKeyFile, folder: join(folder, 'python') };
+    const { stdout } = await runPython(['-c', PYTHON_PROGRAM, JSON.stringify(given)]);
+    assert.deepEqual(stdout.trim().split('\n'), [
+      'True cad True',
+      'True True True',
+      'not_proven True',
+      'no_borrow False',
+    ]);
   });
 });

@@ -32,7 +32,8 @@ export class Actor {
 
   constructor(world: World, site: Site, name: string) {
     this.machine = new Machine(world, { name, random: createRandom(1), network: site.network });
-    const options = { server: site.urls, product: 'cad', user: name };
+    const proof = site.vendorKey === null ? {} : { vendorKey: site.vendorKey };
+    const options = { server: site.urls, product: 'cad', user: name, ...proof };
     this.#makeClient = () => new Client(this.machine.environment, options);
     this.client = this.#makeClient();
   }

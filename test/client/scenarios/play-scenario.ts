@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { waitForCryptography } from '../simulation/cryptography.ts';
 import { World } from '../simulation/world.ts';
 import { Actor, type Attempt } from './actor.ts';
 import type { Scenario, Step } from './scenario.ts';
@@ -75,12 +76,14 @@ const CHECKS: Readonly<Record<string, Check>> = {
   failed: ({ attempts }, { client }) => attempts.get(String(client))?.outcome,
   in_use: async ({ site }) => (await site.readLicense()).floating_in_use,
   total: ({ site }) => site.readTotal(),
+  grants: ({ site }) => site.grants,
   queued: async (_, _step, actor) => (await actor.queue?.list())?.length,
 };
 
 export async function playScenario(t: Parameters<typeof Site.open>[0], scenario: Scenario): Promise<void> {
   const world = new World();
   const site = await Site.open(t, world, scenario);
+  if (site.vendorKey !== null) waitForCryptography(world);
   const actors = new Map<string, Actor>();
   const findActor = ({ client = '' }: Step) => {
     const actor = actors.get(client) ?? new Actor(world, site, client);

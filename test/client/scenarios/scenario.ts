@@ -11,6 +11,8 @@ export interface Scenario {
   readonly title: string;
   readonly license: { readonly slots: number; readonly timeout_minutes: number };
   readonly servers: readonly string[];
+  /** Whether the clients have the vendor's key. */
+  readonly proof?: boolean;
   readonly steps: readonly Step[];
 }
 

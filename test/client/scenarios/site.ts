@@ -1,6 +1,12 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { GRANT_TYPE } from '@berth/protocol/grant/grant-claims';
+import { type OkpJwk, thumbprintOf, writeJws } from '@berth/protocol/grant/jws';
+import { writeCertificate } from '@berth/protocol/grant/server-certificate';
 import { NotSentError, type WireAnswer, type WireRequest } from '../../../packages/client/src/environment.ts';
 import { DEMO_LICENSE } from '../../../packages/server/src/core/nouns/demo-license.ts';
-import { openTestApp, type TestApp } from '../../support/test-app.ts';
+import { HOUR_MS, plus } from '../../../packages/server/src/core/nouns/instant.ts';
+import { type Certificate, NO_TIE } from '../../../packages/server/src/core/nouns/license.ts';
+import { openTestApp, START, type TestApp } from '../../support/test-app.ts';
 import { testLicense } from '../../support/test-license.ts';
 import type { Network } from '../simulation/machine.ts';
 import type { World } from '../simulation/world.ts';
@@ -8,8 +14,14 @@ import type { Scenario } from './scenario.ts';
 
 const LICENSE_ID = 1;
 
-/** `mute`: carries out requests, and its answers get lost. */
-type ServerState = 'up' | 'down' | 'failing' | 'mute';
+/**
+ * `mute`: carries out requests, and its answers get lost. `fake`: somebody else answers at its address, and
+ * lends to everybody for ever.
+ */
+type ServerState = 'up' | 'down' | 'failing' | 'mute' | 'fake';
+
+const HARDWARE_ID = 'test-machine';
+const createVendor = once(() => generateKeyPairSync('rsa', { modulusLength: 2048 }));
 
 /**
  * The servers of a scenario: one real app with its real store, under several addresses, in simulated time.
@@ -21,17 +33,33 @@ export class Site {
   readonly #scenario: Scenario;
   readonly #states = new Map<string, ServerState>();
   readonly #requests: string[] = [];
+  readonly #certificate: Certificate | null;
+  #grants = 0;
 
-  private constructor(world: World, app: TestApp, scenario: Scenario) {
+  private constructor(world: World, app: TestApp, scenario: Scenario, certificate: Certificate | null) {
     this.#world = world;
     this.#app = app;
     this.#scenario = scenario;
+    this.#certificate = certificate;
     this.network = (request, done) => world.wait(this.#pass(request, done));
   }
 
   static async open(t: Parameters<typeof openTestApp>[0], world: World, scenario: Scenario): Promise<Site> {
-    const app = await openTestApp(t, { licenses: [licenseOf(scenario, true)] });
-    return new Site(world, app, scenario);
+    const app = await openTestApp(t, { licenses: [] });
+    const site = new Site(world, app, scenario, scenario.proof === true ? await certify(app) : null);
+    await site.setEnabled(true);
+    return site;
+  }
+
+  /** `null`: the clients do not have it. */
+  get vendorKey(): string | null {
+    if (this.#certificate === null) return null;
+    return createVendor().publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  }
+
+  /** How many the servers have signed. */
+  get grants(): number {
+    return this.#grants;
   }
 
   get urls(): readonly string[] {
@@ -48,7 +76,7 @@ export class Site {
 
   async setEnabled(isEnabled: boolean): Promise<void> {
     this.#followTime();
-    const license = licenseOf(this.#scenario, isEnabled);
+    const license = licenseOf(this.#scenario, isEnabled, this.#certificate);
     await this.#app.store.execute({ kind: 'install_license', license, by: 'test' });
   }
 
@@ -76,11 +104,26 @@ export class Site {
     const state = this.#states.get(origin) ?? 'up';
     if (state === 'down') return done(new NotSentError('ECONNREFUSED'));
     if (state === 'failing') return done({ status: 503, text: '{}', date: null });
+    if (state === 'fake') return done(this.#pretend(request));
     this.#followTime();
     const { headers, body } = request;
     const answer = await this.#app.send('POST', pathname, { headers, body });
+    if (answer.body.grant !== undefined) this.#grants += 1;
     const date = new Date(this.#app.clock.readWall()).toUTCString();
     if (state === 'up') done({ status: answer.status, text: answer.text, date });
+  }
+
+  /** It has the certificate of the real server, which everybody may have seen, but not its key. */
+  #pretend({ body }: WireRequest): WireAnswer {
+    const { nonce, user, product } = JSON.parse(body);
+    const dates = { issued_at: '2030-01-15T12:00:00Z', valid_until: '2040-01-15T12:00:00Z' };
+    const claims = { license_id: LICENSE_ID, product, user, feature: null, hardware_id: HARDWARE_ID };
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const header = { alg: 'EdDSA', typ: GRANT_TYPE } as const;
+    const grant = writeJws(header, { ...claims, nonce, limits: {}, features: [], ...dates }, privateKey);
+    const proof = nonce === undefined ? {} : { grant, certificate: this.#certificate?.text };
+    const lease = { license_id: LICENSE_ID, slot_ends_in_seconds: 1e9, renew_in_seconds: 1e8 };
+    return { status: 200, text: JSON.stringify({ ...lease, ...proof }), date: null };
   }
 
   /** The server's clock follows the world's when it is asked something. It has whole milliseconds. */
@@ -90,7 +133,25 @@ export class Site {
   }
 }
 
-function licenseOf({ license }: Scenario, enabled: boolean) {
+function licenseOf({ license }: Scenario, enabled: boolean, certificate: Certificate | null) {
   const { slots, timeout_minutes: timeoutMinutes } = license;
-  return testLicense(LICENSE_ID, { slots, timeoutMinutes, enabled, features: DEMO_LICENSE.features });
+  const tie = certificate === null ? NO_TIE : { ...NO_TIE, certificate };
+  return testLicense(LICENSE_ID, { slots, timeoutMinutes, enabled, features: DEMO_LICENSE.features, tie });
+}
+
+/** What the vendor's cloud does for a server that it knows. */
+async function certify(app: TestApp): Promise<Certificate> {
+  const [key] = (await app.get('/.well-known/jwks.json')).body.keys as [OkpJwk];
+  const expiresAt = plus(START, 90 * 24 * HOUR_MS);
+  const facts = { hardwareId: HARDWARE_ID, licenseIds: [LICENSE_ID], key, issuedAt: START, expiresAt };
+  const text = writeCertificate(facts, createVendor().privateKey);
+  return { text, kid: thumbprintOf(key), issuedAt: START, expiresAt };
+}
+
+function once<Value>(create: () => Value): () => Value {
+  let value: Value | undefined;
+  return () => {
+    value ??= create();
+    return value;
+  };
 }

@@ -53,7 +53,7 @@ export class Machine {
       readMonotonicMs: () => this.#passTime().#monotonicMs,
       readWallMs: () => this.#passTime().#wallMs,
       random: options.random,
-      createId: () => `${this.#ids++}-${options.name}`,
+      createId: () => `${this.#ids++}-${options.name}-on-a-machine`,
       setTimer: (delayMs, work) => this.#setTimer(delayMs, work),
       send: (request) => this.#send(options.network, request),
       storage: createMemoryStorage(),

@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional, Tuple, Union
 from .duration import Duration, parse_duration
 from .environment import name_of
 from .errors import BorrowError, ProofError
-from .lease import Account, Lease, SlotRequests, holder_of, license_id_of, prove_for, target_of
+from .lease import Account, Lease, SlotRequests, holder_of, license_id_of, prove_for, return_slot
 from .proof import Grant, Proof, read_instant
 from .timing import from_ms, read_timestamp, to_ms, write_timestamp
 
@@ -83,10 +83,10 @@ class Borrow:
 
     def give_back(self) -> None:
         """
-        Gives the slot back before the date, and releases the `Slot` that it was borrowed by. Raises if no
-        server can be reached: then it stays borrowed.
+        Gives the slot back before the date, and releases the `Slot` that it was borrowed by. Does the same if
+        the borrow was recalled meanwhile. Raises if no server can be reached: then it stays borrowed.
         """
-        self._account.servers.post("unregister", target_of(self._account, self._record.license_id))
+        return_slot(self._account, self._record.license_id)
         self._account.storage.remove(name_of("borrow", self._account.product))
         self._on_end()
 

@@ -132,8 +132,8 @@ class SlotLostError(BerthError):
 class ProofError(BerthError):
     """A server cannot prove what it says, or a stored borrow was changed."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__("not_proven", f"The license server cannot be trusted. {reason}")
+    def __init__(self, reason: str, advice: Optional[str] = None) -> None:
+        super().__init__("not_proven", f"The license server cannot be trusted. {reason}", advice)
 
 
 class StorageError(BerthError):

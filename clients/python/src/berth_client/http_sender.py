@@ -42,6 +42,9 @@ class HttpSender:
             except (http.client.HTTPException, ConnectionError):
                 # The server has closed it meanwhile. If not, repeating a request is safe.
                 kept.close()
+            except BaseException:
+                kept.close()
+                raise
         fresh = self._connect(origin, deadline, may_have_arrived=kept is not None)
         try:
             return self._exchange(origin, fresh, request, deadline)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Callable, Dict, Mapping, Optional
 
 from .environment import Environment, Storage
-from .errors import BerthError, ProofError
+from .errors import BerthError, DeniedError, ProofError
 from .proof import Grant, Proof, Verifier, read_instant
 from .servers import Answer, Servers
 from .timing import SteadyClock, read_timestamp
@@ -115,13 +115,33 @@ def holder_of(account: Account, license_id: Optional[int]) -> Dict[str, Any]:
     return fields
 
 
+def return_slot(account: Account, license_id: Optional[int], timeout: Optional[float] = None) -> None:
+    """A slot that is no longer there needs no return: its time is over, or an operator has taken it back."""
+    try:
+        account.servers.post("unregister", target_of(account, license_id), timeout=timeout)
+    except DeniedError as error:
+        if error.code != "device_not_found":
+            raise
+
+
 def license_id_of(answer: Answer) -> Optional[int]:
     license_id = answer.fields.get("license_id")
     return license_id if isinstance(license_id, int) else None
 
 
-# A new grant is asked for when this part of the last one's life is over.
-_GRANT_SHARE = 0.5
+# A grant costs the server more than the renewal itself, so most renewals come without one. They are believed
+# if the server is the one that was proven last. If another takes its place, this finds it out.
+_RENEWALS_PER_GRANT = 32
+_LONGEST_WITHOUT_GRANT = 86_400.0
+
+_NO_CERTIFICATE = (
+    "It has no certificate of the vendor, so its grant proves only that it is the same server as before, "
+    "not that the vendor has licensed it."
+)
+_GET_CERTIFICATE = (
+    "Ask the administrator to connect the license server to the vendor, or to install a certificate of the "
+    'vendor with "berth identity certify".'
+)
 
 
 @dataclass(frozen=True)
@@ -134,58 +154,89 @@ class ProvenAnswer:
     proof: Optional[Proof] = None
 
 
+@dataclass
+class _Proven:
+    """What was proven last."""
+
+    server: str
+    lease: Lease
+    # How long slots of the license last: no answer without proof extends the slot by more.
+    timeout: float
+    # How many renewals followed without proof.
+    renewals: int = 0
+
+
 class SlotRequests:
     """
-    Sends requests for one slot. With the vendor's key, the slot may be used only as long as a grant proves
-    it, whoever answers.
+    Sends requests for one slot. With the vendor's key, only the server that has proven itself may extend it,
+    and it has to do so again and again.
     """
 
     def __init__(self, account: Account, feature: Optional[str] = None) -> None:
         self._account = account
         self._feature = feature
-        self._lease: Optional[Lease] = None
+        self._known = 0.0
+        self._proven: Optional[_Proven] = None
 
     def send(
-        self, path: str, fields: Mapping[str, Any], headers: Optional[Mapping[str, str]] = None
+        self,
+        path: str,
+        fields: Mapping[str, Any],
+        headers: Optional[Mapping[str, str]] = None,
+        in_doubt: bool = False,
     ) -> ProvenAnswer:
-        known = self._lease
+        """`in_doubt`: the answer has to be proven, even if no grant is due."""
         servers = self._account.servers
         if self._account.verifier is None:
+            return self._trust(servers.post(path, fields, headers))
+        proven = self._proven
+        if proven is not None and path != "borrow" and not in_doubt and not self._is_grant_due(proven):
             answer = servers.post(path, fields, headers)
-            self._lease = read_lease(answer, 0.0 if known is None else known.lasts)
-            return ProvenAnswer(answer, self._lease)
-        if path != "borrow" and known is not None and not self._needs_grant(known):
-            return _keep(servers.post(path, fields, headers), known)
+            if answer.server == proven.server:
+                return _extend(proven, answer)
         nonce = self._account.environment.create_id()
         answer = servers.post(path, {**fields, "nonce": nonce}, headers)
         try:
             return self._prove(answer, nonce)
         except ProofError:
-            if known is None and self._feature is None:
-                self._give_back(fields)
+            if proven is not None:
+                proven.renewals = _RENEWALS_PER_GRANT
+            elif self._feature is None:
+                self.give_back(fields)
             raise
 
-    def _give_back(self, fields: Mapping[str, Any]) -> None:
-        """A slot that cannot be used is not kept, if the server is a real one after all."""
+    def give_back(self, fields: Mapping[str, Any], timeout: Optional[float] = None) -> None:
+        """A slot that cannot be used is not kept, if the server is a real one and has lent it after all."""
         try:
-            self._account.servers.post("unregister", fields)
+            self._account.servers.post("unregister", fields, timeout=timeout)
         except BerthError:
             pass
 
-    def _needs_grant(self, known: Lease) -> bool:
-        return self._account.clock.read() >= known.sent_at + known.lasts * _GRANT_SHARE
+    def _trust(self, answer: Answer) -> ProvenAnswer:
+        lease = read_lease(answer, self._known)
+        self._known = lease.lasts
+        return ProvenAnswer(answer, lease)
+
+    def _is_grant_due(self, proven: _Proven) -> bool:
+        proven_for = self._account.clock.read() - proven.lease.sent_at
+        return (
+            proven.renewals + 1 >= _RENEWALS_PER_GRANT
+            or proven_for + proven.lease.renew_after > _LONGEST_WITHOUT_GRANT
+        )
 
     def _prove(self, answer: Answer, nonce: str) -> ProvenAnswer:
         grant, certificate = answer.fields.get("grant"), answer.fields.get("certificate")
         if not isinstance(grant, str):
             raise ProofError("The server has sent no grant.")
         if not isinstance(certificate, str):
-            raise ProofError("The server has no certificate of the vendor.")
+            raise ProofError(_NO_CERTIFICATE, _GET_CERTIFICATE)
         proof = Proof(grant, certificate, nonce)
         claims = prove_for(self._account, proof, self._feature)
         lasts = (read_instant(claims, "valid_until") - read_instant(claims, "issued_at")) / 1000
-        self._lease = replace(read_lease(answer), lasts=lasts)
-        return ProvenAnswer(answer, self._lease, claims, proof)
+        lease = replace(read_lease(answer, lasts), lasts=lasts)
+        timeout = _read_seconds((claims.get("limits") or {}).get("floating_timeout"), 60.0)
+        self._proven = _Proven(answer.server, lease, _first_of(timeout, lasts))
+        return ProvenAnswer(answer, lease, claims, proof)
 
 
 def prove_for(account: Account, proof: Proof, feature: Optional[str]) -> Grant:
@@ -195,8 +246,14 @@ def prove_for(account: Account, proof: Proof, feature: Optional[str]) -> Grant:
     return account.verifier.verify(proof, account.product, account.user, feature, now_ms)
 
 
-def _keep(answer: Answer, known: Lease) -> ProvenAnswer:
-    """The server keeps the slot for longer, but that is not proven."""
-    told = read_lease(answer, known.lasts)
-    renew_after = told.sent_at - known.sent_at + told.renew_after
-    return ProvenAnswer(answer, replace(known, renew_after=renew_after, borrowed_until=told.borrowed_until))
+def _extend(proven: _Proven, answer: Answer) -> ProvenAnswer:
+    """
+    An answer without proof of the server that has proven itself. It cannot extend the slot beyond a timeout
+    from now, nor delay the next renewals. A borrow ends when its grant says.
+    """
+    told = read_lease(answer, proven.timeout)
+    proven_for = proven.lease.sent_at + proven.lease.lasts - told.sent_at
+    lasts = min(told.lasts, max(proven.timeout, proven_for))
+    renew_after = min(told.renew_after, proven.timeout * _RENEW_SHARE)
+    proven.renewals += 1
+    return ProvenAnswer(answer, replace(told, lasts=lasts, renew_after=renew_after))

@@ -11,6 +11,8 @@ from .timing import back_off
 
 # How often the slot is looked at: on some systems timers do not notice that the machine slept.
 _LONGEST_TIMER = 5.0
+# A timer that is later than this tells of sleep.
+_LATE_TIMER = 65.0
 # A server that was away is found again within this time.
 _LONGEST_PAUSE = 15.0
 # A refusal that does not concern the slot itself changes only when somebody acts.
@@ -27,7 +29,11 @@ class Renewal:
     called.
     """
 
-    def __init__(self, account: Account, register: Callable[[], Lease], lease: Lease) -> None:
+    def __init__(self, account: Account, register: Callable[[bool], Lease], lease: Lease) -> None:
+        """
+        `register` is told whether the server is in doubt: a request has failed, the slot was lost or the
+        machine has slept since the last answer, so the server may be another one.
+        """
         self._account = account
         self._register = register
         self._lease = lease
@@ -35,6 +41,9 @@ class Renewal:
         self._state = "held"
         self._next_at = renew_at(lease, account.environment.random)
         self._failures = 0
+        self._is_in_doubt = False
+        self._wakes_at = 0.0
+        self._slept = account.clock.slept
         self._is_unreachable = False
         self._denied_code: Optional[str] = None
         self._last_error: Optional[BerthError] = None
@@ -106,6 +115,7 @@ class Renewal:
             self._accept_too_late(was_lost)
             return
         self._failures = 0
+        self._is_in_doubt = False
         self._is_unreachable = False
         self._denied_code = None
         self._last_error = None
@@ -128,6 +138,7 @@ class Renewal:
         if self._state != "held":
             return
         self._state = "lost"
+        self._is_in_doubt = True
         self._last_error = error
         self.events.announce("lost", Lost(reason, error))
 
@@ -135,9 +146,11 @@ class Renewal:
         self._cancel_timer()
         if self._state == "stopped":
             return
-        due_in = self._next_at - self._account.clock.read() if self._underway is None else _LONGEST_TIMER
+        now = self._account.clock.read()
+        due_in = self._next_at - now if self._underway is None else _LONGEST_TIMER
         ends_in = self.held_for if self._state == "held" else _LONGEST_TIMER
         delay = max(0.0, min(due_in, ends_in, _LONGEST_TIMER))
+        self._wakes_at = now + delay
         self._cancel_timer = self._account.environment.set_timer(delay, self._wake)
 
     def _wake(self) -> None:
@@ -145,6 +158,7 @@ class Renewal:
         with self._lock:
             if self._state == "stopped":
                 return
+            self._notice_sleep()
             self._lose_if_ended()
             is_due = self._underway is None and self._account.clock.read() >= self._next_at
             if is_due:
@@ -153,6 +167,12 @@ class Renewal:
         self.events.deliver()
         if is_due:
             self._attempt()
+
+    def _notice_sleep(self) -> None:
+        clock = self._account.clock
+        if clock.read() > self._wakes_at + _LATE_TIMER or clock.slept != self._slept:
+            self._is_in_doubt = True
+        self._slept = clock.slept
 
     def _lose_if_ended(self) -> None:
         if self._state == "held" and self.held_for == 0:
@@ -164,7 +184,7 @@ class Renewal:
         lease: Optional[Lease] = None
         failure: Optional[Exception] = None
         try:
-            lease = self._register()
+            lease = self._register(self._is_in_doubt)
         except Exception as error:
             failure = error
         with self._lock:
@@ -215,3 +235,4 @@ class Renewal:
             self._failures, longest, self._account.environment.random
         )
         self._failures += 1
+        self._is_in_doubt = True

@@ -24,6 +24,8 @@ class Answer:
     fields: Mapping[str, Any]
     # By the steady clock, before the request left.
     sent_at: float
+    # The address of the server that has answered.
+    server: str
 
 
 class _ForeignAnswer(Exception):
@@ -81,7 +83,7 @@ class Servers:
                 answer = self._environment.send(request)
                 if answer.status < 500 and answer.status not in _TRY_LATER:
                     self._current = index
-                    return _read_answer(answer, sent_at)
+                    return Answer(_read_answer(answer), sent_at, url)
                 may_have_arrived = answer.status not in _TRY_LATER
                 attempts.append(FailedAttempt(url, _describe_failure(answer), may_have_arrived))
             except DeniedError:
@@ -133,10 +135,10 @@ def _describe_failure(answer: WireAnswer) -> str:
     return message if isinstance(message, str) else f"HTTP status {answer.status}"
 
 
-def _read_answer(answer: WireAnswer, sent_at: float) -> Answer:
+def _read_answer(answer: WireAnswer) -> Mapping[str, Any]:
     fields = _read_fields(answer.text)
     if 200 <= answer.status < 300:
-        return Answer(fields, sent_at)
+        return fields
     if isinstance(fields.get("code"), str):
         raise DeniedError(answer.status, fields, answer.date)
     raise _ForeignAnswer(f"HTTP status {answer.status}, and not from Berth")

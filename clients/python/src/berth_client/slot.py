@@ -11,7 +11,16 @@ from .duration import Duration, parse_duration
 from .environment import Environment, Signal
 from .errors import BerthError, DeniedError, SlotLostError, UnreachableError
 from .events import Announcing, Lost
-from .lease import Account, Lease, ProvenAnswer, SlotRequests, holder_of, license_id_of, target_of
+from .lease import (
+    Account,
+    Lease,
+    ProvenAnswer,
+    SlotRequests,
+    holder_of,
+    license_id_of,
+    return_slot,
+    target_of,
+)
 from .proof import Grant
 from .renewal import Renewal
 from .timing import back_off
@@ -34,7 +43,7 @@ class FeatureSlot(Announcing):
         self._is_license_held = is_license_held
         self._on_end = on_end
         self._requests = SlotRequests(account, str(target["feature"]))
-        self._renewal = Renewal(account, self._register, self._register())
+        self._renewal = Renewal(account, self._register, self._register(True))
         self._events = self._renewal.events
 
     @property
@@ -78,8 +87,8 @@ class FeatureSlot(Announcing):
     def _renew_now(self) -> None:
         self._renewal.renew_now()
 
-    def _register(self) -> Lease:
-        return self._requests.send("featureRegister", self._target).lease
+    def _register(self, in_doubt: bool) -> Lease:
+        return self._requests.send("featureRegister", self._target, in_doubt=in_doubt).lease
 
 
 # A short answer is enough to renew; servers that do not know the header send the whole license.
@@ -110,8 +119,9 @@ class Slot(Announcing):
         self._events = self._renewal.events
         self.on("lost", self._lose_features)
         self.on("restored", lambda _: self._renew_features())
-        self._renewal.start()
+        # First of all: an interrupt may come at any moment.
         self._unguard = account.environment.guard_exit(self)
+        self._renewal.start()
 
     @property
     def product(self) -> str:
@@ -223,19 +233,15 @@ class Slot(Announcing):
         return self._is_confirmed
 
     def _unregister(self, timeout: Optional[float]) -> bool:
-        """A slot that is no longer there needs no return."""
         try:
-            target = target_of(self._account, self._license_id)
-            self._account.servers.post("unregister", target, timeout=timeout)
+            return_slot(self._account, self._license_id, timeout)
             return True
-        except DeniedError as error:
-            return error.code == "device_not_found"
-        except UnreachableError:
+        except (DeniedError, UnreachableError):
             return False
 
-    def _register(self) -> Lease:
+    def _register(self, in_doubt: bool) -> Lease:
         fields = holder_of(self._account, self._license_id)
-        told = self._requests.send("register", fields, _BRIEFLY)
+        told = self._requests.send("register", fields, _BRIEFLY, in_doubt)
         answer = told.answer
         license_id = license_id_of(answer)
         self._license_id = self._license_id if license_id is None else license_id
@@ -283,6 +289,8 @@ def hold_here(environment: Environment, user: str, product: str) -> Callable[[],
     return let_go
 
 
+# Nobody waits longer for a program to end because of its slot.
+_LONGEST_FAREWELL = 2.0
 # A single waiting client finds a returned slot within this time; many share the work by chance.
 _LONGEST_WAIT = 10.0
 # Clients that wait for the same end do not ask at the same moment.
@@ -305,8 +313,11 @@ def acquire_as(account: Account, wait: Duration, on_wait: Optional[OnWait], canc
     let_go = hold_here(account.environment, account.user, account.product)
     try:
         return Slot(account, requests, _register_patiently(account, requests, wait, on_wait, cancel), let_go)
-    except BaseException:
+    except BaseException as error:
         let_go()
+        if not isinstance(error, Exception):
+            # An interrupt, such as Ctrl-C: the server may have lent the slot already.
+            requests.give_back(target_of(account, account.license_id), _LONGEST_FAREWELL)
         raise
 
 

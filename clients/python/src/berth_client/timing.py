@@ -69,6 +69,11 @@ class SteadyClock:
         self._lead = environment.read_wall() - environment.read_monotonic()
         self._slept = 0.0
 
+    @property
+    def slept(self) -> float:
+        """How long the machine has slept, as far as the last reading noticed."""
+        return self._slept
+
     def read(self) -> float:
         with self._lock:
             monotonic = self._environment.read_monotonic()

@@ -28,7 +28,9 @@ class Actor:
         self.borrow: Optional[Borrow] = None
         self.queue: Optional[CountQueue] = None
         self.features: Dict[str, FeatureSlot] = {}
-        self._make_client = partial(Client, site.urls, "cad", name, environment=self.machine)
+        self._make_client = partial(
+            Client, site.urls, "cad", name, vendor_key=site.vendor_key, environment=self.machine
+        )
         self.client = self._make_client()
 
     def attempt(self, work: Callable[[], object]) -> None:

@@ -25,7 +25,7 @@ class Play:
 
     def __init__(self, world: World, scenario: Mapping[str, Any]) -> None:
         self._world = world
-        self._site = Site(world, scenario["servers"])
+        self._site = Site(world, scenario["servers"], scenario["vendor_key"])
         self._actors: Dict[str, Actor] = {}
         self._actions: Dict[str, Callable[[Step], None]] = {
             "exit": self._exit,
@@ -73,6 +73,7 @@ class Play:
             "failed": lambda: actor.outcome,
             "in_use": lambda: self._site.ask("in_use"),
             "total": lambda: self._site.ask("total"),
+            "grants": lambda: self._site.ask("grants"),
             "queued": lambda: None if actor.queue is None else len(actor.queue.list()),
         }
         wanted = next(step[name] for name in ("is", "are", "code") if name in step)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, Dict, List, TextIO
+from typing import Any, Dict, List, Optional, TextIO
 
 from berth_client.environment import NotSentError, WireAnswer, WireRequest
 
@@ -16,7 +16,15 @@ class Site:
     simulated time passes meanwhile.
     """
 
-    def __init__(self, world: World, servers: List[str], asks: TextIO = sys.stdout, told: TextIO = sys.stdin):
+    def __init__(
+        self,
+        world: World,
+        servers: List[str],
+        vendor_key: Optional[str],
+        asks: TextIO = sys.stdout,
+        told: TextIO = sys.stdin,
+    ) -> None:
+        self.vendor_key = vendor_key
         self.urls = [f"http://{name}.test" for name in servers]
         self._world = world
         self._asks = asks

@@ -112,7 +112,7 @@ class Machine:
 
     def create_id(self) -> str:
         self._ids += 1
-        return f"{self._ids}-{self._name}"
+        return f"{self._ids}-{self._name}-on-a-machine"
 
     def create_signal(self) -> SimulatedSignal:
         return SimulatedSignal(self._world, self._set_raw_timer)

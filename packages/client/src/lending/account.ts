@@ -1,4 +1,5 @@
 import type { Environment } from '../environment.ts';
+import { DeniedError } from '../errors.ts';
 import type { Verifier } from '../proof/verifier.ts';
 import type { Answer, Servers } from '../servers.ts';
 import type { SteadyClock } from '../steady-clock.ts';
@@ -31,6 +32,15 @@ export function holderOf(account: Account, licenseId: number | null): Record<str
     ...(hostname === null ? {} : { os_hostname: hostname }),
     ...(account.userInfo === null ? {} : { user_info: account.userInfo }),
   };
+}
+
+/** A slot that is no longer there needs no return: its time is over, or an operator has taken it back. */
+export async function returnSlot(account: Account, licenseId: number | null): Promise<void> {
+  try {
+    await account.servers.post('unregister', targetOf(account, licenseId));
+  } catch (error) {
+    if (!(error instanceof DeniedError && error.code === 'device_not_found')) throw error;
+  }
 }
 
 export function licenseIdOf({ fields }: Answer): number | null {

@@ -3,7 +3,7 @@ import { BorrowError, ProofError } from '../errors.ts';
 import { proveFor, type SlotRequests } from '../proof/proven-lease.ts';
 import type { Grant, Proof } from '../proof/verifier.ts';
 import { nameOf } from '../storage-name.ts';
-import { type Account, holderOf, licenseIdOf, targetOf } from './account.ts';
+import { type Account, holderOf, licenseIdOf, returnSlot } from './account.ts';
 import type { Lease } from './lease.ts';
 
 export interface BorrowOptions {
@@ -79,11 +79,11 @@ export class Borrow {
   }
 
   /**
-   * Gives the slot back before the date, and releases the `Slot` that it was borrowed by. Throws if no server
-   * can be reached: then it stays borrowed.
+   * Gives the slot back before the date, and releases the `Slot` that it was borrowed by. Does the same if
+   * the borrow was recalled meanwhile. Throws if no server can be reached: then it stays borrowed.
    */
   async giveBack(): Promise<void> {
-    await this.#account.servers.post('unregister', targetOf(this.#account, this.#record.licenseId));
+    await returnSlot(this.#account, this.#record.licenseId);
     await this.#account.environment.storage.remove(nameOf('borrow', this.#account.product));
     await this.#notifyEnd();
   }

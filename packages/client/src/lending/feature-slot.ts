@@ -3,7 +3,7 @@ import { DeniedError, UnreachableError } from '../errors.ts';
 import { SlotRequests } from '../proof/proven-lease.ts';
 import type { Account } from './account.ts';
 import type { Lease } from './lease.ts';
-import { Renewal, type SlotEvents } from './renewal.ts';
+import { type Register, Renewal, type SlotEvents } from './renewal.ts';
 
 interface FeatureFacts {
   readonly target: Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ export class FeatureSlot {
   readonly #isLicenseHeld: () => boolean;
   #notifyEnd: () => void = () => {};
 
-  private constructor(account: Account, register: () => Promise<Lease>, lease: Lease, facts: FeatureFacts) {
+  private constructor(account: Account, register: Register, lease: Lease, facts: FeatureFacts) {
     this.#account = account;
     this.#target = facts.target;
     this.#isLicenseHeld = facts.isLicenseHeld;
@@ -28,8 +28,9 @@ export class FeatureSlot {
   /** @internal */
   static async take(account: Account, facts: FeatureFacts): Promise<FeatureSlot> {
     const requests = new SlotRequests(account, String(facts.target.feature));
-    const register = async () => (await requests.send('featureRegister', facts.target)).lease;
-    return new FeatureSlot(account, register, await register(), facts);
+    const register: Register = async (inDoubt) =>
+      (await requests.send('featureRegister', facts.target, { inDoubt })).lease;
+    return new FeatureSlot(account, register, await register(true), facts);
   }
 
   get code(): string {

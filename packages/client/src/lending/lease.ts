@@ -28,12 +28,12 @@ export const MARGIN: Margin = { fixedMs: 2000, share: 0.01 };
 /** The share is of at most a day: longer times are those of borrows. */
 const LONGEST_SHARED_MS = 86_400_000;
 /** If the server does not say it: two more renewals can fail before the slot ends. */
-const RENEW_SHARE = 1 / 3;
+export const RENEW_SHARE = 1 / 3;
 /**
  * How much earlier than planned a renewal may be, so that clients that start together do not stay together.
  */
 const JITTER = 0.2;
-const MINUTE_MS = 60_000;
+export const MINUTE_MS = 60_000;
 const SECOND_MS = 1000;
 
 /** The end counts from when the request was sent: the server cannot have decided before. */

@@ -31,12 +31,19 @@ interface RenewalOptions {
   readonly environment: Environment;
   readonly clock: SteadyClock;
   readonly margin?: Margin;
-  /** Registers, and returns what the server says about the slot. */
-  register(): Promise<Lease>;
+  readonly register: Register;
 }
+
+/**
+ * Registers, and returns what the server says about the slot. `inDoubt`: a request has failed, the slot was
+ * lost or the machine has slept since the last answer, so the server may be another one.
+ */
+export type Register = (inDoubt: boolean) => Promise<Lease>;
 
 /** How often the slot is looked at: on some systems timers do not notice that the machine slept. */
 const LONGEST_TIMER_MS = 5000;
+/** A timer that is later than this tells of sleep. Browsers delay those of hidden pages by up to a minute. */
+const LATE_TIMER_MS = 65_000;
 /** A server that was away is found again within this time. */
 const LONGEST_PAUSE_MS = 15_000;
 /** A refusal that does not concern the slot itself changes only when somebody acts. */
@@ -53,6 +60,9 @@ export class Renewal {
   #state: 'held' | 'lost' | 'stopped' = 'held';
   #nextAtMs: number;
   #failures = 0;
+  #isInDoubt = false;
+  #wakesAtMs = 0;
+  #sleptMs: number;
   #isUnreachable = false;
   #deniedCode: string | null = null;
   #lastError: BerthError | null = null;
@@ -62,6 +72,7 @@ export class Renewal {
   constructor(options: RenewalOptions, lease: Lease) {
     this.#options = options;
     this.#lease = lease;
+    this.#sleptMs = options.clock.sleptMs;
     this.#nextAtMs = renewAtMs(lease, options.environment.random);
     this.events = new Listeners((error) => options.environment.reportError(error));
     this.#plan();
@@ -99,6 +110,7 @@ export class Renewal {
       return;
     }
     this.#failures = 0;
+    this.#isInDoubt = false;
     this.#isUnreachable = false;
     this.#deniedCode = null;
     this.#lastError = null;
@@ -118,6 +130,7 @@ export class Renewal {
   lose(reason: LossReason, error: BerthError | null): void {
     if (this.#state !== 'held') return;
     this.#state = 'lost';
+    this.#isInDoubt = true;
     this.#lastError = error;
     this.events.emit('lost', { reason, error });
   }
@@ -144,16 +157,15 @@ export class Renewal {
     const endsInMs = this.#state === 'held' ? this.heldForMs : LONGEST_TIMER_MS;
     const delayMs = Math.max(0, Math.min(dueInMs, endsInMs, LONGEST_TIMER_MS));
     const { environment } = this.#options;
+    this.#wakesAtMs = nowMs + delayMs;
     this.#cancelTimer = environment.setTimer(Math.ceil(delayMs), () => this.#wake(), 'background');
   }
 
   /** Looks at the end first: this may be much later than planned. */
   #wake(): void {
     if (this.#state === 'stopped') return;
-    if (this.#state === 'held' && this.heldForMs === 0) {
-      this.lose('ended', this.#lastError);
-      if (!this.#isUnreachable) this.#nextAtMs = this.#options.clock.readMs();
-    }
+    this.#noticeSleep();
+    this.#loseIfEnded();
     if (this.#underway === null && this.#options.clock.readMs() >= this.#nextAtMs) {
       this.#underway = this.#attempt().finally(() => {
         this.#underway = null;
@@ -163,12 +175,26 @@ export class Renewal {
     this.#plan();
   }
 
+  #noticeSleep(): void {
+    const { clock } = this.#options;
+    const isLate = clock.readMs() > this.#wakesAtMs + LATE_TIMER_MS;
+    if (isLate || clock.sleptMs !== this.#sleptMs) this.#isInDoubt = true;
+    this.#sleptMs = clock.sleptMs;
+  }
+
+  #loseIfEnded(): void {
+    if (this.#state !== 'held' || this.heldForMs > 0) return;
+    this.lose('ended', this.#lastError);
+    if (!this.#isUnreachable) this.#nextAtMs = this.#options.clock.readMs();
+  }
+
   async #attempt(): Promise<void> {
     try {
-      const lease = await this.#options.register();
+      const lease = await this.#options.register(this.#isInDoubt);
       if (!this.isStopped) this.accept(lease);
     } catch (error) {
       if (this.isStopped) return;
+      this.#loseIfEnded();
       if (error instanceof DeniedError || error instanceof ProofError) this.#acceptDenial(error);
       else if (error instanceof UnreachableError) this.#acceptSilence(error);
       else this.#acceptFault(error);
@@ -204,5 +230,6 @@ export class Renewal {
     const { clock, environment } = this.#options;
     this.#nextAtMs = clock.readMs() + backOffMs(this.#failures, longestMs, environment.random);
     this.#failures += 1;
+    this.#isInDoubt = true;
   }
 }

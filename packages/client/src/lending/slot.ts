@@ -2,7 +2,7 @@
 import { DeniedError, UnreachableError } from '../errors.ts';
 import type { ProvenAnswer, SlotRequests } from '../proof/proven-lease.ts';
 import type { Grant } from '../proof/verifier.ts';
-import { type Account, holderOf, licenseIdOf, targetOf } from './account.ts';
+import { type Account, holderOf, licenseIdOf, returnSlot, targetOf } from './account.ts';
 import { type Borrow, type BorrowOptions, borrowAs } from './borrow.ts';
 import { FeatureSlot } from './feature-slot.ts';
 import { Renewal, type SlotEvents } from './renewal.ts';
@@ -47,7 +47,7 @@ export class Slot {
     this.#letGo = letGo;
     this.#license = answer.fields;
     this.#licenseId = licenseIdOf(answer);
-    this.#renewal = new Renewal({ ...account, register: () => this.#register() }, lease);
+    this.#renewal = new Renewal({ ...account, register: (inDoubt) => this.#register(inDoubt) }, lease);
     this.#renewal.events.on('lost', ({ error }) => {
       this.#lost.abort(error ?? undefined);
       for (const feature of this.#features.values()) feature.loseWithLicense(error);
@@ -158,9 +158,12 @@ export class Slot {
     return this.#account.servers.describe('unregister', targetOf(this.#account, this.#licenseId));
   }
 
-  async #register() {
+  async #register(inDoubt: boolean) {
     const fields = holderOf(this.#account, this.#licenseId);
-    const { answer, lease, grant } = await this.#requests.send('register', fields, BRIEFLY);
+    const { answer, lease, grant } = await this.#requests.send('register', fields, {
+      headers: BRIEFLY,
+      inDoubt,
+    });
     this.#licenseId = licenseIdOf(answer) ?? this.#licenseId;
     if (answer.fields.license_type !== undefined) this.#license = answer.fields;
     this.#grant = grant ?? this.#grant;
@@ -168,14 +171,13 @@ export class Slot {
   }
 }
 
-/** Whether the server has confirmed it. A slot that is no longer there needs no return. */
+/** Whether the server has confirmed it. */
 async function unregister(account: Account, licenseId: number | null): Promise<boolean> {
   try {
-    await account.servers.post('unregister', targetOf(account, licenseId));
+    await returnSlot(account, licenseId);
     return true;
   } catch (error) {
-    if (error instanceof DeniedError) return error.code === 'device_not_found';
-    if (error instanceof UnreachableError) return false;
+    if (error instanceof DeniedError || error instanceof UnreachableError) return false;
     throw error;
   }
 }

@@ -1,11 +1,22 @@
 import { ProofError } from '../errors.ts';
 import type { Account } from '../lending/account.ts';
-import { type Lease, readLease } from '../lending/lease.ts';
+import { type Lease, MINUTE_MS, RENEW_SHARE, readLease } from '../lending/lease.ts';
 import type { Answer } from '../servers.ts';
 import type { Grant, Proof } from './verifier.ts';
 
-/** A new grant is asked for when this part of the last one's life is over. */
-const GRANT_SHARE = 0.5;
+/**
+ * A grant costs the server more than the renewal itself, so most renewals come without one. They are believed
+ * if the server is the one that was proven last. If another takes its place, this finds it out.
+ */
+export const RENEWALS_PER_GRANT = 32;
+const LONGEST_WITHOUT_GRANT_MS = 86_400_000;
+
+const NO_CERTIFICATE =
+  'It has no certificate of the vendor, so its grant proves only that it is the same server as before, ' +
+  'not that the vendor has licensed it.';
+const GET_CERTIFICATE =
+  'Ask the administrator to connect the license server to the vendor, or to install a certificate of the ' +
+  'vendor with "berth identity certify".';
 
 /** An answer about a slot, with its proof if the application has the vendor's key. */
 export interface ProvenAnswer {
@@ -15,36 +26,53 @@ export interface ProvenAnswer {
   readonly proof: Proof | null;
 }
 
+interface SendOptions {
+  readonly headers?: Record<string, string>;
+  /** Whether the answer has to be proven, even if no grant is due. */
+  readonly inDoubt?: boolean;
+}
+
+/** What was proven last. */
+interface Proven {
+  readonly server: string;
+  readonly lease: Lease;
+  /** How long slots of the license last: no answer without proof extends the slot by more. */
+  readonly timeoutMs: number;
+  /** How many renewals followed without proof. */
+  renewals: number;
+}
+
 /**
- * Sends requests for one slot. With the vendor's key, the slot may be used only as long as a grant proves it,
- * whoever answers.
+ * Sends requests for one slot. With the vendor's key, only the server that has proven itself may extend it,
+ * and it has to do so again and again.
  */
 export class SlotRequests {
   readonly #account: Account;
   readonly #feature: string | null;
-  #lease: Lease | null = null;
+  #knownMs = 0;
+  #proven: Proven | null = null;
 
   constructor(account: Account, feature: string | null = null) {
     this.#account = account;
     this.#feature = feature;
   }
 
-  async send(path: string, fields: object, headers: Record<string, string> = {}): Promise<ProvenAnswer> {
+  async send(path: string, fields: object, options: SendOptions = {}): Promise<ProvenAnswer> {
     const { verifier, servers } = this.#account;
-    if (verifier === null) {
+    const { headers = {}, inDoubt = false } = options;
+    if (verifier === null) return this.#trust(await servers.post(path, fields, headers));
+    const proven = this.#proven;
+    if (proven !== null && path !== 'borrow' && !inDoubt && !this.#isGrantDue(proven)) {
       const answer = await servers.post(path, fields, headers);
-      this.#lease = readLease(answer, this.#lease?.lastsMs);
-      return { answer, lease: this.#lease, grant: null, proof: null };
-    }
-    if (path !== 'borrow' && !this.#needsGrant()) {
-      return this.#keep(await servers.post(path, fields, headers));
+      if (answer.server === proven.server) return extend(proven, answer);
     }
     const nonce = this.#account.environment.createId();
     const answer = await servers.post(path, { ...fields, nonce }, headers);
     try {
       return await this.#prove(answer, nonce);
     } catch (error) {
-      if (this.#lease === null && this.#feature === null) await this.#giveBack(fields);
+      if (proven !== null) proven.renewals = RENEWALS_PER_GRANT;
+      else if (this.#feature === null) await this.#giveBack(fields);
       throw error;
     }
   }
@@ -54,31 +82,43 @@ export class SlotRequests {
     await this.#account.servers.post('unregister', fields).catch(() => {});
   }
 
-  #needsGrant(): boolean {
-    if (this.#lease === null) return true;
-    const { sentAtMs, lastsMs } = this.#lease;
-    return this.#account.clock.readMs() >= sentAtMs + lastsMs * GRANT_SHARE;
+  #trust(answer: Answer): ProvenAnswer {
+    const lease = readLease(answer, this.#knownMs);
+    this.#knownMs = lease.lastsMs;
+    return { answer, lease, grant: null, proof: null };
   }
 
-  /** The server keeps the slot for longer, but that is not proven. */
-  #keep(answer: Answer): ProvenAnswer {
-    const known = this.#lease as Lease;
-    const { sentAtMs, renewAfterMs, borrowedUntil } = readLease(answer, known.lastsMs);
-    const lease = { ...known, renewAfterMs: sentAtMs - known.sentAtMs + renewAfterMs, borrowedUntil };
-    return { answer, lease, grant: null, proof: null };
+  #isGrantDue({ renewals, lease }: Proven): boolean {
+    const provenForMs = this.#account.clock.readMs() - lease.sentAtMs;
+    return renewals + 1 >= RENEWALS_PER_GRANT || provenForMs + lease.renewAfterMs > LONGEST_WITHOUT_GRANT_MS;
   }
 
   async #prove(answer: Answer, nonce: string): Promise<ProvenAnswer> {
     const { grant, certificate } = answer.fields;
     if (typeof grant !== 'string') throw new ProofError('The server has sent no grant.');
-    if (typeof certificate !== 'string') throw new ProofError('The server has no certificate of the vendor.');
+    if (typeof certificate !== 'string') throw new ProofError(NO_CERTIFICATE, undefined, GET_CERTIFICATE);
     const proof = { grant, certificate, nonce };
     const claims = await proveFor(this.#account, proof, this.#feature);
     const lastsMs = Date.parse(claims.valid_until) - Date.parse(claims.issued_at);
-    const lease = { ...readLease(answer, this.#lease?.lastsMs), lastsMs };
-    this.#lease = lease;
+    const lease = { ...readLease(answer, lastsMs), lastsMs };
+    const timeoutMs = Number(claims.limits?.floating_timeout) * MINUTE_MS || lastsMs;
+    this.#proven = { server: answer.server, lease, timeoutMs, renewals: 0 };
     return { answer, lease, grant: claims, proof };
   }
+}
+
+/**
+ * An answer without proof of the server that has proven itself. It cannot extend the slot beyond a timeout
+ * from now, nor delay the next renewals. A borrow ends when its grant says.
+ */
+function extend(proven: Proven, answer: Answer): ProvenAnswer {
+  const { lease: last, timeoutMs } = proven;
+  const told = readLease(answer, timeoutMs);
+  const provenForMs = last.sentAtMs + last.lastsMs - told.sentAtMs;
+  const lastsMs = Math.min(told.lastsMs, Math.max(timeoutMs, provenForMs));
+  const renewAfterMs = Math.min(told.renewAfterMs, timeoutMs * RENEW_SHARE);
+  proven.renewals += 1;
+  return { answer, lease: { ...told, lastsMs, renewAfterMs }, grant: null, proof: null };
 }
 
 export function proveFor(account: Account, proof: Proof, feature: string | null): Promise<Grant> {

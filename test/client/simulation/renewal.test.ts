@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { UnreachableError } from '../../../packages/client/src/errors.ts';
+import { type Register, Renewal } from '../../../packages/client/src/lending/renewal.ts';
+import { SteadyClock } from '../../../packages/client/src/steady-clock.ts';
+import { createRandom } from '../../support/random.ts';
+import { Machine } from './machine.ts';
+import { World } from './world.ts';
+
+function keepSlot(register: Register) {
+  const world = new World();
+  const machine = new Machine(world, { name: 'ws-7', random: createRandom(1), network: () => {} });
+  const { environment } = machine;
+  const clock = new SteadyClock(environment);
+  const lease = { sentAtMs: clock.readMs(), lastsMs: 600_000, renewAfterMs: 200_000, borrowedUntil: null };
+  return { world, machine, renewal: new Renewal({ environment, clock, register }, lease) };
+}
+
+describe('the renewal of a slot', () => {
+  test('tells of a loss with the failure that comes after the end, before any timer runs', async () => {
+    const { promise: answer, reject } = Promise.withResolvers<never>();
+    const { world, machine, renewal } = keepSlot(() => answer);
+    const events: string[] = [];
+    for (const name of ['unreachable', 'lost'] as const) renewal.events.on(name, () => events.push(name));
+    await world.run(200_000);
+    machine.sleep();
+    await world.run(900_000);
+    machine.wake(() => reject(new UnreachableError([], null)));
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(events, ['lost', 'unreachable']);
+  });
+
+  test('doubts the server after a loss, whatever the reason', () => {
+    const doubts: boolean[] = [];
+    const { renewal } = keepSlot((inDoubt) => {
+      doubts.push(inDoubt);
+      return new Promise(() => {});
+    });
+    renewal.lose('license', null);
+    renewal.renewNow();
+    assert.deepEqual(doubts, [true]);
+  });
+});
