@@ -116,7 +116,10 @@ export class KeptRegistrations implements EndingRows<'registration'> {
     const { license_id: id, user } = key;
     this.#rows.remove(key);
     this.writes += 1;
-    if (!isExact(user)) return this.forget();
+    if (!isExact(user)) {
+      this.forget();
+      return;
+    }
     if (this.#young.get(id)?.delete(user)) this.#youngCount -= 1;
     this.#old.get(id)?.delete(user);
   }
@@ -211,7 +214,10 @@ export class KeptRegistrations implements EndingRows<'registration'> {
 
   #keep(row: KeptRow): void {
     const { license_id: id, user } = row;
-    if (!isExact(user)) return this.forget();
+    if (!isExact(user)) {
+      this.forget();
+      return;
+    }
     if (this.#youngCount >= this.#generation) {
       this.#old = this.#young;
       this.#young = new Map();
