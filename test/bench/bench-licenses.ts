@@ -21,6 +21,8 @@ export const PRODUCTS = {
   borrow: 'borrow',
   herd: 'herd',
   count: 'count',
+  waited: 'waited',
+  certified: 'certified',
 } as const;
 
 /** A license of 10 slots for each of so many users: over as many connections none gets in another's way. */
@@ -47,6 +49,8 @@ export const SEEDS: readonly Seed[] = [
   seed(8, PRODUCTS.borrow, 1000, 0),
   seed(9, PRODUCTS.herd, 5000, 0),
   { license: countingLicense(10), held: 0 },
+  { license: { ...benchLicense(12, PRODUCTS.waited, 5), timeoutMinutes: 1 }, held: 0 },
+  { ...seed(13, PRODUCTS.certified, 2000, 1000), isCertified: true },
   ...Array.from({ length: OWN_LICENSES }, (_, index) => seed(100 + index, ownProduct(2 * index + 1), 10, 5)),
 ];
 

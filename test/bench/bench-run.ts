@@ -9,6 +9,7 @@ import {
   type Measured,
   type Measurement,
   type Slice,
+  sum,
 } from './measurement.ts';
 import { type PostgresServers, startPostgresServers } from './postgres-servers.ts';
 import {
@@ -18,8 +19,10 @@ import {
   readMachineCpuSeconds,
 } from './process-facts.ts';
 import { registerPlan, requestBody } from './requests.ts';
+import type { Verdict } from './scenarios.ts';
 import { seedFolder } from './seed-store.ts';
 import { type BenchServer, makeFolder, startBerth, startYardstick, type YardstickKind } from './servers.ts';
+import { quantile } from './two-samples.ts';
 import { type ConstantAnswer, recordAnswer } from './yardsticks/constant-answer.ts';
 
 /** What one measurement does; the rest has defaults. */
@@ -30,12 +33,16 @@ export interface LoadWish {
   readonly users: UserPlan;
   /** The server may use the load generator's core too. */
   readonly isSharing?: boolean | undefined;
+  readonly isStaggered?: boolean;
   readonly rate?: number;
   readonly rounds?: number;
 }
 
 const FIRST_WARMUP_SECONDS = 4;
 const WARMUP_SECONDS = 0.2;
+
+/** Until code that a contender has not run yet is compiled, and what it needs is in memory. */
+const CONTENDER_WARMUP_SECONDS = 2;
 
 /** The speed of a machine changes from second to second, so those that are compared take short turns. */
 const TURNS = 3;
@@ -44,10 +51,14 @@ const TURNS = 3;
 interface Contender {
   readonly servers: readonly BenchServer[];
   readonly wish: LoadWish;
+  /** Called before each of its turns. */
+  readonly prepare?: () => Promise<void>;
 }
 
 interface TurnOptions {
   readonly turns?: number;
+  /** Of one turn; unless told, all turns of a contender together take as long as a measurement. */
+  readonly seconds?: number;
   /** Which of the contenders is the constant of all others. */
   readonly constant?: number;
 }
@@ -58,9 +69,11 @@ export interface Contested {
   readonly rates: readonly number[];
 }
 
-/** In all turns together, and in the turns with the least and the most of it. */
+/** In all turns together, in the one in the middle, and in those with the least and the most of it. */
 export interface RateRatio {
   readonly whole: number;
+  /** Of many turns, neighbours disturb some, and this one little. */
+  readonly middle: number;
   readonly least: number;
   readonly most: number;
 }
@@ -69,7 +82,19 @@ export interface RateRatio {
 export function rateRatio(first: Contested, second: Contested): RateRatio {
   const turns = first.rates.map((rate, turn) => rate / (second.rates[turn] as number));
   const whole = first.measurement.rate / second.measurement.rate;
-  return { whole, least: Math.min(...turns), most: Math.max(...turns) };
+  return { whole, middle: quantile(turns, 0.5), least: Math.min(...turns), most: Math.max(...turns) };
+}
+
+/** Whether the first has at least this part of the second's rate, in the turn in the middle. */
+export function judgeRate(target: string, first: Contested, second: Contested, leastRatio: number): Verdict {
+  const { middle, least, most } = rateRatio(first, second);
+  const [a, b] = [first.measurement.cpuMicros, second.measurement.cpuMicros];
+  const cpu = a === null || b === null ? '' : `, CPU ${(a / b).toFixed(2)} ×`;
+  return {
+    target,
+    measured: `${middle.toFixed(2)} × (${least.toFixed(2)}–${most.toFixed(2)})${cpu}`,
+    isMet: middle >= leastRatio,
+  };
 }
 
 /** Renewals of users who have held their slots since before the start, each on connections of their own. */
@@ -93,6 +118,8 @@ export class BenchRun {
   readonly notes: { readonly name: string; readonly value: string }[] = [];
   /** What is known of the database, by its name. */
   readonly facts: Record<string, string> = {};
+  /** Processes that make a load beside the load generator. */
+  readonly besides = new Set<number>();
   readonly #onMeasured: (measurement: Measurement) => void;
   readonly #started = new AsyncDisposableStack();
   readonly #load: LoadClient;
@@ -182,13 +209,16 @@ export class BenchRun {
   /** By turns, so that all meet the same machine: there and back again, so that none is always the first. */
   async takeTurns(
     contenders: readonly Contender[],
-    { turns = TURNS, constant }: TurnOptions = {},
+    { turns = TURNS, seconds = this.seconds / turns, constant }: TurnOptions = {},
   ): Promise<readonly Contested[]> {
+    for (const { servers, wish } of contenders) await this.load(servers, wish, CONTENDER_WARMUP_SECONDS);
     const slices: Slice[][] = contenders.map(() => []);
     const order = contenders.map((contender, index) => ({ ...contender, index }));
     for (let turn = 0; turn < turns; turn++) {
-      for (const { index, servers, wish } of turn % 2 === 0 ? order : order.toReversed())
-        slices[index]?.push(await this.load(servers, wish, this.seconds / turns));
+      for (const { index, servers, wish, prepare } of turn % 2 === 0 ? order : order.toReversed()) {
+        await prepare?.();
+        slices[index]?.push(await this.load(servers, wish, seconds));
+      }
     }
     const measured = slices.map(joinSlices);
     return contenders.map(({ wish }, index) => {
@@ -221,6 +251,7 @@ export class BenchRun {
       servers: servers.map(({ host, port }) => ({ host, port })),
       connections: wish.connections,
       requests: wish.requests,
+      isStaggered: wish.isStaggered === true,
       users: wish.users,
       warmupSeconds: wish.rounds === undefined ? WARMUP_SECONDS : 0,
       seconds,
@@ -255,13 +286,12 @@ export class BenchRun {
     const known = used.filter((seconds) => seconds !== null);
     const databasePid = this.#postgres?.databasePid;
     const database = databasePid === undefined ? 0 : readFamilyCpuSeconds(databasePid);
-    const generator = readCpuSeconds(this.#load.pid);
-    const self = readCpuSeconds(process.pid);
+    const ours = [this.#load.pid, process.pid, ...this.besides].map(readCpuSeconds);
+    const own = ours.filter((seconds) => seconds !== null);
     const machine = readMachineCpuSeconds();
     if (known.length < servers.length || database === null) return null;
-    if (generator === null || self === null || machine === null) return null;
-    const server = known.reduce((sum, seconds) => sum + seconds, 0);
-    return { server, database, own: generator + self, machine, atMs: performance.now() };
+    if (own.length < ours.length || machine === null) return null;
+    return { server: sum(known), database, own: sum(own), machine, atMs: performance.now() };
   }
 
   async #findConstant(wish: LoadWish): Promise<ConstantMeasured> {

@@ -50,7 +50,7 @@ export interface ConstantMeasured {
   readonly cpuMicros: number | null;
 }
 
-function sum(numbers: readonly number[]): number {
+export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 

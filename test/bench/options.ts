@@ -21,7 +21,8 @@ npm run bench -- --against OTHER [--scenario NAME]… [--product NAME] [--slots 
 
   --store STORE    sqlite, or postgres, which is started beside the server; sqlite unless told
   --scenario NAME  only this one; may be given more than once
-  --seconds N      how long one measurement takes; 3 unless told, which makes all of them take under 5 minutes
+  --seconds N      how long one measurement takes; 3 unless told: everything but the long scenarios
+                   takes under 5 minutes then
   --runs N         how often to measure everything; once unless told
   --json           print the results as JSON
   --write          put the tables into docs/performance.md; needs all scenarios

@@ -1,4 +1,4 @@
-import { type RequestPlan, USER_MARK } from './load/load-plan.ts';
+import { NONCE_MARK, type RequestPlan, USER_MARK } from './load/load-plan.ts';
 
 /** What a client sends, about 120 bytes. */
 export function requestBody(product: string): string {
@@ -16,6 +16,11 @@ function post(path: string, product: string, status = 200): RequestPlan {
 
 export function registerPlan(product: string, status = 200): RequestPlan {
   return post('/api/v4/register', product, status);
+}
+
+/** The same, and the answer has a grant. */
+export function withNonce(request: RequestPlan): RequestPlan {
+  return { ...request, body: JSON.stringify({ ...JSON.parse(request.body), nonce: NONCE_MARK }) };
 }
 
 export function unregisterPlan(product: string): RequestPlan {

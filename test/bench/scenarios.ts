@@ -6,10 +6,12 @@ import { churnOf, counting, holders, newcomers, renewal } from './loads.ts';
 import { costRatio, joinSlices } from './measurement.ts';
 import { readResidentMegabytes } from './process-facts.ts';
 import { borrowPlan, registerPlan } from './requests.ts';
+import { grants } from './scenarios/grants-scenario.ts';
 import { heartbeat } from './scenarios/heartbeat-scenario.ts';
 import { idle, memory } from './scenarios/memory-scenario.ts';
 import { scrape } from './scenarios/scrape-scenario.ts';
 import { slots } from './scenarios/slots-scenario.ts';
+import { waiting } from './scenarios/waiting-scenario.ts';
 import { seedFolder } from './seed-store.ts';
 import { startBerth } from './servers.ts';
 
@@ -236,4 +238,6 @@ export const SCENARIOS: readonly Scenario[] = [
   restart,
   groupCommit,
   scrape,
+  waiting,
+  grants,
 ];

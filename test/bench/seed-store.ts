@@ -1,5 +1,9 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeCertificate } from '@berth/protocol/grant/server-certificate';
 import type { Register } from '../../packages/server/src/core/command.ts';
+import { DAY_MS, plus } from '../../packages/server/src/core/nouns/instant.ts';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
+import { createGrantKeys } from '../../packages/server/src/services/grants/grant-keys.ts';
 import { createDataFolder } from '../../packages/server/src/store/folder-access.ts';
 import { openDatabase } from '../../packages/server/src/store/postgres/wire/open-database.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/wire/data-folder.ts';
@@ -10,6 +14,8 @@ import { userDigits } from './load/load-plan.ts';
 export interface Seed {
   readonly license: License;
   readonly held: number;
+  /** The vendor has certified the key that signs its grants. */
+  readonly isCertified?: boolean;
 }
 
 /** As many commands share one commit. */
@@ -52,10 +58,26 @@ async function seedAndClose(store: Store, seeds: readonly Seed[]): Promise<void>
     for (const { license } of seeds) {
       await store.execute({ kind: 'install_license', license, by: 'bench' });
     }
+    for (const { license, isCertified } of seeds) if (isCertified) await certify(store, license);
     for (const seed of seeds) await fill(store, seed);
   } finally {
     await store.close();
   }
+}
+
+/** In as many bytes as a vendor's certificate has: the cloud has keys of 3072 bits. */
+async function certify(store: Store, { id }: License): Promise<void> {
+  const [{ jwk, kid }] = await createGrantKeys(store, () => 0).list();
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 3072 });
+  const { now } = await store.keepClock();
+  const dates = { issuedAt: now, expiresAt: plus(now, DAY_MS) };
+  const text = writeCertificate({ hardwareId: 'bench', licenseIds: [id], key: jwk, ...dates }, privateKey);
+  await store.execute({
+    kind: 'certify_license',
+    licenseId: id,
+    certificate: { text, kid, ...dates },
+    by: 'bench',
+  });
 }
 
 async function fill(store: Store, { license, held }: Seed): Promise<void> {

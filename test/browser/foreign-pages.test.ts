@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Response } from 'playwright-core';
+import { pollUntil } from '../support/poll.ts';
 import {
   type ServerProcess,
   seedLicenses,
@@ -11,12 +12,18 @@ import {
   temporaryFolder,
 } from '../support/server-process.ts';
 import { startBrowser } from './browser.ts';
+import { borrowSlot, bundleClient, createVendor, readSlot, resumeSlot, takeSlot } from './client-page.ts';
 
 /** What real pages in a real browser can do to a server on the same machine. */
 
 let browser: Browser | null = null;
 let server: ServerProcess;
-const site = createServer((_, answer) => answer.setHeader('content-type', 'text/html').end('<p>A page'));
+let clientModule = '';
+const vendor = createVendor();
+const site = createServer(({ url }, answer) => {
+  if (url === '/client.js') answer.setHeader('content-type', 'text/javascript').end(clientModule);
+  else answer.setHeader('content-type', 'text/html').end('<p>A page');
+});
 
 after(async () => {
   await browser?.close();
@@ -31,13 +38,29 @@ before(async () => {
   if (browser === null) return;
   site.listen(0, '127.0.0.1');
   await once(site, 'listening');
-  const args = ['--demo', '--http-allowed-origins', siteAt('app.example')];
+  const origins = `${siteAt('app.example')},${siteAt('localhost')}`;
+  const args = ['--demo', '--http-allowed-origins', origins, `--cloud-public-key=${vendor.publicKey}`];
+  clientModule = await bundleClient();
   await seedLicenses(data);
   server = await startServerProcess({ data, args });
+  await vendor.certify(server.url);
 });
 
 function siteAt(name: string): string {
   return `http://${name}:${(site.address() as AddressInfo).port}`;
+}
+
+/** More than half of what the demo license lends a slot for: then the client asks for a new grant, too. */
+const RENEWAL_MS = 400_000;
+
+/** By default a page that browsers trust, as over TLS: others have no Web Crypto. The test sets its clock. */
+async function openApplication(t: TestContext, name = 'localhost') {
+  const opened = await openPage(t, () => siteAt(name));
+  if (opened === null) return null;
+  await opened.page.clock.install();
+  const { publicKey: vendorKey } = vendor;
+  const application = { module: '/client.js', server: server.url, product: 'demo', vendorKey };
+  return { page: opened.page, application };
 }
 
 interface Attempt {
@@ -102,6 +125,50 @@ describe('in a browser', () => {
     assert.equal(refused.status, 400);
     assert.match(refused.text, /"invalid_json"/);
     assert.deepEqual(await opened.attempt({ url: `${server.url}/api/admin/status` }), NOTHING);
+  });
+
+  test('the client package keeps a slot, and returns it when its page is closed', async (t) => {
+    const opened = await openApplication(t);
+    if (opened === null) return;
+    const { page, application } = opened;
+    const { user, proven } = await page.evaluate(takeSlot, application);
+    assert.match(user ?? '', /^web@browser\/\w{8}$/);
+    assert.equal(proven, user, 'the vendor has licensed the server');
+    assert.ok((await readSlots()).includes(user as string));
+    const before = await page.evaluate(readSlot);
+    const isRenewal = (answer: Response) =>
+      answer.url().endsWith('/register') && answer.request().method() === 'POST';
+    await Promise.all([page.waitForResponse(isRenewal), page.clock.fastForward(RENEWAL_MS)]);
+    const renewed = await pollUntil('the renewal', async () => {
+      const now = await page.evaluate(readSlot);
+      return now.issuedAt === before.issuedAt ? undefined : now;
+    });
+    assert.equal(renewed.isHeld, true);
+    await page.close({ runBeforeUnload: true });
+    await pollUntil('the return', async () =>
+      (await readSlots()).includes(user as string) ? undefined : true,
+    );
+  });
+
+  test('the client package finds its borrow in localStorage, and trusts no other vendor', async (t) => {
+    const opened = await openApplication(t);
+    if (opened === null) return;
+    const { page, application } = opened;
+    const stranger = { ...application, vendorKey: createVendor().publicKey };
+    assert.equal((await page.evaluate(takeSlot, stranger)).error?.code, 'not_proven');
+    const borrowed = await page.evaluate(borrowSlot, application);
+    assert.ok((await readSlots()).includes(borrowed.user));
+    await page.reload();
+    const { found, isValid, isBorrowed } = await page.evaluate(resumeSlot, application);
+    assert.deepEqual({ found, isValid, isBorrowed }, { found: borrowed, isValid: true, isBorrowed: true });
+    assert.ok(!(await readSlots()).includes(borrowed.user));
+  });
+
+  test('the client package says so if the page has no Web Crypto', async (t) => {
+    const opened = await openApplication(t, 'app.example');
+    if (opened === null) return;
+    const { error } = await opened.page.evaluate(takeSlot, opened.application);
+    assert.equal(error?.message, 'Nothing can be verified here: there is no Web Crypto.');
   });
 
   test('a page under a rebound name cannot read the license', async (t) => {

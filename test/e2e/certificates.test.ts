@@ -220,7 +220,30 @@ describe('a server without internet', () => {
     assert.ok(verifyGrant(second).accepted);
   });
 
-  test('gets it as a file if its license came by codes', async () => {
+  test('gets it in the policy if its grant key came with the codes', async () => {
+    const away = await openSite();
+    const licenseKey = await cloud.grant('gap-key', '--slots', '3');
+    const start: Facts = await cloud.run('airgap', 'start', licenseKey);
+    const code = { license_key: licenseKey, signing_key: start.initialization_code };
+    const made: Facts = await away.ask('/api/v4/airgap/generate', code);
+    const { hardware_id, activation_code, grant_key } = made as Record<string, string>;
+    const confirmed: Facts = await cloud.run(
+      ...['airgap', 'confirm', licenseKey, '--activation-code', activation_code as string],
+      ...['--hardware-id', hardware_id as string, `--grant-key=${grant_key}`],
+    );
+    await away.ask('/api/v4/airgap/license', {
+      license_policy: confirmed.policy_file,
+      license_key: licenseKey,
+      policy_id: confirmed.policy_id,
+      confirmation_code: confirmed.confirmation_code,
+    });
+    const lent = await away.lend('gap-key');
+    assert.equal(lent.certificate, confirmed.certificate);
+    const verdict = verifyGrant(lent);
+    assert.ok(verdict.accepted && verdict.by === 'vendor', JSON.stringify(verdict));
+  });
+
+  test('gets it as a file if its license came by codes alone', async () => {
     const away = await openSite();
     const licenseKey = await cloud.grant('gap', '--slots', '3');
     const start: Facts = await cloud.run('airgap', 'start', licenseKey);

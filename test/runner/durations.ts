@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 
 /** Estimated seconds of a file that has not run here yet. Unit tests that are not in a group are long. */
 const GUESSES: readonly (readonly [RegExp, number])[] = [
-  [/\/group-/, 40],
+  [/\/group-|\/postgres-store\./, 40],
   [/\/test\/(?:faults|fuzz|model)\/|\/packages\//, 15],
-  [/\/test\/(?:e2e|cli|browser|docs)\//, 10],
+  [/\/test\/(?:browser|cli|client|docs|e2e)\//, 10],
 ];
 
 /** The last duration of each test file, in a file that may be missing. */

@@ -15,7 +15,7 @@ const GROUPED = [
     size: 36,
     isFit: () => true,
   },
-  { folders: ['test/cli', 'test/e2e', 'test/support'], size: 6, isFit: startsLate },
+  { folders: ['test/cli', 'test/client', 'test/e2e', 'test/support'], size: 6, isFit: startsLate },
 ];
 
 /** Test files that change their process, or that would delay a group. */

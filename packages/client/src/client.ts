@@ -117,7 +117,10 @@ export class Client {
 
   /** The user of borrows: the next start of the program has to be the same. */
   get #seat(): Account {
-    return { ...this.#account, user: this.#givenUser ?? describeSeat(this.#account.environment.host) };
+    const { environment, user } = this.#account;
+    // Browsers do not say where they are: the user of the program is stored with the borrow.
+    const seat = environment.host.hostname === null ? user : describeSeat(environment.host);
+    return { ...this.#account, user: this.#givenUser ?? seat };
   }
 }
 

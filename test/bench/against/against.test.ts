@@ -20,7 +20,7 @@ test('a relay is driven through its own calls, and every answer is one of those 
   for (const { theirs } of comparisons.filter(({ theirs }) => theirs.connections === 16)) {
     const { answered, errors, firstError } = await new LoadRun({
       ...{ servers: [{ host: '127.0.0.1', port }], connections: theirs.connections },
-      ...{ requests: theirs.requests, users: theirs.users, earlierRounds: 0 },
+      ...{ requests: theirs.requests, isStaggered: false, users: theirs.users, earlierRounds: 0 },
       ...{ warmupSeconds: 0, seconds: 10, rate: null, rounds: 50 },
     }).run();
     assert.equal(firstError, null);

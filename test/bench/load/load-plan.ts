@@ -5,6 +5,8 @@ export interface LoadPlan {
   readonly connections: number;
   /** What a connection sends one after the other, always the same user in one round. */
   readonly requests: readonly RequestPlan[];
+  /** Each connection starts its first round with another request, so that they do not send alike. */
+  readonly isStaggered: boolean;
   readonly users: UserPlan;
   /** Sent before the clock starts, so that compilers and caches have settled. */
   readonly warmupSeconds: number;
@@ -22,7 +24,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** `USER_MARK` stands wherever the user's number belongs. */
+/** `USER_MARK` stands wherever the user's number belongs, `NONCE_MARK` where a nonce does. */
 export interface RequestPlan {
   readonly method: string;
   readonly path: string;
@@ -50,6 +52,14 @@ export const USER_MARK = '#'.repeat(USER_DIGITS);
 
 export function userDigits(user: number): string {
   return String(user).padStart(USER_DIGITS, '0');
+}
+
+/** Each request has another one, as long as the client makes them. */
+const NONCE_DIGITS = 32;
+export const NONCE_MARK = '~'.repeat(NONCE_DIGITS);
+
+export function nonceDigits(count: number): string {
+  return String(count).padStart(NONCE_DIGITS, '0');
 }
 
 export function userAt({ from, step }: UserPlan, index: number): number {

@@ -4,6 +4,8 @@ import {
   type Address,
   type LoadPlan,
   type LoadResult,
+  NONCE_MARK,
+  nonceDigits,
   type RequestPlan,
   USER_MARK,
   userAt,
@@ -27,6 +29,7 @@ interface PreparedRequest {
   readonly bytes: Buffer;
   /** Where in the bytes the user's number stands. */
   readonly marks: readonly number[];
+  readonly nonceMarks: readonly number[];
   readonly statuses: readonly number[];
 }
 
@@ -35,9 +38,13 @@ function prepare({ method, path, body, statuses }: RequestPlan, { host, port }: 
     `${method} ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\nContent-Type: application/json\r\n` +
     `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
   const bytes = Buffer.from(head + body, 'latin1');
-  const marks: number[] = [];
-  for (let at = bytes.indexOf(USER_MARK); at >= 0; at = bytes.indexOf(USER_MARK, at + 1)) marks.push(at);
-  return { bytes, marks, statuses };
+  return { bytes, marks: findAll(bytes, USER_MARK), nonceMarks: findAll(bytes, NONCE_MARK), statuses };
+}
+
+function findAll(bytes: Buffer, text: string): readonly number[] {
+  const places: number[] = [];
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + text.length)) places.push(at);
+  return places;
 }
 
 function prepareSender({ servers, requests }: LoadPlan, index: number): Sender {
@@ -75,6 +82,7 @@ export class LoadRun {
   readonly #backlog: number[] = [];
   #backlogStart = 0;
   #startedRounds = 0;
+  #nonces = 0;
   #measureFromMs = 0;
   #measureToMs = Number.POSITIVE_INFINITY;
   #lastAnswerMs = 0;
@@ -100,7 +108,8 @@ export class LoadRun {
       this.#measureToMs = this.#measureFromMs + this.#plan.seconds * 1000;
       setTimeout(() => this.#end(), this.#measureToMs - startMs);
     }
-    if (this.#plan.rate === null) for (const sender of this.#senders) this.#startRound(sender, startMs);
+    if (this.#plan.rate === null)
+      for (const sender of this.#senders) this.#startRound(sender, startMs, this.#firstStep(sender));
     else this.#pace(this.#plan.rate, startMs);
     const overdue = setTimeout(() => this.#drained.resolve(), this.#longestMs());
     await this.#drained.promise;
@@ -144,7 +153,11 @@ export class LoadRun {
     return true;
   }
 
-  #startRound(sender: Sender, dueMs: number): void {
+  #firstStep({ index, requests }: Sender): number {
+    return this.#plan.isStaggered ? index % requests.length : 0;
+  }
+
+  #startRound(sender: Sender, dueMs: number, step = 0): void {
     const { rounds, users } = this.#plan;
     if (rounds !== null && this.#startedRounds === rounds) {
       this.#end();
@@ -152,7 +165,7 @@ export class LoadRun {
     }
     writeUser(sender, userAt(users, this.#pickIndex(sender)));
     this.#startedRounds++;
-    sender.step = 0;
+    sender.step = step;
     this.#busy++;
     this.#send(sender, dueMs);
   }
@@ -167,7 +180,9 @@ export class LoadRun {
 
   #send(sender: Sender, dueMs: number): void {
     sender.dueMs = dueMs;
-    sender.connection?.send((sender.requests[sender.step] as PreparedRequest).bytes);
+    const { bytes, nonceMarks } = sender.requests[sender.step] as PreparedRequest;
+    for (const mark of nonceMarks) bytes.write(nonceDigits(this.#nonces++), mark, 'latin1');
+    sender.connection?.send(bytes);
   }
 
   #hear(sender: Sender, status: number): void {

@@ -4,11 +4,17 @@ import { promisify } from 'node:util';
 
 export const PACKAGE = fileURLToPath(new URL('../../../clients/python', import.meta.url));
 
-const IS_NEW_ENOUGH = 'import sys; sys.exit(0 if sys.version_info >= (3, 9) else 1)';
+const FIND = 'import sys; print(sys.executable); sys.exit(0 if sys.version_info >= (3, 9) else 1)';
 
-/** The Python of this machine; `null` if there is none that the package supports. */
+/**
+ * The Python of this machine; `null` if there is none that the package supports. Not the script that some
+ * machines have in its place, which looks for it every time.
+ */
 export const PYTHON =
-  ['python3', 'python'].find((name) => spawnSync(name, ['-c', IS_NEW_ENOUGH]).status === 0) ?? null;
+  ['python3', 'python']
+    .map((name) => spawnSync(name, ['-c', FIND], { encoding: 'utf8' }))
+    .find(({ status }) => status === 0)
+    ?.stdout.trim() ?? null;
 
 export const skip = PYTHON === null ? 'optional: needs Python 3.9 or newer' : false;
 

@@ -6,6 +6,7 @@ import { approveKey } from '@berth/cloud/store/keys/waiting-keys';
 import type { LicenseDraft } from '@berth/cloud/store/licenses';
 import { getLicense } from '@berth/cloud/store/licenses';
 import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '@berth/cloud/store/offline/airgap';
+import { certifyByFile } from '@berth/cloud/store/offline/certificate-files';
 import { refreshFile } from '@berth/cloud/store/offline/license-files';
 import { answerActivation, answerDeactivation } from '@berth/cloud/store/offline/offline-requests';
 import { takeUsage } from '@berth/cloud/store/offline/usage';
@@ -67,6 +68,9 @@ export function createTestPortal(t: Pick<TestContext, 'after'>, terms: LicenseDr
     start: () => given(startAirgap(store, key, cloud.now)).initializationCode,
     confirm: (codes: Omit<AirgapCodes, 'key'> & Partial<AirgapCodes>) =>
       confirmAirgap(store, { key, ...codes }, { airgapKey, writer: writer() }, cloud.now),
+    /** The vendor answers for the grant key; `null`: for the one that is known. */
+    certify: (grantKey: string | null) =>
+      certifyByFile(store, { key, hardwareId: null, grantKey }, signingKey, cloud.now),
     policy: () => renewPolicy(store, key, writer(), cloud.now),
     dump: () => dumpTables(store.db),
     readFile: (file: string) => readAsServer(cloud, file),

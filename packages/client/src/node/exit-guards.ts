@@ -23,12 +23,14 @@ function listen(): void {
   for (const signal of SIGNALS) process.on(signal, endBySignal);
   process.on('beforeExit', releaseAll);
   process.on('exit', releaseAtExit);
+  process.on('uncaughtExceptionMonitor', releaseAtError);
 }
 
 function ignore(): void {
   for (const signal of SIGNALS) process.off(signal, endBySignal);
   process.off('beforeExit', releaseAll);
   process.off('exit', releaseAtExit);
+  process.off('uncaughtExceptionMonitor', releaseAtError);
 }
 
 async function releaseAll(): Promise<void> {
@@ -57,6 +59,14 @@ function releaseAtExit(): void {
     timeout: LONGEST_MS,
     windowsHide: true,
   });
+}
+
+/** Deno ends without `exit` after an error that nobody catches. */
+function releaseAtError(): void {
+  if (!('Deno' in globalThis) || process.listenerCount('uncaughtException') > 0) return;
+  releaseAtExit();
+  // The program might go on after all, and must not use what it has returned.
+  for (const guard of guards) void guard.release();
 }
 
 const SENDER = `

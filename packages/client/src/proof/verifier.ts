@@ -60,12 +60,18 @@ export class Verifier {
 
   async #verifyCertificate(certificate: string): Promise<Fields> {
     const { claims, signed, signature } = readSigned(certificate, { alg: 'RS256', typ: 'berth-server+jwt' });
-    if (await crypto.subtle.verify(RSA, await this.#vendorKey, signature, signed)) return claims;
+    const key = await this.#vendorKey;
+    if (await crypto.subtle.verify(RSA, key, signature, signed)) return claims;
     throw new ProofError('The certificate of the server is not signed by the vendor.');
   }
 }
 
 async function importVendorKey(pem: string): Promise<CryptoKey> {
+  // Only pages that came over TLS or from this machine have it.
+  if (globalThis.crypto?.subtle === undefined) {
+    const advice = 'Load the page over TLS or from localhost, or leave out "vendorKey".';
+    throw new BerthError('invalid_option', 'Nothing can be verified here: there is no Web Crypto.', advice);
+  }
   const text = pem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
   try {
     return await crypto.subtle.importKey('spki', readBase64(toBase64Url(text)), RSA, false, ['verify']);

@@ -85,7 +85,7 @@ const SQL = {
     INSERT INTO server_key (hardware_id, server_key, confirmed, learned_at) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET
       server_key = excluded.server_key, confirmed = excluded.confirmed, learned_at = excluded.learned_at`,
-  findGrantKey: 'SELECT x FROM grant_key WHERE hardware_id = ?',
+  findGrantKey: 'SELECT x, learned_at FROM grant_key WHERE hardware_id = ?',
   putGrantKey: `
     INSERT INTO grant_key (hardware_id, x, learned_at) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET x = excluded.x, learned_at = excluded.learned_at`,

@@ -4,8 +4,10 @@ import { describe, test } from 'node:test';
 import {
   codeSymbols,
   groupCode,
+  groupGrantKey,
   groupHardwareId,
   isWholeCode,
+  readGrantKey,
   readHardwareId,
   readTypedCode,
 } from './typed-code.ts';
@@ -171,4 +173,21 @@ describe('a hardware id', () => {
       assert.equal(readHardwareId(chosen), chosen);
     }
   });
+});
+
+test('a grant key is read as it is and in groups, where mistakes are found', () => {
+  const bytes = Buffer.from(Array.from({ length: 32 }, (_, index) => 255 - index));
+  const x = bytes.toString('base64url');
+  assert.match(x, /-/);
+  assert.match(x, /_/);
+  const grouped = groupGrantKey(x);
+  assert.equal(grouped, groupCode(bytes.toString('base64')));
+  for (const typed of [x, ` ${x}\n`, grouped, grouped.toLowerCase(), grouped.replace(/\s/g, '-')]) {
+    assert.equal(readGrantKey(typed), x);
+  }
+  const wrong = grouped.replace(/^./, (symbol) => (symbol === '0' ? '1' : '0'));
+  assert.deepEqual(readGrantKey(wrong), { fault: 'There is a mistake in line 1.' });
+  for (const length of [`${x}A`, x.slice(1), bytes.toString('base64')]) {
+    assert.deepEqual(readGrantKey(length), { fault: 'A key has 43 letters, digits, "-" and "_".' });
+  }
 });

@@ -163,6 +163,26 @@ export function groupHardwareId(id: string): string | null {
   return HARDWARE_ID.test(id) ? groupCode(base64Of(bytesOfHex(id))) : null;
 }
 
+const GRANT_KEY = /^[A-Za-z0-9_-]{43}$/;
+const GRANT_KEY_BYTES = 32;
+
+/** A public key, which a JWK has in base64url, in groups. */
+export function groupGrantKey(x: string): string {
+  return groupCode(x.replaceAll('-', '+').replaceAll('_', '/'));
+}
+
+/** The reverse. Also accepts the key as it is, where a dash is part of it and both cases occur. */
+export function readGrantKey(text: string): string | { readonly fault: string } {
+  const trimmed = text.trim();
+  if (GRANT_KEY.test(trimmed)) return trimmed;
+  if (/[a-z]/.test(trimmed) && /[A-Z]/.test(trimmed)) {
+    return { fault: 'A key has 43 letters, digits, "-" and "_".' };
+  }
+  const read = readTypedCode(text, GRANT_KEY_BYTES);
+  if ('fault' in read) return read;
+  return read.code.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
 /** No id from the settings looks like this, so it was copied in groups. */
 const TELLING_GROUPS = 8;
 

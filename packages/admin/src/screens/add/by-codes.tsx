@@ -50,7 +50,7 @@ export function ByCodes({ added, onAdded }: WayProps) {
           </p>
         )}
       </Step>
-      <Step number={2} title="Give two codes to the vendor" is={is(2)}>
+      <Step number={2} title="Give these codes to the vendor" is={is(2)}>
         {step === 2 && activation !== null && (
           <CodeSheet activation={activation} onDone={() => setHasAnswer(true)} />
         )}

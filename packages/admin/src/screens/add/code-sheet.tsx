@@ -1,6 +1,6 @@
 import { makeQrCode, outlineQrCode } from '@berth/protocol/carried/qr-code';
 import { writeScannedText } from '@berth/protocol/carried/scanned-text';
-import { codeSymbols, groupCode, groupHardwareId } from '@berth/protocol/carried/typed-code';
+import { codeSymbols, groupCode, groupGrantKey, groupHardwareId } from '@berth/protocol/carried/typed-code';
 import { Icon } from '../../parts/icon.tsx';
 import { CopyButton } from '../../parts/states.tsx';
 
@@ -9,6 +9,7 @@ export interface Activation {
   readonly license_key: string;
   readonly activation_code: string;
   readonly hardware_id: string;
+  readonly grant_key: string;
 }
 
 interface CodeSheetProps {
@@ -16,23 +17,26 @@ interface CodeSheetProps {
   readonly onDone: () => void;
 }
 
-/** The two codes that the vendor needs: to read out, to type, to copy, to scan or to print. */
+/** What the vendor needs: to read out, to type, to copy, to scan or to print. */
 export function CodeSheet({ activation, onDone }: CodeSheetProps) {
-  const { license_key, hardware_id, activation_code } = activation;
+  const { license_key, hardware_id, activation_code, grant_key } = activation;
   const scanned = writeScannedText({
     license_key,
     hardware_id,
     activation_code: codeSymbols(activation_code),
+    grant_key,
   });
   return (
     <>
       <p class="step-lead">
         Type them at the vendor’s portal, or read them out on the phone. Capital and small letters are the
-        same, digits are blue, and the last sign of each line checks the line.
+        same, digits are blue, and the last sign of each line checks the line. The vendor needs the grant key
+        only if applications verify what they are lent: it gets this server a certificate.
       </p>
       <p class="print-only">License key {license_key}</p>
       <CodeBox title="Activation code" lines={groupCode(activation_code)} copy={activation_code} />
       <CodeBox title="Hardware id" lines={groupHardwareId(hardware_id) ?? hardware_id} copy={hardware_id} />
+      <CodeBox title="Grant key" lines={groupGrantKey(grant_key)} copy={grant_key} />
       <div class="code-head">
         <h3>All of it, to scan</h3>
       </div>

@@ -22,6 +22,7 @@ interface Confirmed {
   readonly confirmation_code: string;
   readonly out?: string;
   readonly policy_file?: string;
+  readonly certificate: string | null;
 }
 
 export const AIRGAP_COMMANDS: readonly Command[] = [
@@ -39,8 +40,8 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
   {
     words: 'airgap confirm',
     arguments: ['KEY'],
-    usage: '--activation-code C [--hardware-id H] [--out FILE] [--qr]',
-    about: "activate a license with a server's codes; the text of its QR code has both",
+    usage: '--activation-code C [--hardware-id H] [--grant-key X] [--out FILE] [--qr]',
+    about: "activate a license with a server's codes; the text of its QR code has all three",
     run: runConfirm,
     show: showConfirmation,
     scan: ({ license_key, policy_id, confirmation_code: code }: Confirmed) =>
@@ -69,11 +70,12 @@ function readCodes({ words, flags }: Call): AirgapCodes {
   const hardwareId = typedId ?? scanned?.get('hardware_id');
   const activationCode = scanned?.get('activation_code') ?? typed;
   if (hardwareId === undefined) {
-    throw new ValueError('Add --hardware-id H. Only the text of a QR code contains both.');
+    throw new ValueError('Add --hardware-id H. Only the text of a QR code contains it.');
   }
   const key = words[0] as string;
   const named = scanned?.get('license_key') ?? key;
-  if (named === key) return { key, hardwareId, activationCode };
+  const grantKey = flags['grant-key'] ?? scanned?.get('grant_key') ?? '';
+  if (named === key) return { key, hardwareId, activationCode, grantKey };
   throw new ValueError('The QR code is for a different license key.');
 }
 
@@ -89,6 +91,7 @@ function runConfirm(call: Call): unknown {
     hardware_id: answer.hardwareId,
     policy_id: answer.policyId,
     confirmation_code: answer.confirmationCode,
+    certificate: answer.certificate,
     ...deliverPolicy(answer.policyFile, out),
   };
 }
@@ -105,6 +108,7 @@ function showConfirmation(facts: Confirmed): string {
     'policy id': facts.policy_id,
     'confirmation code': code,
     'policy file': facts.out ?? facts.policy_file,
+    certificate: facts.certificate === null ? 'none; add --grant-key X for one' : 'in the policy file',
   });
   return showCode(all, 'Confirmation code', code);
 }

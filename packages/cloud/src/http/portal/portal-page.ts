@@ -42,9 +42,10 @@ export interface Typed {
   readonly licenseKey: string;
   readonly hardwareId: string;
   readonly activationCode: string;
+  readonly grantKey: string;
 }
 
-export const NOTHING_TYPED: Typed = { licenseKey: '', hardwareId: '', activationCode: '' };
+export const NOTHING_TYPED: Typed = { licenseKey: '', hardwareId: '', activationCode: '', grantKey: '' };
 
 export type FormName = 'offline' | 'airgap';
 
@@ -83,7 +84,7 @@ too.</p>
 `;
 }
 
-function airgapForm({ licenseKey, hardwareId, activationCode }: Typed): Html {
+function airgapForm({ licenseKey, hardwareId, activationCode, grantKey }: Typed): Html {
   return html`<section>
 <h2>With codes (air gap)</h2>
 <p>Your vendor gave you an initialization code. On the server, <code>berth airgap activate</code> creates an
@@ -97,17 +98,24 @@ ${codeField('hardware_id', 'Hardware id', hardwareId)}
 <textarea id="activation_code" name="activation_code" rows="5" maxlength="2000" required autocomplete="off"
   autocapitalize="off" spellcheck="false" aria-describedby="activation-hint">${activationCode}</textarea>
 <small id="activation-hint">In groups or in one line; blanks, dashes and line breaks do not matter. You can
-also paste the text of the QR code: it contains the other two fields, which may then stay empty.</small>
+also paste the text of the QR code: it contains the other fields, which may then stay empty.</small>
+${grantKeyField(grantKey)}
 <button>Confirm</button>
 </form>
 </section>
 `;
 }
 
-function codeField(name: string, label: string, value: string): Html {
+function codeField(name: string, label: string, value: string, hint = ''): Html {
   return html`<label for="${name}">${label}</label>
 <input type="text" id="${name}" name="${name}" value="${value}" maxlength="256" autocomplete="off"
-  autocapitalize="off" spellcheck="false">`;
+  autocapitalize="off" spellcheck="false"${hint === '' ? [] : html` aria-describedby="${hint}"`}>`;
+}
+
+function grantKeyField(value: string): Html {
+  return html`${codeField('grant_key', 'Grant key (optional)', value, 'grant-key-hint')}
+<small id="grant-key-hint">For the certificate of the server, with which applications verify what they are
+lent. The server shows the key below its codes; copy it, or type it in groups.</small>`;
 }
 
 const BACK = html`<p class="back"><a href="${PORTAL}">Back to the portal</a></p>
@@ -147,15 +155,47 @@ export function showConfirmation(answer: AirgapAnswer, typed: Typed): Reply {
 <textarea id="confirmation-code" rows="4" readonly>${confirmationCode}</textarea>
 ${codePictures(answer)}
 <form method="post" action="${PORTAL}/airgap/policy">
-<input type="hidden" name="license_key" value="${typed.licenseKey}">
-<input type="hidden" name="hardware_id" value="${typed.hardwareId}">
-<input type="hidden" name="activation_code" value="${typed.activationCode}">
+${hiddenCodes(typed)}
 <button>3. Download the policy file</button>
 </form>
 <p>Enter them on the server with <code>berth airgap install</code>.</p>
 </section>
+${certificateSection(answer, typed)}
 ${BACK}`,
   );
+}
+
+/** The codes again, for forms that need the same answer. */
+function hiddenCodes({ licenseKey, hardwareId, activationCode }: Typed): Html {
+  return html`<input type="hidden" name="license_key" value="${licenseKey}">
+<input type="hidden" name="hardware_id" value="${hardwareId}">
+<input type="hidden" name="activation_code" value="${activationCode}">`;
+}
+
+function certificateSection({ certificate }: AirgapAnswer, typed: Typed): Html {
+  if (certificate === null) {
+    return html`<section class="wide">
+<h2>Certificate of the server</h2>
+<p>The policy file contains none, because the grant key of the server is missing. If applications verify what
+they are lent, enter it before you download the file.</p>
+<form method="post" action="${PORTAL}/airgap">
+${hiddenCodes(typed)}
+${grantKeyField('')}
+<button>Add the certificate</button>
+</form>
+</section>`;
+  }
+  return html`<section class="wide">
+<h2>Certificate of the server</h2>
+<p>The policy file contains it. If the server has the license already, install the certificate by itself with
+<code>berth identity certify</code>.</p>
+<label for="certificate">Certificate</label>
+<textarea id="certificate" rows="6" readonly>${certificate}</textarea>
+<form method="post" action="${PORTAL}/airgap/certificate">
+${hiddenCodes(typed)}
+<button>Download the certificate</button>
+</form>
+</section>`;
 }
 
 export function showDeactivation({ product, hardwareId, usage }: AnsweredDeactivation): Reply {

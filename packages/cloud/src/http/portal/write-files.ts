@@ -42,10 +42,11 @@ export function createFileWriter(signingKey: KeyObject, now: number): FileWriter
       const fields = { ...license, date: formatTimestamp(dateAt) };
       return writeLicenseFile(fields, signingKey, { withFirst: false });
     },
-    writePolicy(licensed, dateAt) {
-      // A policy names no machine; the confirmation code does.
+    writePolicy(licensed, dateAt, certificate = null) {
+      // A policy is for no machine, because the confirmation code is; only its certificate names one.
       const { hardware_id: _, device_id: __, ...license } = presentUnsigned(licensed, now);
-      const fields = { ...license, default_license_type: license.license_type };
+      const more = { default_license_type: license.license_type, ...certificateField(certificate) };
+      const fields = { ...license, ...more };
       return writeLicenseFile({ ...fields, date: formatTimestamp(dateAt) }, signingKey, { withFirst: false });
     },
   };

@@ -59,14 +59,14 @@ function jwkOf(x: string): OkpJwk {
   return { kty: 'OKP', crv: 'Ed25519', x };
 }
 
-/** For a license file; `null` if the server on its machine told no key. Call only inside a transaction. */
+/** For a file; `null` if the server on its machine told no key. Call only inside a transaction. */
 export function certifyInFile(
   store: CloudStore,
   licensed: Licensed,
   signingKey: KeyObject,
   now: number,
+  grantKey = findGrantKey(store, licensed.hardwareId),
 ): string | null {
-  const grantKey = findGrantKey(store, licensed.hardwareId);
   if (grantKey === null) return null;
   return issueCertificate(store, licensed, { grantKey, way: 'carried' }, signingKey, now).certificate;
 }

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
-import { createPublicKey } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { isConfirmationCode, readInitializationCode } from '@berth/protocol/carried/airgap-codes';
+import { groupGrantKey } from '@berth/protocol/carried/typed-code';
+import { okpJwkOf } from '@berth/protocol/grant/jws';
+import { readCertificate } from '@berth/protocol/grant/server-certificate';
 import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
 import { createTestPortal, given, refused, told } from '../../../../../test/support/cloud/test-portal.ts';
 import { cutShort, flipBits } from '../../../../../test/support/damage.ts';
+import { createFileWriter } from '../../http/portal/write-files.ts';
 import { blockDevice, listDevices } from '../devices.ts';
 import { listEvents } from '../events.ts';
 import { changeLicense, resetLicense, setLicenseEnabled } from '../licenses.ts';
+import { refreshFile } from './license-files.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -159,6 +164,73 @@ describe('a newer policy', () => {
     given(policy());
     resetLicense(store, key, cloud.now);
     assert.equal(refused(policy()), 'device_not_found');
+  });
+});
+
+describe('a grant key beside the codes', () => {
+  const newKey = () => okpJwkOf(generateKeyPairSync('ed25519').publicKey).x;
+
+  /** The key that the certificate in a policy is for. */
+  const certified = ({ cloud, readFile }: ReturnType<typeof createStarted>, file: string) => {
+    const { server_certificate: text } = readFile(file).fields;
+    return text === undefined ? null : readCertificate(text as string, cloud.publicKey);
+  };
+
+  test('gets a certificate into the policy, and into newer ones', (t) => {
+    const vault = createStarted(t);
+    const grantKey = newKey();
+    const answer = given(vault.confirm({ ...vault.codes, grantKey }));
+    const certificate = certified(vault, answer.policyFile);
+    assert.equal(certificate?.text, answer.certificate);
+    assert.deepEqual(
+      [certificate?.key.x, certificate?.hardwareId, certificate?.licenseIds],
+      [grantKey, 'vault', [vault.licenseId]],
+    );
+    assert.deepEqual(given(vault.confirm(vault.codes)), answer, 'the key need not be repeated');
+    vault.cloud.now += HOUR_MS;
+    const renewed = certified(vault, given(vault.policy()).file);
+    assert.equal(renewed?.key.x, grantKey);
+    assert.ok((renewed?.issuedAt ?? 0) > (certificate?.issuedAt ?? 0));
+    const newer = newKey();
+    given(vault.certify(newer));
+    assert.equal(certified(vault, given(vault.policy()).file)?.key.x, newer, 'that the vendor certified');
+  });
+
+  test('may come later, once', (t) => {
+    const vault = createStarted(t);
+    const without = given(vault.confirm(vault.codes));
+    assert.equal(without.certificate, null);
+    const grantKey = newKey();
+    const grouped = groupGrantKey(grantKey).toLowerCase();
+    const answer = given(vault.confirm({ ...vault.codes, grantKey: grouped }));
+    assert.equal(answer.confirmationCode, without.confirmationCode);
+    assert.equal(certified(vault, answer.policyFile)?.key.x, grantKey);
+    const before = vault.dump();
+    assert.deepEqual(given(vault.confirm({ ...vault.codes, grantKey })), answer);
+    assert.equal(refused(vault.confirm({ ...vault.codes, grantKey: newKey() })), 'validation_error');
+    assert.equal(vault.dump(), before);
+    given(vault.certify(null));
+  });
+
+  test('speaks for no other license of a machine with the same id', (t) => {
+    const vault = createStarted(t);
+    const { cloud, store } = vault;
+    const key = cloud.grant({ slots: 5 });
+    given(vault.activate(createCarriedServer('vault').request({ licenseKey: key })));
+    given(vault.confirm({ ...vault.codes, grantKey: newKey() }));
+    const writer = createFileWriter(cloud.folder.signingKey, cloud.now);
+    const refreshed = given(refreshFile(store, { key, hardwareId: 'vault' }, writer, cloud.now));
+    assert.equal(certified(vault, refreshed.file), null);
+  });
+
+  test('that is mistyped uses nothing up', (t) => {
+    const { confirm, codes, dump } = createStarted(t);
+    const before = dump();
+    for (const grantKey of ['mistyped', `${newKey()}A`, groupGrantKey(newKey()).slice(0, -1)]) {
+      assert.equal(refused(confirm({ ...codes, grantKey })), 'validation_error');
+    }
+    assert.equal(dump(), before);
+    given(confirm(codes));
   });
 });
 

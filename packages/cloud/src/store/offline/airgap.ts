@@ -7,16 +7,19 @@ import {
 } from '@berth/protocol/carried/airgap-codes';
 import { readHardwareId, readTypedCode } from '@berth/protocol/carried/typed-code';
 import { name } from '@berth/protocol/fields';
+import type { OkpJwk } from '@berth/protocol/grant/jws';
 import type { Licensed } from '../../core/decision.ts';
 import { type License, UNKNOWN_HOST } from '../../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
 import { type JudgeLicense, refuseWithoutSlots } from '../../core/refuse-for-server.ts';
 import { type CloudStore, record, transact } from '../cloud-store.ts';
 import { perform } from '../execute.ts';
+import { certifyInFile } from '../keys/certificates.ts';
 import { makeUpInitializationCode } from '../keys/made-up-keys.ts';
 import { getLicense } from '../licenses.ts';
 import { toLicense } from '../rows.ts';
 import { checkLicense, type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
+import { certificateOf, findKeyInPolicy, findKeyOfMachine, readKey } from './policy-certificates.ts';
 
 interface AirgapStart {
   readonly licenseKey: string;
@@ -47,6 +50,13 @@ export interface AirgapCodes {
   readonly key: string;
   readonly hardwareId: string;
   readonly activationCode: string;
+  /** The key of the server's grants, if it should be certified. */
+  readonly grantKey?: string;
+}
+
+/** The same, normalized for comparison and storage. */
+interface ReadCodes extends Omit<AirgapCodes, 'grantKey'> {
+  readonly grantKey: OkpJwk | null;
 }
 
 export interface AirgapAnswer {
@@ -55,7 +65,10 @@ export interface AirgapAnswer {
   readonly hardwareId: string;
   readonly policyId: string;
   readonly confirmationCode: string;
+  /** Contains the certificate. */
   readonly policyFile: string;
+  /** `null`: the grant key of the server is not known. */
+  readonly certificate: string | null;
 }
 
 interface AirgapTools {
@@ -63,7 +76,10 @@ interface AirgapTools {
   readonly writer: FileWriter;
 }
 
-/** Activates the license for the machine with the code. The same codes return the same response. */
+/**
+ * Activates the license for the machine with the code. The same codes return the same response, except that a
+ * grant key may be added once.
+ */
 export function confirmAirgap(
   store: CloudStore,
   typed: AirgapCodes,
@@ -77,7 +93,7 @@ export function confirmAirgap(
     const license = row === undefined ? null : toLicense(row);
     const isRight = isRightCode(store, license, codes);
     const answered = license === null ? null : findAnswer(store, license, codes);
-    if (answered !== null) return answered;
+    if (license !== null && answered !== null) return certify(store, license, answered, codes, tools, now);
     if (license !== null && isRight) return confirm(store, license, codes, tools, now);
     // The same refusal if the license does not exist, so that callers cannot probe for keys.
     return refuse(
@@ -88,8 +104,7 @@ export function confirmAirgap(
   });
 }
 
-/** Normalizes typed codes for comparison and storage. */
-function readCodes({ key, hardwareId: typedId, activationCode }: AirgapCodes): AirgapCodes | Refusal {
+function readCodes({ key, hardwareId: typedId, activationCode, grantKey: typedKey = '' }: AirgapCodes) {
   const hardwareId = readHardwareId(typedId);
   if (typeof hardwareId !== 'string') {
     return refuse('validation_error', `The hardware id is mistyped. ${hardwareId.fault}`);
@@ -99,15 +114,19 @@ function readCodes({ key, hardwareId: typedId, activationCode }: AirgapCodes): A
     return refuse('validation_error', 'The hardware id is not valid. Copy it from "berth status".');
   }
   const read = readTypedCode(activationCode, SIGNED_CODE_BYTES);
-  if ('code' in read) return { key, hardwareId, activationCode: read.code };
-  return refuse('airgap_code_invalid', `The activation code is mistyped. ${read.fault}`);
+  if ('fault' in read) {
+    return refuse('airgap_code_invalid', `The activation code is mistyped. ${read.fault}`);
+  }
+  const grantKey = typedKey.trim() === '' ? null : readKey(typedKey);
+  if (isRefusal(grantKey)) return grantKey;
+  return { key, hardwareId, activationCode: read.code, grantKey };
 }
 
 /** A dummy that never matches, but takes as long to check as any other. */
 const NOBODYS_CODE = Buffer.alloc(32, 1).toString('base64');
 
 /** Does the work for unknown licenses too, so that the time reveals nothing. */
-function isRightCode({ sql }: CloudStore, license: License | null, codes: AirgapCodes): boolean {
+function isRightCode({ sql }: CloudStore, license: License | null, codes: ReadCodes): boolean {
   const row = sql.findAirgapStart.get(license?.id ?? 0);
   const code = row?.initialization_code as string | undefined;
   const key = readInitializationCode(code ?? NOBODYS_CODE) as KeyObject;
@@ -115,14 +134,50 @@ function isRightCode({ sql }: CloudStore, license: License | null, codes: Airgap
   return isActivationCode(key, facts, codes.activationCode) && code !== undefined;
 }
 
-function findAnswer({ sql }: CloudStore, license: License, codes: AirgapCodes): AirgapAnswer | null {
+function findAnswer({ sql }: CloudStore, license: License, codes: ReadCodes): AirgapAnswer | null {
   const row = sql.findAirgapActivation.get(license.id, codes.hardwareId);
   if (row === undefined || row.activation_code !== codes.activationCode) return null;
   return {
     ...nameAnswer(license, codes.hardwareId),
     confirmationCode: row.confirmation_code as string,
-    policyFile: row.policy_file as string,
+    ...policyParts(row.policy_file as string),
   };
+}
+
+function policyParts(policyFile: string) {
+  return { policyFile, certificate: certificateOf(policyFile) };
+}
+
+/**
+ * The same answer with a certificate in its policy, if the key came later than the codes. Who knows the codes
+ * can add the first key, but not replace it: the vendor has to do that.
+ */
+function certify(
+  store: CloudStore,
+  license: License,
+  answered: AirgapAnswer,
+  { hardwareId, activationCode, grantKey }: ReadCodes,
+  { writer }: AirgapTools,
+  now: number,
+): AirgapAnswer | Refusal {
+  const certified = findKeyInPolicy(answered.policyFile, writer.signingKey);
+  if (grantKey === null || grantKey.x === certified?.x) return answered;
+  if (certified !== null) {
+    return refuse(
+      'validation_error',
+      'The certificate was issued for another grant key. Leave the field empty to get that one. ' +
+        'If the server has a new key, ask the vendor for a certificate.',
+    );
+  }
+  const licensed = checkLicense(store, license, hardwareId, now);
+  if (isRefusal(licensed)) return licensed;
+  const issued = issuePolicy(store, licensed, grantKey, writer, now);
+  if (isRefusal(issued)) return issued;
+  const { confirmationCode } = answered;
+  store.sql.putAirgapActivation.run(
+    ...[license.id, hardwareId, activationCode, confirmationCode, issued.file, now],
+  );
+  return { ...answered, ...policyParts(issued.file) };
 }
 
 /** A license and its policy have the same id. */
@@ -133,7 +188,7 @@ function nameAnswer({ id, key, product }: License, hardwareId: string) {
 function confirm(
   store: CloudStore,
   license: License,
-  { hardwareId, activationCode }: AirgapCodes,
+  { hardwareId, activationCode, grantKey }: ReadCodes,
   { airgapKey, writer }: AirgapTools,
   now: number,
 ): AirgapAnswer | Refusal {
@@ -141,7 +196,9 @@ function confirm(
   const who = { product: license.product.code, hardwareId, licenseId: license.id, proof };
   const outcome = perform(store, { kind: 'activate', who, host: UNKNOWN_HOST }, now);
   if (isRefusal(outcome)) return outcome;
-  const issued = issuePolicy(store, outcome as Licensed, writer, now);
+  const licensed = outcome as Licensed;
+  const certified = grantKey ?? findKeyOfMachine(store, licensed, writer.signingKey);
+  const issued = issuePolicy(store, licensed, certified, writer, now);
   if (isRefusal(issued)) return issued;
   const { file: policyFile } = issued;
   const answer = nameAnswer(license, hardwareId);
@@ -151,16 +208,18 @@ function confirm(
   sql.removeAirgapStart.run(license.id);
   const facts = { hardware_id: hardwareId, policy_id: answer.policyId };
   record(store, { kind: 'airgap_confirmed', facts }, license.id, now);
-  return { ...answer, confirmationCode, policyFile };
+  return { ...answer, confirmationCode, ...policyParts(policyFile) };
 }
 
 function issuePolicy(
   store: CloudStore,
   licensed: Licensed,
+  grantKey: OkpJwk | null,
   writer: FileWriter,
   now: number,
 ): IssuedFile | Refusal {
-  const write = (dateAt: number) => writer.writePolicy(licensed, dateAt);
+  const certificate = certifyInFile(store, licensed, writer.signingKey, now, grantKey);
+  const write = (dateAt: number) => writer.writePolicy(licensed, dateAt, certificate);
   return issueFile(store, licensed, { what: 'policy', requestId: null, needsSlots: true, write }, now);
 }
 
@@ -184,7 +243,8 @@ export function renewPolicy(
     }
     const licensed = checkLicense(store, license, device.hardware_id as string, now);
     if (isRefusal(licensed)) return licensed;
-    const issued = issuePolicy(store, licensed, writer, now);
+    const grantKey = findKeyOfMachine(store, licensed, writer.signingKey);
+    const issued = issuePolicy(store, licensed, grantKey, writer, now);
     return isRefusal(issued) ? issued : { ...issued, policyId: String(license.id) };
   });
 }

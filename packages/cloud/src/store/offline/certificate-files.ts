@@ -1,15 +1,10 @@
 import type { KeyObject } from 'node:crypto';
-import { readOkpKey } from '@berth/protocol/grant/jws';
 import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
 import { type CloudStore, transact } from '../cloud-store.ts';
-import {
-  findGrantKey,
-  type IssuedCertificate,
-  issueCertificate,
-  learnGrantKey,
-} from '../keys/certificates.ts';
+import { type IssuedCertificate, issueCertificate, learnGrantKey } from '../keys/certificates.ts';
 import { getLicense } from '../licenses.ts';
 import { checkLicense, chooseDevice } from './license-files.ts';
+import { findKeyOfMachine, readKey } from './policy-certificates.ts';
 
 interface CertificateWish {
   readonly key: string;
@@ -22,13 +17,12 @@ interface CertificateWish {
 /** A certificate for a server that has the license, as a file. The vendor answers for the key. */
 export function certifyByFile(
   store: CloudStore,
-  { key, hardwareId, grantKey: x }: CertificateWish,
+  { key, hardwareId, grantKey: typed }: CertificateWish,
   signingKey: KeyObject,
   now: number,
 ): IssuedCertificate | Refusal {
-  if (x !== null && readOkpKey({ kty: 'OKP', crv: 'Ed25519', x }) === null) {
-    return refuse('validation_error', 'The grant key is mistyped. "berth identity" on the server shows it.');
-  }
+  const x = typed === null ? null : readKey(typed);
+  if (isRefusal(x)) return x;
   return transact(store, () => {
     const license = getLicense(store, key);
     if (isRefusal(license)) return license;
@@ -36,8 +30,8 @@ export function certifyByFile(
     if (isRefusal(chosen)) return chosen;
     const licensed = checkLicense(store, license, chosen, now);
     if (isRefusal(licensed)) return licensed;
-    if (x !== null) learnGrantKey(store, chosen, x, now);
-    const grantKey = findGrantKey(store, chosen);
+    if (x !== null) learnGrantKey(store, chosen, x.x, now);
+    const grantKey = x ?? findKeyOfMachine(store, licensed, signingKey);
     if (grantKey !== null) {
       return issueCertificate(store, licensed, { grantKey, way: 'carried' }, signingKey, now);
     }

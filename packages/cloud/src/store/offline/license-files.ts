@@ -16,7 +16,7 @@ export interface FileWriter {
   /** `certificate`: for the server that the file is for; `null`: it has told no key of its grants. */
   writeAnswer(licensed: Licensed, requestId: string, dateAt: number, certificate: string | null): string;
   writeRefresh(licensed: Licensed, dateAt: number, certificate?: string | null): string;
-  writePolicy(licensed: Licensed, dateAt: number): string;
+  writePolicy(licensed: Licensed, dateAt: number, certificate?: string | null): string;
 }
 
 export interface IssuedFile {

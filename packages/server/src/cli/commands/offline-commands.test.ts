@@ -16,7 +16,8 @@ async function openDesk(t: TestContext) {
     const answer = await app.post(path, body);
     return { ok: answer.status === 200, body: answer.body as never };
   };
-  const client = { post: send, upload: send } as unknown as AdminClient;
+  const get = async (path: string) => ({ ok: true, body: (await app.get(path)).body as never });
+  const client = { get, post: send, upload: send } as unknown as AdminClient;
   const flags = { 'license-key': 'K', 'policy-id': '3' };
   const install = async (words: string, name: string) => {
     const command = OFFLINE_COMMANDS.find((one) => one.words === words);
@@ -25,6 +26,13 @@ async function openDesk(t: TestContext) {
   };
   const write = (name: string, content: string | Uint8Array) => writeFileSync(join(folder, name), content);
   return { app, folder, install, write };
+}
+
+/** What the command prints. */
+function show(words: string, body: never): string {
+  const command = OFFLINE_COMMANDS.find((one) => one.words === words);
+  assert.ok(command !== undefined && 'show' in command);
+  return command.show(body, (call) => `berth ${call}`);
 }
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -78,4 +86,16 @@ describe('a damaged file', () => {
     write('sent.lic', `\uFEFF${file}\r\n`);
     assert.equal((await install('offline install', 'sent.lic')).ok, true);
   });
+});
+
+test('an installed license is reported with its certificate, or how to install one', async (t) => {
+  const { app, install, write } = await openDesk(t);
+  write('a.lic', vendor.answer(await generate(app)));
+  const { body } = await install('offline install', 'a.lic');
+  assert.match(
+    show('offline install', body),
+    /^Installed license \d+ .+\.\nIt has no certificate\. .+"berth identity certify FILE"\.$/,
+  );
+  const certified = { ...(body as object), certificate: { expires_at: '2031-01-01T00:00:00.000Z' } };
+  assert.match(show('airgap install', certified as never), /its certificate is valid until 2031-01-01T/);
 });

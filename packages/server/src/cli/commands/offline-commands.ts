@@ -4,11 +4,13 @@ import { readScannedText, writeScannedText } from '@berth/protocol/carried/scann
 import {
   codeSymbols,
   groupCode,
+  groupGrantKey,
   groupHardwareId,
   isWholeCode,
   readTypedCode,
 } from '@berth/protocol/carried/typed-code';
 import { formatFacts } from '@berth/protocol/console/console-text';
+import type { CallOf } from '@berth/protocol/console/hints';
 import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Command, Flags } from '../command.ts';
@@ -30,7 +32,8 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
     words: 'offline install',
     arguments: ['FILE'],
     about: 'install a license file from the vendor, new or refreshed',
-    ask: (client, [file = '']) => carry(file, (text) => client.upload('/api/v4/license/upload', text)),
+    ask: async (client, [file = '']) =>
+      addCertificate(client, await carry(file, (text) => client.upload('/api/v4/license/upload', text))),
     show: showInstalled,
   },
   {
@@ -53,8 +56,13 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
       return client.post('/api/v4/airgap/generate', { license_key: key, signing_key });
     },
     show: showCodes,
-    scan: ({ activation_code, hardware_id, license_key }: Codes) =>
-      writeScannedText({ license_key, hardware_id, activation_code: codeSymbols(activation_code) }),
+    scan: ({ activation_code, hardware_id, license_key, grant_key }: Codes) =>
+      writeScannedText({
+        license_key,
+        hardware_id,
+        activation_code: codeSymbols(activation_code),
+        grant_key,
+      }),
   },
   {
     words: 'airgap install',
@@ -65,7 +73,8 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
       'includes the other two values',
     reads: (flags) =>
       flags['confirmation-code'] === undefined ? [codePrompt('confirmation code', SIGNED_CODE_BYTES)] : [],
-    ask: askPolicy,
+    ask: async (client, words, flags, typed) =>
+      addCertificate(client, await askPolicy(client, words, flags, typed)),
     show: showInstalled,
   },
 ];
@@ -95,6 +104,17 @@ interface InstalledLicense {
   readonly product: string;
   readonly floating_users: number;
   readonly validity_period: string | null;
+  /** `undefined`: the server did not say. */
+  readonly certificate?: Certificate | null;
+}
+
+interface Certificate {
+  readonly expires_at: string;
+}
+
+interface Certified {
+  readonly license_id: number;
+  readonly certificate: Certificate | null;
 }
 
 async function askRequest(client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer> {
@@ -159,6 +179,7 @@ function showCodes({ activation_code, hardware_id, grant_key }: Codes): string {
     'The same in groups for typing. Each line ends with a check character that reveals typing mistakes:',
     `Activation code:\n${groupCode(activation_code)}`,
     ...(grouped === null ? [] : [`Hardware id:\n${grouped}`]),
+    `Grant key, if applications verify what they are lent:\n${groupGrantKey(grant_key)}`,
   ].join('\n\n');
 }
 
@@ -207,6 +228,17 @@ async function carry(file: string, send: (text: string) => Promise<AdminAnswer>)
   };
 }
 
+/** The license, with the certificate that came with it or before it. */
+async function addCertificate(client: AdminClient, answer: AdminAnswer): Promise<AdminAnswer> {
+  if (!answer.ok) return answer;
+  const identity = await client.get('/api/admin/identity');
+  if (!identity.ok) return answer;
+  const { licenses } = identity.body as { readonly licenses: readonly Certified[] };
+  const license = answer.body as InstalledLicense;
+  const certificate = licenses.find((one) => one.license_id === license.id)?.certificate ?? null;
+  return { ok: true, body: { ...license, certificate } as never };
+}
+
 /** The text of a file of the vendor. */
 export function readInput(file: string): string {
   const text = readOrExplain(file);
@@ -222,7 +254,18 @@ function readOrExplain(file: string): string {
   }
 }
 
-function showInstalled({ id, product, floating_users, validity_period }: InstalledLicense): string {
+function showInstalled(license: InstalledLicense, callOf: CallOf): string {
+  const { id, product, floating_users, validity_period, certificate } = license;
   const until = validity_period === null ? 'forever' : `until ${validity_period}`;
-  return `Installed license ${id} for "${product}": ${floating_users} slots, valid ${until}.`;
+  const installed = `Installed license ${id} for "${product}": ${floating_users} slots, valid ${until}.`;
+  return certificate === undefined ? installed : `${installed}\n${sayCertified(certificate, callOf)}`;
+}
+
+function sayCertified(certificate: Certificate | null, callOf: CallOf): string {
+  if (certificate !== null) {
+    const { expires_at: until } = certificate;
+    return `Applications can verify what they are lent: its certificate is valid until ${until}.`;
+  }
+  const how = `install the vendor's with "${callOf('identity certify FILE')}"`;
+  return `It has no certificate. If applications verify what they are lent, ${how}.`;
 }

@@ -30,10 +30,10 @@ const rowOf = (user: string) => registrationRow(LICENSE_ID, exampleSlot(user));
 const keyOf = (user: string) => ({ license_id: LICENSE_ID, user });
 
 /** The statements of a writer within a transaction; `ada` holds a slot. */
-function begin(t: TestContext) {
+function begin(t: TestContext, generation?: number) {
   const db = openWritable(join(temporaryFolder(t), 'berth.db'));
   t.after(() => db.close());
-  const statements = prepareStatements(db);
+  const statements = prepareStatements(db, { generation });
   const { registration } = statements;
   statements.begin.run();
   registration.put(rowOf('ada'));
@@ -97,14 +97,47 @@ describe('registrations in memory', () => {
     assert.equal(countEnded(), 0);
   });
 
-  test('bring others when they are read, until all are there', (t) => {
+  test('bring others when they are read, until all are there and no others are looked for', (t) => {
     const { db, registration } = begin(t);
     for (const user of users(600)) registration.put(rowOf(user));
     registration.forget();
-    for (const user of ['user-0599', 'user-0598', 'user-0597']) registration.find(keyOf(user));
-    db.exec('DELETE FROM registration');
-    for (const user of users(600))
+    for (const user of ['user-0599', 'nobody', 'user-0597']) {
+      registration.find(keyOf(user));
+      registration.finish();
+    }
+    db.exec(`UPDATE registration SET "user" = 'renamed-' || "user"`);
+    for (const user of users(600)) {
       assert.equal(registration.find(keyOf(user))?.ends_at, rowOf('').ends_at, user);
+      assert.equal(registration.find(keyOf(`renamed-${user}`)), undefined);
+    }
+  });
+
+  test('bring others only once in a batch', (t) => {
+    const { db, registration } = begin(t);
+    for (const user of users(600)) registration.put(rowOf(user));
+    registration.forget();
+    for (const user of ['user-0000', 'user-0001', 'user-0599']) registration.find(keyOf(user));
+    db.exec('DELETE FROM registration');
+    const found = users(600).filter((user) => registration.find(keyOf(user)) !== undefined);
+    assert.equal(found.length, 256);
+  });
+
+  test('are found in the file when there are more than fit into memory', (t) => {
+    const { registration, endOf } = begin(t, 10);
+    assert.equal(endOf('eve'), undefined);
+    for (const user of users(100)) registration.put(rowOf(user));
+    assert.equal(endOf('user-0007'), rowOf('').ends_at);
+    registration.renew(keyOf('user-0007'), LATER);
+    const gone = ['user-0099', 'user-0095', 'user-0011'];
+    for (const user of gone) {
+      registration.remove(keyOf(user));
+      assert.equal(endOf(user), undefined, user);
+    }
+    for (const user of users(100)) {
+      const expected = user === 'user-0007' ? LATER : rowOf('').ends_at;
+      assert.equal(endOf(user), gone.includes(user) ? undefined : expected, user);
+      registration.finish();
+    }
   });
 
   test('a command that fails after it wrote without a savepoint fails the batch', (t) => {
@@ -120,6 +153,7 @@ describe('registrations in memory', () => {
 
   test('names that SQLite cannot tell apart are one', (t) => {
     const { registration, endOf } = begin(t);
+    assert.equal(endOf('eve'), undefined);
     registration.put(rowOf('\ufffd'));
     assert.equal(endOf('\ud800'), rowOf('').ends_at);
     registration.renew(keyOf('\ud800'), LATER);

@@ -25,6 +25,7 @@ interface Parts {
   readonly listAfter: ListAfter;
   readonly pending: PendingRenewals;
   readonly due: DueRegistrations;
+  readonly generation?: number | undefined;
 }
 
 /**
@@ -37,37 +38,44 @@ export class KeptRegistrations implements EndingRows<'registration'> {
   readonly #rows: EndingRows<'registration'>;
   readonly #listAfter: ListAfter;
   readonly #pending: PendingRenewals;
+  readonly #generation: number;
   readonly due: DueRegistrations;
-  /** By license and user; `null`: there is no such row. */
-  #young = new Map<LicenseId, Map<string, KeptRow | null>>();
+  /** By license and user. Both are the same until the first is full. */
+  #young = new Map<LicenseId, Map<string, KeptRow>>();
   #old = this.#young;
   #youngCount = 0;
-  /** Up to which user all rows of a license are in memory, or were; `null`: up to the last. */
+  /** Whether there is no room for more rows than those that are asked for. */
+  #isFull = false;
+  /** Up to which user all rows of a license are in memory; `null`: up to the last, so no others exist. */
   #readTo = new Map<LicenseId, string | null>();
+  /** Whether the running transaction has read more rows than it needed: a batch must not wait for many. */
+  #hasReadOn = false;
   /** Grows with every row that was written here, so that a command can tell whether it has written one. */
   writes = 0;
 
-  constructor({ rows, listAfter, pending, due }: Parts) {
+  constructor({ rows, listAfter, pending, due, generation = GENERATION }: Parts) {
     this.#rows = rows;
     this.#listAfter = listAfter;
     this.#pending = pending;
     this.due = due;
+    this.#generation = generation;
   }
 
   find(key: Key): KeptRow | undefined {
     const { license_id: id, user } = key;
     const kept = this.#young.get(id)?.get(user);
-    if (kept !== undefined) return kept ?? undefined;
+    if (kept !== undefined) return kept;
     const older = this.#old.get(id)?.get(user);
-    const row = older === undefined ? this.#read(key) : older;
-    this.#keep(key, row);
-    if (older === undefined && row !== null) this.#readOn(id);
-    return row ?? undefined;
+    if (older === undefined && this.#readTo.get(id) === null && isExact(user)) return undefined;
+    const row = older ?? this.#read(key);
+    if (row !== undefined) this.#keep(row);
+    if (older === undefined) this.#readOn(id);
+    return row;
   }
 
-  #read(key: Key): KeptRow | null {
+  #read(key: Key): KeptRow | undefined {
     const row = this.#rows.find(key);
-    return row === undefined ? null : this.#renewed(row);
+    return row && this.#renewed(row);
   }
 
   #renewed(row: Row): KeptRow {
@@ -76,33 +84,44 @@ export class KeptRegistrations implements EndingRows<'registration'> {
 
   /**
    * Reads more rows of a license, in the order of their key, while there is room: after a start, all users
-   * return within minutes, and rows that are read together take a fraction of the time.
+   * return within minutes, and rows that are read together take a fraction of the time. Once all are in
+   * memory, the file need not be asked for users who hold no slot.
    */
   #readOn(id: LicenseId): void {
     const from = this.#readTo.get(id);
-    if (from === null || this.#old !== this.#young || this.#youngCount + AHEAD > GENERATION) return;
+    if (this.#isFull || this.#hasReadOn || from === null) return;
+    this.#hasReadOn = true;
     const rows = this.#listAfter({ license_id: id, user: from ?? '' });
-    this.#readTo.set(id, rows.length < AHEAD ? null : (rows.at(-1) as Row).user);
     const kept = this.#young.get(id);
-    for (const row of rows) if (kept?.has(row.user) !== true) this.#keep(row, this.#renewed(row));
+    for (const row of rows) if (kept?.has(row.user) !== true) this.#keep(this.#renewed(row));
+    this.#readTo.set(id, rows.length < AHEAD ? null : (rows.at(-1) as Row).user);
   }
 
   put(row: Row): void {
     this.#rows.put(row);
     this.#correctLog(row, row.ends_at);
-    this.#note(row, copyRow(row));
+    this.writes += 1;
+    this.#keep(copyRow(row));
   }
 
   add(row: Row): void {
     this.#rows.add(row);
     this.#correctLog(row, row.ends_at);
-    this.#note(row, copyRow(row));
+    this.writes += 1;
+    this.#keep(copyRow(row));
   }
 
   /** A renewal in the log is void without its row. */
   remove(key: Key): void {
+    const { license_id: id, user } = key;
     this.#rows.remove(key);
-    this.#note(key, null);
+    this.writes += 1;
+    if (!isExact(user)) {
+      this.forget();
+      return;
+    }
+    if (this.#young.get(id)?.delete(user)) this.#youngCount -= 1;
+    this.#old.get(id)?.delete(user);
   }
 
   renew(key: Key, endsAt: Instant): void {
@@ -167,6 +186,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
 
   /** Before the commit. */
   finish(): void {
+    this.#hasReadOn = false;
     this.#pending.write();
     this.#pending.foldSome();
   }
@@ -187,24 +207,23 @@ export class KeptRegistrations implements EndingRows<'registration'> {
     this.#young = new Map();
     this.#old = this.#young;
     this.#youngCount = 0;
+    this.#isFull = false;
     this.#readTo.clear();
     this.due.forget();
   }
 
-  #note(key: Key, row: KeptRow | null): void {
-    this.writes += 1;
-    this.#keep(key, row);
-  }
-
-  #keep({ license_id: id, user }: Key, row: KeptRow | null): void {
+  #keep(row: KeptRow): void {
+    const { license_id: id, user } = row;
     if (!isExact(user)) {
       this.forget();
       return;
     }
-    if (this.#youngCount >= GENERATION) {
+    if (this.#youngCount >= this.#generation) {
       this.#old = this.#young;
       this.#young = new Map();
       this.#youngCount = 0;
+      this.#isFull = true;
+      this.#readTo.clear();
     }
     const users = this.#young.getOrInsertComputed(id, () => new Map());
     const countBefore = users.size;

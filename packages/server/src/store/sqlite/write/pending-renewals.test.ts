@@ -45,7 +45,7 @@ function openLog(t: TestContext, part?: number) {
   const folder = temporaryFolder(t);
   const file = join(folder, 'berth.db');
   const db = openWritable(file);
-  const statements = prepareStatements(db, part);
+  const statements = prepareStatements(db, { part });
   const { registration } = statements;
   addLicense(db);
   const reader = new SqliteReader({ file });

@@ -77,8 +77,14 @@ export type SqliteStatements = Statements &
     readonly addHistory: Readonly<Record<HistoryTable, BulkInsert>>;
   };
 
-/** Every statement of the writing connection, prepared once. `part`: see `PendingRenewals`. */
-export function prepareStatements(db: DatabaseSync, part?: number): SqliteStatements {
+/** How much is kept in memory: see `PendingRenewals` and `KeptRegistrations`. */
+interface Sizes {
+  readonly part?: number | undefined;
+  readonly generation?: number | undefined;
+}
+
+/** Every statement of the writing connection, prepared once. */
+export function prepareStatements(db: DatabaseSync, { part, generation }: Sizes = {}): SqliteStatements {
   const prepareOne = (({ sql }) => prepare(db, sql)) as Prepare;
   const rows = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne, sqliteColumnsOf(name))]);
   const { registration, ended_borrow, ...others } = Object.fromEntries(rows) as AllRows;
@@ -90,6 +96,7 @@ export function prepareStatements(db: DatabaseSync, part?: number): SqliteStatem
       after.all(license_id, user, AHEAD) as unknown as RowOf<'registration'>[],
     pending,
     due: new DueRegistrations(db, pending),
+    generation,
   });
   const endedBorrows = new EndedBorrows(db, ended_borrow);
   const transactions = Object.entries(TRANSACTIONS).map(([name, sql]) => [name, db.prepare(sql)]);
