@@ -13,7 +13,7 @@ def main() -> None:
     for seed in range(first, first + seeds):
         play_for_slot(seed, tally)
     print(
-        f"In Python they did not either: the slot was taken {tally.acquired} times, returned {tally.released} "
+        f"In Python they did not either: it was taken {tally.acquired} times, returned {tally.released} "
         f"times, lost {tally.lost} times, restored {tally.restored} times."
     )
 
