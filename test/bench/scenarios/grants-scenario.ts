@@ -13,17 +13,15 @@ export const grants: Scenario = {
   async run(bench): Promise<readonly Verdict[]> {
     const servers = [await bench.berth()];
     const plain = registerPlan(PRODUCTS.certified);
-    const some = [withNonce(plain), ...Array.from({ length: RENEWALS_PER_GRANT - 1 }, () => plain)];
-    const wish = { connections: 64, users: HEARTBEATS.users };
-    const asking = {
-      ...wish,
-      label: `heartbeat, 1 of ${RENEWALS_PER_GRANT} asks for a grant`,
-      requests: some,
-    };
+    // Both lists are as long, so that the load generator does the same for either.
+    const none = Array.from({ length: RENEWALS_PER_GRANT }, () => plain);
+    const some = [withNonce(plain), ...none.slice(1)];
+    const wish = { connections: 64, users: HEARTBEATS.users, isStaggered: true };
+    const label = `heartbeat, 1 of ${RENEWALS_PER_GRANT} asks for a grant`;
     const [signed, unsigned] = (await bench.takeTurns(
       [
-        { servers, wish: { ...asking, isStaggered: true } },
-        { servers, wish: { ...wish, label: 'heartbeat, none asks for a grant', requests: [plain] } },
+        { servers, wish: { ...wish, label, requests: some } },
+        { servers, wish: { ...wish, label: 'heartbeat, none asks for a grant', requests: none } },
       ],
       { turns: TURNS, seconds: Math.max(0.5, bench.seconds / 6) },
     )) as [Contested, Contested];
