@@ -4,7 +4,7 @@ import { type Contested, HEARTBEATS, judgeRate } from '../bench-run.ts';
 import { registerPlan, withNonce } from '../requests.ts';
 import type { Scenario, Verdict } from '../scenarios.ts';
 
-const TURNS = 10;
+const TURNS = 20;
 
 /** As the client does it: one of so many renewals asks for a grant. */
 export const grants: Scenario = {

@@ -131,7 +131,7 @@ def license_id_of(answer: Answer) -> Optional[int]:
 
 # A grant costs the server more than the renewal itself, so most renewals come without one. They are believed
 # if the server is the one that was proven last. If another takes its place, this finds it out.
-_RENEWALS_PER_GRANT = 32
+_RENEWALS_PER_GRANT = 192
 _LONGEST_WITHOUT_GRANT = 86_400.0
 
 _NO_CERTIFICATE = (

@@ -8,7 +8,7 @@ import type { Grant, Proof } from './verifier.ts';
  * A grant costs the server more than the renewal itself, so most renewals come without one. They are believed
  * if the server is the one that was proven last. If another takes its place, this finds it out.
  */
-export const RENEWALS_PER_GRANT = 32;
+export const RENEWALS_PER_GRANT = 192;
 const LONGEST_WITHOUT_GRANT_MS = 86_400_000;
 
 const NO_CERTIFICATE =
