@@ -292,7 +292,7 @@ def hold_here(environment: Environment, user: str, product: str) -> Callable[[],
 # Nobody waits longer for a program to end because of its slot.
 _LONGEST_FAREWELL = 2.0
 # A single waiting client finds a returned slot within this time; many share the work by chance.
-_LONGEST_WAIT = 10.0
+_LONGEST_WAIT = 20.0
 # Clients that wait for the same end do not ask at the same moment.
 _SPREAD = 0.5
 

@@ -22,7 +22,7 @@ export interface Waiting {
 }
 
 /** A single waiting client finds a returned slot within this time; many share the work by chance. */
-const LONGEST_WAIT_MS = 10_000;
+const LONGEST_WAIT_MS = 20_000;
 /** Clients that wait for the same end do not ask at the same moment. */
 const SPREAD_MS = 500;
 
