@@ -5,10 +5,13 @@ import type { Scenario, Verdict } from '../scenarios.ts';
 /** How much more a large license may cost than one with 10 slots. */
 const MOST_COST = 1.2;
 
+const TURNS = 7;
+const LEAST_SECONDS = 0.3;
+
 /** What a request of the first costs in requests of the second: in processor time, and in the rate. */
 function costOf(first: Contested, second: Contested): { readonly cpu: number | null; readonly rate: number } {
   const [a, b] = [first.measurement.cpuMicros, second.measurement.cpuMicros];
-  return { cpu: a === null || b === null ? null : a / b, rate: 1 / rateRatio(first, second).whole };
+  return { cpu: a === null || b === null ? null : a / b, rate: 1 / rateRatio(first, second).middle };
 }
 
 /** Licenses of all sizes by turns. */
@@ -20,7 +23,10 @@ async function compareSizes(
 ): Promise<readonly Verdict[]> {
   const servers = [await bench.berth()];
   const wishes = SIZES.map((size) => wishOf(size, connections));
-  const [small, ...large] = await bench.takeTurns(wishes.map((wish) => ({ servers, wish })));
+  const [small, ...large] = await bench.takeTurns(
+    wishes.map((wish) => ({ servers, wish })),
+    { turns: TURNS, seconds: Math.max(LEAST_SECONDS, bench.seconds / TURNS) },
+  );
   return large.map((contested, index) => {
     const { cpu, rate } = costOf(contested, small as Contested);
     const slots = SIZES[index + 1]?.slots.toLocaleString('en');

@@ -12,7 +12,7 @@ type Key = KeyOf<'registration'>;
 type KeptRow = Omit<Row, 'ends_at'> & { ends_at: Instant };
 
 /** Rows in memory, at most: two generations of this many. Those of 100,000 users take 40 MB. */
-const GENERATION = 131_072;
+const GENERATION = 262_144;
 
 /** How many rows are read together. */
 export const AHEAD = 256;
