@@ -16,7 +16,8 @@ const TURNS = 10;
 const WISH = { connections: 64, ...HEARTBEATS };
 
 const MOST_COST = 1.05;
-const COST_TARGET = `heartbeat beside 1,000 waiting clients: at most ${MOST_COST} × the CPU time without them`;
+const CLIENTS_WAIT = 'heartbeat beside 1,000 waiting clients';
+const COST_TARGET = `${CLIENTS_WAIT}: at most ${MOST_COST} × the CPU time without them`;
 const TAKEN_TARGET = 'a slot that 1,000 clients wait for: taken within 1 s';
 
 /** A user who has a slot and does not renew it in the end, so that it ends by itself. */
