@@ -197,14 +197,14 @@ class ASlotWithProof(WorldTest):
             fields.update(grant=grant(key, nonce=body["nonce"], **days), certificate=certify())
         done(WireAnswer(200, json.dumps(fields), None))
 
-    def test_asks_for_a_new_grant_once_in_32_renewals(self) -> None:
+    def test_asks_for_a_new_grant_once_in_192_renewals(self) -> None:
         slots: List[Slot] = []
         self.play(lambda: slots.append(self.client.acquire()))
         self.assertEqual((slots[0].grant or {})["license_id"], 7)
-        self.world.run(31.5 * 180)
-        self.assertEqual((len(self.paths), self.nonces), (32, 1))
-        self.world.run(32.5 * 180)
-        self.assertEqual((len(self.paths), self.nonces), (33, 2))
+        self.world.run(191.5 * 180)
+        self.assertEqual((len(self.paths), self.nonces), (192, 1))
+        self.world.run(192.5 * 180)
+        self.assertEqual((len(self.paths), self.nonces), (193, 2))
         self.assertTrue(slots[0].is_held)
 
     def test_is_not_renewed_by_a_fake_server(self) -> None:
@@ -219,7 +219,7 @@ class ASlotWithProof(WorldTest):
 
         self.play(work)
         self.is_fake = True
-        self.world.run(6500)
+        self.world.run(35_500)
         self.assertEqual(events, ["not_proven", "ended"])
         self.assertFalse(slots[0].is_held)
 
