@@ -63,6 +63,11 @@ interface TurnOptions {
   readonly constant?: number;
 }
 
+/** So many that the one in the middle tells, and none too short. */
+export function manyTurns(seconds: number): TurnOptions {
+  return { turns: 7, seconds: Math.max(0.3, seconds / 7) };
+}
+
 /** What a contender did, in all turns together and in each. */
 export interface Contested {
   readonly measurement: Measurement;
@@ -85,16 +90,22 @@ export function rateRatio(first: Contested, second: Contested): RateRatio {
   return { whole, middle: quantile(turns, 0.5), least: Math.min(...turns), most: Math.max(...turns) };
 }
 
+/** The ratio of the turn in the middle, and those of all. */
+export function showMiddle({ middle, least, most }: RateRatio): string {
+  return `${middle.toFixed(2)} × (${least.toFixed(2)}–${most.toFixed(2)})`;
+}
+
+/** The first's processor time of one request, all threads together, against the second's. */
+export function cpuRatio(first: Contested, second: Contested): number | null {
+  const [a, b] = [first.measurement.cpuMicros, second.measurement.cpuMicros];
+  return a === null || b === null ? null : a / b;
+}
+
 /** Whether the first has at least this part of the second's rate, in the turn in the middle. */
 export function judgeRate(target: string, first: Contested, second: Contested, leastRatio: number): Verdict {
-  const { middle, least, most } = rateRatio(first, second);
-  const [a, b] = [first.measurement.cpuMicros, second.measurement.cpuMicros];
-  const cpu = a === null || b === null ? '' : `, CPU ${(a / b).toFixed(2)} ×`;
-  return {
-    target,
-    measured: `${middle.toFixed(2)} × (${least.toFixed(2)}–${most.toFixed(2)})${cpu}`,
-    isMet: middle >= leastRatio,
-  };
+  const [ratio, cpu] = [rateRatio(first, second), cpuRatio(first, second)];
+  const measured = `${showMiddle(ratio)}${cpu === null ? '' : `, CPU ${cpu.toFixed(2)} ×`}`;
+  return { target, measured, isMet: ratio.middle >= leastRatio };
 }
 
 /** Renewals of users who have held their slots since before the start, each on connections of their own. */

@@ -21,8 +21,7 @@ npm run bench -- --against OTHER [--scenario NAME]… [--product NAME] [--slots 
 
   --store STORE    sqlite, or postgres, which is started beside the server; sqlite unless told
   --scenario NAME  only this one; may be given more than once
-  --seconds N      how long one measurement takes; 3 unless told: everything but the long scenarios
-                   takes under 5 minutes then
+  --seconds N      how long one measurement takes; 3 unless told
   --runs N         how often to measure everything; once unless told
   --json           print the results as JSON
   --write          put the tables into docs/performance.md; needs all scenarios

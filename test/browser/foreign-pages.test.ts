@@ -50,7 +50,7 @@ function siteAt(name: string): string {
   return `http://${name}:${(site.address() as AddressInfo).port}`;
 }
 
-/** More than half of what the demo license lends a slot for: then the client asks for a new grant, too. */
+/** The page's clock jumps ahead by this. To the client that is sleep, so it renews with a new grant. */
 const RENEWAL_MS = 400_000;
 
 /** By default a page that browsers trust, as over TLS: others have no Web Crypto. The test sets its clock. */

@@ -1,12 +1,8 @@
-import { type BenchRun, type Contested, type RateRatio, rateRatio } from '../bench-run.ts';
+import { type BenchRun, type Contested, cpuRatio, manyTurns, rateRatio, showMiddle } from '../bench-run.ts';
 import type { Scenario, Verdict } from '../scenarios.ts';
 import type { BenchServer } from '../servers.ts';
 import { type Comparison, type Goal, listComparisons, type PeerLicense } from './comparisons.ts';
 import { findPeer, type PeerWish } from './peer.ts';
-
-/** Of half a second unless told: a machine is rarely the same for longer. */
-const TURNS = 7;
-const LEAST_SECONDS = 0.3;
 
 /** What the other server is called in the rows. */
 const NAMES: Readonly<Record<PeerWish['kind'], string>> = {
@@ -22,10 +18,6 @@ const ABOUT: Readonly<Record<string, string>> = {
   slots: 'renewals on licenses with 10, 50,000 and 100,000 slots',
 };
 
-function times({ middle, least, most }: RateRatio): string {
-  return `${middle.toFixed(2)} × (${least.toFixed(2)}–${most.toFixed(2)})`;
-}
-
 /** The rate and the processor time against the other's, by turns. */
 async function compare(
   bench: BenchRun,
@@ -37,25 +29,22 @@ async function compare(
     { servers: [await bench.berth()], wish: ours },
     { servers: [peer], wish: { ...theirs, label: `${theirs.label}: ${name}` } },
   ];
-  const [a, b] = (await bench.takeTurns(contenders, {
-    turns: TURNS,
-    seconds: Math.max(LEAST_SECONDS, bench.seconds / TURNS),
-  })) as [Contested, Contested];
-  const cpu = cpuShare(a, b);
+  const [a, b] = (await bench.takeTurns(contenders, manyTurns(bench.seconds))) as [Contested, Contested];
+  const cpu = cpuRatio(a, b);
   const share = cpu === null ? '' : `, CPU time ${(cpu * 100).toFixed(0)} %`;
-  bench.note(`${ours.label}, against ${name}`, `rate ${times(rateRatio(a, b))}${share}`);
+  bench.note(`${ours.label}, against ${name}`, `rate ${showMiddle(rateRatio(a, b))}${share}`);
   return judge(goal, a, b, name);
 }
 
 function judge(goal: Goal, a: Contested, b: Contested, name: string): readonly Verdict[] {
   const { leastRatio, mostCpuShare, needsLowerP99 } = goal;
   const { label } = a.measurement;
-  const [ratio, cpu] = [rateRatio(a, b), cpuShare(a, b)];
+  const [ratio, cpu] = [rateRatio(a, b), cpuRatio(a, b)];
   const [p99, theirP99] = [a.measurement.p99, b.measurement.p99];
   return [
     leastRatio !== undefined && {
       target: `${label}: at least ${leastRatio} × the rate of ${name}`,
-      measured: times(ratio),
+      measured: showMiddle(ratio),
       isMet: ratio.middle >= leastRatio,
     },
     mostCpuShare !== undefined && {
@@ -69,12 +58,6 @@ function judge(goal: Goal, a: Contested, b: Contested, name: string): readonly V
       isMet: p99 < theirP99,
     },
   ].filter((verdict) => verdict !== false);
-}
-
-/** Processor time of one request, all threads together, as a share of the other's. */
-function cpuShare(a: Contested, b: Contested): number | null {
-  const [ours, theirs] = [a.measurement.cpuMicros, b.measurement.cpuMicros];
-  return ours === null || theirs === null ? null : ours / theirs;
 }
 
 /** What `--against` runs; the other server is started, or warmed up, in each run. */

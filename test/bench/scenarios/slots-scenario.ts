@@ -1,18 +1,16 @@
-import { type BenchRun, type Contested, type LoadWish, rateRatio } from '../bench-run.ts';
+import {
+  type BenchRun,
+  type Contested,
+  cpuRatio,
+  type LoadWish,
+  manyTurns,
+  rateRatio,
+} from '../bench-run.ts';
 import { churnOfSize, renewalOf, SIZES } from '../loads.ts';
 import type { Scenario, Verdict } from '../scenarios.ts';
 
 /** How much more a large license may cost than one with 10 slots. */
 const MOST_COST = 1.2;
-
-const TURNS = 7;
-const LEAST_SECONDS = 0.3;
-
-/** What a request of the first costs in requests of the second: in processor time, and in the rate. */
-function costOf(first: Contested, second: Contested): { readonly cpu: number | null; readonly rate: number } {
-  const [a, b] = [first.measurement.cpuMicros, second.measurement.cpuMicros];
-  return { cpu: a === null || b === null ? null : a / b, rate: 1 / rateRatio(first, second).middle };
-}
 
 /** Licenses of all sizes by turns. */
 async function compareSizes(
@@ -25,10 +23,11 @@ async function compareSizes(
   const wishes = SIZES.map((size) => wishOf(size, connections));
   const [small, ...large] = await bench.takeTurns(
     wishes.map((wish) => ({ servers, wish })),
-    { turns: TURNS, seconds: Math.max(LEAST_SECONDS, bench.seconds / TURNS) },
+    manyTurns(bench.seconds),
   );
   return large.map((contested, index) => {
-    const { cpu, rate } = costOf(contested, small as Contested);
+    const cpu = cpuRatio(contested, small as Contested);
+    const rate = 1 / rateRatio(contested, small as Contested).middle;
     const slots = SIZES[index + 1]?.slots.toLocaleString('en');
     return {
       target: `${what}, ${slots} slots, ${connections} connections: at most ${MOST_COST} × the cost with 10`,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PRODUCTS } from '../bench-licenses.ts';
-import { type BenchRun, type Contested, HEARTBEATS, rateRatio } from '../bench-run.ts';
+import { type BenchRun, type Contested, cpuRatio, HEARTBEATS, rateRatio, showMiddle } from '../bench-run.ts';
 import { WaitingProcess } from '../load/waiting-process.ts';
 import { sum } from '../measurement.ts';
 import type { Scenario, Verdict } from '../scenarios.ts';
@@ -72,12 +72,10 @@ async function compareCosts(bench: BenchRun, { server, clients, absent }: Site):
 
 /** By the server's processor time: the clients take that of the load generator, which lowers the rate. */
 function judgeCost(beside: Contested, alone: Contested): Verdict {
-  const { middle, least, most } = rateRatio(beside, alone);
-  const rate = `rate ${middle.toFixed(2)} × (${least.toFixed(2)}–${most.toFixed(2)})`;
-  const [a, b] = [beside.measurement.cpuMicros, alone.measurement.cpuMicros];
-  if (a === null || b === null) return { target: COST_TARGET, measured: rate, isMet: null };
-  const measured = `CPU ${(a / b).toFixed(2)} ×, ${rate}`;
-  return { target: COST_TARGET, measured, isMet: a / b <= MOST_COST };
+  const rate = `rate ${showMiddle(rateRatio(beside, alone))}`;
+  const cpu = cpuRatio(beside, alone);
+  if (cpu === null) return { target: COST_TARGET, measured: rate, isMet: null };
+  return { target: COST_TARGET, measured: `CPU ${cpu.toFixed(2)} ×, ${rate}`, isMet: cpu <= MOST_COST };
 }
 
 /** How long a slot was free that has ended by itself, in milliseconds. */
