@@ -63,15 +63,17 @@ interface TurnOptions {
   readonly constant?: number;
 }
 
+const MANY_TURNS = 11;
+
 /** So many that the one in the middle tells, and none too short. */
 export function manyTurns(seconds: number): TurnOptions {
-  return { turns: 7, seconds: Math.max(0.3, seconds / 7) };
+  return { turns: MANY_TURNS, seconds: Math.max(0.3, seconds / MANY_TURNS) };
 }
 
 /** What a contender did, in all turns together and in each. */
 export interface Contested {
   readonly measurement: Measurement;
-  readonly rates: readonly number[];
+  readonly turns: readonly Measured[];
 }
 
 /** In all turns together, in the one in the middle, and in those with the least and the most of it. */
@@ -85,7 +87,7 @@ export interface RateRatio {
 
 /** How many times the rate of the second the first has. */
 export function rateRatio(first: Contested, second: Contested): RateRatio {
-  const turns = first.rates.map((rate, turn) => rate / (second.rates[turn] as number));
+  const turns = first.turns.map(({ rate }, turn) => rate / (second.turns[turn] as Measured).rate);
   const whole = first.measurement.rate / second.measurement.rate;
   return { whole, middle: quantile(turns, 0.5), least: Math.min(...turns), most: Math.max(...turns) };
 }
@@ -95,10 +97,13 @@ export function showMiddle({ middle, least, most }: RateRatio): string {
   return `${middle.toFixed(2)} × (${least.toFixed(2)}–${most.toFixed(2)})`;
 }
 
-/** The first's processor time of one request, all threads together, against the second's. */
+/** The first's processor time of one request against the second's, all threads; of the middle turn. */
 export function cpuRatio(first: Contested, second: Contested): number | null {
-  const [a, b] = [first.measurement.cpuMicros, second.measurement.cpuMicros];
-  return a === null || b === null ? null : a / b;
+  const turns = first.turns.flatMap(({ cpuMicros }, turn) => {
+    const other = second.turns[turn]?.cpuMicros ?? null;
+    return cpuMicros === null || other === null ? [] : [cpuMicros / other];
+  });
+  return turns.length < first.turns.length ? null : quantile(turns, 0.5);
 }
 
 /** Whether the first has at least this part of the second's rate, in the turn in the middle. */
@@ -236,7 +241,7 @@ export class BenchRun {
       const own = measured[index] as Measured;
       const yardstick = constant === undefined || constant === index ? undefined : measured[constant];
       const measurement = this.#record({ label: wish.label, ...own, constant: yardstick ?? null });
-      return { measurement, rates: (slices[index] ?? []).map((slice) => joinSlices([slice]).rate) };
+      return { measurement, turns: (slices[index] ?? []).map((slice) => joinSlices([slice])) };
     });
   }
 

@@ -2,7 +2,7 @@ import { type BenchRun, type Contested, cpuRatio, manyTurns, rateRatio, showMidd
 import type { Scenario, Verdict } from '../scenarios.ts';
 import type { BenchServer } from '../servers.ts';
 import { type Comparison, type Goal, listComparisons, type PeerLicense } from './comparisons.ts';
-import { findPeer, type PeerWish } from './peer.ts';
+import { findPeer, type PeerWish, THIS_CHECKOUT } from './peer.ts';
 
 /** What the other server is called in the rows. */
 const NAMES: Readonly<Record<PeerWish['kind'], string>> = {
@@ -21,12 +21,12 @@ const ABOUT: Readonly<Record<string, string>> = {
 /** The rate and the processor time against the other's, by turns. */
 async function compare(
   bench: BenchRun,
-  peer: BenchServer,
+  [own, peer]: readonly [BenchServer, BenchServer],
   name: string,
   { ours, theirs, goal }: Comparison,
 ): Promise<readonly Verdict[]> {
   const contenders = [
-    { servers: [await bench.berth()], wish: ours },
+    { servers: [own], wish: ours },
     { servers: [peer], wish: { ...theirs, label: `${theirs.label}: ${name}` } },
   ];
   const [a, b] = (await bench.takeTurns(contenders, manyTurns(bench.seconds))) as [Contested, Contested];
@@ -60,17 +60,18 @@ function judge(goal: Goal, a: Contested, b: Contested, name: string): readonly V
   ].filter((verdict) => verdict !== false);
 }
 
-/** What `--against` runs; the other server is started, or warmed up, in each run. */
+/** What `--against` runs. Both start on equal data: what one has done before would count against it. */
 export function againstScenarios(wish: PeerWish, license: PeerLicense): readonly Scenario[] {
   const comparisons = listComparisons(wish.kind, license);
-  const peers = new Map<BenchRun, BenchServer>();
-  const getPeer = async (bench: BenchRun, { theirs }: Comparison): Promise<BenchServer> => {
-    const known = peers.get(bench);
+  const pairs = new Map<BenchRun, readonly [BenchServer, BenchServer]>();
+  const getPair = async (bench: BenchRun, { ours, theirs }: Comparison) => {
+    const known = pairs.get(bench);
     if (known !== undefined) return known;
-    const peer = await findPeer(bench, wish);
-    await bench.warmUp(peer, theirs);
-    peers.set(bench, peer);
-    return peer;
+    const pair = [await findPeer(bench, THIS_CHECKOUT), await findPeer(bench, wish)] as const;
+    await bench.warmUp(pair[0], ours);
+    await bench.warmUp(pair[1], theirs);
+    pairs.set(bench, pair);
+    return pair;
   };
   return [...new Set(comparisons.map(({ name }) => name))].map((name) => ({
     name,
@@ -78,8 +79,8 @@ export function againstScenarios(wish: PeerWish, license: PeerLicense): readonly
     async run(bench) {
       const verdicts: Verdict[] = [];
       for (const one of comparisons.filter((comparison) => comparison.name === name)) {
-        const other = await getPeer(bench, one);
-        verdicts.push(...(await compare(bench, other, NAMES[wish.kind], one)));
+        const pair = await getPair(bench, one);
+        verdicts.push(...(await compare(bench, pair, NAMES[wish.kind], one)));
       }
       return verdicts;
     },

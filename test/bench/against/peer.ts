@@ -19,6 +19,12 @@ export interface PeerWish {
   readonly place: string;
 }
 
+/** The clone that this benchmark belongs to. */
+export const THIS_CHECKOUT: PeerWish = {
+  kind: 'checkout',
+  place: fileURLToPath(new URL('../../..', import.meta.url)),
+};
+
 export function readPeerWish(text: string): PeerWish {
   const [, kind, place] = /^(\w+)=(.+)$/.exec(text) ?? [];
   const known = KINDS.find((one) => one === kind);
