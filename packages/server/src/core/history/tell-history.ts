@@ -22,8 +22,9 @@ export function withHistory(
 ): Decision {
   const { events, outcome } = decision;
   if (events.length === 0 && outcome.kind !== 'refused') return decision;
-  const told = events.flatMap((event) => tellEvent(event, view, decision, now));
-  const history = outcome.kind === 'refused' ? [...told, ...tellDenial(command, view, decision, now)] : told;
+  const history: Happening[] = [];
+  for (const event of events) history.push(...tellEvent(event, view, decision, now));
+  if (outcome.kind === 'refused') history.push(...tellDenial(command, view, decision, now));
   return history.length === 0 ? decision : { outcome, changes: decision.changes, events, history };
 }
 

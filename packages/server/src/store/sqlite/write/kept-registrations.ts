@@ -69,8 +69,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
     if (older === undefined && this.#readTo.get(id) === null && isExact(user)) return undefined;
     const row = older ?? this.#read(key);
     if (row !== undefined) this.#keep(row);
-    // A newcomer misses whatever is in memory, so only the first one has others read: all, if they are few.
-    if (older === undefined && (row !== undefined || !this.#readTo.has(id))) this.#readOn(id);
+    if (older === undefined) this.#readOn(id);
     return row;
   }
 
