@@ -21,9 +21,9 @@ export interface Waiting {
   readonly retryInMs: number;
 }
 
-/** A single waiting client finds a returned slot within this time; many share the work by chance. */
+/** The longest pause if the server does not say how long to pause. */
 const LONGEST_WAIT_MS = 20_000;
-/** Clients that wait for the same end do not ask at the same moment. */
+/** How long clients that wait for the same end ask one after the other, at least. */
 const SPREAD_MS = 500;
 
 export async function acquireAs(account: Account, options: WaitOptions): Promise<Slot> {
@@ -62,9 +62,14 @@ function isWorthWaiting(error: unknown): error is BerthError {
   return (error instanceof DeniedError || error instanceof UnreachableError) && error.isRetryable;
 }
 
-/** Until a slot ends by itself, if that is soon; otherwise longer each time. */
+/**
+ * About as long as the server says, which knows how many wait; without its word, longer each time. If a slot
+ * ends by itself before that, until then, and up to as long again, so that not all ask at the same moment.
+ */
 function pauseOf(error: BerthError, failures: number, random: () => number): number {
-  const pauseMs = backOffMs(failures, LONGEST_WAIT_MS, random);
-  const freeInMs = error instanceof DeniedError ? error.nextFreeInMs : null;
-  return freeInMs === null ? pauseMs : Math.min(pauseMs, freeInMs + random() * SPREAD_MS);
+  const { retryAfterMs = null, nextFreeInMs = null } = error instanceof DeniedError ? error : {};
+  const pauseMs =
+    retryAfterMs === null ? backOffMs(failures, LONGEST_WAIT_MS, random) : retryAfterMs * (0.5 + random());
+  const spreadMs = Math.max(SPREAD_MS, retryAfterMs ?? 0);
+  return nextFreeInMs === null ? pauseMs : Math.min(pauseMs, nextFreeInMs + random() * spreadMs);
 }
