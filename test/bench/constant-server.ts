@@ -32,7 +32,7 @@ const NO_STORE: Store = {
  * and then answered with a text that stays the same. It decides nothing and stores nothing.
  */
 function constantRoutes(answer: string): readonly Route[] {
-  const services = { lending: createLending(NO_STORE), grants: { sign: refuse } };
+  const services = { lending: createLending(NO_STORE), grants: { sign: refuse }, replyDenial: refuse };
   return lendingRoutes(services).map((route) =>
     route.name === 'register' ? { ...route, handle: () => jsonText(answer) } : route,
   );

@@ -3,13 +3,13 @@ from __future__ import annotations
 import json
 import threading
 import unittest
-from typing import List
+from typing import List, Optional
 
 from berth_client import Client, Slot
-from berth_client.environment import NotSentError
+from berth_client.environment import NotSentError, WireAnswer, WireRequest
 from berth_client.errors import BerthError, SlotLostError
 
-from .simulation.machine import Answered
+from .simulation.machine import Answered, Machine
 from .world_test import WorldTest
 
 
@@ -185,6 +185,46 @@ class ASlot(WorldTest):
         self.world.run(self.world.now + 1)
         self.assertEqual(outcome[-1], "cancelled")
         self.assertEqual(set(outcome[:-1]), {"floating_not_available"})
+
+
+class AWait(WorldTest):
+    def pauses(
+        self, chance: float, retry_after: Optional[str], free_at: str = "", wait: str = "5m"
+    ) -> List[float]:
+        """How long a client pauses that is told this at noon, in seconds."""
+        answer = {"status": 400, "code": "floating_not_available", "next_free_at": free_at}
+        noon = "Tue, 15 Jan 2030 12:00:00 GMT"
+
+        def network(_: WireRequest, done: Answered) -> None:
+            done(WireAnswer(400, json.dumps(answer), noon, retry_after))
+
+        machine = Machine(self.world, "ws-8", lambda: chance, network)
+        client = Client("http://one.test", "cad", "bob", environment=machine)
+        pauses: List[float] = []
+
+        def work() -> None:
+            with self.assertRaisesRegex(BerthError, "floating_not_available"):
+                client.acquire(wait, on_wait=lambda waiting: pauses.append(waiting.retry_in))
+
+        self.play(work, 400)
+        return pauses
+
+    def test_pauses_about_as_long_as_the_server_says_each_time(self) -> None:
+        self.assertEqual(self.pauses(0, "30")[:9], [15] * 9)
+        self.assertEqual(self.pauses(0.9, "30")[:7], [42] * 7)
+
+    def test_pauses_until_a_slot_ends_and_then_up_to_as_long_as_the_server_says(self) -> None:
+        free_at = "2030-01-15T12:00:05Z"
+        self.assertEqual(self.pauses(0, "30", free_at)[0], 5)
+        self.assertEqual(self.pauses(0.9, "30", free_at)[0], 5 + 27)
+        self.assertEqual(self.pauses(0.5, None, "2030-01-15T12:00:00Z")[:9], [0.25] * 9)
+
+    def test_pauses_longer_each_time_if_the_server_says_nothing(self) -> None:
+        for nothing in (None, "Tue, 15 Jan 2030 12:00:30 GMT", "0", "-1", "٣"):
+            self.assertEqual(self.pauses(1, nothing)[:8], [0.5, 1, 2, 4, 8, 16, 20, 20])
+
+    def test_is_never_longer_than_it_was_asked_for(self) -> None:
+        self.assertEqual(self.pauses(1, "100", wait="20s"), [20])
 
 
 class TheRealSignal(unittest.TestCase):

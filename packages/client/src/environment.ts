@@ -38,6 +38,8 @@ export interface WireAnswer {
   readonly text: string;
   /** The value of `Date`, if it can be read. */
   readonly date: string | null;
+  /** The value of `Retry-After`, if there is one. */
+  readonly retryAfter?: string | null;
 }
 
 /** Small texts by name. A text that was written is still there after a crash. */

@@ -28,6 +28,12 @@ const RETRYABLE = new Set([
   'license_check_overdue',
 ]);
 
+/** Headers of an answer. */
+interface Told {
+  readonly date?: string | null;
+  readonly retryAfter?: string | null;
+}
+
 /** A server has answered, and refused. `code` is one of the server's. */
 export class DeniedError extends BerthError {
   override readonly name = 'DeniedError';
@@ -35,16 +41,20 @@ export class DeniedError extends BerthError {
   /** The whole answer: some codes have further facts, such as `slots`, `left` or `latest_until`. */
   readonly details: Readonly<Record<string, unknown>>;
 
+  /** How long the server asks those to pause who wait for a slot; `null` if it does not say. */
+  readonly retryAfterMs: number | null;
+
   readonly #date: string | null;
 
-  constructor(status: number, details: Readonly<Record<string, unknown>>, date: string | null = null) {
+  constructor(status: number, details: Readonly<Record<string, unknown>>, told: Told = {}) {
     const code = String(details.code);
     const message = String(details.message ?? `The server refused with "${code}".`);
     const advice = ADVICE[code] ?? 'See the table of errors in the documentation of the server.';
     super(code, message, advice, { isRetryable: RETRYABLE.has(code) });
     this.status = status;
     this.details = details;
-    this.#date = date;
+    this.#date = told.date ?? null;
+    this.retryAfterMs = /^[1-9]\d{0,5}$/.test(told.retryAfter ?? '') ? Number(told.retryAfter) * 1000 : null;
   }
 
   /** When a slot may become free, by the server's clock; `null` if the server does not say. */

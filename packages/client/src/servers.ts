@@ -114,7 +114,7 @@ function describeFailure({ status, text }: WireAnswer): string {
 function readAnswer(answer: WireAnswer): Pick<Answer, 'fields' | 'date'> {
   const fields = readFields(answer.text);
   if (answer.status >= 200 && answer.status < 300) return { fields, date: answer.date };
-  if (typeof fields.code === 'string') throw new DeniedError(answer.status, fields, answer.date);
+  if (typeof fields.code === 'string') throw new DeniedError(answer.status, fields, answer);
   throw new Error(`HTTP status ${answer.status}, and not from Berth`);
 }
 

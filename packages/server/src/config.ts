@@ -67,6 +67,8 @@ export const LIMITS = {
   keepAliveTimeoutMs: 75_000,
   /** How many addresses the request limit remembers; the one idle longest is forgotten. */
   countedAddresses: 50_000,
+  /** For how many licenses and features those who wait are told when to ask again; as above. */
+  pacedLicenses: 10_000,
   /** How long a stop waits before it closes connections. */
   drainTimeoutMs: 10_000,
   /** Scrypt needs a core and memory for each password. */

@@ -22,7 +22,7 @@ export interface WaitingTally {
   readonly error: string | null;
 }
 
-/** Far longer than any client pauses between two requests, or than a slot lasts without renewal. */
+/** Far longer than a slot lasts without renewal, or is free. */
 const LONGEST_SECONDS = 90;
 
 /** Programs that wait for slots, in one process beside the load generator. */

@@ -186,6 +186,15 @@ describe('the Python client', { skip }, () => {
     assert.equal(await run('print(client.open_queue().flush(), client.consume(0).total)'), 'True 7');
   });
 
+  test('hears from the server when to ask again', async () => {
+    const said = await run(
+      'others = [berth_client.Client(os.environ["SERVER"], "demo", f"user-{n}").acquire() for n in range(5)]',
+      'try: client.acquire()',
+      'except berth_client.DeniedError as error: print(error.retry_after, error.next_free_in > 590)',
+    );
+    assert.equal(said, '1 True');
+  });
+
   test('takes a feature with the slot', async () => {
     const said = await run(
       'with client.acquire() as slot, slot.feature("render") as feature:',

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { ChaosPlan } from '../../support/chaos/chaos-fault.ts';
+import { openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
 import { ServerUnderTest } from '../../support/server-under-test.ts';
@@ -25,15 +27,20 @@ describe('a program that ends', () => {
   });
 
   /** Starts a program that takes a slot and then goes on with the code. */
-  async function startProgram(code: string) {
-    const text = `import { acquire } from ${JSON.stringify(CLIENT)};
-      const slot = await acquire({ server: ${JSON.stringify(server.url)}, product: 'cad' });
-      console.log(slot.user);
-      ${code}`;
+  function startProgram(code: string) {
+    return startClient(
+      `const slot = await acquire({ server: ${JSON.stringify(server.url)}, product: 'cad' });
+       console.log(slot.user);
+       ${code}`,
+    );
+  }
+
+  async function startClient(code: string) {
+    const text = `import { acquire } from ${JSON.stringify(CLIENT)};\n${code}`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', text], {
       cwd: ROOT,
       env: { ...process.env, XDG_STATE_HOME: folder, HOME: folder },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
     let output = '';
     let errors = '';
@@ -73,6 +80,34 @@ describe('a program that ends', () => {
       assert.deepEqual(await program.ended, [null, signal]);
       assert.deepEqual(await server.api.holders(), []);
     }
+  });
+
+  /** Starts a program that has asked for a slot, which the server has lent it, but hears nothing of it. */
+  async function startUnheard(t: TestContext, code: string) {
+    const plan: ChaosPlan = ({ path }) => ({ kind: path.endsWith('/register') ? 'hang_after' : 'pass' });
+    const proxy = await openChaosProxy({ target: server.url, plan });
+    t.after(() => proxy.close());
+    const options = JSON.stringify({ server: proxy.url, product: 'cad', wait: '1h' });
+    const program = await startClient(`${code}\nawait acquire(${options});`);
+    await pollUntil('the slot', async () => (await server.api.holders()).length === 1 || undefined);
+    return program;
+  }
+
+  test('by a signal returns a slot of which it has not heard, and ends by that signal', async (t) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const program = await startUnheard(t, '');
+      program.child.kill(signal);
+      assert.deepEqual(await program.ended, [null, signal], program.readErrors());
+      assert.deepEqual(await server.api.holders(), []);
+      assert.equal(program.readErrors(), '');
+    }
+  });
+
+  test('with process.exit() returns a slot of which it has not heard', async (t) => {
+    const program = await startUnheard(t, 'process.stdin.once("data", () => process.exit(3));');
+    program.child.stdin.write('end\n');
+    assert.deepEqual(await program.ended, [3, null], program.readErrors());
+    assert.deepEqual(await server.api.holders(), []);
   });
 
   test('by a signal that it handles itself keeps its slot until then', async () => {

@@ -110,7 +110,8 @@ export class Site {
     const answer = await this.#app.send('POST', pathname, { headers, body });
     if (answer.body.grant !== undefined) this.#grants += 1;
     const date = new Date(this.#app.clock.readWall()).toUTCString();
-    if (state === 'up') done({ status: answer.status, text: answer.text, date });
+    const retryAfter = answer.headers.get('retry-after');
+    if (state === 'up') done({ status: answer.status, text: answer.text, date, retryAfter });
   }
 
   /** It has the certificate of the real server, which everybody may have seen, but not its key. */

@@ -1,4 +1,5 @@
 import type { WireAnswer, WireRequest } from '../../../packages/client/src/environment.ts';
+import { WaitingPace } from '../../../packages/server/src/http/reply/waiting-pace.ts';
 import type { World } from './world.ts';
 
 /** When the world begins, by the server's clock. */
@@ -18,6 +19,7 @@ export class LendingServer {
   readonly #world: World;
   readonly #options: ServerOptions;
   readonly #endsAtMs = new Map<string, number>();
+  readonly #pace = new WaitingPace();
 
   constructor(world: World, options: ServerOptions) {
     this.#world = world;
@@ -51,7 +53,8 @@ export class LendingServer {
     if (!this.#endsAtMs.has(user) && this.#endsAtMs.size >= slots) {
       const next_free_at = toText(Math.min(...this.#endsAtMs.values()));
       const code = 'floating_not_available';
-      return this.#reply(400, { status: 400, code, slots, in_use: this.#endsAtMs.size, next_free_at });
+      const facts = { status: 400, code, slots, in_use: this.#endsAtMs.size, next_free_at };
+      return this.#reply(400, facts, String(this.#pace.takeTurn('', this.#world.nowMs)));
     }
     this.#renew(user);
     const { timeoutMs, tellsEnd = true } = this.#options;
@@ -76,10 +79,10 @@ export class LendingServer {
     }
   }
 
-  #reply(status: number, fields: object): WireAnswer {
+  #reply(status: number, fields: object, retryAfter: string | null = null): WireAnswer {
     // More precise than the header of a real server, so that others ask for the slot as early as possible.
     const date = toText(this.#world.nowMs);
-    return { status, text: JSON.stringify(fields), date };
+    return { status, text: JSON.stringify(fields), date, retryAfter };
   }
 }
 

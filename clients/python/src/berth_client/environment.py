@@ -26,6 +26,8 @@ class WireAnswer:
     text: str
     # The value of `Date`, if there is one.
     date: Optional[str]
+    # The value of `Retry-After`, if there is one.
+    retry_after: Optional[str] = None
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Mapping, Optional, Sequence
@@ -76,7 +77,13 @@ class BerthError(Exception):
 class DeniedError(BerthError):
     """A server has answered, and refused. `code` is one of the server's."""
 
-    def __init__(self, status: int, details: Mapping[str, Any], date: Optional[str] = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        details: Mapping[str, Any],
+        date: Optional[str] = None,
+        retry_after: Optional[str] = None,
+    ) -> None:
         code = str(details.get("code"))
         message = details.get("message") or f'The server refused with "{code}".'
         advice = _ADVICE.get(code, "See the table of errors in the documentation of the server.")
@@ -84,6 +91,9 @@ class DeniedError(BerthError):
         self.status = status
         # The whole answer: some codes have further facts, such as `slots`, `left` or `latest_until`.
         self.details = details
+        # How many seconds the server asks those to pause who wait for a slot; `None` if it does not say.
+        match = re.fullmatch("[1-9][0-9]{0,5}", retry_after or "")
+        self.retry_after: Optional[int] = None if match is None else int(match[0])
         self._date = date
 
     @property

@@ -75,9 +75,9 @@ class HttpSender:
             connection.close()
         else:
             self._keep(origin, connection, response.headers.get("Keep-Alive"))
-        return WireAnswer(
-            response.status, b"".join(chunks).decode("utf-8", "replace"), response.headers.get("Date")
-        )
+        text = b"".join(chunks).decode("utf-8", "replace")
+        headers = response.headers
+        return WireAnswer(response.status, text, headers.get("Date"), headers.get("Retry-After"))
 
     def _take(self, origin: _Origin) -> Optional[http.client.HTTPConnection]:
         now = self._read_monotonic()

@@ -140,5 +140,5 @@ def _read_answer(answer: WireAnswer) -> Mapping[str, Any]:
     if 200 <= answer.status < 300:
         return fields
     if isinstance(fields.get("code"), str):
-        raise DeniedError(answer.status, fields, answer.date)
+        raise DeniedError(answer.status, fields, answer.date, answer.retry_after)
     raise _ForeignAnswer(f"HTTP status {answer.status}, and not from Berth")

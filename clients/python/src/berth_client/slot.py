@@ -291,9 +291,9 @@ def hold_here(environment: Environment, user: str, product: str) -> Callable[[],
 
 # Nobody waits longer for a program to end because of its slot.
 _LONGEST_FAREWELL = 2.0
-# A single waiting client finds a returned slot within this time; many share the work by chance.
+# The longest pause if the server does not say how long to pause.
 _LONGEST_WAIT = 20.0
-# Clients that wait for the same end do not ask at the same moment.
+# How long clients that wait for the same end ask one after the other, at least.
 _SPREAD = 0.5
 
 
@@ -348,7 +348,10 @@ def _register_patiently(
 
 
 def _pause_of(error: BerthError, failures: int, random: Callable[[], float]) -> float:
-    """Until a slot ends by itself, if that is soon; otherwise longer each time."""
-    pause = back_off(failures, _LONGEST_WAIT, random)
-    free_in = error.next_free_in if isinstance(error, DeniedError) else None
-    return pause if free_in is None else min(pause, free_in + random() * _SPREAD)
+    """
+    About as long as the server says, which knows how many wait; without its word, longer each time. If a slot
+    ends by itself before that, until then, and up to as long again, so that not all ask at the same moment.
+    """
+    told, free_in = (error.retry_after, error.next_free_in) if isinstance(error, DeniedError) else (None, None)
+    pause = back_off(failures, _LONGEST_WAIT, random) if told is None else told * (0.5 + random())
+    return pause if free_in is None else min(pause, free_in + random() * max(_SPREAD, told or 0))

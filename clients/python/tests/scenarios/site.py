@@ -42,4 +42,4 @@ class Site:
         if answer == "refused":
             done(NotSentError("refused"))
         elif answer is not None:
-            done(WireAnswer(answer["status"], answer["text"], answer["date"]))
+            done(WireAnswer(answer["status"], answer["text"], answer["date"], answer.get("retryAfter")))

@@ -1,9 +1,10 @@
 import { backOffMs } from '../back-off.ts';
 import { type Duration, parseDuration } from '../duration.ts';
+import type { ExitGuard, WireRequest } from '../environment.ts';
 import { type BerthError, DeniedError, UnreachableError } from '../errors.ts';
 import { pause } from '../pause.ts';
 import { type ProvenAnswer, SlotRequests } from '../proof/proven-lease.ts';
-import { type Account, holderOf } from './account.ts';
+import { type Account, holderOf, returnSlot, targetOf } from './account.ts';
 import { holdHere } from './held-here.ts';
 import { Slot } from './slot.ts';
 
@@ -21,25 +22,77 @@ export interface Waiting {
   readonly retryInMs: number;
 }
 
-/** A single waiting client finds a returned slot within this time; many share the work by chance. */
+/** The longest pause if the server does not say how long to pause. */
 const LONGEST_WAIT_MS = 20_000;
-/** Clients that wait for the same end do not ask at the same moment. */
+/** How long clients that wait for the same end ask one after the other, at least. */
 const SPREAD_MS = 500;
+/** How long a program that ends waits for an answer. It has as long again to return the slot. */
+const LAST_ANSWER_MS = 1000;
 
 export async function acquireAs(account: Account, options: WaitOptions): Promise<Slot> {
   const requests = new SlotRequests(account);
   const letGo = holdHere(account.environment, `"${account.user}" of "${account.product}"`);
+  const asking = new Asking(account, requests);
+  const unguard = account.environment.guardExit(asking);
   try {
-    return new Slot(account, requests, await registerPatiently(account, requests, options), letGo);
+    return new Slot(account, requests, await registerPatiently(account, asking, options), letGo);
   } catch (error) {
     letGo();
     throw error;
+  } finally {
+    unguard();
   }
+}
+
+/** Asks for a slot. If the program ends meanwhile, a slot that the server may have lent is returned. */
+class Asking implements ExitGuard {
+  readonly #account: Account;
+  readonly #requests: SlotRequests;
+  /** The last request; `null` if the server has certainly lent nothing. */
+  #asked: Promise<ProvenAnswer> | null = null;
+  #isEnding = false;
+
+  constructor(account: Account, requests: SlotRequests) {
+    this.#account = account;
+    this.#requests = requests;
+  }
+
+  /** Never comes back once the program ends. */
+  async ask(): Promise<ProvenAnswer> {
+    if (this.#isEnding) return forever();
+    try {
+      this.#asked = this.#requests.send('register', holderOf(this.#account, this.#account.licenseId));
+      return await this.#asked;
+    } catch (error) {
+      if (error instanceof DeniedError) this.#asked = null;
+      throw error;
+    } finally {
+      if (this.#isEnding) await forever();
+    }
+  }
+
+  async release(): Promise<void> {
+    this.#isEnding = true;
+    if (this.#asked === null) return;
+    const answered = this.#asked.catch(() => {});
+    await Promise.race([answered, pause(this.#account.environment, LAST_ANSWER_MS)]);
+    // It may have been denied meanwhile.
+    if (this.#asked !== null) await returnSlot(this.#account, this.#account.licenseId);
+  }
+
+  describeRelease(): WireRequest | null {
+    const { servers, licenseId } = this.#account;
+    return this.#asked === null ? null : servers.describe('unregister', targetOf(this.#account, licenseId));
+  }
+}
+
+function forever(): Promise<never> {
+  return new Promise(() => {});
 }
 
 async function registerPatiently(
   account: Account,
-  requests: SlotRequests,
+  asking: Asking,
   options: WaitOptions,
 ): Promise<ProvenAnswer> {
   const { clock, environment } = account;
@@ -47,7 +100,7 @@ async function registerPatiently(
   for (let failures = 0; ; failures++) {
     options.signal?.throwIfAborted();
     try {
-      return await requests.send('register', holderOf(account, account.licenseId));
+      return await asking.ask();
     } catch (error) {
       const leftMs = deadlineMs - clock.readMs();
       if (!isWorthWaiting(error) || leftMs <= 0) throw error;
@@ -62,9 +115,14 @@ function isWorthWaiting(error: unknown): error is BerthError {
   return (error instanceof DeniedError || error instanceof UnreachableError) && error.isRetryable;
 }
 
-/** Until a slot ends by itself, if that is soon; otherwise longer each time. */
+/**
+ * About as long as the server says, which knows how many wait; without its word, longer each time. If a slot
+ * ends by itself before that, until then, and up to as long again, so that not all ask at the same moment.
+ */
 function pauseOf(error: BerthError, failures: number, random: () => number): number {
-  const pauseMs = backOffMs(failures, LONGEST_WAIT_MS, random);
-  const freeInMs = error instanceof DeniedError ? error.nextFreeInMs : null;
-  return freeInMs === null ? pauseMs : Math.min(pauseMs, freeInMs + random() * SPREAD_MS);
+  const { retryAfterMs = null, nextFreeInMs = null } = error instanceof DeniedError ? error : {};
+  const pauseMs =
+    retryAfterMs === null ? backOffMs(failures, LONGEST_WAIT_MS, random) : retryAfterMs * (0.5 + random());
+  const spreadMs = Math.max(SPREAD_MS, retryAfterMs ?? 0);
+  return nextFreeInMs === null ? pauseMs : Math.min(pauseMs, nextFreeInMs + random() * spreadMs);
 }

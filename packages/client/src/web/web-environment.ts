@@ -33,7 +33,8 @@ export async function sendByFetch(request: WireRequest, keepalive = false): Prom
   const { url, headers, body, timeoutMs } = request;
   const signal = AbortSignal.timeout(Math.ceil(timeoutMs));
   const response = await fetch(url, { method: 'POST', headers, body, signal, keepalive, redirect: 'error' });
-  return { status: response.status, text: await response.text(), date: response.headers.get('date') };
+  const { status, headers: told } = response;
+  return { status, text: await response.text(), date: told.get('date'), retryAfter: told.get('retry-after') };
 }
 
 /** Where the application notices it, but later: the renewals go on. */

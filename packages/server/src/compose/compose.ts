@@ -193,6 +193,7 @@ export function composeApp(
     settings: config,
     listLogLines: () => options.recent?.list() ?? [],
     facts,
+    readMonotonicMs,
   });
   const app = createApp({
     routes: [...routes, ...(world.routes ?? [])],

@@ -22,6 +22,7 @@ import type { KeyCustody } from '../services/upkeep/key-custody.ts';
 import type { Metrics } from '../services/upkeep/metrics.ts';
 import type { AuthSettings } from './access/caller.ts';
 import { createPageSource } from './page-source.ts';
+import { createDenialReply } from './reply/denial-reply.ts';
 import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { backupRoutes } from './routes/admin/backup.ts';
@@ -81,16 +82,18 @@ interface Services {
   readonly settings: Config;
   readonly listLogLines: () => readonly string[];
   readonly facts: ServerFacts;
+  readonly readMonotonicMs: () => number;
 }
 
 /** All routes of the server, in the order of the documentation. */
 export function createRoutes(services: Services): readonly Route[] {
   const { accounts, catalogue, counting, lending, cloudLink, offline, facts } = services;
   const findPage = createPageSource();
+  const replyDenial = createDenialReply(services.readMonotonicMs);
   const routes: readonly Route[] = [
-    ...tagged('Lending', lendingRoutes(services)),
+    ...tagged('Lending', lendingRoutes({ ...services, replyDenial })),
     ...tagged('Consumption', consumptionRoutes(counting)),
-    ...tagged('Features', featureRoutes(services)),
+    ...tagged('Features', featureRoutes({ ...services, replyDenial })),
     ...tagged('Licenses', licenseRoutes(catalogue)),
     ...tagged('Products', productRoutes(services)),
     ...tagged('Offline licensing', offlineRoutes(offline)),

@@ -69,6 +69,7 @@ const FIELD_ERRORS = new Set<ErrorCode>(['bad_request', 'invalid_json', 'validat
 /** Shared responses with their codes. The first one of a status also serves for other codes. */
 const RESPONSES: Readonly<Record<string, readonly [status: StatusRange, ...codes: ErrorCode[]]>> = {
   BadRequest: ['400'],
+  NoSlot: ['400', 'floating_not_available'],
   Unauthorized: ['401', 'unauthorized'],
   Forbidden: ['403', 'host_not_allowed', 'forbidden', 'csrf_rejected'],
   ForbiddenToPage: ['403', 'host_not_allowed', 'origin_not_allowed', 'csrf_rejected'],
@@ -322,7 +323,9 @@ function describeRefusal(status: string, codes: readonly ErrorCode[]) {
   const ofStatus = Object.entries(RESPONSES).filter(([, [one]]) => one === status);
   const same = ofStatus.find(([, [, ...shared]]) => String(shared.toSorted()) === String(own.toSorted()));
   if (same !== undefined) return refer('responses', same[0]);
-  const [name] = ofStatus[0] ?? [];
+  const isPart = (shared: readonly ErrorCode[]) =>
+    shared.length > 0 && shared.every((code) => own.includes(code));
+  const [name] = ofStatus.find(([, [, ...shared]]) => isPart(shared)) ?? ofStatus[0] ?? [];
   if (name === undefined) throw new Error(`No response of the API document has the status ${status}.`);
   return { ...refer('responses', name), description: own.join(', ') };
 }
@@ -336,7 +339,7 @@ function sharedResponses(): Record<string, object> {
       name,
       {
         description: (status === '400' ? [...FIELD_ERRORS] : codes).join(', '),
-        ...(status === '429' || status === '5XX' ? { headers: retry } : {}),
+        ...(codes.some((code) => ERRORS[code].retryable) ? { headers: retry } : {}),
         content,
       },
     ]),

@@ -230,6 +230,16 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  test('says where an error comes with the time to wait', async (t) => {
+    const { document } = await readDocument(t);
+    const waits = (path: string, status: string) =>
+      'headers' in follow(document, document.paths[`/api/v4/${path}`]?.post?.responses[status] ?? {});
+    for (const path of ['register', 'borrow', 'featureRegister']) assert.ok(waits(path, '400'), path);
+    assert.deepEqual([waits('unregister', '400'), waits('add_consumption', '400')], [false, false]);
+    assert.deepEqual([waits('register', '429'), waits('register', '5XX')], [true, true]);
+    assert.equal(waits('register', '413'), false);
+  });
+
   test('has answers that are not JSON under their own types', async (t) => {
     const { document } = await readDocument(t);
     const typesOf = (path: string, method: string) =>

@@ -9,6 +9,7 @@ import type { Measured } from '../../../core/outcome.ts';
 import type { Grants } from '../../../services/grants/grants.ts';
 import type { Counting } from '../../../services/lending/counting.ts';
 import { actorOf } from '../../access/caller.ts';
+import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import type { GrantFacts } from '../../reply/present-grant.ts';
 import { presentDate } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
@@ -20,17 +21,15 @@ import { addGrant, LICENSE_REFUSALS, requestOf, returnOf, untilOf } from './lend
 interface FeatureServices {
   readonly counting: Counting;
   readonly grants: Grants;
+  readonly replyDenial: ReplyDenial;
 }
 
-export function featureRoutes({ counting, grants }: FeatureServices): readonly Route[] {
-  return [
-    featureRegisterRoute(counting, grants),
-    featureReleaseRoute(counting),
-    featureReleaseAllRoute(counting),
-  ];
+export function featureRoutes(services: FeatureServices): readonly Route[] {
+  const { counting } = services;
+  return [featureRegisterRoute(services), featureReleaseRoute(counting), featureReleaseAllRoute(counting)];
 }
 
-function featureRegisterRoute(counting: Counting, grants: Grants): Route {
+function featureRegisterRoute({ counting, grants, replyDenial }: FeatureServices): Route {
   return defineRoute({
     name: 'feature_register',
     methods: ['POST'],
@@ -54,6 +53,7 @@ function featureRegisterRoute(counting: Counting, grants: Grants): Route {
       // Unlike `borrow`, a missing date means no borrowing.
       const wanted = until === 'longest' ? null : until;
       const outcome = await counting.registerFeature(requestOf(body, caller), body.feature ?? null, wanted);
+      if (outcome.kind === 'refused') return replyDenial(outcome, body);
       const reply = measuredReply(outcome, presentHeldFeature);
       if (body.nonce === undefined || outcome.kind !== 'measured') return reply;
       return addGrant(grants, reply, featureFacts(outcome), body.nonce);

@@ -17,6 +17,7 @@ import type { Grants } from '../../../services/grants/grants.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
 import { actorOf, type Caller, credentialOf } from '../../access/caller.ts';
 import type { HeaderFields, HttpRequest } from '../../http-request.ts';
+import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import { type GrantFacts, presentGrant, withGrant } from '../../reply/present-grant.ts';
 import { grantedReply, minimalReply } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
@@ -40,6 +41,7 @@ export const LICENSE_REFUSALS = [
 interface LendingServices {
   readonly lending: Lending;
   readonly grants: Grants;
+  readonly replyDenial: ReplyDenial;
 }
 
 export function lendingRoutes(services: LendingServices): readonly Route[] {
@@ -52,7 +54,7 @@ export function lendingRoutes(services: LendingServices): readonly Route[] {
   ];
 }
 
-function registerRoute({ lending, grants }: LendingServices): Route {
+function registerRoute({ lending, grants, replyDenial }: LendingServices): Route {
   return defineRoute({
     name: 'register',
     methods: ['POST'],
@@ -65,13 +67,14 @@ function registerRoute({ lending, grants }: LendingServices): Route {
     headers: ['Prefer'],
     handle: async ({ request, body, caller }) => {
       const outcome = await lending.register(requestOf(body, caller));
+      if (outcome.kind === 'refused') return replyDenial(outcome, body);
       const reply = slotReply(outcome, request);
       return body.nonce === undefined ? reply : proveSlot(grants, reply, outcome, body.nonce);
     },
   });
 }
 
-function borrowRoute({ lending, grants }: LendingServices): Route {
+function borrowRoute({ lending, grants, replyDenial }: LendingServices): Route {
   return defineRoute({
     name: 'borrow',
     methods: ['POST'],
@@ -90,6 +93,7 @@ function borrowRoute({ lending, grants }: LendingServices): Route {
     headers: ['Prefer'],
     handle: async ({ request, body, caller }) => {
       const outcome = await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until));
+      if (outcome.kind === 'refused') return replyDenial(outcome, body);
       const reply = slotReply(outcome, request);
       return body.nonce === undefined ? reply : proveSlot(grants, reply, outcome, body.nonce);
     },
@@ -177,7 +181,6 @@ export function untilOf(text: string | null | undefined): BorrowUntil {
 }
 
 function slotReply(outcome: Executed, { headers }: HttpRequest): Reply {
-  if (outcome.kind === 'refused') return refusalReply(outcome);
   if (outcome.kind === 'granted')
     return prefersMinimal(headers) ? minimalReply(outcome) : grantedReply(outcome);
   throw new Error(`Expected a slot, not "${outcome.kind}".`);

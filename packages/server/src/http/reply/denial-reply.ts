@@ -1,0 +1,28 @@
+import type { ErrorCode } from '@berth/protocol/errors';
+import type { Refused } from '../../core/outcome.ts';
+import { refusalReply } from './problem.ts';
+import type { Reply } from './reply.ts';
+import { WaitingPace } from './waiting-pace.ts';
+
+/** What was asked for, as the client names it. */
+interface Wanted {
+  readonly product?: string | undefined;
+  readonly license_id?: number | undefined;
+  readonly feature?: string | undefined;
+}
+
+/** Replies to somebody who gets no slot. */
+export type ReplyDenial = (refused: Refused, wanted: Wanted) => Reply;
+
+const ENDS_BY_WAITING = new Set<ErrorCode>(['floating_not_available', 'address_limit_reached']);
+
+/** If waiting may help, the reply says when to ask again. */
+export function createDenialReply(readMonotonicMs: () => number): ReplyDenial {
+  const pace = new WaitingPace();
+  return (refused, { product, license_id, feature }) => {
+    const reply = refusalReply(refused);
+    if (!ENDS_BY_WAITING.has(refused.code)) return reply;
+    const seconds = pace.takeTurn(JSON.stringify([product, license_id, feature]), readMonotonicMs());
+    return { ...reply, headers: { 'Retry-After': String(seconds) } };
+  };
+}
