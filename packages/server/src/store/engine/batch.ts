@@ -44,8 +44,8 @@ export interface Savepoint {
   /** A command begins. */
   begin(): void;
   /**
-   * Call before a command writes, unless it writes a single row of `registration`: a statement that fails
-   * undoes itself.
+   * Call before a command writes, unless it writes a single row, of a registration or a denial: a statement
+   * that fails undoes itself.
    */
   set(): void;
   release(): void;

@@ -7,7 +7,7 @@ import { decidePool, type PoolPart } from '../../core/lending/decide-pool.ts';
 import { judgeFile } from '../../core/lending/judge-file.ts';
 import type { Refused } from '../../core/outcome.ts';
 import type { Executed } from '../store.ts';
-import { applyChange, isOneRegistration } from './apply/apply.ts';
+import { applyChange, isOneRow } from './apply/apply.ts';
 import { eventText } from './audit/audit-chain.ts';
 import type { Batch, Undo } from './batch.ts';
 import { loadPool, repeatRemoved } from './load/load-pool.ts';
@@ -83,7 +83,7 @@ export function write(batch: Batch, entry: LoadedLicense, decision: Decision): E
   const { statements, licenses, now, answers } = batch;
   // First: an event that cannot be written must fail the command before it has changed anything.
   for (const event of events) entry.events.push(eventText(event));
-  if (!isOneRegistration(changes)) batch.savepoint.set();
+  if (!isOneRow(changes)) batch.savepoint.set();
   const target = { statements, licenses, entry, now, answers };
   for (const change of changes) applyChange(target, change);
   for (const happening of history ?? []) entry.history.push(happening);

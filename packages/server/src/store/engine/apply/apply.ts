@@ -175,25 +175,28 @@ const APPLY: Appliers<ChangeTarget, Change> = {
   },
 };
 
-const REGISTRATION_ROW: ReadonlySet<Change['kind']> = new Set([
+/** They write one row, of a table whose writes `Savepoint` counts. */
+const ROW: ReadonlySet<Change['kind']> = new Set([
   'put_registration',
   'renew_registration',
   'remove_registration',
+  'put_denial',
+  'put_place_denial',
 ]);
 
 /** Written with the license when the batch is committed. */
 const IN_MEMORY: ReadonlySet<Change['kind']> = new Set(['set_in_use', 'put_meter']);
 
 /**
- * Returns whether the changes write at most one row now, and that is a registration. That its earlier borrow
- * is forgotten then makes no difference: no constraint can prevent it.
+ * Returns whether the changes write at most one row now. That the earlier borrow of a registration is
+ * forgotten then makes no difference: no constraint can prevent it.
  */
-export function isOneRegistration(changes: readonly Change[]): boolean {
+export function isOneRow(changes: readonly Change[]): boolean {
   let rows = 0;
   for (const { kind } of changes) {
     if (IN_MEMORY.has(kind) || (kind === 'forget_borrow' && rows === 1)) continue;
     rows += 1;
-    if (rows > 1 || !REGISTRATION_ROW.has(kind)) return false;
+    if (rows > 1 || !ROW.has(kind)) return false;
   }
   return true;
 }

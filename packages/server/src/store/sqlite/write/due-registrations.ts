@@ -40,6 +40,8 @@ export class DueRegistrations {
   readonly #pending: PendingRenewals;
   /** By license: rows that are due by then end when they are due. */
   readonly #exactTo = new Map<LicenseId, Instant>();
+  /** By license: an end, and an instant after which no other comes before it. */
+  readonly #nextEnds = new Map<LicenseId, { readonly after: Instant; readonly end: Instant }>();
   /** Whether the running transaction has moved any row. If it is not committed, `forget` must be called. */
   hasMoved = false;
 
@@ -71,6 +73,8 @@ export class DueRegistrations {
 
   /** The next end after `after`. */
   findEnd(licenseId: LicenseId, after: Instant): Instant | null {
+    const known = this.#nextEnds.get(licenseId);
+    if (known !== undefined && known.after <= after && after < known.end) return known.end;
     this.makeExact(licenseId, after);
     let first: Instant | null = null;
     for (const row of this.#listEnds.iterate(licenseId, after)) {
@@ -79,18 +83,28 @@ export class DueRegistrations {
       const end = this.#pending.find(licenseId, user) ?? ends_at;
       if (first === null || end < first) first = end;
     }
-    if (first !== null) this.makeExact(licenseId, (first - 1) as Instant);
+    if (first === null) return null;
+    this.makeExact(licenseId, (first - 1) as Instant);
+    this.#nextEnds.set(licenseId, { after, end: first });
     return first;
   }
 
-  /** A row with this end is renewed. */
-  noteRenewal(licenseId: LicenseId, endedAt: Instant): void {
+  /** A row with the first end gets the second one, which is no earlier. */
+  noteRenewal(licenseId: LicenseId, endedAt: Instant, endsAt: Instant): void {
     if (endedAt <= (this.#exactTo.get(licenseId) ?? NEVER)) this.#exactTo.delete(licenseId);
+    const next = this.#nextEnds.get(licenseId)?.end;
+    if (next !== undefined && (endedAt === next || endsAt < next)) this.#nextEnds.delete(licenseId);
+  }
+
+  /** A row of the license was written or removed. */
+  noteWrite(licenseId: LicenseId): void {
+    this.#nextEnds.delete(licenseId);
   }
 
   /** Rows may have changed in other ways. */
   forget(): void {
     this.#exactTo.clear();
+    this.#nextEnds.clear();
   }
 
   /** Whether a row has ended since. Writes nothing. */

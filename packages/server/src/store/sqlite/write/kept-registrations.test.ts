@@ -11,7 +11,7 @@ import {
   register,
   unregister,
 } from '../../../core/examples.ts';
-import { MINUTE_MS, plus } from '../../../core/nouns/instant.ts';
+import { earlier, type Instant, MINUTE_MS, plus } from '../../../core/nouns/instant.ts';
 import { makeMasterKey } from '../../../secrets/master-key.ts';
 import { createManualClock } from '../../clock.ts';
 import { registrationRow } from '../../engine/rows.ts';
@@ -70,6 +70,50 @@ describe('registrations in memory', () => {
     assert.deepEqual([ended, registration.findEnd(LICENSE_ID, NOW)], [['eve'], LATER]);
     registration.remove(keyOf('eve'));
     assert.equal(registration.findEnd(LICENSE_ID), LATER);
+  });
+
+  test('know which of them ends next, whatever was written since the last question', (t) => {
+    const { registration, statements, savepoint } = begin(t);
+    const ends = new Map([['ada', rowOf('ada').ends_at]]);
+    const names = users(8);
+    let seed = 7;
+    const pick = (count: number) => {
+      seed = (seed * 1103515245 + 12345) % 2 ** 31;
+      return Math.floor((seed / 2 ** 31) * count);
+    };
+    const put = (user: string, endsAt: Instant) => {
+      registration.put({ ...rowOf(user), ends_at: endsAt });
+      ends.set(user, endsAt);
+    };
+    const change = (user: string, endsAt: Instant) => {
+      const kind = pick(20);
+      if (kind < 6) put(user, endsAt);
+      else if (kind < 9) {
+        registration.remove(keyOf(user));
+        ends.delete(user);
+      } else if (kind < 18) {
+        if (!ends.has(user)) return;
+        registration.renew(keyOf(user), endsAt);
+        ends.set(user, endsAt);
+      } else if (kind === 18) {
+        statements.endRegistrationsBy.run({ id: LICENSE_ID, endsBy: endsAt });
+        for (const [name, end] of ends) ends.set(name, earlier(end, endsAt));
+      } else {
+        savepoint.begin();
+        savepoint.set();
+        registration.put({ ...rowOf(user), ends_at: endsAt });
+        registration.findEnd(LICENSE_ID, NOW);
+        savepoint.rollBack();
+      }
+    };
+    for (let step = 0; step < 2000; step++) {
+      const user = names[pick(names.length)] as string;
+      change(user, plus(NOW, pick(50)));
+      const after = plus(NOW, pick(50));
+      const next = Math.min(...[...ends.values()].filter((end) => end > after));
+      const expected = Number.isFinite(next) ? next : null;
+      assert.equal(registration.findEnd(LICENSE_ID, after), expected, `step ${step}`);
+    }
   });
 
   test('follow statements that change many rows', (t) => {
@@ -141,7 +185,7 @@ describe('registrations in memory', () => {
   });
 
   test('a command that fails after it wrote without a savepoint fails the batch', (t) => {
-    const { registration, savepoint } = begin(t);
+    const { registration, savepoint, statements } = begin(t);
     const bug = new Error('a bug');
     assert.equal(savepoint.concernsAll(bug), false);
     registration.renew(keyOf('ada'), LATER);
@@ -149,6 +193,15 @@ describe('registrations in memory', () => {
     savepoint.begin();
     assert.throws(() => registration.put({ ...rowOf('eve'), ends_at: 'never' as never }), /TEXT/);
     assert.equal(savepoint.concernsAll(bug), false, 'the statement has undone itself');
+    const denied = { license_id: LICENSE_ID, code: 'blacklisted', denied_at: NOW, repeated: 0 } as const;
+    for (const write of [
+      () => statements.denial.put({ ...denied, user: 'ada', feature: '' }),
+      () => statements.place_denial.put({ ...denied, place: '10.0.0.1', recorded: 1 }),
+    ]) {
+      savepoint.begin();
+      write();
+      assert.equal(savepoint.concernsAll(bug), true);
+    }
   });
 
   test('names that SQLite cannot tell apart are one', (t) => {

@@ -50,7 +50,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
   #readTo = new Map<LicenseId, string | null>();
   /** Whether the running transaction has read more rows than it needed: a batch must not wait for many. */
   #hasReadOn = false;
-  /** Grows with every row that was written here, so that a command can tell whether it has written one. */
+  /** Grows with every row that may be written without a savepoint: so a command can tell whether it has. */
   writes = 0;
 
   constructor({ rows, listAfter, pending, due, generation = GENERATION }: Parts) {
@@ -99,14 +99,25 @@ export class KeptRegistrations implements EndingRows<'registration'> {
 
   put(row: Row): void {
     this.#rows.put(row);
-    this.#correctLog(row, row.ends_at);
-    this.writes += 1;
-    this.#keep(copyRow(row));
+    this.#noteWrite(row);
   }
 
   add(row: Row): void {
     this.#rows.add(row);
+    this.#noteWrite(row);
+  }
+
+  /** Counts rows of another table among the writes. */
+  counting<R>(put: (row: R) => void): (row: R) => void {
+    return (row) => {
+      put(row);
+      this.writes += 1;
+    };
+  }
+
+  #noteWrite(row: Row): void {
     this.#correctLog(row, row.ends_at);
+    this.due.noteWrite(row.license_id);
     this.writes += 1;
     this.#keep(copyRow(row));
   }
@@ -115,6 +126,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
   remove(key: Key): void {
     const { license_id: id, user } = key;
     this.#rows.remove(key);
+    this.due.noteWrite(id);
     this.writes += 1;
     if (!isExact(user)) {
       this.forget();
@@ -139,7 +151,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
       this.put({ ...row, ends_at: endsAt });
       return;
     }
-    this.due.noteRenewal(licenseId, row.ends_at);
+    this.due.noteRenewal(licenseId, row.ends_at, endsAt);
     // Not the text of the command, of which there would be another copy in memory.
     this.#pending.note(licenseId, row.user, endsAt);
     row.ends_at = endsAt;

@@ -87,7 +87,7 @@ interface Sizes {
 export function prepareStatements(db: DatabaseSync, { part, generation }: Sizes = {}): SqliteStatements {
   const prepareOne = (({ sql }) => prepare(db, sql)) as Prepare;
   const rows = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne, sqliteColumnsOf(name))]);
-  const { registration, ended_borrow, ...others } = Object.fromEntries(rows) as AllRows;
+  const { registration, ended_borrow, denial, place_denial, ...others } = Object.fromEntries(rows) as AllRows;
   const pending = new PendingRenewals(db, part);
   const after = prepare(db, LIST_AFTER);
   const kept = new KeptRegistrations({
@@ -104,6 +104,8 @@ export function prepareStatements(db: DatabaseSync, { part, generation }: Sizes 
     ...prepareAll({ ...STATEMENTS, ...OWN }, besides(kept, prepareOne)),
     ...others,
     registration: kept,
+    denial: { ...denial, put: kept.counting(denial.put) },
+    place_denial: { ...place_denial, put: kept.counting(place_denial.put) },
     ended_borrow: endedBorrows.rows,
     endedBorrows,
     removeEndedBorrows: endedBorrows.remove,
