@@ -116,6 +116,25 @@ describe('registrations in memory', () => {
     }
   });
 
+  test('are counted if they are borrowed, also after nobody had borrowed one', (t) => {
+    const { registration, statements, savepoint } = begin(t);
+    const count = () => countOf(statements.countBorrowed.get({ id: LICENSE_ID, now: NOW }));
+    const borrowed = (user: string) => ({ ...rowOf(user), ends_at: LATER, borrowed_until: LATER });
+    assert.equal(count(), 0);
+    registration.put(borrowed('bob'));
+    assert.equal(count(), 1);
+    registration.remove(keyOf('bob'));
+    assert.equal(count(), 0);
+    registration.add(borrowed('eve'));
+    assert.equal(count(), 1);
+    savepoint.begin();
+    savepoint.set();
+    registration.remove(keyOf('eve'));
+    assert.equal(count(), 0);
+    savepoint.rollBack();
+    assert.equal(count(), 1);
+  });
+
   test('follow statements that change many rows', (t) => {
     const { statements, registration, endOf } = begin(t);
     registration.renew(keyOf('ada'), LATER);

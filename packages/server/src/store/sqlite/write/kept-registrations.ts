@@ -23,6 +23,8 @@ type ListAfter = (key: Key) => readonly Row[];
 interface Parts {
   readonly rows: EndingRows<'registration'>;
   readonly listAfter: ListAfter;
+  /** Whether a row of the license is borrowed, or was. */
+  readonly hasBorrows: (licenseId: LicenseId) => boolean;
   readonly pending: PendingRenewals;
   readonly due: DueRegistrations;
   readonly generation?: number | undefined;
@@ -37,6 +39,7 @@ interface Parts {
 export class KeptRegistrations implements EndingRows<'registration'> {
   readonly #rows: EndingRows<'registration'>;
   readonly #listAfter: ListAfter;
+  readonly #hasBorrows: Parts['hasBorrows'];
   readonly #pending: PendingRenewals;
   readonly #generation: number;
   readonly due: DueRegistrations;
@@ -48,14 +51,17 @@ export class KeptRegistrations implements EndingRows<'registration'> {
   #isFull = false;
   /** Up to which user all rows of a license are in memory; `null`: up to the last, so no others exist. */
   #readTo = new Map<LicenseId, string | null>();
+  /** Licenses of which no row is borrowed; one that is missing was not looked at. */
+  readonly #unborrowed = new Set<LicenseId>();
   /** Whether the running transaction has read more rows than it needed: a batch must not wait for many. */
   #hasReadOn = false;
   /** Grows with every row that may be written without a savepoint: so a command can tell whether it has. */
   writes = 0;
 
-  constructor({ rows, listAfter, pending, due, generation = GENERATION }: Parts) {
+  constructor({ rows, listAfter, hasBorrows, pending, due, generation = GENERATION }: Parts) {
     this.#rows = rows;
     this.#listAfter = listAfter;
+    this.#hasBorrows = hasBorrows;
     this.#pending = pending;
     this.due = due;
     this.#generation = generation;
@@ -118,6 +124,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
   #noteWrite(row: Row): void {
     this.#correctLog(row, row.ends_at);
     this.due.noteWrite(row.license_id);
+    if (row.borrowed_until !== null) this.#unborrowed.delete(row.license_id);
     this.writes += 1;
     this.#keep(copyRow(row));
   }
@@ -177,6 +184,14 @@ export class KeptRegistrations implements EndingRows<'registration'> {
     return this.due.countEnded(licenseId, now);
   }
 
+  /** Whether no slot of the license is borrowed. Otherwise they have to be counted. */
+  isUnborrowed(licenseId: LicenseId): boolean {
+    if (this.#unborrowed.has(licenseId)) return true;
+    if (this.#hasBorrows(licenseId)) return false;
+    this.#unborrowed.add(licenseId);
+    return true;
+  }
+
   findEnd(licenseId: LicenseId, after?: Instant): Instant | null {
     return after === undefined ? this.due.findFirst(licenseId) : this.due.findEnd(licenseId, after);
   }
@@ -221,6 +236,7 @@ export class KeptRegistrations implements EndingRows<'registration'> {
     this.#youngCount = 0;
     this.#isFull = false;
     this.#readTo.clear();
+    this.#unborrowed.clear();
     this.due.forget();
   }
 

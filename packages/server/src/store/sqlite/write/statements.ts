@@ -55,6 +55,7 @@ const OWN = {
   ),
 } as const;
 
+const HAS_BORROWS = 'SELECT 1 FROM registration WHERE license_id = ? AND borrowed_until IS NOT NULL LIMIT 1';
 const LIST_AFTER = `SELECT * FROM registration WHERE license_id = ? AND "user" > ? ORDER BY "user" LIMIT ?`;
 
 const TRANSACTIONS = {
@@ -90,18 +91,21 @@ export function prepareStatements(db: DatabaseSync, { part, generation }: Sizes 
   const { registration, ended_borrow, denial, place_denial, ...others } = Object.fromEntries(rows) as AllRows;
   const pending = new PendingRenewals(db, part);
   const after = prepare(db, LIST_AFTER);
+  const anyBorrow = prepare(db, HAS_BORROWS);
   const kept = new KeptRegistrations({
     rows: registration,
     listAfter: ({ license_id, user }) =>
       after.all(license_id, user, AHEAD) as unknown as RowOf<'registration'>[],
+    hasBorrows: (id) => anyBorrow.get(id) !== undefined,
     pending,
     due: new DueRegistrations(db, pending),
     generation,
   });
   const endedBorrows = new EndedBorrows(db, ended_borrow);
   const transactions = Object.entries(TRANSACTIONS).map(([name, sql]) => [name, db.prepare(sql)]);
+  const statements = prepareAll({ ...STATEMENTS, ...OWN }, besides(kept, prepareOne));
   return {
-    ...prepareAll({ ...STATEMENTS, ...OWN }, besides(kept, prepareOne)),
+    ...statements,
     ...others,
     registration: kept,
     denial: { ...denial, put: kept.counting(denial.put) },
@@ -112,6 +116,7 @@ export function prepareStatements(db: DatabaseSync, { part, generation }: Sizes 
     addLinks: new BulkInsert(db, 'audit_link', ['chain', 'n', 'at', 'events', 'mac']),
     addHistory: addHistory(db),
     countEnded: countEnded(kept),
+    countBorrowed: countBorrowed(kept, statements.countBorrowed),
     ...(Object.fromEntries(transactions) as Transactions),
   };
 }
@@ -120,6 +125,17 @@ export function prepareStatements(db: DatabaseSync, { part, generation }: Sizes 
 function countEnded(kept: KeptRegistrations): Statements['countEnded'] {
   const get = (...[id, now]: Values) => ({ count: kept.countEnded(id as LicenseId, now as Instant) });
   return { get, all: (...values) => [get(...values)] };
+}
+
+const NONE: Count = { count: 0 };
+
+/** Most licenses have nothing to count. */
+function countBorrowed(kept: KeptRegistrations, counted: Statements['countBorrowed']) {
+  const get: typeof counted.get = (...values) => {
+    const { id } = values[0] as { readonly id: LicenseId };
+    return kept.isUnborrowed(id) ? NONE : counted.get(...values);
+  };
+  return { ...counted, get };
 }
 
 /** They ask for no end, only which registrations are live. So those that are not due need not be exact. */
