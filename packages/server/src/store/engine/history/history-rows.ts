@@ -5,7 +5,7 @@ import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { LoadedLicense } from '../loaded-licenses.ts';
 import type { RowValue } from '../rows.ts';
 import { HISTORY_TABLES, type HistoryRow, type HistoryTable } from './history-sql.ts';
-import type { NameAllowance } from './name-allowance.ts';
+import { type NameAllowance, personKey } from './name-allowance.ts';
 
 /** Rows to add to a table of the history, ordered by their keys: so no two commits wait for each other. */
 export interface HistoryRows {
@@ -103,7 +103,7 @@ class Sheet {
     this.#person(id, feature, at, person).denials += 1;
     const start = bucketStart(at, MINUTE_MS);
     const named = this.#names.admitDenial(id, person, `${feature}/${reason}`, this.#now);
-    const key = JSON.stringify([id, start, feature, reason, named]);
+    const key = `${id}/${start}/${reason}/${personKey(named)}${feature}`;
     const row = this.#row('history_denial', key, () => ({
       license_id: id,
       feature,

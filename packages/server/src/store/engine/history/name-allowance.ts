@@ -62,7 +62,7 @@ export class NameAllowance {
   admitDenial(licenseId: LicenseId, person: Person, about: string, now: Instant): NamedPerson {
     const named = this.admit(licenseId, person, now);
     const names = this.#namesOf(licenseId, now);
-    const record = JSON.stringify([named, about]);
+    const record = `${personKey(named)}${about}`;
     if (names.recent.has(record)) return named;
     if (names.records >= DENIALS_PER_HOUR) return OTHERS;
     const place = placeFor(person.address);
@@ -98,6 +98,11 @@ function newNames(): LicenseNames {
     minute: never,
     recent: new Set(),
   };
+}
+
+/** Different for different persons, whatever comes after it. */
+export function personKey({ user, others, host, address }: NamedPerson): string {
+  return `${others}/${user.length}/${host.length}/${address.length}/${user}${host}${address}`;
 }
 
 const NOWHERE = '';
