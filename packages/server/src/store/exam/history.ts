@@ -168,6 +168,16 @@ export const HISTORY = {
     assert.equal((await readDenials(exam, 'nobody')).total, 0);
   },
 
+  'denials of one commit stay apart, however names and hosts are spelled': async (exam: ExamStore) => {
+    await exam.install({ slots: 0 });
+    const ask = (user: string, hostname: string) =>
+      exam.register(user, { ...from('192.0.2.9'), host: { hostname, address: null, info: null } });
+    await Promise.all([ask('ab', 'c'), ask('a', 'bc'), ask('a', 'bc')]);
+    const { denials } = await readDenials(exam);
+    const found = denials.map(({ user, host, count }) => `${user} at ${host}: ${count}`);
+    assert.deepEqual(found.sort(), ['a at bc: 2', 'ab at c: 1']);
+  },
+
   'consumption is added up by days': async (exam: ExamStore) => {
     const license = await exam.install({ type: 'consumption', features: [exampleFeature('export')] });
     await exam.consume(3);
