@@ -20,13 +20,12 @@ export function slotNeeds(
   refusal: SlotRefusal | null,
   now: Instant,
 ): ViewNeeds {
-  const isRefused = refusal !== null;
   const crowd = crowdToCount(command, held, now);
   // A borrow may shorten them; and the user's ended ones may be beyond those that are collected anyway.
   const featureSlots = command.kind === 'borrow' || head.endedBeyond > 0;
-  const mayBeDenied = isRefused || crowd !== null;
+  const mayBeDenied = refusal !== null || crowd !== null;
   return {
-    nextEnd: isRefused,
+    nextEnd: refusal === 'full',
     borrowed: refusal === 'full',
     featureSlots,
     crowd,

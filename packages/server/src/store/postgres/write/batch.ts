@@ -96,6 +96,7 @@ export async function attemptBatch(
     await rollBack(connection);
   }
   for (const { batch } of decided.parts) {
+    memory.noteFull(batch.licenses.entries());
     if (scope.licenses === 'all') memory.time.follow(batch.now);
     else memory.time.hear(batch.now);
   }
@@ -115,7 +116,7 @@ export async function wasCommitted(connection: Connection, { decided }: UnsureCo
 
 /** Commands with the licenses that their lane locks; without those that have none. */
 function partsOf(
-  { index, texts, time }: WriterMemory,
+  { index, texts, time, full }: WriterMemory,
   filed: readonly Filed[],
   { server }: Scope,
 ): readonly PartReads[] {
@@ -128,6 +129,7 @@ function partsOf(
       ids,
       removed: listRemovedBeside(ids, index, time.estimate()),
       licenses: ids.map((id) => texts.find(id)).filter((license) => license !== undefined),
+      full: ids.filter((id) => full.has(id)),
     };
   });
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
+import { type Instant, instant } from '../../../core/nouns/instant.ts';
 import { columnsOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
 import { openConnection } from '../wire/database.ts';
@@ -76,6 +77,28 @@ describe("a batch's queries while the database knows little of its tables", { sk
       assert.match(await explain(connection, sql), /Index Scan using registration_pkey/);
   });
 });
+
+describe('the slots that end soon', { skip }, () => {
+  test('are read without what renewals have left of later ends', async (t) => {
+    const connection = await openMigrated(t);
+    await connection.query(`INSERT INTO registration (license_id, "user", registered_at, ends_at)
+      SELECT 1, 'user-' || n, 1, 1000 FROM generate_series(1, 1000) AS n`);
+    for (let round = 0; round < 10; round++)
+      await connection.query('UPDATE registration SET ends_at = ends_at + 1000');
+    const read = (endsBy?: Instant) => countPages(connection, readSoonest('registration', [1], 4, endsBy));
+    const [soon, all] = [await read(instant(100)), await read()];
+    assert.ok(soon <= 4 && soon < all, `${soon} pages, and ${all} without a bound`);
+  });
+});
+
+/** The pages that a statement looks at. */
+async function countPages(connection: Connection, { text, values }: Sql): Promise<number> {
+  await beginLimited(connection);
+  const rows = await connection.query(`EXPLAIN (ANALYZE, BUFFERS) ${text}`, values);
+  await connection.query('ROLLBACK');
+  const [buffers] = rows.map((row) => String(row['QUERY PLAN'])).filter((line) => line.includes('Buffers:'));
+  return [...(buffers ?? '').matchAll(/(?:hit|read)=(\d+)/g)].reduce((sum, [, n]) => sum + Number(n), 0);
+}
 
 async function assertSoonestByEnd(connection: Connection): Promise<void> {
   for (const table of ['registration', 'feature_slot'] as const) {

@@ -1,3 +1,4 @@
+import { type Instant, instant } from '../../../core/nouns/instant.ts';
 import type { HistoryRows } from '../../engine/history/history-rows.ts';
 import { addToRow, HISTORY_TABLES, type HistoryTable } from '../../engine/history/history-sql.ts';
 import { replaceRow } from '../../engine/row-sql.ts';
@@ -54,16 +55,24 @@ export function readGroups(table: HeldTable, groups: readonly HeldRow[]): Sql {
   return { text: SQL[table].read, values: toLists(groups, group) };
 }
 
+/** Nothing ends later. */
+const LAST_INSTANT = instant(Number.MAX_SAFE_INTEGER);
+
 /**
- * Reads the rows of each license that end first; at most `limit` each. The limit is part of the text: a plan
- * for any limit expects a tenth of the table, and would read and sort all of it.
+ * Reads the rows of each license that end first, and not after `endsBy`; at most `limit` each. The limit is
+ * part of the text: a plan for any limit expects a tenth of the table, and would read and sort all of it.
  */
-export function readSoonest(table: HeldTable, licenses: readonly number[], limit: number): Sql {
+export function readSoonest(
+  table: HeldTable,
+  licenses: readonly number[],
+  limit: number,
+  endsBy: Instant = LAST_INSTANT,
+): Sql {
   const { soonest, soonestOfOne } = SQL[table];
   const [first, ...others] = licenses;
   return first !== undefined && others.length === 0
-    ? { text: `${soonestOfOne} LIMIT ${limit}`, values: [first] }
-    : { text: `${soonest} LIMIT ${limit}) AS soonest`, values: [licenses] };
+    ? { text: `${soonestOfOne} LIMIT ${limit}`, values: [first, endsBy] }
+    : { text: `${soonest} LIMIT ${limit}) AS soonest`, values: [licenses, endsBy] };
 }
 
 /** Reads all rows of some licenses. */
@@ -124,6 +133,7 @@ function makeSql(name: HeldTable): TableSql {
     names.map((column) => `${name}."${column}" = given."${column}"`).join(' AND ');
   // Not all columns: after a newer server has added one, the statements of this one must still be valid.
   const own = all.map((column) => `${name}."${column}"`).join(', ');
+  const ends = 'ends_at <= $2::bigint';
   const byEnd = `ORDER BY ends_at, ${quoteNames(key.slice(1))}`;
   return {
     upsert:
@@ -136,8 +146,8 @@ function makeSql(name: HeldTable): TableSql {
     read: `SELECT ${own} FROM ${listed(name, group)} JOIN ${name} ON ${matches(group)}`,
     soonest:
       `SELECT soonest.* FROM unnest($1::bigint[]) AS license(id) ` +
-      `CROSS JOIN LATERAL (SELECT ${own} FROM ${name} WHERE license_id = license.id ${byEnd}`,
-    soonestOfOne: `SELECT ${own} FROM ${name} WHERE license_id = $1::bigint ${byEnd}`,
+      `CROSS JOIN LATERAL (SELECT ${own} FROM ${name} WHERE license_id = license.id AND ${ends} ${byEnd}`,
+    soonestOfOne: `SELECT ${own} FROM ${name} WHERE license_id = $1::bigint AND ${ends} ${byEnd}`,
     all: `SELECT ${own} FROM ${name} WHERE license_id = ANY($1::bigint[])`,
   };
 }

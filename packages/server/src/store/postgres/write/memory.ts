@@ -4,6 +4,7 @@ import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { AuditKeys } from '../../engine/audit/audit-chain.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
+import type { LoadedLicense } from '../../engine/loaded-licenses.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
 import { StoreTally } from '../../store-tally.ts';
 import type { Commit, Decided, Part } from './commit.ts';
@@ -34,6 +35,8 @@ export class WriterMemory {
   readonly time: DatabaseTime;
   index: LicenseIndex;
   masterKey: MasterKey;
+  /** Licenses that had no free slot when they were last seen. */
+  readonly full = new Set<LicenseId>();
   /** Whether another server has changed the licenses of the last batch since the one before it. */
   hasRival = false;
   /** The times that this server has left on licenses. */
@@ -54,6 +57,13 @@ export class WriterMemory {
   /** Looks for traces of other servers in the rows of a batch. */
   noteRivals(rows: readonly Pick<PostgresRowOf<'license'>, 'id' | 'mark'>[]): void {
     this.hasRival = rows.some(({ id, mark }) => mark !== this.#marks.get(id));
+  }
+
+  noteFull(licenses: Iterable<Pick<LoadedLicense, 'license' | 'storedInUse'>>): void {
+    for (const { license, storedInUse } of licenses) {
+      if (storedInUse < license.slots) this.full.delete(license.id);
+      else this.full.add(license.id);
+    }
   }
 
   /** Takes over what a certain commit has changed, and notifies the listeners. */

@@ -3,7 +3,7 @@ import { isLicenseCommand, targetOf } from '../../../core/decide.ts';
 import { deniedPlace } from '../../../core/lending/deny.ts';
 import { answerScope } from '../../../core/lending/repeat-answer.ts';
 import { WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
-import type { Instant } from '../../../core/nouns/instant.ts';
+import { type Instant, plus, SECOND_MS } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { GroupOf } from '../../engine/tables.ts';
 import { readGroups, readLicenses, readSoonest, type Sql } from './bulk-writes.ts';
@@ -24,16 +24,21 @@ export interface PartReads {
   readonly removed: readonly LicenseId[];
   /** As far as they are known. */
   readonly licenses: readonly License[];
+  /** Those without a free slot. */
+  readonly full: readonly LicenseId[];
 }
 
 /** Guesses what the commands of a batch need, to read it in one round trip. The rest is read when missed. */
 export function planPrefetch(parts: readonly PartReads[], now: Instant): readonly Prefetched[] {
   if (parts.length === 0) return [];
   const ids = parts.flatMap((part) => part.ids);
+  const full = parts.flatMap((part) => part.full);
+  const others = ids.filter((id) => !full.includes(id));
   const windows = parts.flatMap(({ licenses }) => licenses.flatMap((license) => windowsOf(license, now)));
   return [
-    soonest('registration', ids),
-    soonest('feature_slot', ids),
+    ...soonest('registration', full),
+    ...soonest('registration', others, plus(now, SOON_MS)),
+    ...soonest('feature_slot', ids),
     meters(ids),
     ...groups('consumption_total', windows),
     ...planOwnReads(parts),
@@ -128,14 +133,29 @@ function scopesOf(command: Command, ids: readonly LicenseId[]): readonly GroupOf
 /** Mostly this shows that nothing has ended. A few that have are collected without another read. */
 const SOONEST_ROWS = 4;
 
-function soonest(table: 'registration' | 'feature_slot', ids: readonly LicenseId[]): Prefetched {
-  return {
-    sql: readSoonest(table, ids, SOONEST_ROWS),
-    learn(set, rows) {
-      const own = Map.groupBy(rows, (row) => row.license_id);
-      for (const id of ids) set.tables[table].learnSoonest(id, own.get(id) ?? [], SOONEST_ROWS);
+/**
+ * What may end before the transaction has its locks. Later ends matter only to those who are refused a slot.
+ * To read them is expensive: every renewal leaves a dead entry in the index by end, in front of all that are
+ * alive, and until the next vacuum all of these are passed. Much less than the shortest timeout, so that few
+ * of them are as early as this.
+ */
+const SOON_MS = 10 * SECOND_MS;
+
+function soonest(
+  table: 'registration' | 'feature_slot',
+  ids: readonly LicenseId[],
+  endsBy?: Instant,
+): readonly Prefetched[] {
+  if (ids.length === 0) return [];
+  return [
+    {
+      sql: readSoonest(table, ids, SOONEST_ROWS, endsBy),
+      learn(set, rows) {
+        const own = Map.groupBy(rows, (row) => row.license_id);
+        for (const id of ids) set.tables[table].learnSoonest(id, own.get(id) ?? [], SOONEST_ROWS, endsBy);
+      },
     },
-  };
+  ];
 }
 
 function meters(ids: readonly LicenseId[]): Prefetched {

@@ -33,3 +33,12 @@ test('where all are known, the bound is the next end; without any, there is none
   table.remove(rowOf('ada', 90));
   assert.equal(table.boundEnds(LICENSE), null);
 });
+
+test('what ends soon says nothing of later ends', () => {
+  const table = new RowTable('registration', () => {});
+  table.learnSoonest(LICENSE, [rowOf('ada', 10)], 2, 50);
+  assert.deepEqual(table.listEnded(LICENSE, 49, 2), [rowOf('ada', 10)]);
+  assert.deepEqual([table.listEnded(LICENSE, 50, 2), table.findEnd(LICENSE, 10)], [undefined, undefined]);
+  table.renew(rowOf('ada', 90));
+  assert.deepEqual([table.listEnded(LICENSE, 49, 2), table.boundEnds(LICENSE)], [[], 50]);
+});

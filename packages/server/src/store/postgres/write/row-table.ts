@@ -185,13 +185,18 @@ export class RowTable {
     this.#knowledgeOf(group.license_id).complete.add(nameOf(group, this.#group));
   }
 
-  /** Adds the rows of a license that end first, read with this limit. */
-  learnSoonest(license: LicenseId, rows: readonly HeldRow[], limit: number): void {
+  /** Adds the rows of a license that end first, and not after `endsBy`, read with this limit. */
+  learnSoonest(
+    license: LicenseId,
+    rows: readonly HeldRow[],
+    limit: number,
+    endsBy = Number.POSITIVE_INFINITY,
+  ): void {
     this.learn(rows);
     const known = this.#knowledgeOf(license);
     known.limit = limit;
     const last = rows.length < limit ? undefined : rows.at(-1);
-    known.horizon = last === undefined ? Number.POSITIVE_INFINITY : Math.max(known.horizon, endOf(last));
+    known.horizon = Math.max(known.horizon, last === undefined ? endsBy : endOf(last));
   }
 
   /** The limit with which those that end first were read. */
