@@ -112,17 +112,16 @@ describe('a view is no wider than the decision needs', () => {
   const closed = exampleView({ license: exampleLicense({ enabled: false }) }, null);
   const HERE = from('192.0.2.7');
   const denials = { user: 'ada', place: null };
-  const denial = { denials, nextEnd: true };
-  const noSlot = { ...denial, borrowed: true };
+  const noSlot = { denials, nextEnd: true, borrowed: true };
   const own = { endedBorrow: true, featureSlots: true };
   const late = plus(NOW, 25 * HOUR_MS);
 
   const cases: [string, LicenseCommand, typeof free, ViewNeeds][] = [
     ['register on a free license', register('ada'), free, {}],
     ['register on a full license', register('ada'), full, noSlot],
-    ['register on a closed license', register('ada'), closed, denial],
+    ['register on a closed license', register('ada'), closed, { denials }],
     ['borrow on a free license', borrow('ada', 'longest'), free, { featureSlots: true }],
-    ['borrow until a date that is refused', borrow('ada', late), free, { ...denial, featureSlots: true }],
+    ['borrow until a date that is refused', borrow('ada', late), free, { denials, featureSlots: true }],
     ['borrow on a full license', borrow('ada', 'longest'), full, { ...noSlot, featureSlots: true }],
     [
       'register from somewhere on a full license',
