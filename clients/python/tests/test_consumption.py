@@ -55,6 +55,15 @@ class AQueue(WorldTest):
         self.world.run(200)
         self.assertEqual(events, ["unreachable", "2 of 10"])
 
+    def test_keeps_what_only_a_page_that_is_not_from_berth_has_accepted(self) -> None:
+        count = self.machine._network
+        self.machine._network = lambda _, done: done(WireAnswer(200, '{"status": "ok"}', None))
+        self.play(lambda: self.client.open_queue().add(3))
+        self.assertEqual(len(self.machine.storage.texts), 1)
+        self.machine._network = count
+        self.world.run(60)
+        self.assertEqual((self.total, self.machine.storage.texts), (3, {}))
+
     def test_leaves_the_counts_of_other_products_alone(self) -> None:
         self.state = "down"
         other = Client("http://one.test", "cad-2", environment=self.machine)

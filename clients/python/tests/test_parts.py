@@ -96,7 +96,7 @@ class BackOff(unittest.TestCase):
 
 
 class SeveralServers(WorldTest):
-    def post(self, *answers: object) -> object:
+    def post(self, *answers: object, path: str = "register") -> object:
         """What comes of a request if the servers answer this."""
         left = list(answers)
         self.asked: List[str] = []
@@ -112,7 +112,7 @@ class SeveralServers(WorldTest):
 
         def work() -> None:
             try:
-                outcome.append(servers.post("register", {}).fields)
+                outcome.append(servers.post(path, {}).fields)
             except BerthError as error:
                 outcome.append(error)
 
@@ -132,6 +132,24 @@ class SeveralServers(WorldTest):
         self.assertEqual(
             [one.reason for one in error.attempts], ["HTTP status 404, and not from Berth", "HTTP status 502"]
         )
+
+    def test_are_tried_after_a_page_that_says_ok_to_everything(self) -> None:
+        fine = {
+            "register": '{"license_id": 1}',
+            "borrow": '{"license_id": 1}',
+            "featureRegister": '{"license_id": 1}',
+            "add_consumption": '{"total_consumptions": 0}',
+            "add_feature_consumption": '{"total_consumptions": 0}',
+            "unregister": "user_unregistered",
+            "featureRelease": "feature_released",
+        }
+        for path, text in fine.items():
+            self.assertNotIsInstance(self.post(WireAnswer(200, text, None), path=path), Exception)
+            for page in ("<html>", "", "[]", '{"license_id": "1", "total_consumptions": null}'):
+                error = self.post(WireAnswer(200, page, None), WireAnswer(204, page, None), path=path)
+                assert isinstance(error, UnreachableError), (path, page, error)
+                self.assertEqual(error.attempts[0].reason, "HTTP status 200, and not from Berth")
+                self.assertEqual(self.asked, ["one.test", "two.test"])
 
     def test_are_not_tried_after_a_refusal(self) -> None:
         error = self.post(WireAnswer(400, '{"status": 400, "code": "unknown_product"}', None))

@@ -19,6 +19,16 @@ class ASlot(WorldTest):
         self.play(lambda: slots.append(self.client.acquire()))
         return slots[0]
 
+    def test_is_not_kept_by_a_page_that_says_ok_to_everything(self) -> None:
+        slot = self.acquire()
+        events: List[str] = []
+        slot.on("unreachable", lambda _: events.append("unreachable"))
+        slot.on("lost", lambda event: events.append(event.reason))
+        self.machine._network = lambda _, done: done(WireAnswer(200, "<html>Welcome</html>", None))
+        self.world.run(592.5)
+        self.assertEqual((events, slot.is_held), (["unreachable", "ended"], False))
+        self.play(lambda: self.assertFalse(slot.release()))
+
     def test_is_a_context_manager(self) -> None:
         def work() -> None:
             with self.client.acquire() as slot:

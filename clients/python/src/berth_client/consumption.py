@@ -46,7 +46,7 @@ def describe_count(account: Account, count: int, feature: Optional[str], key: Op
 def send_count(account: Account, count: Count) -> Total:
     fields = account.servers.post(count.path, count.body, {"Idempotency-Key": count.key}).fields
     return Total(
-        total=int(fields.get("total_consumptions", 0)),
+        total=int(fields["total_consumptions"]),
         max=int(fields.get("max_consumptions", 0)),
         is_unlimited=fields.get("allow_unlimited_consumptions") is True,
     )

@@ -15,12 +15,23 @@ Token = Union[str, Callable[[], str]]
 # A server has read the request, but it may well accept it a little later.
 _TRY_LATER = {408, 429}
 
+# What tells an answer of Berth from other pages that say OK: a number of this name, or just this text.
+_ALWAYS_SAID = {
+    "register": "license_id",
+    "borrow": "license_id",
+    "featureRegister": "license_id",
+    "add_consumption": "total_consumptions",
+    "add_feature_consumption": "total_consumptions",
+    "unregister": "user_unregistered",
+    "featureRelease": "feature_released",
+}
+
 
 @dataclass(frozen=True)
 class Answer:
     """An answer that is not a refusal."""
 
-    # `{}` if the answer is not a JSON object.
+    # `{}` if the answer is a text.
     fields: Mapping[str, Any]
     # By the steady clock, before the request left.
     sent_at: float
@@ -83,7 +94,7 @@ class Servers:
                 answer = self._environment.send(request)
                 if answer.status < 500 and answer.status not in _TRY_LATER:
                     self._current = index
-                    return Answer(_read_answer(answer), sent_at, url)
+                    return Answer(_read_answer(path, answer), sent_at, url)
                 may_have_arrived = answer.status not in _TRY_LATER
                 attempts.append(FailedAttempt(url, _describe_failure(answer), may_have_arrived))
             except DeniedError:
@@ -135,10 +146,12 @@ def _describe_failure(answer: WireAnswer) -> str:
     return message if isinstance(message, str) else f"HTTP status {answer.status}"
 
 
-def _read_answer(answer: WireAnswer) -> Mapping[str, Any]:
+def _read_answer(path: str, answer: WireAnswer) -> Mapping[str, Any]:
     fields = _read_fields(answer.text)
     if 200 <= answer.status < 300:
-        return fields
-    if isinstance(fields.get("code"), str):
+        said = _ALWAYS_SAID[path]
+        if type(fields.get(said)) in (int, float) or answer.text.strip() == said:
+            return fields
+    elif isinstance(fields.get("code"), str):
         raise DeniedError(answer.status, fields, answer.date, answer.retry_after)
     raise _ForeignAnswer(f"HTTP status {answer.status}, and not from Berth")

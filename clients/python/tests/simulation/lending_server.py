@@ -62,7 +62,7 @@ class LendingServer:
 
     def _unregister(self, user: str) -> WireAnswer:
         if self._ends_at.pop(user, None) is not None:
-            return self._reply(200, {})
+            return WireAnswer(200, "user_unregistered", None)
         return self._reply(400, {"status": 400, "code": "device_not_found", "message": user})
 
     def _renew(self, user: str) -> None:
