@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -65,6 +68,11 @@ class _Handler(BaseHTTPRequestHandler):
         assert isinstance(self.server, _Server)
         self.rfile.read(int(self.headers["Content-Length"]))
         self.server.seen.append((self.client_address[1], self.path))
+        # It has lent a slot, and says so to nobody.
+        if self.path == "/api/v4/register":
+            self.server.is_asked.set()
+            self.server.ended.wait(30)
+            return
         self.send_response(200)
         self.send_header("Content-Length", "2")
         self.end_headers()
@@ -81,6 +89,8 @@ class _Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.seen: List[Tuple[int, str]] = []
+        self.is_asked = threading.Event()
+        self.ended = threading.Event()
 
 
 class Requests(unittest.TestCase):
@@ -118,6 +128,20 @@ class Requests(unittest.TestCase):
             unused.bind(("127.0.0.1", 0))
             with self.assertRaises(NotSentError):
                 self.send("/", unused.getsockname()[1])
+
+    @unittest.skipIf(os.name == "nt", "Windows has other signals")
+    def test_return_a_slot_that_the_program_has_not_heard_of_when_it_is_terminated(self) -> None:
+        address = f"http://127.0.0.1:{self.server.server_port}"
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            self.server.is_asked.clear()
+            self.server.seen.clear()
+            code = f"import berth_client; berth_client.acquire({address!r}, 'cad')"
+            program = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+            self.assertTrue(self.server.is_asked.wait(30))
+            program.send_signal(number)
+            self.assertEqual(program.wait(30), -number)
+            self.assertEqual([path for _, path in self.server.seen][1:], ["/api/v4/unregister"])
+        self.server.ended.set()
 
     def test_give_up_in_time(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -197,6 +197,43 @@ class ASlot(WorldTest):
         self.assertEqual(set(outcome[:-1]), {"floating_not_available"})
 
 
+class AProgramThatEndsWhileItAsks(WorldTest):
+    def end_while_asking(self, answers_after: float) -> List[str]:
+        """What the server hears if it answers the first request after this time, and the program ends."""
+        slots: List[Slot] = []
+
+        def network(request: WireRequest, done: Answered) -> None:
+            answer = self.server.answer(request)
+            delay = answers_after if len(self.server.requests) == 1 else 0
+            self.world.at(self.world.now + delay, lambda: done(answer))
+
+        self.machine._network = network
+        self.play(lambda: slots.append(self.client.acquire("5m")), 0.1)
+        self.play(lambda: self.machine.guards[0].release_in_time(2), 60)
+        self.assertEqual(slots, [])
+        return [path for path, _ in self.server.requests]
+
+    def test_returns_a_slot_that_it_has_not_heard_of(self) -> None:
+        for answers_after in (1e9, 1, 5):
+            self.setUp()
+            self.assertEqual(self.end_while_asking(answers_after), ["register", "unregister"])
+            self.assertEqual(self.server.users, [])
+
+    def test_returns_nothing_if_it_has_nothing(self) -> None:
+        self.play(lambda: Client("http://one.test", "cad", "bob", environment=self.machine).acquire())
+        self.server.requests.clear()
+        self.machine.guards.clear()
+        self.assertEqual(self.end_while_asking(0), ["register"])
+        self.assertEqual(self.server.users, ["bob"])
+
+    def test_leaves_the_slot_of_its_parent_alone(self) -> None:
+        self.machine._network = lambda request, _: self.server.answer(request) and None
+        self.play(lambda: self.client.acquire())
+        self.machine.process_id = 2
+        self.play(lambda: self.machine.guards[0].release_in_time(2))
+        self.assertEqual(self.server.users, ["ada"])
+
+
 class AWait(WorldTest):
     def pauses(
         self, chance: float, retry_after: Optional[str], free_at: str = "", wait: str = "5m"

@@ -291,6 +291,8 @@ def hold_here(environment: Environment, user: str, product: str) -> Callable[[],
 
 # Nobody waits longer for a program to end because of its slot.
 _LONGEST_FAREWELL = 2.0
+# How long a program that ends waits for an answer, before it returns what the server may have lent.
+_LAST_ANSWER = 1.0
 # The longest pause if the server does not say how long to pause.
 _LONGEST_WAIT = 20.0
 # How long clients that wait for the same end ask one after the other, at least.
@@ -309,21 +311,64 @@ OnWait = Callable[[Waiting], object]
 
 
 def acquire_as(account: Account, wait: Duration, on_wait: Optional[OnWait], cancel: Optional[Signal]) -> Slot:
-    requests = SlotRequests(account)
+    asking = _Asking(account)
     let_go = hold_here(account.environment, account.user, account.product)
+    unguard = account.environment.guard_exit(asking)
     try:
-        return Slot(account, requests, _register_patiently(account, requests, wait, on_wait, cancel), let_go)
+        return Slot(account, asking.requests, _ask_patiently(account, asking, wait, on_wait, cancel), let_go)
     except BaseException as error:
         let_go()
         if not isinstance(error, Exception):
-            # An interrupt, such as Ctrl-C: the server may have lent the slot already.
-            requests.give_back(target_of(account, account.license_id), _LONGEST_FAREWELL)
+            # An interrupt, such as Ctrl-C.
+            asking.release_in_time(_LONGEST_FAREWELL)
         raise
+    finally:
+        unguard()
 
 
-def _register_patiently(
+class _Asking:
+    """Asks for a slot. If the program ends meanwhile, a slot that the server may have lent is returned."""
+
+    def __init__(self, account: Account) -> None:
+        self.requests = SlotRequests(account)
+        self._account = account
+        self._process_id = account.environment.process_id
+        # Set when the last request is over; `None` if the server has certainly lent nothing.
+        self._asked: Optional[Signal] = None
+        self._is_ending = False
+
+    def ask(self) -> ProvenAnswer:
+        """Never comes back once the program ends."""
+        asked = self._asked = self._account.environment.create_signal()
+        try:
+            self._stop_if_ending()
+            return self.requests.send("register", holder_of(self._account, self._account.license_id))
+        except DeniedError:
+            self._asked = None
+            raise
+        finally:
+            asked.set()
+            self._stop_if_ending()
+
+    def release_in_time(self, seconds: float) -> None:
+        self._is_ending = True
+        asked = self._asked
+        if asked is None or self._process_id != self._account.environment.process_id:
+            return
+        asked.wait(min(_LAST_ANSWER, seconds / 2))
+        # It may have been denied meanwhile.
+        if self._asked is not None:
+            fields = target_of(self._account, self._account.license_id)
+            self.requests.give_back(fields, seconds / 2)
+
+    def _stop_if_ending(self) -> None:
+        if self._is_ending:
+            self._account.environment.create_signal().wait()
+
+
+def _ask_patiently(
     account: Account,
-    requests: SlotRequests,
+    asking: _Asking,
     wait: Duration,
     on_wait: Optional[OnWait],
     cancel: Optional[Signal],
@@ -334,7 +379,7 @@ def _register_patiently(
     failures = 0
     while not alarm.is_set():
         try:
-            return requests.send("register", holder_of(account, account.license_id))
+            return asking.ask()
         except (DeniedError, UnreachableError) as error:
             left = deadline - account.clock.read()
             if not error.is_retryable or left <= 0:
