@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -47,18 +48,19 @@ class Files(unittest.TestCase):
 
     def test_that_are_damaged_are_not_a_borrow(self) -> None:
         client = Client("http://127.0.0.1:1", "cad", storage=self.storage)
-        fields = '"product": "cad", "user": "ada", "licenseId": null'
-        for text in (
-            "",
-            "[]",
-            "{}",
-            f'{{{fields}, "untilMs": "soon", "seenMs": 1}}',
-            f'{{{fields}, "seenMs": 1}}',
-        ):
-            self.storage.write("borrow@cad@", text)
+        fields = {"product": "cad", "user": "ada", "licenseId": 7, "untilMs": 2e12, "seenMs": 1, "proof": None}
+        damaged: List[object] = [[], {}, None, "text"]
+        for name in fields:
+            damaged.append({other: value for other, value in fields.items() if other != name})
+            damaged += [{**fields, name: wrong} for wrong in ([], {}, True, 1e300, float("nan"))]
+        texts = ["", "[" * 100_000, *(json.dumps(one) for one in damaged)]
+        for content in [*(text.encode() for text in texts), b'"\xff"']:
+            self.storage.write("borrow@cad@", "")
+            with open(os.path.join(self.folder, "borrow@cad@.json"), "wb") as file:
+                file.write(content)
             with self.assertRaises(BorrowError) as caught:
                 client.resume()
-            self.assertEqual(caught.exception.code, "borrow_unreadable", text)
+            self.assertEqual(caught.exception.code, "borrow_unreadable", content)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import unittest
+from datetime import datetime, timezone
 from random import Random
 from typing import Any, Dict, List, Tuple
 
@@ -246,15 +247,36 @@ class ASlotWithProof(WorldTest):
             with self.assertRaises(BerthError) as caught:
                 self.client.resume()
             self.assertEqual(caught.exception.code, code)
+            self.assertNotIn("server cannot", caught.exception.message)
 
         def work() -> None:
             resume_as("not_proven", proof=None)
             resume_as("not_proven", user="bob")
+            resume_as("not_proven", product="cam")
+            resume_as("not_proven", licenseId=8)
+            resume_as("not_proven", untilMs=stored["untilMs"] + 1)
             resume_as("not_proven", proof={**stored["proof"], "nonce": "other"})
-            # Whatever the file says, the grant counts.
-            self.machine.set_wall_clock(3 * 86_400)
-            resume_as("borrow_ended", untilMs=stored["untilMs"] + 1e12)
             self.machine.set_wall_clock(-10 * 86_400)
             resume_as("clock_set_back", seenMs=0)
+
+        self.play(work)
+
+    def test_that_is_borrowed_says_what_its_grant_says(self) -> None:
+        self.play(lambda: self.client.borrow())
+        other = Client("http://one.test", "cad", "ADA", vendor_key=VENDOR.pem, environment=self.machine)
+        stored = self.machine.storage.texts
+
+        def name_user(user: str) -> None:
+            stored.update({name: text.replace('"ada"', f'"{user}"') for name, text in stored.items()})
+
+        def work() -> None:
+            name_user("ADA")
+            borrow = other.resume()
+            self.assertEqual((borrow.user, borrow.license_id), ("ada", 7))
+            self.assertEqual(borrow.until, datetime(2030, 1, 17, 12, tzinfo=timezone.utc))
+            name_user("bob")
+            with self.assertRaisesRegex(ProofError, "^The stored borrow .*another user.*Give .user.") as caught:
+                other.resume()
+            self.assertNotIn("address", str(caught.exception))
 
         self.play(work)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Callable, Optional, Tuple, Union
@@ -10,7 +9,7 @@ from .duration import Duration, parse_duration
 from .environment import name_of
 from .errors import BorrowError, ProofError
 from .lease import Account, Lease, SlotRequests, holder_of, license_id_of, prove_for, return_slot
-from .proof import Grant, Proof, read_instant
+from .proof import Grant, Proof, read_instant, to_name
 from .timing import from_ms, read_timestamp, to_ms, write_timestamp
 
 # A date, or for how long.
@@ -75,11 +74,14 @@ class Borrow:
     def check(self) -> None:
         """Raises a `BorrowError` if it may not be used now, and notes the time. Ask every few minutes."""
         fault = self._find_fault()
-        if fault is not None:
-            raise fault
         seen_ms = max(self._record.seen_ms, _now_ms(self._account))
         self._record = replace(self._record, seen_ms=seen_ms)
-        _store(self._account, self._record)
+        try:
+            # In any case: a borrow that has ended must not come back with an earlier clock.
+            _store(self._account, self._record)
+        finally:
+            if fault is not None:
+                raise fault
 
     def give_back(self) -> None:
         """
@@ -117,7 +119,7 @@ def borrow_as(
     record = BorrowRecord(
         product=account.product,
         user=account.user,
-        license_id=license_id_of(told.answer),
+        license_id=(told.grant or {}).get("license_id") or license_id_of(told.answer),
         until_ms=to_ms(ends_at),
         seen_ms=_now_ms(account),
         proof=told.proof,
@@ -126,28 +128,47 @@ def borrow_as(
     return Borrow(account, record, told.grant), told.lease
 
 
-def resume_borrow(account: Account) -> Optional[Borrow]:
-    """The borrow of an earlier start of the program, checked; `None` if there is none."""
+def resume_borrow(account: Account, is_default_user: bool) -> Optional[Borrow]:
+    """
+    The borrow of an earlier start of the program, checked; `None` if there is none. `is_default_user`: it may
+    have been borrowed by a slot, whose user was named after the program.
+    """
     text = account.storage.read(name_of("borrow", account.product))
     if text is None:
         return None
     record = _read_record(text)
-    owner = replace(account, user=record.user, license_id=record.license_id)
-    grant = None if account.verifier is None else _prove_record(owner, record)
-    if grant is not None:
-        # What is proven counts, whatever else the file says.
-        record = replace(record, until_ms=read_instant(grant, "valid_until"))
-    borrow = Borrow(owner, record, grant)
+    _judge_owner(account, record, is_default_user)
+    grant = None
+    if account.verifier is not None:
+        try:
+            grant = _prove_record(replace(account, user=record.user), record)
+        except ProofError as error:
+            raise error.of_borrow() from error
+        record = replace(record, user=str(grant["user"]))
+    borrow = Borrow(replace(account, user=record.user, license_id=record.license_id), record, grant)
     borrow.check()
     return borrow
 
 
+def _judge_owner(account: Account, record: BorrowRecord, is_default_user: bool) -> None:
+    if record.product != account.product:
+        raise ProofError(f'It is of another product, "{record.product}".').of_borrow()
+    ours, stored = to_name(account.user), to_name(record.user)
+    if stored != ours and not (is_default_user and stored.startswith(f"{ours}/")):
+        reason = f'It is of another user, "{record.user}", and this is "{account.user}".'
+        raise ProofError(reason).of_borrow(
+            'Give "user": the one who has borrowed it. Where the name of the host changes, always give one.'
+        )
+
+
 def _prove_record(owner: Account, record: BorrowRecord) -> Grant:
     if record.proof is None:
-        raise ProofError("The borrow was stored without a grant.")
+        raise ProofError("It was stored without a grant.")
     grant = prove_for(owner, record.proof, None)
     if grant.get("borrowed") is not True:
         raise ProofError("The grant is not for a borrow.")
+    if (record.license_id, record.until_ms) != (grant["license_id"], read_instant(grant, "valid_until")):
+        raise ProofError("It says something else than its grant.")
     return grant
 
 
@@ -176,22 +197,28 @@ def _store(account: Account, record: BorrowRecord) -> None:
 def _read_record(text: str) -> BorrowRecord:
     try:
         fields = json.loads(text)
-        license_id, proof = fields["licenseId"], fields.get("proof")
+        license_id, proof = fields["licenseId"], fields["proof"]
         return BorrowRecord(
-            product=str(fields["product"]),
-            user=str(fields["user"]),
-            license_id=None if license_id is None else int(license_id),
-            until_ms=_read_number(fields["untilMs"]),
-            seen_ms=_read_number(fields["seenMs"]),
+            product=_read(str, fields["product"]),
+            user=_read(str, fields["user"]),
+            license_id=None if license_id is None else _read(int, license_id),
+            until_ms=_read_ms(fields["untilMs"]),
+            seen_ms=_read_ms(fields["seenMs"]),
             proof=None
             if proof is None
-            else Proof(*(str(proof[name]) for name in ("grant", "certificate", "nonce"))),
+            else Proof(*(_read(str, proof[name]) for name in ("grant", "certificate", "nonce"))),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BorrowError("borrow_unreadable", "The stored borrow cannot be read.") from error
 
 
-def _read_number(value: Any) -> float:
-    if isinstance(value, (int, float)) and math.isfinite(value):
+def _read(kind: type, value: Any) -> Any:
+    if type(value) is kind:
         return value
-    raise ValueError(value)
+    raise TypeError(value)
+
+
+def _read_ms(value: Any) -> Any:
+    # This raises if it is no date.
+    from_ms(value)
+    return value if type(value) is float else _read(int, value)

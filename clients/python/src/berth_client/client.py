@@ -99,7 +99,7 @@ class Client:
         """
         Finds the borrow of an earlier start. Raises a `BorrowError` if there is none, or it cannot be used.
         """
-        borrow = resume_borrow(self._seat)
+        borrow = resume_borrow(self._seat, self._given_user is None)
         if borrow is not None:
             return borrow
         raise BorrowError("no_borrow", f'No slot of "{self._account.product}" is borrowed here.')

@@ -142,8 +142,13 @@ class SlotLostError(BerthError):
 class ProofError(BerthError):
     """A server cannot prove what it says, or a stored borrow was changed."""
 
-    def __init__(self, reason: str, advice: Optional[str] = None) -> None:
-        super().__init__("not_proven", f"The license server cannot be trusted. {reason}", advice)
+    def __init__(self, reason: str, advice: Optional[str] = None, who: str = "The license server") -> None:
+        super().__init__("not_proven", f"{who} cannot be trusted. {reason}", advice)
+        self._reason = reason
+
+    def of_borrow(self, advice: str = _ADVICE["borrow_unreadable"]) -> ProofError:
+        """The same about a stored borrow, of which the server knows nothing."""
+        return ProofError(self._reason, advice, "The stored borrow")
 
 
 class StorageError(BerthError):

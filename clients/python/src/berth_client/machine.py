@@ -55,6 +55,9 @@ class FileStorage:
             return self._file_of(name).read_text("utf-8")
         except FileNotFoundError:
             return None
+        except UnicodeDecodeError:
+            # It is damaged, as an empty text is to everybody who reads it.
+            return ""
 
     def write(self, name: str, text: str) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -52,7 +52,7 @@ class Verifier:
         for name, value in (("nonce", proof.nonce), ("product", product), ("feature", feature)):
             if name not in claims or claims[name] != value:
                 raise ProofError(f"The grant is for another {name}.")
-        if _to_name(claims.get("user")) != _to_name(user):
+        if to_name(claims.get("user")) != to_name(user):
             raise ProofError("The grant is for another user.")
         if claims.get("hardware_id") != server.get("hardware_id"):
             raise ProofError("The grant is of another server.")
@@ -65,7 +65,7 @@ class Verifier:
         return claims
 
 
-def _to_name(user: object) -> str:
+def to_name(user: object) -> str:
     """Servers keep the spelling of a user's first request, where case does not matter to them."""
     return unicodedata.normalize("NFC", str(user)).strip().lower()
 

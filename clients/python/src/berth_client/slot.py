@@ -318,8 +318,7 @@ def acquire_as(account: Account, wait: Duration, on_wait: Optional[OnWait], canc
         return Slot(account, asking.requests, _ask_patiently(account, asking, wait, on_wait, cancel), let_go)
     except BaseException as error:
         let_go()
-        if not isinstance(error, Exception):
-            # An interrupt, such as Ctrl-C.
+        if not isinstance(error, Exception):  # An interrupt, such as Ctrl-C.
             asking.release_in_time(_LONGEST_FAREWELL)
         raise
     finally:
@@ -358,8 +357,7 @@ class _Asking:
         asked.wait(min(_LAST_ANSWER, seconds / 2))
         # It may have been denied meanwhile.
         if self._asked is not None:
-            fields = target_of(self._account, self._account.license_id)
-            self.requests.give_back(fields, seconds / 2)
+            self.requests.give_back(target_of(self._account, self._account.license_id), seconds / 2)
 
     def _stop_if_ending(self) -> None:
         if self._is_ending:

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from typing import Optional
+
+from berth_client import BerthError, Client
+from berth_client.environment import Host, WireAnswer, WireRequest
+
+from .simulation.machine import START, Answered
+from .world_test import WorldTest
+
+
+class ABorrow(WorldTest):
+    """A server that lends to everybody until a date."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.machine._network = self.lend
+        self.play(lambda: self.client.borrow())
+
+    def lend(self, request: WireRequest, done: Answered) -> None:
+        until = datetime.fromtimestamp(START, timezone.utc) + timedelta(days=2)
+        fields = {"license_id": 7, "slot_ends_in_seconds": 600, "borrowed_until": until.isoformat()}
+        done(WireAnswer(200, json.dumps(fields), None))
+
+    def resume(self, user: Optional[str] = "ada") -> str:
+        """How it ends."""
+        client = Client("http://one.test", "cad", user, environment=self.machine)
+        outcome = "never"
+
+        def work() -> None:
+            nonlocal outcome
+            try:
+                outcome = client.resume().user
+            except BerthError as error:
+                outcome = error.code
+
+        self.play(work)
+        return outcome
+
+    def test_is_found_only_by_its_user(self) -> None:
+        self.assertEqual([self.resume(), self.resume("ADA")], ["ada", "ada"])
+        self.assertEqual([self.resume("bob"), self.resume("ad"), self.resume(None)], ["not_proven"] * 3)
+
+    def test_is_found_by_another_program_of_the_person_on_the_machine(self) -> None:
+        client = Client("http://one.test", "cad", environment=self.machine)
+        self.play(lambda: client.acquire().borrow())
+        self.machine.restart()
+        self.assertRegex(self.resume(None), "^ada@ws-7/1-")
+        self.assertEqual(self.resume("ada@ws-7"), "not_proven")
+        self.machine.host = Host("ws-8", "ada")
+        self.assertEqual(self.resume(None), "not_proven")
+
+    def test_of_another_product_is_refused(self) -> None:
+        [(name, text)] = self.machine.storage.texts.items()
+        self.machine.storage.texts[name] = text.replace('"cad"', '"cam"')
+        self.assertEqual(self.resume(), "not_proven")
+
+    def test_that_has_ended_does_not_come_back_with_an_earlier_clock(self) -> None:
+        self.machine.set_wall_clock(3 * 86_400)
+        self.assertEqual(self.resume(), "borrow_ended")
+        self.machine.set_wall_clock(-2 * 86_400)
+        self.assertEqual(self.resume(), "clock_set_back")
