@@ -61,7 +61,6 @@ class ALease(unittest.TestCase):
     def test_is_understood_without_the_newer_fields(self) -> None:
         lease = read_lease(Answer({"floating_timeout": 10}, sent_at=0, server=""))
         self.assertEqual((lease.lasts, lease.renew_after), (600, 200))
-        self.assertEqual(read_lease(Answer({}, sent_at=0, server=""), known=300).renew_after, 100)
 
     def test_of_a_borrow_loses_at_most_a_share_of_a_day(self) -> None:
         fields = {
@@ -121,8 +120,8 @@ class SeveralServers(WorldTest):
         return outcome[-1]
 
     def test_are_tried_in_turn_and_the_one_that_answered_stays(self) -> None:
-        fine = WireAnswer(200, '{"license_id": 1}', None)
-        self.assertEqual(self.post(NotSentError("refused"), fine, fine), {"license_id": 1})
+        fine = WireAnswer(200, '{"floating_timeout": 10}', None)
+        self.assertEqual(self.post(NotSentError("refused"), fine, fine), {"floating_timeout": 10})
         self.assertEqual(self.asked, ["one.test", "two.test", "two.test"])
 
     def test_are_tried_after_an_answer_that_is_not_from_berth(self) -> None:
@@ -135,9 +134,9 @@ class SeveralServers(WorldTest):
 
     def test_are_tried_after_a_page_that_says_ok_to_everything(self) -> None:
         fine = {
-            "register": '{"license_id": 1}',
-            "borrow": '{"license_id": 1}',
-            "featureRegister": '{"license_id": 1}',
+            "register": '{"slot_ends_in_seconds": 600}',
+            "borrow": '{"floating_timeout": 10, "borrowed_until": "2026-01-01T00:00:00Z"}',
+            "featureRegister": '{"floating_timeout": 10}',
             "add_consumption": '{"total_consumptions": 0}',
             "add_feature_consumption": '{"total_consumptions": 0}',
             "unregister": "user_unregistered",
@@ -145,7 +144,7 @@ class SeveralServers(WorldTest):
         }
         for path, text in fine.items():
             self.assertNotIsInstance(self.post(WireAnswer(200, text, None), path=path), Exception)
-            for page in ("<html>", "", "[]", '{"license_id": "1", "total_consumptions": null}'):
+            for page in ("<html>", "", "[]", '{"user": "ada", "license_id": 1, "floating_timeout": "10"}'):
                 error = self.post(WireAnswer(200, page, None), WireAnswer(204, page, None), path=path)
                 assert isinstance(error, UnreachableError), (path, page, error)
                 self.assertEqual(error.attempts[0].reason, "HTTP status 200, and not from Berth")

@@ -192,9 +192,9 @@ class ASlotWithProof(WorldTest):
             self.nonces += 1
             key = Ed25519Key(b"f" * 32) if self.is_fake else SERVER_KEY
             is_borrow = request.url.endswith("borrow")
-            days: Dict[str, Any] = (
-                {"borrowed": True, "valid_until": "2030-01-17T12:00:00.000Z"} if is_borrow else {}
-            )
+            until = "2030-01-17T12:00:00.000Z"
+            days: Dict[str, Any] = {"borrowed": True, "valid_until": until} if is_borrow else {}
+            fields.update({"borrowed_until": until} if is_borrow else {})
             fields.update(grant=grant(key, nonce=body["nonce"], **days), certificate=certify())
         done(WireAnswer(200, json.dumps(fields), None))
 

@@ -54,13 +54,12 @@ def renew_at(lease: Lease, random: Callable[[], float]) -> float:
     return lease.sent_at + lease.renew_after * (1 - random() * _JITTER)
 
 
-def read_lease(answer: Answer, known: float = 0.0) -> Lease:
-    """`known` is how long slots of this license last as far as known, for answers that do not say it."""
+def read_lease(answer: Answer) -> Lease:
     fields = answer.fields
-    timeout = _first_of(_read_seconds(fields.get("floating_timeout"), 60.0), known)
-    lasts = _first_of(_read_seconds(fields.get("slot_ends_in_seconds"), 1.0), timeout)
+    timeout = _read_seconds(fields.get("floating_timeout"), 60.0)
+    lasts = _first_of(_read_seconds(fields.get("slot_ends_in_seconds"), 1.0), timeout or 0.0)
     renew_after = _first_of(
-        _read_seconds(fields.get("renew_in_seconds"), 1.0), min(timeout, lasts) * _RENEW_SHARE
+        _read_seconds(fields.get("renew_in_seconds"), 1.0), min(timeout or lasts, lasts) * _RENEW_SHARE
     )
     return Lease(answer.sent_at, lasts, renew_after, _read_borrow(fields))
 
@@ -134,6 +133,7 @@ def license_id_of(answer: Answer) -> Optional[int]:
 _RENEWALS_PER_GRANT = 192
 _LONGEST_WITHOUT_GRANT = 86_400.0
 
+_NO_GRANT = "It has sent no grant: it does not sign grants."
 _NO_CERTIFICATE = (
     "It has no certificate of the vendor, so its grant proves only that it is the same server as before, "
     "not that the vendor has licensed it."
@@ -175,7 +175,6 @@ class SlotRequests:
     def __init__(self, account: Account, feature: Optional[str] = None) -> None:
         self._account = account
         self._feature = feature
-        self._known = 0.0
         self._proven: Optional[_Proven] = None
 
     def send(
@@ -213,9 +212,7 @@ class SlotRequests:
             pass
 
     def _trust(self, answer: Answer) -> ProvenAnswer:
-        lease = read_lease(answer, self._known)
-        self._known = lease.lasts
-        return ProvenAnswer(answer, lease)
+        return ProvenAnswer(answer, read_lease(answer))
 
     def _is_grant_due(self, proven: _Proven) -> bool:
         proven_for = self._account.clock.read() - proven.lease.sent_at
@@ -227,13 +224,13 @@ class SlotRequests:
     def _prove(self, answer: Answer, nonce: str) -> ProvenAnswer:
         grant, certificate = answer.fields.get("grant"), answer.fields.get("certificate")
         if not isinstance(grant, str):
-            raise ProofError("The server has sent no grant.")
+            raise ProofError(_NO_GRANT, "Ask the administrator to upgrade the license server.")
         if not isinstance(certificate, str):
             raise ProofError(_NO_CERTIFICATE, _GET_CERTIFICATE)
         proof = Proof(grant, certificate, nonce)
         claims = prove_for(self._account, proof, self._feature)
         lasts = (read_instant(claims, "valid_until") - read_instant(claims, "issued_at")) / 1000
-        lease = replace(read_lease(answer, lasts), lasts=lasts)
+        lease = replace(read_lease(answer), lasts=lasts)
         timeout = _read_seconds((claims.get("limits") or {}).get("floating_timeout"), 60.0)
         self._proven = _Proven(answer.server, lease, _first_of(timeout, lasts))
         return ProvenAnswer(answer, lease, claims, proof)
@@ -251,7 +248,7 @@ def _extend(proven: _Proven, answer: Answer) -> ProvenAnswer:
     An answer without proof of the server that has proven itself. It cannot extend the slot beyond a timeout
     from now, nor delay the next renewals. A borrow ends when its grant says.
     """
-    told = read_lease(answer, proven.timeout)
+    told = read_lease(answer)
     proven_for = proven.lease.sent_at + proven.lease.lasts - told.sent_at
     lasts = min(told.lasts, max(proven.timeout, proven_for))
     renew_after = min(told.renew_after, proven.timeout * _RENEW_SHARE)

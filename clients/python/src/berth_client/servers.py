@@ -8,23 +8,12 @@ from urllib.parse import urlsplit
 
 from .environment import Environment, NotSentError, WireAnswer, WireRequest
 from .errors import BerthError, DeniedError, FailedAttempt, UnreachableError
-from .timing import SteadyClock
+from .timing import SteadyClock, read_timestamp
 
 Token = Union[str, Callable[[], str]]
 
 # A server has read the request, but it may well accept it a little later.
 _TRY_LATER = {408, 429}
-
-# What tells an answer of Berth from other pages that say OK: a number of this name, or just this text.
-_ALWAYS_SAID = {
-    "register": "license_id",
-    "borrow": "license_id",
-    "featureRegister": "license_id",
-    "add_consumption": "total_consumptions",
-    "add_feature_consumption": "total_consumptions",
-    "unregister": "user_unregistered",
-    "featureRelease": "feature_released",
-}
 
 
 @dataclass(frozen=True)
@@ -149,9 +138,21 @@ def _describe_failure(answer: WireAnswer) -> str:
 def _read_answer(path: str, answer: WireAnswer) -> Mapping[str, Any]:
     fields = _read_fields(answer.text)
     if 200 <= answer.status < 300:
-        said = _ALWAYS_SAID[path]
-        if type(fields.get(said)) in (int, float) or answer.text.strip() == said:
+        if _is_from_berth(path, fields, answer.text):
             return fields
     elif isinstance(fields.get("code"), str):
         raise DeniedError(answer.status, fields, answer.date, answer.retry_after)
     raise _ForeignAnswer(f"HTTP status {answer.status}, and not from Berth")
+
+
+def _is_from_berth(path: str, fields: Mapping[str, Any], text: str) -> bool:
+    """Others say OK, too: the page of a guest network, a proxy, another service. No request has these."""
+    if path == "unregister":
+        return "user_unregistered" in text
+    if path == "featureRelease":
+        return "feature_released" in text
+    if path.endswith("consumption"):
+        return type(fields.get("total_consumptions")) in (int, float)
+    if path == "borrow" and read_timestamp(fields.get("borrowed_until")) is None:
+        return False
+    return type(fields.get("slot_ends_in_seconds", fields.get("floating_timeout"))) in (int, float)
