@@ -199,20 +199,20 @@ def _read_record(text: str) -> BorrowRecord:
         fields = json.loads(text)
         license_id, proof = fields["licenseId"], fields["proof"]
         return BorrowRecord(
-            product=_read(str, fields["product"]),
-            user=_read(str, fields["user"]),
-            license_id=None if license_id is None else _read(int, license_id),
+            product=_read_as(str, fields["product"]),
+            user=_read_as(str, fields["user"]),
+            license_id=None if license_id is None else _read_as(int, license_id),
             until_ms=_read_ms(fields["untilMs"]),
             seen_ms=_read_ms(fields["seenMs"]),
             proof=None
             if proof is None
-            else Proof(*(_read(str, proof[name]) for name in ("grant", "certificate", "nonce"))),
+            else Proof(*(_read_as(str, proof[name]) for name in ("grant", "certificate", "nonce"))),
         )
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BorrowError("borrow_unreadable", "The stored borrow cannot be read.") from error
 
 
-def _read(kind: type, value: Any) -> Any:
+def _read_as(kind: type, value: Any) -> Any:
     if type(value) is kind:
         return value
     raise TypeError(value)
@@ -221,4 +221,4 @@ def _read(kind: type, value: Any) -> Any:
 def _read_ms(value: Any) -> Any:
     # This raises if it is no date.
     from_ms(value)
-    return value if type(value) is float else _read(int, value)
+    return value if type(value) is float else _read_as(int, value)
