@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -14,9 +15,10 @@ from typing import Any, List, Tuple
 
 from berth_client import Client, FileStorage
 from berth_client.environment import NotSentError, WireRequest
-from berth_client.errors import BorrowError
+from berth_client.errors import BorrowError, UnreachableError
 from berth_client.http_sender import HttpSender
 from berth_client.machine import MACHINE
+from berth_client.servers import _advise
 
 
 class Files(unittest.TestCase):
@@ -45,6 +47,27 @@ class Files(unittest.TestCase):
     def test_cannot_leave_the_folder(self) -> None:
         self.storage.write("../outside", "text")
         self.assertEqual(os.listdir(self.folder), [".._outside.json"])
+
+    def test_leave_no_drafts(self) -> None:
+        self.storage.write("a", "text")
+        old, new = (os.path.join(self.folder, f"a.json.{name}.new") for name in ("1-2", "3-4"))
+        for draft in (old, new):
+            with open(draft, "w"):
+                pass
+        os.utime(old, (0, 0))
+        with self.assertRaises(UnicodeEncodeError):
+            FileStorage(self.folder).write("a", "\ud800")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.json", "a.json.3-4.new"])
+
+    def test_leave_no_drafts_at_the_end_of_the_program(self) -> None:
+        program = (
+            "import berth_client, os, threading; written = threading.Event();"
+            "os.replace = lambda *_: written.set() or threading.Event().wait();"
+            f"write = berth_client.FileStorage({self.folder!r}).write;"
+            "threading.Thread(target=write, args=('a', 'text'), daemon=True).start(); written.wait()"
+        )
+        subprocess.run([sys.executable, "-c", program], check=True)
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_that_are_damaged_are_not_a_borrow(self) -> None:
         client = Client("http://127.0.0.1:1", "cad", storage=self.storage)
@@ -144,6 +167,20 @@ class Requests(unittest.TestCase):
             self.assertEqual(program.wait(30), -number)
             self.assertEqual([path for _, path in self.server.seen][1:], ["/api/v4/unregister"])
         self.server.ended.set()
+
+    def test_say_what_to_do_about_tls(self) -> None:
+        port = self.server.server_port
+        with self.assertRaisesRegex(UnreachableError, "begin it with http://"):
+            Client(f"https://127.0.0.1:{port}", "cad").acquire()
+        with socket.create_server(("127.0.0.1", 0)) as closing:
+            threading.Thread(target=lambda: closing.accept()[0].close(), daemon=True).start()
+            with self.assertRaisesRegex(UnreachableError, "begin its address with https://"):
+                Client(f"http://127.0.0.1:{closing.getsockname()[1]}", "cad").acquire()
+        for code, advice in ((18, "SSL_CERT_FILE"), (62, "name of the host"), (10, "None")):
+            error = NotSentError("no trust")
+            error.__cause__ = ssl.SSLCertVerificationError()
+            error.__cause__.verify_code = code
+            self.assertIn(advice, str(_advise(error, "https://berth")))
 
     def test_give_up_in_time(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import unittest
 from datetime import datetime, timedelta, timezone
-from typing import List
+from typing import Any, List
 
 from berth_client import Client
 from berth_client.timing import back_off
@@ -103,10 +103,11 @@ class SeveralServers(WorldTest):
 
         def network(request: WireRequest, done: object) -> None:
             self.asked.append(request.url.split("/")[2])
+            self.assertEqual(request.url.split("/", 3)[3], f"api/v4/{path}")
             done(left.pop(0))  # type: ignore[operator]
 
         machine = Machine(self.world, "ws-7", lambda: 0.5, network)
-        urls = ["http://one.test/", "http://two.test"]
+        urls = ["http://one.test/", "http://two.test/api/v4/"]
         servers = Servers(machine, SteadyClock(machine), urls, token=None, timeout=10)
 
         def work() -> None:
@@ -175,4 +176,15 @@ class Options(unittest.TestCase):
         ):
             with self.assertRaises(BerthError) as caught:
                 Client(server, product)
+            self.assertEqual(caught.exception.code, "invalid_option")
+
+    def test_of_a_wrong_type_are_named(self) -> None:
+        wrong: Any
+        for wrong in (None, 5, b"http://berth", [None], {}):
+            with self.assertRaisesRegex(BerthError, "is not an address") as caught:
+                Client(wrong, "cad")
+            self.assertEqual(caught.exception.code, "invalid_option")
+        for wrong in ("", "  ", b"ada", {}, 5):
+            with self.assertRaisesRegex(BerthError, "is (empty|not a user).*leave it out") as caught:
+                Client("http://berth", "cad", wrong)
             self.assertEqual(caught.exception.code, "invalid_option")

@@ -235,6 +235,16 @@ class ASlotWithProof(WorldTest):
         # If it is a real one after all, nobody should miss the slot.
         self.assertEqual(self.paths, ["register", "unregister"])
 
+    def test_needs_a_server_that_signs(self) -> None:
+        fields = {"license_id": 7, "floating_timeout": 10}
+        self.machine._network = lambda _, done: done(WireAnswer(200, json.dumps(fields), None))
+
+        def work() -> None:
+            with self.assertRaisesRegex(ProofError, "does not sign grants. .*upgrade"):
+                self.client.acquire()
+
+        self.play(work)
+
     def test_is_borrowed_with_its_proof(self) -> None:
         self.play(lambda: self.client.borrow())
         self.is_down["one"] = True

@@ -49,9 +49,13 @@ class Client:
     ) -> None:
         if not isinstance(product, str) or product == "":
             raise BerthError("invalid_option", "There is no product.", 'Give "product": the product code.')
+        if user is not None and (not isinstance(user, str) or user.strip() == ""):
+            problem = "The user is empty." if user == "" else f"{user!r} is not a user."
+            raise BerthError("invalid_option", problem, 'Give "user" as a text, or leave it out.')
         env = MACHINE if environment is None else environment
         clock = SteadyClock(env)
-        urls = [server] if isinstance(server, str) else list(server)
+        is_list = isinstance(server, Sequence) and not isinstance(server, (str, bytes))
+        urls = list(server) if is_list else [str(server)]
         servers = Servers(env, clock, urls, token, parse_duration("request_timeout", request_timeout))
         self._given_user = user
         self._lock = RLock()

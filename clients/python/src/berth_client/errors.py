@@ -15,7 +15,7 @@ _ADVICE: Mapping[str, str] = {
     "slot_in_use_here": "Call acquire() once, and share the slot within the program.",
     "no_borrow": "Borrow a slot while the license server can be reached.",
     "borrow_ended": "Connect to the license server, and take or borrow a slot again.",
-    "borrow_unreadable": "The stored borrow is damaged. Connect to the license server and borrow again.",
+    "borrow_unreadable": "Connect to the license server, and borrow again.",
     "not_proven": "Check the address of the license server, and that it has the certificate of the vendor.",
     "clock_set_back": "Set the clock of this machine right, or connect to the license server.",
     "floating_not_available": "Wait until somebody returns a slot, or ask the administrator for more slots.",
@@ -124,11 +124,14 @@ class FailedAttempt:
 class UnreachableError(BerthError):
     """No server has answered. Whether the request was carried out is unknown; repeating it is safe."""
 
-    def __init__(self, attempts: Sequence[FailedAttempt]) -> None:
+    def __init__(
+        self, attempts: Sequence[FailedAttempt], advice: Optional[str] = None, message: Optional[str] = None
+    ) -> None:
         tried = (
             ", ".join(f"{attempt.server} ({attempt.reason})" for attempt in attempts) or "no time was left"
         )
-        super().__init__("unreachable", f"No license server answered: {tried}.", is_retryable=True)
+        message = message or f"No license server answered: {tried}."
+        super().__init__("unreachable", message, advice, is_retryable=True)
         self.attempts = tuple(attempts)
 
 

@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 from types import FrameType
-from typing import Callable, List, Optional, Union
+from typing import Callable, Dict, List, Optional, Union
 
 from .environment import Environment, ExitGuard, Host, WireAnswer, WireRequest
 from .http_sender import HttpSender
@@ -28,6 +28,20 @@ def _read_monotonic() -> float:
 
 
 _ENDING = ".json"
+_DRAFT = ".new"
+# Seconds. Nobody writes a small file for so long.
+_OLD = 3600.0
+
+# What is being written, and by which process.
+_drafts: Dict[Path, int] = {}
+
+
+@atexit.register
+def _remove_drafts() -> None:
+    """Threads that write are not waited for when the program ends."""
+    for draft, process_id in list(_drafts.items()):
+        if process_id == os.getpid():
+            draft.unlink(missing_ok=True)
 
 
 def _usual_folder() -> Path:
@@ -45,6 +59,7 @@ class FileStorage:
 
     def __init__(self, folder: Union[str, "os.PathLike[str]", None] = None) -> None:
         self._given = None if folder is None else Path(folder)
+        self._is_tidy = False
 
     @property
     def folder(self) -> Path:
@@ -61,14 +76,20 @@ class FileStorage:
 
     def write(self, name: str, text: str) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._remove_old_drafts()
         file = self._file_of(name)
-        draft = file.with_name(f"{file.name}.{os.getpid()}-{threading.get_ident()}.new")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
-            handle.write(text)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(draft, file)
+        draft = file.with_name(f"{file.name}.{os.getpid()}-{threading.get_ident()}{_DRAFT}")
+        _drafts[draft] = os.getpid()
+        try:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+                handle.write(text)
+                handle.flush()
+                os.fsync(handle.fileno())
+            os.replace(draft, file)
+        finally:
+            _drafts.pop(draft, None)
+            draft.unlink(missing_ok=True)
         self._sync_folder()
 
     def remove(self, name: str) -> None:
@@ -84,6 +105,18 @@ class FileStorage:
             return []
         names = (file[: -len(_ENDING)] for file in files if file.endswith(_ENDING))
         return sorted(name for name in names if name.startswith(prefix))
+
+    def _remove_old_drafts(self) -> None:
+        """Of programs that were killed. Others may be at it, too."""
+        if self._is_tidy:
+            return
+        self._is_tidy = True
+        for draft in self.folder.glob(f"*{_DRAFT}"):
+            try:
+                if time.time() - draft.stat().st_mtime > _OLD:
+                    draft.unlink()
+            except FileNotFoundError:
+                pass
 
     def _file_of(self, name: str) -> Path:
         """Names come from this package, and products in them are encoded."""

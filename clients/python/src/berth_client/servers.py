@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import http.client
 import json
 import math
+import ssl
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 from urllib.parse import urlsplit
@@ -70,6 +72,7 @@ class Servers:
         deadline = math.inf if timeout is None else self._clock.read() + timeout
         attempts: List[FailedAttempt] = []
         cause: Optional[Exception] = None
+        advice: Optional[str] = None
         first = self._current
         for tried in range(len(self._urls)):
             index = (first + tried) % len(self._urls)
@@ -91,9 +94,9 @@ class Servers:
             except Exception as error:
                 reason = str(error) or type(error).__name__
                 attempts.append(FailedAttempt(url, reason, not isinstance(error, NotSentError)))
-                cause = error
+                cause, advice = error, _advise(error, url)
             self._current = (index + 1) % len(self._urls)
-        raise UnreachableError(attempts) from cause
+        raise UnreachableError(attempts, advice) from cause
 
     def _headers(self) -> Dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -103,20 +106,48 @@ class Servers:
         return headers
 
 
+_NO_TLS = "There is no TLS at the address: check it, or begin it with http://."
+_UNKNOWN_CA = (
+    "The authority of the certificate is not known here. Start the program with SSL_CERT_FILE=FILE, the "
+    "certificate of the authority as PEM."
+)
+_OTHER_NAME = "Give the address with the name of the host that is in its certificate."
+# By the codes of OpenSSL.
+_CERTIFICATE_ADVICE = {**dict.fromkeys((18, 19, 20, 21), _UNKNOWN_CA), 62: _OTHER_NAME, 64: _OTHER_NAME}
+# Servers with TLS close a connection on which a plain request comes; but others do so, too.
+_CLOSED = "Check the network. If the server uses TLS, begin its address with https://."
+
+
+def _advise(error: Exception, url: str) -> Optional[str]:
+    """What to do about TLS that did not come about."""
+    cause = error.__cause__ if isinstance(error, NotSentError) else error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return _CERTIFICATE_ADVICE.get(cause.verify_code)
+    if isinstance(cause, ssl.SSLError):
+        # Newer versions of OpenSSL say the latter.
+        return _NO_TLS if cause.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE") else None
+    is_closed = cause is error and isinstance(cause, (http.client.BadStatusLine, ConnectionError))
+    return _CLOSED if is_closed and url.startswith("http:") else None
+
+
 def _ask_for(token: Callable[[], str]) -> str:
     """Without a token no server can be asked; later perhaps."""
     try:
         return token()
     except Exception as error:
         reason = str(error) or type(error).__name__
-        raise UnreachableError([FailedAttempt("the token", reason, may_have_arrived=False)]) from error
+        raise UnreachableError(
+            [FailedAttempt("the token", reason, may_have_arrived=False)],
+            'Correct the function that the program gives as "token".',
+            f'The function "token" failed: {reason}.',
+        ) from error
 
 
 def _read_url(text: str) -> str:
     try:
         parts = urlsplit(text)
         if parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port >= 0):
-            return text.rstrip("/")
+            return text.rstrip("/").removesuffix("/api/v4")
     except (ValueError, TypeError, AttributeError):
         pass
     raise BerthError("invalid_option", f'"{text}" is not an address.', "Write it like http://host:8080.")

@@ -80,7 +80,7 @@ class Play:
         _compare(finds[step["expect"]](), wanted)
 
     def _actor(self, step: Step) -> Actor:
-        name = step.get("client", "")
+        name = step.get("client", "nobody")
         if name not in self._actors:
             self._actors[name] = Actor(self._world, self._site, name)
         return self._actors[name]
