@@ -4,7 +4,6 @@ import type { SteadyClock } from './steady-clock.ts';
 
 /** An answer that is not a refusal. */
 export interface Answer {
-  /** `{}` if the answer is not a JSON object. */
   readonly fields: Readonly<Record<string, unknown>>;
   /** By the steady clock, before the request left. */
   readonly sentAtMs: number;
@@ -57,7 +56,7 @@ export class Servers {
         const answer = await this.#environment.send(request);
         if (answer.status < 500 && !TRY_LATER.has(answer.status)) {
           this.#current = index;
-          return { ...readAnswer(answer), sentAtMs, server };
+          return { ...readAnswer(path, answer), sentAtMs, server };
         }
         const mayHaveArrived = !TRY_LATER.has(answer.status);
         attempts.push({ server, reason: describeFailure(answer), mayHaveArrived });
@@ -111,11 +110,22 @@ function describeFailure({ status, text }: WireAnswer): string {
   return typeof message === 'string' ? message : `HTTP status ${status}`;
 }
 
-function readAnswer(answer: WireAnswer): Pick<Answer, 'fields' | 'date'> {
+function readAnswer(path: string, answer: WireAnswer): Pick<Answer, 'fields' | 'date'> {
   const fields = readFields(answer.text);
-  if (answer.status >= 200 && answer.status < 300) return { fields, date: answer.date };
-  if (typeof fields.code === 'string') throw new DeniedError(answer.status, fields, answer);
+  const isFine = answer.status >= 200 && answer.status < 300;
+  if (isFine && isFromBerth(path, fields, answer.text)) return { fields, date: answer.date };
+  if (!isFine && typeof fields.code === 'string') throw new DeniedError(answer.status, fields, answer);
   throw new Error(`HTTP status ${answer.status}, and not from Berth`);
+}
+
+/** Others answer 200, too: the page of a guest network, a proxy, another service. No request has these. */
+function isFromBerth(path: string, fields: Answer['fields'], text: string): boolean {
+  const { total_consumptions, slot_ends_in_seconds, floating_timeout, borrowed_until } = fields;
+  if (path === 'unregister') return text.includes('user_unregistered');
+  if (path === 'featureRelease') return text.includes('feature_released');
+  if (path.endsWith('consumption')) return typeof total_consumptions === 'number';
+  if (path === 'borrow' && Number.isNaN(Date.parse(String(borrowed_until)))) return false;
+  return typeof (slot_ends_in_seconds ?? floating_timeout) === 'number';
 }
 
 /** Without a token no server can be asked; later perhaps. */

@@ -49,7 +49,6 @@ interface Proven {
 export class SlotRequests {
   readonly #account: Account;
   readonly #feature: string | null;
-  #knownMs = 0;
   #proven: Proven | null = null;
 
   constructor(account: Account, feature: string | null = null) {
@@ -83,9 +82,7 @@ export class SlotRequests {
   }
 
   #trust(answer: Answer): ProvenAnswer {
-    const lease = readLease(answer, this.#knownMs);
-    this.#knownMs = lease.lastsMs;
-    return { answer, lease, grant: null, proof: null };
+    return { answer, lease: readLease(answer), grant: null, proof: null };
   }
 
   #isGrantDue({ renewals, lease }: Proven): boolean {
@@ -100,7 +97,7 @@ export class SlotRequests {
     const proof = { grant, certificate, nonce };
     const claims = await proveFor(this.#account, proof, this.#feature);
     const lastsMs = Date.parse(claims.valid_until) - Date.parse(claims.issued_at);
-    const lease = { ...readLease(answer, lastsMs), lastsMs };
+    const lease = { ...readLease(answer), lastsMs };
     const timeoutMs = Number(claims.limits?.floating_timeout) * MINUTE_MS || lastsMs;
     this.#proven = { server: answer.server, lease, timeoutMs, renewals: 0 };
     return { answer, lease, grant: claims, proof };
@@ -113,7 +110,7 @@ export class SlotRequests {
  */
 function extend(proven: Proven, answer: Answer): ProvenAnswer {
   const { lease: last, timeoutMs } = proven;
-  const told = readLease(answer, timeoutMs);
+  const told = readLease(answer);
   const provenForMs = last.sentAtMs + last.lastsMs - told.sentAtMs;
   const lastsMs = Math.min(told.lastsMs, Math.max(timeoutMs, provenForMs));
   const renewAfterMs = Math.min(told.renewAfterMs, timeoutMs * RENEW_SHARE);
