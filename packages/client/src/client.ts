@@ -93,7 +93,7 @@ export class Client {
    * Finds the borrow of an earlier start. Throws a `BorrowError` if there is none, or if it cannot be used.
    */
   async resume(): Promise<Borrow> {
-    const borrow = await resumeBorrow(this.#seat);
+    const borrow = await resumeBorrow(this.#seat, this.#givenUser === null);
     if (borrow !== null) return borrow;
     throw new BorrowError('no_borrow', `No slot of "${this.#account.product}" is borrowed here.`);
   }

@@ -105,10 +105,16 @@ export class SlotLostError extends BerthError {
 /** A server cannot prove what it says, or a stored borrow was changed. */
 export class ProofError extends BerthError {
   override readonly name = 'ProofError';
+  readonly #reason: string;
 
-  constructor(reason: string, cause?: unknown, advice = ADVICE.not_proven) {
-    const message = `The license server cannot be trusted. ${reason}`;
-    super('not_proven', message, advice ?? '', { cause });
+  constructor(reason: string, cause?: unknown, advice = ADVICE.not_proven, who = 'The license server') {
+    super('not_proven', `${who} cannot be trusted. ${reason}`, advice ?? '', { cause });
+    this.#reason = reason;
+  }
+
+  /** The same about a stored borrow, of which the server knows nothing. @internal */
+  ofBorrow(advice = ADVICE.borrow_unreadable): ProofError {
+    return new ProofError(this.#reason, this, advice, 'The stored borrow');
   }
 }
 

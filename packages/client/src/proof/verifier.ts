@@ -101,6 +101,6 @@ function judge(claims: Fields, server: Fields, expected: Expected & { readonly n
 }
 
 /** Servers keep the spelling of a user's first request, where case does not matter to them. */
-function toName(user: unknown): string {
+export function toName(user: unknown): string {
   return String(user).normalize('NFC').trim().toLowerCase();
 }
