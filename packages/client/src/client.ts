@@ -58,6 +58,9 @@ export class Client {
       throw new BerthError('invalid_option', 'There is no product.', 'Give "product": the product code.');
     }
     this.#givenUser = options.user ?? null;
+    if (this.#givenUser !== null && String(this.#givenUser).trim() === '') {
+      throw new BerthError('invalid_option', 'The user is empty.', 'Give a "user", or leave it out.');
+    }
     this.#account = {
       environment: ours,
       clock,

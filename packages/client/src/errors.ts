@@ -83,12 +83,10 @@ export class UnreachableError extends BerthError {
   override readonly name = 'UnreachableError';
   readonly attempts: readonly FailedAttempt[];
 
-  constructor(attempts: readonly FailedAttempt[], cause: unknown) {
+  constructor(attempts: readonly FailedAttempt[], cause: unknown, told?: { advice?: string }, what?: string) {
     const tried = attempts.map(({ server, reason }) => `${server} (${reason})`).join(', ');
-    super('unreachable', `No license server answered: ${tried}.`, ADVICE.unreachable ?? '', {
-      isRetryable: true,
-      cause,
-    });
+    const message = what ?? `No license server answered: ${tried}.`;
+    super('unreachable', message, told?.advice ?? ADVICE.unreachable ?? '', { isRetryable: true, cause });
     this.attempts = attempts;
   }
 }

@@ -43,7 +43,7 @@ export class Servers {
     const { urls, token } = this.#options;
     if (token !== null) this.#token = typeof token === 'string' ? token : await askFor(token);
     const attempts: FailedAttempt[] = [];
-    let cause: unknown;
+    let cause: { advice?: string } | undefined;
     const first = this.#current;
     for (let tried = 0; tried < urls.length; tried++) {
       // Other requests may be under way, and may have moved on.
@@ -64,11 +64,11 @@ export class Servers {
         if (error instanceof DeniedError) throw error;
         const reason = error instanceof Error ? error.message : String(error);
         attempts.push({ server, reason, mayHaveArrived: !(error instanceof NotSentError) });
-        cause = error;
+        cause = error as { advice?: string };
       }
       this.#current = (index + 1) % urls.length;
     }
-    throw new UnreachableError(attempts, cause);
+    throw new UnreachableError(attempts, cause, cause);
   }
 
   /** The request as it would be sent now, with the last known token. */
@@ -92,7 +92,7 @@ export class Servers {
 }
 
 function readUrl(text: string): string {
-  if (URL.canParse(text) && /^https?:/.test(text)) return text.endsWith('/') ? text.slice(0, -1) : text;
+  if (URL.canParse(text) && /^https?:/.test(text)) return text.replace(/\/$/, '').replace(/\/api\/v4$/, '');
   throw new BerthError('invalid_option', `"${text}" is not an address.`, 'Write it like http://host:8080.');
 }
 
@@ -134,6 +134,8 @@ async function askFor(token: () => string | Promise<string>): Promise<string> {
     return await token();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new UnreachableError([{ server: 'the token', reason, mayHaveArrived: false }], error);
+    const attempt = { server: 'the token', reason, mayHaveArrived: false };
+    const advice = 'Correct the function that the program gives as "token".';
+    throw new UnreachableError([attempt], error, { advice }, `The function "token" failed: ${reason}.`);
   }
 }

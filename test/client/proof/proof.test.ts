@@ -57,9 +57,10 @@ describe('with the key of the vendor, a slot', () => {
     assert.deepEqual([slot.isHeld, server.grants], [true, 3]);
   });
 
-  test('needs a key that is one', async () => {
-    const { make } = openSite({ vendorKey: 'no key' });
-    await assert.rejects(make().acquire(), { code: 'invalid_option' });
+  test('needs a server that signs grants', async () => {
+    const { server, make } = openSite();
+    server.hides = ['grant'];
+    await assert.rejects(make().acquire(), { message: /does not sign grants/, advice: /upgrade/ });
   });
 });
 

@@ -133,8 +133,8 @@ export async function borrowAs(
 }
 
 /**
- * The borrow of an earlier start of the program, checked; `null` if there is none. `isDefaultUser`: it may have
- * been borrowed by a slot, whose user was named after the program.
+ * The borrow of an earlier start of the program, checked; `null` if there is none. `isDefaultUser`: it may
+ * have been borrowed by a slot, whose user was named after the program.
  */
 export async function resumeBorrow(account: Account, isDefaultUser: boolean): Promise<Borrow | null> {
   const text = await account.environment.storage.read(nameOf('borrow', account.product));

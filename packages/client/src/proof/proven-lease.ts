@@ -11,6 +11,8 @@ import type { Grant, Proof } from './verifier.ts';
 export const RENEWALS_PER_GRANT = 192;
 const LONGEST_WITHOUT_GRANT_MS = 86_400_000;
 
+const NO_GRANT = 'It has sent no grant: it does not sign grants.';
+const UPGRADE = 'Ask the administrator to upgrade the license server.';
 const NO_CERTIFICATE =
   'It has no certificate of the vendor, so its grant proves only that it is the same server as before, ' +
   'not that the vendor has licensed it.';
@@ -92,7 +94,7 @@ export class SlotRequests {
 
   async #prove(answer: Answer, nonce: string): Promise<ProvenAnswer> {
     const { grant, certificate } = answer.fields;
-    if (typeof grant !== 'string') throw new ProofError('The server has sent no grant.');
+    if (typeof grant !== 'string') throw new ProofError(NO_GRANT, undefined, UPGRADE);
     if (typeof certificate !== 'string') throw new ProofError(NO_CERTIFICATE, undefined, GET_CERTIFICATE);
     const proof = { grant, certificate, nonce };
     const claims = await proveFor(this.#account, proof, this.#feature);
