@@ -25,6 +25,7 @@ const FOREIGN: readonly ((request: WireRequest) => string)[] = [
   () => '"ok"',
   () => '{"status":"ok","code":"ok"}',
   () => JSON.stringify({ license_id: 7, slot_ends_in_seconds: '600', total_consumptions: '1' }),
+  () => JSON.stringify({ license_id: 7, slot_ends_in_seconds: -1 }),
   ({ body }) => body,
 ];
 

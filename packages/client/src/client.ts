@@ -93,7 +93,8 @@ export class Client {
   }
 
   /**
-   * Finds the borrow of an earlier start. Throws a `BorrowError` if there is none, or if it cannot be used.
+   * Finds the borrow of an earlier start. Throws a `BorrowError` if there is none, or if it cannot be used,
+   * and a `ProofError` if it is of another user or product, or was changed.
    */
   async resume(): Promise<Borrow> {
     const borrow = await resumeBorrow(this.#seat, this.#givenUser === null);

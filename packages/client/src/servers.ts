@@ -125,7 +125,8 @@ function isFromBerth(path: string, fields: Answer['fields'], text: string): bool
   if (path === 'featureRelease') return text.includes('feature_released');
   if (path.endsWith('consumption')) return typeof total_consumptions === 'number';
   if (path === 'borrow' && Number.isNaN(Date.parse(String(borrowed_until)))) return false;
-  return typeof (slot_ends_in_seconds ?? floating_timeout) === 'number';
+  const lasts = slot_ends_in_seconds ?? floating_timeout;
+  return typeof lasts === 'number' && lasts >= 0;
 }
 
 /** Without a token no server can be asked; later perhaps. */

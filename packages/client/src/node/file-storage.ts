@@ -19,7 +19,9 @@ function usualFolder(): string {
 export function createFileStorage(folder: string = usualFolder()): Storage {
   let made: Promise<unknown> | undefined;
   const prepare = () => {
-    made ??= mkdir(folder, { recursive: true, mode: 0o700 }).then(() => removeOldDrafts(folder));
+    made ??= mkdir(folder, { recursive: true, mode: 0o700 }).then(() =>
+      removeOldDrafts(folder).catch(() => {}),
+    );
     return made;
   };
   return {
