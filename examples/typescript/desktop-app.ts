@@ -1,7 +1,10 @@
 /**
- * What the main process of a desktop application does, as with Electron; the menu is standard input:  node
- * desktop-app.ts http://127.0.0.1:8080 demo  It starts with the slot that was borrowed last time, if there is
- * one, and with a slot of the server otherwise.
+ * What the main process of a desktop application does, as with Electron; the menu is standard input:
+ *
+ *     node desktop-app.ts http://127.0.0.1:8080 demo
+ *
+ * It starts with the slot that was borrowed last time, if there is one, and with a slot of the server
+ * otherwise. Type `status`, `borrow` or `give back`; Ctrl-D ends it.
  */
 import { createInterface } from 'node:readline';
 import { BerthError, type Borrow, connect, type Slot } from '@berth/client';

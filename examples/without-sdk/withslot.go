@@ -1,8 +1,10 @@
 // withslot runs a command while it holds a slot of a product, without an SDK:
 //
-//	go run withslot.go http://127.0.0.1:8080 demo ada@example.com sleep 60
+//	go build withslot.go
+//	./withslot http://127.0.0.1:8080 demo ada@example.com sleep 60
 //
-// It exits with the code of the command, with 75 if no slot is free, and with 76 if the slot was lost.
+// It exits with the code of the command, with 75 if no slot is free, and with 76 if the slot was lost. `go run`
+// would turn all of them into 1.
 package main
 
 import (

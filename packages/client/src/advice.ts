@@ -6,7 +6,7 @@ export const ADVICE: Readonly<Record<string, string>> = {
   slot_in_use_here: 'Call acquire() once, and share the slot within the program.',
   no_borrow: 'Borrow a slot while the license server can be reached.',
   borrow_ended: 'Connect to the license server, and take or borrow a slot again.',
-  borrow_unreadable: 'The stored borrow is damaged. Connect to the license server and borrow again.',
+  borrow_unreadable: 'Connect to the license server, and borrow again.',
   not_proven: 'Check the address of the license server, and that it has the certificate of the vendor.',
   clock_set_back: 'Set the clock of this machine right, or connect to the license server.',
 

@@ -58,6 +58,9 @@ export class Client {
       throw new BerthError('invalid_option', 'There is no product.', 'Give "product": the product code.');
     }
     this.#givenUser = options.user ?? null;
+    if (this.#givenUser !== null && String(this.#givenUser).trim() === '') {
+      throw new BerthError('invalid_option', 'The user is empty.', 'Give a "user", or leave it out.');
+    }
     this.#account = {
       environment: ours,
       clock,
@@ -90,10 +93,11 @@ export class Client {
   }
 
   /**
-   * Finds the borrow of an earlier start. Throws a `BorrowError` if there is none, or if it cannot be used.
+   * Finds the borrow of an earlier start. Throws a `BorrowError` if there is none, or if it cannot be used,
+   * and a `ProofError` if it is of another user or product, or was changed.
    */
   async resume(): Promise<Borrow> {
-    const borrow = await resumeBorrow(this.#seat);
+    const borrow = await resumeBorrow(this.#seat, this.#givenUser === null);
     if (borrow !== null) return borrow;
     throw new BorrowError('no_borrow', `No slot of "${this.#account.product}" is borrowed here.`);
   }

@@ -83,12 +83,10 @@ export class UnreachableError extends BerthError {
   override readonly name = 'UnreachableError';
   readonly attempts: readonly FailedAttempt[];
 
-  constructor(attempts: readonly FailedAttempt[], cause: unknown) {
+  constructor(attempts: readonly FailedAttempt[], cause: unknown, told?: { advice?: string }, what?: string) {
     const tried = attempts.map(({ server, reason }) => `${server} (${reason})`).join(', ');
-    super('unreachable', `No license server answered: ${tried}.`, ADVICE.unreachable ?? '', {
-      isRetryable: true,
-      cause,
-    });
+    const message = what ?? `No license server answered: ${tried}.`;
+    super('unreachable', message, told?.advice ?? ADVICE.unreachable ?? '', { isRetryable: true, cause });
     this.attempts = attempts;
   }
 }
@@ -105,10 +103,16 @@ export class SlotLostError extends BerthError {
 /** A server cannot prove what it says, or a stored borrow was changed. */
 export class ProofError extends BerthError {
   override readonly name = 'ProofError';
+  readonly #reason: string;
 
-  constructor(reason: string, cause?: unknown, advice = ADVICE.not_proven) {
-    const message = `The license server cannot be trusted. ${reason}`;
-    super('not_proven', message, advice ?? '', { cause });
+  constructor(reason: string, cause?: unknown, advice = ADVICE.not_proven, who = 'The license server') {
+    super('not_proven', `${who} cannot be trusted. ${reason}`, advice ?? '', { cause });
+    this.#reason = reason;
+  }
+
+  /** The same about a stored borrow, of which the server knows nothing. @internal */
+  ofBorrow(advice = ADVICE.borrow_unreadable): ProofError {
+    return new ProofError(this.#reason, this, advice, 'The stored borrow');
   }
 }
 

@@ -3,15 +3,29 @@ import type { Environment } from './environment.ts';
 /** Rejects when the signal aborts. */
 export function pause(environment: Environment, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const end = () => {
+    signal?.throwIfAborted();
+    const ignore = onAbort(signal, () => {
       cancel();
       reject(signal?.reason);
-    };
+    });
     const finish = () => {
-      signal?.removeEventListener('abort', end);
+      ignore();
       resolve();
     };
     const cancel = environment.setTimer(delayMs, finish, 'foreground');
-    signal?.addEventListener('abort', end, { once: true });
   });
+}
+
+const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** One listener for all who wait with the same signal: Node warns of a leak if there are many. */
+function onAbort(signal: AbortSignal | undefined, work: () => void): () => void {
+  if (signal === undefined) return () => {};
+  const works = waiting.get(signal) ?? new Set();
+  const abort = () => {
+    for (const one of works) one();
+  };
+  if (!waiting.has(signal)) signal.addEventListener('abort', abort, { once: true });
+  waiting.set(signal, works.add(work));
+  return () => works.delete(work);
 }

@@ -4,7 +4,6 @@ import type { SteadyClock } from './steady-clock.ts';
 
 /** An answer that is not a refusal. */
 export interface Answer {
-  /** `{}` if the answer is not a JSON object. */
   readonly fields: Readonly<Record<string, unknown>>;
   /** By the steady clock, before the request left. */
   readonly sentAtMs: number;
@@ -44,7 +43,7 @@ export class Servers {
     const { urls, token } = this.#options;
     if (token !== null) this.#token = typeof token === 'string' ? token : await askFor(token);
     const attempts: FailedAttempt[] = [];
-    let cause: unknown;
+    let cause: { advice?: string } | undefined;
     const first = this.#current;
     for (let tried = 0; tried < urls.length; tried++) {
       // Other requests may be under way, and may have moved on.
@@ -57,7 +56,7 @@ export class Servers {
         const answer = await this.#environment.send(request);
         if (answer.status < 500 && !TRY_LATER.has(answer.status)) {
           this.#current = index;
-          return { ...readAnswer(answer), sentAtMs, server };
+          return { ...readAnswer(path, answer), sentAtMs, server };
         }
         const mayHaveArrived = !TRY_LATER.has(answer.status);
         attempts.push({ server, reason: describeFailure(answer), mayHaveArrived });
@@ -65,11 +64,11 @@ export class Servers {
         if (error instanceof DeniedError) throw error;
         const reason = error instanceof Error ? error.message : String(error);
         attempts.push({ server, reason, mayHaveArrived: !(error instanceof NotSentError) });
-        cause = error;
+        cause = error as { advice?: string };
       }
       this.#current = (index + 1) % urls.length;
     }
-    throw new UnreachableError(attempts, cause);
+    throw new UnreachableError(attempts, cause, cause);
   }
 
   /** The request as it would be sent now, with the last known token. */
@@ -93,7 +92,7 @@ export class Servers {
 }
 
 function readUrl(text: string): string {
-  if (URL.canParse(text) && /^https?:/.test(text)) return text.endsWith('/') ? text.slice(0, -1) : text;
+  if (URL.canParse(text) && /^https?:/.test(text)) return text.replace(/\/$/, '').replace(/\/api\/v4$/, '');
   throw new BerthError('invalid_option', `"${text}" is not an address.`, 'Write it like http://host:8080.');
 }
 
@@ -111,11 +110,23 @@ function describeFailure({ status, text }: WireAnswer): string {
   return typeof message === 'string' ? message : `HTTP status ${status}`;
 }
 
-function readAnswer(answer: WireAnswer): Pick<Answer, 'fields' | 'date'> {
+function readAnswer(path: string, answer: WireAnswer): Pick<Answer, 'fields' | 'date'> {
   const fields = readFields(answer.text);
-  if (answer.status >= 200 && answer.status < 300) return { fields, date: answer.date };
-  if (typeof fields.code === 'string') throw new DeniedError(answer.status, fields, answer);
+  const isFine = answer.status >= 200 && answer.status < 300;
+  if (isFine && isFromBerth(path, fields, answer.text)) return { fields, date: answer.date };
+  if (!isFine && typeof fields.code === 'string') throw new DeniedError(answer.status, fields, answer);
   throw new Error(`HTTP status ${answer.status}, and not from Berth`);
+}
+
+/** Others answer 200, too: the page of a guest network, a proxy, another service. No request has these. */
+function isFromBerth(path: string, fields: Answer['fields'], text: string): boolean {
+  const { total_consumptions, slot_ends_in_seconds, floating_timeout, borrowed_until } = fields;
+  if (path === 'unregister') return text.includes('user_unregistered');
+  if (path === 'featureRelease') return text.includes('feature_released');
+  if (path.endsWith('consumption')) return typeof total_consumptions === 'number';
+  if (path === 'borrow' && Number.isNaN(Date.parse(String(borrowed_until)))) return false;
+  const lasts = slot_ends_in_seconds ?? floating_timeout;
+  return typeof lasts === 'number' && lasts >= 0;
 }
 
 /** Without a token no server can be asked; later perhaps. */
@@ -124,6 +135,8 @@ async function askFor(token: () => string | Promise<string>): Promise<string> {
     return await token();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new UnreachableError([{ server: 'the token', reason, mayHaveArrived: false }], error);
+    const attempt = { server: 'the token', reason, mayHaveArrived: false };
+    const advice = 'Correct the function that the program gives as "token".';
+    throw new UnreachableError([attempt], error, { advice }, `The function "token" failed: ${reason}.`);
   }
 }

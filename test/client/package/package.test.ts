@@ -91,6 +91,13 @@ describe('the package for applications, installed in an empty project', () => {
     }
   });
 
+  test('has types for older compilers', () => {
+    for (const file of globSync('node_modules/@berth/client/dist/**/*.d.ts', { cwd: folder })) {
+      // It has a parameter only since TypeScript 5.7.
+      assert.doesNotMatch(readFileSync(join(folder, file), 'utf8'), /Uint8Array</, file);
+    }
+  });
+
   test('runs without Node as well', async () => {
     const web = readFileSync(join(folder, 'node_modules/@berth/client/dist/web.js'), 'utf8');
     const shared = readFileSync(join(folder, 'node_modules/@berth/client/dist/shared.js'), 'utf8');

@@ -85,7 +85,7 @@ export async function playScenario(t: Parameters<typeof Site.open>[0], scenario:
   const site = await Site.open(t, world, scenario);
   if (site.vendorKey !== null) waitForCryptography(world);
   const actors = new Map<string, Actor>();
-  const findActor = ({ client = '' }: Step) => {
+  const findActor = ({ client = 'nobody' }: Step) => {
     const actor = actors.get(client) ?? new Actor(world, site, client);
     actors.set(client, actor);
     return actor;

@@ -16,9 +16,11 @@ const LICENSE_ID = 1;
 
 /**
  * `mute`: carries out requests, and its answers get lost. `fake`: somebody else answers at its address, and
- * lends to everybody for ever.
+ * lends to everybody for ever. `portal`: a page for guests answers everything.
  */
-type ServerState = 'up' | 'down' | 'failing' | 'mute' | 'fake';
+type ServerState = 'up' | 'down' | 'failing' | 'mute' | 'fake' | 'portal';
+
+const PORTAL_PAGE = '<html>Please sign in to the guest network</html>';
 
 const HARDWARE_ID = 'test-machine';
 const createVendor = once(() => generateKeyPairSync('rsa', { modulusLength: 2048 }));
@@ -104,6 +106,7 @@ export class Site {
     const state = this.#states.get(origin) ?? 'up';
     if (state === 'down') return done(new NotSentError('ECONNREFUSED'));
     if (state === 'failing') return done({ status: 503, text: '{}', date: null });
+    if (state === 'portal') return done({ status: 200, text: PORTAL_PAGE, date: null });
     if (state === 'fake') return done(this.#pretend(request));
     this.#followTime();
     const { headers, body } = request;

@@ -65,7 +65,7 @@ export class LendingServer {
   }
 
   #unregister(user: string): WireAnswer {
-    if (this.#endsAtMs.delete(user)) return this.#reply(200, {});
+    if (this.#endsAtMs.delete(user)) return this.#reply(200, 'user_unregistered');
     return this.#reply(400, { status: 400, code: 'device_not_found', message: user });
   }
 
@@ -79,7 +79,7 @@ export class LendingServer {
     }
   }
 
-  #reply(status: number, fields: object, retryAfter: string | null = null): WireAnswer {
+  #reply(status: number, fields: unknown, retryAfter: string | null = null): WireAnswer {
     // More precise than the header of a real server, so that others ask for the slot as early as possible.
     const date = toText(this.#world.nowMs);
     return { status, text: JSON.stringify(fields), date, retryAfter };

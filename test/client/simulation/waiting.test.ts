@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import { Client } from '../../../packages/client/src/client.ts';
 import { createRandom } from '../../support/random.ts';
@@ -100,4 +101,26 @@ for (const retryAfter of [null, '0', 'Tue, 15 Jan 2030 12:00:30 GMT']) {
 test('no pause is longer than the rest of the wait', async () => {
   const { longest } = await pauseAfter({ retryAfter: '100' }, '20s');
   assert.equal(longest, 20);
+});
+
+test('many can wait with one signal, which ends the waits of all, also while they ask', async () => {
+  const world = new World();
+  const server = new LendingServer(world, { slots: 1, timeoutMs: ENDS_MS });
+  const network: Network = (request, done) => world.at(world.nowMs + 1, () => done(server.answer(request)));
+  const machine = new Machine(world, { name: 'ws-7', random: createRandom(1), network });
+  const open = () => new Client(machine.environment, OPTIONS);
+  const stop = new AbortController();
+  const ends: unknown[] = [];
+  const wait = () => {
+    const waited = open().acquire({ wait: '1h', signal: stop.signal });
+    waited.catch((error) => ends.push(error));
+  };
+  void open().acquire();
+  for (let n = 0; n < 20; n++) wait();
+  await world.run(10);
+  assert.equal(getEventListeners(stop.signal, 'abort').length, 1);
+  wait();
+  stop.abort('enough');
+  await world.run(15);
+  assert.deepEqual(ends, Array(21).fill('enough'));
 });

@@ -1,7 +1,7 @@
 import { type Duration, parseDuration } from '../duration.ts';
 import { BorrowError, ProofError } from '../errors.ts';
 import { proveFor, type SlotRequests } from '../proof/proven-lease.ts';
-import type { Grant, Proof } from '../proof/verifier.ts';
+import { type Grant, type Proof, toName } from '../proof/verifier.ts';
 import { nameOf } from '../storage-name.ts';
 import { type Account, holderOf, licenseIdOf, returnSlot } from './account.ts';
 import type { Lease } from './lease.ts';
@@ -26,6 +26,8 @@ interface BorrowRecord {
 
 /** A clock may be corrected by this much without being suspicious. */
 const TOLERATED_SET_BACK_MS = 5 * 60_000;
+/** The last one that a `Date` can be. */
+const LAST_DATE_MS = 8.64e15;
 
 /**
  * A slot that is held without network until a date, stored so that the next start of the program finds it.
@@ -72,10 +74,13 @@ export class Borrow {
   /** Throws a `BorrowError` if it may not be used now, and notes the time. Ask every few minutes. */
   async check(): Promise<void> {
     const fault = this.#findFault();
-    if (fault !== null) throw fault;
     const seenMs = Math.max(this.#record.seenMs, this.#account.environment.readWallMs());
     this.#record = { ...this.#record, seenMs };
-    await storeBorrow(this.#account, this.#record);
+    const stored = storeBorrow(this.#account, this.#record);
+    if (fault === null) return stored;
+    // Noted as well: a borrow that has ended must not come back with an earlier clock.
+    await stored.catch(() => {});
+    throw fault;
   }
 
   /**
@@ -118,7 +123,7 @@ export async function borrowAs(
   const record = {
     product: account.product,
     user: account.user,
-    licenseId: licenseIdOf(answer),
+    licenseId: grant?.license_id ?? licenseIdOf(answer),
     untilMs: Date.parse(grant?.valid_until ?? String(answer.fields.borrowed_until)),
     seenMs: account.environment.readWallMs(),
     proof,
@@ -127,25 +132,48 @@ export async function borrowAs(
   return { borrow: new Borrow(account, record, grant), lease };
 }
 
-/** The borrow of an earlier start of the program, checked; `null` if there is none. */
-export async function resumeBorrow(account: Account): Promise<Borrow | null> {
+/**
+ * The borrow of an earlier start of the program, checked; `null` if there is none. `isDefaultUser`: it may
+ * have been borrowed by a slot, whose user was named after the program.
+ */
+export async function resumeBorrow(account: Account, isDefaultUser: boolean): Promise<Borrow | null> {
   const text = await account.environment.storage.read(nameOf('borrow', account.product));
   if (text === null) return null;
   const stored = readRecord(text);
-  const owner = { ...account, user: stored.user, licenseId: stored.licenseId };
-  const grant = account.verifier === null ? null : await proveRecord(owner, stored);
-  // What is proven counts, whatever else the file says.
-  const record = grant === null ? stored : { ...stored, untilMs: Date.parse(grant.valid_until) };
-  const borrow = new Borrow(owner, record, grant);
+  judgeOwner(account, stored, isDefaultUser);
+  const grant = account.verifier === null ? null : await proveRecord(account, stored);
+  // Case may differ.
+  const record = { ...stored, user: grant?.user ?? stored.user };
+  const borrow = new Borrow({ ...account, user: record.user }, record, grant);
   await borrow.check();
   return borrow;
 }
 
-async function proveRecord(owner: Account, { proof }: BorrowRecord): Promise<Grant> {
-  if (proof === null || proof === undefined) throw new ProofError('The borrow was stored without a grant.');
-  const grant = await proveFor(owner, proof, null);
-  if (!grant.borrowed) throw new ProofError('The grant is not for a borrow.');
-  return grant;
+function judgeOwner({ product, user, environment }: Account, record: BorrowRecord, isDefaultUser: boolean) {
+  if (record.product !== product) {
+    throw new ProofError(`It is of another product, "${record.product}".`).ofBorrow();
+  }
+  const [given, stored] = [toName(user), toName(record.user)];
+  // A browser has no name of its own, so the user of the borrow was made up.
+  const isOurs = environment.host.hostname === null || stored.startsWith(`${given}/`);
+  if (stored === given || (isDefaultUser && isOurs)) return;
+  throw new ProofError(`It is of another user, "${record.user}", and this is "${user}".`).ofBorrow(
+    'Give "user": the one who has borrowed it. Where the name of the host changes, always give one.',
+  );
+}
+
+async function proveRecord(account: Account, record: BorrowRecord): Promise<Grant> {
+  try {
+    if (record.proof === null) throw new ProofError('It was stored without a grant.');
+    const grant = await proveFor({ ...account, user: record.user }, record.proof, null);
+    if (!grant.borrowed) throw new ProofError('The grant is not for a borrow.');
+    const isAsGranted =
+      record.licenseId === grant.license_id && record.untilMs === Date.parse(grant.valid_until);
+    if (isAsGranted) return grant;
+    throw new ProofError('It says something else than its grant.');
+  } catch (error) {
+    throw error instanceof ProofError ? error.ofBorrow() : error;
+  }
 }
 
 function dateOf({ environment }: Account, until: Date | Duration): string {
@@ -160,9 +188,19 @@ async function storeBorrow({ environment, product }: Account, record: BorrowReco
 function readRecord(text: string): BorrowRecord {
   try {
     const record = JSON.parse(text) as BorrowRecord;
-    if (Number.isFinite(record.untilMs) && Number.isFinite(record.seenMs)) return record;
+    // Bytes that are no text are read as this letter.
+    if (isComplete(record) && !text.includes('\uFFFD')) return record;
   } catch (error) {
     throw new BorrowError('borrow_unreadable', 'The stored borrow cannot be read.', error);
   }
-  throw new BorrowError('borrow_unreadable', 'The stored borrow is not complete.');
+  throw new BorrowError('borrow_unreadable', 'The stored borrow is damaged.');
+}
+
+function isComplete({ product, user, licenseId, untilMs, seenMs, proof }: BorrowRecord): boolean {
+  const texts = [product, user, ...(proof === null ? [] : [proof.grant, proof.certificate, proof.nonce])];
+  return (
+    texts.every((one) => typeof one === 'string') &&
+    (licenseId === null || Number.isSafeInteger(licenseId)) &&
+    [untilMs, seenMs].every((one) => typeof one === 'number' && Math.abs(one) <= LAST_DATE_MS)
+  );
 }

@@ -45,9 +45,8 @@ export function renewAtMs({ sentAtMs, renewAfterMs }: Lease, random: () => numbe
   return sentAtMs + renewAfterMs * (1 - random() * JITTER);
 }
 
-/** `knownMs` is how long slots of this license last as far as known, for answers that do not say it. */
-export function readLease({ fields, sentAtMs }: Answer, knownMs = 0): Lease {
-  const timeoutMs = readMs(fields.floating_timeout, MINUTE_MS) ?? knownMs;
+export function readLease({ fields, sentAtMs }: Answer): Lease {
+  const timeoutMs = readMs(fields.floating_timeout, MINUTE_MS) ?? Number.POSITIVE_INFINITY;
   const lastsMs = readMs(fields.slot_ends_in_seconds, SECOND_MS) ?? timeoutMs;
   const plannedMs = readMs(fields.renew_in_seconds, SECOND_MS) ?? Math.min(timeoutMs, lastsMs) * RENEW_SHARE;
   const renewAfterMs = Math.max(plannedMs, SECOND_MS);

@@ -1,8 +1,11 @@
-import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { MACHINE_CLOCKS } from '../clock.ts';
 import type { Storage } from '../environment.ts';
+import { createId } from '../web/web-environment.ts';
 
 /** Where programs keep what is neither settings nor cache. */
 function usualFolder(): string {
@@ -16,7 +19,9 @@ function usualFolder(): string {
 export function createFileStorage(folder: string = usualFolder()): Storage {
   let made: Promise<unknown> | undefined;
   const prepare = () => {
-    made ??= mkdir(folder, { recursive: true, mode: 0o700 });
+    made ??= mkdir(folder, { recursive: true, mode: 0o700 }).then(() =>
+      removeOldDrafts(folder).catch(() => {}),
+    );
     return made;
   };
   return {
@@ -24,9 +29,16 @@ export function createFileStorage(folder: string = usualFolder()): Storage {
     async write(name, text) {
       await prepare();
       const file = join(folder, fileOf(name));
-      const draft = `${file}.${process.pid}.new`;
-      await writeSynced(draft, text);
-      await rename(draft, file);
+      const draft = `${file}.${createId()}${DRAFT}`;
+      if (drafts.size === 0) process.on('exit', removeDrafts);
+      drafts.add(draft);
+      try {
+        await writeSynced(draft, text);
+        await rename(draft, file);
+      } finally {
+        await rm(draft, { force: true });
+        if (drafts.delete(draft) && drafts.size === 0) process.off('exit', removeDrafts);
+      }
       await syncFolder(folder);
     },
     async remove(name) {
@@ -44,6 +56,26 @@ export function createFileStorage(folder: string = usualFolder()): Storage {
 }
 
 const ENDING = '.json';
+const DRAFT = '.new';
+/** Nobody writes a small file for so long. */
+const OLD_MS = 3_600_000;
+
+/** What this program is writing. */
+const drafts = new Set<string>();
+
+function removeDrafts(): void {
+  for (const draft of drafts) rmSync(draft, { force: true });
+}
+
+/** Of programs that were killed. Others may be at it, too. */
+async function removeOldDrafts(folder: string): Promise<void> {
+  for (const file of (await readdir(folder)).filter((name) => name.endsWith(DRAFT))) {
+    const draft = join(folder, file);
+    const facts = await stat(draft).catch(nullIfMissing);
+    if (facts !== null && MACHINE_CLOCKS.readWallMs() - facts.mtimeMs > OLD_MS)
+      await rm(draft, { force: true });
+  }
+}
 
 /** Names come from this package, and products in them are encoded. */
 function fileOf(name: string): string {

@@ -11,6 +11,8 @@ import type { Grant, Proof } from './verifier.ts';
 export const RENEWALS_PER_GRANT = 192;
 const LONGEST_WITHOUT_GRANT_MS = 86_400_000;
 
+const NO_GRANT = 'It has sent no grant: it does not sign grants.';
+const UPGRADE = 'Ask the administrator to upgrade the license server.';
 const NO_CERTIFICATE =
   'It has no certificate of the vendor, so its grant proves only that it is the same server as before, ' +
   'not that the vendor has licensed it.';
@@ -49,7 +51,6 @@ interface Proven {
 export class SlotRequests {
   readonly #account: Account;
   readonly #feature: string | null;
-  #knownMs = 0;
   #proven: Proven | null = null;
 
   constructor(account: Account, feature: string | null = null) {
@@ -83,9 +84,7 @@ export class SlotRequests {
   }
 
   #trust(answer: Answer): ProvenAnswer {
-    const lease = readLease(answer, this.#knownMs);
-    this.#knownMs = lease.lastsMs;
-    return { answer, lease, grant: null, proof: null };
+    return { answer, lease: readLease(answer), grant: null, proof: null };
   }
 
   #isGrantDue({ renewals, lease }: Proven): boolean {
@@ -95,12 +94,12 @@ export class SlotRequests {
 
   async #prove(answer: Answer, nonce: string): Promise<ProvenAnswer> {
     const { grant, certificate } = answer.fields;
-    if (typeof grant !== 'string') throw new ProofError('The server has sent no grant.');
+    if (typeof grant !== 'string') throw new ProofError(NO_GRANT, undefined, UPGRADE);
     if (typeof certificate !== 'string') throw new ProofError(NO_CERTIFICATE, undefined, GET_CERTIFICATE);
     const proof = { grant, certificate, nonce };
     const claims = await proveFor(this.#account, proof, this.#feature);
     const lastsMs = Date.parse(claims.valid_until) - Date.parse(claims.issued_at);
-    const lease = { ...readLease(answer, lastsMs), lastsMs };
+    const lease = { ...readLease(answer), lastsMs };
     const timeoutMs = Number(claims.limits?.floating_timeout) * MINUTE_MS || lastsMs;
     this.#proven = { server: answer.server, lease, timeoutMs, renewals: 0 };
     return { answer, lease, grant: claims, proof };
@@ -113,7 +112,7 @@ export class SlotRequests {
  */
 function extend(proven: Proven, answer: Answer): ProvenAnswer {
   const { lease: last, timeoutMs } = proven;
-  const told = readLease(answer, timeoutMs);
+  const told = readLease(answer);
   const provenForMs = last.sentAtMs + last.lastsMs - told.sentAtMs;
   const lastsMs = Math.min(told.lastsMs, Math.max(timeoutMs, provenForMs));
   const renewAfterMs = Math.min(told.renewAfterMs, timeoutMs * RENEW_SHARE);

@@ -1,12 +1,14 @@
 import { ProofError } from '../errors.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
+/** `Uint8Array` has a parameter only since TypeScript 5.7. */
+export type Bytes = ReturnType<typeof Uint8Array.from>;
 
 /** A compact JWS, taken apart. Nothing in it is proven yet. */
 interface SignedText {
   readonly claims: Fields;
-  readonly signed: Uint8Array<ArrayBuffer>;
-  readonly signature: Uint8Array<ArrayBuffer>;
+  readonly signed: Bytes;
+  readonly signature: Bytes;
 }
 
 /** The algorithm is given, and never taken from the text. */
@@ -22,7 +24,7 @@ export function readSigned(text: string, { alg, typ }: { alg: string; typ: strin
   };
 }
 
-export function readBase64(text: string): Uint8Array<ArrayBuffer> {
+export function readBase64(text: string): Bytes {
   try {
     const letters = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
     // Several texts may mean the same bytes, and only one of them was signed.

@@ -1,5 +1,5 @@
 import { BerthError, ProofError } from '../errors.ts';
-import { type Fields, readBase64, readSigned, toBase64Url } from './signed-text.ts';
+import { type Bytes, type Fields, readBase64, readSigned, toBase64Url } from './signed-text.ts';
 
 /** What proves a slot; all of it can be stored. */
 export interface Proof {
@@ -38,7 +38,12 @@ export class Verifier {
 
   /** The key as PEM, as `berth cloud public-key` prints it. */
   constructor(pem: string) {
-    this.#vendorKey = importVendorKey(pem);
+    // Only pages that came over TLS or from this machine have it.
+    if (globalThis.crypto?.subtle === undefined) {
+      const advice = 'Load the page over TLS or from localhost, or leave out "vendorKey".';
+      throw new BerthError('invalid_option', 'Nothing can be verified here: there is no Web Crypto.', advice);
+    }
+    this.#vendorKey = crypto.subtle.importKey('spki', readKey(pem), RSA, false, ['verify']);
     this.#vendorKey.catch(() => {});
   }
 
@@ -66,19 +71,20 @@ export class Verifier {
   }
 }
 
-async function importVendorKey(pem: string): Promise<CryptoKey> {
-  // Only pages that came over TLS or from this machine have it.
-  if (globalThis.crypto?.subtle === undefined) {
-    const advice = 'Load the page over TLS or from localhost, or leave out "vendorKey".';
-    throw new BerthError('invalid_option', 'Nothing can be verified here: there is no Web Crypto.', advice);
-  }
-  const text = pem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+/** How all RSA public keys of 2048 bits and more begin, after their length. */
+const RSA_KEY = /^MII...ANBgkqhkiG9w0BAQEFAAOC/;
+
+/** Throws at once, and not when the first grant is verified. */
+function readKey(pem: string): Bytes {
+  const text = String(pem).replaceAll(/-----[A-Z ]+-----|\s/g, '');
   try {
-    return await crypto.subtle.importKey('spki', readBase64(toBase64Url(text)), RSA, false, ['verify']);
-  } catch (cause) {
-    const advice = 'Give the public key that "berth cloud public-key" prints, as PEM.';
-    throw new BerthError('invalid_option', '"vendorKey" is not an RSA public key.', advice, { cause });
+    const bytes = readBase64(toBase64Url(text));
+    if (RSA_KEY.test(text) && bytes.length === 4 + Number(bytes[2]) * 256 + Number(bytes[3])) return bytes;
+  } catch {
+    // Said below.
   }
+  const advice = 'Give the public key that "berth cloud public-key" prints, as PEM.';
+  throw new BerthError('invalid_option', '"vendorKey" is not an RSA public key.', advice);
 }
 
 async function importServerKey(server: Fields): Promise<CryptoKey> {
@@ -101,6 +107,6 @@ function judge(claims: Fields, server: Fields, expected: Expected & { readonly n
 }
 
 /** Servers keep the spelling of a user's first request, where case does not matter to them. */
-function toName(user: unknown): string {
+export function toName(user: unknown): string {
   return String(user).normalize('NFC').trim().toLowerCase();
 }

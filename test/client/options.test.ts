@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { test } from 'node:test';
+import { Client, type ClientOptions } from '../../packages/client/src/client.ts';
+import { createRandom } from '../support/random.ts';
+import { Machine } from './simulation/machine.ts';
+import { World } from './simulation/world.ts';
+
+const asked: string[] = [];
+const { environment } = new Machine(new World(), {
+  name: 'ws-7',
+  random: createRandom(1),
+  network: ({ url }, done) => {
+    asked.push(url);
+    done({ status: 200, text: '{"total_consumptions":1}', date: null });
+  },
+});
+
+function connect(options: Partial<ClientOptions>): Client {
+  return new Client(environment, { server: 'http://berth.test', product: 'cad', ...options });
+}
+
+test('an empty user is refused at once', () => {
+  for (const user of ['', ' \t']) {
+    assert.throws(() => connect({ user }), { code: 'invalid_option', message: /user is empty/ });
+  }
+});
+
+test('a key that is not one of a vendor is refused at once', () => {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  assert.ok(connect({ vendorKey: pem }));
+  assert.ok(connect({ vendorKey: pem.replaceAll('\n', '\r\n') }));
+  const keys: readonly unknown[] = [
+    '',
+    'no key',
+    null,
+    7,
+    pem.split('\n').toSpliced(2, 1).join('\n'),
+    pem.replace(/\w\n-----END/, 'ö\n-----END'),
+    privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }),
+  ];
+  for (const vendorKey of keys) {
+    const options = { vendorKey } as ClientOptions;
+    assert.throws(() => connect(options), { code: 'invalid_option', message: /not an RSA public key/ });
+  }
+});
+
+test('an address may have a prefix, and that of the API is not doubled', async () => {
+  for (const end of ['', '/', '/api/v4', '/api/v4/']) {
+    await connect({ server: `http://berth.test/berth${end}` }).consume();
+    assert.equal(asked.pop(), 'http://berth.test/berth/api/v4/add_consumption');
+  }
+});
+
+test('a token function that fails is named, with its error', async () => {
+  const cause = new Error('The keyring is locked');
+  const token = () => Promise.reject(cause);
+  await assert.rejects(connect({ token }).consume(1, { retryFor: 0 }), {
+    code: 'unreachable',
+    message: 'The function "token" failed: The keyring is locked.',
+    advice: /"token"/,
+    cause,
+  });
+});
