@@ -4,6 +4,7 @@ import { type LoadClient, startLoadClient } from './load/load-client.ts';
 import { type LoadPlan, type RequestPlan, USER_MARK, type UserPlan } from './load/load-plan.ts';
 import {
   type ConstantMeasured,
+  isDisturbed,
   joinConstants,
   joinSlices,
   type Measured,
@@ -230,11 +231,15 @@ export class BenchRun {
     for (const { servers, wish } of contenders) await this.load(servers, wish, CONTENDER_WARMUP_SECONDS);
     const slices: Slice[][] = contenders.map(() => []);
     const order = contenders.map((contender, index) => ({ ...contender, index }));
-    for (let turn = 0; turn < turns; turn++) {
+    for (let turn = 0, disturbed = 0; turn < turns; ) {
+      const round: Slice[] = [];
       for (const { index, servers, wish, prepare } of turn % 2 === 0 ? order : order.toReversed()) {
         await prepare?.();
-        slices[index]?.push(await this.load(servers, wish, seconds));
+        round[index] = await this.load(servers, wish, seconds);
       }
+      if (round.some(isDisturbed) && disturbed++ < turns) continue;
+      for (const [index, slice] of round.entries()) slices[index]?.push(slice);
+      turn += 1;
     }
     const measured = slices.map(joinSlices);
     return contenders.map(({ wish }, index) => {

@@ -1,6 +1,6 @@
 import { ensureTool } from '../support/install-tools.ts';
 import { benchLicense, PRODUCTS } from './bench-licenses.ts';
-import type { BenchRun, LoadWish } from './bench-run.ts';
+import { type BenchRun, type Contested, cpuRatio, manyTurns, rateRatio } from './bench-run.ts';
 import type { RequestPlan, UserPlan } from './load/load-plan.ts';
 import { churnOf, counting, holders, newcomers, renewal } from './loads.ts';
 import { costRatio, joinSlices } from './measurement.ts';
@@ -55,25 +55,26 @@ const churn: Scenario = {
 
 const denial: Scenario = {
   name: 'denial',
-  about: 'grants to new users, and a full license that refuses new users and one user again and again',
+  about: 'grants to new users, by turns with a full license that refuses new users, and one again and again',
   async run(bench) {
-    const wish = (label: string, request: RequestPlan, users: UserPlan): LoadWish => {
-      return { label, connections: CONNECTIONS, requests: [request], users };
+    const servers = [await bench.berth()];
+    const contender = (label: string, request: RequestPlan, users: UserPlan) => {
+      return { servers, wish: { label, connections: CONNECTIONS, requests: [request], users } };
     };
     const refused = registerPlan(PRODUCTS.full, 400);
-    const granted = await bench.measure(
-      wish('grant, every time a new user', registerPlan(PRODUCTS.open), newcomers(1_000_000, 'next')),
+    const nobody: UserPlan = { from: 9_999_999, step: 1, count: 1, pick: 'own' };
+    const [granted, ...denied] = await bench.takeTurns(
+      [
+        contender('grant, every time a new user', registerPlan(PRODUCTS.open), newcomers(1_000_000, 'next')),
+        contender('denial, every time a new user', refused, newcomers(1_000_000, 'next')),
+        contender('denial, always the same user', refused, nobody),
+      ],
+      manyTurns(bench.seconds),
     );
-    const first = await bench.measure(
-      wish('denial, every time a new user', refused, newcomers(1_000_000, 'next')),
-    );
-    const repeated = await bench.measure(
-      wish('denial, always the same user', refused, { from: 9_999_999, step: 1, count: 1, pick: 'own' }),
-    );
-    return [first, repeated].map((one) => {
-      const ratio = costRatio(one, granted);
+    return denied.map((one) => {
+      const ratio = cpuRatio(one, granted as Contested) ?? 1 / rateRatio(one, granted as Contested).middle;
       return {
-        target: `a ${one.label}: no more than the cost of a grant`,
+        target: `a ${one.measurement.label}: no more than the cost of a grant`,
         measured: `${ratio.toFixed(2)} ×`,
         isMet: ratio <= 1,
       };
