@@ -22,7 +22,8 @@ class ABorrow(WorldTest):
     def lend(self, request: WireRequest, done: Answered) -> None:
         until = datetime.fromtimestamp(START, timezone.utc) + timedelta(days=2)
         fields = {"license_id": 7, "slot_ends_in_seconds": 600, "borrowed_until": until.isoformat()}
-        done(WireAnswer(200, json.dumps(fields), None))
+        text = "user_unregistered" if request.url.endswith("/unregister") else json.dumps(fields)
+        done(WireAnswer(200, text, None))
 
     def resume(self, user: Optional[str] = "ada") -> str:
         """How it ends."""
@@ -51,6 +52,21 @@ class ABorrow(WorldTest):
         self.assertEqual(self.resume("ada@ws-7"), "not_proven")
         self.machine.host = Host("ws-8", "ada")
         self.assertEqual(self.resume(None), "not_proven")
+
+    def test_that_was_given_back_is_over_and_is_not_stored_again(self) -> None:
+        seen = []
+
+        def work() -> None:
+            borrow = self.client.borrow()
+            borrow.give_back()
+            seen.append(borrow.is_valid)
+            try:
+                borrow.check()
+            except BerthError as error:
+                seen.append(error.code)
+
+        self.play(work)
+        self.assertEqual([*seen, self.resume()], [False, "borrow_ended", "no_borrow"])
 
     def test_of_another_product_is_refused(self) -> None:
         [(name, text)] = self.machine.storage.texts.items()

@@ -43,6 +43,7 @@ export class CertifiedServer {
   answer({ url, body }: WireRequest): WireAnswer {
     const request = JSON.parse(body) as Record<string, string>;
     this.lastPath = url.slice(url.lastIndexOf('/') + 1);
+    if (this.lastPath === 'unregister') return { status: 200, text: 'user_unregistered', date: null };
     const isBorrow = this.lastPath === 'borrow';
     const lastsMs = isBorrow ? DAY_MS : TIMEOUT_MS;
     const slot_ends_in_seconds = lastsMs / 1000;

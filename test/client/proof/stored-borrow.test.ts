@@ -55,6 +55,15 @@ describe('a stored borrow', () => {
     });
   });
 
+  test('that was given back is over, and is not stored again', async () => {
+    const { machine } = openSite();
+    const borrow = await connect(machine).borrow();
+    await borrow.giveBack();
+    assert.equal(borrow.isValid, false);
+    await assert.rejects(borrow.check(), { code: 'borrow_ended', message: /given back/ });
+    await assert.rejects(connect(machine).resume(), { code: 'no_borrow' });
+  });
+
   const DAMAGED: readonly ((record: Record<string, unknown>) => unknown)[] = [
     ...['product', 'user', 'licenseId', 'untilMs', 'seenMs', 'proof'].map(
       (key) => (record: Record<string, unknown>) => ({ ...record, [key]: undefined }),

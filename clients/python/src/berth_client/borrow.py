@@ -42,6 +42,7 @@ class Borrow:
         self._account = account
         self._record = record
         self._grant = grant
+        self._is_given_back = False
         # The slot that it was borrowed by, if there is one.
         self._on_end: Callable[[], object] = lambda: None
 
@@ -74,6 +75,9 @@ class Borrow:
     def check(self) -> None:
         """Raises a `BorrowError` if it may not be used now, and notes the time. Ask every few minutes."""
         fault = self._find_fault()
+        if self._is_given_back and fault is not None:
+            # Nothing of it is stored any more.
+            raise fault
         seen_ms = max(self._record.seen_ms, _now_ms(self._account))
         self._record = replace(self._record, seen_ms=seen_ms)
         try:
@@ -89,10 +93,13 @@ class Borrow:
         the borrow was recalled meanwhile. Raises if no server can be reached: then it stays borrowed.
         """
         return_slot(self._account, self._record.license_id)
+        self._is_given_back = True
         self._account.storage.remove(name_of("borrow", self._account.product))
         self._on_end()
 
     def _find_fault(self) -> Optional[BorrowError]:
+        if self._is_given_back:
+            return BorrowError("borrow_ended", "The borrow was given back.")
         now_ms = _now_ms(self._account)
         if now_ms >= self._record.until_ms:
             return BorrowError("borrow_ended", f"The borrow ended at {write_timestamp(self.until)}.")

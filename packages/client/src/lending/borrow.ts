@@ -36,6 +36,7 @@ export class Borrow {
   readonly #account: Account;
   readonly #grant: Grant | null;
   #record: BorrowRecord;
+  #isGivenBack = false;
   #notifyEnd: () => Promise<unknown> = async () => {};
 
   /** @internal */
@@ -74,6 +75,8 @@ export class Borrow {
   /** Throws a `BorrowError` if it may not be used now, and notes the time. Ask every few minutes. */
   async check(): Promise<void> {
     const fault = this.#findFault();
+    // Nothing of it is stored any more.
+    if (this.#isGivenBack) throw fault;
     const seenMs = Math.max(this.#record.seenMs, this.#account.environment.readWallMs());
     this.#record = { ...this.#record, seenMs };
     const stored = storeBorrow(this.#account, this.#record);
@@ -89,6 +92,7 @@ export class Borrow {
    */
   async giveBack(): Promise<void> {
     await returnSlot(this.#account, this.#record.licenseId);
+    this.#isGivenBack = true;
     await this.#account.environment.storage.remove(nameOf('borrow', this.#account.product));
     await this.#notifyEnd();
   }
@@ -99,6 +103,7 @@ export class Borrow {
   }
 
   #findFault(): BorrowError | null {
+    if (this.#isGivenBack) return new BorrowError('borrow_ended', 'The borrow was given back.');
     const nowMs = this.#account.environment.readWallMs();
     const { untilMs, seenMs } = this.#record;
     if (nowMs >= untilMs) {
