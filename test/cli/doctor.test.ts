@@ -17,7 +17,7 @@ const PASSWORD = 'a quiet harbour at four';
 const DAY_MS = 24 * 60 * 60 * 1000;
 const [CERTIFICATE, OTHER] = [makeTestCertificate(), makeTestCertificate()];
 
-/** Examines a folder, and returns what was found besides that all is well. A sync is slow on a busy machine. */
+/** Examines a folder, and returns what was found but slow syncs, which a busy machine has, too. */
 async function examine(data: string, args: readonly string[] = [], env = {}) {
   const { code, stdout, stderr } = await runBerth(data, ['doctor', '--json', ...args], env);
   assert.equal(stderr, '');
