@@ -71,6 +71,20 @@ class ASlot(WorldTest):
         self.world.run(900)
         self.assertEqual(events, ["lost", "unreachable"])
 
+    def test_that_was_taken_is_asked_for_again_when_the_server_says(self) -> None:
+        self.acquire()
+        asked_at: List[float] = []
+
+        def network(_: WireRequest, done: Answered) -> None:
+            asked_at.append(self.world.now)
+            done(WireAnswer(400, json.dumps({"status": 400, "code": "floating_not_available"}), None, "30"))
+
+        self.machine._network = network
+        self.world.run(600)
+        pauses = [later - earlier for earlier, later in zip(asked_at, asked_at[1:])]
+        self.assertGreater(len(pauses), 5)
+        self.assertTrue(all(15 <= pause <= 45 for pause in pauses), pauses)
+
     def test_cannot_be_taken_twice_by_one_user_of_a_program(self) -> None:
         self.acquire()
 

@@ -1,8 +1,30 @@
+import { type BerthError, DeniedError } from './errors.ts';
+
 const FIRST_MS = 500;
 const DOUBLINGS = 10;
+/** How long clients that wait for the same end ask one after the other, at least. */
+const SPREAD_MS = 500;
 
 /** How long to wait after failures: longer each time, and never the same for two clients. */
 export function backOffMs(failures: number, longestMs: number, random: () => number): number {
   const fullMs = Math.min(longestMs, FIRST_MS * 2 ** Math.min(failures, DOUBLINGS));
   return fullMs * (0.5 + random() / 2);
+}
+
+/**
+ * How long to wait before asking for a slot again: about as long as the server says, which knows how many
+ * wait; without its word, longer each time. If a slot ends by itself before that, until then, and up to as
+ * long again, so that not all ask at the same moment.
+ */
+export function askAgainInMs(
+  error: BerthError | null,
+  failures: number,
+  longestMs: number,
+  random: () => number,
+): number {
+  const { retryAfterMs = null, nextFreeInMs = null } = error instanceof DeniedError ? error : {};
+  const pauseMs =
+    retryAfterMs === null ? backOffMs(failures, longestMs, random) : retryAfterMs * (0.5 + random());
+  const spreadMs = Math.max(SPREAD_MS, retryAfterMs ?? 0);
+  return nextFreeInMs === null ? pauseMs : Math.min(pauseMs, nextFreeInMs + random() * spreadMs);
 }

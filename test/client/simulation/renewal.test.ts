@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { UnreachableError } from '../../../packages/client/src/errors.ts';
+import { DeniedError, UnreachableError } from '../../../packages/client/src/errors.ts';
 import { type Register, Renewal } from '../../../packages/client/src/lending/renewal.ts';
 import { SteadyClock } from '../../../packages/client/src/steady-clock.ts';
 import { createRandom } from '../../support/random.ts';
@@ -28,6 +28,17 @@ describe('the renewal of a slot', () => {
     machine.wake(() => reject(new UnreachableError([], null)));
     await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(events, ['lost', 'unreachable']);
+  });
+
+  test('asks for a slot that was taken when the server says', async () => {
+    const askedAt: number[] = [];
+    const { world } = keepSlot(async () => {
+      askedAt.push(world.nowMs / 1000);
+      throw new DeniedError(400, { code: 'floating_not_available' }, { retryAfter: '30' });
+    });
+    await world.run(600_000);
+    const pauses = askedAt.slice(1).map((at, n) => at - (askedAt[n] as number));
+    assert.ok(pauses.length > 5 && pauses.every((pause) => pause >= 15 && pause <= 45), pauses.join(' '));
   });
 
   test('doubts the server after a loss, whatever the reason', () => {

@@ -15,6 +15,8 @@ _LONGEST_TIMER = 5.0
 _LATE_TIMER = 65.0
 # A server that was away is found again within this time.
 _LONGEST_PAUSE = 15.0
+# How long clients that wait for the same end ask one after the other, at least.
+_SPREAD = 0.5
 # A refusal that does not concern the slot itself changes only when somebody acts.
 _LONGEST_DENIED_PAUSE = 60.0
 
@@ -216,7 +218,10 @@ class Renewal:
             self._lose("taken", error)
         self._last_error = error
         self._is_unreachable = False
-        self._pause(_LONGEST_PAUSE if is_taken else _LONGEST_DENIED_PAUSE)
+        if is_taken:
+            self._pause(_LONGEST_PAUSE, error)
+        else:
+            self._pause(_LONGEST_DENIED_PAUSE)
         if self._denied_code == error.code:
             return
         self._denied_code = error.code
@@ -230,9 +235,22 @@ class Renewal:
         self._is_unreachable = True
         self.events.announce("unreachable", Unreachable(error, self.held_for))
 
-    def _pause(self, longest: float) -> None:
-        self._next_at = self._account.clock.read() + back_off(
-            self._failures, longest, self._account.environment.random
-        )
+    def _pause(self, longest: float, taken: Optional[BerthError] = None) -> None:
+        """`taken`: the refusal of a slot that others may wait for, too."""
+        pause = ask_again_in(taken, self._failures, longest, self._account.environment.random)
+        self._next_at = self._account.clock.read() + pause
         self._failures += 1
         self._is_in_doubt = True
+
+
+def ask_again_in(
+    error: Optional[BerthError], failures: int, longest: float, random: Callable[[], float]
+) -> float:
+    """
+    How many seconds to wait before asking for a slot again: about as long as the server says, which knows how
+    many wait; without its word, longer each time. If a slot ends by itself before that, until then, and up to
+    as long again, so that not all ask at the same moment.
+    """
+    told, free_in = (error.retry_after, error.next_free_in) if isinstance(error, DeniedError) else (None, None)
+    pause = back_off(failures, longest, random) if told is None else told * (0.5 + random())
+    return pause if free_in is None else min(pause, free_in + random() * max(_SPREAD, told or 0))

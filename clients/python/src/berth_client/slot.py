@@ -22,8 +22,7 @@ from .lease import (
     target_of,
 )
 from .proof import Grant
-from .renewal import Renewal
-from .timing import back_off
+from .renewal import Renewal, ask_again_in
 
 _GONE = {"floating_feature_device_not_in_use", "device_not_found"}
 
@@ -295,8 +294,6 @@ _LONGEST_FAREWELL = 2.0
 _LAST_ANSWER = 1.0
 # The longest pause if the server does not say how long to pause.
 _LONGEST_WAIT = 20.0
-# How long clients that wait for the same end ask one after the other, at least.
-_SPREAD = 0.5
 
 
 @dataclass(frozen=True)
@@ -382,19 +379,9 @@ def _ask_patiently(
             left = deadline - account.clock.read()
             if not error.is_retryable or left <= 0:
                 raise
-            retry_in = min(left, _pause_of(error, failures, environment.random))
+            retry_in = min(left, ask_again_in(error, failures, _LONGEST_WAIT, environment.random))
             if on_wait is not None:
                 on_wait(Waiting(error, retry_in))
         alarm.wait(retry_in)
         failures += 1
     raise BerthError("cancelled", "The wait for a slot was cancelled.", "")
-
-
-def _pause_of(error: BerthError, failures: int, random: Callable[[], float]) -> float:
-    """
-    About as long as the server says, which knows how many wait; without its word, longer each time. If a slot
-    ends by itself before that, until then, and up to as long again, so that not all ask at the same moment.
-    """
-    told, free_in = (error.retry_after, error.next_free_in) if isinstance(error, DeniedError) else (None, None)
-    pause = back_off(failures, _LONGEST_WAIT, random) if told is None else told * (0.5 + random())
-    return pause if free_in is None else min(pause, free_in + random() * max(_SPREAD, told or 0))

@@ -1,4 +1,4 @@
-import { backOffMs } from '../back-off.ts';
+import { askAgainInMs } from '../back-off.ts';
 import { type Duration, parseDuration } from '../duration.ts';
 import type { ExitGuard, WireRequest } from '../environment.ts';
 import { type BerthError, DeniedError, UnreachableError } from '../errors.ts';
@@ -24,8 +24,6 @@ export interface Waiting {
 
 /** The longest pause if the server does not say how long to pause. */
 const LONGEST_WAIT_MS = 20_000;
-/** How long clients that wait for the same end ask one after the other, at least. */
-const SPREAD_MS = 500;
 /** How long a program that ends waits for an answer. It has as long again to return the slot. */
 const LAST_ANSWER_MS = 1000;
 
@@ -104,7 +102,7 @@ async function registerPatiently(
     } catch (error) {
       const leftMs = deadlineMs - clock.readMs();
       if (!isWorthWaiting(error) || leftMs <= 0) throw error;
-      const retryInMs = Math.min(leftMs, pauseOf(error, failures, environment.random));
+      const retryInMs = Math.min(leftMs, askAgainInMs(error, failures, LONGEST_WAIT_MS, environment.random));
       options.onWait?.({ error, retryInMs });
       await pause(environment, retryInMs, options.signal);
     }
@@ -113,16 +111,4 @@ async function registerPatiently(
 
 function isWorthWaiting(error: unknown): error is BerthError {
   return (error instanceof DeniedError || error instanceof UnreachableError) && error.isRetryable;
-}
-
-/**
- * About as long as the server says, which knows how many wait; without its word, longer each time. If a slot
- * ends by itself before that, until then, and up to as long again, so that not all ask at the same moment.
- */
-function pauseOf(error: BerthError, failures: number, random: () => number): number {
-  const { retryAfterMs = null, nextFreeInMs = null } = error instanceof DeniedError ? error : {};
-  const pauseMs =
-    retryAfterMs === null ? backOffMs(failures, LONGEST_WAIT_MS, random) : retryAfterMs * (0.5 + random());
-  const spreadMs = Math.max(SPREAD_MS, retryAfterMs ?? 0);
-  return nextFreeInMs === null ? pauseMs : Math.min(pauseMs, nextFreeInMs + random() * spreadMs);
 }

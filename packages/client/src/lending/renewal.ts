@@ -1,4 +1,4 @@
-import { backOffMs } from '../back-off.ts';
+import { askAgainInMs } from '../back-off.ts';
 import type { Environment } from '../environment.ts';
 import { type BerthError, DeniedError, ProofError, SlotLostError, UnreachableError } from '../errors.ts';
 import { Listeners } from '../listeners.ts';
@@ -206,7 +206,8 @@ export class Renewal {
     if (isTaken) this.lose('taken', error);
     this.#lastError = error;
     this.#isUnreachable = false;
-    this.#pause(isTaken ? LONGEST_PAUSE_MS : LONGEST_DENIED_PAUSE_MS);
+    if (isTaken) this.#pause(LONGEST_PAUSE_MS, error);
+    else this.#pause(LONGEST_DENIED_PAUSE_MS);
     if (this.#deniedCode === error.code) return;
     this.#deniedCode = error.code;
     this.events.emit('denied', { error, heldForMs: this.heldForMs });
@@ -226,9 +227,11 @@ export class Renewal {
     this.#options.environment.reportError(error);
   }
 
-  #pause(longestMs: number): void {
+  /** `taken`: the refusal of a slot that others may wait for, too. */
+  #pause(longestMs: number, taken: BerthError | null = null): void {
     const { clock, environment } = this.#options;
-    this.#nextAtMs = clock.readMs() + backOffMs(this.#failures, longestMs, environment.random);
+    const pauseMs = askAgainInMs(taken, this.#failures, longestMs, environment.random);
+    this.#nextAtMs = clock.readMs() + pauseMs;
     this.#failures += 1;
     this.#isInDoubt = true;
   }
