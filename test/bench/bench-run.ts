@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { PRODUCTS, SEEDS } from './bench-licenses.ts';
 import { shareCores } from './cores.ts';
 import { type LoadClient, startLoadClient } from './load/load-client.ts';
@@ -44,6 +45,9 @@ const WARMUP_SECONDS = 0.2;
 
 /** Until code that a contender has not run yet is compiled, and what it needs is in memory. */
 const CONTENDER_WARMUP_SECONDS = 2;
+
+/** Between looks at whether others have left the machine alone. */
+const PAUSE_MS = 5000;
 
 /** The speed of a machine changes from second to second, so those that are compared take short turns. */
 const TURNS = 3;
@@ -138,6 +142,8 @@ export class BenchRun {
   /** Processes that make a load beside the load generator. */
   readonly besides = new Set<number>();
   readonly #onMeasured: (measurement: Measurement) => void;
+  /** How long to pause until others leave the machine alone, from now on. */
+  #patienceMs: number;
   readonly #started = new AsyncDisposableStack();
   readonly #load: LoadClient;
   /** Of all runs so far. */
@@ -149,8 +155,9 @@ export class BenchRun {
   /** The last measured constant, to be used again when the next measurement has as many connections. */
   #lastConstant: (ConstantMeasured & Pick<LoadWish, 'connections' | 'isSharing'>) | null = null;
 
-  constructor(seconds: number, onMeasured: (measurement: Measurement) => void) {
+  constructor(seconds: number, patienceMs: number, onMeasured: (measurement: Measurement) => void) {
     this.seconds = seconds;
+    this.#patienceMs = patienceMs;
     this.#onMeasured = onMeasured;
     this.#load = this.keep(startLoadClient());
   }
@@ -207,7 +214,7 @@ export class BenchRun {
     const slices: Slice[] = [];
     const count = wish.rounds === undefined ? TURNS : 1;
     while (slices.length < count) {
-      slices.push(await this.load([berth], wish, this.seconds / count));
+      slices.push(await this.loadPatiently([berth], wish, this.seconds / count));
       constants.push(await this.#measureConstant(wish));
     }
     return this.#record({ label: wish.label, ...joinSlices(slices), constant: joinConstants(constants) });
@@ -219,7 +226,7 @@ export class BenchRun {
     wish: LoadWish,
     seconds = this.seconds,
   ): Promise<Measurement> {
-    const measured = joinSlices([await this.load(servers, wish, seconds)]);
+    const measured = joinSlices([await this.loadPatiently(servers, wish, seconds)]);
     return this.#record({ label: wish.label, ...measured, constant: null });
   }
 
@@ -237,7 +244,7 @@ export class BenchRun {
         await prepare?.();
         round[index] = await this.load(servers, wish, seconds);
       }
-      if (round.some(isDisturbed) && disturbed++ < turns) continue;
+      if (round.some(isDisturbed) && ((await this.#pause()) || disturbed++ < turns)) continue;
       for (const [index, slice] of round.entries()) slices[index]?.push(slice);
       turn += 1;
     }
@@ -292,6 +299,26 @@ export class BenchRun {
     return { load, cpu: { server, database, others, elapsed: (after.atMs - before.atMs) / 1000 } };
   }
 
+  /** Until others do not disturb, or patience ends. */
+  async loadPatiently(
+    servers: readonly BenchServer[],
+    wish: LoadWish,
+    seconds = this.seconds,
+  ): Promise<Slice> {
+    for (;;) {
+      const slice = await this.load(servers, wish, seconds);
+      if (wish.rounds !== undefined || !isDisturbed(slice) || !(await this.#pause())) return slice;
+    }
+  }
+
+  /** Whether there was any patience left. */
+  async #pause(): Promise<boolean> {
+    if (this.#patienceMs <= 0) return false;
+    this.#patienceMs -= PAUSE_MS;
+    await setTimeout(PAUSE_MS);
+    return true;
+  }
+
   /** The servers, and every process of the database beside them: each of its connections has one. */
   #listPids(servers: readonly BenchServer[]): readonly number[] {
     const database = this.#postgres?.databasePid;
@@ -323,7 +350,7 @@ export class BenchRun {
 
   async #measureConstant({ connections, isSharing }: LoadWish): Promise<ConstantMeasured> {
     const wish: LoadWish = { label: 'constant', connections, ...HEARTBEATS, isSharing };
-    const slice = await this.load([await this.yardstick('http')], wish, this.seconds / TURNS / 2);
+    const slice = await this.loadPatiently([await this.yardstick('http')], wish, this.seconds / TURNS / 2);
     const { rate, cpuMicros, errors, firstError } = joinSlices([slice]);
     if (errors > 0) throw new Error(`Bare node:http failed: ${firstError}`);
     this.#lastConstant = { connections, isSharing, rate, cpuMicros };

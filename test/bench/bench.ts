@@ -20,11 +20,11 @@ function tryReadOptions(): Options | null {
   }
 }
 
-async function runScenarios({ store, scenarios, seconds, json }: Options): Promise<Report> {
+async function runScenarios(options: Options): Promise<Report> {
+  const { store, scenarios, seconds, patienceMinutes, json } = options;
   const print = (text: string) => json || process.stdout.write(text);
-  const bench = new BenchRun(seconds, (measurement: Measurement) =>
-    print(formatMeasurement(store, measurement)),
-  );
+  const onMeasured = (measurement: Measurement) => print(formatMeasurement(store, measurement));
+  const bench = new BenchRun(seconds, patienceMinutes * 60_000, onMeasured);
   const interrupt = () => bench.end().finally(() => process.exit(130));
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   const verdicts: Verdict[] = [];

@@ -16,13 +16,14 @@ const DEMO = { product: 'demo', slots: '5' };
 const NO_LICENSE = { product: '', countingProduct: null, slots: 0 };
 
 export const USAGE = `npm run bench -- [--store STORE] [--scenario NAME]… [--seconds N] [--runs N]
-             [--json] [--write]
+             [--patience N] [--json] [--write]
 npm run bench -- --against OTHER [--scenario NAME]… [--product NAME] [--slots N] [--counting-product NAME]
 
   --store STORE    sqlite, or postgres, which is started beside the server; sqlite unless told
   --scenario NAME  only this one; may be given more than once
   --seconds N      how long one measurement takes; 3 unless told
   --runs N         how often to measure everything; once unless told
+  --patience N     how many minutes of each run to pause in all, while other programs disturb; 0 unless told
   --json           print the results as JSON
   --write          put the tables into docs/performance.md; needs all scenarios
   --against OTHER  by turns with another server: checkout=FOLDER, a clone of Berth that is started from there;
@@ -49,6 +50,7 @@ export interface Options {
   readonly scenarios: readonly Scenario[];
   readonly seconds: number;
   readonly runs: number;
+  readonly patienceMinutes: number;
   readonly json: boolean;
   readonly write: boolean;
 }
@@ -61,6 +63,7 @@ function parse(args: readonly string[]) {
       scenario: { type: 'string', multiple: true, default: [] },
       seconds: { type: 'string', default: '3' },
       runs: { type: 'string', default: '1' },
+      patience: { type: 'string', default: '0' },
       json: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       against: { type: 'string' },
@@ -94,9 +97,11 @@ export function readOptions(args: readonly string[]): Options {
   if (!(seconds >= 0.5 && seconds <= 60)) throw new Error('--seconds takes a number from 0.5 to 60.');
   const runs = Number(values.runs);
   if (!Number.isInteger(runs) || runs < 1 || runs > 9) throw new Error('--runs takes a number from 1 to 9.');
+  const patienceMinutes = Number(values.patience);
+  if (!(patienceMinutes >= 0)) throw new Error('--patience takes a number of minutes.');
   if (write && names.length > 0) throw new Error('--write needs all scenarios.');
   const isWanted = ({ name, isLong = false }: Scenario) =>
     names.length === 0 ? write || !isLong : names.includes(name);
   const scenarios = all.filter(isWanted);
-  return { store, scenarios, seconds, runs, json, write };
+  return { store, scenarios, seconds, runs, patienceMinutes, json, write };
 }

@@ -144,7 +144,7 @@ const paced: Scenario = {
   about: 'renewals at 70 % of the highest rate, sent at even distances whether or not answers have come',
   async run(bench) {
     const server = await bench.berth();
-    const peak = joinSlices([await bench.load([server], renewal('peak', CONNECTIONS))]);
+    const peak = joinSlices([await bench.loadPatiently([server], renewal('peak', CONNECTIONS))]);
     const wish = renewal('heartbeat at 70 % of the highest rate', CONNECTIONS);
     const { p99 } = await bench.measureAlone([server], { ...wish, rate: 0.7 * peak.rate });
     return [
