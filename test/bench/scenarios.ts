@@ -139,6 +139,9 @@ const connections: Scenario = {
   },
 };
 
+/** Within a second, one pause that only the machine has made is the 99th percentile. */
+const PACED_TIMES = 10;
+
 const paced: Scenario = {
   name: 'paced',
   about: 'renewals at 70 % of the highest rate, sent at even distances whether or not answers have come',
@@ -146,7 +149,8 @@ const paced: Scenario = {
     const server = await bench.berth();
     const peak = joinSlices([await bench.loadPatiently([server], renewal('peak', CONNECTIONS))]);
     const wish = renewal('heartbeat at 70 % of the highest rate', CONNECTIONS);
-    const { p99 } = await bench.measureAlone([server], { ...wish, rate: 0.7 * peak.rate });
+    const load = { ...wish, rate: 0.7 * peak.rate };
+    const { p99 } = await bench.measureAlone([server], load, PACED_TIMES * bench.seconds);
     return [
       {
         target: 'p99 at 70 % of the highest rate: at most 25 ms',
