@@ -139,7 +139,7 @@ const connections: Scenario = {
   },
 };
 
-/** Within a second, one pause that only the machine has made is the 99th percentile. */
+/** In a single second, one pause of the machine decides the 99th percentile. */
 const PACED_TIMES = 10;
 
 const paced: Scenario = {

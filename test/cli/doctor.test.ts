@@ -17,16 +17,17 @@ const PASSWORD = 'a quiet harbour at four';
 const DAY_MS = 24 * 60 * 60 * 1000;
 const [CERTIFICATE, OTHER] = [makeTestCertificate(), makeTestCertificate()];
 
-/** Examines a folder, and returns what was found but slow syncs, which a busy machine has, too. */
+/** A busy machine has slow syncs, too, so nothing is concluded from them here. */
+const isSlowDisk = (text: string) => /The disk of .* is slow/.test(text);
+
+/** Examines a folder, and returns what was found besides that all is well. */
 async function examine(data: string, args: readonly string[] = [], env = {}) {
   const { code, stdout, stderr } = await runBerth(data, ['doctor', '--json', ...args], env);
   assert.equal(stderr, '');
   const { healthy, findings } = JSON.parse(stdout) as { healthy: boolean; findings: readonly Finding[] };
   assert.equal(code, healthy ? 0 : 1);
   for (const { severity, advice } of findings) assert.equal(advice === null, severity === 'ok');
-  const wrong = findings.filter(
-    ({ severity, text }) => severity !== 'ok' && !/^The disk .* is slow/.test(text),
-  );
+  const wrong = findings.filter(({ severity, text }) => severity !== 'ok' && !isSlowDisk(text));
   return { healthy, findings, wrong };
 }
 
@@ -294,7 +295,10 @@ test('the findings for people say what to do, with the command as it is typed', 
   t.after(() => server.stop());
   const { code, stdout } = await runBerth(data, ['doctor']);
   assert.equal(code, 0);
-  assert.match(stdout, /^warning {2}exposure +An administrator still has the one-time password/m);
+  const warnings = stdout.split('\n').filter((line) => line.startsWith('warning'));
+  const [warning, ...others] = warnings.filter((line) => !isSlowDisk(line));
+  assert.match(String(warning), /^warning {2}exposure +An administrator still has the one-time password/);
+  assert.deepEqual(others, []);
   assert.ok(stdout.includes(`Replace it with "berth user password admin --data ${data}".`), stdout);
-  assert.match(stdout, /^Problems: 0\. Warnings: \d\.$/m);
+  assert.ok(stdout.includes(`\nProblems: 0. Warnings: ${warnings.length}.\n`), stdout);
 });
