@@ -267,11 +267,11 @@ describe('a server without internet', () => {
       ((await cloud.run('certificate', 'issue', licenseKey, ...flags)) as { certificate: string })
         .certificate;
     await assert.rejects(issue(), /The grant key of machine .* is not known/);
-    await assert.rejects(issue('--grant-key', 'mistyped'), /mistyped/);
+    await assert.rejects(issue('--grant-key=mistyped'), /mistyped/);
     const other = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }).x as string;
-    const wrong = await add(await issue('--grant-key', other));
+    const wrong = await add(await issue(`--grant-key=${other}`));
     assert.deepEqual([wrong.status, wrong.body.code], [400, 'server_certificate_mismatch'], wrong.text);
-    const certificate = await issue('--grant-key', grant_key as string);
+    const certificate = await issue(`--grant-key=${grant_key}`);
     const altered = await add(`${certificate.slice(0, -4)}AAAA`);
     assert.deepEqual([altered.status, altered.body.code], [400, 'server_certificate_invalid']);
     const elsewhere = await site.api.post('/api/admin/identity/certificates', { certificate });

@@ -34,6 +34,21 @@ export function findMissingFlag(usage: string, flags: FlagValues): string | unde
   return all.find((flag) => flag.startsWith('--') && !isGiven(flag));
 }
 
+/** Writes `--grant-key -Kx` as `--grant-key=-Kx`, which `parseArgs` takes: keys may begin with a dash. */
+export function joinDashedValues(argv: readonly string[], table: FlagTable): string[] {
+  const shorts = Object.values(table).map(({ short }) => `-${short}`);
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+  const joined: string[] = [];
+  for (const word of argv.slice(0, end)) {
+    const flag = joined.at(-1) ?? '';
+    const takesValue = flag.startsWith('--') && table[flag.slice(2)]?.type === 'string';
+    const isDashed = /^-[^-]/.test(word) && !shorts.includes(word);
+    if (takesValue && isDashed) joined[joined.length - 1] = `${flag}=${word}`;
+    else joined.push(word);
+  }
+  return [...joined, ...argv.slice(end)];
+}
+
 /** Explains an error of `parseArgs`, with a suggestion for an unknown flag. */
 export function explainFlagError(error: unknown, names: readonly string[]): string {
   const { message, code } = error as { readonly message: string; readonly code?: string };

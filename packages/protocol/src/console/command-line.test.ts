@@ -22,7 +22,7 @@ const LINE: CommandLine = {
     'license-id': { type: 'string' },
     counted: { type: 'boolean' },
     'not-counted': { type: 'boolean' },
-    help: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
   },
   allowNegative: false,
   commonFlags: ['help'],
@@ -43,6 +43,16 @@ test('a command takes the flags that its usage names', () => {
   assert.deepEqual(flagsOf('one', '--license-id', '7'), { 'license-id': '7' });
   assert.deepEqual(flagsOf('two', '--license', 'K', '--counted'), { license: 'K', counted: true });
   assert.deepEqual(flagsOf('all', '--not-counted'), { 'not-counted': true });
+});
+
+test('a value may begin with a dash, unless it could be a flag', () => {
+  assert.deepEqual(flagsOf('two', '--license', '-uOk', '--counted'), { license: '-uOk', counted: true });
+  assert.deepEqual(flagsOf('two', '--license=-uOk'), { license: '-uOk' });
+  assert.deepEqual(flagsOf('two', '--license=--uOk'), { license: '--uOk' });
+  assert.deepEqual(flagsOf('one', '--license-id', '-5'), { 'license-id': '-5' });
+  for (const flag of ['--counted', '-h', '--uOk'])
+    assert.throws(() => flagsOf('two', '--license', flag), /--license needs a value/);
+  assert.throws(() => flagsOf('two', '--counted', '-uOk'), /Unknown flag "-u"/);
 });
 
 for (const [command, flag] of [

@@ -3,6 +3,7 @@ import {
   type FlagTable,
   type FlagValues,
   findMissingFlag,
+  joinDashedValues,
   listFlags,
 } from './command-flags.ts';
 import {
@@ -195,7 +196,7 @@ function requireKnownFlags(line: CommandLine, argv: readonly string[]): void {
 
 function parseConfig(line: CommandLine, argv: readonly string[], strict: boolean): ParseConfig {
   const { options, allowNegative } = line;
-  return { args: [...argv], options, allowNegative, allowPositionals: true, strict };
+  return { args: joinDashedValues(argv, options), options, allowNegative, allowPositionals: true, strict };
 }
 
 function refuseExtra(line: CommandLine, command: CommandUsage, rest: readonly string[]): void {
