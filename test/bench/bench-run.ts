@@ -71,8 +71,8 @@ interface TurnOptions {
 const MANY_TURNS = 11;
 
 /** So many that the one in the middle tells, and none too short. */
-export function manyTurns(seconds: number): TurnOptions {
-  return { turns: MANY_TURNS, seconds: Math.max(0.3, seconds / MANY_TURNS) };
+export function manyTurns(seconds: number, turns = MANY_TURNS): TurnOptions {
+  return { turns, seconds: Math.max(0.3, seconds / turns) };
 }
 
 /** What a contender did, in all turns together and in each. */
@@ -228,6 +228,17 @@ export class BenchRun {
   ): Promise<Measurement> {
     const measured = joinSlices([await this.loadPatiently(servers, wish, seconds)]);
     return this.#record({ label: wish.label, ...measured, constant: null });
+  }
+
+  /** Each turn at this part of the rate that was reached just before: the speed of the machine changes. */
+  async measurePaced(server: BenchServer, wish: LoadWish, part: number): Promise<Contested> {
+    const slices: Slice[] = [];
+    while (slices.length < MANY_TURNS) {
+      const peak = joinSlices([await this.loadPatiently([server], wish, this.seconds / 2)]);
+      slices.push(await this.loadPatiently([server], { ...wish, rate: part * peak.rate }));
+    }
+    const measurement = this.#record({ label: wish.label, ...joinSlices(slices), constant: null });
+    return { measurement, turns: slices.map((slice) => joinSlices([slice])) };
   }
 
   /** By turns, so that all meet the same machine: there and back again, so that none is always the first. */

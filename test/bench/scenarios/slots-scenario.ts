@@ -12,6 +12,9 @@ import type { Scenario, Verdict } from '../scenarios.ts';
 /** How much more a large license may cost than one with 10 slots. */
 const MOST_COST = 1.2;
 
+/** The sizes differ by less than a few turns do. */
+const TURNS = 31;
+
 /** Licenses of all sizes by turns. */
 async function compareSizes(
   bench: BenchRun,
@@ -23,7 +26,7 @@ async function compareSizes(
   const wishes = SIZES.map((size) => wishOf(size, connections));
   const [small, ...large] = await bench.takeTurns(
     wishes.map((wish) => ({ servers, wish })),
-    manyTurns(bench.seconds),
+    manyTurns(bench.seconds, TURNS),
   );
   return large.map((contested, index) => {
     const cpu = cpuRatio(contested, small as Contested);
