@@ -13,6 +13,10 @@ import { testLicense } from '../../support/test-license.ts';
 const CLIENT = new URL('../../../packages/client/src/main.ts', import.meta.url).href;
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
+/** As long as the client tries. */
+const LONGEST_MS = 2000;
+const TRIES = 5;
+
 describe('a program that ends', () => {
   let server: ServerUnderTest;
   let folder: string;
@@ -25,6 +29,25 @@ describe('a program that ends', () => {
   after(async () => {
     for (const end of ends) await end();
   });
+
+  /**
+   * The client gives up returning its slot after two seconds. On a machine that is too busy to start another
+   * process within that time, it is tried again.
+   */
+  async function retryIfSlow(attempt: () => Promise<void>): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      const startedMs = performance.now();
+      try {
+        return await attempt();
+      } catch (error) {
+        if (tries === TRIES || performance.now() - startedMs < LONGEST_MS) throw error;
+        assert.equal((await server.api.post('/api/v4/unregister/all', { product: 'cad' })).status, 200);
+      }
+    }
+  }
+
+  const testEnd = (what: string, attempt: (t: TestContext) => Promise<void>) =>
+    test(what, (t) => retryIfSlow(() => attempt(t)));
 
   /** Starts a program that takes a slot and then goes on with the code. */
   function startProgram(code: string) {
@@ -63,7 +86,7 @@ describe('a program that ends', () => {
   ];
 
   for (const [what, code, ending] of ENDS) {
-    test(`${what} returns its slot`, async () => {
+    testEnd(`${what} returns its slot`, async () => {
       const program = await startProgram(code);
       assert.deepEqual(await program.ended, ending, program.readErrors());
       assert.match(program.readOutput(), /@.+\/\d+-/);
@@ -71,7 +94,7 @@ describe('a program that ends', () => {
     });
   }
 
-  test('by a signal returns its slot, and ends by that signal', async () => {
+  testEnd('by a signal returns its slot, and ends by that signal', async () => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
       const program = await startProgram('setInterval(() => {}, 1000)');
       await pollUntil('its output', () => program.readOutput().includes('\n') || undefined);
@@ -93,7 +116,7 @@ describe('a program that ends', () => {
     return program;
   }
 
-  test('by a signal returns a slot of which it has not heard, and ends by that signal', async (t) => {
+  testEnd('by a signal returns a slot of which it has not heard, and ends by that signal', async (t) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const program = await startUnheard(t, '');
       program.child.kill(signal);
@@ -103,14 +126,14 @@ describe('a program that ends', () => {
     }
   });
 
-  test('with process.exit() returns a slot of which it has not heard', async (t) => {
+  testEnd('with process.exit() returns a slot of which it has not heard', async (t) => {
     const program = await startUnheard(t, 'process.stdin.once("data", () => process.exit(3));');
     program.child.stdin.write('end\n');
     assert.deepEqual(await program.ended, [3, null], program.readErrors());
     assert.deepEqual(await server.api.holders(), []);
   });
 
-  test('by a signal that it handles itself keeps its slot until then', async () => {
+  testEnd('by a signal that it handles itself keeps its slot until then', async () => {
     const program = await startProgram(
       `process.on('SIGTERM', () => { console.log('held', slot.isHeld); process.exit(0); });
        setInterval(() => {}, 1000);
