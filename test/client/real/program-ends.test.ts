@@ -65,6 +65,7 @@ describe('a program that ends', () => {
       env: { ...process.env, XDG_STATE_HOME: folder, HOME: folder },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
+    ends.push(() => child.kill('SIGKILL'));
     let output = '';
     let errors = '';
     child.stdout.setEncoding('utf8').on('data', (part: string) => {
