@@ -145,15 +145,17 @@ const paced: Scenario = {
   about: 'renewals at 70 % of the highest rate, sent at even distances whether or not answers have come',
   async run(bench) {
     const wish = renewal('heartbeat at 70 % of the highest rate', CONNECTIONS);
-    const { turns } = await bench.measurePaced(await bench.berth(), wish, 0.7);
-    const all = turns.map(({ p99 }) => p99);
-    const middle = quantile(all, 0.5);
-    const [least, most] = [Math.min(...all), Math.max(...all)].map((p99) => p99.toFixed(1));
+    const { measurement, turns } = await bench.measurePaced(await bench.berth(), wish, 0.7);
+    const { p99 } = measurement;
+    const middle = quantile(
+      turns.map((turn) => turn.p99),
+      0.5,
+    );
     return [
       {
         target: 'p99 at 70 % of the highest rate: at most 25 ms',
-        measured: `${middle.toFixed(1)} ms (${least}–${most})`,
-        isMet: middle <= 25,
+        measured: `${p99.toFixed(1)} ms, in the turn in the middle ${middle.toFixed(1)} ms`,
+        isMet: p99 <= 25,
       },
     ];
   },

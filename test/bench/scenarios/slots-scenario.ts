@@ -12,7 +12,7 @@ import type { Scenario, Verdict } from '../scenarios.ts';
 /** How much more a large license may cost than one with 10 slots. */
 const MOST_COST = 1.2;
 
-/** The sizes differ by less than a few turns do. */
+/** With fewer turns, noise exceeds what the sizes differ by. */
 const TURNS = 31;
 
 /** Licenses of all sizes by turns. */
