@@ -70,6 +70,10 @@ interface TurnOptions {
 
 const MANY_TURNS = 11;
 
+/** How far the rates before and after a turn may be apart, and how often it is taken until they are not. */
+const STEADY_WITHIN = 0.1;
+const MOST_ATTEMPTS = 5;
+
 /** So many that the one in the middle tells, and none too short. */
 export function manyTurns(seconds: number, turns = MANY_TURNS): TurnOptions {
   return { turns, seconds: Math.max(0.3, seconds / turns) };
@@ -230,15 +234,24 @@ export class BenchRun {
     return this.#record({ label: wish.label, ...measured, constant: null });
   }
 
-  /** Each turn at this part of the rate that was reached just before: the speed of the machine changes. */
-  async measurePaced(server: BenchServer, wish: LoadWish, part: number): Promise<Contested> {
-    const slices: Slice[] = [];
-    while (slices.length < MANY_TURNS) {
-      const peak = joinSlices([await this.loadPatiently([server], wish, this.seconds / 2)]);
-      slices.push(await this.loadPatiently([server], { ...wish, rate: part * peak.rate }));
+  /** By turns, each at this part of the rate that the contender reaches just then. */
+  async takePacedTurns(contenders: readonly Contender[], part: number): Promise<readonly Contested[]> {
+    const slices: Slice[][] = contenders.map(() => []);
+    for (let turn = 0; turn < MANY_TURNS; turn++)
+      for (const [index, contender] of contenders.entries())
+        slices[index]?.push(await this.#pace(contender, part));
+    return contenders.map(({ wish }, index) => this.#recordTurns(wish, slices[index] ?? [], null));
+  }
+
+  /** Again if the speed of the machine has changed meanwhile: then it was not this part of the rate. */
+  async #pace({ servers, wish }: Contender, part: number): Promise<Slice> {
+    const findRate = async () => joinSlices([await this.loadPatiently(servers, wish, this.seconds / 2)]).rate;
+    for (let attempt = 1; ; attempt++) {
+      const before = await findRate();
+      const slice = await this.loadPatiently(servers, { ...wish, rate: part * before });
+      const isSteady = Math.abs((await findRate()) / before - 1) <= STEADY_WITHIN;
+      if (isSteady || attempt === MOST_ATTEMPTS) return slice;
     }
-    const measurement = this.#record({ label: wish.label, ...joinSlices(slices), constant: null });
-    return { measurement, turns: slices.map((slice) => joinSlices([slice])) };
   }
 
   /** By turns, so that all meet the same machine: there and back again, so that none is always the first. */
@@ -259,13 +272,10 @@ export class BenchRun {
       for (const [index, slice] of round.entries()) slices[index]?.push(slice);
       turn += 1;
     }
-    const measured = slices.map(joinSlices);
-    return contenders.map(({ wish }, index) => {
-      const own = measured[index] as Measured;
-      const yardstick = constant === undefined || constant === index ? undefined : measured[constant];
-      const measurement = this.#record({ label: wish.label, ...own, constant: yardstick ?? null });
-      return { measurement, turns: (slices[index] ?? []).map((slice) => joinSlices([slice])) };
-    });
+    const yardstick = constant === undefined ? null : joinSlices(slices[constant] ?? []);
+    return contenders.map(({ wish }, index) =>
+      this.#recordTurns(wish, slices[index] ?? [], index === constant ? null : yardstick),
+    );
   }
 
   /** How many times the rate of the second the first has. */
@@ -277,6 +287,11 @@ export class BenchRun {
   /** Something that was measured and is no load. */
   note(name: string, value: string): void {
     this.notes.push({ name, value });
+  }
+
+  #recordTurns({ label }: LoadWish, slices: readonly Slice[], constant: Measured | null): Contested {
+    const measurement = this.#record({ label, ...joinSlices(slices), constant });
+    return { measurement, turns: slices.map((slice) => joinSlices([slice])) };
   }
 
   #record(measurement: Measurement): Measurement {

@@ -144,18 +144,31 @@ const paced: Scenario = {
   name: 'paced',
   about: 'renewals at 70 % of the highest rate, sent at even distances whether or not answers have come',
   async run(bench) {
-    const wish = renewal('heartbeat at 70 % of the highest rate', CONNECTIONS);
-    const { measurement, turns } = await bench.measurePaced(await bench.berth(), wish, 0.7);
-    const { p99 } = measurement;
+    const label = 'heartbeat at 70 % of the highest rate';
+    const [berth, bare] = await bench.takePacedTurns(
+      [
+        { servers: [await bench.berth()], wish: renewal(label, CONNECTIONS) },
+        { servers: [await bench.yardstick('http')], wish: renewal(`${label}, node:http`, CONNECTIONS) },
+      ],
+      0.7,
+    );
+    const { measurement, turns } = berth as Contested;
+    const bareP99 = (bare as Contested).measurement.p99;
     const middle = quantile(
       turns.map((turn) => turn.p99),
       0.5,
     );
+    const measured = `${measurement.p99.toFixed(1)} ms`;
     return [
       {
         target: 'p99 at 70 % of the highest rate: at most 25 ms',
-        measured: `${p99.toFixed(1)} ms, in the turn in the middle ${middle.toFixed(1)} ms`,
-        isMet: p99 <= 25,
+        measured: `${measured}, in the turn in the middle ${middle.toFixed(1)} ms`,
+        isMet: measurement.p99 <= 25,
+      },
+      {
+        target: 'p99 at 70 % of the highest rate: at most that of bare node:http at 70 % of its own',
+        measured: `${measured}, not ${bareP99.toFixed(1)} ms`,
+        isMet: measurement.p99 <= bareP99,
       },
     ];
   },
