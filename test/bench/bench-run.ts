@@ -70,14 +70,14 @@ interface TurnOptions {
 
 const MANY_TURNS = 11;
 
-/** How far the rates before and after a turn may be apart, and how often it is taken until they are not. */
-const STEADY_WITHIN = 0.1;
-const MOST_ATTEMPTS = 5;
-
 /** So many that the one in the middle tells, and none too short. */
 export function manyTurns(seconds: number, turns = MANY_TURNS): TurnOptions {
   return { turns, seconds: Math.max(0.3, seconds / turns) };
 }
+
+/** How much the rate may change during a turn, and how often such a turn is taken before it counts. */
+const STEADY_WITHIN = 0.1;
+const MOST_ATTEMPTS = 5;
 
 /** What a contender did, in all turns together and in each. */
 export interface Contested {
@@ -218,7 +218,7 @@ export class BenchRun {
     const slices: Slice[] = [];
     const count = wish.rounds === undefined ? TURNS : 1;
     while (slices.length < count) {
-      slices.push(await this.loadPatiently([berth], wish, this.seconds / count));
+      slices.push(await this.#loadPatiently([berth], wish, this.seconds / count));
       constants.push(await this.#measureConstant(wish));
     }
     return this.#record({ label: wish.label, ...joinSlices(slices), constant: joinConstants(constants) });
@@ -230,11 +230,11 @@ export class BenchRun {
     wish: LoadWish,
     seconds = this.seconds,
   ): Promise<Measurement> {
-    const measured = joinSlices([await this.loadPatiently(servers, wish, seconds)]);
+    const measured = joinSlices([await this.#loadPatiently(servers, wish, seconds)]);
     return this.#record({ label: wish.label, ...measured, constant: null });
   }
 
-  /** By turns, each at this part of the rate that the contender reaches just then. */
+  /** By turns, each at this part of the rate that the contender reaches just before it. */
   async takePacedTurns(contenders: readonly Contender[], part: number): Promise<readonly Contested[]> {
     const slices: Slice[][] = contenders.map(() => []);
     for (let turn = 0; turn < MANY_TURNS; turn++)
@@ -243,12 +243,13 @@ export class BenchRun {
     return contenders.map(({ wish }, index) => this.#recordTurns(wish, slices[index] ?? [], null));
   }
 
-  /** Again if the speed of the machine has changed meanwhile: then it was not this part of the rate. */
+  /** Takes the turn again if the machine became slower or faster: it was at another part of the rate then. */
   async #pace({ servers, wish }: Contender, part: number): Promise<Slice> {
-    const findRate = async () => joinSlices([await this.loadPatiently(servers, wish, this.seconds / 2)]).rate;
+    const findRate = async () =>
+      joinSlices([await this.#loadPatiently(servers, wish, this.seconds / 2)]).rate;
     for (let attempt = 1; ; attempt++) {
       const before = await findRate();
-      const slice = await this.loadPatiently(servers, { ...wish, rate: part * before });
+      const slice = await this.#loadPatiently(servers, { ...wish, rate: part * before });
       const isSteady = Math.abs((await findRate()) / before - 1) <= STEADY_WITHIN;
       if (isSteady || attempt === MOST_ATTEMPTS) return slice;
     }
@@ -326,7 +327,7 @@ export class BenchRun {
   }
 
   /** Until others do not disturb, or patience ends. */
-  async loadPatiently(
+  async #loadPatiently(
     servers: readonly BenchServer[],
     wish: LoadWish,
     seconds = this.seconds,
@@ -376,7 +377,7 @@ export class BenchRun {
 
   async #measureConstant({ connections, isSharing }: LoadWish): Promise<ConstantMeasured> {
     const wish: LoadWish = { label: 'constant', connections, ...HEARTBEATS, isSharing };
-    const slice = await this.loadPatiently([await this.yardstick('http')], wish, this.seconds / TURNS / 2);
+    const slice = await this.#loadPatiently([await this.yardstick('http')], wish, this.seconds / TURNS / 2);
     const { rate, cpuMicros, errors, firstError } = joinSlices([slice]);
     if (errors > 0) throw new Error(`Bare node:http failed: ${firstError}`);
     this.#lastConstant = { connections, isSharing, rate, cpuMicros };

@@ -142,7 +142,7 @@ const connections: Scenario = {
 
 const paced: Scenario = {
   name: 'paced',
-  about: 'renewals at 70 % of the highest rate, sent at even distances whether or not answers have come',
+  about: 'renewals at 70 % of the highest rate, due at even distances, by turns with bare node:http',
   async run(bench) {
     const label = 'heartbeat at 70 % of the highest rate';
     const [berth, bare] = await bench.takePacedTurns(

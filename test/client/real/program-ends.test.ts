@@ -13,7 +13,7 @@ import { testLicense } from '../../support/test-license.ts';
 const CLIENT = new URL('../../../packages/client/src/main.ts', import.meta.url).href;
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** The client gives up after two seconds; this process may notice the beginning late. */
+/** The client gives up after two seconds. Less here: this process may be late to see the start of them. */
 const SLOW_MS = 1500;
 const TRIES = 5;
 
