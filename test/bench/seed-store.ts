@@ -8,6 +8,7 @@ import { createDataFolder } from '../../packages/server/src/store/folder-access.
 import { openDatabase } from '../../packages/server/src/store/postgres/wire/open-database.ts';
 import { openDataFolder } from '../../packages/server/src/store/sqlite/wire/data-folder.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
+import { certifiedLicense } from '../support/certified-license.ts';
 import { userDigits } from './load/load-plan.ts';
 
 /** A license, and how many of its slots are held when the server starts, by the users 0, 2, 4 and so on. */
@@ -66,15 +67,16 @@ async function seedAndClose(store: Store, seeds: readonly Seed[]): Promise<void>
 }
 
 /** In as many bytes as a vendor's certificate has: the cloud has keys of 3072 bits. */
-async function certify(store: Store, { id }: License): Promise<void> {
+async function certify(store: Store, license: License): Promise<void> {
   const [{ jwk, kid }] = await createGrantKeys(store, () => 0).list();
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 3072 });
   const { now } = await store.keepClock();
   const dates = { issuedAt: now, expiresAt: plus(now, DAY_MS) };
-  const text = writeCertificate({ hardwareId: 'bench', licenseIds: [id], key: jwk, ...dates }, privateKey);
+  const facts = { hardwareId: 'bench', licenses: [certifiedLicense(license)], key: jwk, ...dates };
+  const text = writeCertificate(facts, privateKey);
   await store.execute({
     kind: 'certify_license',
-    licenseId: id,
+    licenseId: license.id,
     certificate: { text, kid, ...dates },
     by: 'bench',
   });

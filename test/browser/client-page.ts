@@ -5,7 +5,9 @@ import type { OkpJwk } from '@berth/protocol/grant/jws';
 import { writeCertificate } from '@berth/protocol/grant/server-certificate';
 import { build } from 'esbuild';
 import type * as Client from '../../packages/client/src/web.ts';
+import { DEMO_LICENSE } from '../../packages/server/src/core/nouns/demo-license.ts';
 import { BerthApi } from '../support/berth-api.ts';
+import { certifiedLicense } from '../support/certified-license.ts';
 
 const WEB = fileURLToPath(new URL('../../packages/client/src/web.ts', import.meta.url));
 const DAY_MS = 86_400_000;
@@ -23,7 +25,7 @@ export async function bundleClient(): Promise<string> {
   return outputFiles[0]?.text ?? '';
 }
 
-/** A vendor who certifies the server for all its licenses. */
+/** A vendor who certifies the server for the demo license. */
 export function createVendor() {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return {
@@ -31,12 +33,17 @@ export function createVendor() {
     async certify(url: string): Promise<void> {
       const api = new BerthApi(url);
       const { body } = await api.get('/api/admin/identity');
-      const { hardware_id: hardwareId, keys, licenses } = body as unknown as Identity;
+      const { hardware_id: hardwareId, keys } = body as unknown as Identity;
       const [{ x }] = keys;
       const key: OkpJwk = { kty: 'OKP', crv: 'Ed25519', x };
-      const licenseIds = licenses.map(({ license_id: id }) => id);
       const issuedAt = Date.now();
-      const facts = { hardwareId, licenseIds, key, issuedAt, expiresAt: issuedAt + DAY_MS };
+      const facts = {
+        hardwareId,
+        licenses: [certifiedLicense(DEMO_LICENSE)],
+        key,
+        issuedAt,
+        expiresAt: issuedAt + DAY_MS,
+      };
       const certificate = writeCertificate(facts, privateKey);
       const { status, text } = await api.post('/api/admin/identity/certificates', { certificate });
       assert.equal(status, 200, text);
@@ -48,7 +55,6 @@ export function createVendor() {
 interface Identity {
   readonly hardware_id: string;
   readonly keys: readonly [{ readonly x: string }];
-  readonly licenses: readonly { readonly license_id: number }[];
 }
 
 /** What the application on the page knows. */

@@ -49,8 +49,8 @@ export function verifyGrant(given: Verification): Verdict {
   return { accepted: true, by: certificate === null ? 'server' : 'vendor', claims };
 }
 
-function isFor({ hardwareId, licenseIds }: ReadCertificate, claims: GrantClaims): boolean {
-  return claims.hardware_id === hardwareId && licenseIds.includes(claims.license_id);
+function isFor({ hardwareId, licenses }: ReadCertificate, claims: GrantClaims): boolean {
+  return claims.hardware_id === hardwareId && licenses.some(({ license_id: id }) => id === claims.license_id);
 }
 
 function refuse(reason: Reason): Verdict {

@@ -5,7 +5,8 @@ import { writeCertificate } from '@berth/protocol/grant/server-certificate';
 import { NotSentError, type WireAnswer, type WireRequest } from '../../../packages/client/src/environment.ts';
 import { DEMO_LICENSE } from '../../../packages/server/src/core/nouns/demo-license.ts';
 import { HOUR_MS, plus } from '../../../packages/server/src/core/nouns/instant.ts';
-import { type Certificate, NO_TIE } from '../../../packages/server/src/core/nouns/license.ts';
+import { type Certificate, type License, NO_TIE } from '../../../packages/server/src/core/nouns/license.ts';
+import { certifiedLicense } from '../../support/certified-license.ts';
 import { openTestApp, START, type TestApp } from '../../support/test-app.ts';
 import { testLicense } from '../../support/test-license.ts';
 import type { Network } from '../simulation/machine.ts';
@@ -48,7 +49,12 @@ export class Site {
 
   static async open(t: Parameters<typeof openTestApp>[0], world: World, scenario: Scenario): Promise<Site> {
     const app = await openTestApp(t, { licenses: [] });
-    const site = new Site(world, app, scenario, scenario.proof === true ? await certify(app) : null);
+    const site = new Site(
+      world,
+      app,
+      scenario,
+      scenario.proof === true ? await certify(app, licenseOf(scenario, true, null)) : null,
+    );
     await site.setEnabled(true);
     return site;
   }
@@ -144,10 +150,16 @@ function licenseOf({ license }: Scenario, enabled: boolean, certificate: Certifi
 }
 
 /** What the vendor's cloud does for a server that it knows. */
-async function certify(app: TestApp): Promise<Certificate> {
+async function certify(app: TestApp, license: License): Promise<Certificate> {
   const [key] = (await app.get('/.well-known/jwks.json')).body.keys as [OkpJwk];
   const expiresAt = plus(START, 90 * 24 * HOUR_MS);
-  const facts = { hardwareId: HARDWARE_ID, licenseIds: [LICENSE_ID], key, issuedAt: START, expiresAt };
+  const facts = {
+    hardwareId: HARDWARE_ID,
+    licenses: [certifiedLicense(license)],
+    key,
+    issuedAt: START,
+    expiresAt,
+  };
   const text = writeCertificate(facts, createVendor().privateKey);
   return { text, kid: thumbprintOf(key), issuedAt: START, expiresAt };
 }

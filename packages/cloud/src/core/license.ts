@@ -58,9 +58,15 @@ export interface Device {
 
 const HOUR_MS = 60 * 60 * 1000;
 
+/** With its grace period; `null`: never. */
+export function licenseEnd({ validUntil, graceHours }: Terms): number | null {
+  return validUntil === null ? null : validUntil + graceHours * HOUR_MS;
+}
+
 /** Expired means neither valid nor in the grace period. It is computed from the time; nothing is stored. */
-export function isExpired({ validUntil, graceHours }: Terms, now: number): boolean {
-  return validUntil !== null && now >= validUntil + graceHours * HOUR_MS;
+export function isExpired(terms: Terms, now: number): boolean {
+  const end = licenseEnd(terms);
+  return end !== null && now >= end;
 }
 
 export function isStarted({ startsAt }: Terms, now: number): boolean {

@@ -37,7 +37,11 @@ export interface GrantedTerms {
   readonly features: readonly GrantedFeature[];
 }
 
-export type GrantedFeature = Pick<
-  FeatureObject,
-  'code' | 'feature_type' | 'max_consumptions' | 'allow_unlimited_consumptions' | 'expiry_date'
->;
+export interface GrantedFeature
+  extends Pick<
+    FeatureObject,
+    'code' | 'feature_type' | 'max_consumptions' | 'allow_unlimited_consumptions' | 'expiry_date'
+  > {
+  /** How many slots it has; `null`: it is not floating. */
+  readonly floating_users: number | null;
+}

@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 import { describe, test } from 'node:test';
 import { base64url, okpJwkOf, readJws, readOkpKey, thumbprintOf, writeJws } from './jws.ts';
 import { readKeyStatement, writeKeyStatement } from './key-statement.ts';
-import { readCertificate, writeCertificate } from './server-certificate.ts';
+import { type CertifiedLicense, readCertificate, writeCertificate } from './server-certificate.ts';
 
 /** The key of RFC 8037, appendix A. */
 const X = '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo';
@@ -57,7 +57,7 @@ describe('a compact JWS', () => {
       `${header}.${base64url('{"a":1,"a":2}')}.${signature}`,
       `${header}.${Buffer.from([0xff]).toString('base64url')}.${signature}`,
       `${header}.${payload}.${signature.slice(0, -1)}${signature.endsWith('A') ? 'B' : 'A'}`,
-      `${header}.${'A'.repeat(20_000)}.${signature}`,
+      `${header}.${'A'.repeat(1_100_000)}.${signature}`,
     ]) {
       const read = readJws(other, 'EdDSA', 'a+jwt');
       assert.ok(read === null || !read.isSignedBy(publicKey), other.slice(0, 200));
@@ -76,9 +76,26 @@ test('a key statement counts as it was signed', () => {
   assert.equal(readKeyStatement('nothing'), null);
 });
 
+const CERTIFIED: CertifiedLicense = {
+  license_id: 7,
+  product: 'cad',
+  limits: {
+    license_type: 'perpetual',
+    is_trial: false,
+    floating_users: 5,
+    floating_timeout: 10,
+    max_borrow_time: 24,
+    validity_period: null,
+    max_consumptions: 0,
+    allow_unlimited_consumptions: false,
+  },
+  features: [],
+  ends_at: null,
+};
+
 test('a certificate counts if this vendor has signed it, and nothing else that it signs does', () => {
   const key = okpJwkOf(publicKey);
-  const facts = { hardwareId: 'here', licenseIds: [7], key, issuedAt: 1_000, expiresAt: 90_000 };
+  const facts = { hardwareId: 'here', licenses: [CERTIFIED], key, issuedAt: 1_000, expiresAt: 90_000 };
   const text = writeCertificate(facts, RSA.privateKey);
   assert.deepEqual(readCertificate(text, RSA.publicKey), { ...facts, text, kid: thumbprintOf(key) });
   const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -90,8 +107,10 @@ test('a certificate counts if this vendor has signed it, and nothing else that i
   assert.equal(readCertificate(signed('JWT', {}), RSA.publicKey), null);
   for (const wrong of [
     { hardware_id: 1 },
-    { license_ids: 7 },
-    { license_ids: ['7'] },
+    { licenses: 7 },
+    { licenses: [7] },
+    { licenses: [{ ...CERTIFIED, license_id: '7' }] },
+    { licenses: [{ ...CERTIFIED, limits: null }] },
     { cnf: null },
     { cnf: { jwk: { ...key, crv: 'X25519' } } },
     { expires_at: 'soon' },

@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { MOST_LICENSE_BYTES } from '../carried/license-size.ts';
 import { JsonTextError, parseJsonText } from '../json-text.ts';
 
 /** How a text is signed: by a server with its Ed25519 key, or by the vendor with the RSA key of its cloud. */
@@ -37,8 +38,8 @@ interface ReadJws {
   isSignedBy(publicKey: KeyObject): boolean;
 }
 
-/** Longer ones are not ours; a certificate has about a thousand characters. */
-const MOST_CHARACTERS = 16_384;
+/** Longer ones are not ours. A certificate names every feature of its license, like the license itself. */
+const MOST_CHARACTERS = MOST_LICENSE_BYTES;
 
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 

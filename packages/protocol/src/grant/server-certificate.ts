@@ -1,14 +1,21 @@
 import type { KeyObject } from 'node:crypto';
 import { formatTimestamp, parseTimestamp } from '../timestamp.ts';
+import type { GrantedTerms } from './grant-claims.ts';
 import { type OkpJwk, readJws, readOkpKey, thumbprintOf, writeJws } from './jws.ts';
 
 /** The `typ` of certificates. Nothing else that a vendor signs has it. */
 const CERTIFICATE_TYPE = 'berth-server+jwt';
 
+/** A license as the vendor has granted it to the server. A grant may claim less, never more. */
+export interface CertifiedLicense extends GrantedTerms {
+  /** When no slot of it is valid any more: its end and its grace period; `null`: never. */
+  readonly ends_at: string | null;
+}
+
 /** The vendor's word that the holder of a key is the server with this hardware id, for these licenses. */
 interface CertificateClaims {
   readonly hardware_id: string;
-  readonly license_ids: readonly number[];
+  readonly licenses: readonly CertifiedLicense[];
   /** The key that signs grants, as RFC 7800 writes it. */
   readonly cnf: { readonly jwk: OkpJwk & { readonly kid: string } };
   readonly issued_at: string;
@@ -20,7 +27,7 @@ interface CertificateClaims {
 
 interface CertificateFacts {
   readonly hardwareId: string;
-  readonly licenseIds: readonly number[];
+  readonly licenses: readonly CertifiedLicense[];
   readonly key: OkpJwk;
   /** In milliseconds. */
   readonly issuedAt: number;
@@ -29,10 +36,10 @@ interface CertificateFacts {
 
 /** A compact JWS, signed with the key that signs the answers of the cloud and license files (RS256). */
 export function writeCertificate(facts: CertificateFacts, vendorKey: KeyObject): string {
-  const { hardwareId, licenseIds, key, issuedAt, expiresAt } = facts;
+  const { hardwareId, licenses, key, issuedAt, expiresAt } = facts;
   const claims: CertificateClaims = {
     hardware_id: hardwareId,
-    license_ids: licenseIds,
+    licenses,
     cnf: { jwk: { ...key, kid: thumbprintOf(key) } },
     issued_at: formatTimestamp(issuedAt),
     expires_at: formatTimestamp(expiresAt),
@@ -51,14 +58,20 @@ export interface ReadCertificate extends CertificateFacts {
 export function readCertificate(text: string, vendorKey: KeyObject): ReadCertificate | null {
   const jws = readJws(text, 'RS256', CERTIFICATE_TYPE);
   if (jws === null || !jws.isSignedBy(vendorKey)) return null;
-  const { hardware_id: hardwareId, license_ids: ids, cnf } = jws.claims;
+  const { hardware_id: hardwareId, licenses, cnf } = jws.claims;
   const jwk = (cnf as { readonly jwk?: OkpJwk } | undefined)?.jwk;
   const [issuedAt, expiresAt] = [dateOf(jws.claims.issued_at), dateOf(jws.claims.expires_at)];
   if (typeof hardwareId !== 'string' || jwk === undefined || readOkpKey(jwk) === null) return null;
-  if (!Array.isArray(ids) || !ids.every(Number.isSafeInteger)) return null;
+  if (!Array.isArray(licenses) || !licenses.every(isCertifiedLicense)) return null;
   if (issuedAt === null || expiresAt === null) return null;
   const key: OkpJwk = { kty: 'OKP', crv: 'Ed25519', x: jwk.x };
-  return { text, kid: thumbprintOf(key), hardwareId, licenseIds: ids, key, issuedAt, expiresAt };
+  return { text, kid: thumbprintOf(key), hardwareId, licenses, key, issuedAt, expiresAt };
+}
+
+/** The vendor has signed it, so only what this program reads is looked at. */
+function isCertifiedLicense(value: unknown): value is CertifiedLicense {
+  const { license_id: id, limits, features } = (value ?? {}) as Partial<CertifiedLicense>;
+  return Number.isSafeInteger(id) && typeof limits === 'object' && limits !== null && Array.isArray(features);
 }
 
 function dateOf(value: unknown): number | null {

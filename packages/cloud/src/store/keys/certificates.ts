@@ -6,6 +6,7 @@ import { type CertificateWay, certificateEnd } from '../../core/certificate-term
 import type { Licensed } from '../../core/decision.ts';
 import { say } from '../../core/license.ts';
 import { type CloudStore, record, transact } from '../cloud-store.ts';
+import { presentCertified } from './present-certified.ts';
 import { findServerKey, meetServer } from './server-keys.ts';
 import { holdForVendor } from './waiting-keys.ts';
 
@@ -103,6 +104,12 @@ export function issueCertificate(
   const kid = thumbprintOf(grantKey);
   const facts = { hardware_id: hardwareId, kid, expires_at: say(expiresAt) };
   record(store, { kind: 'certificate_issued', facts }, id, now);
-  const content = { hardwareId, licenseIds: [id], key: grantKey, issuedAt: now, expiresAt };
+  const content = {
+    hardwareId,
+    licenses: [presentCertified(license)],
+    key: grantKey,
+    issuedAt: now,
+    expiresAt,
+  };
   return { certificate: writeCertificate(content, signingKey), licenseKey, hardwareId, kid, expiresAt };
 }

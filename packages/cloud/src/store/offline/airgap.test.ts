@@ -183,7 +183,7 @@ describe('a grant key beside the codes', () => {
     const certificate = certified(vault, answer.policyFile);
     assert.equal(certificate?.text, answer.certificate);
     assert.deepEqual(
-      [certificate?.key.x, certificate?.hardwareId, certificate?.licenseIds],
+      [certificate?.key.x, certificate?.hardwareId, certificate?.licenses.map(({ license_id: id }) => id)],
       [grantKey, 'vault', [vault.licenseId]],
     );
     assert.deepEqual(given(vault.confirm(vault.codes)), answer, 'the key need not be repeated');

@@ -32,7 +32,7 @@ export function presentGrant(facts: GrantFacts, nonce: string, hardwareId: strin
     hardware_id: hardwareId,
     nonce,
   };
-  const terms = feature === null ? termsText(license) : JSON.stringify(termsOf(license, [feature]));
+  const terms = feature === null ? termsText(license) : JSON.stringify(presentTerms(license, [feature]));
   return `${terms.slice(0, -1)},${JSON.stringify(claims).slice(1)}`;
 }
 
@@ -46,12 +46,13 @@ const texts = new WeakMap<License, string>();
 function termsText(license: License): string {
   const known = texts.get(license);
   if (known !== undefined) return known;
-  const made = JSON.stringify(termsOf(license, license.features));
+  const made = JSON.stringify(presentTerms(license));
   texts.set(license, made);
   return made;
 }
 
-function termsOf(license: License, features: readonly Feature[]): GrantedTerms {
+/** What a license grants; in the grant of a feature only that one. */
+export function presentTerms(license: License, features = license.features): GrantedTerms {
   return {
     license_id: license.id,
     product: license.product,
@@ -69,13 +70,14 @@ function termsOf(license: License, features: readonly Feature[]): GrantedTerms {
   };
 }
 
-function presentGranted({ code, type, consumption, expiresAt }: Feature): GrantedFeature {
+function presentGranted({ code, type, consumption, floating, expiresAt }: Feature): GrantedFeature {
   return {
     code,
     feature_type: type,
     max_consumptions: consumption.max,
     allow_unlimited_consumptions: consumption.unlimited,
     expiry_date: presentDate(expiresAt),
+    floating_users: floating?.slots ?? null,
   };
 }
 
