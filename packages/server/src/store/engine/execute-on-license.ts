@@ -100,7 +100,7 @@ export function write(batch: Batch, entry: LoadedLicense, decision: Decision): E
 function locate({ licenses }: Batch, command: LicenseCommand): readonly LoadedLicense[] | Refused {
   const module = moduleOf(command);
   const target = module.target(command);
-  const candidates = listCandidates(licenses, target, module.mayBeRemoved);
+  const candidates = listCandidates(licenses, target, module.mayBeRemoved(command));
   return listMeant(target, { products: licenses.productCount, licenses: candidates });
 }
 

@@ -8,7 +8,7 @@ import type { RowOf } from '../../engine/tables.ts';
 import type { Answer, Answers, Query, StoreDescription } from '../../query.ts';
 import { findRow, PreparedOnce, readPragma, sqliteVersion } from '../wire/ask.ts';
 import { tellDamage } from '../wire/damage.ts';
-import { openReadOnly } from '../wire/database.ts';
+import { openForReading } from '../wire/database.ts';
 import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
 import { listAudit } from './read-audit.ts';
 import { RenewalOverlay } from './renewal-overlay.ts';
@@ -36,10 +36,14 @@ export class SqliteReader {
   readonly #db: DatabaseSync;
   readonly #prepared: PreparedOnce;
   readonly #renewals: RenewalOverlay;
+  /** See `openForReading`: a new reader may see more. */
+  readonly isFrozen: boolean;
 
   constructor({ file }: ReaderOptions) {
     this.#file = file;
-    this.#db = tellDamage(file, () => openReadOnly(file));
+    const { db, isFrozen } = tellDamage(file, () => openForReading(file));
+    this.#db = db;
+    this.isFrozen = isFrozen;
     this.#prepared = new PreparedOnce(this.#db);
     this.#renewals = tellDamage(file, () => new RenewalOverlay(this.#db));
   }
@@ -47,6 +51,10 @@ export class SqliteReader {
   /** `masterKeys`: all that may seal the secrets at this moment. */
   answer<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Answer<Q> {
     return tellDamage(this.#file, () => this.#answerAny(query, now, masterKeys)) as Answer<Q>;
+  }
+
+  checkFile(): string {
+    return String(readPragma(this.#db, 'quick_check'));
   }
 
   close(): void {

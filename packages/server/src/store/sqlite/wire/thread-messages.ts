@@ -22,6 +22,8 @@ export type ToWriter = PackedCommands | { readonly kind: 'keep_clock' } | { read
 
 export type FromWriter =
   | { readonly kind: 'ready' }
+  /** The disk is full: until it has room, queries can be answered as of this time. */
+  | { readonly kind: 'ready_to_read'; readonly message: string; readonly now: Instant }
   | { readonly kind: 'failed_to_open'; readonly message: string }
   | {
       readonly kind: 'executed';
@@ -36,9 +38,12 @@ export type FromWriter =
   | { readonly kind: 'clock_failed'; readonly message: string }
   | { readonly kind: 'closed' };
 
+/** Reads the whole file, and says `ok` or what is wrong with it. */
+export const CHECK_FILE = 'check_file';
+
 export interface ToReader {
   readonly id: number;
-  readonly query: Query;
+  readonly query: Query | typeof CHECK_FILE;
   readonly now: Instant;
   /** Only for a query that needs them. */
   readonly masterKeys: readonly MasterKey[];
