@@ -69,8 +69,8 @@ export function createTestPortal(t: Pick<TestContext, 'after'>, terms: LicenseDr
     confirm: (codes: Omit<AirgapCodes, 'key'> & Partial<AirgapCodes>) =>
       confirmAirgap(store, { key, ...codes }, { airgapKey, writer: writer() }, cloud.now),
     /** The vendor answers for the grant key; `null`: for the one that is known. */
-    certify: (grantKey: string | null) =>
-      certifyByFile(store, { key, hardwareId: null, grantKey }, keyRing.read(), cloud.now),
+    certify: (grantKey: string | null, hardwareId: string | null = null) =>
+      certifyByFile(store, { key, hardwareId, grantKey, days: 365 }, keyRing.read(), cloud.now),
     policy: () => renewPolicy(store, key, writer(), cloud.now),
     dump: () => dumpTables(store.db),
     readFile: (file: string) => readAsServer(cloud, file),

@@ -52,6 +52,7 @@ export const FLAGS = {
   'hardware-id': { type: 'string' },
   'activation-code': { type: 'string' },
   'grant-key': { type: 'string' },
+  'certificate-days': { type: 'string' },
   qr: { type: 'boolean' },
   'passphrase-file': { type: 'string' },
   replace: { type: 'boolean' },

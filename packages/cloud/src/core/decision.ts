@@ -88,6 +88,7 @@ export type EventKind =
   | 'server_key_learned'
   | 'server_key_waits'
   | 'certificate_issued'
+  | 'certificate_refused'
   | 'server_key_approved'
   | 'usage_taken'
   | 'airgap_started'

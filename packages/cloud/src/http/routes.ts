@@ -1,3 +1,4 @@
+import { CERTIFICATE_PROOF_HEADER } from '@berth/protocol/cloud/certificate-proof';
 import {
   activateRequest,
   checkQuery,
@@ -8,9 +9,9 @@ import {
 } from '@berth/protocol/cloud/cloud-requests';
 import { KEY_STATEMENT_HEADER } from '@berth/protocol/grant/key-statement';
 import type { Command, Count, Identity } from '../core/command.ts';
-import type { Counted, Outcome } from '../core/decision.ts';
+import type { Counted, Licensed, Outcome } from '../core/decision.ts';
 import { execute } from '../store/execute.ts';
-import { certifyOnline } from '../store/keys/certificates.ts';
+import { certifyOnline, type OnlineRequest } from '../store/keys/certificates.ts';
 import type { CallerKey } from '../store/keys/keys.ts';
 import { findProduct } from '../store/products.ts';
 import { PORTAL_ROUTES } from './portal/portal.ts';
@@ -108,12 +109,28 @@ async function check(request: Request, context: Context): Promise<Reply> {
 }
 
 function presentLicense(outcome: Outcome, context: Context, { headers }: Request): Reply {
-  const { store, signingKeys, now, place: from } = context;
+  const { store, signingKeys, now } = context;
   if (outcome.kind !== 'licensed') throw new Error(`A license was expected, not "${outcome.kind}".`);
-  const asked = { statement: headers.get(KEY_STATEMENT_HEADER), from };
-  const certificates = certifyOnline(store, outcome, asked, signingKeys, now);
+  const request = readCertificateRequest(headers, outcome, context);
+  const certificates = request === null ? [] : certifyOnline(store, outcome, request, signingKeys, now);
   const license = presentLicensed(outcome, signingKeys.current, now);
   return json({ ...license, ...certificateField(certificates) });
+}
+
+/** `null`: the server asks for no certificate, or proves nothing, or gets none because it can lend nothing. */
+function readCertificateRequest(
+  headers: Headers,
+  { license, hardwareId }: Licensed,
+  context: Context,
+): OnlineRequest | null {
+  const { nonce, requestDigest } = context.asked;
+  const keyStatement = headers.get(KEY_STATEMENT_HEADER);
+  const proof = headers.get(CERTIFICATE_PROOF_HEADER);
+  if (keyStatement === null || proof === null || license.terms.lending === null) return null;
+  if (nonce === null || requestDigest === null) return null;
+  const date = headers.get('date') ?? '';
+  const asked = { date, nonce, requestDigest, hardwareId, keyStatement };
+  return { ...asked, proof, caller: callerOf(context), from: context.place };
 }
 
 async function deactivate(request: Request, context: Context): Promise<Reply> {

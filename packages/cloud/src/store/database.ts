@@ -11,6 +11,7 @@ const MIGRATIONS = [
   '0004-grant-keys.sql',
   '0005-signing-keys.sql',
   '0006-customers.sql',
+  '0007-proven-keys.sql',
 ] as const;
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -130,6 +130,7 @@ function apply(store: CloudStore, { id, terms }: License, change: Change, now: n
       return;
     case 'remove_device':
       sql.removeDevice.run(id, change.hardwareId);
+      sql.endApproval.run(change.hardwareId);
       return;
     case 'set_active':
       sql.setActive.run(1, id);

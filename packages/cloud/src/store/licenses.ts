@@ -151,7 +151,12 @@ export function changeLicense(
     const refusal = isOther ? refuseUser(store, license.product, user.name) : null;
     if (refusal !== null) return refusal;
     if (user !== null) store.sql.setUser.run(user.name, user.passwordHash, license.id);
-    if (customer !== undefined) store.sql.setCustomer.run(customer, license.id);
+    if (customer !== undefined && customer !== license.customer) {
+      store.sql.setCustomer.run(customer, license.id);
+      // Its server has to prove a pair of the new customer, or to be approved again.
+      store.sql.endApprovals.run(license.id);
+      store.sql.unproveLicense.run(license.id);
+    }
     store.sql.setTerms.run(JSON.stringify(after), license.id);
     const whose = user === null ? {} : { user: user.name };
     const holder = customer === undefined ? {} : { customer };
@@ -169,6 +174,7 @@ export function setLicenseEnabled(store: CloudStore, key: string, isEnabled: boo
 /** Removes all devices; the license must be activated again. Consumption stays. */
 export function resetLicense(store: CloudStore, key: string, now: number) {
   return alter(store, key, now, ({ id }) => {
+    store.sql.endApprovals.run(id);
     const devices = Number(store.sql.removeDevices.run(id).changes);
     store.sql.setActive.run(0, id);
     return { kind: 'license_reset', facts: { devices } };

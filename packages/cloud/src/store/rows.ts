@@ -37,5 +37,8 @@ export function toDevice(row: Row): Device {
     host: JSON.parse(row.host as string),
     activatedAt: row.activated_at as number,
     seenAt: row.seen_at as number,
+    grantKey: row.grant_key as string | null,
+    isProven: row.proven === 1,
+    certifiedUntil: row.certified_until as number | null,
   };
 }

@@ -39,7 +39,7 @@ const SQL = {
 
   // licenses
   findLicense: `${LICENSES} WHERE license_key = ?`,
-  // Another customer's license is found as little as one that does not exist, and as fast; see 0006-customers.sql.
+  // Another customer's license is found as little as one that does not exist, and as fast.
   findOpenLicense: `${LICENSES} WHERE license.id = (
     SELECT id FROM license INDEXED BY license_of_customer WHERE license_key = :key AND ${OPENED})`,
   findLicenseByKey: `${LICENSES} WHERE license.id = (
@@ -74,6 +74,25 @@ const SQL = {
   refreshDevice: `
     UPDATE device SET host = ?, seen_at = ?, signed = 0 WHERE license_id = ? AND hardware_id = ?`,
   signDevice: 'UPDATE device SET signed = 1 WHERE license_id = ? AND hardware_id = ?',
+  // Keys of grants, and certificates
+  setGrantKey: 'UPDATE device SET grant_key = ?, proven = ? WHERE license_id = ? AND hardware_id = ?',
+  replaceGrantKeys: `
+    UPDATE device SET grant_key = :x, proven = :x IS NOT NULL WHERE hardware_id = :machine`,
+  proveGrantKeys: 'UPDATE device SET proven = 1 WHERE hardware_id = ? AND grant_key IS NOT NULL',
+  unproveMachine: 'UPDATE device SET proven = 0 WHERE hardware_id = ?',
+  unproveLicense: 'UPDATE device SET proven = 0 WHERE license_id = ?',
+  forgetUnproven: 'UPDATE device SET grant_key = NULL WHERE hardware_id = ? AND proven = 0',
+  findOthersProven: `
+    SELECT 1 FROM device JOIN license ON license.id = license_id
+    WHERE hardware_id = :machine AND proven = 1 AND customer IS NOT :customer`,
+  listGrantKeys: `
+    SELECT DISTINCT grant_key FROM device WHERE hardware_id = ? AND grant_key IS NOT NULL ORDER BY 1`,
+  setCertified: `
+    UPDATE device SET certified = ?, certified_until = max(coalesce(certified_until, 0), ?)
+    WHERE license_id = ? AND hardware_id = ?`,
+  countNonces: 'SELECT count(*) AS count FROM used_nonce WHERE pair = ?',
+  addNonce: 'INSERT OR IGNORE INTO used_nonce (pair, nonce, until) VALUES (?, ?, ?)',
+  removeNoncesBefore: 'DELETE FROM used_nonce WHERE until < ?',
   seeDevice: 'UPDATE device SET seen_at = ? WHERE license_id = ? AND hardware_id = ?',
   removeDevice: 'DELETE FROM device WHERE license_id = ? AND hardware_id = ?',
   removeDevices: 'DELETE FROM device WHERE license_id = ?',
@@ -107,14 +126,19 @@ const SQL = {
   putServerKey: `
     INSERT INTO server_key (hardware_id, server_key, confirmed, customer, learned_at) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET server_key = excluded.server_key, confirmed = excluded.confirmed,
-      customer = excluded.customer, learned_at = excluded.learned_at`,
-  findGrantKey: 'SELECT x, learned_at FROM grant_key WHERE hardware_id = ?',
-  putGrantKey: `
-    INSERT INTO grant_key (hardware_id, x, learned_at) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET x = excluded.x, learned_at = excluded.learned_at`,
+      customer = excluded.customer, learned_at = excluded.learned_at, approved = 0`,
+  approveServerKey: 'UPDATE server_key SET approved = 1 WHERE hardware_id = ?',
+  // What is given back has to be proven again.
+  endApproval: 'UPDATE server_key SET approved = 0 WHERE hardware_id = ?',
+  endApprovals: `
+    UPDATE server_key SET approved = 0
+    WHERE hardware_id IN (SELECT hardware_id FROM device WHERE license_id = ?)`,
   findWaitingKey: 'SELECT 1 FROM waiting_key WHERE hardware_id = ? AND server_key = ?',
   addWaitingKey: `
-    INSERT INTO waiting_key (hardware_id, server_key, asks, came_from, came_at) VALUES (?, ?, ?, ?, ?)`,
+    INSERT INTO waiting_key (hardware_id, server_key, grant_key, asks, came_from, came_at)
+    VALUES (?, ?, ?, ?, ?, ?)`,
+  setWaitingGrantKey: `
+    UPDATE waiting_key SET grant_key = coalesce(?, grant_key) WHERE hardware_id = ? AND server_key = ?`,
   countWaitingKeys: `
     SELECT count(*) AS in_all, count(*) FILTER (WHERE hardware_id = :machine) AS of_machine,
       count(*) FILTER (WHERE hardware_id = :machine AND came_from = :from) AS of_address_and_machine
@@ -135,7 +159,7 @@ const SQL = {
   // The machine's current key needs no waiting file.
   listApprovableKeys: `
     SELECT server_key FROM waiting_key WHERE hardware_id = :machine
-    UNION SELECT server_key FROM server_key WHERE hardware_id = :machine AND confirmed = 0`,
+    UNION SELECT server_key FROM server_key WHERE hardware_id = :machine AND approved = 0`,
   findUsageTaken: 'SELECT * FROM usage_taken WHERE server_key = ?',
   putUsageTaken: `
     INSERT INTO usage_taken (server_key, sequence, digest) VALUES (?, ?, ?)
@@ -155,8 +179,9 @@ const SQL = {
   findAirgapActivation: 'SELECT * FROM airgap_activation WHERE license_id = ? AND hardware_id = ?',
   putAirgapActivation: `
     INSERT OR REPLACE INTO airgap_activation
-      (license_id, hardware_id, activation_code, confirmation_code, policy_file, confirmed_at)
-    VALUES (?, ?, ?, ?, ?, ?)`,
+      (license_id, hardware_id, activation_code, confirmation_code, policy_file, certificate_ends_at,
+       confirmed_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`,
   findAirgapDevice: `
     SELECT hardware_id FROM airgap_activation JOIN device USING (license_id, hardware_id)
     WHERE license_id = ? ORDER BY confirmed_at DESC LIMIT 1`,

@@ -11,6 +11,12 @@ export function presentDate(at: number | null): string | null {
   return at === null ? null : formatTimestamp(at);
 }
 
+/** What is in a file that the vendor hands to a customer. */
+export function sayCertificate(expiresAt: unknown): string {
+  if (typeof expiresAt === 'string') return `Its certificate for the server is valid until ${expiresAt}.`;
+  return 'It has no certificate for the server: nobody has proven the grant key of one.';
+}
+
 /** A prefix long enough to identify a key, but too short to use it. */
 const FINGERPRINT_LENGTH = 8;
 
@@ -109,6 +115,9 @@ export function presentDevice(device: ListedDevice) {
     activated_at: presentDate(device.activatedAt),
     seen_at: presentDate(device.seenAt),
     blocked: device.isBlocked,
+    grant_key: device.grantKey,
+    proven: device.isProven,
+    certified_until: presentDate(device.certifiedUntil),
   };
 }
 

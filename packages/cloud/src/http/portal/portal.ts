@@ -40,7 +40,6 @@ export const PORTAL_ROUTES: readonly Route[] = [
   ...formRoutes('offline', 'offline', handInFile),
   ...formRoutes('airgap', 'airgap', confirmCodes),
   ...formRoutes('airgap/policy', 'airgap', downloadPolicy),
-  ...formRoutes('airgap/certificate', 'airgap', downloadCertificate),
 ];
 
 type Handle = (form: Form, context: Context) => Promise<Reply> | Reply;
@@ -73,7 +72,7 @@ function sendStyle(): Reply {
 
 const takeTurn = createTurns({ inAll: LIMITS.forms, perPlace: LIMITS.formsPerPlace });
 
-/** The text of a server's QR code fills all fields that are empty. */
+/** The text of a server's QR code fills all fields that are empty. Its grant key is for the vendor alone. */
 function readTyped({ text }: Form): Typed {
   const activationCode = text('activation_code');
   const scanned = readScannedText(activationCode, 'activation_code');
@@ -82,7 +81,6 @@ function readTyped({ text }: Form): Typed {
     licenseKey: read('license_key'),
     hardwareId: read('hardware_id'),
     activationCode: scanned?.get('activation_code') ?? activationCode,
-    grantKey: read('grant_key'),
   };
 }
 
@@ -149,14 +147,6 @@ function confirmCodes(form: Form, context: Context): Reply {
 /** The same codes return the same response; this is the file in it. */
 function downloadPolicy(form: Form, context: Context): Reply {
   return confirm(form, context, ({ policyFile, product }) => download(policyFile, `${product}-policy.lic`));
-}
-
-function downloadCertificate(form: Form, context: Context): Reply {
-  return confirm(form, context, ({ certificates, product }, typed) => {
-    if (certificates.length > 0) return download(certificates.join('\n'), `${product}.cert`);
-    const message = 'Enter the grant key of the server, which the certificate is for.';
-    return showProblem(refuse('missing_parameters', message), 'airgap', typed);
-  });
 }
 
 function confirm(

@@ -29,10 +29,15 @@ function widest(code: string): [string, number] {
 }
 
 /** Writes licenses as files: the response of a check, with a date, signed by the vendor. */
-export function createFileWriter(signingKeys: SigningKeys, now: number): FileWriter {
+export function createFileWriter(
+  signingKeys: SigningKeys,
+  now: number,
+  certificateDays: number | null = null,
+): FileWriter {
   const { current: signingKey } = signingKeys;
   return {
     signingKeys,
+    certificateDays,
     writeAnswer(licensed, requestId, dateAt, certificates) {
       const license = { ...presentUnsigned(licensed, now), ...certificateField(certificates) };
       const fields = { ...license, request_id: requestId };

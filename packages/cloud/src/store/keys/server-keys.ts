@@ -13,6 +13,8 @@ export interface SignedFile {
   readonly serverKey: string | null;
   /** The pair of API keys that vouches for it; `null`: none does. */
   readonly vouchedBy: Pick<CallerKey, 'customer'> | null;
+  /** The key of the server's grants in the file; `null`: it has none. */
+  readonly grantKey: string | null;
   /** The licenses in the file. */
   readonly licenseIds: readonly number[];
   /** The address that submitted it; `null`: the vendor did. */
@@ -40,6 +42,8 @@ export function meetServer(store: CloudStore, file: SignedFile, now: number): Re
   if (verdict === 'keep' || serverKey === null) return null;
   if (verdict === 'wait') return holdForVendor(store, { ...file, serverKey }, now);
   const customer = isVouched ? vouchedBy.customer : null;
+  // What another key has told, the new one does not answer for.
+  if (serverKey !== findServerKey(store, hardwareId)) store.sql.forgetUnproven.run(hardwareId);
   store.sql.putServerKey.run(hardwareId, serverKey, isVouched ? 1 : 0, customer, now);
   const facts = { hardware_id: hardwareId, fingerprint: publicKeyFingerprint(serverKey) };
   record(store, { kind: 'server_key_learned', facts }, null, now);
@@ -55,14 +59,21 @@ export function isOwnMachine(
   return sql.findForeignDevice.get({ machine, customer }) === undefined;
 }
 
+function findKnown(store: CloudStore, { hardwareId, licenseIds }: SignedFile): KnownKey | null {
+  const key = findServerKey(store, hardwareId);
+  return key === null ? null : { key, isConfirmed: isConfirmedFor(store, hardwareId, licenseIds) };
+}
+
 /** A key that a customer's pair vouched for is confirmed for the licenses of that customer only. */
-function findKnown({ sql }: CloudStore, { hardwareId, licenseIds }: SignedFile): KnownKey | null {
+export function isConfirmedFor(
+  { sql }: CloudStore,
+  hardwareId: string,
+  licenseIds: readonly number[],
+): boolean {
   const row = sql.findServerKey.get(hardwareId);
-  if (row === undefined) return null;
-  const customer = row.customer as string | null;
-  const isAll =
-    customer === null || licenseIds.every((id) => sql.findForeignLicense.get(id, customer) === undefined);
-  return { key: row.server_key as string, isConfirmed: row.confirmed === 1 && isAll };
+  const customer = (row?.customer ?? null) as string | null;
+  if (row?.confirmed !== 1 || customer === null) return row?.confirmed === 1;
+  return licenseIds.every((id) => sql.findForeignLicense.get(id, customer) === undefined);
 }
 
 /** With several licenses, all must be signed. See `ServerKeyFacts`. */
@@ -80,6 +91,8 @@ export interface ListedKey {
   readonly fingerprint: string;
   /** Valid for every license of its machine; otherwise only for those it activated. */
   readonly isConfirmed: boolean;
+  /** By the vendor, and nothing was given back since: the grant keys that it tells are proven. */
+  readonly isApproved: boolean;
   readonly learnedAt: number;
 }
 
@@ -89,6 +102,7 @@ export function listServerKeys({ sql }: CloudStore, licenseId: number | null): r
     hardwareId: row.hardware_id as string,
     fingerprint: publicKeyFingerprint(row.server_key as string),
     isConfirmed: row.confirmed === 1,
+    isApproved: row.approved === 1,
     learnedAt: row.learned_at as number,
   }));
 }
