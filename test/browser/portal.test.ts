@@ -174,7 +174,7 @@ describe('the portal in a browser', () => {
     const certificate = await page.getByLabel('Certificate', { exact: true }).inputValue();
     assert.equal(await download(page, 'Download the certificate', join(cloud.data, 'c.cert')), certificate);
     const certified = await download(page, 'Download the policy file', join(cloud.data, 'p.lic'));
-    assert.equal(readAsServer(certified).fields.server_certificate, certificate);
+    assert.equal(readAsServer(certified).fields.server_certificates, [certificate]);
   });
 
   test('nothing on a phone is wider than the phone', async (t) => {

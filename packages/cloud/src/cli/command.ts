@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { FlagsOf } from '@berth/protocol/console/command-flags';
 import type { CommandUsage } from '@berth/protocol/console/command-help';
 import type { CloudStore } from '../store/cloud-store.ts';
+import type { KeyRing, SigningKeys } from '../store/keys/key-ring.ts';
 
 /** All flags by name. Each command's usage lists the ones it accepts. */
 export const FLAGS = {
@@ -59,7 +60,8 @@ export type Flags = FlagsOf<typeof FLAGS>;
 /** The input of a command. */
 export interface Call {
   readonly store: CloudStore;
-  readonly signingKey: KeyObject;
+  readonly keyRing: KeyRing;
+  readonly signingKeys: SigningKeys;
   readonly airgapKey: KeyObject;
   readonly words: readonly string[];
   readonly flags: Flags;

@@ -68,6 +68,9 @@ export type Change =
 export type EventKind =
   | 'key_created'
   | 'key_disabled'
+  | 'signing_key_added'
+  | 'signing_key_switched'
+  | 'signing_key_retired'
   | 'product_created'
   | 'license_created'
   | 'license_changed'

@@ -13,7 +13,13 @@ import { execute } from '../store/execute.ts';
 import { certifyOnline } from '../store/keys/certificates.ts';
 import { findProduct } from '../store/products.ts';
 import { PORTAL_ROUTES } from './portal/portal.ts';
-import { presentFeature, presentLicensed, presentProduct, presentTotal } from './present-license.ts';
+import {
+  certificateField,
+  presentFeature,
+  presentLicensed,
+  presentProduct,
+  presentTotal,
+} from './present-license.ts';
 import { problem, RequestError } from './problem.ts';
 import { readHost, readIdentity } from './read-identity.ts';
 import { readBody, readQuery } from './read-input.ts';
@@ -96,12 +102,12 @@ async function check(request: Request, context: Context): Promise<Reply> {
 }
 
 function presentLicense(outcome: Outcome, context: Context, { headers }: Request): Reply {
-  const { store, signingKey, now, place: from } = context;
+  const { store, signingKeys, now, place: from } = context;
   if (outcome.kind !== 'licensed') throw new Error(`A license was expected, not "${outcome.kind}".`);
   const asked = { statement: headers.get(KEY_STATEMENT_HEADER), from };
-  const certificate = certifyOnline(store, outcome, asked, signingKey, now);
-  const license = presentLicensed(outcome, signingKey, now);
-  return json(certificate === null ? license : { ...license, server_certificate: certificate });
+  const certificates = certifyOnline(store, outcome, asked, signingKeys, now);
+  const license = presentLicensed(outcome, signingKeys.current, now);
+  return json({ ...license, ...certificateField(certificates) });
 }
 
 async function deactivate(request: Request, context: Context): Promise<Reply> {

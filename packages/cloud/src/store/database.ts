@@ -9,6 +9,7 @@ const MIGRATIONS = [
   '0002-portal.sql',
   '0003-server-keys.sql',
   '0004-grant-keys.sql',
+  '0005-signing-keys.sql',
 ] as const;
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

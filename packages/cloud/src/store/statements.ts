@@ -14,6 +14,14 @@ const SQL = {
   findAirgapPublicKey: 'SELECT airgap_public_key FROM cloud WHERE id = 1',
   setAirgapPublicKey: 'UPDATE cloud SET airgap_public_key = ? WHERE id = 1 AND airgap_public_key IS NULL',
 
+  // signing keys
+  listSigningKeys: `
+    SELECT * FROM signing_key WHERE state != 'retired' ORDER BY state = 'signing' DESC, fingerprint`,
+  listRetiredKeys: "SELECT * FROM signing_key WHERE state = 'retired'",
+  addSigningKey: 'INSERT INTO signing_key (fingerprint, file, state, added_at) VALUES (?, ?, ?, ?)',
+  setKeyState: 'UPDATE signing_key SET state = ? WHERE fingerprint = ?',
+  removeSigningKey: 'DELETE FROM signing_key WHERE fingerprint = ?',
+
   // keys
   listKeys: 'SELECT * FROM api_key ORDER BY created_at, name',
   addKey: 'INSERT INTO api_key (name, api_key, shared_key, created_at) VALUES (?, ?, ?, ?)',

@@ -80,10 +80,10 @@ function readCodes({ words, flags }: Call): AirgapCodes {
 }
 
 function runConfirm(call: Call): unknown {
-  const { store, signingKey, airgapKey, now, flags } = call;
+  const { store, signingKeys, airgapKey, now, flags } = call;
   const { out } = flags;
   const codes = readCodes(call);
-  const answer = confirmAirgap(store, codes, { airgapKey, writer: createFileWriter(signingKey, now) }, now);
+  const answer = confirmAirgap(store, codes, { airgapKey, writer: createFileWriter(signingKeys, now) }, now);
   if (isRefusal(answer)) return answer;
   return {
     license_key: answer.licenseKey,
@@ -91,7 +91,7 @@ function runConfirm(call: Call): unknown {
     hardware_id: answer.hardwareId,
     policy_id: answer.policyId,
     confirmation_code: answer.confirmationCode,
-    certificate: answer.certificate,
+    certificate: answer.certificates.length === 0 ? null : answer.certificates.join('\n'),
     ...deliverPolicy(answer.policyFile, out),
   };
 }
@@ -119,8 +119,8 @@ function showCode(facts: string, name: string, code: string): string {
   return [facts, about, `${name}:\n${groupCode(code)}`].join('\n\n');
 }
 
-function runPolicy({ store, signingKey, words, flags, now }: Call): unknown {
-  const policy = renewPolicy(store, words[0] as string, createFileWriter(signingKey, now), now);
+function runPolicy({ store, signingKeys, words, flags, now }: Call): unknown {
+  const policy = renewPolicy(store, words[0] as string, createFileWriter(signingKeys, now), now);
   if (isRefusal(policy)) return policy;
   return {
     license_key: policy.licenseKey,

@@ -25,12 +25,13 @@ interface Issued {
   readonly out?: string;
 }
 
-function runIssue({ store, signingKey, words, flags, now }: Call): unknown {
+function runIssue({ store, signingKeys, words, flags, now }: Call): unknown {
   const { device, out } = flags;
   const wish = { key: words[0] as string, hardwareId: device ?? null, grantKey: flags['grant-key'] ?? null };
-  const issued = certifyByFile(store, wish, signingKey, now);
+  const issued = certifyByFile(store, wish, signingKeys, now);
   if (isRefusal(issued)) return issued;
-  const { certificate, licenseKey, hardwareId, kid, expiresAt } = issued;
+  const { certificates, licenseKey, hardwareId, kid, expiresAt } = issued;
+  const certificate = certificates.join('\n');
   if (out !== undefined) writeCarriedFile(out, certificate);
   return {
     license_key: licenseKey,

@@ -3,7 +3,7 @@ import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 import type { AuthorizationMethod } from '../../core/license.ts';
 import { ValueError } from '../../core/read-values.ts';
 import { isRefusal, type Refusal } from '../../core/refusal.ts';
-import { exportPublicKey } from '../../store/keys/key-files.ts';
+import { exportPublicKeys } from '../../store/keys/key-files.ts';
 import { type CallerKey, createKey, disableKey, listKeys } from '../../store/keys/keys.ts';
 import { createProduct, listProducts } from '../../store/products.ts';
 import type { Call, Command } from '../command.ts';
@@ -36,9 +36,9 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     words: 'public-key',
-    about: 'show the public key with which servers verify answers',
+    about: 'show the public keys with which servers and applications verify what the vendor signs',
     mayCreate: true,
-    run: ({ signingKey }) => ({ public_key: exportPublicKey(signingKey) }),
+    run: ({ signingKeys }) => ({ public_key: exportPublicKeys(signingKeys.all) }),
     show: ({ public_key: pem }: Facts) => String(pem).trimEnd(),
   },
   {

@@ -46,11 +46,11 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   },
 ];
 
-function runActivate({ store, signingKey, words, flags, now }: Call): unknown {
+function runActivate({ store, signingKeys, words, flags, now }: Call): unknown {
   const request = readRequest(words[0] as string, 'activation');
   if (isRefusal(request)) return request;
   const carried = { request, key: flags.key ?? null, from: null };
-  const answer = answerActivation(store, carried, createFileWriter(signingKey, now), now);
+  const answer = answerActivation(store, carried, createFileWriter(signingKeys, now), now);
   if (isRefusal(answer)) return answer;
   const { requestId: request_id, username } = answer;
   return { request_id, ...(username === undefined ? {} : { username }), ...deliver(answer, flags.out) };
@@ -67,9 +67,9 @@ function readRequest(path: string, wanted: ReadRequest['fields']['request']): Re
   return refuse('offline_file_invalid', `${path} asks for ${kind}. Use "cloud offline ${right}".`);
 }
 
-function runRefresh({ store, signingKey, words, flags, now }: Call): unknown {
+function runRefresh({ store, signingKeys, words, flags, now }: Call): unknown {
   const wish = { key: words[0] as string, hardwareId: flags.device ?? null };
-  const issued = refreshFile(store, wish, createFileWriter(signingKey, now), now);
+  const issued = refreshFile(store, wish, createFileWriter(signingKeys, now), now);
   return isRefusal(issued) ? issued : deliver(issued, flags.out);
 }
 

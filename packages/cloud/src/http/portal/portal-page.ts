@@ -172,8 +172,8 @@ function hiddenCodes({ licenseKey, hardwareId, activationCode }: Typed): Html {
 <input type="hidden" name="activation_code" value="${activationCode}">`;
 }
 
-function certificateSection({ certificate }: AirgapAnswer, typed: Typed): Html {
-  if (certificate === null) {
+function certificateSection({ certificates }: AirgapAnswer, typed: Typed): Html {
+  if (certificates.length === 0) {
     return html`<section class="wide">
 <h2>Certificate of the server</h2>
 <p>The policy file contains none, because the grant key of the server is missing. If applications verify what
@@ -190,7 +190,7 @@ ${grantKeyField('')}
 <p>The policy file contains it. If the server has the license already, install the certificate by itself with
 <code>berth identity certify</code>.</p>
 <label for="certificate">Certificate</label>
-<textarea id="certificate" rows="6" readonly>${certificate}</textarea>
+<textarea id="certificate" rows="6" readonly>${certificates.join('\n')}</textarea>
 <form method="post" action="${PORTAL}/airgap/certificate">
 ${hiddenCodes(typed)}
 <button>Download the certificate</button>

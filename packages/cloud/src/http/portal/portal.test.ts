@@ -256,7 +256,7 @@ describe('codes are confirmed', () => {
     assert.equal(file.headers.get('content-disposition'), 'attachment; filename="cad.cert"');
     assert.equal(file.text, text);
     const policy = await sendCodes(portal, fields, '/portal/airgap/policy');
-    assert.equal(portal.readFile(policy.text).fields.server_certificate, text);
+    assert.equal(portal.readFile(policy.text).fields.server_certificates, [text]);
   });
 
   test('or refused, with the typed values in the fields and the form first', async (t) => {

@@ -133,12 +133,12 @@ async function takeFile(
   return isRefusal(counted) ? counted : showUsage(counted);
 }
 
-function answerRequest(carried: CarriedRequest, { store, signingKey, now }: Context): Reply | Refusal {
+function answerRequest(carried: CarriedRequest, { store, signingKeys, now }: Context): Reply | Refusal {
   if (carried.request.fields.request === 'deactivation') {
     const given = answerDeactivation(store, carried, now);
     return isRefusal(given) ? given : showDeactivation(given);
   }
-  const answer = answerActivation(store, carried, createFileWriter(signingKey, now), now);
+  const answer = answerActivation(store, carried, createFileWriter(signingKeys, now), now);
   return isRefusal(answer) ? answer : download(answer.file, `${answer.product}.lic`);
 }
 
@@ -152,8 +152,8 @@ function downloadPolicy(form: Form, context: Context): Reply {
 }
 
 function downloadCertificate(form: Form, context: Context): Reply {
-  return confirm(form, context, ({ certificate, product }, typed) => {
-    if (certificate !== null) return download(certificate, `${product}.cert`);
+  return confirm(form, context, ({ certificates, product }, typed) => {
+    if (certificates.length > 0) return download(certificates.join('\n'), `${product}.cert`);
     const message = 'Enter the grant key of the server, which the certificate is for.';
     return showProblem(refuse('missing_parameters', message), 'airgap', typed);
   });
@@ -161,12 +161,12 @@ function downloadCertificate(form: Form, context: Context): Reply {
 
 function confirm(
   form: Form,
-  { store, signingKey, airgapKey, now }: Context,
+  { store, signingKeys, airgapKey, now }: Context,
   show: (answer: AirgapAnswer, typed: Typed) => Reply,
 ): Reply {
   const typed = readTyped(form);
   const { licenseKey: key, ...codes } = typed;
-  const tools = { airgapKey, writer: createFileWriter(signingKey, now) };
+  const tools = { airgapKey, writer: createFileWriter(signingKeys, now) };
   const answer = confirmAirgap(store, { key, ...codes }, tools, now);
   return isRefusal(answer) ? tellStranger(answer, 'airgap', typed) : show(answer, typed);
 }

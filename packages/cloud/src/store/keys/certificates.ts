@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import { type OkpJwk, readOkpKey, thumbprintOf } from '@berth/protocol/grant/jws';
 import { readKeyStatement } from '@berth/protocol/grant/key-statement';
 import { writeCertificate } from '@berth/protocol/grant/server-certificate';
@@ -6,6 +5,7 @@ import { type CertificateWay, certificateEnd } from '../../core/certificate-term
 import type { Licensed } from '../../core/decision.ts';
 import { say } from '../../core/license.ts';
 import { type CloudStore, record, transact } from '../cloud-store.ts';
+import type { SigningKeys } from './key-ring.ts';
 import { presentCertified } from './present-certified.ts';
 import { findServerKey, meetServer } from './server-keys.ts';
 import { holdForVendor } from './waiting-keys.ts';
@@ -18,32 +18,31 @@ interface Asked {
 }
 
 /**
- * A certificate for the server that just activated or checked a license; `null` if it asked for none, or if
+ * Certificates for the server that just activated or checked a license; none if it did not ask, or if
  * its machine is known by another identity key: that one waits for the vendor.
  */
 export function certifyOnline(
   store: CloudStore,
   licensed: Licensed,
   { statement: text, from }: Asked,
-  signingKey: KeyObject,
+  signingKeys: SigningKeys,
   now: number,
-): string | null {
+): readonly string[] {
   const statement = text === null ? null : readKeyStatement(text);
   const { license, hardwareId } = licensed;
-  if (statement === null || statement.hardwareId !== hardwareId || license.terms.lending === null)
-    return null;
+  if (statement === null || statement.hardwareId !== hardwareId || license.terms.lending === null) return [];
   return transact(store, () => {
     const { serverKey, grantKey } = statement;
     const known = findServerKey(store, hardwareId);
     const file = { asks: 'certificate', hardwareId, serverKey, from } as const;
     if (known !== null && known.key !== serverKey) {
       holdForVendor(store, file, now);
-      return null;
+      return [];
     }
     // The keys of the caller vouch for it.
     meetServer(store, { ...file, isVouched: true, licenseIds: [license.id] }, now);
     learnGrantKey(store, hardwareId, grantKey.x, now);
-    return issueCertificate(store, licensed, { grantKey, way: 'online' }, signingKey, now).certificate;
+    return issueCertificate(store, licensed, { grantKey, way: 'online' }, signingKeys, now).certificates;
   });
 }
 
@@ -60,16 +59,16 @@ function jwkOf(x: string): OkpJwk {
   return { kty: 'OKP', crv: 'Ed25519', x };
 }
 
-/** For a file; `null` if the server on its machine told no key. Call only inside a transaction. */
+/** For a file; empty if the server on its machine told no key. Call only inside a transaction. */
 export function certifyInFile(
   store: CloudStore,
   licensed: Licensed,
-  signingKey: KeyObject,
+  signingKeys: SigningKeys,
   now: number,
   grantKey = findGrantKey(store, licensed.hardwareId),
-): string | null {
-  if (grantKey === null) return null;
-  return issueCertificate(store, licensed, { grantKey, way: 'carried' }, signingKey, now).certificate;
+): readonly string[] {
+  if (grantKey === null) return [];
+  return issueCertificate(store, licensed, { grantKey, way: 'carried' }, signingKeys, now).certificates;
 }
 
 /** The newest grant key of the server on a machine; `null` if it never told one. */
@@ -84,7 +83,8 @@ interface Issue {
 }
 
 export interface IssuedCertificate {
-  readonly certificate: string;
+  /** One under each key of the vendor, the one that signs answers first. */
+  readonly certificates: readonly string[];
   readonly licenseKey: string;
   readonly hardwareId: string;
   readonly kid: string;
@@ -96,7 +96,7 @@ export function issueCertificate(
   store: CloudStore,
   { license, hardwareId }: Licensed,
   { grantKey, way }: Issue,
-  signingKey: KeyObject,
+  signingKeys: SigningKeys,
   now: number,
 ): IssuedCertificate {
   const { id, key: licenseKey, terms } = license;
@@ -111,5 +111,6 @@ export function issueCertificate(
     issuedAt: now,
     expiresAt,
   };
-  return { certificate: writeCertificate(content, signingKey), licenseKey, hardwareId, kid, expiresAt };
+  const certificates = signingKeys.all.map((key) => writeCertificate(content, key));
+  return { certificates, licenseKey, hardwareId, kid, expiresAt };
 }

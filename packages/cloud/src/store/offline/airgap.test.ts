@@ -172,8 +172,8 @@ describe('a grant key beside the codes', () => {
 
   /** The key that the certificate in a policy is for. */
   const certified = ({ cloud, readFile }: ReturnType<typeof createStarted>, file: string) => {
-    const { server_certificate: text } = readFile(file).fields;
-    return text === undefined ? null : readCertificate(text as string, cloud.publicKey);
+    const { server_certificates: texts } = readFile(file).fields;
+    return texts === undefined ? null : readCertificate((texts as string[])[0] as string, cloud.publicKey);
   };
 
   test('gets a certificate into the policy, and into newer ones', (t) => {
@@ -181,7 +181,7 @@ describe('a grant key beside the codes', () => {
     const grantKey = newKey();
     const answer = given(vault.confirm({ ...vault.codes, grantKey }));
     const certificate = certified(vault, answer.policyFile);
-    assert.equal(certificate?.text, answer.certificate);
+    assert.deepEqual([certificate?.text], answer.certificates);
     assert.deepEqual(
       [certificate?.key.x, certificate?.hardwareId, certificate?.licenses.map(({ license_id: id }) => id)],
       [grantKey, 'vault', [vault.licenseId]],
@@ -199,7 +199,7 @@ describe('a grant key beside the codes', () => {
   test('may come later, once', (t) => {
     const vault = createStarted(t);
     const without = given(vault.confirm(vault.codes));
-    assert.equal(without.certificate, null);
+    assert.deepEqual(without.certificates, []);
     const grantKey = newKey();
     const grouped = groupGrantKey(grantKey).toLowerCase();
     const answer = given(vault.confirm({ ...vault.codes, grantKey: grouped }));
@@ -218,7 +218,7 @@ describe('a grant key beside the codes', () => {
     const key = cloud.grant({ slots: 5 });
     given(vault.activate(createCarriedServer('vault').request({ licenseKey: key })));
     given(vault.confirm({ ...vault.codes, grantKey: newKey() }));
-    const writer = createFileWriter(cloud.folder.signingKey, cloud.now);
+    const writer = createFileWriter(cloud.folder.keyRing.read(), cloud.now);
     const refreshed = given(refreshFile(store, { key, hardwareId: 'vault' }, writer, cloud.now));
     assert.equal(certified(vault, refreshed.file), null);
   });

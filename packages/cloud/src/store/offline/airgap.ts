@@ -19,7 +19,7 @@ import { makeUpInitializationCode } from '../keys/made-up-keys.ts';
 import { getLicense } from '../licenses.ts';
 import { toLicense } from '../rows.ts';
 import { checkLicense, type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
-import { certificateOf, findKeyInPolicy, findKeyOfMachine, readKey } from './policy-certificates.ts';
+import { certificatesOf, findKeyInPolicy, findKeyOfMachine, readKey } from './policy-certificates.ts';
 
 interface AirgapStart {
   readonly licenseKey: string;
@@ -67,8 +67,8 @@ export interface AirgapAnswer {
   readonly confirmationCode: string;
   /** Contains the certificate. */
   readonly policyFile: string;
-  /** `null`: the grant key of the server is not known. */
-  readonly certificate: string | null;
+  /** Empty: the grant key of the server is not known. */
+  readonly certificates: readonly string[];
 }
 
 interface AirgapTools {
@@ -145,7 +145,7 @@ function findAnswer({ sql }: CloudStore, license: License, codes: ReadCodes): Ai
 }
 
 function policyParts(policyFile: string) {
-  return { policyFile, certificate: certificateOf(policyFile) };
+  return { policyFile, certificates: certificatesOf(policyFile) };
 }
 
 /**
@@ -160,7 +160,7 @@ function certify(
   { writer }: AirgapTools,
   now: number,
 ): AirgapAnswer | Refusal {
-  const certified = findKeyInPolicy(answered.policyFile, writer.signingKey);
+  const certified = findKeyInPolicy(answered.policyFile, writer.signingKeys);
   if (grantKey === null || grantKey.x === certified?.x) return answered;
   if (certified !== null) {
     return refuse(
@@ -197,7 +197,7 @@ function confirm(
   const outcome = perform(store, { kind: 'activate', who, host: UNKNOWN_HOST }, now);
   if (isRefusal(outcome)) return outcome;
   const licensed = outcome as Licensed;
-  const certified = grantKey ?? findKeyOfMachine(store, licensed, writer.signingKey);
+  const certified = grantKey ?? findKeyOfMachine(store, licensed, writer.signingKeys);
   const issued = issuePolicy(store, licensed, certified, writer, now);
   if (isRefusal(issued)) return issued;
   const { file: policyFile } = issued;
@@ -218,8 +218,8 @@ function issuePolicy(
   writer: FileWriter,
   now: number,
 ): IssuedFile | Refusal {
-  const certificate = certifyInFile(store, licensed, writer.signingKey, now, grantKey);
-  const write = (dateAt: number) => writer.writePolicy(licensed, dateAt, certificate);
+  const certificates = certifyInFile(store, licensed, writer.signingKeys, now, grantKey);
+  const write = (dateAt: number) => writer.writePolicy(licensed, dateAt, certificates);
   return issueFile(store, licensed, { what: 'policy', requestId: null, needsSlots: true, write }, now);
 }
 
@@ -243,7 +243,7 @@ export function renewPolicy(
     }
     const licensed = checkLicense(store, license, device.hardware_id as string, now);
     if (isRefusal(licensed)) return licensed;
-    const grantKey = findKeyOfMachine(store, licensed, writer.signingKey);
+    const grantKey = findKeyOfMachine(store, licensed, writer.signingKeys);
     const issued = issuePolicy(store, licensed, grantKey, writer, now);
     return isRefusal(issued) ? issued : { ...issued, policyId: String(license.id) };
   });

@@ -1,7 +1,7 @@
-import type { KeyObject } from 'node:crypto';
 import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
 import { type CloudStore, transact } from '../cloud-store.ts';
 import { type IssuedCertificate, issueCertificate, learnGrantKey } from '../keys/certificates.ts';
+import type { SigningKeys } from '../keys/key-ring.ts';
 import { getLicense } from '../licenses.ts';
 import { checkLicense, chooseDevice } from './license-files.ts';
 import { findKeyOfMachine, readKey } from './policy-certificates.ts';
@@ -18,7 +18,7 @@ interface CertificateWish {
 export function certifyByFile(
   store: CloudStore,
   { key, hardwareId, grantKey: typed }: CertificateWish,
-  signingKey: KeyObject,
+  signingKeys: SigningKeys,
   now: number,
 ): IssuedCertificate | Refusal {
   const x = typed === null ? null : readKey(typed);
@@ -31,9 +31,9 @@ export function certifyByFile(
     const licensed = checkLicense(store, license, chosen, now);
     if (isRefusal(licensed)) return licensed;
     if (x !== null) learnGrantKey(store, chosen, x.x, now);
-    const grantKey = x ?? findKeyOfMachine(store, licensed, signingKey);
+    const grantKey = x ?? findKeyOfMachine(store, licensed, signingKeys);
     if (grantKey !== null) {
-      return issueCertificate(store, licensed, { grantKey, way: 'carried' }, signingKey, now);
+      return issueCertificate(store, licensed, { grantKey, way: 'carried' }, signingKeys, now);
     }
     return refuse(
       'missing_parameters',

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import { findUnreadable } from '@berth/protocol/carried/license-file';
 import type { Licensed } from '../../core/decision.ts';
 import { dateFile } from '../../core/judge-request.ts';
@@ -8,15 +7,18 @@ import { refuseUnreadable, refuseWithoutSlots } from '../../core/refuse-for-serv
 import { type CloudStore, record, transact } from '../cloud-store.ts';
 import { perform } from '../execute.ts';
 import { certifyInFile } from '../keys/certificates.ts';
+import type { SigningKeys } from '../keys/key-ring.ts';
 import { getLicense } from '../licenses.ts';
+
+type Certificates = readonly string[];
 
 /** Turns a license into a signed file: the reply to a request, its refresh, or a policy. */
 export interface FileWriter {
-  readonly signingKey: KeyObject;
-  /** `certificate`: for the server that the file is for; `null`: it has told no key of its grants. */
-  writeAnswer(licensed: Licensed, requestId: string, dateAt: number, certificate: string | null): string;
-  writeRefresh(licensed: Licensed, dateAt: number, certificate?: string | null): string;
-  writePolicy(licensed: Licensed, dateAt: number, certificate?: string | null): string;
+  readonly signingKeys: SigningKeys;
+  /** `certificates`: for the server that the file is for, if its key is proven. */
+  writeAnswer(licensed: Licensed, requestId: string, dateAt: number, certificates: Certificates): string;
+  writeRefresh(licensed: Licensed, dateAt: number, certificates?: Certificates): string;
+  writePolicy(licensed: Licensed, dateAt: number, certificates?: Certificates): string;
 }
 
 export interface IssuedFile {
@@ -80,8 +82,8 @@ export function refreshFile(
     if (isRefusal(chosen)) return chosen;
     const outcome = checkLicense(store, license, chosen, now);
     if (isRefusal(outcome)) return outcome;
-    const certificate = certifyInFile(store, outcome, writer.signingKey, now);
-    const write = (dateAt: number) => writer.writeRefresh(outcome, dateAt, certificate);
+    const certificates = certifyInFile(store, outcome, writer.signingKeys, now);
+    const write = (dateAt: number) => writer.writeRefresh(outcome, dateAt, certificates);
     const issue = { what: 'refresh', requestId: null, needsSlots: false, write } as const;
     return issueFile(store, outcome, issue, now);
   });

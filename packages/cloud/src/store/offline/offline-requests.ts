@@ -59,8 +59,8 @@ export function answerActivation(
     const isServer = fields.server_key != null;
     if (isServer) store.sql.signDevice.run(who.licenseId, who.hardwareId);
     if (isServer && fields.grant_key != null) learnGrantKey(store, who.hardwareId, fields.grant_key, now);
-    const certificate = isServer ? certifyInFile(store, licensed, writer.signingKey, now) : null;
-    const write = (dateAt: number) => writer.writeAnswer(licensed, requestId, dateAt, certificate);
+    const certificates = isServer ? certifyInFile(store, licensed, writer.signingKeys, now) : [];
+    const write = (dateAt: number) => writer.writeAnswer(licensed, requestId, dateAt, certificates);
     const issue = { what: 'answer', requestId, needsSlots: isServer, write } as const;
     const issued = issueFile(store, licensed, issue, now);
     if (isRefusal(issued)) return issued;

@@ -1,4 +1,4 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey } from 'node:crypto';
 import { readLicenseFile } from '@berth/protocol/carried/license-file';
 import { readGrantKey } from '@berth/protocol/carried/typed-code';
 import { type OkpJwk, readOkpKey } from '@berth/protocol/grant/jws';
@@ -7,6 +7,7 @@ import type { Licensed } from '../../core/decision.ts';
 import { type Refusal, refuse } from '../../core/refusal.ts';
 import type { CloudStore } from '../cloud-store.ts';
 import { findGrantKey } from '../keys/certificates.ts';
+import type { SigningKeys } from '../keys/key-ring.ts';
 
 /** A grant key as a person typed or copied it. */
 export function readKey(text: string): OkpJwk | Refusal {
@@ -18,16 +19,19 @@ export function readKey(text: string): OkpJwk | Refusal {
   return refuse('validation_error', `The grant key is mistyped.${fault} ${remedy}`);
 }
 
-/** The certificate in a policy file; `null` if it has none. */
-export function certificateOf(policyFile: string): string | null {
-  const { server_certificate: text } = readLicenseFile(policyFile).fields;
-  return typeof text === 'string' ? text : null;
+/** The certificates in a policy file. */
+export function certificatesOf(policyFile: string): readonly string[] {
+  const { server_certificates: texts } = readLicenseFile(policyFile).fields;
+  return (texts as readonly string[] | undefined) ?? [];
 }
 
 /** The key that the certificate in a policy file is for; `null` if it has none of this vendor. */
-export function findKeyInPolicy(policyFile: string, signingKey: KeyObject): OkpJwk | null {
-  const text = certificateOf(policyFile);
-  return text === null ? null : (readCertificate(text, createPublicKey(signingKey))?.key ?? null);
+export function findKeyInPolicy(policyFile: string, { all }: SigningKeys): OkpJwk | null {
+  for (const text of certificatesOf(policyFile)) {
+    const read = all.map((key) => readCertificate(text, createPublicKey(key))).find((one) => one !== null);
+    if (read !== undefined) return read?.key ?? null;
+  }
+  return null;
 }
 
 /**
@@ -37,11 +41,11 @@ export function findKeyInPolicy(policyFile: string, signingKey: KeyObject): OkpJ
 export function findKeyOfMachine(
   store: CloudStore,
   { license, hardwareId }: Licensed,
-  signingKey: KeyObject,
+  signingKeys: SigningKeys,
 ): OkpJwk | null {
   const known = store.sql.findGrantKey.get(hardwareId);
   const row = store.sql.findAirgapActivation.get(license.id, hardwareId);
   const isNewer = Number(known?.learned_at ?? 0) > Number(row?.confirmed_at ?? 0);
   if (row === undefined || isNewer) return findGrantKey(store, hardwareId);
-  return findKeyInPolicy(row.policy_file as string, signingKey) ?? findGrantKey(store, hardwareId);
+  return findKeyInPolicy(row.policy_file as string, signingKeys) ?? findGrantKey(store, hardwareId);
 }
