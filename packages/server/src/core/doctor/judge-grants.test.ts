@@ -5,14 +5,14 @@ import { DAY_MS, plus } from '../nouns/instant.ts';
 import { type Certificate, type LicenseSource, NO_TIE } from '../nouns/license.ts';
 import { judgeGrants } from './judge-grants.ts';
 
-type Facts = Partial<Omit<Parameters<typeof judgeGrants>[0][number], 'license'>>;
-
-function judge(days: number | null, source: LicenseSource = 'cloud', more: Facts = {}) {
+function judge(days: number | null, source: LicenseSource = 'cloud', uncertified: string | null = null) {
   const expiresAt = plus(NOW, (days ?? 0) * DAY_MS);
   const certificate: Certificate = { texts: ['jws'], kid: 'k', issuedAt: NOW, expiresAt };
   const tie = days === null ? NO_TIE : { ...NO_TIE, certificate };
-  const well = { doubts: [], uncertified: null };
-  return judgeGrants([{ license: exampleLicense({ source, tie }), ...well, ...more }], NOW);
+  return judgeGrants(
+    { licenses: [{ license: exampleLicense({ source, tie }), uncertified }], doubts: [] },
+    NOW,
+  );
 }
 
 test('certificates that end soon, or have ended, are found', () => {
@@ -25,13 +25,16 @@ test('certificates that end soon, or have ended, are found', () => {
   assert.match(judge(3, 'airgap')[0]?.advice ?? '', /identity certify/);
 });
 
-test('certificates in doubt, and grants that claim more than theirs, are problems', () => {
-  for (const doubts of [['certificate_wrong'], ['certificate_missing']] as const) {
-    const [verdict, ...others] = judge(20, 'cloud', { doubts });
+test('certificates in doubt are problems, even if the license could not be added', () => {
+  for (const kind of ['certificate_wrong', 'certificate_missing'] as const) {
+    const [verdict, ...others] = judgeGrants({ licenses: [], doubts: [{ kind, licenseId: 9 }] }, NOW);
     assert.deepEqual([verdict?.severity, others], ['problem', []]);
-    assert.match(verdict?.text ?? '', /key .*of this server/);
+    assert.match(verdict?.text ?? '', /key .*of this server for license 9/);
   }
-  const [more] = judge(20, 'offline', { uncertified: 'limits.floating_users' });
+});
+
+test('grants that claim more than their certificate are a problem', () => {
+  const [more] = judge(20, 'offline', 'limits.floating_users');
   assert.equal(more?.severity, 'problem');
   assert.match(more?.text ?? '', /\(limits\.floating_users\)/);
   assert.match(more?.advice ?? '', /identity certify/);

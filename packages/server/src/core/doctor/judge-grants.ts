@@ -4,30 +4,36 @@ import type { License } from '../nouns/license.ts';
 import { complain, orWell, type Verdict, warn } from './finding.ts';
 
 interface GrantFacts {
+  readonly licenses: readonly GrantedLicense[];
+  readonly doubts: readonly Doubt[];
+}
+
+interface GrantedLicense {
   readonly license: License;
-  readonly doubts: readonly CertificateDoubt['kind'][];
   /** What its grants claim beyond its certificate; `null`: nothing. */
   readonly uncertified: string | null;
+}
+
+/** A certificate that the vendor has sent for another key, or has not sent. */
+export interface Doubt {
+  readonly kind: CertificateDoubt['kind'];
+  readonly licenseId: number;
 }
 
 /** Certificates from the cloud are renewed every day, and most are valid for 30. */
 const SOON_DAYS = 10;
 
 /** Applications may refuse to work with a server whose certificate has ended, or does not cover its grants. */
-export function judgeGrants(facts: readonly GrantFacts[], now: Instant): readonly Verdict[] {
-  const certified = facts.filter(({ license }) => license.tie.certificate !== undefined).length;
+export function judgeGrants({ licenses, doubts }: GrantFacts, now: Instant): readonly Verdict[] {
+  const certified = licenses.filter(({ license }) => license.tie.certificate !== undefined).length;
   return orWell(
-    facts.flatMap((one) => [
-      ...one.doubts.map((doubt) => judgeDoubt(doubt, one.license)),
-      judgeTerms(one),
-      judgeEnd(one.license, now),
-    ]),
-    `Of ${facts.length} licenses, ${certified} have a certificate of the vendor`,
+    [...doubts.map(judgeDoubt), ...licenses.flatMap((one) => [judgeTerms(one), judgeEnd(one.license, now)])],
+    `Of ${licenses.length} licenses, ${certified} have a certificate of the vendor`,
   );
 }
 
-function judgeDoubt(doubt: CertificateDoubt['kind'], { id }: License): Verdict {
-  return doubt === 'certificate_wrong'
+function judgeDoubt({ kind, licenseId: id }: Doubt): Verdict {
+  return kind === 'certificate_wrong'
     ? complain(
         `The vendor has certified another key than the one of this server for license ${id}: somebody may ` +
           'pass off their own server as this one.',
@@ -41,7 +47,7 @@ function judgeDoubt(doubt: CertificateDoubt['kind'], { id }: License): Verdict {
       );
 }
 
-function judgeTerms({ license, uncertified }: GrantFacts): Verdict | null {
+function judgeTerms({ license, uncertified }: GrantedLicense): Verdict | null {
   if (uncertified === null) return null;
   return complain(
     `License ${license.id} grants more than its certificate says (${uncertified}): applications that ask for ` +

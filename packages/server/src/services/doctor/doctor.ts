@@ -126,13 +126,8 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
     },
     grants: async () => {
       const records = await store.read({ kind: 'list_licenses', product: null });
-      const doubtsOf = await listDoubts(store);
-      const facts = records.map(({ license }) => ({
-        license,
-        doubts: doubtsOf(license),
-        uncertified: findUncertified(license),
-      }));
-      return judgeGrants(facts, readWall());
+      const licenses = records.map(({ license }) => ({ license, uncertified: findUncertified(license) }));
+      return judgeGrants({ licenses, doubts: await listDoubts(store) }, readWall());
     },
     database: async () => {
       const [{ engine }, described] = await Promise.all([

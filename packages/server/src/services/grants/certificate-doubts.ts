@@ -1,5 +1,5 @@
+import type { Doubt } from '../../core/doctor/judge-grants.ts';
 import type { CertificateDoubt, CertificateRight } from '../../core/nouns/audit-event.ts';
-import type { License } from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 
@@ -40,10 +40,11 @@ export function createCertificateDoubts(store: Store, log: Log): CertificateDoub
   };
 }
 
-/** The licenses whose certificate is in doubt, by the kind of doubt. */
-export async function listDoubts(
-  store: Store,
-): Promise<(license: License) => readonly CertificateDoubt['kind'][]> {
-  const noted = await Promise.all(KINDS.map((of) => store.read({ kind: 'list_notices', of })));
-  return ({ id }) => KINDS.filter((_, at) => noted[at]?.includes(String(id)));
+/** What is in doubt now, also about licenses that could not be added because of it. */
+export async function listDoubts(store: Store): Promise<readonly Doubt[]> {
+  const noted = KINDS.map(async (of) => {
+    const subjects = await store.read({ kind: 'list_notices', of });
+    return subjects.map((subject) => ({ kind: of, licenseId: Number(subject) }));
+  });
+  return (await Promise.all(noted)).flat();
 }
