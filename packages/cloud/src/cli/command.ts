@@ -41,6 +41,8 @@ export const FLAGS = {
   'max-offline-days': { type: 'string' },
   metadata: { type: 'string' },
   company: { type: 'string' },
+  customer: { type: 'string' },
+  'without-customer': { type: 'boolean' },
   user: { type: 'string' },
   until: { type: 'string' },
   license: { type: 'string' },

@@ -17,6 +17,8 @@ export interface License {
   readonly product: Product;
   /** The user, if the product requires one. */
   readonly user: { readonly name: string; readonly passwordHash: string } | null;
+  /** Who holds it; `null`: nobody in particular. Only pairs of keys of this customer, and the vendor's, open it. */
+  readonly customer: string | null;
   readonly isEnabled: boolean;
   /** It was activated, and not reset since. */
   readonly isActive: boolean;

@@ -51,9 +51,9 @@ const NO_ROUTE = { name: 'unknown' };
 /** Reads bodies first, so that a slow client does not delay others from the same address. */
 async function handle(route: Route, request: Request, context: Context): Promise<Reply> {
   if (!route.needsKeys) return route.handle(request, context);
-  authorize(context.store, request.headers, context.now);
+  const caller = authorize(context.store, request.headers, context.now);
   const noted = await noteContent(request, context.asked);
-  return context.limitGuesses(() => route.handle(noted, context));
+  return context.limitGuesses(() => route.handle(noted, { ...context, caller }));
 }
 
 type Work = (now: number, asked: Asked, signingKeys: SigningKeys) => Reply | Promise<Reply>;

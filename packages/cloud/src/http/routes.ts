@@ -11,6 +11,7 @@ import type { Command, Count, Identity } from '../core/command.ts';
 import type { Counted, Outcome } from '../core/decision.ts';
 import { execute } from '../store/execute.ts';
 import { certifyOnline } from '../store/keys/certificates.ts';
+import type { CallerKey } from '../store/keys/keys.ts';
 import { findProduct } from '../store/products.ts';
 import { PORTAL_ROUTES } from './portal/portal.ts';
 import {
@@ -77,15 +78,20 @@ function answer(
   command: Command,
   present: (outcome: Exclude<Outcome, { kind: 'refused' }>) => Reply,
 ): Reply {
-  const { outcome, licenseId } = execute(context.store, command, context.now);
+  const { outcome, licenseId } = execute(context.store, command, callerOf(context), context.now);
   context.asked.licenseId = licenseId;
   if (outcome.kind === 'refused') return problem(outcome.code, outcome.message, outcome.details);
   return present(outcome);
 }
 
+function callerOf({ caller }: Context): CallerKey {
+  if (caller === undefined) throw new Error('The route needs no keys.');
+  return caller;
+}
+
 function identify(context: Context, fields: Identification, needsPassword = false): Promise<Identity> {
   context.asked.hardwareId = fields.hardware_id ?? null;
-  return readIdentity(context.store, fields, needsPassword);
+  return readIdentity(context.store, fields, callerOf(context).customer, needsPassword);
 }
 
 async function activate(request: Request, context: Context): Promise<Reply> {

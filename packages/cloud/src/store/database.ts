@@ -10,6 +10,7 @@ const MIGRATIONS = [
   '0003-server-keys.sql',
   '0004-grant-keys.sql',
   '0005-signing-keys.sql',
+  '0006-customers.sql',
 ] as const;
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -22,6 +22,7 @@ export function toLicense(row: Row): License {
       row.user_name === null
         ? null
         : { name: row.user_name as string, passwordHash: row.password_hash as string },
+    customer: row.customer as string | null,
     isEnabled: row.enabled === 1,
     isActive: row.active === 1,
     transferCount: row.transfer_count as number,

@@ -4,6 +4,9 @@ const LICENSES = `
   SELECT license.*, product.code, product.name, product.authorization_method, product.metadata
   FROM license JOIN product ON product.id = license.product_id`;
 
+/** What a pair of keys opens: all licenses, or those of its customer. */
+const OPENED = '(:customer IS NULL OR customer = :customer)';
+
 /** All statements, prepared once. */
 const SQL = {
   // ids
@@ -24,7 +27,7 @@ const SQL = {
 
   // keys
   listKeys: 'SELECT * FROM api_key ORDER BY created_at, name',
-  addKey: 'INSERT INTO api_key (name, api_key, shared_key, created_at) VALUES (?, ?, ?, ?)',
+  addKey: 'INSERT INTO api_key (name, api_key, shared_key, customer, created_at) VALUES (?, ?, ?, ?, ?)',
   disableKey: 'UPDATE api_key SET enabled = 0 WHERE name = ?',
 
   // products
@@ -36,14 +39,22 @@ const SQL = {
 
   // licenses
   findLicense: `${LICENSES} WHERE license_key = ?`,
-  findLicenseByKey: `${LICENSES} WHERE product_id = ? AND license_key = ?`,
-  findLicenseByUser: `${LICENSES} WHERE product_id = ? AND user_name = ?`,
+  // Another customer's license is found as little as one that does not exist, and as fast; see 0006-customers.sql.
+  findOpenLicense: `${LICENSES} WHERE license.id = (
+    SELECT id FROM license INDEXED BY license_of_customer WHERE license_key = :key AND ${OPENED})`,
+  findLicenseByKey: `${LICENSES} WHERE license.id = (
+    SELECT id FROM license INDEXED BY license_of_customer
+    WHERE license_key = :key AND product_id = :product AND ${OPENED})`,
+  findLicenseByUser: `${LICENSES} WHERE license.id = (
+    SELECT id FROM license INDEXED BY user_of_customer
+    WHERE product_id = :product AND user_name = :user AND ${OPENED})`,
   listLicenses: `${LICENSES} ORDER BY license.id`,
   addLicense: `
-    INSERT INTO license (id, license_key, product_id, user_name, password_hash, terms, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    INSERT INTO license (id, license_key, product_id, user_name, password_hash, customer, terms, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   setTerms: 'UPDATE license SET terms = ? WHERE id = ?',
   setUser: 'UPDATE license SET user_name = ?, password_hash = ? WHERE id = ?',
+  setCustomer: 'UPDATE license SET customer = ? WHERE id = ?',
   setEnabled: 'UPDATE license SET enabled = ? WHERE id = ?',
   setActive: 'UPDATE license SET active = ? WHERE id = ?',
   setLastFileAt: 'UPDATE license SET last_file_at = ? WHERE id = ?',
@@ -67,6 +78,10 @@ const SQL = {
   removeDevice: 'DELETE FROM device WHERE license_id = ? AND hardware_id = ?',
   removeDevices: 'DELETE FROM device WHERE license_id = ?',
   findMachine: 'SELECT signed FROM device WHERE hardware_id = ? GROUP BY signed',
+  findForeignDevice: `
+    SELECT 1 FROM device JOIN license ON license.id = license_id
+    WHERE hardware_id = :machine AND :customer IS NOT NULL AND customer IS NOT :customer`,
+  findForeignLicense: 'SELECT 1 FROM license WHERE id = ? AND customer IS NOT ?',
   findBlocked: 'SELECT 1 FROM blocked_device WHERE hardware_id = ?',
   listBlocked: 'SELECT * FROM blocked_device ORDER BY blocked_at, hardware_id',
   block: 'INSERT INTO blocked_device (hardware_id, blocked_at) VALUES (?, ?)',
@@ -90,9 +105,9 @@ const SQL = {
     WHERE :license IS NULL OR hardware_id IN (SELECT hardware_id FROM device WHERE license_id = :license)
     ORDER BY hardware_id`,
   putServerKey: `
-    INSERT INTO server_key (hardware_id, server_key, confirmed, learned_at) VALUES (?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET
-      server_key = excluded.server_key, confirmed = excluded.confirmed, learned_at = excluded.learned_at`,
+    INSERT INTO server_key (hardware_id, server_key, confirmed, customer, learned_at) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET server_key = excluded.server_key, confirmed = excluded.confirmed,
+      customer = excluded.customer, learned_at = excluded.learned_at`,
   findGrantKey: 'SELECT x, learned_at FROM grant_key WHERE hardware_id = ?',
   putGrantKey: `
     INSERT INTO grant_key (hardware_id, x, learned_at) VALUES (?, ?, ?)

@@ -7,6 +7,7 @@ import { exportPublicKeys } from '../../store/keys/key-files.ts';
 import { type CallerKey, createKey, disableKey, listKeys } from '../../store/keys/keys.ts';
 import { createProduct, listProducts } from '../../store/products.ts';
 import type { Call, Command } from '../command.ts';
+import { readCustomer } from './license-flags.ts';
 import { presentKey, presentProductRow } from './present.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -14,12 +15,17 @@ type Facts = Readonly<Record<string, unknown>>;
 export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key create',
-    usage: '[--name N]',
+    usage: '[--name N] [--customer NAME]',
     about: 'create an API key and its shared key; shown only once',
     mayCreate: true,
     run: runCreateKey,
     show: (key: Facts) =>
-      formatFacts({ name: key.name, 'API key': key.api_key, 'shared key': key.shared_key }),
+      formatFacts({
+        name: key.name,
+        ...(key.customer === null ? {} : { customer: key.customer }),
+        'API key': key.api_key,
+        'shared key': key.shared_key,
+      }),
   },
   {
     words: 'key list',
@@ -66,9 +72,10 @@ export const KEY_COMMANDS: readonly Command[] = [
 ];
 
 function runCreateKey({ store, flags, now }: Call): unknown {
-  const key = createKey(store, flags.name ?? null, now);
+  const customer = readCustomer(flags) ?? null;
+  const key = createKey(store, flags.name ?? null, now, customer);
   if (isRefusal(key)) return key;
-  return { name: key.name, api_key: key.apiKey, shared_key: key.sharedKey };
+  return { name: key.name, customer, api_key: key.apiKey, shared_key: key.sharedKey };
 }
 
 function presentUnlessRefused(key: CallerKey | Refusal): unknown {
@@ -77,13 +84,14 @@ function presentUnlessRefused(key: CallerKey | Refusal): unknown {
 
 function showKeys({ keys }: { keys: readonly Facts[] }): string {
   if (keys.length === 0) return 'No keys.';
-  const rows = keys.map(({ name, fingerprint, enabled, created_at }) => [
+  const rows = keys.map(({ name, customer, fingerprint, enabled, created_at }) => [
     name,
+    customer,
     fingerprint,
     enabled,
     created_at,
   ]);
-  return formatTable(['name', 'API key', 'enabled', 'created at'], rows);
+  return formatTable(['name', 'customer', 'API key', 'enabled', 'created at'], rows);
 }
 
 const METHODS: readonly AuthorizationMethod[] = ['license-key', 'user'];

@@ -1,5 +1,6 @@
 import { LICENSE_TYPES } from '@berth/protocol/api/license-object';
 import { UsageError } from '@berth/protocol/console/command-line';
+import { name } from '@berth/protocol/fields';
 import { parseJsonText } from '@berth/protocol/json-text';
 import type { TermsChange } from '../../core/change-terms.ts';
 import { parseFeatureSpec, readPeriod } from '../../core/feature-spec.ts';
@@ -39,6 +40,16 @@ export function readTermsChange(flags: Flags): TermsChange {
     metadata: mapped(flags.metadata, readMetadata),
     company: flags.company,
   });
+}
+
+/** Left out: as it is. */
+export function readCustomer(flags: Flags): string | null | undefined {
+  refuseBoth(flags, 'customer', 'without-customer');
+  if (flags['without-customer']) return null;
+  if (flags.customer === undefined) return undefined;
+  const { data } = name.safeParse(flags.customer);
+  if (data !== undefined) return data;
+  throw new ValueError('"customer" must be a name of 1 to 256 printable characters.');
 }
 
 /** Two flags, where the second negates the first. */

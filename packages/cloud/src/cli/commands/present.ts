@@ -14,9 +14,9 @@ export function presentDate(at: number | null): string | null {
 /** A prefix long enough to identify a key, but too short to use it. */
 const FINGERPRINT_LENGTH = 8;
 
-export function presentKey({ name, apiKey, isEnabled, createdAt }: CallerKey) {
+export function presentKey({ name, customer, apiKey, isEnabled, createdAt }: CallerKey) {
   const fingerprint = `${apiKey.slice(0, FINGERPRINT_LENGTH)}…`;
-  return { name, fingerprint, enabled: isEnabled, created_at: presentDate(createdAt) };
+  return { name, customer, fingerprint, enabled: isEnabled, created_at: presentDate(createdAt) };
 }
 
 export function presentProductRow({ id, code, name, authorizationMethod }: Product) {
@@ -38,6 +38,7 @@ export function presentLicenseFacts({ license, totals, devices, now }: LicenseMo
     license_key: license.key,
     product: license.product.code,
     user: license.user?.name ?? null,
+    customer: license.customer,
     type: terms.type,
     enabled: license.isEnabled,
     state: stateOf(license, now),

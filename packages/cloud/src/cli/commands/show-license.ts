@@ -14,7 +14,7 @@ export function showLicenses({ licenses }: { licenses: readonly LicenseFacts[] }
     sayOf(one.activations, one.max_activations),
     sayConsumption(one),
     one.valid_until ?? 'forever',
-    one.company ?? one.user,
+    one.customer ?? one.company ?? one.user,
   ]);
   const heading = [
     'license key',

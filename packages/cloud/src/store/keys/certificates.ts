@@ -35,12 +35,12 @@ export function certifyOnline(
     const { serverKey, grantKey } = statement;
     const known = findServerKey(store, hardwareId);
     const file = { asks: 'certificate', hardwareId, serverKey, from } as const;
-    if (known !== null && known.key !== serverKey) {
+    if (known !== null && known !== serverKey) {
       holdForVendor(store, file, now);
       return [];
     }
     // The keys of the caller vouch for it.
-    meetServer(store, { ...file, isVouched: true, licenseIds: [license.id] }, now);
+    meetServer(store, { ...file, vouchedBy: { customer: null }, licenseIds: [license.id] }, now);
     learnGrantKey(store, hardwareId, grantKey.x, now);
     return issueCertificate(store, licensed, { grantKey, way: 'online' }, signingKeys, now).certificates;
   });

@@ -112,7 +112,7 @@ export function approveKey(
     }
     const fingerprint = publicKeyFingerprint(serverKey);
     const waiting = listWaitingKeys(store, hardwareId);
-    sql.putServerKey.run(hardwareId, serverKey, 1, now);
+    sql.putServerKey.run(hardwareId, serverKey, 1, null, now);
     sql.removeWaitingKeys.run(hardwareId);
     const facts = { hardware_id: hardwareId, fingerprint };
     record(store, { kind: 'server_key_approved', facts }, null, now);

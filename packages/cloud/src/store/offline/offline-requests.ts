@@ -108,10 +108,11 @@ function answerOnce<T extends object>(
   const answered = transact(store, () => {
     const { request } = carried;
     const voucher = verifyRequest(store, request);
-    if (voucher !== 'cloud-keys' && voucher !== 'server') return voucher;
+    if (isRefusal(voucher)) return voucher;
     const key = chooseKey(store, carried);
     if (isRefusal(key)) return key;
-    const license = store.sql.findLicense.get(key);
+    const customer = voucher.kind === 'cloud-keys' ? voucher.customer : null;
+    const license = store.sql.findOpenLicense.get({ key, customer });
     // Also for an unknown license: whether an id was used must not reveal which keys exist.
     const asked = { digest: digestOf(request), licenseId: (license?.id as number) ?? 0 };
     // Ids are case-insensitive.
@@ -130,7 +131,7 @@ function answerOnce<T extends object>(
     const { request: asks, username } = request.fields;
     const user = username === undefined ? {} : { username };
     const facts = { request: asks, request_id: id, hardware_id: who.hardwareId, ...user };
-    const event = { kind: 'request_answered', facts: { ...facts, signed_by: voucher } } as const;
+    const event = { kind: 'request_answered', facts: { ...facts, signed_by: voucher.kind } } as const;
     record(store, event, asked.licenseId, now);
     return answer;
   });
@@ -163,8 +164,8 @@ function chooseKey(store: CloudStore, carried: CarriedRequest): string | Refusal
 function findKeyOfUser({ sql }: CloudStore, { request, from }: CarriedRequest): string | null {
   const { username, product } = request.fields;
   if (from !== null || username === undefined || product === undefined) return null;
-  const productId = sql.findProduct.get(product)?.id as number | undefined;
-  const row = productId === undefined ? undefined : sql.findLicenseByUser.get(productId, username);
+  const id = (sql.findProduct.get(product)?.id as number | undefined) ?? null;
+  const row = sql.findLicenseByUser.get({ product: id, user: username, customer: null });
   return (row?.license_key as string | undefined) ?? null;
 }
 
@@ -198,8 +199,8 @@ function refuseUnknown(isBack: boolean): Refusal {
 function describeFile({ request, from }: CarriedRequest, who: KeyIdentity, voucher: Voucher): SignedFile {
   const { request: asks, server_key: serverKey = null } = request.fields;
   const { hardwareId, licenseId } = who;
-  const isVouched = voucher === 'cloud-keys';
-  return { asks, hardwareId, serverKey, isVouched, licenseIds: [licenseId], from };
+  const vouchedBy = voucher.kind === 'cloud-keys' ? voucher : null;
+  return { asks, hardwareId, serverKey, vouchedBy, licenseIds: [licenseId], from };
 }
 
 /** Usage inside a request has no separate signature, but must come from the same server. */
