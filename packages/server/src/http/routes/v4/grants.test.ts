@@ -59,12 +59,13 @@ describe('a grant', () => {
         max_consumptions: LICENSE.consumption.max,
         allow_unlimited_consumptions: LICENSE.consumption.unlimited,
       },
-      features: LICENSE.features.map(({ code, type, consumption }) => ({
+      features: LICENSE.features.map(({ code, type, consumption, floating }) => ({
         code,
         feature_type: type,
         max_consumptions: consumption.max,
         allow_unlimited_consumptions: consumption.unlimited,
         expiry_date: null,
+        floating_users: floating?.slots ?? null,
       })),
       user: 'ada',
       feature: null,
@@ -261,7 +262,9 @@ describe('the key set', () => {
     );
     const { keys, licenses } = (await get('/api/admin/identity')).body as Record<string, unknown[]>;
     assert.equal(keys?.length, 1);
-    assert.deepEqual(licenses, [{ license_id: 7, product: 'cad', kid: made.kid, certificate: null }]);
+    assert.deepEqual(licenses, [
+      { license_id: 7, product: 'cad', kid: made.kid, certificate: null, uncertified: null },
+    ]);
     const events = (await readEvents(app.store)).filter(({ kind }) => kind === 'grant_key_rotated');
     assert.deepEqual(
       events.map((event) => 'replaced' in event && [event.kid, event.replaced]),
