@@ -4,7 +4,7 @@ import { startCloudProcess } from '../../support/cloud/cloud-process.ts';
 import { type Case, listCases } from './first-exchange.ts';
 import { listPortalCases } from './first-form.ts';
 
-/** `npm run faults -- first-exchange` changes every place; the suite one in so many, and those that matter most. */
+/** `npm run faults -- first-exchange` changes every place; the suite a few, and those that matter most. */
 const IS_WHOLE = process.env.BERTH_ALL_FAULTS !== undefined;
 const STRIDE = 60;
 const ALWAYS = /request: (Berth-\S+ (replaced|removed)|"(hardware_id|license_key|grant_key)" replaced)/i;

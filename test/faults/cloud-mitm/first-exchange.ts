@@ -18,7 +18,7 @@ import { type CloudApp, openCloudApp } from '../../support/cloud/cloud-app.ts';
 import type { CloudProcess } from '../../support/cloud/cloud-process.ts';
 import { type Change, changesOfAnswer, changesOfRequest, type Foreign } from './places.ts';
 
-/** Something that happens between a server and its cloud, with one place of one message changed on the way. */
+/** An exchange between a server and its cloud, with one place of one message changed on the way. */
 export interface Case {
   readonly name: string;
   /** What must not have happened, and did. */

@@ -37,7 +37,7 @@ const HEADERS: RawHeaders = [
   ...['User-Agent', 'Mozilla/5.0', 'Accept', 'text/html', 'Cookie', 'a=b'],
 ];
 
-/** Every header and field of the form with which a person fetches the license of a server without internet. */
+/** Every header and field of the form with which a person fetches the license of an offline server. */
 export async function listPortalCases(t: TestContext): Promise<readonly Case[]> {
   const portal = createTestPortal(t);
   let machines = 0;
