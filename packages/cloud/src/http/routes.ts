@@ -117,7 +117,7 @@ function presentLicense(outcome: Outcome, context: Context, { headers }: Request
   return json({ ...license, ...certificateField(certificates) });
 }
 
-/** `null`: the server asks for no certificate, or proves nothing, or gets none because it can lend nothing. */
+/** `null`: the server asks for no certificate, or proves nothing, or has nothing to lend. */
 function readCertificateRequest(
   headers: Headers,
   { license, hardwareId }: Licensed,
