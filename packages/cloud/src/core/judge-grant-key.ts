@@ -1,5 +1,5 @@
 /** What is known when a server tells the key of its grants in a file. */
-export interface GrantKeyFacts {
+interface GrantKeyFacts {
   /** A pair of keys that opens the license has signed the file. */
   readonly isVouched: boolean;
   /** The vendor approved the key that signed the file, and its machine has given nothing back since. */

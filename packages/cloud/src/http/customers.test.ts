@@ -37,7 +37,7 @@ function openShop(t: TestContext) {
 }
 
 describe('a pair of keys of a customer', () => {
-  test('opens the licenses of that customer only, and the rest is as unknown as what does not exist', async (t) => {
+  test('opens the licenses of that customer only, and all others seem not to exist', async (t) => {
     const { cloud, store, acme, rival, key, attempt, dump } = openShop(t);
     const nobodys = cloud.grant({ slots: 5 });
     await cloud.post('activate_license', { product: 'cad', license_key: key, hardware_id: MACHINE });

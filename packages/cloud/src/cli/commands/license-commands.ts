@@ -26,8 +26,8 @@ const TERMS_USAGE = `[--type perpetual|time-limited|consumption|subscription]
       [--starts-at DATE] [--valid-until DATE] [--grace-hours N]
       [--activations N | --unlimited-activations]
       [--consumptions N | --unlimited-consumptions] [--overages N] [--negative]
-      [--period daily|weekly|monthly|annually] [--feature SPEC]… [--max-offline-days N]
-      [--customer NAME] [--metadata JSON] [--company NAME] [--user NAME, with the password on standard input]`;
+      [--period daily|weekly|monthly|annually] [--feature SPEC]… [--max-offline-days N] [--customer NAME]
+      [--metadata JSON] [--company NAME] [--user NAME, with the password on standard input]`;
 
 export const LICENSE_COMMANDS: readonly Command[] = [
   {

@@ -169,8 +169,8 @@ function certificateNote({ certificateEndsAt }: AirgapAnswer): Html {
   if (certificateEndsAt !== null) return html``;
   return html`<section class="wide">
 <h2>Certificate of the server</h2>
-<p>The policy file contains none. If applications verify what they are lent, send the grant key, which the server
-shows below its codes, to the vendor, who issues the certificate as a file.</p>
+<p>The policy file contains none. If applications verify what they are lent, send the grant key, which the
+server shows below its codes, to the vendor, who issues the certificate as a file.</p>
 </section>`;
 }
 

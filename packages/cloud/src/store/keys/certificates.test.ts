@@ -168,7 +168,7 @@ describe('no certificate is issued online', () => {
     assert.notEqual(digest, swapped.requestDigest, 'so that the server notices');
   });
 
-  test('for a machine that is known by another key, or on which another customer has a license', async (t) => {
+  test('for a machine that is known by another key, or has a license of another customer', async (t) => {
     const { server, key, cloud, store, keys } = openVendor(t);
     await server.activate(key);
     const copy = createAskingServer(cloud, 'server-1', keys);

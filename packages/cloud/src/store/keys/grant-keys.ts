@@ -46,7 +46,7 @@ export function setGrantKey(
 }
 
 /** The key that certificates for this activation name. */
-export interface ToldKey {
+interface ToldKey {
   readonly grantKey: OkpJwk;
   readonly isProven: boolean;
 }

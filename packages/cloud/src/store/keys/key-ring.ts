@@ -84,7 +84,7 @@ function listFirst(store: CloudStore, folder: string): void {
   });
 }
 
-/** The file goes first, so that a crash in between leaves the key in the list, and the next start removes it. */
+/** The file goes first: after a crash in between, the next start finds the key in the list. */
 function removeRetired({ sql }: CloudStore, folder: string): void {
   for (const { fingerprint, file } of sql.listRetiredKeys.all()) {
     rmSync(join(folder, file as string), { force: true });

@@ -6,7 +6,7 @@ const MOST_OF_PAIR = 100_000;
 
 /**
  * Returns whether the nonce is new, and takes it. It is remembered until no request with its date is accepted
- * any more. Call only inside a transaction, and only for requests that are proven: strangers must not fill it.
+ * any more. Call only inside a transaction, and only for proven requests: strangers must not fill the table.
  */
 export function takeNonce(
   { sql }: CloudStore,

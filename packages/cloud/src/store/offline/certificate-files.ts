@@ -57,12 +57,13 @@ function refuseUnproven({ hardwareId }: Licensed, told: string | null): Refusal 
   if (told === null) {
     return refuse(
       'missing_parameters',
-      `The grant key of machine "${hardwareId}" is not known. Add --grant-key=X, as "berth identity" shows it.`,
+      `The grant key of machine "${hardwareId}" is not known. Add --grant-key=X with the key that ` +
+        '"berth identity" shows there.',
     );
   }
   return refuse(
     'missing_parameters',
-    `Nobody has proven that ${told} is the grant key of machine "${hardwareId}". If "berth identity" on the ` +
-      `server shows it, add --grant-key=${told}.`,
+    `Nobody has proven that ${told} is the grant key of machine "${hardwareId}". If "berth identity" ` +
+      `shows it there, add --grant-key=${told}.`,
   );
 }
