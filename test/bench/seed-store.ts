@@ -77,7 +77,7 @@ async function certify(store: Store, license: License): Promise<void> {
   await store.execute({
     kind: 'certify_license',
     licenseId: license.id,
-    certificate: { text, kid, ...dates },
+    certificate: { texts: [text], kid, ...dates },
     by: 'bench',
   });
 }

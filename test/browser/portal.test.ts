@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { isConfirmationCode, readAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
 import { isVendorFile, readLicenseFile } from '@berth/protocol/carried/license-file';
-import { groupGrantKey, readTypedCode } from '@berth/protocol/carried/typed-code';
+import { readTypedCode } from '@berth/protocol/carried/typed-code';
 import { cloudLicense } from '@berth/protocol/cloud/cloud-license';
 import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
-import { okpJwkOf } from '@berth/protocol/grant/jws';
 import type { Browser, Page } from 'playwright-core';
 import { createCarriedServer } from '../support/cloud/carried-server.ts';
 import { type CloudProcess, startCloudProcess } from '../support/cloud/cloud-process.ts';
@@ -168,13 +166,7 @@ describe('the portal in a browser', () => {
     assert.ok(isConfirmationCode(publicKey, facts, confirmationCode));
     const file = await download(page, 'Download the policy file', join(cloud.data, 'p.lic'));
     assert.equal(String(readAsServer(file).license.id), policyId);
-    const { x } = okpJwkOf(generateKeyPairSync('ed25519').publicKey);
-    await page.getByLabel('Grant key').fill(groupGrantKey(x));
-    await page.getByRole('button', { name: 'Add the certificate' }).click();
-    const certificate = await page.getByLabel('Certificate', { exact: true }).inputValue();
-    assert.equal(await download(page, 'Download the certificate', join(cloud.data, 'c.cert')), certificate);
-    const certified = await download(page, 'Download the policy file', join(cloud.data, 'p.lic'));
-    assert.equal(readAsServer(certified).fields.server_certificate, certificate);
+    assert.equal(await page.getByLabel('Grant key').count(), 0, 'which only the vendor certifies');
   });
 
   test('nothing on a phone is wider than the phone', async (t) => {

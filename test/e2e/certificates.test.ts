@@ -3,8 +3,10 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { readPublicKeys } from '@berth/protocol/cloud/vendor-signature';
 import { GRANT_TYPE } from '@berth/protocol/grant/grant-claims';
 import { type OkpJwk, writeJws } from '@berth/protocol/grant/jws';
+import { readCertificate } from '@berth/protocol/grant/server-certificate';
 import { BerthApi, type Facts } from '../support/berth-api.ts';
 import { type CloudProcess, startCloudProcess } from '../support/cloud/cloud-process.ts';
 import { pollUntil } from '../support/poll.ts';
@@ -57,6 +59,13 @@ async function openSite(args: readonly string[] = []) {
   };
 }
 
+/** What an application gets with a nonce. */
+interface Proven {
+  readonly grant: string;
+  readonly certificate: string;
+  readonly other_certificates?: readonly string[];
+}
+
 interface Identity {
   readonly hardware_id: string;
   readonly identity_key: string;
@@ -101,6 +110,38 @@ describe('a server that was activated online', () => {
     const kinds = events.events.map(({ kind }) => kind);
     assert.ok(kinds.includes('certificate_issued') && kinds.includes('server_key_learned'), String(kinds));
   });
+
+  const KINDS = {
+    slots: '--slots 3 --timeout 7',
+    borrows: '--slots 3 --borrow-hours 36',
+    'a license that ends, with grace': '--slots 2 --valid-until 2099-01-31T12:00:00Z --grace-hours 24',
+    'a subscription': '--slots 2 --type subscription --valid-until 2099-01-31',
+    counts: '--slots 4 --consumptions 1000 --overages 5 --period monthly --negative',
+    'unlimited counts': '--slots 4 --unlimited-consumptions',
+    features:
+      '--slots 4 --borrow-hours 5 --feature dark --feature render,slots=2,timeout=10,borrow-hours=3 ' +
+      '--feature export,consumptions=100,overages=10 --feature import,consumptions=unlimited ' +
+      '--feature trial,expires=2098-01-31',
+  };
+
+  for (const [kind, flags] of Object.entries(KINDS)) {
+    test(`is certified for exactly what its grants say: ${kind}`, async () => {
+      const product = `kind-${Object.keys(KINDS).indexOf(kind)}`;
+      const licenseKey = await cloud.grant(product, ...flags.split(' '));
+      await site.ask('/api/v4/addProduct', { product, licenseKey });
+      const lent = await site.lend(product);
+      const verdict = verifyGrant(lent);
+      assert.ok(verdict.accepted && verdict.by === 'vendor', JSON.stringify(verdict));
+      const [certified] = readCertificate(lent.certificate ?? '', vendorKey)?.licenses ?? [];
+      assert.ok(certified !== undefined);
+      const { ends_at: endsAt, ...terms } = certified;
+      const { license_id, limits, features } = verdict.claims;
+      assert.deepEqual(terms, { license_id, product, limits, features });
+      const end = limits.validity_period === null ? null : Date.parse(limits.validity_period);
+      const graceMs = flags.includes('--grace-hours') ? DAY_MS : 0;
+      assert.equal(endsAt === null ? null : Date.parse(endsAt), end === null ? null : end + graceMs);
+    });
+  }
 
   test('cannot be replaced by a fake one', async () => {
     const lent = await site.lend('cad');
@@ -190,7 +231,7 @@ describe('a server that was activated online', () => {
 });
 
 describe('a server without internet', () => {
-  test('gets its certificate in the license file, and a newer one with a refresh', async () => {
+  test('gets its certificate in the license file once the vendor has approved its key', async () => {
     const away = await openSite();
     const folder = temporaryFolder(life);
     const [request, file] = [join(folder, 'a.req'), join(folder, 'a.lic')];
@@ -209,6 +250,12 @@ describe('a server without internet', () => {
       assert.equal(answer.status, 200, await answer.text());
     };
     await upload();
+    assert.equal((await away.lend('far')).certificate, null, 'a license key proves nothing');
+    const { hardware_id, identity_key, keys } = await away.identity();
+    const approved: Facts = await cloud.run('device', 'approve', hardware_id, identity_key);
+    assert.deepEqual(approved.grant_keys, [keys[0]?.x]);
+    await cloud.run('offline', 'refresh', licenseKey, '--out', file);
+    await upload();
     const first = await away.lend('far');
     const verdict = verifyGrant(first);
     assert.ok(verdict.accepted && verdict.by === 'vendor', JSON.stringify(verdict));
@@ -220,30 +267,7 @@ describe('a server without internet', () => {
     assert.ok(verifyGrant(second).accepted);
   });
 
-  test('gets it in the policy if its grant key came with the codes', async () => {
-    const away = await openSite();
-    const licenseKey = await cloud.grant('gap-key', '--slots', '3');
-    const start: Facts = await cloud.run('airgap', 'start', licenseKey);
-    const code = { license_key: licenseKey, signing_key: start.initialization_code };
-    const made: Facts = await away.ask('/api/v4/airgap/generate', code);
-    const { hardware_id, activation_code, grant_key } = made as Record<string, string>;
-    const confirmed: Facts = await cloud.run(
-      ...['airgap', 'confirm', licenseKey, '--activation-code', activation_code as string],
-      ...['--hardware-id', hardware_id as string, `--grant-key=${grant_key}`],
-    );
-    await away.ask('/api/v4/airgap/license', {
-      license_policy: confirmed.policy_file,
-      license_key: licenseKey,
-      policy_id: confirmed.policy_id,
-      confirmation_code: confirmed.confirmation_code,
-    });
-    const lent = await away.lend('gap-key');
-    assert.equal(lent.certificate, confirmed.certificate);
-    const verdict = verifyGrant(lent);
-    assert.ok(verdict.accepted && verdict.by === 'vendor', JSON.stringify(verdict));
-  });
-
-  test('gets it as a file if its license came by codes alone', async () => {
+  test('gets it as a file if its license came by codes, and then with newer policies', async () => {
     const away = await openSite();
     const licenseKey = await cloud.grant('gap', '--slots', '3');
     const start: Facts = await cloud.run('airgap', 'start', licenseKey);
@@ -279,7 +303,45 @@ describe('a server without internet', () => {
     assert.equal((await add(certificate)).status, 200);
     const verdict = verifyGrant(await away.lend('gap'));
     assert.ok(verdict.accepted && verdict.by === 'vendor', JSON.stringify(verdict));
+    await cloud.run('license', 'change', licenseKey, '--slots', '9');
+    const policy: Facts = await cloud.run('airgap', 'policy', licenseKey);
+    await away.ask('/api/v4/airgap/license', {
+      license_policy: policy.policy_file,
+      license_key: licenseKey,
+      policy_id: confirmed.policy_id,
+      confirmation_code: confirmed.confirmation_code,
+    });
+    const raised = verifyGrant(await away.lend('gap'));
+    assert.ok(raised.accepted && raised.claims.limits.floating_users === 9, JSON.stringify(raised));
     const { events }: { events: Facts[] } = await away.ask('/api/admin/audit?kind=certificate_added');
-    assert.equal(events.length, 1);
+    assert.equal(events.length, 2);
+  });
+});
+
+describe('a vendor that changes its key', () => {
+  test('leaves no gap, for servers and applications that know both keys', async () => {
+    await cloud.run('signing-key', 'add');
+    const { public_key: pem }: Record<string, string> = await cloud.run('public-key');
+    const both = join(temporaryFolder(life), 'both.pem');
+    writeFileSync(both, pem as string);
+    const keys = readPublicKeys(pem as string);
+    assert.equal(keys.length, 2);
+    const ready = await openSite(['--cloud-public-key', both]);
+    await ready.setKeys();
+    await grantAndAdd('key', ready);
+    const next = async () => {
+      await ready.ask('/api/admin/licenses/sync', {});
+      const body: Facts = await ready.ask('/api/v4/register', { product: 'key', user: 'ada', nonce: NONCE });
+      const { grant, certificate, other_certificates: otherCertificates = [] } = body as unknown as Proven;
+      return keys.map((one) => {
+        const given = { vendorKey: one, grant, certificate, otherCertificates, nonce: NONCE };
+        return verifyGrant({ ...given, now: Date.now() }).accepted;
+      });
+    };
+    assert.deepEqual(await next(), [true, true], 'applications may know either');
+    await cloud.run('signing-key', 'switch');
+    assert.deepEqual(await next(), [true, true]);
+    await cloud.run('signing-key', 'retire');
+    assert.deepEqual(await next(), [false, true]);
   });
 });

@@ -82,7 +82,7 @@ export interface TestAppOptions {
   readonly cloud?: Cloud;
   readonly hardwareId?: string;
   /** The keys that verify license files and confirmation codes. */
-  readonly vendorKey?: KeyObject;
+  readonly vendorKey?: KeyObject | readonly KeyObject[];
   readonly airgapKey?: KeyObject;
   readonly acceptUnsignedPolicies?: boolean;
   /** How long to wait after a report with an unknown result. */
@@ -215,7 +215,9 @@ function makeConfig(options: TestAppOptions, data: string): Config {
     cloud: {
       ...cloud,
       url: options.cloud === undefined ? '' : 'http://cloud.test',
-      publicKey: options.vendorKey?.export({ type: 'spki', format: 'pem' }).toString() ?? '',
+      publicKey: [options.vendorKey ?? []]
+        .flat()
+        .map((key) => key.export({ type: 'spki', format: 'pem' }).toString()),
       settleSeconds: (options.settleMs ?? 0) / SECOND_MS,
     },
     airgap: {

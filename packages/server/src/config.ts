@@ -141,7 +141,7 @@ export function loadConfig({ flags, env, file, home = '.' }: ConfigSources): Loa
     const value = given === undefined ? setting.default : check(setting, given);
     // Paths from flags and variables are relative to the current folder; those of the installation are not.
     const isOfHome = named === undefined && (given === undefined || file === null);
-    return [setting.path, isOfHome && isPath(setting, value) ? resolve(home, String(value)) : value] as const;
+    return [setting.path, isOfHome ? resolvePaths(setting, value, home) : value] as const;
   });
   const config = nest(values) as unknown as Config;
   checkTls(config.tls);
@@ -277,8 +277,10 @@ function allowedOf(setting: Setting): string {
 const DEFAULT_FILE = 'berth.yaml';
 
 /** An empty value is not a path. */
-function isPath(setting: Setting, value: Value): boolean {
-  return value !== '' && setting.isPath?.(String(value)) === true;
+function resolvePaths({ isPath }: Setting, value: Value, home: string): Value {
+  if (isPath === undefined || String(value) === '') return value;
+  const place = (text: string) => (isPath(text) ? resolve(home, text) : text);
+  return Array.isArray(value) ? value.map(place) : place(String(value));
 }
 
 function readConfigFile(file: string, mayBeMissing: boolean): Map<string, unknown> {

@@ -111,10 +111,10 @@ const TABLE = [
   },
   {
     path: 'cloud.publicKey',
-    default: '',
+    default: [],
     // The text of a key is longer than a usual path.
     isPath: (text) => !text.includes('\n') && text.length < 200,
-    about: 'Public key that verifies the answers of the licensing cloud: a PEM file, or its text.',
+    about: 'Public keys that verify what the vendor signs, usually one: PEM files, or their text.',
   },
   {
     path: 'cloud.checkMinutes',

@@ -131,7 +131,7 @@ export class Site {
     const { privateKey } = generateKeyPairSync('ed25519');
     const header = { alg: 'EdDSA', typ: GRANT_TYPE } as const;
     const grant = writeJws(header, { ...claims, nonce, limits: {}, features: [], ...dates }, privateKey);
-    const proof = nonce === undefined ? {} : { grant, certificate: this.#certificate?.text };
+    const proof = nonce === undefined ? {} : { grant, certificate: this.#certificate?.texts[0] };
     const lease = { license_id: LICENSE_ID, slot_ends_in_seconds: 1e9, renew_in_seconds: 1e8 };
     return { status: 200, text: JSON.stringify({ ...lease, ...proof }), date: null };
   }
@@ -161,7 +161,7 @@ async function certify(app: TestApp, license: License): Promise<Certificate> {
     expiresAt,
   };
   const text = writeCertificate(facts, createVendor().privateKey);
-  return { text, kid: thumbprintOf(key), issuedAt: START, expiresAt };
+  return { texts: [text], kid: thumbprintOf(key), issuedAt: START, expiresAt };
 }
 
 function once<Value>(create: () => Value): () => Value {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
@@ -8,8 +9,10 @@ import { LIMITS } from '@berth/cloud/http/limits/limits';
 import type { Listening } from '@berth/cloud/http/listen';
 import { openDataFolder } from '@berth/cloud/store/data-folder';
 import { loadTotals } from '@berth/cloud/store/execute';
+import { createKey } from '@berth/cloud/store/keys/keys';
 import { listWaitingKeys } from '@berth/cloud/store/keys/waiting-keys';
 import { getLicense, setLicenseEnabled } from '@berth/cloud/store/licenses';
+import { okpJwkOf } from '@berth/protocol/grant/jws';
 import { createCarriedServer } from '../../support/cloud/carried-server.ts';
 import { createTestTerminal } from '../../support/cloud/cloud-command-line.ts';
 import { cloudFolder, type TestCloud } from '../../support/cloud/test-cloud.ts';
@@ -38,6 +41,37 @@ async function createVictim(t: TestContext) {
     total: () => loadTotals(store, given(getLicense(store, key)), cloud.now).get(''),
   };
 }
+
+describe('a certificate for a key of an attacker', () => {
+  const ownKey = () => okpJwkOf(generateKeyPairSync('ed25519').publicKey).x;
+
+  test('is not to be had with a license key alone, nor after giving the activation back', async (t) => {
+    const { cloud, key, readFile } = createTestPortal(t, { slots: 5, maxActivations: 1 });
+    const fake = createCarriedServer('invented');
+    const grantKey = ownKey();
+    const answer = await handIn(cloud, fake.request({ licenseKey: key, grantKey }));
+    assert.equal(answer.status, 200, 'the license itself is free');
+    assert.equal(readFile(answer.text).fields.server_certificates, undefined);
+    const back = await handIn(cloud, fake.request({ request: 'deactivation', licenseKey: key }));
+    assert.equal(back.status, 200);
+    const again = await handIn(cloud, fake.request({ licenseKey: key, grantKey }));
+    assert.equal(readFile(again.text).fields.server_certificates, undefined);
+  });
+
+  test('is not to be had for the license of another customer, however the machine was proven', async (t) => {
+    const { cloud, store, readFile } = createTestPortal(t);
+    const pair = given(createKey(store, 'rival', cloud.now, 'rival'));
+    const theirs = cloud.grant({ slots: 5 }, { customer: 'acme' });
+    const own = cloud.grant({ slots: 1 }, { customer: 'rival' });
+    const server = createCarriedServer('rival');
+    const grantKey = ownKey();
+    const first = await handIn(cloud, server.request({ licenseKey: own, grantKey }, pair));
+    assert.equal((readFile(first.text).fields.server_certificates as string[]).length, 1);
+    assert.equal((await handIn(cloud, server.request({ licenseKey: theirs, grantKey }, pair))).status, 400);
+    const plain = await handIn(cloud, server.request({ licenseKey: theirs, grantKey }));
+    assert.equal(plain.status === 200 && 'server_certificates' in readFile(plain.text).fields, false);
+  });
+});
 
 describe('taking over a license through the portal', () => {
   test('a forged deactivation returns nothing and counts nothing', async (t) => {

@@ -195,17 +195,17 @@ export class Vendor {
   }
 
   sign(text: string): string {
-    return signBytes(this.#folder.signingKey, Buffer.from(text));
+    return signBytes(this.#folder.keyRing.read().current, Buffer.from(text));
   }
 
   /** A policy for the air gap and the refresh of a license file, as the vendor hands them to customers. */
   writeFiles(key: string, hardwareId: string): readonly SignedFile[] {
-    const { store, signingKey } = this.#folder;
+    const { store, keyRing } = this.#folder;
     const proof = { kind: 'key', key } as const;
     const who = { product: PRODUCT, hardwareId, licenseId: null, proof };
     const outcome = transact(store, () => perform(store, { kind: 'check', who }, Date.now()));
     if (outcome.kind !== 'licensed') throw new Error(`${hardwareId} does not have ${key}.`);
-    const writer = createFileWriter(signingKey, Date.now());
+    const writer = createFileWriter(keyRing.read(), Date.now());
     return [writer.writePolicy(outcome, Date.now()), writer.writeRefresh(outcome, Date.now())].map((file) => {
       const { fields, signedText: body } = readLicenseFile(file);
       return { body, signature: String(fields.license_signature_v2) };

@@ -35,7 +35,7 @@ export async function openCloud(t: TestContext, work: Work, path = '') {
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   const cutOff = new AbortController();
-  const rest = { publicKey, timeoutMs: 20_000, signal: cutOff.signal, readWall: () => NOW };
+  const rest = { publicKeys: [publicKey], timeoutMs: 20_000, signal: cutOff.signal, readWall: () => NOW };
   return { cloud: createHttpCloud({ url, ...rest }), url, seen, cutOff };
 }
 

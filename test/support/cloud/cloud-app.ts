@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
 import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
@@ -44,16 +45,19 @@ export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}
   t.after(() => proxy.close());
   if (options.hidesNonces === true) proxy.hideHeaders(NONCE_HEADER);
   const way: CloudWay = { url: proxy.url, timeoutMs: options.timeoutMs ?? TIMEOUT_MS, shiftMs: 0 };
-  const cloud = openCloud(vendor, way);
+  const vendorKey = readPublicKey(readFileSync(vendor.publicKeyFile, 'utf8'));
+  const cloud = openCloud(vendorKey, way);
   const { hardwareId = 'test-machine', settleMs = 0 } = options;
-  const app = await openTestApp(t, { licenses: [], cloud, hardwareId, settleMs });
+  const app = await openTestApp(t, { licenses: [], cloud, vendorKey, hardwareId, settleMs });
   await app.credentials.setKeys(vendor.keys, 'test');
   return {
     ...app,
     context: t,
     vendor,
+    vendorKey,
     /** The cloud link of another machine with the same data. */
-    asMachine: (id: string) => openTestLink(app.store, app.clock, { cloud, hardwareId: id }).cloudLink,
+    asMachine: (id: string) =>
+      openTestLink(app.store, app.clock, { cloud, vendorKey, hardwareId: id }).cloudLink,
     proxy: proxy as ChaosProxy,
     way,
     /** Adds a license by its key; throws if it is refused. */
@@ -69,11 +73,10 @@ export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}
   };
 }
 
-function openCloud(vendor: CloudProcess, way: CloudWay): Cloud {
-  const publicKey = readPublicKey(readFileSync(vendor.publicKeyFile, 'utf8'));
+function openCloud(publicKey: KeyObject, way: CloudWay): Cloud {
   const { signal } = new AbortController();
   // The cloud uses the real clock; the store of a test has a manual one.
-  const rest = { publicKey, signal, readWall: () => Date.now() + way.shiftMs };
+  const rest = { publicKeys: [publicKey], signal, readWall: () => Date.now() + way.shiftMs };
   const now = () => createHttpCloud({ url: way.url, timeoutMs: way.timeoutMs, ...rest });
   return {
     activate: (...question) => now().activate(...question),

@@ -31,12 +31,17 @@ function compete(contest: Contest): void {
   const db = openDatabase(contest.file);
   const store = createCloudStore(db);
   if (contest.work !== 'activate') {
-    execute(store, { kind: 'activate', who: commandOf(contest, 0).who, host: UNKNOWN_HOST }, contest.now);
+    execute(
+      store,
+      { kind: 'activate', who: commandOf(contest, 0).who, host: UNKNOWN_HOST },
+      { customer: null },
+      contest.now,
+    );
   }
   parentPort?.postMessage('ready');
   Atomics.wait(contest.gate, 0, 0);
   const told = Array.from({ length: contest.rounds }, (_, round) => {
-    const { outcome } = execute(store, commandOf(contest, round), contest.now);
+    const { outcome } = execute(store, commandOf(contest, round), { customer: null }, contest.now);
     return outcome.kind === 'refused' ? outcome.code : outcome.kind;
   });
   db.close();

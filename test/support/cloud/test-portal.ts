@@ -41,10 +41,10 @@ interface ReadFile {
 /** The vendor's side of a new cloud, with a consumption license. */
 export function createTestPortal(t: Pick<TestContext, 'after'>, terms: LicenseDraft['terms'] = COUNTING) {
   const cloud = createTestCloud(t);
-  const { store, airgapKey, signingKey } = cloud.folder;
+  const { store, airgapKey, keyRing } = cloud.folder;
   // Servers accept no license without slots.
   const key = cloud.grant({ slots: 5, ...terms });
-  const writer = () => createFileWriter(signingKey, cloud.now);
+  const writer = () => createFileWriter(keyRing.read(), cloud.now);
   const request = (file: string) => readOfflineRequest(file) as ReadRequest;
   return {
     cloud,
@@ -69,8 +69,8 @@ export function createTestPortal(t: Pick<TestContext, 'after'>, terms: LicenseDr
     confirm: (codes: Omit<AirgapCodes, 'key'> & Partial<AirgapCodes>) =>
       confirmAirgap(store, { key, ...codes }, { airgapKey, writer: writer() }, cloud.now),
     /** The vendor answers for the grant key; `null`: for the one that is known. */
-    certify: (grantKey: string | null) =>
-      certifyByFile(store, { key, hardwareId: null, grantKey }, signingKey, cloud.now),
+    certify: (grantKey: string | null, hardwareId: string | null = null) =>
+      certifyByFile(store, { key, hardwareId, grantKey, days: 365 }, keyRing.read(), cloud.now),
     policy: () => renewPolicy(store, key, writer(), cloud.now),
     dump: () => dumpTables(store.db),
     readFile: (file: string) => readAsServer(cloud, file),

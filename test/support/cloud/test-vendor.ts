@@ -8,9 +8,11 @@ import {
 } from '@berth/protocol/carried/airgap-codes';
 import { writeLicenseFile } from '@berth/protocol/carried/license-file';
 import { readOfflineRequest } from '@berth/protocol/carried/offline-request';
+import { readKnownCertificate, writeCertificate } from '@berth/protocol/grant/server-certificate';
 
 /** One set of keys per test file, because generating them is slow. */
 const RSA = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const NEXT_RSA = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const EC = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
 const INITIALIZATION = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
 
@@ -46,6 +48,15 @@ export function vendorLicense(fields: Fields = {}): Fields {
 export const TEST_VENDOR = {
   publicKey: RSA.publicKey,
   airgapKey: readAirgapPublicKey(writeAirgapPublicKey(EC.privateKey)) ?? EC.publicKey,
+  /** The key that the vendor is about to sign with. */
+  nextPublicKey: NEXT_RSA.publicKey,
+  certify: (facts: Parameters<typeof writeCertificate>[0]) => writeCertificate(facts, RSA.privateKey),
+  /** The same certificate under the next key. */
+  certifyNext(certificate: string): string {
+    const read = readKnownCertificate(certificate);
+    if (read === null) throw new Error('This is no certificate.');
+    return writeCertificate(read, NEXT_RSA.privateKey);
+  },
   /** The license file for a request. */
   answer(request: string, fields: Fields = {}): string {
     const read = readOfflineRequest(request);

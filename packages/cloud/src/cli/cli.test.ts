@@ -164,7 +164,7 @@ describe('keys', () => {
     const key = await ask(run, 'key create --name berth');
     assert.ok(key.api_key.length >= 32 && key.shared_key.length >= 32);
     const { out } = await run('key list');
-    assert.match(out, /^name +API key +enabled +created at\nberth +[0-9a-f]{8}… +yes +\d/);
+    assert.match(out, /^name +customer +API key +enabled +created at\nberth +- +[0-9a-f]{8}… +yes +\d/);
     assert.ok(!out.includes(key.api_key) && !out.includes(key.shared_key));
     assert.ok(!JSON.stringify(await ask(run, 'key list')).includes(key.shared_key));
   });
@@ -204,13 +204,14 @@ describe('licenses', () => {
       "--slots 5 --timeout 10 --borrow-hours 168 --starts-at 2026-01-01 --valid-until '2030-01-31 12:00' " +
         '--grace-hours 24 --unlimited-activations --consumptions 1000 --overages 50 --negative ' +
         '--period monthly --feature render,slots=2 --feature export,consumptions=100 ' +
-        `--max-offline-days 30 --metadata '{"tier":"gold"}' --company ACME`,
+        `--max-offline-days 30 --metadata '{"tier":"gold"}' --company ACME --customer acme`,
     );
     const { id, features, ...facts } = await ask(run, `license show ${key}`);
     assert.deepEqual(facts, {
       license_key: key,
       product: 'cad',
       user: null,
+      customer: 'acme',
       type: 'consumption',
       enabled: true,
       state: 'not activated',

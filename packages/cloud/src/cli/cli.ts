@@ -12,7 +12,8 @@ import { type Clock, systemClock } from '../clock.ts';
 import { ValueError } from '../core/read-values.ts';
 import { isRefusal, type Refusal } from '../core/refusal.ts';
 import { isStoreFailure } from '../http/problem.ts';
-import { type DataFolder, DataFolderError, hasData, openDataFolder } from '../store/data-folder.ts';
+import { type DataFolder, hasData, openDataFolder } from '../store/data-folder.ts';
+import { DataFolderError } from '../store/data-folder-error.ts';
 import { ForeignDatabase } from '../store/database.ts';
 import { FileError } from './carried-files.ts';
 import { type Command, FLAGS, type Flags } from './command.ts';
@@ -135,10 +136,12 @@ async function runCommand(
       `There is no cloud in ${path}. Create one with "cloud key create", or select its folder with --data.`,
     );
   }
-  return withFolder(invocation, async ({ store, signingKey, airgapKey }) => {
+  return withFolder(invocation, async ({ store, keyRing, airgapKey }) => {
     const { readSecret } = terminal;
     const now = clock.readWallMs();
-    const result = await command.run({ store, signingKey, airgapKey, words, flags, now, readSecret });
+    const signingKeys = keyRing.read();
+    const call = { store, keyRing, signingKeys, airgapKey, words, flags, now, readSecret };
+    const result = await command.run(call);
     if (isRefusal(result)) return result;
     const { screen } = terminal;
     terminal.print(

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { FlagsOf } from '@berth/protocol/console/command-flags';
 import type { CommandUsage } from '@berth/protocol/console/command-help';
 import type { CloudStore } from '../store/cloud-store.ts';
+import type { KeyRing, SigningKeys } from '../store/keys/key-ring.ts';
 
 /** All flags by name. Each command's usage lists the ones it accepts. */
 export const FLAGS = {
@@ -40,6 +41,8 @@ export const FLAGS = {
   'max-offline-days': { type: 'string' },
   metadata: { type: 'string' },
   company: { type: 'string' },
+  customer: { type: 'string' },
+  'without-customer': { type: 'boolean' },
   user: { type: 'string' },
   until: { type: 'string' },
   license: { type: 'string' },
@@ -49,6 +52,7 @@ export const FLAGS = {
   'hardware-id': { type: 'string' },
   'activation-code': { type: 'string' },
   'grant-key': { type: 'string' },
+  'certificate-days': { type: 'string' },
   qr: { type: 'boolean' },
   'passphrase-file': { type: 'string' },
   replace: { type: 'boolean' },
@@ -59,7 +63,8 @@ export type Flags = FlagsOf<typeof FLAGS>;
 /** The input of a command. */
 export interface Call {
   readonly store: CloudStore;
-  readonly signingKey: KeyObject;
+  readonly keyRing: KeyRing;
+  readonly signingKeys: SigningKeys;
   readonly airgapKey: KeyObject;
   readonly words: readonly string[];
   readonly flags: Flags;

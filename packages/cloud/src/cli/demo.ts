@@ -3,7 +3,7 @@ import { parseFeatureSpec } from '../core/feature-spec.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { judgeLicense } from '../http/portal/write-files.ts';
 import type { CloudStore } from '../store/cloud-store.ts';
-import { exportPublicKey } from '../store/keys/key-files.ts';
+import { exportPublicKeys } from '../store/keys/key-files.ts';
 import { type CallerKey, createKey, listKeys } from '../store/keys/keys.ts';
 import { createLicense, listLicenses } from '../store/licenses.ts';
 import { createProduct, findProduct, listProducts } from '../store/products.ts';
@@ -43,7 +43,7 @@ export async function serveDemo(options: ServeOptions): Promise<Refusal | null> 
   terminal.print(
     JSON.stringify({
       url: listening.url,
-      public_key: exportPublicKey(folder.signingKey),
+      public_key: exportPublicKeys(folder.keyRing.read().all),
       api_key: demo.key.apiKey,
       shared_key: demo.key.sharedKey,
       product: DEMO,

@@ -27,7 +27,7 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
 /** Starts the server. The log goes to standard error. */
 export async function startCloud(options: ServeOptions): Promise<Listening> {
   const { folder, flags, clock, terminal, defaultPort } = options;
-  const { signingKey } = folder;
+  const { keyRing } = folder;
   const port = flags.port === undefined ? defaultPort : readAmount('port', flags.port, PORT);
   const { host = '127.0.0.1' } = flags;
   const tls = readTls(flags);
@@ -44,7 +44,7 @@ export async function startCloud(options: ServeOptions): Promise<Listening> {
     log.write('warn', 'without TLS, license keys and passwords can be read on the network', { host });
   }
   const app = createApp({ ...folder, clock, log });
-  return listen(app, { host, port, tls, trustedProxies, signingKey, clock });
+  return listen(app, { host, port, tls, trustedProxies, keyRing, clock });
 }
 
 function readChoice<T extends string>(

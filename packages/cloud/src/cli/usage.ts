@@ -7,6 +7,7 @@ import { DEVICE_COMMANDS } from './commands/device-commands.ts';
 import { KEY_COMMANDS } from './commands/key-commands.ts';
 import { LICENSE_COMMANDS } from './commands/license-commands.ts';
 import { OFFLINE_COMMANDS } from './commands/offline-commands.ts';
+import { SIGNING_KEY_COMMANDS } from './commands/signing-key-commands.ts';
 
 /** A command line command: one that works on the data, or one that runs the cloud. */
 export interface Entry extends CommandUsage {
@@ -33,7 +34,7 @@ export const ENTRIES: readonly Entry[] = [
   SERVE,
   DEMO,
   ...[
-    ...[...KEY_COMMANDS, ...LICENSE_COMMANDS, ...OFFLINE_COMMANDS],
+    ...[...KEY_COMMANDS, ...SIGNING_KEY_COMMANDS, ...LICENSE_COMMANDS, ...OFFLINE_COMMANDS],
     ...[...AIRGAP_COMMANDS, ...CERTIFICATE_COMMANDS, ...DEVICE_COMMANDS],
   ].map((command) => ({ ...command, command })),
   ...BACKUP_COMMANDS.map((command) => ({ ...command, command })),

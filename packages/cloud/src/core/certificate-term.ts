@@ -1,19 +1,27 @@
+import { licenseEnd } from './license.ts';
 import type { Terms } from './terms.ts';
 
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Servers with internet ask for a new one at half of this. */
-const ONLINE_DAYS = 90;
+/** Short, because certificates cannot be revoked: servers with internet renew theirs all the time. */
+const USUAL_DAYS = 30;
 
-/** Nobody renews a certificate behind an air gap, except with a newer file. */
-const CARRIED_DAYS = 5 * 365;
+/** As for the flags of the vendor; larger numbers are no dates. */
+const MOST_DAYS = 87_600;
 
-/** How a certificate reaches its server. */
-export type CertificateWay = 'online' | 'carried';
+/** For files that the vendor makes, unless it says otherwise: somebody has to carry the next one. */
+export const CARRIED_DAYS = 365;
 
-/** When a certificate that is issued now ends: with the license and its grace at the latest. */
-export function certificateEnd({ validUntil, graceHours }: Terms, way: CertificateWay, now: number): number {
-  const end = now + (way === 'online' ? ONLINE_DAYS : CARRIED_DAYS) * DAY_MS;
-  return validUntil === null ? end : Math.min(end, validUntil + graceHours * HOUR_MS);
+/**
+ * When a certificate that is issued now ends: after the days that the vendor chose, or else after 30 days, or
+ * as many as the license may go without a check; and with the license and its grace at the latest.
+ */
+export function certificateEnd(terms: Terms, chosenDays: number | null, now: number): number {
+  const end = now + (chosenDays ?? usualDays(terms)) * DAY_MS;
+  const last = licenseEnd(terms);
+  return last === null ? end : Math.min(end, last);
+}
+
+function usualDays({ metadata: { max_offline_days: days } }: Terms): number {
+  return typeof days === 'number' && days > USUAL_DAYS ? Math.min(days, MOST_DAYS) : USUAL_DAYS;
 }

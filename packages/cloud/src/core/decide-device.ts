@@ -1,6 +1,6 @@
 import type { Activate, Check, Deactivate } from './command.ts';
 import { type Decision, justAnswer, type Licensed, type View } from './decision.ts';
-import { type Device, type HostFacts, nameOf } from './license.ts';
+import { type Device, type HostFacts, nameOf, say } from './license.ts';
 import { type Refusal, refuse } from './refusal.ts';
 import {
   refuseBlocked,
@@ -78,6 +78,11 @@ export function decideCheck({ who }: Check, view: View, now: number): Decision {
   return { outcome, changes: [{ kind: 'see_device', hardwareId }], events: [] };
 }
 
+/** A certificate cannot be revoked, so the vendor wants to know how long it is still good. */
+function tellCertified({ certifiedUntil }: Device) {
+  return certifiedUntil === null ? {} : { certified_until: say(certifiedUntil) };
+}
+
 /** Always allowed on a machine that has the license. */
 export function decideDeactivate({ who }: Deactivate, { license, device }: View): Decision {
   const { hardwareId } = who;
@@ -88,6 +93,6 @@ export function decideDeactivate({ who }: Deactivate, { license, device }: View)
       { kind: 'remove_device', hardwareId },
       { kind: 'set_transfer_count', transferCount: license.transferCount + 1 },
     ],
-    events: [{ kind: 'device_deactivated', facts: { hardware_id: hardwareId } }],
+    events: [{ kind: 'device_deactivated', facts: { hardware_id: hardwareId, ...tellCertified(device) } }],
   };
 }

@@ -68,6 +68,9 @@ export type Change =
 export type EventKind =
   | 'key_created'
   | 'key_disabled'
+  | 'signing_key_added'
+  | 'signing_key_switched'
+  | 'signing_key_retired'
   | 'product_created'
   | 'license_created'
   | 'license_changed'
@@ -85,6 +88,7 @@ export type EventKind =
   | 'server_key_learned'
   | 'server_key_waits'
   | 'certificate_issued'
+  | 'certificate_refused'
   | 'server_key_approved'
   | 'usage_taken'
   | 'airgap_started'

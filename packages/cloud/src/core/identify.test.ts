@@ -11,6 +11,7 @@ const LICENSE: License = {
   key: 'K',
   product: { id: 1000, code: 'crm', name: 'CRM', authorizationMethod: 'user', metadata: {} },
   user: { name: 'ann', passwordHash: 'hash-2' },
+  customer: null,
   isEnabled: true,
   isActive: true,
   transferCount: 0,

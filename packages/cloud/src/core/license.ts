@@ -17,6 +17,8 @@ export interface License {
   readonly product: Product;
   /** The user, if the product requires one. */
   readonly user: { readonly name: string; readonly passwordHash: string } | null;
+  /** Who holds it: only pairs of keys of this customer, and the vendor's, open it. `null`: nobody. */
+  readonly customer: string | null;
   readonly isEnabled: boolean;
   /** It was activated, and not reset since. */
   readonly isActive: boolean;
@@ -54,6 +56,12 @@ export interface Device {
   readonly activatedAt: number;
   /** The time of the last activation or check. */
   readonly seenAt: number;
+  /** The key with which its server signs grants; `null`: it told none. */
+  readonly grantKey: string | null;
+  /** Whether certificates are issued for that key. */
+  readonly isProven: boolean;
+  /** When the last certificate ends that was issued for this activation. */
+  readonly certifiedUntil: number | null;
 }
 
 const HOUR_MS = 60 * 60 * 1000;

@@ -11,6 +11,7 @@ export interface Bounds {
 export const SLOTS: Bounds = { from: 0, to: 1_000_000, isWhole: true };
 export const MINUTES: Bounds = { from: 1, to: 525_600, isWhole: true };
 export const DAYS_OR_HOURS: Bounds = { from: 0, to: 87_600, isWhole: false };
+export const CERTIFICATE_DAYS: Bounds = { from: 1, to: 87_600, isWhole: true };
 export const ACTIVATIONS: Bounds = { from: 1, to: 1_000_000, isWhole: true };
 /** Numbers are exact only up to here. */
 export const AMOUNT: Bounds = { from: 0, to: Number.MAX_SAFE_INTEGER, isWhole: true };

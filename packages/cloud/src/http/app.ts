@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
 import type { CloudStore } from '../store/cloud-store.ts';
+import type { KeyRing, SigningKeys } from '../store/keys/key-ring.ts';
 import { authorize } from './authorize.ts';
 import { type Asked, bindReply, noteAsked, noteContent } from './bind-reply.ts';
 import { createGuessLimit } from './limits/guess-limit.ts';
@@ -14,7 +15,7 @@ import { signReply } from './sign-reply.ts';
 
 interface AppOptions {
   readonly store: CloudStore;
-  readonly signingKey: KeyObject;
+  readonly keyRing: KeyRing;
   readonly airgapKey: KeyObject;
   readonly clock: Clock;
   readonly log: Log;
@@ -33,10 +34,10 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     // Separate limits: a client that guesses in the portal does not slow down a server at the same address.
     const callers = route.needsKeys ? 'keys' : 'portal';
     app.on(route.method, route.path, (c) =>
-      answer(route, options, c.req.raw, (now, asked) => {
+      answer(route, options, c.req.raw, (now, asked, signingKeys) => {
         const place = c.env?.place ?? '';
         const limit = (work: () => Reply | Promise<Reply>) => limitGuesses(`${callers} ${place}`, work);
-        return handle(route, c.req.raw, { ...options, now, asked, place, limitGuesses: limit });
+        return handle(route, c.req.raw, { ...options, signingKeys, now, asked, place, limitGuesses: limit });
       }),
     );
   }
@@ -50,12 +51,12 @@ const NO_ROUTE = { name: 'unknown' };
 /** Reads bodies first, so that a slow client does not delay others from the same address. */
 async function handle(route: Route, request: Request, context: Context): Promise<Reply> {
   if (!route.needsKeys) return route.handle(request, context);
-  authorize(context.store, request.headers, context.now);
+  const caller = authorize(context.store, request.headers, context.now);
   const noted = await noteContent(request, context.asked);
-  return context.limitGuesses(() => route.handle(noted, context));
+  return context.limitGuesses(() => route.handle(noted, { ...context, caller }));
 }
 
-type Work = (now: number, asked: Asked) => Reply | Promise<Reply>;
+type Work = (now: number, asked: Asked, signingKeys: SigningKeys) => Reply | Promise<Reply>;
 type Answering = Pick<Route, 'name' | 'explain'>;
 
 /** Uses one time for the whole request and turns every exception into a response. */
@@ -65,12 +66,14 @@ async function answer(
   request: Request,
   work: Work,
 ): Promise<Response> {
-  const { signingKey, clock, log } = options;
+  const { keyRing, clock, log } = options;
   const startedMs = clock.readMonotonicMs();
   const now = clock.readWallMs();
   const asked = noteAsked(request.headers);
-  const reply = await attempt(route, log, () => work(now, asked));
-  const { status, bytes, headers } = signReply(bindReply(reply, asked), signingKey, now);
+  // One set of keys for the whole request, too: what is signed in an answer fits the answer.
+  const signingKeys = keyRing.read();
+  const reply = await attempt(route, log, () => work(now, asked, signingKeys));
+  const { status, bytes, headers } = signReply(bindReply(reply, asked), signingKeys.current, now);
   const ms = Math.round(clock.readMonotonicMs() - startedMs);
   const code = reply.code === undefined ? {} : { code: reply.code };
   log.write('info', 'request', { route: route.name, status, ...code, ms });

@@ -4,14 +4,14 @@ import {
   parseAuthorization,
 } from '@berth/protocol/cloud/cloud-authorization';
 import type { CloudStore } from '../store/cloud-store.ts';
-import { findCaller } from '../store/keys/keys.ts';
+import { type CallerKey, findCaller } from '../store/keys/keys.ts';
 import { RequestError } from './problem.ts';
 
 /** Checks unknown API keys against this dummy, so that they take as long as known ones. It never matches. */
 const NOBODYS_SHARED_KEY = '0'.repeat(64);
 
-/** Throws unless the API key, the signature and the date are valid. Checked in this order. */
-export function authorize(store: CloudStore, headers: Headers, now: number): void {
+/** The caller. Throws unless the API key, the signature and the date are valid, checked in this order. */
+export function authorize(store: CloudStore, headers: Headers, now: number): CallerKey {
   const authorization = parseAuthorization(headers.get('authorization') ?? '');
   if (authorization === null) {
     throw new RequestError('invalid_api_key', 'The Authorization header is missing or cannot be read.');
@@ -25,6 +25,7 @@ export function authorize(store: CloudStore, headers: Headers, now: number): voi
     throw new RequestError('signature_mismatch', 'The signature is wrong. Check the shared key.');
   }
   requireNear(date, now);
+  return caller;
 }
 
 /** Prevents replays: the date is part of the signed text. */

@@ -4,6 +4,7 @@ import {
   NONCE_HEADER,
   readNonce,
 } from '@berth/protocol/cloud/cloud-binding';
+import { KEY_STATEMENT_HEADER } from '@berth/protocol/grant/key-statement';
 import { MOST_BODY_BYTES, readBytes } from './read-input.ts';
 import type { Reply } from './reply.ts';
 
@@ -27,7 +28,8 @@ export async function noteContent(request: Request, asked: Asked): Promise<Reque
   const operation = pathname.slice(pathname.lastIndexOf('/') + 1);
   const isGet = request.method === 'GET';
   const content = isGet ? search.slice(1) : await readBytes(request, MOST_BODY_BYTES);
-  if (asked.nonce !== null) asked.requestDigest = digestRequest(operation, content);
+  const keyStatement = request.headers.get(KEY_STATEMENT_HEADER);
+  if (asked.nonce !== null) asked.requestDigest = digestRequest(operation, content, keyStatement);
   if (typeof content === 'string') return request;
   return new Request(request.url, { method: request.method, headers: request.headers, body: content });
 }

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -8,6 +7,7 @@ import type { ErrorCode } from '@berth/protocol/errors';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { Clock } from '../clock.ts';
+import type { KeyRing } from '../store/keys/key-ring.ts';
 import type { AppEnv } from './app.ts';
 import { createClientPlaces } from './limits/client-places.ts';
 import { limitConnections } from './limits/limit-connections.ts';
@@ -30,7 +30,7 @@ interface ListenOptions {
   readonly tls: { readonly cert: string; readonly key: string } | null;
   /** Proxies trusted to report the client address. */
   readonly trustedProxies: readonly AddressRange[];
-  readonly signingKey: KeyObject;
+  readonly keyRing: KeyRing;
   readonly clock: Clock;
 }
 
@@ -98,8 +98,8 @@ function answerBrokenRequest(options: ListenOptions, error: NodeJS.ErrnoExceptio
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${bytes}`);
 }
 
-function lastAnswer({ signingKey, clock, tls }: ListenOptions, code: ErrorCode, message: string) {
-  const reply = signReply(problem(code, message), signingKey, clock.readWallMs());
+function lastAnswer({ keyRing, clock, tls }: ListenOptions, code: ErrorCode, message: string) {
+  const reply = signReply(problem(code, message), keyRing.read().current, clock.readWallMs());
   const length = String(reply.bytes.length);
   const headers = { ...reply.headers, ...(tls === null ? {} : Object.fromEntries(TLS_HEADERS)) };
   return { ...reply, headers: { ...headers, 'Content-Length': length, Connection: 'close' } };

@@ -33,6 +33,11 @@ export function presentUnsigned(outcome: Licensed, now: number) {
   };
 }
 
+/** Certificates for the server that the license is for, if there are any. */
+export function certificateField(certificates: readonly string[]) {
+  return certificates.length === 0 ? {} : { server_certificates: certificates };
+}
+
 function licenseFields({ license, deviceCount, totals }: Licensed, now: number): WireLicense {
   const { id, terms } = license;
   return {

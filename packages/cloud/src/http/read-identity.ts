@@ -15,12 +15,13 @@ type Fields = Pick<
 export async function readIdentity(
   store: CloudStore,
   fields: Fields,
-  needsPassword = false,
+  customer: string | null,
+  needsPassword: boolean,
 ): Promise<Identity> {
   const { license_id, ...rest } = fields;
   const product = requireField('product', rest.product);
   const hardwareId = requireField('hardware_id', rest.hardware_id);
-  const proof = await readProof(store, product, rest, needsPassword);
+  const proof = await readProof(store, { ...rest, product }, customer, needsPassword);
   return { product, hardwareId, licenseId: license_id ?? null, proof };
 }
 
@@ -31,8 +32,8 @@ function requireField(name: string, value: string | undefined): string {
 
 async function readProof(
   store: CloudStore,
-  product: string,
-  { license_key: key, username, password }: Fields,
+  { product, license_key: key, username, password }: Fields & { readonly product: string },
+  customer: string | null,
   needsPassword: boolean,
 ): Promise<KeyProof | UserProof> {
   if (key !== undefined) return { kind: 'key', key };
@@ -41,7 +42,7 @@ async function readProof(
     if (needsPassword) requireField('password', undefined);
     return { kind: 'user', name, password: 'none' };
   }
-  const hash = findPasswordHash(store, product, name);
+  const hash = findPasswordHash(store, product, name, customer);
   const fits = await isPassword(password, hash);
   return { kind: 'user', name, password: fits && hash !== null ? { fits: hash } : 'wrong' };
 }

@@ -1,5 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { CloudStore } from '../store/cloud-store.ts';
+import type { SigningKeys } from '../store/keys/key-ring.ts';
+import type { CallerKey } from '../store/keys/keys.ts';
 import type { Asked } from './bind-reply.ts';
 import type { Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
@@ -7,9 +9,11 @@ import type { Reply } from './reply.ts';
 /** The input of a route, including the time of its request. */
 export interface Context {
   readonly store: CloudStore;
-  readonly signingKey: KeyObject;
+  readonly signingKeys: SigningKeys;
   readonly airgapKey: KeyObject;
   readonly now: number;
+  /** Who calls a route that needs keys. */
+  readonly caller?: CallerKey;
   /** The network of the caller: an IPv4 address or an IPv6 prefix. */
   readonly place: string;
   /**

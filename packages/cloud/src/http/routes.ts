@@ -1,3 +1,4 @@
+import { CERTIFICATE_PROOF_HEADER } from '@berth/protocol/cloud/certificate-proof';
 import {
   activateRequest,
   checkQuery,
@@ -8,12 +9,19 @@ import {
 } from '@berth/protocol/cloud/cloud-requests';
 import { KEY_STATEMENT_HEADER } from '@berth/protocol/grant/key-statement';
 import type { Command, Count, Identity } from '../core/command.ts';
-import type { Counted, Outcome } from '../core/decision.ts';
+import type { Counted, Licensed, Outcome } from '../core/decision.ts';
 import { execute } from '../store/execute.ts';
-import { certifyOnline } from '../store/keys/certificates.ts';
+import { certifyOnline, type OnlineRequest } from '../store/keys/certificates.ts';
+import type { CallerKey } from '../store/keys/keys.ts';
 import { findProduct } from '../store/products.ts';
 import { PORTAL_ROUTES } from './portal/portal.ts';
-import { presentFeature, presentLicensed, presentProduct, presentTotal } from './present-license.ts';
+import {
+  certificateField,
+  presentFeature,
+  presentLicensed,
+  presentProduct,
+  presentTotal,
+} from './present-license.ts';
 import { problem, RequestError } from './problem.ts';
 import { readHost, readIdentity } from './read-identity.ts';
 import { readBody, readQuery } from './read-input.ts';
@@ -71,15 +79,20 @@ function answer(
   command: Command,
   present: (outcome: Exclude<Outcome, { kind: 'refused' }>) => Reply,
 ): Reply {
-  const { outcome, licenseId } = execute(context.store, command, context.now);
+  const { outcome, licenseId } = execute(context.store, command, callerOf(context), context.now);
   context.asked.licenseId = licenseId;
   if (outcome.kind === 'refused') return problem(outcome.code, outcome.message, outcome.details);
   return present(outcome);
 }
 
+function callerOf({ caller }: Context): CallerKey {
+  if (caller === undefined) throw new Error('The route needs no keys.');
+  return caller;
+}
+
 function identify(context: Context, fields: Identification, needsPassword = false): Promise<Identity> {
   context.asked.hardwareId = fields.hardware_id ?? null;
-  return readIdentity(context.store, fields, needsPassword);
+  return readIdentity(context.store, fields, callerOf(context).customer, needsPassword);
 }
 
 async function activate(request: Request, context: Context): Promise<Reply> {
@@ -96,12 +109,28 @@ async function check(request: Request, context: Context): Promise<Reply> {
 }
 
 function presentLicense(outcome: Outcome, context: Context, { headers }: Request): Reply {
-  const { store, signingKey, now, place: from } = context;
+  const { store, signingKeys, now } = context;
   if (outcome.kind !== 'licensed') throw new Error(`A license was expected, not "${outcome.kind}".`);
-  const asked = { statement: headers.get(KEY_STATEMENT_HEADER), from };
-  const certificate = certifyOnline(store, outcome, asked, signingKey, now);
-  const license = presentLicensed(outcome, signingKey, now);
-  return json(certificate === null ? license : { ...license, server_certificate: certificate });
+  const request = readCertificateRequest(headers, outcome, context);
+  const certificates = request === null ? [] : certifyOnline(store, outcome, request, signingKeys, now);
+  const license = presentLicensed(outcome, signingKeys.current, now);
+  return json({ ...license, ...certificateField(certificates) });
+}
+
+/** `null`: the server asks for no certificate, or gets none because it can lend nothing. */
+function readCertificateRequest(
+  headers: Headers,
+  { license, hardwareId }: Licensed,
+  context: Context,
+): OnlineRequest | null {
+  const { nonce, requestDigest } = context.asked;
+  const keyStatement = headers.get(KEY_STATEMENT_HEADER);
+  if (keyStatement === null || license.terms.lending === null) return null;
+  const date = headers.get('date') ?? '';
+  const asked = { date, nonce: nonce ?? '', requestDigest: requestDigest ?? '', hardwareId, keyStatement };
+  // Whoever takes proof or nonce out of a request on its way must not go unnoticed.
+  const proof = nonce === null ? '' : (headers.get(CERTIFICATE_PROOF_HEADER) ?? '');
+  return { ...asked, proof, caller: callerOf(context), from: context.place };
 }
 
 async function deactivate(request: Request, context: Context): Promise<Reply> {

@@ -1,6 +1,6 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createHash, createPrivateKey, type KeyObject } from 'node:crypto';
 import fs, { existsSync, rmSync } from 'node:fs';
-import path, { join } from 'node:path';
+import path, { basename, join } from 'node:path';
 import { backup as copy, DatabaseSync } from 'node:sqlite';
 import {
   addFooter,
@@ -18,20 +18,21 @@ import {
 } from '@berth/protocol/files/passphrase-seal';
 import { placeFile } from '@berth/protocol/files/place-file';
 import { type CloudStore, createCloudStore, record } from './cloud-store.ts';
-import { AIRGAP_KEY_FILE, DATABASE_FILE, SIGNING_KEY_FILE } from './data-folder.ts';
+import { AIRGAP_KEY_FILE, DATABASE_FILE, listKeyFiles } from './data-folder.ts';
 import { openDatabase, SCHEMA_VERSION } from './database.ts';
 import { type ListedEvent, listEvents } from './events.ts';
 import { readKeyFile, writeKeyFile } from './keys/key-files.ts';
+import { fingerprintOf, type KeyRing } from './keys/key-ring.ts';
 
 const SYSTEM = { fs, path, platform: process.platform };
 const PURPOSE = 'berth cloud keys\u00001';
 
-interface Keys {
-  readonly signingKey: KeyObject;
-  readonly airgapKey: KeyObject;
-}
+/** Private keys by the names of their files: all signing keys, and the air-gap key. */
+type Keys = ReadonlyMap<string, KeyObject>;
 
-interface BackupOrder extends Keys {
+interface BackupOrder {
+  readonly keyRing: KeyRing;
+  readonly airgapKey: KeyObject;
   readonly file: string;
   readonly replaces: boolean;
   /** Includes the keys; `null`: they are not in the backup. */
@@ -42,15 +43,16 @@ interface BackupOrder extends Keys {
 
 /** Writes all data of a cloud, running or stopped, to one file, as of one moment. */
 export async function writeBackup({ db }: CloudStore, order: BackupOrder): Promise<BackupFacts> {
-  const { file, replaces, passphrase, version, now, signingKey } = order;
+  const { file, replaces, passphrase, version, now, keyRing, airgapKey } = order;
+  const signing = keyRing.read();
   if (!replaces && existsSync(file)) throw exists(file);
   const part = `${file}.${process.pid}.part`;
-  const sealed = passphrase === null ? null : await sealKeys(order, passphrase);
+  const sealed = passphrase === null ? null : await sealKeys(nameKeys(order), passphrase);
   try {
     await copy(db, part, { rate: ALL_PAGES });
     inDatabase(part, (draft) => draft.exec('PRAGMA journal_mode = DELETE'));
     inDatabase(part, requireSound);
-    const facts = addFooter(fs, part, factsOf(order, sealed), secretOf(signingKey), () => {});
+    const facts = addFooter(fs, part, factsOf(sealed), secretOf(signing.current), () => {});
     fs.chmodSync(part, 0o600);
     placeFile(SYSTEM, part, file, replaces);
     return facts;
@@ -62,7 +64,7 @@ export async function writeBackup({ db }: CloudStore, order: BackupOrder): Promi
     for (const suffix of ['', ...LOGS]) rmSync(`${part}${suffix}`, { force: true });
   }
 
-  function factsOf({ signingKey, airgapKey }: Keys, sealedKeys: object | null) {
+  function factsOf(sealedKeys: object | null) {
     return {
       program: 'cloud',
       made_by: version,
@@ -70,7 +72,7 @@ export async function writeBackup({ db }: CloudStore, order: BackupOrder): Promi
       schema_version: SCHEMA_VERSION,
       store: 'sqlite',
       identity: fingerprint(airgapKey),
-      key_fingerprint: fingerprint(signingKey),
+      key_fingerprint: fingerprint(signing.current),
       sealed_keys: sealedKeys,
     } as const;
   }
@@ -85,8 +87,13 @@ function exists(file: string): BackupError {
 }
 
 function fingerprint(key: KeyObject): string {
-  const der = createPublicKey(key).export({ type: 'spki', format: 'der' });
-  return createHash('sha256').update(der).digest('hex').slice(0, 16);
+  return fingerprintOf(key).slice(0, 16);
+}
+
+function nameKeys({ keyRing, airgapKey }: BackupOrder): Keys {
+  const keys = keyRing.read().all;
+  const files = keyRing.list().map(({ file }, index) => [file, keys[index] as KeyObject] as const);
+  return new Map([...files, [AIRGAP_KEY_FILE, airgapKey]]);
 }
 
 function secretOf(signingKey: KeyObject): Buffer {
@@ -94,13 +101,13 @@ function secretOf(signingKey: KeyObject): Buffer {
   return createHash('sha256').update('berth cloud backup').update(der).digest();
 }
 
-async function sealKeys({ signingKey, airgapKey }: Keys, passphrase: string): Promise<object> {
+async function sealKeys(keys: Keys, passphrase: string): Promise<object> {
   if (passphrase.normalize('NFC').length < MIN_PASSPHRASE_LENGTH) {
     throw new BackupError(`The passphrase must have at least ${MIN_PASSPHRASE_LENGTH} characters.`);
   }
   const toPem = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }).toString();
-  const text = JSON.stringify({ signing: toPem(signingKey), airgap: toPem(airgapKey) });
-  return sealText(PURPOSE, text, passphrase);
+  const texts = [...keys].map(([name, key]) => [name, toPem(key)]);
+  return sealText(PURPOSE, JSON.stringify(Object.fromEntries(texts)), passphrase);
 }
 
 function inDatabase<T>(file: string, work: (db: DatabaseSync) => T): T {
@@ -150,14 +157,9 @@ export async function restoreCloud(order: RestoreOrder): Promise<RestoredCloud> 
     const { facts } = backup;
     requireOurs(facts);
     const keys = await findKeys(order, facts);
-    requireAuthentic(backup, secretOf(keys.signingKey));
-    const lost = prepareDraft(draft, old, facts, now);
-    for (const [name, key] of [
-      [SIGNING_KEY_FILE, keys.signingKey],
-      [AIRGAP_KEY_FILE, keys.airgapKey],
-    ] as const) {
-      writeKeyFile(within(name), key);
-    }
+    requireAuthentic(backup, secretOf(findSigning(keys, facts, folder)));
+    const lost = prepareDraft(draft, { old, keys, facts, folder, now });
+    for (const [name, key] of keys) writeKeyFile(within(name), key);
     const stamp = new Date(now).toISOString().replace(/[:.-]/g, '');
     const kept = old === null ? null : `${database}.replaced-${stamp}`;
     if (kept !== null) fs.linkSync(database, kept);
@@ -199,25 +201,35 @@ function requireOurs({ program, schema_version: version, made_by }: BackupFacts)
   );
 }
 
-/** The keys of the backup: from it, or from the folder. The folder must not have others. */
+/** The keys of the backup: from it, or from the folder, which must not have others under the same names. */
 async function findKeys({ folder, passphrase }: RestoreOrder, facts: BackupFacts): Promise<Keys> {
-  const files = [SIGNING_KEY_FILE, AIRGAP_KEY_FILE].map((name) => join(folder, name));
-  const needed = [facts.key_fingerprint, facts.identity];
-  for (const [index, file] of files.entries()) {
-    if (!existsSync(file) || fingerprint(readKeyFile(file)) === needed[index]) continue;
+  const here = new Map(listKeyFiles(folder).map((file) => [basename(file), readKeyFile(file)]));
+  if (passphrase === null) return here;
+  const keys = await openKeys(facts, passphrase);
+  for (const [name, key] of keys) {
+    const other = here.get(name);
+    if (other === undefined || fingerprintOf(other) === fingerprintOf(key)) continue;
     throw new BackupError(
-      `${file} is another key than that of the backup. Use an empty folder. Nothing was changed.`,
+      `${join(folder, name)} is another key than that of the backup. Use an empty folder. ` +
+        'Nothing was changed.',
     );
   }
-  if (passphrase !== null) return openKeys(facts, passphrase);
-  const [signing = '', airgap = ''] = files;
-  if (existsSync(signing) && existsSync(airgap)) {
-    return { signingKey: readKeyFile(signing), airgapKey: readKeyFile(airgap) };
-  }
-  throw new BackupError(
-    `The backup needs the signing key ${needed[0]} and the air-gap key ${needed[1]}. Copy ` +
-      `${SIGNING_KEY_FILE} and ${AIRGAP_KEY_FILE} to ${folder}, or use --passphrase-file ` +
-      'FILE if the backup was made with a passphrase. Nothing was changed.',
+  return keys;
+}
+
+/** The key that signed when the backup was made; it proves that the backup is ours. */
+function findSigning(keys: Keys, facts: BackupFacts, folder: string): KeyObject {
+  const { key_fingerprint: wanted, identity } = facts;
+  const signing = [...keys.values()].find((key) => fingerprint(key) === wanted);
+  const airgap = keys.get(AIRGAP_KEY_FILE);
+  if (signing !== undefined && airgap !== undefined && fingerprint(airgap) === identity) return signing;
+  throw lacksKeys(`the signing key ${wanted} and the air-gap key ${identity}`, folder);
+}
+
+function lacksKeys(what: string, folder: string): BackupError {
+  return new BackupError(
+    `The backup needs ${what}. Copy their files to ${folder}, or use --passphrase-file FILE if the backup ` +
+      'was made with a passphrase. Nothing was changed.',
   );
 }
 
@@ -230,16 +242,29 @@ async function openKeys({ sealed_keys: sealed }: BackupFacts, passphrase: string
   const seal = readSealed(sealed as Readonly<Record<string, unknown>>);
   const text = seal === null ? null : await openSealed(PURPOSE, seal, passphrase);
   if (text === null) throw new BackupError('The passphrase is wrong. Nothing was changed.');
-  const { signing, airgap } = JSON.parse(text) as Record<'signing' | 'airgap', string>;
-  return { signingKey: createPrivateKey(signing), airgapKey: createPrivateKey(airgap) };
+  const texts = Object.entries(JSON.parse(text) as Record<string, string>);
+  return new Map(texts.map(([name, pem]) => [name, createPrivateKey(pem)]));
+}
+
+interface Draft {
+  readonly old: DatabaseSync | null;
+  readonly keys: Keys;
+  readonly facts: BackupFacts;
+  readonly folder: string;
+  readonly now: number;
 }
 
 /** Brings the draft up to date, checks it, records the restore in it, and returns what it lacks. */
-function prepareDraft(draft: string, old: DatabaseSync | null, facts: BackupFacts, now: number) {
+function prepareDraft(draft: string, { old, keys, facts, folder, now }: Draft) {
   const db = openDatabase(draft);
   try {
     requireSound(db);
     const store = createCloudStore(db);
+    for (const { fingerprint: wanted, file } of store.sql.listSigningKeys.all()) {
+      const key = keys.get(file as string);
+      if (key !== undefined && fingerprintOf(key) === wanted) continue;
+      throw lacksKeys(`the signing key ${String(wanted).slice(0, 16)} in ${file}`, folder);
+    }
     const [last] = listEvents(store, null, 1);
     const lost = old === null ? null : findLost(old, last?.seq ?? 0);
     record(

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
 import { cloudFolder } from '../../../../test/support/cloud/test-cloud.ts';
 import { hasData, openDataFolder } from './data-folder.ts';
-import { createAirgapKey, exportPublicKey } from './keys/key-files.ts';
+import { createAirgapKey, exportPublicKeys } from './keys/key-files.ts';
 
 function modeOf(path: string): number {
   return statSync(path).mode & 0o777;
@@ -23,7 +23,7 @@ describe('the data folder', () => {
     for (const file of ['cloud.db', 'cloud.db-wal', 'signing-key.pem', 'airgap-key.pem']) {
       assert.equal(modeOf(join(path, file)), 0o600, file);
     }
-    const key = readPublicKey(exportPublicKey(folder.signingKey));
+    const key = readPublicKey(exportPublicKeys(folder.keyRing.read().all));
     assert.equal(key.asymmetricKeyDetails?.modulusLength, 3072);
     assert.equal(folder.airgapKey.asymmetricKeyDetails?.namedCurve, 'prime256v1');
   });
@@ -35,7 +35,7 @@ describe('the data folder', () => {
       first.close();
       second.close();
     });
-    assert.equal(exportPublicKey(first.signingKey), exportPublicKey(second.signingKey));
+    assert.equal(exportPublicKeys(first.keyRing.read().all), exportPublicKeys(second.keyRing.read().all));
     assert.ok(first.airgapKey.equals(second.airgapKey));
   });
 

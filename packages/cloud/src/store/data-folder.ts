@@ -5,26 +5,22 @@ import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
 import { explainWritable, isContainer } from '@berth/protocol/files/file-sharing';
 import { createPrivateFolder, explainFolder } from '@berth/protocol/files/folder-access';
 import { type CloudStore, createCloudStore } from './cloud-store.ts';
+import { DataFolderError, missingKey } from './data-folder-error.ts';
 import { openDatabase } from './database.ts';
 import { createAirgapKey, createSigningKey, readKeyFile } from './keys/key-files.ts';
+import { FIRST_KEY_FILE, type KeyRing, openKeyRing } from './keys/key-ring.ts';
 
 export const DATABASE_FILE = 'cloud.db';
-export const SIGNING_KEY_FILE = 'signing-key.pem';
 export const AIRGAP_KEY_FILE = 'airgap-key.pem';
-
-const KEY_FILES = [SIGNING_KEY_FILE, AIRGAP_KEY_FILE];
 
 /** All data of the cloud: one folder, accessible only to its owner. */
 export interface DataFolder {
   readonly store: CloudStore;
-  readonly signingKey: KeyObject;
+  readonly keyRing: KeyRing;
   /** Signs the confirmation codes of the air gap. */
   readonly airgapKey: KeyObject;
   close(): void;
 }
-
-/** The folder is not usable. The message is for users. */
-export class DataFolderError extends Error {}
 
 /** Throws if the folder is not accessible. */
 export function hasData(folder: string): boolean {
@@ -35,16 +31,13 @@ export function hasData(folder: string): boolean {
 /** Opens a folder, or creates one with new keys. Other processes may have it open at the same time. */
 export function openDataFolder(folder: string): DataFolder {
   prepareFolder(folder);
-  const keyFile = join(folder, SIGNING_KEY_FILE);
   // The order matters if another process is creating both: it writes the key before the database.
-  const isNew = !hasData(folder);
-  if (isNew) createSigningKey(keyFile);
-  else if (!existsSync(keyFile)) throw new DataFolderError(missingKey('signing', keyFile));
+  if (!hasData(folder)) createSigningKey(join(folder, FIRST_KEY_FILE));
   const db = openDatabase(join(folder, DATABASE_FILE));
   try {
     const store = createCloudStore(db);
     const airgapKey = openAirgapKey(store, join(folder, AIRGAP_KEY_FILE));
-    return { store, signingKey: readKeyFile(keyFile), airgapKey, close: () => db.close() };
+    return { store, keyRing: openKeyRing(store, folder), airgapKey, close: () => db.close() };
   } catch (error) {
     db.close();
     throw error;
@@ -57,7 +50,15 @@ export function prepareFolder(folder: string): void {
   process.umask(0o077);
   createFolder(folder);
   requireUsable(folder);
-  refuseShared([folder, ...KEY_FILES.map((name) => join(folder, name))]);
+  refuseShared([folder, ...listKeyFiles(folder)]);
+}
+
+/** The files of private keys in a folder that exists. */
+export function listKeyFiles(folder: string): readonly string[] {
+  const isKey = /^(?:signing-key(?:-[0-9a-f]+)?|airgap-key)\.pem$/;
+  return readdirSync(folder)
+    .filter((name) => isKey.test(name))
+    .map((name) => join(folder, name));
 }
 
 const SYSTEM = { fs, path, userId: process.getuid?.() ?? null };
@@ -71,9 +72,10 @@ function createFolder(folder: string): void {
 }
 
 function requireUsable(folder: string): void {
-  const within = (name: string) => join(folder, name);
-  const files = { written: [within(DATABASE_FILE)], read: KEY_FILES.map(within) };
-  const problem = explainFolder(folder, files, SYSTEM);
+  const written = [join(folder, DATABASE_FILE)];
+  const problem =
+    explainFolder(folder, { written, read: [] }, SYSTEM) ??
+    (existsSync(folder) ? explainFolder(folder, { written, read: listKeyFiles(folder) }, SYSTEM) : null);
   if (problem !== null) throw new DataFolderError(problem);
 }
 
@@ -105,15 +107,10 @@ function readText(file: string): string | null {
 function openAirgapKey({ sql }: CloudStore, file: string): KeyObject {
   const isKnown = sql.findAirgapPublicKey.get()?.airgap_public_key !== null;
   if (!isKnown) createAirgapKey(file);
-  else if (!existsSync(file)) throw new DataFolderError(missingKey('air-gap', file));
+  else if (!existsSync(file)) throw missingKey('air-gap', file);
   const key = readKeyFile(file);
   const publicKey = writeAirgapPublicKey(key);
   if (!isKnown) sql.setAirgapPublicKey.run(publicKey);
   if (sql.findAirgapPublicKey.get()?.airgap_public_key === publicKey) return key;
   throw new DataFolderError(`${file} is a different air-gap key. Restore the right one from a backup.`);
-}
-
-/** Never silently replaced: deployed servers trust only the old key. */
-function missingKey(name: string, file: string): string {
-  return `The ${name} key ${file} is missing. Restore it from a backup: servers trust no other key.`;
 }

@@ -9,6 +9,9 @@ const MIGRATIONS = [
   '0002-portal.sql',
   '0003-server-keys.sql',
   '0004-grant-keys.sql',
+  '0005-signing-keys.sql',
+  '0006-customers.sql',
+  '0007-proven-keys.sql',
 ] as const;
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -41,6 +41,8 @@ export function blockDevice(store: CloudStore, hardwareId: string, now: number):
       return refuse('blacklisted', `The machine "${hardwareId}" is already barred.`);
     }
     store.sql.block.run(hardwareId, now);
+    store.sql.unproveMachine.run(hardwareId);
+    store.sql.endApproval.run(hardwareId);
     record(store, { kind: 'device_blocked', facts: { hardware_id: hardwareId } }, null, now);
     return { hardwareId, blockedAt: now };
   });

@@ -21,18 +21,24 @@ interface Executed {
   readonly licenseId: number | null;
 }
 
+/** What a caller may see; see `CallerKey`. */
+type Scope = Pick<License, 'customer'>;
+
+/** For the vendor. */
+const ALL: Scope = { customer: null };
+
 /** Finds the license, lets the core decide, and writes the result and its events in one transaction. */
-export function execute(store: CloudStore, command: Command, now: number): Executed {
+export function execute(store: CloudStore, command: Command, scope: Scope, now: number): Executed {
   return transact(store, () => {
-    const license = findLicense(store, command);
+    const license = findLicense(store, command, scope);
     if (isRefusal(license)) return { outcome: license, licenseId: null };
     return { outcome: performOn(store, license, command, now), licenseId: license.id };
   });
 }
 
-/** The same as part of a larger operation. Call only inside a transaction. */
+/** The same for the vendor, as part of a larger operation. Call only inside a transaction. */
 export function perform(store: CloudStore, command: Command, now: number): Outcome {
-  const license = findLicense(store, command);
+  const license = findLicense(store, command, ALL);
   return isRefusal(license) ? license : performOn(store, license, command, now);
 }
 
@@ -44,20 +50,25 @@ export function performOn(store: CloudStore, license: License, command: Command,
   return outcome;
 }
 
-function findLicense(store: CloudStore, command: Command): License | Refusal {
+function findLicense(store: CloudStore, command: Command, scope: Scope): License | Refusal {
   const { product, hardwareId } = command.who;
   const productId = store.sql.findProduct.get(product)?.id as number | undefined;
   if (productId === undefined) return refuse('unknown_product', `The product "${product}" does not exist.`);
-  const license = findCandidate(store, productId, command.who);
+  const license = findCandidate(store, productId, command.who, scope);
   const device = license === null ? undefined : store.sql.findDevice.get(license.id, hardwareId);
   return identify(command, license, device !== undefined);
 }
 
-function findCandidate({ sql }: CloudStore, productId: number, { proof }: Identity): License | null {
+function findCandidate(
+  { sql }: CloudStore,
+  product: number,
+  { proof }: Identity,
+  { customer }: Scope,
+): License | null {
   const row =
     proof.kind === 'key'
-      ? sql.findLicenseByKey.get(productId, proof.key)
-      : sql.findLicenseByUser.get(productId, proof.name);
+      ? sql.findLicenseByKey.get({ product, key: proof.key, customer })
+      : sql.findLicenseByUser.get({ product, user: proof.name, customer });
   return row === undefined ? null : toLicense(row);
 }
 
@@ -119,6 +130,7 @@ function apply(store: CloudStore, { id, terms }: License, change: Change, now: n
       return;
     case 'remove_device':
       sql.removeDevice.run(id, change.hardwareId);
+      sql.endApproval.run(change.hardwareId);
       return;
     case 'set_active':
       sql.setActive.run(1, id);

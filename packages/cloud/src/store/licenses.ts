@@ -17,6 +17,8 @@ export interface LicenseDraft {
   /** `null`: generate one. */
   readonly key: string | null;
   readonly user: User;
+  /** Left out: nobody in particular. */
+  readonly customer?: string | null;
   readonly terms: TermsChange;
 }
 
@@ -38,8 +40,9 @@ export function createLicense(
     const terms = applyChange(store, PLAIN_TERMS, draft.terms);
     if (isRefusal(terms)) return terms;
     const { name = null, passwordHash = null } = draft.user ?? {};
-    store.sql.addLicense.run(id, key, product.id, name, passwordHash, JSON.stringify(terms), now);
-    const facts = { product: product.code, user: name, ...describeChange(draft.terms) };
+    const { customer = null } = draft;
+    store.sql.addLicense.run(id, key, product.id, name, passwordHash, customer, JSON.stringify(terms), now);
+    const facts = { product: product.code, user: name, customer, ...describeChange(draft.terms) };
     record(store, { kind: 'license_created', facts }, id, now);
     return judged(getLicense(store, key), judge);
   });
@@ -76,7 +79,8 @@ function refuseUser({ sql }: CloudStore, product: Product, user: string | null):
       : 'issues licenses by key and has no users';
     return refuse('validation_error', `The product "${product.code}" ${hint}.`);
   }
-  if (user === null || sql.findLicenseByUser.get(product.id, user) === undefined) return null;
+  if (user === null || sql.findLicenseByUser.get({ product: product.id, user, customer: null }) === undefined)
+    return null;
   return refuse('validation_error', `"${user}" already has a license for product "${product.code}".`);
 }
 
@@ -91,10 +95,16 @@ export function getLicense({ sql }: CloudStore, key: string): License | Refusal 
   return row === undefined ? refuse('license_not_found', `No license has the key "${key}".`) : toLicense(row);
 }
 
-/** `null` without a user, and for an unknown product or user. */
-export function findPasswordHash({ sql }: CloudStore, product: string, user: string): string | null {
-  const productId = sql.findProduct.get(product)?.id ?? null;
-  return (sql.findLicenseByUser.get(productId as number, user)?.password_hash as string | undefined) ?? null;
+/** `null` without a user, and for an unknown product or user, or one of another customer. */
+export function findPasswordHash(
+  { sql }: CloudStore,
+  code: string,
+  user: string,
+  customer: string | null,
+): string | null {
+  const product = (sql.findProduct.get(code)?.id as number | undefined) ?? null;
+  const row = sql.findLicenseByUser.get({ product, user, customer });
+  return (row?.password_hash as string | undefined) ?? null;
 }
 
 export function listLicenses({ sql }: CloudStore): readonly License[] {
@@ -121,12 +131,14 @@ function alter(
 interface LicenseChange {
   readonly key: string;
   readonly user: User;
+  /** Left out: as it is. */
+  readonly customer?: string | null;
   readonly terms: TermsChange;
 }
 
 export function changeLicense(
   store: CloudStore,
-  { key, user, terms }: LicenseChange,
+  { key, user, customer, terms }: LicenseChange,
   now: number,
   judge: JudgeLicense = TAKE_ALL,
 ) {
@@ -139,9 +151,16 @@ export function changeLicense(
     const refusal = isOther ? refuseUser(store, license.product, user.name) : null;
     if (refusal !== null) return refusal;
     if (user !== null) store.sql.setUser.run(user.name, user.passwordHash, license.id);
+    if (customer !== undefined && customer !== license.customer) {
+      store.sql.setCustomer.run(customer, license.id);
+      // Its server has to prove a pair of the new customer, or to be approved again.
+      store.sql.endApprovals.run(license.id);
+      store.sql.unproveLicense.run(license.id);
+    }
     store.sql.setTerms.run(JSON.stringify(after), license.id);
     const whose = user === null ? {} : { user: user.name };
-    return { kind: 'license_changed', facts: { ...describeChange(terms), ...whose } };
+    const holder = customer === undefined ? {} : { customer };
+    return { kind: 'license_changed', facts: { ...describeChange(terms), ...whose, ...holder } };
   });
 }
 
@@ -155,6 +174,7 @@ export function setLicenseEnabled(store: CloudStore, key: string, isEnabled: boo
 /** Removes all devices; the license must be activated again. Consumption stays. */
 export function resetLicense(store: CloudStore, key: string, now: number) {
   return alter(store, key, now, ({ id }) => {
+    store.sql.endApprovals.run(id);
     const devices = Number(store.sql.removeDevices.run(id).changes);
     store.sql.setActive.run(0, id);
     return { kind: 'license_reset', facts: { devices } };

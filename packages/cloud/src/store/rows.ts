@@ -22,6 +22,7 @@ export function toLicense(row: Row): License {
       row.user_name === null
         ? null
         : { name: row.user_name as string, passwordHash: row.password_hash as string },
+    customer: row.customer as string | null,
     isEnabled: row.enabled === 1,
     isActive: row.active === 1,
     transferCount: row.transfer_count as number,
@@ -36,5 +37,8 @@ export function toDevice(row: Row): Device {
     host: JSON.parse(row.host as string),
     activatedAt: row.activated_at as number,
     seenAt: row.seen_at as number,
+    grantKey: row.grant_key as string | null,
+    isProven: row.proven === 1,
+    certifiedUntil: row.certified_until as number | null,
   };
 }

@@ -4,6 +4,9 @@ const LICENSES = `
   SELECT license.*, product.code, product.name, product.authorization_method, product.metadata
   FROM license JOIN product ON product.id = license.product_id`;
 
+/** What a pair of keys opens: all licenses, or those of its customer. */
+const OPENED = '(:customer IS NULL OR customer = :customer)';
+
 /** All statements, prepared once. */
 const SQL = {
   // ids
@@ -14,9 +17,17 @@ const SQL = {
   findAirgapPublicKey: 'SELECT airgap_public_key FROM cloud WHERE id = 1',
   setAirgapPublicKey: 'UPDATE cloud SET airgap_public_key = ? WHERE id = 1 AND airgap_public_key IS NULL',
 
+  // signing keys
+  listSigningKeys: `
+    SELECT * FROM signing_key WHERE state != 'retired' ORDER BY state = 'signing' DESC, fingerprint`,
+  listRetiredKeys: "SELECT * FROM signing_key WHERE state = 'retired'",
+  addSigningKey: 'INSERT INTO signing_key (fingerprint, file, state, added_at) VALUES (?, ?, ?, ?)',
+  setKeyState: 'UPDATE signing_key SET state = ? WHERE fingerprint = ?',
+  removeSigningKey: 'DELETE FROM signing_key WHERE fingerprint = ?',
+
   // keys
   listKeys: 'SELECT * FROM api_key ORDER BY created_at, name',
-  addKey: 'INSERT INTO api_key (name, api_key, shared_key, created_at) VALUES (?, ?, ?, ?)',
+  addKey: 'INSERT INTO api_key (name, api_key, shared_key, customer, created_at) VALUES (?, ?, ?, ?, ?)',
   disableKey: 'UPDATE api_key SET enabled = 0 WHERE name = ?',
 
   // products
@@ -28,14 +39,22 @@ const SQL = {
 
   // licenses
   findLicense: `${LICENSES} WHERE license_key = ?`,
-  findLicenseByKey: `${LICENSES} WHERE product_id = ? AND license_key = ?`,
-  findLicenseByUser: `${LICENSES} WHERE product_id = ? AND user_name = ?`,
+  // Another customer's license is found as little as one that does not exist, and as fast.
+  findOpenLicense: `${LICENSES} WHERE license.id = (
+    SELECT id FROM license INDEXED BY license_of_customer WHERE license_key = :key AND ${OPENED})`,
+  findLicenseByKey: `${LICENSES} WHERE license.id = (
+    SELECT id FROM license INDEXED BY license_of_customer
+    WHERE license_key = :key AND product_id = :product AND ${OPENED})`,
+  findLicenseByUser: `${LICENSES} WHERE license.id = (
+    SELECT id FROM license INDEXED BY user_of_customer
+    WHERE product_id = :product AND user_name = :user AND ${OPENED})`,
   listLicenses: `${LICENSES} ORDER BY license.id`,
   addLicense: `
-    INSERT INTO license (id, license_key, product_id, user_name, password_hash, terms, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    INSERT INTO license (id, license_key, product_id, user_name, password_hash, customer, terms, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   setTerms: 'UPDATE license SET terms = ? WHERE id = ?',
   setUser: 'UPDATE license SET user_name = ?, password_hash = ? WHERE id = ?',
+  setCustomer: 'UPDATE license SET customer = ? WHERE id = ?',
   setEnabled: 'UPDATE license SET enabled = ? WHERE id = ?',
   setActive: 'UPDATE license SET active = ? WHERE id = ?',
   setLastFileAt: 'UPDATE license SET last_file_at = ? WHERE id = ?',
@@ -55,10 +74,33 @@ const SQL = {
   refreshDevice: `
     UPDATE device SET host = ?, seen_at = ?, signed = 0 WHERE license_id = ? AND hardware_id = ?`,
   signDevice: 'UPDATE device SET signed = 1 WHERE license_id = ? AND hardware_id = ?',
+  // Keys of grants, and certificates
+  setGrantKey: 'UPDATE device SET grant_key = ?, proven = ? WHERE license_id = ? AND hardware_id = ?',
+  replaceGrantKeys: `
+    UPDATE device SET grant_key = :x, proven = :x IS NOT NULL WHERE hardware_id = :machine`,
+  proveGrantKeys: 'UPDATE device SET proven = 1 WHERE hardware_id = ? AND grant_key IS NOT NULL',
+  unproveMachine: 'UPDATE device SET proven = 0 WHERE hardware_id = ?',
+  unproveLicense: 'UPDATE device SET proven = 0 WHERE license_id = ?',
+  forgetUnproven: 'UPDATE device SET grant_key = NULL WHERE hardware_id = ? AND proven = 0',
+  findOthersProven: `
+    SELECT 1 FROM device JOIN license ON license.id = license_id
+    WHERE hardware_id = :machine AND proven = 1 AND customer IS NOT :customer`,
+  listGrantKeys: `
+    SELECT DISTINCT grant_key FROM device WHERE hardware_id = ? AND grant_key IS NOT NULL ORDER BY 1`,
+  setCertified: `
+    UPDATE device SET certified = ?, certified_until = max(coalesce(certified_until, 0), ?)
+    WHERE license_id = ? AND hardware_id = ?`,
+  countNonces: 'SELECT count(*) AS count FROM used_nonce WHERE pair = ?',
+  addNonce: 'INSERT OR IGNORE INTO used_nonce (pair, nonce, until) VALUES (?, ?, ?)',
+  removeNoncesBefore: 'DELETE FROM used_nonce WHERE until < ?',
   seeDevice: 'UPDATE device SET seen_at = ? WHERE license_id = ? AND hardware_id = ?',
   removeDevice: 'DELETE FROM device WHERE license_id = ? AND hardware_id = ?',
   removeDevices: 'DELETE FROM device WHERE license_id = ?',
   findMachine: 'SELECT signed FROM device WHERE hardware_id = ? GROUP BY signed',
+  findForeignDevice: `
+    SELECT 1 FROM device JOIN license ON license.id = license_id
+    WHERE hardware_id = :machine AND :customer IS NOT NULL AND customer IS NOT :customer`,
+  findForeignLicense: 'SELECT 1 FROM license WHERE id = ? AND customer IS NOT ?',
   findBlocked: 'SELECT 1 FROM blocked_device WHERE hardware_id = ?',
   listBlocked: 'SELECT * FROM blocked_device ORDER BY blocked_at, hardware_id',
   block: 'INSERT INTO blocked_device (hardware_id, blocked_at) VALUES (?, ?)',
@@ -82,16 +124,21 @@ const SQL = {
     WHERE :license IS NULL OR hardware_id IN (SELECT hardware_id FROM device WHERE license_id = :license)
     ORDER BY hardware_id`,
   putServerKey: `
-    INSERT INTO server_key (hardware_id, server_key, confirmed, learned_at) VALUES (?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET
-      server_key = excluded.server_key, confirmed = excluded.confirmed, learned_at = excluded.learned_at`,
-  findGrantKey: 'SELECT x, learned_at FROM grant_key WHERE hardware_id = ?',
-  putGrantKey: `
-    INSERT INTO grant_key (hardware_id, x, learned_at) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET x = excluded.x, learned_at = excluded.learned_at`,
+    INSERT INTO server_key (hardware_id, server_key, confirmed, customer, learned_at) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET server_key = excluded.server_key, confirmed = excluded.confirmed,
+      customer = excluded.customer, learned_at = excluded.learned_at, approved = 0`,
+  approveServerKey: 'UPDATE server_key SET approved = 1 WHERE hardware_id = ?',
+  // What is given back has to be proven again.
+  endApproval: 'UPDATE server_key SET approved = 0 WHERE hardware_id = ?',
+  endApprovals: `
+    UPDATE server_key SET approved = 0
+    WHERE hardware_id IN (SELECT hardware_id FROM device WHERE license_id = ?)`,
   findWaitingKey: 'SELECT 1 FROM waiting_key WHERE hardware_id = ? AND server_key = ?',
   addWaitingKey: `
-    INSERT INTO waiting_key (hardware_id, server_key, asks, came_from, came_at) VALUES (?, ?, ?, ?, ?)`,
+    INSERT INTO waiting_key (hardware_id, server_key, grant_key, asks, came_from, came_at)
+    VALUES (?, ?, ?, ?, ?, ?)`,
+  setWaitingGrantKey: `
+    UPDATE waiting_key SET grant_key = coalesce(?, grant_key) WHERE hardware_id = ? AND server_key = ?`,
   countWaitingKeys: `
     SELECT count(*) AS in_all, count(*) FILTER (WHERE hardware_id = :machine) AS of_machine,
       count(*) FILTER (WHERE hardware_id = :machine AND came_from = :from) AS of_address_and_machine
@@ -112,7 +159,7 @@ const SQL = {
   // The machine's current key needs no waiting file.
   listApprovableKeys: `
     SELECT server_key FROM waiting_key WHERE hardware_id = :machine
-    UNION SELECT server_key FROM server_key WHERE hardware_id = :machine AND confirmed = 0`,
+    UNION SELECT server_key FROM server_key WHERE hardware_id = :machine AND approved = 0`,
   findUsageTaken: 'SELECT * FROM usage_taken WHERE server_key = ?',
   putUsageTaken: `
     INSERT INTO usage_taken (server_key, sequence, digest) VALUES (?, ?, ?)
@@ -132,8 +179,9 @@ const SQL = {
   findAirgapActivation: 'SELECT * FROM airgap_activation WHERE license_id = ? AND hardware_id = ?',
   putAirgapActivation: `
     INSERT OR REPLACE INTO airgap_activation
-      (license_id, hardware_id, activation_code, confirmation_code, policy_file, confirmed_at)
-    VALUES (?, ?, ?, ?, ?, ?)`,
+      (license_id, hardware_id, activation_code, confirmation_code, policy_file, certificate_ends_at,
+       confirmed_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`,
   findAirgapDevice: `
     SELECT hardware_id FROM airgap_activation JOIN device USING (license_id, hardware_id)
     WHERE license_id = ? ORDER BY confirmed_at DESC LIMIT 1`,

@@ -107,6 +107,10 @@ export const FIELD_ALIASES: Readonly<Record<string, string>> = {
 export const proof = {
   grant: told(z.string().optional(), 'What was lent, signed (a compact JWS), if a `nonce` was sent.'),
   certificate: told(z.string().optional(), "The vendor's certificate for the key of the grant."),
+  other_certificates: told(
+    z.array(z.string()).optional(),
+    'The same certificate under other keys of the vendor, while it changes its key.',
+  ),
 };
 
 const seconds = z.int().min(0);
@@ -137,6 +141,7 @@ export const minimalAnswer = registerAnswer.pick({
   borrowed_until: true,
   grant: true,
   certificate: true,
+  other_certificates: true,
   slot_ends_at: true,
   slot_ends_in_seconds: true,
   renew_in_seconds: true,

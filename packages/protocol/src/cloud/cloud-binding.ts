@@ -29,11 +29,16 @@ export function readNonce(header: string | null): string | null {
 }
 
 /**
- * Covers what was asked: the last word of the path, and the body, or the query without its question mark. The
- * path before it may differ behind a proxy.
+ * Covers what was asked: the last word of the path, the body, or the query without its question mark, and the
+ * key that is to be certified, if the request names one. The path before it may differ behind a proxy.
  */
-export function digestRequest(operation: string, content: string | Uint8Array): string {
-  return createHash('sha256').update(`${operation}\n`).update(content).digest('hex');
+export function digestRequest(
+  operation: string,
+  content: string | Uint8Array,
+  keyStatement: string | null = null,
+): string {
+  const hash = createHash('sha256').update(`${operation}\n`).update(content);
+  return (keyStatement === null ? hash : hash.update(`\n${keyStatement}`)).digest('hex');
 }
 
 /** Fields that only files have: license files, refreshes and policies. No answer of the cloud has one. */

@@ -12,6 +12,11 @@ export function isSignedBy(publicKey: KeyObject, bytes: Uint8Array, signature: s
   return verify('sha256', bytes, publicKey, Buffer.from(signature, 'base64'));
 }
 
+/** While a vendor changes its key, servers know the old and the new one. */
+export function isSignedByOne(keys: readonly KeyObject[], bytes: Uint8Array, signature: string): boolean {
+  return keys.some((key) => isSignedBy(key, bytes, signature));
+}
+
 /** What a license's own signature covers: which license, for which machine, until when. */
 export function licenseSignatureText(
   hardwareId: string,
@@ -26,6 +31,14 @@ export function fingerprintKey(publicKey: KeyObject): string {
   return createHash('sha256')
     .update(publicKey.export({ type: 'spki', format: 'der' }))
     .digest('hex');
+}
+
+const PEM_BLOCK = /-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g;
+
+/** Several PEM blocks, or a single key in either form. Throws for anything else. */
+export function readPublicKeys(text: string): readonly KeyObject[] {
+  const blocks = text.match(PEM_BLOCK) ?? [];
+  return blocks.length < 2 ? [readPublicKey(text)] : blocks.map(readPublicKey);
 }
 
 /** A vendor's public RSA key: PEM, or the base64 of its DER form. Throws for anything else. */

@@ -57,10 +57,48 @@ export interface ReadCertificate extends CertificateFacts {
 /** Its content if this vendor has signed it; `null` otherwise. Whether it has expired is for the caller. */
 export function readCertificate(text: string, vendorKey: KeyObject): ReadCertificate | null {
   const jws = readJws(text, 'RS256', CERTIFICATE_TYPE);
-  if (jws === null || !jws.isSignedBy(vendorKey)) return null;
-  const { hardware_id: hardwareId, licenses, cnf } = jws.claims;
+  return jws?.isSignedBy(vendorKey) === true ? readClaims(text, jws.claims) : null;
+}
+
+/** The content of one that was verified before. */
+export function readKnownCertificate(text: string): ReadCertificate | null {
+  const jws = readJws(text, 'RS256', CERTIFICATE_TYPE);
+  return jws === null ? null : readClaims(text, jws.claims);
+}
+
+/** A certificate that somebody brings, under one or several keys of the vendor. */
+export interface OfferedCertificate extends Omit<ReadCertificate, 'text'> {
+  /** As they were written, in that order. */
+  readonly texts: readonly [string, ...string[]];
+}
+
+/** A vendor has two keys while it changes them. */
+const MOST_TEXTS = 8;
+
+/**
+ * The certificates that the vendor has signed with a key that is known here. Those with the same content
+ * are one: applications may know another key of the vendor than this server does, and verify for themselves.
+ */
+export function readCertificates(
+  given: readonly unknown[],
+  vendorKeys: readonly KeyObject[],
+): readonly OfferedCertificate[] {
+  const texts = [...new Set(given)].filter((text) => typeof text === 'string').slice(0, MOST_TEXTS);
+  const known = texts.filter((text) => readKnownCertificate(text) !== null);
+  const byContent = Map.groupBy(known, (text) => text.split('.')[1]);
+  return [...byContent.values()].flatMap((same) => {
+    const read = same.flatMap((text) => vendorKeys.map((key) => readCertificate(text, key)));
+    const signed = read.find((one) => one !== null);
+    if (signed === undefined) return [];
+    const { text: _, ...content } = signed;
+    return [{ ...content, texts: same as [string, ...string[]] }];
+  });
+}
+
+function readClaims(text: string, claims: Readonly<Record<string, unknown>>): ReadCertificate | null {
+  const { hardware_id: hardwareId, licenses, cnf, issued_at, expires_at } = claims;
   const jwk = (cnf as { readonly jwk?: OkpJwk } | undefined)?.jwk;
-  const [issuedAt, expiresAt] = [dateOf(jws.claims.issued_at), dateOf(jws.claims.expires_at)];
+  const [issuedAt, expiresAt] = [dateOf(issued_at), dateOf(expires_at)];
   if (typeof hardwareId !== 'string' || jwk === undefined || readOkpKey(jwk) === null) return null;
   if (!Array.isArray(licenses) || !licenses.every(isCertifiedLicense)) return null;
   if (issuedAt === null || expiresAt === null) return null;

@@ -35,9 +35,9 @@ export async function startDemoCloud(config: Config, self: readonly string[]): P
   const [node = '', ...own] = self;
   const child = spawn(node, [...own, 'cloud', 'demo', ...flags], { stdio: ['pipe', 'pipe', 'inherit'] });
   const said = await readIntroduction(child);
-  const { url, public_key: publicKey } = said;
+  const { url, public_key: key } = said;
   return {
-    config: { ...config, cloud: { ...config.cloud, url, publicKey } },
+    config: { ...config, cloud: { ...config.cloud, url, publicKey: [key] } },
     async introduce(client) {
       if (!existsSync(marker)) await refuseOtherKeys(client);
       await introduce(client, said);

@@ -1,8 +1,8 @@
 import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
-import type { ReadCertificate } from '@berth/protocol/grant/server-certificate';
+import type { OfferedCertificate } from '@berth/protocol/grant/server-certificate';
 import type { CloudCounts } from '../core/command.ts';
 import { Fault } from '../core/nouns/fault.ts';
-import type { License, LicenseId } from '../core/nouns/license.ts';
+import { type License, type LicenseId, licenseId } from '../core/nouns/license.ts';
 
 /**
  * The vendor's licensing cloud. It may be unreachable, slow, or an impostor; callers get an answer with a
@@ -31,8 +31,15 @@ export interface Identification {
   readonly licenseId: LicenseId | null;
   readonly product: string;
   readonly holder: LicenseHolder;
-  /** Asks for a certificate for the key that it names; left out if none is due. */
-  readonly keyStatement?: string;
+  /** Asks for a certificate for the key that it names, in an activation or a check. */
+  readonly keyStatement?: KeyStatement;
+}
+
+/** The word of a server about the key that signs its grants. */
+export interface KeyStatement {
+  readonly text: string;
+  /** Names the key. */
+  readonly kid: string;
 }
 
 /** By its key, or by the user it was issued to; the password is only needed to activate. */
@@ -61,8 +68,8 @@ export interface Vouched {
   readonly license: Omit<License, 'tie' | 'source'>;
   readonly isFloating: boolean;
   readonly counted: Pick<CloudCounts, 'total' | 'features'>;
-  /** What the vendor has signed for a grant key; `null`: nothing. Whose key it is must still be checked. */
-  readonly certificate: ReadCertificate | null;
+  /** What the vendor has certified. Of a file, whose key it is must still be checked. */
+  readonly certificates: readonly OfferedCertificate[];
 }
 
 export interface Counted {
@@ -120,7 +127,9 @@ export type CloudFaultReason =
   | 'not_understood'
   | 'not_signed'
   /** The answer is not bound to the request. */
-  | 'not_bound';
+  | 'not_bound'
+  /** The vendor has certified another key than this server's. */
+  | 'wrong_certificate';
 
 /** The cloud gave no valid answer. */
 export class CloudFault extends Fault {
@@ -136,5 +145,25 @@ export class CloudFault extends Fault {
     super('cloud_unavailable', message, { cause: options.cause });
     this.reason = reason;
     this.mayHaveArrived = options.mayHaveArrived;
+  }
+}
+
+/**
+ * The answer has a certificate for another key than the request named: somebody has put their own key into
+ * the request, or answers in the vendor's place. Nothing of such an answer is used.
+ */
+export class WrongCertificate extends CloudFault {
+  /** Names the key. */
+  readonly kid: string;
+  /** The licenses that it is certified for. */
+  readonly licenses: readonly Pick<License, 'id' | 'product'>[];
+
+  constructor({ kid, licenses }: OfferedCertificate) {
+    const message =
+      `The vendor has certified the key ${kid}, which is not the key of this server. Somebody may have ` +
+      'changed the request on its way: check the way to cloud.url, and tell the vendor.';
+    super('wrong_certificate', message, { mayHaveArrived: true });
+    this.kid = kid;
+    this.licenses = licenses.map(({ license_id: id, product }) => ({ id: licenseId(id), product }));
   }
 }

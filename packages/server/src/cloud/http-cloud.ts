@@ -1,4 +1,9 @@
 import type { KeyObject } from 'node:crypto';
+import {
+  CERTIFICATE_PROOF_HEADER,
+  type CertificateRequest,
+  proveCertificateRequest,
+} from '@berth/protocol/cloud/certificate-proof';
 import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 import { digestRequest, makeNonce, NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
 import {
@@ -8,7 +13,7 @@ import {
   reportAnswer,
 } from '@berth/protocol/cloud/cloud-license';
 import { DEACTIVATED_TEXT, deactivatedAnswer, SYNC_EVENT } from '@berth/protocol/cloud/cloud-requests';
-import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
+import { isSignedByOne, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
 import { KEY_STATEMENT_HEADER } from '@berth/protocol/grant/key-statement';
 import { parseJsonText } from '@berth/protocol/json-text';
 import type { z } from 'zod';
@@ -23,6 +28,7 @@ import {
   KEY_REFUSALS,
   type ReportedAmount,
   type Vouched,
+  WrongCertificate,
 } from './cloud.ts';
 import { type CloudResponse, exchange } from './exchange.ts';
 import {
@@ -40,7 +46,8 @@ import { readOffered, readVendorLicense } from './vendor-license.ts';
 export interface HttpCloudOptions {
   /** The URL of the cloud, without `/api/v4`. */
   readonly url: string;
-  readonly publicKey: KeyObject;
+  /** The answer must be signed with one of them. */
+  readonly publicKeys: readonly KeyObject[];
   /** For a whole request, including the last byte of the answer. */
   readonly timeoutMs: number;
   /** Aborts all requests when the server stops. */
@@ -115,6 +122,7 @@ async function call(options: HttpCloudOptions, keys: CloudKeys, question: Call):
   const { operation, meant, query = '', body = null } = question;
   const date = new Date(options.readWall()).toUTCString();
   const nonce = makeNonce();
+  const requestDigest = digestRequest(operation, body ?? query, meant?.keyStatement?.text);
   const response = await exchange({
     url: `${withoutEndingSlashes(options.url)}/api/v4/${operation}${query === '' ? '' : `?${query}`}`,
     method: body === null ? 'GET' : 'POST',
@@ -123,7 +131,7 @@ async function call(options: HttpCloudOptions, keys: CloudKeys, question: Call):
       authorization: authorizationHeader(keys, date),
       accept: 'application/json',
       [NONCE_HEADER]: nonce,
-      ...(meant?.keyStatement === undefined ? {} : { [KEY_STATEMENT_HEADER]: meant.keyStatement }),
+      ...askForCertificate(keys, meant, { date, nonce, requestDigest }),
       ...(body === null ? {} : { 'content-type': 'application/json' }),
     },
     body,
@@ -132,12 +140,27 @@ async function call(options: HttpCloudOptions, keys: CloudKeys, question: Call):
   });
   const cloudAt = Date.parse(response.headers.get('date') ?? '');
   if (!Number.isNaN(cloudAt)) options.onClock?.(cloudAt - options.readWall());
-  return { ...response, question: { nonce, requestDigest: digestRequest(operation, body ?? query), meant } };
+  return { ...response, question: { nonce, requestDigest, meant } };
 }
 
-function isSigned({ bytes, headers }: CloudResponse, { publicKey }: HttpCloudOptions): boolean {
+/** The other signature covers only the date, so the cloud certifies no key without this proof. */
+function askForCertificate(
+  { sharedKey }: CloudKeys,
+  meant: Identification | null,
+  request: Pick<CertificateRequest, 'date' | 'nonce' | 'requestDigest'>,
+): Record<string, string> {
+  if (meant?.keyStatement === undefined) return {};
+  const { hardwareId, keyStatement } = meant;
+  const asked = { ...request, hardwareId, keyStatement: keyStatement.text };
+  return {
+    [KEY_STATEMENT_HEADER]: keyStatement.text,
+    [CERTIFICATE_PROOF_HEADER]: proveCertificateRequest(sharedKey, asked),
+  };
+}
+
+function isSigned({ bytes, headers }: CloudResponse, { publicKeys }: HttpCloudOptions): boolean {
   const signature = headers.get(SIGNATURE_HEADER);
-  return signature !== null && isSignedBy(publicKey, bytes, signature);
+  return signature !== null && isSignedByOne(publicKeys, bytes, signature);
 }
 
 /** From here on the cloud has answered: even if the answer is invalid, it may have executed the request. */
@@ -172,6 +195,7 @@ function readSigned<S extends z.ZodType>(
   const content = parseAnswer(answered);
   const fields = fieldsOf(content);
   rejectFile(fields);
+  rejectWrongCertificate(answered.question, fields, options.publicKeys);
   const isBound = isBoundTo(answered.question, fields);
   if (isBound) requireNamed(answered.question, fields);
   const parsed = schema.safeParse(content);
@@ -219,7 +243,7 @@ function readRefusal(answered: Answered, options: HttpCloudOptions): CloudRefusa
     message: plain(error.data.message, LONGEST_MESSAGE),
     isSigned: isVendors,
     isBound: isVendors && isBoundTo(question, fields),
-    isAboutLicense: isVendors && isAboutLicense(question, fields, options.publicKey),
+    isAboutLicense: isVendors && isAboutLicense(question, fields, options.publicKeys),
   };
 }
 
@@ -231,14 +255,26 @@ function vouch(answered: Answered, options: HttpCloudOptions): CloudReply<Vouche
   if (question.meant === null || !isMeant(value, question.meant)) {
     throw fault('not_understood', 'The licensing cloud answered with a different license than requested.');
   }
-  if (!coversMachine(question, fields, options.publicKey)) {
+  if (!coversMachine(question, fields, options.publicKeys)) {
     throw fault(
       'not_understood',
       'The license in the answer of the licensing cloud is not signed for the hardware id of this server.',
     );
   }
-  const certificate = readOffered(fields, options.publicKey);
-  return { kind: 'ok', value: { ...readVendorLicense(value), certificate }, isBound };
+  const certificates = readOffered(fields, options.publicKeys);
+  return { kind: 'ok', value: { ...readVendorLicense(value), certificates }, isBound };
+}
+
+/** Before the digest is compared: a key that was put in place of ours says more than a changed request. */
+function rejectWrongCertificate(
+  { meant, nonce }: Question,
+  fields: Fields,
+  keys: readonly KeyObject[],
+): void {
+  if (meant?.keyStatement === undefined || (fields.nonce ?? nonce) !== nonce) return;
+  const { kid } = meant.keyStatement;
+  const wrong = readOffered(fields, keys).find((one) => one.kid !== kid);
+  if (wrong !== undefined) throw new WrongCertificate(wrong);
 }
 
 /** A genuine answer to another request does not answer this one. */

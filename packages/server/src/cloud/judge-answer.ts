@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { type AnswerBinding, isFileContent } from '@berth/protocol/cloud/cloud-binding';
-import { isSignedBy, licenseSignatureText } from '@berth/protocol/cloud/vendor-signature';
+import { isSignedByOne, licenseSignatureText } from '@berth/protocol/cloud/vendor-signature';
 import { CloudFault, type Identification } from './cloud.ts';
 
 /** The request. An answer is only valid for it. */
@@ -55,22 +55,22 @@ export function requireNamed({ meant }: Question, fields: Fields): void {
  * Whether a signature of the vendor covers this server's hardware id: that of the whole body, if it contains
  * the id, or that of the license.
  */
-export function coversMachine({ meant }: Question, fields: Fields, publicKey: KeyObject): boolean {
+export function coversMachine({ meant }: Question, fields: Fields, keys: readonly KeyObject[]): boolean {
   if (meant === null) return false;
   const named = fields.hardware_id ?? null;
   if (named !== null) return named === meant.hardwareId;
-  return hasLicenseSignature(meant, fields, publicKey);
+  return hasLicenseSignature(meant, fields, keys);
 }
 
 /**
  * Whether a refusal is certainly about this license on this machine. If the cloud found no license, it names
  * none: the digest then shows that it looked for the right one.
  */
-export function isAboutLicense(question: Question, fields: Fields, publicKey: KeyObject): boolean {
+export function isAboutLicense(question: Question, fields: Fields, keys: readonly KeyObject[]): boolean {
   const { meant, nonce, requestDigest } = question;
   if (meant === null) return false;
   if (fields.nonce !== nonce) {
-    return 'licenseKey' in meant.holder && hasLicenseSignature(meant, fields, publicKey);
+    return 'licenseKey' in meant.holder && hasLicenseSignature(meant, fields, keys);
   }
   if (fields.hardware_id !== meant.hardwareId) return false;
   const isNamed = meant.licenseId !== null && fields.license_id === meant.licenseId;
@@ -80,13 +80,13 @@ export function isAboutLicense(question: Question, fields: Fields, publicKey: Ke
 function hasLicenseSignature(
   { hardwareId, holder }: Identification,
   fields: Fields,
-  publicKey: KeyObject,
+  keys: readonly KeyObject[],
 ): boolean {
   const { license_signature: signature, license_key: named, validity_period: until } = fields;
   const key = 'licenseKey' in holder ? holder.licenseKey : named;
   if (typeof signature !== 'string' || typeof key !== 'string') return false;
   const text = licenseSignatureText(hardwareId, key, typeof until === 'string' ? until : null);
-  return isSignedBy(publicKey, Buffer.from(text), signature);
+  return isSignedByOne(keys, Buffer.from(text), signature);
 }
 
 function fault(reason: 'not_understood' | 'not_bound', message: string): CloudFault {

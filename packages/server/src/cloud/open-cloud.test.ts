@@ -4,22 +4,26 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { temporaryFolder } from '../../../../test/support/server-process.ts';
-import { isPlainAndFar, openCloud } from './open-cloud.ts';
+import { isPlainAndFar, openCloud, readVendorKeys } from './open-cloud.ts';
 
-const PEM = generateKeyPairSync('rsa', {
-  modulusLength: 2048,
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-}).publicKey;
+const [PEM, OTHER_PEM] = [makePem(), makePem()];
 const BASE64 = PEM.split('\n').slice(1, -2).join('');
 const EC = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
   type: 'spki',
   format: 'pem',
 }) as string;
 
+function makePem(): string {
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return publicKey.export({ type: 'spki', format: 'pem' }).toString();
+}
+
 function open(url: string, publicKey: string = PEM) {
   const { signal } = new AbortController();
-  return openCloud({ url, publicKey, timeoutSeconds: 1 }, { readWall: () => 0, signal });
+  return openCloud(
+    { url, publicKey: publicKey === '' ? [] : [publicKey], timeoutSeconds: 1 },
+    { readWall: () => 0, signal },
+  );
 }
 
 const UNUSABLE = { name: 'Error', code: 'cloud_not_configured', message: /^"cloud\.(url|publicKey)" .*\.$/ };
@@ -84,6 +88,19 @@ describe('the public key of the cloud', () => {
       assert.notEqual(open('https://cloud.example', file), null);
     });
   }
+
+  test('may be several: in one file, in one text, or in a list of both', (t) => {
+    const file = join(temporaryFolder(t), 'vendor.pem');
+    writeFileSync(file, `the old one\n${PEM}\nthe new one\n${OTHER_PEM}`);
+    const count = (...publicKey: string[]) => readVendorKeys({ publicKey }).length;
+    assert.deepEqual([count(file), count(PEM + OTHER_PEM), count(file, BASE64), count()], [2, 2, 3, 0]);
+    const [first, second] = readVendorKeys({ publicKey: [file] });
+    assert.deepEqual(
+      [first, second].map((key) => key?.export({ type: 'spki', format: 'pem' })),
+      [PEM, OTHER_PEM],
+    );
+    assert.throws(() => count(PEM + EC), UNUSABLE, 'all of them must be right');
+  });
 
   const NO_KEYS: Readonly<Record<string, string>> = {
     nothing: '',

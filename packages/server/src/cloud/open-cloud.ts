@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { readAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
-import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
+import { readPublicKeys } from '@berth/protocol/cloud/vendor-signature';
 import { Fault } from '../core/nouns/fault.ts';
 import { SECOND_MS } from '../core/nouns/instant.ts';
 import type { Cloud } from './cloud.ts';
@@ -11,8 +11,8 @@ import { createHttpCloud, type HttpCloudOptions } from './http-cloud.ts';
 interface CloudSettings {
   /** Empty if there is none. */
   readonly url: string;
-  /** A PEM text, the base64 of a DER form, or a file with either. */
-  readonly publicKey: string;
+  /** Each a PEM text, the base64 of a DER form, or a file with either. */
+  readonly publicKey: readonly string[];
   readonly timeoutSeconds: number;
 }
 
@@ -24,7 +24,7 @@ export function openCloud(
   if (settings.url === '') return null;
   return createHttpCloud({
     url: checkUrl(settings.url),
-    publicKey: requireKey(settings),
+    publicKeys: requireKeys(settings),
     timeoutMs: settings.timeoutSeconds * SECOND_MS,
     ...rest,
   });
@@ -48,13 +48,13 @@ function checkUrl(text: string): string {
   return url.href;
 }
 
-/** The vendor's public key, which also verifies license files; `null` if not set. */
-export function readVendorKey({ publicKey }: Pick<CloudSettings, 'publicKey'>): KeyObject | null {
-  return publicKey === '' ? null : readKey(publicKey);
+/** The vendor's public keys, which also verify license files; none if not set. */
+export function readVendorKeys({ publicKey }: Pick<CloudSettings, 'publicKey'>): readonly KeyObject[] {
+  return publicKey.flatMap(readKeys);
 }
 
 /** The public key of the vendor's confirmation codes; `null` if not set. */
-export function readAirgapKey({ publicKey }: Pick<CloudSettings, 'publicKey'>): KeyObject | null {
+export function readAirgapKey({ publicKey }: { readonly publicKey: string }): KeyObject | null {
   if (publicKey === '') return null;
   const key = readAirgapPublicKey(existsSync(publicKey) ? readFileSync(publicKey, 'utf8') : publicKey);
   if (key !== null) return key;
@@ -64,21 +64,21 @@ export function readAirgapKey({ publicKey }: Pick<CloudSettings, 'publicKey'>): 
   );
 }
 
-function requireKey(settings: CloudSettings): KeyObject {
-  const key = readVendorKey(settings);
-  if (key === null) {
+function requireKeys(settings: CloudSettings): readonly KeyObject[] {
+  const keys = readVendorKeys(settings);
+  if (keys.length === 0) {
     throw unusable(
       '"cloud.url" needs "cloud.publicKey", the public key of the cloud, to verify its answers. ' +
         'Ask the vendor for it.',
     );
   }
-  return key;
+  return keys;
 }
 
-function readKey(given: string): KeyObject {
+function readKeys(given: string): readonly KeyObject[] {
   try {
     // Values in the environment often have escaped line breaks.
-    return readPublicKey((existsSync(given) ? readFileSync(given, 'utf8') : given).replaceAll('\\n', '\n'));
+    return readPublicKeys((existsSync(given) ? readFileSync(given, 'utf8') : given).replaceAll('\\n', '\n'));
   } catch {
     throw unusable(
       '"cloud.publicKey" is neither an RSA public key (PEM, or base64 of DER) nor a file with one.',

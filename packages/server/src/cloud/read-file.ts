@@ -23,15 +23,15 @@ export interface VendorFile extends Vouched {
 export type FileKind = 'license' | 'policy';
 
 /** A license file, or a policy file, which has the license type under another name. */
-export function readVendorFile(text: string, kind: FileKind, publicKey: KeyObject | null): VendorFile {
+export function readVendorFile(text: string, kind: FileKind, keys: readonly KeyObject[]): VendorFile {
   if (text.trim() === '') throw new LicenseFileError('It is empty.');
   const file = readLicenseFile(text);
   const { fields } = file;
   rejectOtherKind(fields, kind);
   return {
     ...readVendorLicense(readLicenseFields(fields)),
-    isSigned: publicKey !== null && isVendorFile(file, publicKey),
-    certificate: publicKey === null ? null : readOffered(fields, publicKey),
+    isSigned: keys.some((key) => isVendorFile(file, key)),
+    certificates: readOffered(fields, keys),
     issuedAt: readDate(fields.date),
     hardwareId: readText(fields.hardware_id),
     requestId: readText(fields.request_id),

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { CloudFeature, CloudLicense } from '@berth/protocol/cloud/cloud-license';
-import { readCertificate } from '@berth/protocol/grant/server-certificate';
+import { readCertificates } from '@berth/protocol/grant/server-certificate';
 import type { ConsumptionLimits, Feature, FeatureLending } from '../core/nouns/feature.ts';
 import { type Instant, instant } from '../core/nouns/instant.ts';
 import { licenseId } from '../core/nouns/license.ts';
@@ -10,7 +10,7 @@ import type { Vouched } from './cloud.ts';
 const DEFAULT_TIMEOUT_MINUTES = 120;
 
 /** Converts the vendor's license to ours. */
-export function readVendorLicense(wire: CloudLicense): Omit<Vouched, 'certificate'> {
+export function readVendorLicense(wire: CloudLicense): Omit<Vouched, 'certificates'> {
   return {
     isFloating: wire.is_floating && wire.floating_users > 0,
     counted: {
@@ -40,10 +40,10 @@ export function readVendorLicense(wire: CloudLicense): Omit<Vouched, 'certificat
   };
 }
 
-/** The certificate in an answer or a file. One that cannot be used is as good as none. */
-export function readOffered(fields: Readonly<Record<string, unknown>>, publicKey: KeyObject) {
-  const { server_certificate: text } = fields;
-  return typeof text === 'string' ? readCertificate(text, publicKey) : null;
+/** The certificates in an answer or a file. One that cannot be used is as good as none. */
+export function readOffered(fields: Readonly<Record<string, unknown>>, keys: readonly KeyObject[]) {
+  const { server_certificates: texts } = fields;
+  return Array.isArray(texts) ? readCertificates(texts, keys) : [];
 }
 
 function instantOrNull(at: number | null): Instant | null {

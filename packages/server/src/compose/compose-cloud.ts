@@ -3,7 +3,7 @@ import { hostname, networkInterfaces, release, type } from 'node:os';
 import { fingerprintKey } from '@berth/protocol/cloud/vendor-signature';
 import { createCloudChecks, createCloudReports } from '../background/cloud-loops.ts';
 import { createKeyWatch } from '../background/key-watch.ts';
-import { openCloud, readAirgapKey, readVendorKey } from '../cloud/open-cloud.ts';
+import { openCloud, readAirgapKey, readVendorKeys } from '../cloud/open-cloud.ts';
 import { findOwnAddress } from '../cloud/own-address.ts';
 import type { Config } from '../config.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
@@ -12,6 +12,7 @@ import { type CloudLink, createCloudLink } from '../services/cloud/cloud-link.ts
 import { createCloudSession } from '../services/cloud/cloud-session.ts';
 import { type Credentials, createCredentials } from '../services/cloud/credentials.ts';
 import { LinkState } from '../services/cloud/link-state.ts';
+import { createCertificateDoubts } from '../services/grants/certificate-doubts.ts';
 import { type Certification, createCertification } from '../services/grants/certification.ts';
 import { createGrantKeys, type GrantKeys } from '../services/grants/grant-keys.ts';
 import { createOffline, type Offline } from '../services/offline/offline.ts';
@@ -33,8 +34,8 @@ export interface CloudParts {
   /** Signs grants; the cloud certifies its keys. */
   readonly grantKeys: GrantKeys;
   readonly certification: Certification;
-  /** The key with which the vendor signs; `null` if not configured. */
-  readonly vendorKey: KeyObject | null;
+  /** The keys with which the vendor signs; none if not configured. */
+  readonly vendorKeys: readonly KeyObject[];
   /** Called when the keys have changed. */
   readonly listeners: Set<() => void>;
   /** Called when the cloud should be asked for certificates. */
@@ -80,11 +81,11 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
   };
   const { readKeys } = credentials;
   const grantKeys = createGrantKeys(store, readMonotonicMs);
-  const certification = createCertification(store, grantKeys);
+  const certification = createCertification(store, grantKeys, createCertificateDoubts(store, log));
   // A running server has recorded its machine.
   const requireHome = isServing ? async () => {} : identity.requireHome;
-  const vendorKey = readVendorKey(config.cloud);
-  const hold = createCloudHold(store, vendorKey === null ? '' : fingerprintKey(vendorKey));
+  const vendorKeys = readVendorKeys(config.cloud);
+  const hold = createCloudHold(store, vendorKeys.map(fingerprintKey));
   const cloudLink = createCloudLink({
     store,
     session: createCloudSession({ cloud, readKeys, state, hold, requireHome }),
@@ -109,14 +110,14 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
     readKeys,
     host,
     grantKeys,
-    vendorKey,
+    vendorKeys,
     airgapKey: readAirgapKey(config.airgap),
     acceptUnsignedPolicies: config.airgap.acceptUnsignedPolicies,
     certification,
   });
   const renewals = new Set<() => void>();
   const close = async () => cutOff.abort();
-  const own = { grantKeys, certification, vendorKey };
+  const own = { grantKeys, certification, vendorKeys };
   return { cloudLink, credentials, identity, offline, ...own, listeners, renewals, close };
 }
 

@@ -12,6 +12,7 @@ import {
 } from '../services/doctor/doctor.ts';
 import { type Clock, systemClock } from '../store/clock.ts';
 import { MIGRATIONS } from '../store/engine/migrations.ts';
+import { findUncertified } from './compose-grants.ts';
 import { findMasterKey, isShared, type StoreOptions } from './compose-store.ts';
 
 type Place = Pick<StoreOptions, 'config' | 'env'>;
@@ -20,9 +21,9 @@ type Place = Pick<StoreOptions, 'config' | 'env'>;
 export function composeDoctor(
   place: Place,
   clock: Clock,
-  parts: Omit<DoctorParts, 'node' | 'knownSchema'>,
+  parts: Omit<DoctorParts, 'node' | 'knownSchema' | 'findUncertified'>,
 ): Doctor {
-  const known = { node: process.versions.node, knownSchema: MIGRATIONS.length };
+  const known = { node: process.versions.node, knownSchema: MIGRATIONS.length, findUncertified };
   return createDoctor(describePlace(place, clock), { ...parts, ...known });
 }
 

@@ -1,16 +1,22 @@
+import { presentTerms } from '../http/reply/present-grant.ts';
+import { createCoverage } from '../services/grants/coverage.ts';
 import { createGrants } from '../services/grants/grants.ts';
 import { createIdentityDesk } from '../services/grants/identity-desk.ts';
 import type { Store } from '../store/store.ts';
 import type { CloudParts } from './compose-cloud.ts';
 
+export const findUncertified = createCoverage(presentTerms);
+
 /** What signs grants, and what administers its keys. */
 export function composeGrants(store: Store, parts: CloudParts) {
-  const { identity, grantKeys: keys, certification, vendorKey, renewals } = parts;
+  const { identity, grantKeys: keys, certification, vendorKeys, renewals } = parts;
   const onRotated = () => {
     for (const renew of renewals) renew();
   };
   return {
     grants: createGrants(keys, identity),
-    identityDesk: createIdentityDesk({ store, keys, identity, certification, vendorKey, onRotated }),
+    identityDesk: createIdentityDesk({
+      ...{ store, keys, identity, certification, vendorKeys, findUncertified, onRotated },
+    }),
   };
 }

@@ -66,7 +66,7 @@ const COMMANDS: { [K in LicenseCommand['kind']]: readonly Extract<LicenseCommand
     {
       kind: 'certify_license',
       ...ON,
-      certificate: { text: 'jws', kid: 'k', issuedAt: NOW, expiresAt: LATE },
+      certificate: { texts: ['jws'], kid: 'k', issuedAt: NOW, expiresAt: LATE },
     },
   ],
   cut_report: [{ kind: 'cut_report', ...REPORT }],

@@ -5,7 +5,9 @@ import type {
   BackupMade,
   BackupOverdue,
   BackupRestored,
+  CertificateDoubt,
   CertificateExpiring,
+  CertificateRight,
   CloudHeld,
   CloudReachable,
   CloudReleased,
@@ -244,6 +246,8 @@ export interface Note {
     | Omit<CloudReachable, 'failingAt'>
     | DiskSpaceNotice
     | CertificateExpiring
+    | CertificateDoubt
+    | CertificateRight
     | SlotsNotice
     | ConsumptionNotice
     | CloudHeld

@@ -7,7 +7,8 @@ import { createFileWriter, judgeLicense } from '../../http/portal/write-files.ts
 import { type AirgapCodes, confirmAirgap, renewPolicy, startAirgap } from '../../store/offline/airgap.ts';
 import { writeCarriedFile } from '../carried-files.ts';
 import type { Call, Command } from '../command.ts';
-import { presentDate } from './present.ts';
+import { readCertificateDays } from './license-flags.ts';
+import { presentDate, sayCertificate } from './present.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -22,7 +23,8 @@ interface Confirmed {
   readonly confirmation_code: string;
   readonly out?: string;
   readonly policy_file?: string;
-  readonly certificate: string | null;
+  readonly certificate_expires_at: string | null;
+  readonly grant_key: string | null;
 }
 
 export const AIRGAP_COMMANDS: readonly Command[] = [
@@ -40,8 +42,8 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
   {
     words: 'airgap confirm',
     arguments: ['KEY'],
-    usage: '--activation-code C [--hardware-id H] [--grant-key X] [--out FILE] [--qr]',
-    about: "activate a license with a server's codes; the text of its QR code has all three",
+    usage: '--activation-code C [--hardware-id H] [--certificate-days N] [--out FILE] [--qr]',
+    about: "activate a license with a server's codes; the text of its QR code has both",
     run: runConfirm,
     show: showConfirmation,
     scan: ({ license_key, policy_id, confirmation_code: code }: Confirmed) =>
@@ -50,11 +52,11 @@ export const AIRGAP_COMMANDS: readonly Command[] = [
   {
     words: 'airgap policy',
     arguments: ['KEY'],
-    usage: '[--out FILE]',
+    usage: '[--certificate-days N] [--out FILE]',
     about: 'create a newer policy file',
     run: runPolicy,
-    show: ({ out, policy_file: file, policy_id: id }: Facts) =>
-      out === undefined ? String(file) : `Saved policy ${id} in ${out}.`,
+    show: ({ out, policy_file: file, policy_id: id, certificate_expires_at: until }: Facts) =>
+      out === undefined ? String(file) : `Saved policy ${id} in ${out}.\n${sayCertificate(until)}`,
   },
 ];
 
@@ -64,7 +66,7 @@ function runStart({ store, words, now }: Call): unknown {
   return { license_key: started.licenseKey, initialization_code: started.initializationCode };
 }
 
-function readCodes({ words, flags }: Call): AirgapCodes {
+function readCodes({ words, flags }: Call): AirgapCodes & { readonly grantKey: string | null } {
   const { 'hardware-id': typedId, 'activation-code': typed = '' } = flags;
   const scanned = readScannedText(typed, 'activation_code');
   const hardwareId = typedId ?? scanned?.get('hardware_id');
@@ -74,16 +76,17 @@ function readCodes({ words, flags }: Call): AirgapCodes {
   }
   const key = words[0] as string;
   const named = scanned?.get('license_key') ?? key;
-  const grantKey = flags['grant-key'] ?? scanned?.get('grant_key') ?? '';
+  const grantKey = scanned?.get('grant_key') ?? null;
   if (named === key) return { key, hardwareId, activationCode, grantKey };
   throw new ValueError('The QR code is for a different license key.');
 }
 
 function runConfirm(call: Call): unknown {
-  const { store, signingKey, airgapKey, now, flags } = call;
+  const { store, signingKeys, airgapKey, now, flags } = call;
   const { out } = flags;
-  const codes = readCodes(call);
-  const answer = confirmAirgap(store, codes, { airgapKey, writer: createFileWriter(signingKey, now) }, now);
+  const { grantKey, ...codes } = readCodes(call);
+  const writer = createFileWriter(signingKeys, now, readCertificateDays(flags));
+  const answer = confirmAirgap(store, codes, { airgapKey, writer }, now);
   if (isRefusal(answer)) return answer;
   return {
     license_key: answer.licenseKey,
@@ -91,7 +94,8 @@ function runConfirm(call: Call): unknown {
     hardware_id: answer.hardwareId,
     policy_id: answer.policyId,
     confirmation_code: answer.confirmationCode,
-    certificate: answer.certificate,
+    certificate_expires_at: presentDate(answer.certificateEndsAt),
+    grant_key: grantKey,
     ...deliverPolicy(answer.policyFile, out),
   };
 }
@@ -108,9 +112,15 @@ function showConfirmation(facts: Confirmed): string {
     'policy id': facts.policy_id,
     'confirmation code': code,
     'policy file': facts.out ?? facts.policy_file,
-    certificate: facts.certificate === null ? 'none; add --grant-key X for one' : 'in the policy file',
+    certificate: sayWhere(facts),
   });
   return showCode(all, 'Confirmation code', code);
+}
+
+/** Codes prove no grant key, so the vendor has to answer for it. */
+function sayWhere({ certificate_expires_at: until, license_key: key, grant_key: x }: Confirmed): string {
+  if (until !== null) return `in the policy file, valid until ${until}`;
+  return `none; make one with "cloud certificate issue ${key} --grant-key=${x ?? 'X'}"`;
 }
 
 function showCode(facts: string, name: string, code: string): string {
@@ -119,13 +129,15 @@ function showCode(facts: string, name: string, code: string): string {
   return [facts, about, `${name}:\n${groupCode(code)}`].join('\n\n');
 }
 
-function runPolicy({ store, signingKey, words, flags, now }: Call): unknown {
-  const policy = renewPolicy(store, words[0] as string, createFileWriter(signingKey, now), now);
+function runPolicy({ store, signingKeys, words, flags, now }: Call): unknown {
+  const writer = createFileWriter(signingKeys, now, readCertificateDays(flags));
+  const policy = renewPolicy(store, words[0] as string, writer, now);
   if (isRefusal(policy)) return policy;
   return {
     license_key: policy.licenseKey,
     policy_id: policy.policyId,
     date: presentDate(policy.dateAt),
+    certificate_expires_at: presentDate(policy.certificateEndsAt),
     ...deliverPolicy(policy.file, flags.out),
   };
 }

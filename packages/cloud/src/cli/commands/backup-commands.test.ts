@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { createCommandLine } from '../../../../../test/support/cloud/cloud-command-line.ts';
@@ -33,7 +33,7 @@ async function makeBackup(t: TestContext, flags = '') {
 describe('the backup of a cloud', () => {
   test('replaces what happened after it, keeps that, and says what it lacks', async (t) => {
     const { within, run, saved } = await makeBackup(t);
-    assert.match(saved.out, /^Everything was saved and checked\.\n[\s\S]*does not contain signing-key\.pem/);
+    assert.match(saved.out, /^Everything was saved and checked\.\n[\s\S]*does not contain the keys/);
     const { mode, size } = statSync(within('one.backup'));
     assert.deepEqual([mode & 0o777, /^bytes +(\d+)$/m.exec(saved.out)?.[1]], [0o600, String(size)]);
     assert.match((await run('data', `backup ${within('one.backup')}`)).err, /already exists/);
@@ -71,6 +71,26 @@ describe('the backup of a cloud', () => {
     mkdirSync(within('stranger'), { mode: 0o700 });
     writeFileSync(join(within('stranger'), 'signing-key.pem'), OTHER_KEY, { mode: 0o600 });
     assert.match((await run('stranger', words)).err, /is another key than that of the backup/);
+  });
+
+  test('brings all signing keys, or names the one that is missing', async (t) => {
+    const { within, run } = setUp(t);
+    for (const words of ['product create cad', 'signing-key add', 'signing-key switch']) {
+      const { code, err } = await run('data', words);
+      assert.equal(code, 0, err);
+    }
+    const sealed = `backup ${within('one.backup')} --passphrase-file ${within('passphrase')}`;
+    assert.equal((await run('data', sealed)).code, 0);
+    const words = `restore ${within('one.backup')} --passphrase-file ${within('passphrase')}`;
+    const { code, err } = await run('other', words);
+    assert.equal(code, 0, err);
+    const list = async (data: string) => (await run(data, 'signing-key list')).out;
+    assert.equal(await list('other'), await list('data'));
+    assert.equal((await run('other', 'public-key')).out.match(/BEGIN PUBLIC KEY/g)?.length, 2);
+    rmSync(join(within('other'), 'signing-key.pem'));
+    const lacking = await run('other', `restore ${within('one.backup')}`);
+    assert.match(lacking.err, /needs the signing key [0-9a-f]{16} in signing-key\.pem/);
+    assert.match(lacking.err, /Nothing was changed/);
   });
 
   test('is refused while the cloud runs, or when it was altered', async (t) => {

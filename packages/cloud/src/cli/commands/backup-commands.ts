@@ -20,7 +20,7 @@ export const BACKUP_COMMANDS: readonly Command[] = [
     show: ({ saved_as: file, made_at, bytes, includes_keys: hasKeys }: Facts) => {
       const keys = hasKeys
         ? 'It contains the keys, sealed with the passphrase. Keep the passphrase elsewhere.'
-        : 'It does not contain signing-key.pem and airgap-key.pem: keep copies of them elsewhere.';
+        : 'It does not contain the keys (signing-key*.pem, airgap-key.pem): keep copies of them elsewhere.';
       const facts = formatFacts({ file, 'made at': made_at, bytes });
       return `Everything was saved and checked.\n${facts}\n${keys}`;
     },
@@ -34,9 +34,9 @@ export const RESTORE_USAGE = {
   about: 'replace the data with that of a backup; the cloud must be stopped',
 } as const;
 
-async function runBackup({ store, signingKey, airgapKey, words: [file = ''], flags, now }: Call) {
+async function runBackup({ store, keyRing, airgapKey, words: [file = ''], flags, now }: Call) {
   const facts = await writeBackup(store, {
-    signingKey,
+    keyRing,
     airgapKey,
     file,
     replaces: flags.replace === true,

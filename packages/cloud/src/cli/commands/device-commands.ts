@@ -30,7 +30,7 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   {
     words: 'device approve',
     arguments: ['HARDWARE_ID', 'FINGERPRINT'],
-    about: 'accept files for a machine that are signed with this key',
+    about: 'accept this key for a machine, and certify the grant keys that it tells',
     run: runApprove,
     show: showApproved,
   },
@@ -96,14 +96,15 @@ function presentKnown(one: ListedKey) {
     hardware_id: one.hardwareId,
     fingerprint: one.fingerprint,
     confirmed: one.isConfirmed,
+    approved: one.isApproved,
     learned_at: presentDate(one.learnedAt),
   };
 }
 
 function showKnown(known: readonly Known[]): readonly string[] {
   if (known.length === 0) return [];
-  const rows = known.map((one) => Object.values({ ...one, confirmed: one.confirmed ? 'yes' : 'no' }));
-  return [formatTable(['known by a key', 'fingerprint', 'confirmed', 'since'], rows)];
+  const rows = known.map((one) => Object.values(one));
+  return [formatTable(['known by a key', 'fingerprint', 'confirmed', 'approved', 'since'], rows)];
 }
 
 type Waiting = ReturnType<typeof presentWaiting>;
@@ -112,6 +113,7 @@ function presentWaiting(one: WaitingKey) {
   return {
     hardware_id: one.hardwareId,
     fingerprint: one.fingerprint,
+    grant_key: one.grantKey,
     asks: one.asks,
     license_keys: one.licenseKeys,
     from: one.from,
@@ -121,7 +123,15 @@ function presentWaiting(one: WaitingKey) {
 
 function showWaiting(waiting: readonly Waiting[]): readonly string[] {
   if (waiting.length === 0) return [];
-  const heading = ['waits for approval', 'fingerprint', 'asks for', 'licenses', 'from', 'came at'];
+  const heading = [
+    'waits for approval',
+    'fingerprint',
+    'grant key',
+    'asks for',
+    'licenses',
+    'from',
+    'came at',
+  ];
   return [
     formatTable(
       heading,
@@ -138,16 +148,18 @@ function runApprove({ store, words, now }: Call): unknown {
 
 type Approved = ReturnType<typeof presentApproved>;
 
-function presentApproved({ hardwareId, fingerprint, waited }: ApprovedKey) {
-  return { hardware_id: hardwareId, fingerprint, ...(waited === null ? {} : presentWaiting(waited)) };
+function presentApproved({ hardwareId, fingerprint, grantKeys, waited }: ApprovedKey) {
+  const key = { hardware_id: hardwareId, fingerprint, grant_keys: grantKeys };
+  return { ...key, ...(waited === null ? {} : presentWaiting(waited)) };
 }
 
 function showApproved(key: Approved): string {
   const { hardware_id: id, fingerprint } = key;
+  const told = { fingerprint, 'grant key': key.grant_keys.join(', ') || 'not told' };
   const known = `Approved this key for machine "${id}".`;
-  if (!('asks' in key)) return `${known}\n\n${formatFacts({ fingerprint })}`;
+  if (!('asks' in key)) return `${known}\n\n${formatFacts(told)}`;
   const { asks, license_keys: keys, from, came_at } = key;
-  const facts = { fingerprint, 'asks for': asks, licenses: keys, from, 'came at': came_at };
+  const facts = { ...told, 'asks for': asks, licenses: keys, from, 'came at': came_at };
   return `${known} Submit the file again.\n\n${formatFacts(facts)}`;
 }
 

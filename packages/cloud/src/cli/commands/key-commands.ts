@@ -3,10 +3,11 @@ import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 import type { AuthorizationMethod } from '../../core/license.ts';
 import { ValueError } from '../../core/read-values.ts';
 import { isRefusal, type Refusal } from '../../core/refusal.ts';
-import { exportPublicKey } from '../../store/keys/key-files.ts';
+import { exportPublicKeys } from '../../store/keys/key-files.ts';
 import { type CallerKey, createKey, disableKey, listKeys } from '../../store/keys/keys.ts';
 import { createProduct, listProducts } from '../../store/products.ts';
 import type { Call, Command } from '../command.ts';
+import { readCustomer } from './license-flags.ts';
 import { presentKey, presentProductRow } from './present.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -14,12 +15,17 @@ type Facts = Readonly<Record<string, unknown>>;
 export const KEY_COMMANDS: readonly Command[] = [
   {
     words: 'key create',
-    usage: '[--name N]',
+    usage: '[--name N] [--customer NAME]',
     about: 'create an API key and its shared key; shown only once',
     mayCreate: true,
     run: runCreateKey,
     show: (key: Facts) =>
-      formatFacts({ name: key.name, 'API key': key.api_key, 'shared key': key.shared_key }),
+      formatFacts({
+        name: key.name,
+        ...(key.customer === null ? {} : { customer: key.customer }),
+        'API key': key.api_key,
+        'shared key': key.shared_key,
+      }),
   },
   {
     words: 'key list',
@@ -36,9 +42,9 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     words: 'public-key',
-    about: 'show the public key with which servers verify answers',
+    about: 'show the public keys with which servers and applications verify what the vendor signs',
     mayCreate: true,
-    run: ({ signingKey }) => ({ public_key: exportPublicKey(signingKey) }),
+    run: ({ signingKeys }) => ({ public_key: exportPublicKeys(signingKeys.all) }),
     show: ({ public_key: pem }: Facts) => String(pem).trimEnd(),
   },
   {
@@ -66,9 +72,10 @@ export const KEY_COMMANDS: readonly Command[] = [
 ];
 
 function runCreateKey({ store, flags, now }: Call): unknown {
-  const key = createKey(store, flags.name ?? null, now);
+  const customer = readCustomer(flags) ?? null;
+  const key = createKey(store, flags.name ?? null, now, customer);
   if (isRefusal(key)) return key;
-  return { name: key.name, api_key: key.apiKey, shared_key: key.sharedKey };
+  return { name: key.name, customer, api_key: key.apiKey, shared_key: key.sharedKey };
 }
 
 function presentUnlessRefused(key: CallerKey | Refusal): unknown {
@@ -77,13 +84,14 @@ function presentUnlessRefused(key: CallerKey | Refusal): unknown {
 
 function showKeys({ keys }: { keys: readonly Facts[] }): string {
   if (keys.length === 0) return 'No keys.';
-  const rows = keys.map(({ name, fingerprint, enabled, created_at }) => [
+  const rows = keys.map(({ name, customer, fingerprint, enabled, created_at }) => [
     name,
+    customer,
     fingerprint,
     enabled,
     created_at,
   ]);
-  return formatTable(['name', 'API key', 'enabled', 'created at'], rows);
+  return formatTable(['name', 'customer', 'API key', 'enabled', 'created at'], rows);
 }
 
 const METHODS: readonly AuthorizationMethod[] = ['license-key', 'user'];

@@ -17,7 +17,7 @@ import {
 } from '../../store/licenses.ts';
 import { hashPassword } from '../../store/passwords.ts';
 import type { Call, Command } from '../command.ts';
-import { readEndOrNever, readTermsChange } from './license-flags.ts';
+import { readCustomer, readEndOrNever, readTermsChange } from './license-flags.ts';
 import { presentLicenseFacts } from './present.ts';
 import { type LicenseFacts, showLicense, showLicenses } from './show-license.ts';
 
@@ -26,7 +26,7 @@ const TERMS_USAGE = `[--type perpetual|time-limited|consumption|subscription]
       [--starts-at DATE] [--valid-until DATE] [--grace-hours N]
       [--activations N | --unlimited-activations]
       [--consumptions N | --unlimited-consumptions] [--overages N] [--negative]
-      [--period daily|weekly|monthly|annually] [--feature SPEC]… [--max-offline-days N]
+      [--period daily|weekly|monthly|annually] [--feature SPEC]… [--max-offline-days N] [--customer NAME]
       [--metadata JSON] [--company NAME] [--user NAME, with the password on standard input]`;
 
 export const LICENSE_COMMANDS: readonly Command[] = [
@@ -54,7 +54,7 @@ export const LICENSE_COMMANDS: readonly Command[] = [
   {
     words: 'license change',
     arguments: ['KEY'],
-    usage: '[the flags of create] [--without-feature CODE]… [--no-negative]',
+    usage: '[the flags of create] [--without-feature CODE]… [--no-negative] [--without-customer]',
     otherFlags: TERMS_USAGE,
     about: 'change the terms; --feature adds or replaces one',
     run: runChange,
@@ -117,7 +117,7 @@ async function runCreate(call: Call): Promise<unknown> {
   const { store, flags, now } = call;
   const product = flags.product as string;
   const terms = readTermsChange(flags);
-  const draft = { product, key: flags.key ?? null };
+  const draft = { product, key: flags.key ?? null, customer: readCustomer(flags) ?? null };
   // Fail before asking for a password.
   const judged = judgeDraft(store, { ...draft, userName: flags.user ?? null });
   if (isRefusal(judged)) return judged;
@@ -127,7 +127,9 @@ async function runCreate(call: Call): Promise<unknown> {
 
 async function runChange(call: Call): Promise<unknown> {
   const terms = readTermsChange(call.flags);
-  if (Object.keys(terms).length === 0 && call.flags.user === undefined) {
+  const customer = readCustomer(call.flags);
+  const isSame = customer === undefined && call.flags.user === undefined;
+  if (Object.keys(terms).length === 0 && isSame) {
     throw new UsageError('Nothing to change. Add a flag for what to change.');
   }
   const license = getLicense(call.store, keyOf(call));
@@ -135,7 +137,12 @@ async function runChange(call: Call): Promise<unknown> {
   const user = await readUser(call);
   return presentResult(
     call,
-    changeLicense(call.store, { key: keyOf(call), user, terms }, call.now, judgeLicense),
+    changeLicense(
+      call.store,
+      { key: keyOf(call), user, ...(customer === undefined ? {} : { customer }), terms },
+      call.now,
+      judgeLicense,
+    ),
   );
 }
 

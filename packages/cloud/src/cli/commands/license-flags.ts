@@ -1,12 +1,15 @@
 import { LICENSE_TYPES } from '@berth/protocol/api/license-object';
 import { UsageError } from '@berth/protocol/console/command-line';
+import { name } from '@berth/protocol/fields';
 import { parseJsonText } from '@berth/protocol/json-text';
+import { CARRIED_DAYS } from '../../core/certificate-term.ts';
 import type { TermsChange } from '../../core/change-terms.ts';
 import { parseFeatureSpec, readPeriod } from '../../core/feature-spec.ts';
 import {
   ACTIVATIONS,
   AMOUNT,
   type Bounds,
+  CERTIFICATE_DAYS,
   DAYS_OR_HOURS,
   MINUTES,
   readAmount,
@@ -39,6 +42,21 @@ export function readTermsChange(flags: Flags): TermsChange {
     metadata: mapped(flags.metadata, readMetadata),
     company: flags.company,
   });
+}
+
+/** Left out: as it is. */
+export function readCustomer(flags: Flags): string | null | undefined {
+  refuseBoth(flags, 'customer', 'without-customer');
+  if (flags['without-customer']) return null;
+  if (flags.customer === undefined) return undefined;
+  const { data } = name.safeParse(flags.customer);
+  if (data !== undefined) return data;
+  throw new ValueError('"customer" must be a name of 1 to 256 printable characters.');
+}
+
+/** How long certificates in a file are valid. */
+export function readCertificateDays(flags: Flags): number {
+  return amount(flags, 'certificate-days', CERTIFICATE_DAYS) ?? CARRIED_DAYS;
 }
 
 /** Two flags, where the second negates the first. */

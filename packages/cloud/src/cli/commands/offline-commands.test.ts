@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -7,6 +8,7 @@ import { isVendorFile, readLicenseFile } from '@berth/protocol/carried/license-f
 import { cloudLicense } from '@berth/protocol/cloud/cloud-license';
 import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
 import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
+import { okpJwkOf } from '@berth/protocol/grant/jws';
 import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
 import { ask, createCommandLine } from '../../../../../test/support/cloud/cloud-command-line.ts';
 import { cloudFolder } from '../../../../../test/support/cloud/test-cloud.ts';
@@ -44,7 +46,10 @@ describe('cloud offline', () => {
     const target = put('a.lic', 'something that everybody may read');
     chmodSync(target, 0o644);
     const written = await run(`offline activate ${request} --out ${target}`);
-    assert.equal(written.out, `Saved license ${KEY} for machine "machine-1" in ${target}.`);
+    assert.match(
+      written.out,
+      /^Saved license ACME-0001 for machine "machine-1" in \S+a\.lic\.\nIt has no certificate/,
+    );
     assert.equal(readFileSync(target, 'utf8'), out, 'the same again, and no line end');
     assert.equal(statSync(target).mode & 0o777, 0o600);
     const facts = await ask(run, `offline activate ${request}`);
@@ -113,7 +118,7 @@ describe('cloud offline', () => {
     assert.equal(refusal.code, 1);
     const { code: why, ...facts } = JSON.parse(refusal.out);
     assert.deepEqual([why, facts.fingerprint], ['server_key_not_approved', fingerprint]);
-    const row = new RegExp(`^machine-1 +${fingerprint} +usage +${KEY} +- +\\S+Z$`, 'm');
+    const row = new RegExp(`^machine-1 +${fingerprint} +- +usage +${KEY} +- +\\S+Z$`, 'm');
     assert.match((await run('device list')).out, row);
     const other = publicKeyFingerprint(createCarriedServer().serverKey);
     assert.match(
@@ -121,10 +126,16 @@ describe('cloud offline', () => {
       /^No key with this fingerprint is waiting/,
     );
     const { out } = await run(`device approve machine-1 ${fingerprint}`);
-    assert.match(out, new RegExp(`^fingerprint +${fingerprint}\nasks for +usage\nlicenses +${KEY}\n`, 'm'));
+    assert.match(
+      out,
+      new RegExp(
+        `^fingerprint +${fingerprint}\ngrant key +not told\nasks for +usage\nlicenses +${KEY}\n`,
+        'm',
+      ),
+    );
     assert.match((await run(`offline usage ${usage}`)).out, /^Counted usage file /);
     assert.doesNotMatch((await run('device list')).out, /waits/);
-    const known = new RegExp(`^machine-1 +${fingerprint} +yes +\\S+Z$`, 'm');
+    const known = new RegExp(`^machine-1 +${fingerprint} +yes +yes +\\S+Z$`, 'm');
     assert.match((await run(`device list ${KEY}`)).out, known);
     assert.match((await run('event list')).out, /server_key_approved +hardware_id=machine-1/);
   });
@@ -133,7 +144,8 @@ describe('cloud offline', () => {
     const { run, server, put } = await createDesk(t);
     await run(`offline activate ${put('a.req', server.request({ licenseKey: KEY }))}`);
     const fingerprint = publicKeyFingerprint(server.serverKey);
-    const row = (confirmed: string) => new RegExp(`^machine-1 +${fingerprint} +${confirmed} +\\S+Z$`, 'm');
+    const row = (confirmed: string) =>
+      new RegExp(`^machine-1 +${fingerprint} +${confirmed} +${confirmed} +\\S+Z$`, 'm');
     assert.match((await run('device list')).out, row('no'));
     assert.match(
       (await run(`device approve machine-1 ${fingerprint}`)).out,
@@ -185,7 +197,34 @@ describe('cloud airgap', () => {
     assert.equal(readFileSync(target, 'utf8'), policyFile, 'the same again');
     const newer = readLicenseFile((await run(`airgap policy ${KEY}`)).out);
     assert.ok((newer.fields.date as string) > (readLicenseFile(policyFile).fields.date as string));
-    assert.equal((await run(`airgap policy ${KEY} --out ${target}`)).out, `Saved policy ${id} in ${target}.`);
+    const saved = (await run(`airgap policy ${KEY} --out ${target}`)).out;
+    assert.ok(saved.startsWith(`Saved policy ${id} in ${target}.\nIt has no certificate`), saved);
+  });
+
+  test('get a certificate from the vendor, until a date that the vendor chooses and sees', async (t) => {
+    const { run, server, data } = await createDesk(t);
+    const started = (await ask(run, `airgap start ${KEY}`)).initialization_code as string;
+    const { x: grant_key } = okpJwkOf(generateKeyPairSync('ed25519').publicKey);
+    const activation_code = server.activationCode(KEY, started);
+    const scanned = new URLSearchParams({
+      license_key: KEY,
+      hardware_id: 'machine-1',
+      activation_code,
+      grant_key,
+    });
+    const { out } = await run(`airgap confirm ${KEY} --activation-code '${scanned}'`);
+    const words = `certificate issue ${KEY} --grant-key=${grant_key}`;
+    assert.ok(out.includes(`none; make one with "cloud ${words}"`), out);
+    const daysOf = (at: string) => Math.round((Date.parse(at) - Date.now()) / 86_400_000);
+    assert.equal(daysOf((await ask(run, words)).expires_at), 365);
+    const chosen = await run(`${words} --certificate-days 90 --out ${join(data, 'a.cert')}`);
+    assert.equal(daysOf(/valid until (\S+),/.exec(chosen.out)?.[1] ?? ''), 90, chosen.out);
+    const policy = await run(`airgap policy ${KEY} --certificate-days 7 --out ${join(data, 'p.lic')}`);
+    const until = /Its certificate for the server is valid until (\S+)\.$/.exec(policy.out)?.[1] ?? '';
+    assert.equal(daysOf(until), 7, policy.out);
+    const { devices } = await ask(run, `device list ${KEY}`);
+    assert.deepEqual([daysOf(devices[0].certified_until), devices[0].grant_key], [365, grant_key]);
+    assert.equal((await run(`${words} --certificate-days 0`)).code, 2);
   });
 
   test('says what is wrong', async (t) => {

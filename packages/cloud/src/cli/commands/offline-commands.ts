@@ -8,7 +8,8 @@ import { answerActivation, answerDeactivation } from '../../store/offline/offlin
 import { type CountedUsage, takeUsage } from '../../store/offline/usage.ts';
 import { readCarriedFile, writeCarriedFile } from '../carried-files.ts';
 import type { Call, Command } from '../command.ts';
-import { presentDate } from './present.ts';
+import { readCertificateDays } from './license-flags.ts';
+import { presentDate, sayCertificate } from './present.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -16,7 +17,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline activate',
     arguments: ['REQUEST-FILE'],
-    usage: '[--key KEY] [--out FILE]',
+    usage: '[--key KEY] [--certificate-days N] [--out FILE]',
     about: 'answer a request with a license file',
     run: runActivate,
     show: showFile,
@@ -24,7 +25,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   {
     words: 'offline refresh',
     arguments: ['KEY'],
-    usage: '[--device HARDWARE_ID] [--out FILE]',
+    usage: '[--device HARDWARE_ID] [--certificate-days N] [--out FILE]',
     about: 'create a newer license file for a device that has the license',
     run: runRefresh,
     show: showFile,
@@ -46,11 +47,12 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   },
 ];
 
-function runActivate({ store, signingKey, words, flags, now }: Call): unknown {
+function runActivate({ store, signingKeys, words, flags, now }: Call): unknown {
   const request = readRequest(words[0] as string, 'activation');
   if (isRefusal(request)) return request;
   const carried = { request, key: flags.key ?? null, from: null };
-  const answer = answerActivation(store, carried, createFileWriter(signingKey, now), now);
+  const writer = createFileWriter(signingKeys, now, readCertificateDays(flags));
+  const answer = answerActivation(store, carried, writer, now);
   if (isRefusal(answer)) return answer;
   const { requestId: request_id, username } = answer;
   return { request_id, ...(username === undefined ? {} : { username }), ...deliver(answer, flags.out) };
@@ -67,28 +69,32 @@ function readRequest(path: string, wanted: ReadRequest['fields']['request']): Re
   return refuse('offline_file_invalid', `${path} asks for ${kind}. Use "cloud offline ${right}".`);
 }
 
-function runRefresh({ store, signingKey, words, flags, now }: Call): unknown {
+function runRefresh({ store, signingKeys, words, flags, now }: Call): unknown {
   const wish = { key: words[0] as string, hardwareId: flags.device ?? null };
-  const issued = refreshFile(store, wish, createFileWriter(signingKey, now), now);
+  const writer = createFileWriter(signingKeys, now, readCertificateDays(flags));
+  const issued = refreshFile(store, wish, writer, now);
   return isRefusal(issued) ? issued : deliver(issued, flags.out);
 }
 
 /** The text of the file, or the path it was written to. */
-function deliver({ file, licenseKey, product, hardwareId, dateAt }: IssuedFile, out?: string) {
+function deliver(issued: IssuedFile, out?: string) {
+  const { file, licenseKey, product, hardwareId, dateAt, certificateEndsAt } = issued;
   if (out !== undefined) writeCarriedFile(out, file);
   return {
     license_key: licenseKey,
     product,
     hardware_id: hardwareId,
     date: presentDate(dateAt),
+    certificate_expires_at: presentDate(certificateEndsAt),
     ...(out === undefined ? { file } : { out }),
   };
 }
 
-function showFile({ file, out, license_key: key, hardware_id: id, username }: Facts): string {
+function showFile(facts: Facts): string {
+  const { file, out, license_key: key, hardware_id: id, username, certificate_expires_at: until } = facts;
   if (out === undefined) return String(file);
   const whose = username === undefined ? '' : ` of the user "${username}"`;
-  return `Saved license ${key}${whose} for machine "${id}" in ${out}.`;
+  return `Saved license ${key}${whose} for machine "${id}" in ${out}.\n${sayCertificate(until)}`;
 }
 
 function runDeactivate({ store, words, flags, now }: Call): unknown {

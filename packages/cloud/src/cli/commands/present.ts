@@ -11,12 +11,18 @@ export function presentDate(at: number | null): string | null {
   return at === null ? null : formatTimestamp(at);
 }
 
+/** What is in a file that the vendor hands to a customer. */
+export function sayCertificate(expiresAt: unknown): string {
+  if (typeof expiresAt === 'string') return `Its certificate for the server is valid until ${expiresAt}.`;
+  return 'It has no certificate for the server: nobody has proven the grant key of one.';
+}
+
 /** A prefix long enough to identify a key, but too short to use it. */
 const FINGERPRINT_LENGTH = 8;
 
-export function presentKey({ name, apiKey, isEnabled, createdAt }: CallerKey) {
+export function presentKey({ name, customer, apiKey, isEnabled, createdAt }: CallerKey) {
   const fingerprint = `${apiKey.slice(0, FINGERPRINT_LENGTH)}…`;
-  return { name, fingerprint, enabled: isEnabled, created_at: presentDate(createdAt) };
+  return { name, customer, fingerprint, enabled: isEnabled, created_at: presentDate(createdAt) };
 }
 
 export function presentProductRow({ id, code, name, authorizationMethod }: Product) {
@@ -38,6 +44,7 @@ export function presentLicenseFacts({ license, totals, devices, now }: LicenseMo
     license_key: license.key,
     product: license.product.code,
     user: license.user?.name ?? null,
+    customer: license.customer,
     type: terms.type,
     enabled: license.isEnabled,
     state: stateOf(license, now),
@@ -108,6 +115,9 @@ export function presentDevice(device: ListedDevice) {
     activated_at: presentDate(device.activatedAt),
     seen_at: presentDate(device.seenAt),
     blocked: device.isBlocked,
+    grant_key: device.grantKey,
+    proven: device.isProven,
+    certified_until: presentDate(device.certifiedUntil),
   };
 }
 

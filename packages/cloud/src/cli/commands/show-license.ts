@@ -14,7 +14,7 @@ export function showLicenses({ licenses }: { licenses: readonly LicenseFacts[] }
     sayOf(one.activations, one.max_activations),
     sayConsumption(one),
     one.valid_until ?? 'forever',
-    one.company ?? one.user,
+    one.customer ?? one.company ?? one.user,
   ]);
   const heading = [
     'license key',
@@ -110,8 +110,11 @@ function showDeviceTable(devices: readonly Device[]): readonly string[] {
     one.activated_at,
     one.seen_at,
     one.blocked,
+    one.certified_until,
   ]);
-  return [formatTable(['device', 'host', 'ip', 'activated at', 'seen at', 'blocked'], rows)];
+  return [
+    formatTable(['device', 'host', 'ip', 'activated at', 'seen at', 'blocked', 'certified until'], rows),
+  ];
 }
 
 export function showDevices({ devices }: { devices: readonly Device[] }): string {

@@ -42,10 +42,9 @@ export interface Typed {
   readonly licenseKey: string;
   readonly hardwareId: string;
   readonly activationCode: string;
-  readonly grantKey: string;
 }
 
-export const NOTHING_TYPED: Typed = { licenseKey: '', hardwareId: '', activationCode: '', grantKey: '' };
+export const NOTHING_TYPED: Typed = { licenseKey: '', hardwareId: '', activationCode: '' };
 
 export type FormName = 'offline' | 'airgap';
 
@@ -84,7 +83,7 @@ too.</p>
 `;
 }
 
-function airgapForm({ licenseKey, hardwareId, activationCode, grantKey }: Typed): Html {
+function airgapForm({ licenseKey, hardwareId, activationCode }: Typed): Html {
   return html`<section>
 <h2>With codes (air gap)</h2>
 <p>Your vendor gave you an initialization code. On the server, <code>berth airgap activate</code> creates an
@@ -99,23 +98,16 @@ ${codeField('hardware_id', 'Hardware id', hardwareId)}
   autocapitalize="off" spellcheck="false" aria-describedby="activation-hint">${activationCode}</textarea>
 <small id="activation-hint">In groups or in one line; blanks, dashes and line breaks do not matter. You can
 also paste the text of the QR code: it contains the other fields, which may then stay empty.</small>
-${grantKeyField(grantKey)}
 <button>Confirm</button>
 </form>
 </section>
 `;
 }
 
-function codeField(name: string, label: string, value: string, hint = ''): Html {
+function codeField(name: string, label: string, value: string): Html {
   return html`<label for="${name}">${label}</label>
 <input type="text" id="${name}" name="${name}" value="${value}" maxlength="256" autocomplete="off"
-  autocapitalize="off" spellcheck="false"${hint === '' ? [] : html` aria-describedby="${hint}"`}>`;
-}
-
-function grantKeyField(value: string): Html {
-  return html`${codeField('grant_key', 'Grant key (optional)', value, 'grant-key-hint')}
-<small id="grant-key-hint">For the certificate of the server, with which applications verify what they are
-lent. The server shows the key below its codes; copy it, or type it in groups.</small>`;
+  autocapitalize="off" spellcheck="false">`;
 }
 
 const BACK = html`<p class="back"><a href="${PORTAL}">Back to the portal</a></p>
@@ -160,7 +152,7 @@ ${hiddenCodes(typed)}
 </form>
 <p>Enter them on the server with <code>berth airgap install</code>.</p>
 </section>
-${certificateSection(answer, typed)}
+${certificateNote(answer)}
 ${BACK}`,
   );
 }
@@ -172,29 +164,13 @@ function hiddenCodes({ licenseKey, hardwareId, activationCode }: Typed): Html {
 <input type="hidden" name="activation_code" value="${activationCode}">`;
 }
 
-function certificateSection({ certificate }: AirgapAnswer, typed: Typed): Html {
-  if (certificate === null) {
-    return html`<section class="wide">
-<h2>Certificate of the server</h2>
-<p>The policy file contains none, because the grant key of the server is missing. If applications verify what
-they are lent, enter it before you download the file.</p>
-<form method="post" action="${PORTAL}/airgap">
-${hiddenCodes(typed)}
-${grantKeyField('')}
-<button>Add the certificate</button>
-</form>
-</section>`;
-  }
+/** A key that is typed here proves nothing: only the vendor certifies it. */
+function certificateNote({ certificateEndsAt }: AirgapAnswer): Html {
+  if (certificateEndsAt !== null) return html``;
   return html`<section class="wide">
 <h2>Certificate of the server</h2>
-<p>The policy file contains it. If the server has the license already, install the certificate by itself with
-<code>berth identity certify</code>.</p>
-<label for="certificate">Certificate</label>
-<textarea id="certificate" rows="6" readonly>${certificate}</textarea>
-<form method="post" action="${PORTAL}/airgap/certificate">
-${hiddenCodes(typed)}
-<button>Download the certificate</button>
-</form>
+<p>The policy file contains none. If applications verify what they are lent, send the grant key, which the
+server shows below its codes, to the vendor, who issues the certificate as a file.</p>
 </section>`;
 }
 

@@ -3,10 +3,9 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { isConfirmationCode } from '@berth/protocol/carried/airgap-codes';
 import { okpJwkOf } from '@berth/protocol/grant/jws';
-import { readCertificate } from '@berth/protocol/grant/server-certificate';
 import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
 import type { Answer } from '../../../../../test/support/cloud/test-cloud.ts';
-import { createTestPortal, told } from '../../../../../test/support/cloud/test-portal.ts';
+import { createTestPortal, refused, told } from '../../../../../test/support/cloud/test-portal.ts';
 import { damage } from '../../../../../test/support/damage.ts';
 import { listDevices } from '../../store/devices.ts';
 import { LIMITS } from '../limits/limits.ts';
@@ -43,7 +42,7 @@ function assertPage({ headers, text }: Answer): void {
 describe('the page', () => {
   test('has both forms, a style of its own, and no script', async (t) => {
     const { cloud } = createTestPortal(t);
-    for (const path of ['/portal', '/portal/offline', '/portal/airgap', '/portal/airgap/certificate']) {
+    for (const path of ['/portal', '/portal/offline', '/portal/airgap', '/portal/airgap/policy']) {
       const page = await cloud.send(path, {});
       assert.equal(page.status, 200);
       assertPage(page);
@@ -237,26 +236,19 @@ describe('codes are confirmed', () => {
     assert.deepEqual((await sendCodes(portal, fields)).text, page.text, 'and the same again');
   });
 
-  test('with a certificate for the grant key, as a download and as text', async (t) => {
+  test('without a certificate: a grant key that is typed or scanned here proves nothing', async (t) => {
     const portal = createTestPortal(t);
-    const { key, cloud } = portal;
+    const { key } = portal;
     const activation_code = createCarriedServer('vault').activationCode(key, portal.start());
-    const fields = { license_key: key, hardware_id: 'vault', activation_code };
-    const page = await sendCodes(portal, fields);
-    assert.match(page.text, /name="grant_key"[\s\S]+<button>Add the certificate<\/button>/);
-    const none = await sendCodes(portal, fields, '/portal/airgap/certificate');
-    assert.deepEqual([none.status, noteOf(none).slice(0, 19)], [400, 'Enter the grant key']);
     const { x: grant_key } = okpJwkOf(generateKeyPairSync('ed25519').publicKey);
-    const scanned = `${new URLSearchParams({ ...fields, grant_key })}`;
-    const certified = await sendCodes(portal, { activation_code: scanned });
-    assertPage(certified);
-    const text = /<textarea id="certificate"[^>]* readonly>([^<]+)</.exec(certified.text)?.[1] ?? '';
-    assert.equal(readCertificate(text, cloud.publicKey)?.key.x, grant_key);
-    const file = await sendCodes(portal, fields, '/portal/airgap/certificate');
-    assert.equal(file.headers.get('content-disposition'), 'attachment; filename="cad.cert"');
-    assert.equal(file.text, text);
+    const fields = { license_key: key, hardware_id: 'vault', activation_code, grant_key };
+    const page = await sendCodes(portal, { activation_code: `${new URLSearchParams(fields)}` });
+    assertPage(page);
+    assert.match(page.text, /send the grant key[\s\S]+to the vendor/);
+    assert.equal((await sendCodes(portal, fields, '/portal/airgap/certificate')).status, 404);
     const policy = await sendCodes(portal, fields, '/portal/airgap/policy');
-    assert.equal(portal.readFile(policy.text).fields.server_certificate, text);
+    assert.equal(portal.readFile(policy.text).fields.server_certificates, undefined);
+    assert.equal(refused(portal.certify(null)), 'missing_parameters', 'nor is it remembered');
   });
 
   test('or refused, with the typed values in the fields and the form first', async (t) => {

@@ -40,7 +40,6 @@ export const PORTAL_ROUTES: readonly Route[] = [
   ...formRoutes('offline', 'offline', handInFile),
   ...formRoutes('airgap', 'airgap', confirmCodes),
   ...formRoutes('airgap/policy', 'airgap', downloadPolicy),
-  ...formRoutes('airgap/certificate', 'airgap', downloadCertificate),
 ];
 
 type Handle = (form: Form, context: Context) => Promise<Reply> | Reply;
@@ -73,7 +72,7 @@ function sendStyle(): Reply {
 
 const takeTurn = createTurns({ inAll: LIMITS.forms, perPlace: LIMITS.formsPerPlace });
 
-/** The text of a server's QR code fills all fields that are empty. */
+/** The text of a server's QR code fills all fields that are empty. Its grant key is for the vendor alone. */
 function readTyped({ text }: Form): Typed {
   const activationCode = text('activation_code');
   const scanned = readScannedText(activationCode, 'activation_code');
@@ -82,7 +81,6 @@ function readTyped({ text }: Form): Typed {
     licenseKey: read('license_key'),
     hardwareId: read('hardware_id'),
     activationCode: scanned?.get('activation_code') ?? activationCode,
-    grantKey: read('grant_key'),
   };
 }
 
@@ -133,12 +131,12 @@ async function takeFile(
   return isRefusal(counted) ? counted : showUsage(counted);
 }
 
-function answerRequest(carried: CarriedRequest, { store, signingKey, now }: Context): Reply | Refusal {
+function answerRequest(carried: CarriedRequest, { store, signingKeys, now }: Context): Reply | Refusal {
   if (carried.request.fields.request === 'deactivation') {
     const given = answerDeactivation(store, carried, now);
     return isRefusal(given) ? given : showDeactivation(given);
   }
-  const answer = answerActivation(store, carried, createFileWriter(signingKey, now), now);
+  const answer = answerActivation(store, carried, createFileWriter(signingKeys, now), now);
   return isRefusal(answer) ? answer : download(answer.file, `${answer.product}.lic`);
 }
 
@@ -151,22 +149,14 @@ function downloadPolicy(form: Form, context: Context): Reply {
   return confirm(form, context, ({ policyFile, product }) => download(policyFile, `${product}-policy.lic`));
 }
 
-function downloadCertificate(form: Form, context: Context): Reply {
-  return confirm(form, context, ({ certificate, product }, typed) => {
-    if (certificate !== null) return download(certificate, `${product}.cert`);
-    const message = 'Enter the grant key of the server, which the certificate is for.';
-    return showProblem(refuse('missing_parameters', message), 'airgap', typed);
-  });
-}
-
 function confirm(
   form: Form,
-  { store, signingKey, airgapKey, now }: Context,
+  { store, signingKeys, airgapKey, now }: Context,
   show: (answer: AirgapAnswer, typed: Typed) => Reply,
 ): Reply {
   const typed = readTyped(form);
   const { licenseKey: key, ...codes } = typed;
-  const tools = { airgapKey, writer: createFileWriter(signingKey, now) };
+  const tools = { airgapKey, writer: createFileWriter(signingKeys, now) };
   const answer = confirmAirgap(store, { key, ...codes }, tools, now);
   return isRefusal(answer) ? tellStranger(answer, 'airgap', typed) : show(answer, typed);
 }

@@ -1,10 +1,10 @@
-import type { KeyObject } from 'node:crypto';
 import { findUnreadable, writeLicenseFile } from '@berth/protocol/carried/license-file';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import { WHOLE_LICENSE } from '../../core/decision.ts';
 import { type JudgeLicense, refuseUnreadable } from '../../core/refuse-for-server.ts';
+import type { SigningKeys } from '../../store/keys/key-ring.ts';
 import type { FileWriter } from '../../store/offline/license-files.ts';
-import { presentUnsigned } from '../present-license.ts';
+import { certificateField, presentUnsigned } from '../present-license.ts';
 
 /** The longest number. */
 const WIDEST = Number.MIN_SAFE_INTEGER;
@@ -29,29 +29,31 @@ function widest(code: string): [string, number] {
 }
 
 /** Writes licenses as files: the response of a check, with a date, signed by the vendor. */
-export function createFileWriter(signingKey: KeyObject, now: number): FileWriter {
+export function createFileWriter(
+  signingKeys: SigningKeys,
+  now: number,
+  certificateDays: number | null = null,
+): FileWriter {
+  const { current: signingKey } = signingKeys;
   return {
-    signingKey,
-    writeAnswer(licensed, requestId, dateAt, certificate) {
-      const license = { ...presentUnsigned(licensed, now), ...certificateField(certificate) };
+    signingKeys,
+    certificateDays,
+    writeAnswer(licensed, requestId, dateAt, certificates) {
+      const license = { ...presentUnsigned(licensed, now), ...certificateField(certificates) };
       const fields = { ...license, request_id: requestId };
       return writeLicenseFile({ ...fields, date: formatTimestamp(dateAt) }, signingKey, { withFirst: true });
     },
-    writeRefresh(licensed, dateAt, certificate = null) {
-      const license = { ...presentUnsigned(licensed, now), ...certificateField(certificate) };
+    writeRefresh(licensed, dateAt, certificates = []) {
+      const license = { ...presentUnsigned(licensed, now), ...certificateField(certificates) };
       const fields = { ...license, date: formatTimestamp(dateAt) };
       return writeLicenseFile(fields, signingKey, { withFirst: false });
     },
-    writePolicy(licensed, dateAt, certificate = null) {
+    writePolicy(licensed, dateAt, certificates = []) {
       // A policy is for no machine, because the confirmation code is; only its certificate names one.
       const { hardware_id: _, device_id: __, ...license } = presentUnsigned(licensed, now);
-      const more = { default_license_type: license.license_type, ...certificateField(certificate) };
+      const more = { default_license_type: license.license_type, ...certificateField(certificates) };
       const fields = { ...license, ...more };
       return writeLicenseFile({ ...fields, date: formatTimestamp(dateAt) }, signingKey, { withFirst: false });
     },
   };
-}
-
-function certificateField(certificate: string | null) {
-  return certificate === null ? {} : { server_certificate: certificate };
 }

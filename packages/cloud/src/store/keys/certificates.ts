@@ -1,115 +1,123 @@
-import type { KeyObject } from 'node:crypto';
-import { type OkpJwk, readOkpKey, thumbprintOf } from '@berth/protocol/grant/jws';
+import { createHash } from 'node:crypto';
+import { type CertificateRequest, isCertificateRequestProven } from '@berth/protocol/cloud/certificate-proof';
+import { type OkpJwk, thumbprintOf } from '@berth/protocol/grant/jws';
 import { readKeyStatement } from '@berth/protocol/grant/key-statement';
 import { writeCertificate } from '@berth/protocol/grant/server-certificate';
-import { type CertificateWay, certificateEnd } from '../../core/certificate-term.ts';
+import { certificateEnd } from '../../core/certificate-term.ts';
 import type { Licensed } from '../../core/decision.ts';
 import { say } from '../../core/license.ts';
 import { type CloudStore, record, transact } from '../cloud-store.ts';
+import { findGrantKey, setGrantKey } from './grant-keys.ts';
+import { fingerprintOf, type SigningKeys } from './key-ring.ts';
+import type { CallerKey } from './keys.ts';
 import { presentCertified } from './present-certified.ts';
-import { findServerKey, meetServer } from './server-keys.ts';
+import { findServerKey, isOwnMachine, meetServer } from './server-keys.ts';
+import { takeNonce } from './used-nonces.ts';
 import { holdForVendor } from './waiting-keys.ts';
 
-/** What a server asked for, and over which way. */
-interface Asked {
-  /** The header of the request; `null`: it had none. */
-  readonly statement: string | null;
+/** A request of a server for a certificate, and who sent it. */
+export interface OnlineRequest extends CertificateRequest {
+  readonly proof: string;
+  readonly caller: CallerKey;
   readonly from: string;
 }
 
 /**
- * A certificate for the server that just activated or checked a license; `null` if it asked for none, or if
- * its machine is known by another identity key: that one waits for the vendor.
+ * Certificates for the server that just activated or checked a license. None if its request is not proven, or
+ * was proven before; and none if its machine is known by another identity key, which waits for the vendor.
  */
 export function certifyOnline(
   store: CloudStore,
   licensed: Licensed,
-  { statement: text, from }: Asked,
-  signingKey: KeyObject,
+  request: OnlineRequest,
+  signingKeys: SigningKeys,
   now: number,
-): string | null {
-  const statement = text === null ? null : readKeyStatement(text);
+): readonly string[] {
   const { license, hardwareId } = licensed;
-  if (statement === null || statement.hardwareId !== hardwareId || license.terms.lending === null)
-    return null;
+  const { keyStatement, caller, from } = request;
+  const statement = readKeyStatement(keyStatement);
   return transact(store, () => {
+    const fault = findFault(store, request, now);
+    if (fault !== null || statement?.hardwareId !== hardwareId) {
+      const facts = { hardware_id: hardwareId, reason: fault ?? 'statement_invalid', pair: caller.name };
+      record(store, { kind: 'certificate_refused', facts }, license.id, now);
+      return [];
+    }
     const { serverKey, grantKey } = statement;
     const known = findServerKey(store, hardwareId);
-    const file = { asks: 'certificate', hardwareId, serverKey, from } as const;
-    if (known !== null && known.key !== serverKey) {
+    const isOwn = isOwnMachine(store, hardwareId, caller);
+    const file = { asks: 'certificate', hardwareId, serverKey, grantKey: grantKey.x, from } as const;
+    if (known !== serverKey && (known !== null || !isOwn)) {
       holdForVendor(store, file, now);
-      return null;
+      return [];
     }
-    // The keys of the caller vouch for it.
-    meetServer(store, { ...file, isVouched: true, licenseIds: [license.id] }, now);
-    learnGrantKey(store, hardwareId, grantKey.x, now);
-    return issueCertificate(store, licensed, { grantKey, way: 'online' }, signingKey, now).certificate;
+    if (isOwn) meetServer(store, { ...file, vouchedBy: caller, licenseIds: [license.id] }, now);
+    setGrantKey(store, licensed, grantKey.x, true);
+    return issueCertificates(store, licensed, { grantKey, days: null }, signingKeys, now).certificates;
   });
 }
 
-/**
- * Notes the key that signs the grants of a machine. Call only inside a transaction, once the file or request
- * is known to speak for the machine. What is no key is ignored.
- */
-export function learnGrantKey({ sql }: CloudStore, hardwareId: string, x: string, now: number): void {
-  if (readOkpKey(jwkOf(x)) === null || sql.findGrantKey.get(hardwareId)?.x === x) return;
-  sql.putGrantKey.run(hardwareId, x, now);
+/** Call only inside a transaction. */
+function findFault(store: CloudStore, request: OnlineRequest, now: number): string | null {
+  const { caller, nonce, date, proof } = request;
+  if (!isCertificateRequestProven(caller.sharedKey, request, proof)) return 'proof_invalid';
+  const isNew = takeNonce(store, { pair: caller.name, nonce, sentAt: Date.parse(date) }, now);
+  return isNew ? null : 'nonce_used';
 }
 
-function jwkOf(x: string): OkpJwk {
-  return { kty: 'OKP', crv: 'Ed25519', x };
+interface Carried {
+  readonly signingKeys: SigningKeys;
+  /** `null`: as long as one that is issued online. */
+  readonly certificateDays: number | null;
 }
 
-/** For a file; `null` if the server on its machine told no key. Call only inside a transaction. */
+/** For a file; `null` if no key of the server on its machine is proven. Call only inside a transaction. */
 export function certifyInFile(
   store: CloudStore,
   licensed: Licensed,
-  signingKey: KeyObject,
+  { signingKeys, certificateDays: days }: Carried,
   now: number,
-  grantKey = findGrantKey(store, licensed.hardwareId),
-): string | null {
-  if (grantKey === null) return null;
-  return issueCertificate(store, licensed, { grantKey, way: 'carried' }, signingKey, now).certificate;
-}
-
-/** The newest grant key of the server on a machine; `null` if it never told one. */
-export function findGrantKey({ sql }: CloudStore, hardwareId: string): OkpJwk | null {
-  const row = sql.findGrantKey.get(hardwareId);
-  return row === undefined ? null : jwkOf(row.x as string);
+): IssuedCertificates | null {
+  const told = findGrantKey(store, licensed);
+  if (!told?.isProven) return null;
+  return issueCertificates(store, licensed, { grantKey: told.grantKey, days }, signingKeys, now);
 }
 
 interface Issue {
   readonly grantKey: OkpJwk;
-  readonly way: CertificateWay;
+  readonly days: number | null;
 }
 
-export interface IssuedCertificate {
-  readonly certificate: string;
+export interface IssuedCertificates {
+  /** One under each key of the vendor, the one that signs answers first. */
+  readonly certificates: readonly string[];
   readonly licenseKey: string;
   readonly hardwareId: string;
   readonly kid: string;
-  readonly expiresAt: number;
+  readonly endsAt: number;
 }
 
-/** Call only inside a transaction. */
-export function issueCertificate(
+/** An event only if something has changed: servers ask every hour. Call only inside a transaction. */
+export function issueCertificates(
   store: CloudStore,
   { license, hardwareId }: Licensed,
-  { grantKey, way }: Issue,
-  signingKey: KeyObject,
+  { grantKey, days }: Issue,
+  signingKeys: SigningKeys,
   now: number,
-): IssuedCertificate {
+): IssuedCertificates {
   const { id, key: licenseKey, terms } = license;
-  const expiresAt = certificateEnd(terms, way, now);
+  const endsAt = certificateEnd(terms, days, now);
   const kid = thumbprintOf(grantKey);
-  const facts = { hardware_id: hardwareId, kid, expires_at: say(expiresAt) };
-  record(store, { kind: 'certificate_issued', facts }, id, now);
-  const content = {
-    hardwareId,
-    licenses: [presentCertified(license)],
-    key: grantKey,
-    issuedAt: now,
-    expiresAt,
-  };
-  return { certificate: writeCertificate(content, signingKey), licenseKey, hardwareId, kid, expiresAt };
+  const licenses = [presentCertified(license)];
+  const content = JSON.stringify([kid, licenses, signingKeys.all.map(fingerprintOf)]);
+  const digest = createHash('sha256').update(content).digest('base64url');
+  const isSame = store.sql.findDevice.get(id, hardwareId)?.certified === digest;
+  store.sql.setCertified.run(digest, endsAt, id, hardwareId);
+  if (!isSame || days !== null) {
+    const facts = { hardware_id: hardwareId, kid, expires_at: say(endsAt) };
+    record(store, { kind: 'certificate_issued', facts }, id, now);
+  }
+  const claims = { hardwareId, licenses, key: grantKey, issuedAt: now, expiresAt: endsAt };
+  const certificates = signingKeys.all.map((key) => writeCertificate(claims, key));
+  return { certificates, licenseKey, hardwareId, kid, endsAt };
 }

@@ -86,7 +86,7 @@ function createEarlierCloud(t: TestContext) {
 }
 
 function openUpgraded(t: TestContext, path: string) {
-  const { store, signingKey, close } = openDataFolder(path);
+  const { store, keyRing, close } = openDataFolder(path);
   t.after(close);
   const carried = (file: string) =>
     ({ request: readOfflineRequest(file) as ReadRequest, key: null, from: null }) as const;
@@ -97,7 +97,7 @@ function openUpgraded(t: TestContext, path: string) {
       answerActivation(
         store,
         carried(server.request({ licenseKey })),
-        createFileWriter(signingKey, NOW),
+        createFileWriter(keyRing.read(), NOW),
         NOW,
       ),
     usage(server: CarriedServer) {

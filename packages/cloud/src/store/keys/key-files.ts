@@ -5,13 +5,19 @@ import {
   type KeyObject,
   randomUUID,
 } from 'node:crypto';
-import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { placeFile } from '@berth/protocol/files/place-file';
 
 const MODULUS_BITS = 3072;
 
-/** Creates the vendor's key pair unless it exists. */
+/** Creates the vendor's first key pair unless it exists. */
 export function createSigningKey(file: string): void {
-  createKeyFile(file, () => generateKeyPairSync('rsa', { modulusLength: MODULUS_BITS }).privateKey);
+  createKeyFile(file, generateSigningKey);
+}
+
+export function generateSigningKey(): KeyObject {
+  return generateKeyPairSync('rsa', { modulusLength: MODULUS_BITS }).privateKey;
 }
 
 /** Creates the key pair for confirmation codes unless it exists. */
@@ -24,17 +30,19 @@ export function writeKeyFile(file: string, key: KeyObject): void {
   createKeyFile(file, () => key);
 }
 
-/** Concurrent processes end up with the same key. */
+const SYSTEM = { fs, path, platform: process.platform };
+
+/** Durable when it returns. Concurrent processes end up with the same key. */
 function createKeyFile(file: string, generate: () => KeyObject): void {
   if (existsSync(file)) return;
   const draft = `${file}.${randomUUID()}`;
   writeFileSync(draft, generate().export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flush: true });
   try {
-    linkSync(draft, file);
+    placeFile(SYSTEM, draft, file, false);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    unlinkSync(draft);
+    rmSync(draft, { force: true });
   }
 }
 
@@ -42,7 +50,7 @@ export function readKeyFile(file: string): KeyObject {
   return createPrivateKey(readFileSync(file));
 }
 
-/** The public key with which servers verify responses, in PEM. */
-export function exportPublicKey(privateKey: KeyObject): string {
-  return createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString();
+/** The public keys with which servers verify responses: one PEM block for each. */
+export function exportPublicKeys(keys: readonly KeyObject[]): string {
+  return keys.map((key) => createPublicKey(key).export({ type: 'spki', format: 'pem' })).join('');
 }

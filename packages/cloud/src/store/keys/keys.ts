@@ -5,16 +5,23 @@ import { type CloudStore, record, transact } from '../cloud-store.ts';
 import type { Row } from '../rows.ts';
 import { makeUpApiKey, makeUpSharedKey } from './made-up-keys.ts';
 
-/** The credentials of an API caller. All of them belong to the vendor's account. */
+/** The credentials of an API caller. */
 export interface CallerKey extends CloudKeys {
   readonly name: string;
+  /** Whose licenses it opens; `null`: the vendor's own pair opens all. */
+  readonly customer: string | null;
   readonly isEnabled: boolean;
   readonly createdAt: number;
 }
 
 const NAME = /^[\w.-]{1,64}$/;
 
-export function createKey(store: CloudStore, wanted: string | null, now: number): CallerKey | Refusal {
+export function createKey(
+  store: CloudStore,
+  wanted: string | null,
+  now: number,
+  customer: string | null = null,
+): CallerKey | Refusal {
   return transact(store, () => {
     const known = listKeys(store);
     const name = wanted ?? `key-${known.length + 1}`;
@@ -31,11 +38,12 @@ export function createKey(store: CloudStore, wanted: string | null, now: number)
       name,
       apiKey: makeUpApiKey(),
       sharedKey: makeUpSharedKey(),
+      customer,
       isEnabled: true,
       createdAt: now,
     };
-    store.sql.addKey.run(name, key.apiKey, key.sharedKey, now);
-    record(store, { kind: 'key_created', facts: { name } }, null, now);
+    store.sql.addKey.run(name, key.apiKey, key.sharedKey, customer, now);
+    record(store, { kind: 'key_created', facts: { name, customer } }, null, now);
     return key;
   });
 }
@@ -49,6 +57,7 @@ function toKey(row: Row): CallerKey {
     name: row.name as string,
     apiKey: row.api_key as string,
     sharedKey: row.shared_key as string,
+    customer: row.customer as string | null,
     isEnabled: row.enabled === 1,
     createdAt: row.created_at as number,
   };

@@ -2,6 +2,7 @@ import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
 import { type FilePurpose, judgeServerKey, type KnownKey } from '../../core/judge-request.ts';
 import { isRefusal, type Refusal } from '../../core/refusal.ts';
 import { type CloudStore, record } from '../cloud-store.ts';
+import type { CallerKey } from './keys.ts';
 import { type Held, holdForVendor } from './waiting-keys.ts';
 
 /** The parts of an offline file that decide whether it may speak for its machine. */
@@ -10,8 +11,10 @@ export interface SignedFile {
   readonly hardwareId: string;
   /** `null`: the file has none. */
   readonly serverKey: string | null;
-  /** API keys vouch for it. */
-  readonly isVouched: boolean;
+  /** The pair of API keys that vouches for it; `null`: none does. */
+  readonly vouchedBy: Pick<CallerKey, 'customer'> | null;
+  /** The key of the server's grants in the file; `null`: it has none. */
+  readonly grantKey: string | null;
   /** The licenses in the file. */
   readonly licenseIds: readonly number[];
   /** The address that submitted it; `null`: the vendor did. */
@@ -19,28 +22,58 @@ export interface SignedFile {
 }
 
 /** The identity key of the server on a machine; `null` if none is known. */
-export function findServerKey({ sql }: CloudStore, hardwareId: string): KnownKey | null {
-  const row = sql.findServerKey.get(hardwareId);
-  return row === undefined ? null : { key: row.server_key as string, isConfirmed: row.confirmed === 1 };
+export function findServerKey({ sql }: CloudStore, hardwareId: string): string | null {
+  return (sql.findServerKey.get(hardwareId)?.server_key as string | undefined) ?? null;
 }
 
 /** Returns `null` if the file may speak for its machine. Call only inside a transaction, before any write. */
 export function meetServer(store: CloudStore, file: SignedFile, now: number): Refusal | Held | null {
-  const { hardwareId, serverKey, isVouched } = file;
+  const { hardwareId, serverKey, vouchedBy } = file;
+  const isVouched = vouchedBy !== null && isOwnMachine(store, hardwareId, vouchedBy);
   const verdict = judgeServerKey({
     ...file,
+    isVouched,
     claimed: serverKey,
-    known: findServerKey(store, hardwareId),
+    known: findKnown(store, file),
     hasLicense: store.sql.findMachine.get(hardwareId) !== undefined,
     isSigned: findSigned(store, file),
   });
   if (isRefusal(verdict)) return verdict;
   if (verdict === 'keep' || serverKey === null) return null;
   if (verdict === 'wait') return holdForVendor(store, { ...file, serverKey }, now);
-  store.sql.putServerKey.run(hardwareId, serverKey, isVouched ? 1 : 0, now);
+  const customer = isVouched ? vouchedBy.customer : null;
+  // What another key has told, the new one does not answer for.
+  if (serverKey !== findServerKey(store, hardwareId)) store.sql.forgetUnproven.run(hardwareId);
+  store.sql.putServerKey.run(hardwareId, serverKey, isVouched ? 1 : 0, customer, now);
   const facts = { hardware_id: hardwareId, fingerprint: publicKeyFingerprint(serverKey) };
   record(store, { kind: 'server_key_learned', facts }, null, now);
   return null;
+}
+
+/** Whether no other customer has a license on the machine: a pair must not take over another's server. */
+export function isOwnMachine(
+  { sql }: CloudStore,
+  machine: string,
+  { customer }: Pick<CallerKey, 'customer'>,
+): boolean {
+  return sql.findForeignDevice.get({ machine, customer }) === undefined;
+}
+
+function findKnown(store: CloudStore, { hardwareId, licenseIds }: SignedFile): KnownKey | null {
+  const key = findServerKey(store, hardwareId);
+  return key === null ? null : { key, isConfirmed: isConfirmedFor(store, hardwareId, licenseIds) };
+}
+
+/** A key that a customer's pair vouched for is confirmed for the licenses of that customer only. */
+export function isConfirmedFor(
+  { sql }: CloudStore,
+  hardwareId: string,
+  licenseIds: readonly number[],
+): boolean {
+  const row = sql.findServerKey.get(hardwareId);
+  const customer = (row?.customer ?? null) as string | null;
+  if (row?.confirmed !== 1 || customer === null) return row?.confirmed === 1;
+  return licenseIds.every((id) => sql.findForeignLicense.get(id, customer) === undefined);
 }
 
 /** With several licenses, all must be signed. See `ServerKeyFacts`. */
@@ -58,6 +91,8 @@ export interface ListedKey {
   readonly fingerprint: string;
   /** Valid for every license of its machine; otherwise only for those it activated. */
   readonly isConfirmed: boolean;
+  /** By the vendor, and nothing was given back since: the grant keys that it tells are proven. */
+  readonly isApproved: boolean;
   readonly learnedAt: number;
 }
 
@@ -67,6 +102,7 @@ export function listServerKeys({ sql }: CloudStore, licenseId: number | null): r
     hardwareId: row.hardware_id as string,
     fingerprint: publicKeyFingerprint(row.server_key as string),
     isConfirmed: row.confirmed === 1,
+    isApproved: row.approved === 1,
     learnedAt: row.learned_at as number,
   }));
 }

@@ -8,7 +8,9 @@ import type { CloudStore } from '../cloud-store.ts';
 import { findCaller } from './keys.ts';
 
 /** Who vouches for a request. */
-export type Voucher = 'cloud-keys' | 'server';
+export type Voucher =
+  | { readonly kind: 'cloud-keys'; readonly customer: string | null }
+  | { readonly kind: 'server' };
 
 /** Checks unknown API keys against this dummy, so that they take as long as known ones. It never matches. */
 const NOBODYS_SHARED_KEY = '0'.repeat(64);
@@ -19,7 +21,7 @@ export function verifyRequest(store: CloudStore, request: ReadRequest): Voucher 
   if (typeof apiKey === 'string') return verifyKeys(store, request, apiKey);
   const { server_key: serverKey } = request.fields;
   if (typeof serverKey === 'string' && isSignedByServer(serverKey, request.text, request.signature)) {
-    return 'server';
+    return { kind: 'server' };
   }
   return refuse('signature_mismatch', 'The request was changed: the signature of the server is wrong.');
 }
@@ -30,7 +32,7 @@ function verifyKeys(store: CloudStore, request: ReadRequest, apiKey: string): Vo
   if (caller === null) {
     return refuse('invalid_api_key', 'The request is signed with an API key that is unknown or disabled.');
   }
-  if (isSigned) return 'cloud-keys';
+  if (isSigned) return { kind: 'cloud-keys', customer: caller.customer };
   return refuse(
     'signature_mismatch',
     'The signature is wrong: the request was changed, or the server has a different shared key.',

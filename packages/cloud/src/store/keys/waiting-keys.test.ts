@@ -35,7 +35,7 @@ describe('a waiting key', () => {
     assert.deepEqual(answer.details, { hardware_id: 'online', fingerprint });
     assert.ok(answer.message.includes(fingerprint) && answer.message.includes('cloud device approve'));
     handIn(server, '192.0.2.9');
-    const came = { asks: 'usage', licenseKeys: key, from: '192.0.2.1', cameAt: cloud.now };
+    const came = { grantKey: null, asks: 'usage', licenseKeys: key, from: '192.0.2.1', cameAt: cloud.now };
     assert.deepEqual(waiting(), [{ hardwareId: 'online', fingerprint, ...came }]);
     const events = listEvents(store, null, 100).filter(({ kind }) => kind === 'server_key_waits');
     assert.deepEqual(
@@ -53,7 +53,11 @@ describe('a waiting key', () => {
     given(handIn(honest, null));
     assert.equal(refused(handIn(stranger, null)), 'usage_file_invalid');
     const [event] = listEvents(store, null, 100).filter(({ kind }) => kind === 'server_key_approved');
-    assert.deepEqual(event?.facts, { hardware_id: 'online', fingerprint: fingerprintOf(honest) });
+    assert.deepEqual(event?.facts, {
+      hardware_id: 'online',
+      fingerprint: fingerprintOf(honest),
+      grant_keys: [],
+    });
   });
 
   test('is approved only by its own fingerprint, or by enough of it', async (t) => {

@@ -22,6 +22,7 @@ interface HeldFile {
   readonly asks: FilePurpose;
   readonly hardwareId: string;
   readonly serverKey: string;
+  readonly grantKey: string | null;
   readonly from: string | null;
 }
 
@@ -30,13 +31,14 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Stores the key for the vendor's approval, and nothing else of the file. Call only inside a transaction. */
 export function holdForVendor(store: CloudStore, file: HeldFile, now: number): Held {
   const { sql } = store;
-  const { hardwareId, serverKey, asks, from } = file;
+  const { hardwareId, serverKey, grantKey, asks, from } = file;
   const fingerprint = publicKeyFingerprint(serverKey);
   sql.removeWaitingKeysBefore.run(now - WAITING.days * DAY_MS);
   const isThere = sql.findWaitingKey.get(hardwareId, serverKey) !== undefined;
   const isKept = isThere || makeRoom(store, hardwareId, from);
+  if (isThere) sql.setWaitingGrantKey.run(grantKey, hardwareId, serverKey);
   if (isKept && !isThere) {
-    sql.addWaitingKey.run(hardwareId, serverKey, asks, from, now);
+    sql.addWaitingKey.run(hardwareId, serverKey, grantKey, asks, from, now);
     const facts = { hardware_id: hardwareId, fingerprint, asks };
     record(store, { kind: 'server_key_waits', facts }, null, now);
   }
@@ -58,6 +60,8 @@ function makeRoom({ sql }: CloudStore, machine: string, from: string | null): bo
 export interface WaitingKey {
   readonly hardwareId: string;
   readonly fingerprint: string;
+  /** The key of its grants; `null`: it told none. */
+  readonly grantKey: string | null;
   readonly asks: FilePurpose;
   /** The licenses on its machine. */
   readonly licenseKeys: string | null;
@@ -74,6 +78,7 @@ function toWaitingKey(row: Row): WaitingKey {
   return {
     hardwareId: row.hardware_id as string,
     fingerprint: publicKeyFingerprint(row.server_key as string),
+    grantKey: row.grant_key as string | null,
     asks: row.asks as FilePurpose,
     licenseKeys: row.license_keys as string | null,
     from: row.came_from as string | null,
@@ -87,11 +92,16 @@ const FINGERPRINT = /^[0-9a-f]{16,64}$/;
 export interface ApprovedKey {
   readonly hardwareId: string;
   readonly fingerprint: string;
+  /** The keys of its grants, which are certified from now on. */
+  readonly grantKeys: readonly string[];
   /** The waiting key; `null`: the machine already has this key, and no file of it was waiting. */
   readonly waited: WaitingKey | null;
 }
 
-/** Makes this the only key of the machine and drops others that wait for it. */
+/**
+ * Makes this the only key of the machine and drops others that wait for it. The grant keys that it told are
+ * proven by this.
+ */
 export function approveKey(
   store: CloudStore,
   hardwareId: string,
@@ -112,11 +122,19 @@ export function approveKey(
     }
     const fingerprint = publicKeyFingerprint(serverKey);
     const waiting = listWaitingKeys(store, hardwareId);
-    sql.putServerKey.run(hardwareId, serverKey, 1, now);
-    sql.removeWaitingKeys.run(hardwareId);
-    const facts = { hardware_id: hardwareId, fingerprint };
-    record(store, { kind: 'server_key_approved', facts }, null, now);
     const waited = waiting.find((one) => one.fingerprint === fingerprint) ?? null;
-    return { hardwareId, fingerprint, waited };
+    const isNew = sql.findServerKey.get(hardwareId)?.server_key !== serverKey;
+    sql.putServerKey.run(hardwareId, serverKey, 1, null, now);
+    sql.approveServerKey.run(hardwareId);
+    sql.removeWaitingKeys.run(hardwareId);
+    const x = waited?.grantKey ?? null;
+    // What another key has told, the new one does not answer for.
+    if (isNew || x !== null) sql.replaceGrantKeys.run({ machine: hardwareId, x });
+    else sql.proveGrantKeys.run(hardwareId);
+    const told = sql.listGrantKeys.all(hardwareId).map((row) => row.grant_key as string);
+    const grantKeys = told.length === 0 && x !== null ? [x] : told;
+    const facts = { hardware_id: hardwareId, fingerprint, grant_keys: grantKeys };
+    record(store, { kind: 'server_key_approved', facts }, null, now);
+    return { hardwareId, fingerprint, grantKeys, waited };
   });
 }

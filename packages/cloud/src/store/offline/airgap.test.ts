@@ -167,49 +167,36 @@ describe('a newer policy', () => {
   });
 });
 
-describe('a grant key beside the codes', () => {
+describe('the certificate of a server that was activated by codes', () => {
   const newKey = () => okpJwkOf(generateKeyPairSync('ed25519').publicKey).x;
 
-  /** The key that the certificate in a policy is for. */
+  /** The certificate in a policy. */
   const certified = ({ cloud, readFile }: ReturnType<typeof createStarted>, file: string) => {
-    const { server_certificate: text } = readFile(file).fields;
-    return text === undefined ? null : readCertificate(text as string, cloud.publicKey);
+    const { server_certificates: texts } = readFile(file).fields;
+    return texts === undefined ? null : readCertificate((texts as string[])[0] as string, cloud.publicKey);
   };
 
-  test('gets a certificate into the policy, and into newer ones', (t) => {
+  test('is issued by the vendor alone, and then with newer policies', (t) => {
     const vault = createStarted(t);
+    const answer = given(vault.confirm(vault.codes));
+    assert.deepEqual([certified(vault, answer.policyFile), answer.certificateEndsAt], [null, null]);
+    assert.equal(certified(vault, given(vault.policy()).file), null);
+    assert.equal(refused(vault.certify(null)), 'missing_parameters');
     const grantKey = newKey();
-    const answer = given(vault.confirm({ ...vault.codes, grantKey }));
-    const certificate = certified(vault, answer.policyFile);
-    assert.equal(certificate?.text, answer.certificate);
+    const issued = given(vault.certify(groupGrantKey(grantKey).toLowerCase()));
+    assert.equal(issued.endsAt, vault.cloud.now + 365 * 24 * HOUR_MS);
+    vault.cloud.now += HOUR_MS;
+    const policy = given(vault.policy());
+    const certificate = certified(vault, policy.file);
     assert.deepEqual(
       [certificate?.key.x, certificate?.hardwareId, certificate?.licenses.map(({ license_id: id }) => id)],
       [grantKey, 'vault', [vault.licenseId]],
     );
-    assert.deepEqual(given(vault.confirm(vault.codes)), answer, 'the key need not be repeated');
-    vault.cloud.now += HOUR_MS;
-    const renewed = certified(vault, given(vault.policy()).file);
-    assert.equal(renewed?.key.x, grantKey);
-    assert.ok((renewed?.issuedAt ?? 0) > (certificate?.issuedAt ?? 0));
+    assert.equal(certificate?.expiresAt, policy.certificateEndsAt);
     const newer = newKey();
     given(vault.certify(newer));
-    assert.equal(certified(vault, given(vault.policy()).file)?.key.x, newer, 'that the vendor certified');
-  });
-
-  test('may come later, once', (t) => {
-    const vault = createStarted(t);
-    const without = given(vault.confirm(vault.codes));
-    assert.equal(without.certificate, null);
-    const grantKey = newKey();
-    const grouped = groupGrantKey(grantKey).toLowerCase();
-    const answer = given(vault.confirm({ ...vault.codes, grantKey: grouped }));
-    assert.equal(answer.confirmationCode, without.confirmationCode);
-    assert.equal(certified(vault, answer.policyFile)?.key.x, grantKey);
-    const before = vault.dump();
-    assert.deepEqual(given(vault.confirm({ ...vault.codes, grantKey })), answer);
-    assert.equal(refused(vault.confirm({ ...vault.codes, grantKey: newKey() })), 'validation_error');
-    assert.equal(vault.dump(), before);
-    given(vault.certify(null));
+    assert.equal(certified(vault, given(vault.policy()).file)?.key.x, newer);
+    assert.deepEqual(given(vault.confirm(vault.codes)), answer, 'the codes still get the same answer');
   });
 
   test('speaks for no other license of a machine with the same id', (t) => {
@@ -217,20 +204,21 @@ describe('a grant key beside the codes', () => {
     const { cloud, store } = vault;
     const key = cloud.grant({ slots: 5 });
     given(vault.activate(createCarriedServer('vault').request({ licenseKey: key })));
-    given(vault.confirm({ ...vault.codes, grantKey: newKey() }));
-    const writer = createFileWriter(cloud.folder.signingKey, cloud.now);
+    given(vault.confirm(vault.codes));
+    given(vault.certify(newKey(), 'vault'));
+    const writer = createFileWriter(cloud.folder.keyRing.read(), cloud.now);
     const refreshed = given(refreshFile(store, { key, hardwareId: 'vault' }, writer, cloud.now));
     assert.equal(certified(vault, refreshed.file), null);
   });
 
-  test('that is mistyped uses nothing up', (t) => {
-    const { confirm, codes, dump } = createStarted(t);
-    const before = dump();
+  test('is not issued for a mistyped key', (t) => {
+    const vault = createStarted(t);
+    given(vault.confirm(vault.codes));
+    const before = vault.dump();
     for (const grantKey of ['mistyped', `${newKey()}A`, groupGrantKey(newKey()).slice(0, -1)]) {
-      assert.equal(refused(confirm({ ...codes, grantKey })), 'validation_error');
+      assert.equal(refused(vault.certify(grantKey)), 'validation_error');
     }
-    assert.equal(dump(), before);
-    given(confirm(codes));
+    assert.equal(vault.dump(), before);
   });
 });
 

@@ -7,7 +7,6 @@ import {
 } from '@berth/protocol/carried/airgap-codes';
 import { readHardwareId, readTypedCode } from '@berth/protocol/carried/typed-code';
 import { name } from '@berth/protocol/fields';
-import type { OkpJwk } from '@berth/protocol/grant/jws';
 import type { Licensed } from '../../core/decision.ts';
 import { type License, UNKNOWN_HOST } from '../../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
@@ -19,7 +18,6 @@ import { makeUpInitializationCode } from '../keys/made-up-keys.ts';
 import { getLicense } from '../licenses.ts';
 import { toLicense } from '../rows.ts';
 import { checkLicense, type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
-import { certificateOf, findKeyInPolicy, findKeyOfMachine, readKey } from './policy-certificates.ts';
 
 interface AirgapStart {
   readonly licenseKey: string;
@@ -50,13 +48,6 @@ export interface AirgapCodes {
   readonly key: string;
   readonly hardwareId: string;
   readonly activationCode: string;
-  /** The key of the server's grants, if it should be certified. */
-  readonly grantKey?: string;
-}
-
-/** The same, normalized for comparison and storage. */
-interface ReadCodes extends Omit<AirgapCodes, 'grantKey'> {
-  readonly grantKey: OkpJwk | null;
 }
 
 export interface AirgapAnswer {
@@ -65,10 +56,9 @@ export interface AirgapAnswer {
   readonly hardwareId: string;
   readonly policyId: string;
   readonly confirmationCode: string;
-  /** Contains the certificate. */
   readonly policyFile: string;
-  /** `null`: the grant key of the server is not known. */
-  readonly certificate: string | null;
+  /** When the certificate in it ends; `null`: it has none, because codes do not prove a grant key. */
+  readonly certificateEndsAt: number | null;
 }
 
 interface AirgapTools {
@@ -76,10 +66,7 @@ interface AirgapTools {
   readonly writer: FileWriter;
 }
 
-/**
- * Activates the license for the machine with the code. The same codes return the same response, except that a
- * grant key may be added once.
- */
+/** Activates the license for the machine with the code. The same codes return the same response. */
 export function confirmAirgap(
   store: CloudStore,
   typed: AirgapCodes,
@@ -93,7 +80,7 @@ export function confirmAirgap(
     const license = row === undefined ? null : toLicense(row);
     const isRight = isRightCode(store, license, codes);
     const answered = license === null ? null : findAnswer(store, license, codes);
-    if (license !== null && answered !== null) return certify(store, license, answered, codes, tools, now);
+    if (answered !== null) return answered;
     if (license !== null && isRight) return confirm(store, license, codes, tools, now);
     // The same refusal if the license does not exist, so that callers cannot probe for keys.
     return refuse(
@@ -104,7 +91,7 @@ export function confirmAirgap(
   });
 }
 
-function readCodes({ key, hardwareId: typedId, activationCode, grantKey: typedKey = '' }: AirgapCodes) {
+function readCodes({ key, hardwareId: typedId, activationCode }: AirgapCodes): AirgapCodes | Refusal {
   const hardwareId = readHardwareId(typedId);
   if (typeof hardwareId !== 'string') {
     return refuse('validation_error', `The hardware id is mistyped. ${hardwareId.fault}`);
@@ -117,16 +104,14 @@ function readCodes({ key, hardwareId: typedId, activationCode, grantKey: typedKe
   if ('fault' in read) {
     return refuse('airgap_code_invalid', `The activation code is mistyped. ${read.fault}`);
   }
-  const grantKey = typedKey.trim() === '' ? null : readKey(typedKey);
-  if (isRefusal(grantKey)) return grantKey;
-  return { key, hardwareId, activationCode: read.code, grantKey };
+  return { key, hardwareId, activationCode: read.code };
 }
 
 /** A dummy that never matches, but takes as long to check as any other. */
 const NOBODYS_CODE = Buffer.alloc(32, 1).toString('base64');
 
 /** Does the work for unknown licenses too, so that the time reveals nothing. */
-function isRightCode({ sql }: CloudStore, license: License | null, codes: ReadCodes): boolean {
+function isRightCode({ sql }: CloudStore, license: License | null, codes: AirgapCodes): boolean {
   const row = sql.findAirgapStart.get(license?.id ?? 0);
   const code = row?.initialization_code as string | undefined;
   const key = readInitializationCode(code ?? NOBODYS_CODE) as KeyObject;
@@ -134,50 +119,15 @@ function isRightCode({ sql }: CloudStore, license: License | null, codes: ReadCo
   return isActivationCode(key, facts, codes.activationCode) && code !== undefined;
 }
 
-function findAnswer({ sql }: CloudStore, license: License, codes: ReadCodes): AirgapAnswer | null {
+function findAnswer({ sql }: CloudStore, license: License, codes: AirgapCodes): AirgapAnswer | null {
   const row = sql.findAirgapActivation.get(license.id, codes.hardwareId);
   if (row === undefined || row.activation_code !== codes.activationCode) return null;
   return {
     ...nameAnswer(license, codes.hardwareId),
     confirmationCode: row.confirmation_code as string,
-    ...policyParts(row.policy_file as string),
+    policyFile: row.policy_file as string,
+    certificateEndsAt: row.certificate_ends_at as number | null,
   };
-}
-
-function policyParts(policyFile: string) {
-  return { policyFile, certificate: certificateOf(policyFile) };
-}
-
-/**
- * The same answer with a certificate in its policy, if the key came later than the codes. Who knows the codes
- * can add the first key, but not replace it: the vendor has to do that.
- */
-function certify(
-  store: CloudStore,
-  license: License,
-  answered: AirgapAnswer,
-  { hardwareId, activationCode, grantKey }: ReadCodes,
-  { writer }: AirgapTools,
-  now: number,
-): AirgapAnswer | Refusal {
-  const certified = findKeyInPolicy(answered.policyFile, writer.signingKey);
-  if (grantKey === null || grantKey.x === certified?.x) return answered;
-  if (certified !== null) {
-    return refuse(
-      'validation_error',
-      'The certificate was issued for another grant key. Leave the field empty to get that one. ' +
-        'If the server has a new key, ask the vendor for a certificate.',
-    );
-  }
-  const licensed = checkLicense(store, license, hardwareId, now);
-  if (isRefusal(licensed)) return licensed;
-  const issued = issuePolicy(store, licensed, grantKey, writer, now);
-  if (isRefusal(issued)) return issued;
-  const { confirmationCode } = answered;
-  store.sql.putAirgapActivation.run(
-    ...[license.id, hardwareId, activationCode, confirmationCode, issued.file, now],
-  );
-  return { ...answered, ...policyParts(issued.file) };
 }
 
 /** A license and its policy have the same id. */
@@ -188,7 +138,7 @@ function nameAnswer({ id, key, product }: License, hardwareId: string) {
 function confirm(
   store: CloudStore,
   license: License,
-  { hardwareId, activationCode, grantKey }: ReadCodes,
+  { hardwareId, activationCode }: AirgapCodes,
   { airgapKey, writer }: AirgapTools,
   now: number,
 ): AirgapAnswer | Refusal {
@@ -196,31 +146,31 @@ function confirm(
   const who = { product: license.product.code, hardwareId, licenseId: license.id, proof };
   const outcome = perform(store, { kind: 'activate', who, host: UNKNOWN_HOST }, now);
   if (isRefusal(outcome)) return outcome;
-  const licensed = outcome as Licensed;
-  const certified = grantKey ?? findKeyOfMachine(store, licensed, writer.signingKey);
-  const issued = issuePolicy(store, licensed, certified, writer, now);
+  const issued = issuePolicy(store, outcome as Licensed, writer, now);
   if (isRefusal(issued)) return issued;
-  const { file: policyFile } = issued;
+  const { file: policyFile, certificateEndsAt } = issued;
   const answer = nameAnswer(license, hardwareId);
   const confirmationCode = makeConfirmationCode(airgapKey, answer);
   const { sql } = store;
-  sql.putAirgapActivation.run(license.id, hardwareId, activationCode, confirmationCode, policyFile, now);
+  const codes = [activationCode, confirmationCode];
+  sql.putAirgapActivation.run(license.id, hardwareId, ...codes, policyFile, certificateEndsAt, now);
   sql.removeAirgapStart.run(license.id);
   const facts = { hardware_id: hardwareId, policy_id: answer.policyId };
   record(store, { kind: 'airgap_confirmed', facts }, license.id, now);
-  return { ...answer, confirmationCode, ...policyParts(policyFile) };
+  return { ...answer, confirmationCode, policyFile, certificateEndsAt };
 }
 
 function issuePolicy(
   store: CloudStore,
   licensed: Licensed,
-  grantKey: OkpJwk | null,
   writer: FileWriter,
   now: number,
 ): IssuedFile | Refusal {
-  const certificate = certifyInFile(store, licensed, writer.signingKey, now, grantKey);
-  const write = (dateAt: number) => writer.writePolicy(licensed, dateAt, certificate);
-  return issueFile(store, licensed, { what: 'policy', requestId: null, needsSlots: true, write }, now);
+  const issued = certifyInFile(store, licensed, writer, now);
+  const write = (dateAt: number, certificates: readonly string[]) =>
+    writer.writePolicy(licensed, dateAt, certificates);
+  const issue = { what: 'policy', requestId: null, needsSlots: true, issued, write } as const;
+  return issueFile(store, licensed, issue, now);
 }
 
 interface RenewedPolicy extends IssuedFile {
@@ -243,8 +193,7 @@ export function renewPolicy(
     }
     const licensed = checkLicense(store, license, device.hardware_id as string, now);
     if (isRefusal(licensed)) return licensed;
-    const grantKey = findKeyOfMachine(store, licensed, writer.signingKey);
-    const issued = issuePolicy(store, licensed, grantKey, writer, now);
+    const issued = issuePolicy(store, licensed, writer, now);
     return isRefusal(issued) ? issued : { ...issued, policyId: String(license.id) };
   });
 }

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import { findUnreadable } from '@berth/protocol/carried/license-file';
 import type { Licensed } from '../../core/decision.ts';
 import { dateFile } from '../../core/judge-request.ts';
@@ -7,16 +6,21 @@ import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
 import { refuseUnreadable, refuseWithoutSlots } from '../../core/refuse-for-server.ts';
 import { type CloudStore, record, transact } from '../cloud-store.ts';
 import { perform } from '../execute.ts';
-import { certifyInFile } from '../keys/certificates.ts';
+import { certifyInFile, type IssuedCertificates } from '../keys/certificates.ts';
+import type { SigningKeys } from '../keys/key-ring.ts';
 import { getLicense } from '../licenses.ts';
+
+type Certificates = readonly string[];
 
 /** Turns a license into a signed file: the reply to a request, its refresh, or a policy. */
 export interface FileWriter {
-  readonly signingKey: KeyObject;
-  /** `certificate`: for the server that the file is for; `null`: it has told no key of its grants. */
-  writeAnswer(licensed: Licensed, requestId: string, dateAt: number, certificate: string | null): string;
-  writeRefresh(licensed: Licensed, dateAt: number, certificate?: string | null): string;
-  writePolicy(licensed: Licensed, dateAt: number, certificate?: string | null): string;
+  readonly signingKeys: SigningKeys;
+  /** How long certificates in the file are valid; `null`: as long as those that are issued online. */
+  readonly certificateDays: number | null;
+  /** `certificates`: for the server that the file is for, if its key is proven. */
+  writeAnswer(licensed: Licensed, requestId: string, dateAt: number, certificates: Certificates): string;
+  writeRefresh(licensed: Licensed, dateAt: number, certificates?: Certificates): string;
+  writePolicy(licensed: Licensed, dateAt: number, certificates?: Certificates): string;
 }
 
 export interface IssuedFile {
@@ -25,6 +29,8 @@ export interface IssuedFile {
   readonly product: string;
   readonly hardwareId: string;
   readonly dateAt: number;
+  /** When the certificate in it ends; `null`: it has none. */
+  readonly certificateEndsAt: number | null;
 }
 
 interface Issue {
@@ -32,7 +38,9 @@ interface Issue {
   readonly requestId: string | null;
   /** It is for a server, which accepts no license without slots. */
   readonly needsSlots: boolean;
-  write(dateAt: number): string;
+  /** In the file; `null`: none. */
+  readonly issued: IssuedCertificates | null;
+  write(dateAt: number, certificates: Certificates): string;
 }
 
 /**
@@ -54,10 +62,17 @@ export function issueFile(
   const facts = { what: issue.what, hardware_id: hardwareId, request_id: issue.requestId, date: say(dateAt) };
   record(store, { kind: 'license_file_issued', facts }, license.id, now);
   const { key: licenseKey, product } = license;
-  const file = issue.write(dateAt);
+  const file = issue.write(dateAt, issue.issued?.certificates ?? []);
   const fault = findUnreadable(Buffer.from(file, 'base64').toString());
   if (fault !== null) return refuseUnreadable(license, fault);
-  return { file, licenseKey, product: product.code, hardwareId, dateAt };
+  return {
+    file,
+    licenseKey,
+    product: product.code,
+    hardwareId,
+    dateAt,
+    certificateEndsAt: issue.issued?.endsAt ?? null,
+  };
 }
 
 interface RefreshWish {
@@ -80,9 +95,9 @@ export function refreshFile(
     if (isRefusal(chosen)) return chosen;
     const outcome = checkLicense(store, license, chosen, now);
     if (isRefusal(outcome)) return outcome;
-    const certificate = certifyInFile(store, outcome, writer.signingKey, now);
-    const write = (dateAt: number) => writer.writeRefresh(outcome, dateAt, certificate);
-    const issue = { what: 'refresh', requestId: null, needsSlots: false, write } as const;
+    const issued = certifyInFile(store, outcome, writer, now);
+    const write: Issue['write'] = (...parts) => writer.writeRefresh(outcome, ...parts);
+    const issue = { what: 'refresh', requestId: null, needsSlots: false, issued, write } as const;
     return issueFile(store, outcome, issue, now);
   });
 }

@@ -8,7 +8,8 @@ import { type HostFacts, UNKNOWN_HOST } from '../../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
 import { type CloudStore, record, transact } from '../cloud-store.ts';
 import { perform, performOn } from '../execute.ts';
-import { certifyInFile, learnGrantKey } from '../keys/certificates.ts';
+import { certifyInFile } from '../keys/certificates.ts';
+import { tellGrantKey } from '../keys/grant-keys.ts';
 import { meetServer, type SignedFile } from '../keys/server-keys.ts';
 import { type Voucher, verifyRequest } from '../keys/verify-request.ts';
 import { release } from '../keys/waiting-keys.ts';
@@ -47,7 +48,7 @@ export function answerActivation(
   writer: FileWriter,
   now: number,
 ): AnsweredActivation | Refusal {
-  return answerOnce(store, carried, now, (who) => {
+  return answerOnce(store, carried, now, (who, voucher) => {
     const { fields } = carried.request;
     const { request_id: requestId } = fields;
     // It was identified above, also if the vendor acts for a user.
@@ -58,14 +59,18 @@ export function answerActivation(
     // Requests signed with a server key come from servers, others from single machines.
     const isServer = fields.server_key != null;
     if (isServer) store.sql.signDevice.run(who.licenseId, who.hardwareId);
-    if (isServer && fields.grant_key != null) learnGrantKey(store, who.hardwareId, fields.grant_key, now);
-    const certificate = isServer ? certifyInFile(store, licensed, writer.signingKey, now) : null;
-    const write = (dateAt: number) => writer.writeAnswer(licensed, requestId, dateAt, certificate);
-    const issue = { what: 'answer', requestId, needsSlots: isServer, write } as const;
-    const issued = issueFile(store, licensed, issue, now);
-    if (isRefusal(issued)) return issued;
+    if (isServer && fields.grant_key != null) {
+      const isVouched = voucher.kind === 'cloud-keys';
+      tellGrantKey(store, licensed, { x: fields.grant_key, isVouched });
+    }
+    const issued = isServer ? certifyInFile(store, licensed, writer, now) : null;
+    const write = (dateAt: number, certificates: readonly string[]) =>
+      writer.writeAnswer(licensed, requestId, dateAt, certificates);
+    const issue = { what: 'answer', requestId, needsSlots: isServer, issued, write } as const;
+    const file = issueFile(store, licensed, issue, now);
+    if (isRefusal(file)) return file;
     const { username } = fields;
-    return { ...issued, requestId, ...(username === undefined ? {} : { username }) };
+    return { ...file, requestId, ...(username === undefined ? {} : { username }) };
   });
 }
 
@@ -103,15 +108,16 @@ function answerOnce<T extends object>(
   store: CloudStore,
   carried: CarriedRequest,
   now: number,
-  work: (who: KeyIdentity) => T | Refusal,
+  work: (who: KeyIdentity, voucher: Voucher) => T | Refusal,
 ): T | Refusal {
   const answered = transact(store, () => {
     const { request } = carried;
     const voucher = verifyRequest(store, request);
-    if (voucher !== 'cloud-keys' && voucher !== 'server') return voucher;
+    if (isRefusal(voucher)) return voucher;
     const key = chooseKey(store, carried);
     if (isRefusal(key)) return key;
-    const license = store.sql.findLicense.get(key);
+    const customer = voucher.kind === 'cloud-keys' ? voucher.customer : null;
+    const license = store.sql.findOpenLicense.get({ key, customer });
     // Also for an unknown license: whether an id was used must not reveal which keys exist.
     const asked = { digest: digestOf(request), licenseId: (license?.id as number) ?? 0 };
     // Ids are case-insensitive.
@@ -124,13 +130,13 @@ function answerOnce<T extends object>(
     if (isRefusal(who)) return who;
     const stranger = meetServer(store, describeFile(carried, who, voucher), now);
     if (stranger !== null) return stranger;
-    const answer = work(who);
+    const answer = work(who, voucher);
     if (isRefusal(answer)) return answer;
     store.sql.addRequest.run(id, asked.digest, asked.licenseId, JSON.stringify(answer), now);
     const { request: asks, username } = request.fields;
     const user = username === undefined ? {} : { username };
     const facts = { request: asks, request_id: id, hardware_id: who.hardwareId, ...user };
-    const event = { kind: 'request_answered', facts: { ...facts, signed_by: voucher } } as const;
+    const event = { kind: 'request_answered', facts: { ...facts, signed_by: voucher.kind } } as const;
     record(store, event, asked.licenseId, now);
     return answer;
   });
@@ -163,8 +169,8 @@ function chooseKey(store: CloudStore, carried: CarriedRequest): string | Refusal
 function findKeyOfUser({ sql }: CloudStore, { request, from }: CarriedRequest): string | null {
   const { username, product } = request.fields;
   if (from !== null || username === undefined || product === undefined) return null;
-  const productId = sql.findProduct.get(product)?.id as number | undefined;
-  const row = productId === undefined ? undefined : sql.findLicenseByUser.get(productId, username);
+  const id = (sql.findProduct.get(product)?.id as number | undefined) ?? null;
+  const row = sql.findLicenseByUser.get({ product: id, user: username, customer: null });
   return (row?.license_key as string | undefined) ?? null;
 }
 
@@ -196,10 +202,10 @@ function refuseUnknown(isBack: boolean): Refusal {
 }
 
 function describeFile({ request, from }: CarriedRequest, who: KeyIdentity, voucher: Voucher): SignedFile {
-  const { request: asks, server_key: serverKey = null } = request.fields;
+  const { request: asks, server_key: serverKey = null, grant_key: grantKey = null } = request.fields;
   const { hardwareId, licenseId } = who;
-  const isVouched = voucher === 'cloud-keys';
-  return { asks, hardwareId, serverKey, isVouched, licenseIds: [licenseId], from };
+  const vouchedBy = voucher.kind === 'cloud-keys' ? voucher : null;
+  return { asks, hardwareId, serverKey, grantKey, vouchedBy, licenseIds: [licenseId], from };
 }
 
 /** Usage inside a request has no separate signature, but must come from the same server. */

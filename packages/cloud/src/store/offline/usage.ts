@@ -47,7 +47,15 @@ export function takeUsage(store: CloudStore, carried: CarriedUsage, now: number)
     if (isRefusal(told)) return told;
     const licenseIds = listOwn(store, usage);
     if (licenseIds.length === 0) return refuseNotHere(hardwareId);
-    const file = { asks: 'usage', hardwareId, serverKey, isVouched: false, licenseIds, from } as const;
+    const file = {
+      asks: 'usage',
+      hardwareId,
+      serverKey,
+      vouchedBy: null,
+      grantKey: null,
+      licenseIds,
+      from,
+    } as const;
     return meetServer(store, file, now) ?? countUsage(store, usage, now);
   });
   return release<CountedUsage | Refusal>(taken);

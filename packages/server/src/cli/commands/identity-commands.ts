@@ -45,21 +45,26 @@ interface CertifiedLicense {
   readonly product: string;
   readonly kid: string;
   readonly certificate: { readonly issued_at: string; readonly expires_at: string } | null;
+  readonly uncertified: string | null;
 }
 
 function showIdentity({ hardware_id, identity_key, keys, licenses }: Identity): string {
   const [newest] = keys;
   const facts = { 'hardware id': hardware_id, 'identity key': identity_key, 'grant key': newest?.x };
   const keyRows = keys.map(({ kid, created_at, ends_at }) => [kid, created_at, ends_at ?? 'the newest']);
-  const rows = licenses.map(({ license_id, product, kid, certificate }) => [
+  const rows = licenses.map(({ license_id, product, kid, certificate, uncertified }) => [
     license_id,
     product,
     kid,
-    certificate === null ? 'none' : `until ${certificate.expires_at}`,
+    certificate === null ? 'none' : sayCertificate(certificate.expires_at, uncertified),
   ]);
   return [
     formatFacts(facts),
     formatTable(['keys of grants', 'made at', 'in use until'], keyRows),
     ...(rows.length === 0 ? [] : [formatTable(['license', 'product', 'signed by', 'certificate'], rows)]),
   ].join('\n\n');
+}
+
+function sayCertificate(until: string, uncertified: string | null): string {
+  return uncertified === null ? `until ${until}` : `until ${until}, does not cover ${uncertified}`;
 }

@@ -1,6 +1,6 @@
 import type { CertifyLicense } from '../command.ts';
 import { type CommandModule, ON_LICENSE } from '../command-module.ts';
-import { certificateEvent } from '../lending/certificate-event.ts';
+import { certificateEvent, isSameCertificate } from '../lending/certificate-event.ts';
 import { changeLicense } from '../lending/change-license.ts';
 
 /** Keeps a certificate of the vendor that came by itself. The service has verified it. */
@@ -11,7 +11,7 @@ export const certifyLicense = {
   decide({ certificate, by }, view, now) {
     const { license } = view;
     const changed = changeLicense(view, { ...license, tie: { ...license.tie, certificate } }, { by }, now);
-    const isNews = certificate.text !== license.tie.certificate?.text;
+    const isNews = !isSameCertificate(certificate, license.tie.certificate);
     return isNews ? { ...changed, events: [...changed.events, certificateEvent(certificate, by)] } : changed;
   },
 } satisfies CommandModule<CertifyLicense>;

@@ -2,7 +2,7 @@ import type { FileFacts, InstallLicense } from '../command.ts';
 import { type CommandModule, ON_LICENSE } from '../command-module.ts';
 import type { Change, Decision } from '../decision.ts';
 import { withHistory } from '../history/tell-history.ts';
-import { certificateEvent } from '../lending/certificate-event.ts';
+import { certificateEvent, isSameCertificate } from '../lending/certificate-event.ts';
 import { changeLicense, endByValidity, noteCheck } from '../lending/change-license.ts';
 import { type RebasedAll, rebaseAll } from '../lending/cloud-total.ts';
 import { collect, collectedChanges } from '../lending/collect.ts';
@@ -89,7 +89,7 @@ function keepCertificate(license: License, known: License['tie']): License {
 /** `known`: the license before; `null` if it is added. */
 function tellCertificate({ license, by }: InstallLicense, known: License | null): readonly LicenseEvent[] {
   const { certificate } = license.tie;
-  const isNews = certificate !== undefined && certificate.text !== known?.tie.certificate?.text;
+  const isNews = certificate !== undefined && !isSameCertificate(certificate, known?.tie.certificate);
   return isNews ? [certificateEvent(certificate, by)] : [];
 }
 

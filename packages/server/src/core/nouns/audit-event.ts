@@ -120,6 +120,8 @@ export type SystemEvent = Readonly<
   | CloudReachable
   | DiskSpaceNotice
   | CertificateExpiring
+  | CertificateDoubt
+  | CertificateRight
   | SlotsNotice
   | ConsumptionNotice
   | CloudHeld
@@ -244,6 +246,25 @@ export interface CertificateExpiring {
   readonly hostname: string;
   readonly fingerprint: string;
   readonly validUntil: Instant;
+}
+
+/** The vendor has certified a key of somebody else for a license; or none, where there was a certificate. */
+export interface CertificateDoubt {
+  readonly kind: 'certificate_wrong' | 'certificate_missing';
+  readonly licenseId: LicenseId;
+  readonly product: string;
+  /** Names the key that was certified; `null`: none was. */
+  readonly kid: string | null;
+}
+
+/** The vendor has certified the key of this server again. */
+export interface CertificateRight {
+  readonly kind: 'certificate_right';
+  readonly licenseId: LicenseId;
+  readonly product: string;
+  readonly kid: string;
+  /** What is over now. */
+  readonly after: CertificateDoubt['kind'];
 }
 
 /** Most slots of a license, or of one of its features, are in use; or no longer. */

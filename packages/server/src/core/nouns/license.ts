@@ -71,8 +71,8 @@ export interface LicenseTie {
 
 /** The vendor's word that a grant key belongs to this server; see `protocol/grant/server-certificate.ts`. */
 export interface Certificate {
-  /** As it was issued. */
-  readonly text: string;
+  /** As it was issued, under each key of the vendor; first under the one that signs answers and files. */
+  readonly texts: readonly [string, ...string[]];
   readonly kid: string;
   readonly issuedAt: Instant;
   readonly expiresAt: Instant;

@@ -7,6 +7,8 @@ export interface NoticeKey {
     | 'cloud_held'
     | 'disk_space_low'
     | 'certificate_expiring'
+    | 'certificate_wrong'
+    | 'certificate_missing'
     | 'license_nearly_full'
     | 'consumption_nearly_used_up'
     | 'backup_made'

@@ -9,6 +9,7 @@ export const WEBHOOK_TOPICS = {
   clock_jumped: ['clock_jumped'],
   disk_space_low: ['disk_space_low', 'disk_space_recovered'],
   certificate_expiring: ['certificate_expiring'],
+  certificate_wrong: ['certificate_wrong', 'certificate_missing', 'certificate_right'],
   license_nearly_full: ['license_nearly_full', 'license_has_room'],
   consumption_nearly_used_up: ['consumption_nearly_used_up', 'consumption_has_room'],
   backup_failed: ['backup_failed', 'backup_overdue'],

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { exampleFeature, exampleLicense, NOW } from '../examples.ts';
 import type { GrantKey } from '../nouns/grant-key.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
-import { type License, NO_TIE } from '../nouns/license.ts';
+import { type Certificate, type License, NO_TIE } from '../nouns/license.ts';
 import { rotateGrantKey } from './grant-keys.ts';
 
 const command = { kind: 'rotate_grant_key', kid: 'k2', privateKey: 'p2', by: 'ada' } as const;
@@ -47,7 +47,7 @@ describe('the keys of grants', () => {
     const features = [exampleFeature('render', { floating })];
     assert.equal(endOf({ ...none, features }), plus(NOW, HOUR_MS + 3 * DAY_MS));
     const expiresAt = plus(NOW, 30 * DAY_MS);
-    const certificate = { text: 'jws', kid: 'k1', issuedAt: NOW, expiresAt };
+    const certificate: Certificate = { texts: ['jws'], kid: 'k1', issuedAt: NOW, expiresAt };
     assert.equal(
       endOf({ ...none, tie: { ...NO_TIE, certificate } }),
       plus(expiresAt, HOUR_MS + 10 * MINUTE_MS),

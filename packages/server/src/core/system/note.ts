@@ -53,9 +53,9 @@ export function isCertificateEnding(validUntil: Instant, now: Instant, days: num
 
 /**
  * Every notice is recorded once, however often and by however many servers the fact is noticed: the end of a
- * license, token or certificate once for each end date; an outage, a full disk or a used-up license once
- * until it is over; that a cloud binds its answers once until an administrator releases it; and that backups
- * fail once until one succeeds.
+ * license, token or certificate once for each end date; an outage, a full disk, a used-up license or a
+ * doubtful certificate once until it is over; that a cloud binds its answers once until an administrator
+ * releases it; and that backups fail once until one succeeds.
  */
 export const note = {
   ...ON_SERVER,
@@ -81,6 +81,8 @@ export const note = {
         if (notedValue === notice.validUntil) return unchanged();
         return tell({ kind: 'put_notice', key, value: notice.validUntil }, notice);
       case 'disk_space_low':
+      case 'certificate_wrong':
+      case 'certificate_missing':
       case 'license_nearly_full':
       case 'consumption_nearly_used_up':
       case 'backup_failed':
@@ -88,6 +90,7 @@ export const note = {
       case 'cloud_held_to_nonces':
         return notedValue === null ? tell({ kind: 'put_notice', key, value: now }, notice) : unchanged();
       case 'disk_space_recovered':
+      case 'certificate_right':
       case 'license_has_room':
       case 'consumption_has_room':
       case 'cloud_released_from_nonces':
@@ -110,6 +113,11 @@ function noticeKeyOf({ notice }: Note): NoticeKey {
       return heldKey(notice.fingerprint);
     case 'certificate_expiring':
       return { kind: notice.kind, subject: notice.fingerprint };
+    case 'certificate_wrong':
+    case 'certificate_missing':
+      return { kind: notice.kind, subject: String(notice.licenseId) };
+    case 'certificate_right':
+      return { kind: notice.after, subject: String(notice.licenseId) };
     case 'disk_space_low':
     case 'disk_space_recovered':
       return { kind: 'disk_space_low', subject: `${notice.hostname} ${notice.folder}` };

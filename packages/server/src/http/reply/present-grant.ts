@@ -89,7 +89,8 @@ function presentGranted({ code, type, consumption, floating, expiresAt }: Featur
 }
 
 /** The answer with its grant. A JWS needs no escaping in JSON. */
-export function withGrant(reply: Reply, { grant, certificate }: SignedGrant): Reply {
-  const proof = certificate === null ? '' : `,"certificate":"${certificate}"`;
+export function withGrant(reply: Reply, { grant, certificates: [first, ...others] }: SignedGrant): Reply {
+  const more = others.length === 0 ? '' : `,"other_certificates":${JSON.stringify(others)}`;
+  const proof = first === undefined ? '' : `,"certificate":"${first}"${more}`;
   return { ...reply, body: `${String(reply.body).slice(0, -1)},"grant":"${grant}"${proof}}` };
 }

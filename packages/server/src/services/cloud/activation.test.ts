@@ -10,7 +10,7 @@ const AWAY = new CloudFault('unreachable', 'The licensing cloud is away.', { may
 function vouchFor(isFloating: boolean): CloudReply<Vouched> {
   return {
     kind: 'ok',
-    value: { license: testLicense(7), isFloating, counted: { total: 0, features: [] }, certificate: null },
+    value: { license: testLicense(7), isFloating, counted: { total: 0, features: [] }, certificates: [] },
     isBound: false,
   };
 }

@@ -12,7 +12,7 @@ import type { LicenseRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { LicenseLocks } from '../lending/license-locks.ts';
 import { RequestError } from '../request-error.ts';
-import { type CheckParts, certify, checkLicense, install, withCertificate } from './cloud-check.ts';
+import { askForCertificate, type CheckParts, checkLicense, install, withCertificate } from './cloud-check.ts';
 
 /** A license to add: by its key, or by the user it was issued to. */
 export interface AddRequest {
@@ -32,9 +32,10 @@ export async function addLicense(parts: AddParts, request: AddRequest, by: Actor
   const { product, holder } = readRequest(request);
   const hardwareId = await identity.readHardwareId();
   const { now: askedAt } = await store.keepClock();
-  const asked = { hardwareId, licenseId: null, product, holder };
-  const meant = await certify(certification, asked, null, askedAt);
-  const reply = await session.ask(null, (cloud, keys) => cloud.activate(keys, meant, host));
+  const meant = { hardwareId, licenseId: null, product, holder };
+  const reply = await askForCertificate(certification, meant, (asked) =>
+    session.ask(null, (cloud, keys) => cloud.activate(keys, asked, host)),
+  );
   if (reply.kind === 'refused') throw refusalError(reply);
   const { value } = reply;
   return locks.withLock(value.license.id, async () => {
@@ -44,7 +45,9 @@ export async function addLicense(parts: AddParts, request: AddRequest, by: Actor
     }
     const username = 'username' in holder ? holder.username : null;
     const key = 'licenseKey' in holder ? holder.licenseKey : '';
-    const tie = await withCertificate(certification, reply, { ...NO_TIE, hardwareId, username });
+    const bare = { ...NO_TIE, hardwareId, username };
+    const certificate = known?.license.tie.certificate;
+    const tie = await withCertificate(certification, reply, bare, certificate);
     const counted = { ...value.counted, askedAt, takesLower: reply.isBound };
     await install(store, reply, { tie, key, by, ...(known === undefined ? { counted } : {}) });
     await checkAgain(parts, value.license.id);

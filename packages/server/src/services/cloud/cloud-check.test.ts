@@ -9,7 +9,7 @@ function vouchFor(id: number): CloudReply<Vouched> {
   const license = testLicense(id, { slots: 50 + id, key: '' });
   return {
     kind: 'ok',
-    value: { license, isFloating: true, counted: { total: 0, features: [] }, certificate: null },
+    value: { license, isFloating: true, counted: { total: 0, features: [] }, certificates: [] },
     isBound: false,
   };
 }

@@ -6,11 +6,11 @@ import {
   type Identification,
   UNPROVEN,
   type Vouched,
+  WrongCertificate,
 } from '../../cloud/cloud.ts';
 import type { CloudCounts } from '../../core/command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
-import type { Instant } from '../../core/nouns/instant.ts';
-import { isVerdict, type License, type Verdict } from '../../core/nouns/license.ts';
+import { type Certificate, isVerdict, type License, type Verdict } from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
 import type { Certification } from '../grants/certification.ts';
 import type { Identity } from '../upkeep/identity.ts';
@@ -46,9 +46,11 @@ export async function checkLicense(
   const mustMove = license.tie.movedAt !== null;
   if (mustMove && license.tie.username !== null) return { kind: 'refused', refusal: NEEDS_PASSWORD };
   const tie = mustMove ? moveHere(license.tie, hardwareId) : license.tie;
-  const meant = await certify(certification, identify({ ...license, tie }, hardwareId), license, askedAt);
-  const reply = await session.ask(license.id, (cloud, keys) =>
-    requireSame(license, mustMove ? cloud.activate(keys, meant, host) : cloud.check(keys, meant)),
+  const meant = identify({ ...license, tie }, hardwareId);
+  const reply = await askForCertificate(certification, meant, (asked) =>
+    session.ask(license.id, (cloud, keys) =>
+      requireSame(license, mustMove ? cloud.activate(keys, asked, host) : cloud.check(keys, asked)),
+    ),
   );
   if (reply.kind === 'refused') {
     await followRefusal(store, license, reply);
@@ -56,7 +58,7 @@ export async function checkLicense(
   }
   const accepted = acceptedBy === undefined ? {} : { acceptedBy };
   const counted = { ...reply.value.counted, askedAt, takesLower: reply.isBound, ...accepted };
-  const certified = await withCertificate(certification, reply, tie);
+  const certified = await withCertificate(certification, reply, tie, tie.certificate);
   await install(store, reply, { tie: certified, counted, key: license.key });
   return { kind: 'checked', counted };
 }
@@ -66,24 +68,30 @@ function moveHere({ certificate: _, ...tie }: License['tie'], hardwareId: string
   return { ...tie, hardwareId, movedAt: null };
 }
 
-/** The same question; it also asks for a certificate if one is due. `null`: the license is new here. */
-export async function certify(
+/** Sends the question with what asks for a certificate, and reports a certificate for somebody else's key. */
+export async function askForCertificate<T>(
   certification: Certification,
   meant: Identification,
-  license: License | null,
-  now: Instant,
-): Promise<Identification> {
-  const keyStatement = await certification.request(license, meant.hardwareId, now);
-  return keyStatement === null ? meant : { ...meant, keyStatement };
+  send: (asked: Identification) => Promise<T>,
+): Promise<T> {
+  const keyStatement = await certification.request(meant.hardwareId);
+  try {
+    return await send({ ...meant, keyStatement });
+  } catch (error) {
+    if (error instanceof WrongCertificate) await certification.noteWrong(error);
+    throw error;
+  }
 }
 
+/** `known`: the certificate that the license has here. */
 export async function withCertificate(
   certification: Certification,
-  { value: { license, certificate: offered } }: Granted,
+  { value: { license, certificates }, isBound: isDemanded }: Granted,
   tie: License['tie'],
+  known: Certificate | undefined,
 ): Promise<License['tie']> {
-  const expected = { licenseId: license.id, hardwareId: tie.hardwareId };
-  const certificate = await certification.accept(offered, expected);
+  const expected = { license, hardwareId: tie.hardwareId, known, isDemanded };
+  const certificate = await certification.accept(certificates, expected);
   return certificate === null ? tie : { ...tie, certificate };
 }
 

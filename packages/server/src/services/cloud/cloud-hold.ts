@@ -15,21 +15,27 @@ export interface CloudHold {
   release(by: Actor): Promise<void>;
 }
 
-/** `fingerprint`: of the cloud's signing key. */
-export function createCloudHold(store: Store, fingerprint: string): CloudHold {
+/**
+ * `fingerprints`: of the keys that the cloud may sign with. Whichever it uses, it is the same cloud: one that
+ * binds its answers under the old key must also do so under the new one.
+ */
+export function createCloudHold(store: Store, fingerprints: readonly string[]): CloudHold {
+  const isHeldBy = async (fingerprint: string) =>
+    (await store.read({ kind: 'find_notice', key: heldKey(fingerprint) })) !== null;
   return {
     async admit(reply) {
-      const { isBound } = reply;
-      const isHeld = (await store.read({ kind: 'find_notice', key: heldKey(fingerprint) })) !== null;
-      if (isHeld === isBound) return;
-      if (isHeld) throw notBound(reply);
-      await store.execute({ kind: 'note', notice: { kind: 'cloud_held_to_nonces', fingerprint } });
+      const held = await Promise.all(fingerprints.map(isHeldBy));
+      if (!reply.isBound && held.includes(true)) throw notBound(reply);
+      if (!reply.isBound) return;
+      for (const fingerprint of fingerprints.filter((_, at) => held[at] === false)) {
+        await store.execute({ kind: 'note', notice: { kind: 'cloud_held_to_nonces', fingerprint } });
+      }
     },
     async release(by) {
-      await store.execute({
-        kind: 'note',
-        notice: { kind: 'cloud_released_from_nonces', fingerprint, by },
-      });
+      for (const fingerprint of fingerprints) {
+        const notice = { kind: 'cloud_released_from_nonces', fingerprint, by } as const;
+        await store.execute({ kind: 'note', notice });
+      }
     },
   };
 }

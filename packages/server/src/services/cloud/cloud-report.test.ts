@@ -40,7 +40,7 @@ function createForgetfulCloud() {
       const counted = { total: state.total, features: [] };
       return {
         kind: 'ok',
-        value: { license: facts, isFloating: true, counted, certificate: null },
+        value: { license: facts, isFloating: true, counted, certificates: [] },
         isBound: false,
       };
     },

@@ -18,6 +18,8 @@ import { explainSharing } from '../../store/folder-lock.ts';
 import type { Store } from '../../store/store.ts';
 import type { CloudLink } from '../cloud/cloud-link.ts';
 import type { Webhooks } from '../events/webhooks.ts';
+import { listDoubts } from '../grants/certificate-doubts.ts';
+import type { FindUncertified } from '../grants/coverage.ts';
 import type { Backups } from '../upkeep/backups.ts';
 import { CertificateError, loadFiles } from '../upkeep/certificate-files.ts';
 import { findDiskSpace } from '../upkeep/disk-space.ts';
@@ -46,6 +48,7 @@ export interface DoctorParts extends Pick<VersionFacts, 'version' | 'node' | 'kn
   readonly cloudLink: Pick<CloudLink, 'describe' | 'probe'>;
   readonly webhooks: Pick<Webhooks, 'describe'>;
   readonly backups: Pick<Backups, 'describe'>;
+  readonly findUncertified: FindUncertified;
 }
 
 type Examination = () => Promise<readonly Verdict[]> | readonly Verdict[];
@@ -108,7 +111,7 @@ function aroundServer(options: DoctorOptions, store: Store | null) {
 
 function withinServer(options: DoctorOptions, parts: DoctorParts) {
   const { config, isShared, readWall } = options;
-  const { store, cloudLink, webhooks, backups, version, node, knownSchema } = parts;
+  const { store, cloudLink, webhooks, backups, findUncertified, version, node, knownSchema } = parts;
   return {
     clock: async () => {
       const { clockAheadMs: cloudAheadMs } = await cloudLink.describe();
@@ -123,10 +126,8 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
     },
     grants: async () => {
       const records = await store.read({ kind: 'list_licenses', product: null });
-      return judgeGrants(
-        records.map(({ license }) => license),
-        readWall(),
-      );
+      const licenses = records.map(({ license }) => ({ license, uncertified: findUncertified(license) }));
+      return judgeGrants({ licenses, doubts: await listDoubts(store) }, readWall());
     },
     database: async () => {
       const [{ engine }, described] = await Promise.all([

@@ -15,8 +15,8 @@ export interface Grants {
 
 export interface SignedGrant {
   readonly grant: string;
-  /** The vendor's certificate for the key that signed it; `null`: there is none. */
-  readonly certificate: string | null;
+  /** The vendor's certificate for the key that signed it, under each of the vendor's keys; none: empty. */
+  readonly certificates: readonly string[];
 }
 
 /** With a callback, it is computed in a thread of libuv's pool. */
@@ -40,7 +40,7 @@ export function createGrants(keys: GrantKeys, identity: Identity): Grants {
       const signature = await signElsewhere(null, Buffer.from(input), key.privateKey);
       return {
         grant: `${input}.${signature.toString('base64url')}`,
-        certificate: certified === undefined ? null : (certificate?.text ?? null),
+        certificates: certified === undefined ? [] : (certificate?.texts ?? []),
       };
     },
   };

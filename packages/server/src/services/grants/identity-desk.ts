@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { type ReadCertificate, readCertificate } from '@berth/protocol/grant/server-certificate';
+import { type OfferedCertificate, readCertificates } from '@berth/protocol/grant/server-certificate';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { findCertificate } from '../../core/nouns/grant-key.ts';
 import { type Instant, instant, say } from '../../core/nouns/instant.ts';
@@ -9,13 +9,14 @@ import { RequestError } from '../request-error.ts';
 import type { Identity } from '../upkeep/identity.ts';
 import { readIdentityKey } from '../upkeep/identity-key.ts';
 import type { Certification } from './certification.ts';
+import type { FindUncertified } from './coverage.ts';
 import type { GrantKeys } from './grant-keys.ts';
 
 /** Shows by what applications know this server, and replaces the keys that sign grants. */
 export interface IdentityDesk {
   describe(): Promise<IdentityDescription>;
   rotate(by: Actor): Promise<IdentityDescription>;
-  /** Installs a certificate of the vendor that came as a file. */
+  /** Installs a certificate of the vendor that came as a file, under one or several of the vendor's keys. */
   addCertificate(text: string | null, by: Actor): Promise<IdentityDescription>;
 }
 
@@ -44,6 +45,8 @@ interface DescribedLicense {
   readonly kid: string;
   /** `null`: it has none that is valid. */
   readonly certificate: { readonly issuedAt: Instant; readonly expiresAt: Instant } | null;
+  /** What its grants claim beyond the certificate; `null`: nothing. */
+  readonly uncertified: string | null;
 }
 
 interface DeskOptions {
@@ -51,14 +54,15 @@ interface DeskOptions {
   readonly keys: GrantKeys;
   readonly identity: Identity;
   readonly certification: Certification;
-  /** The key of the vendor; `null` if not configured. */
-  readonly vendorKey: KeyObject | null;
+  /** The keys of the vendor; none if not configured. */
+  readonly vendorKeys: readonly KeyObject[];
+  readonly findUncertified: FindUncertified;
   /** The vendor has to certify the new key. */
   readonly onRotated: () => void;
 }
 
 export function createIdentityDesk(options: DeskOptions): IdentityDesk {
-  const { store, keys, identity, onRotated } = options;
+  const { store, keys, identity, findUncertified, onRotated } = options;
   const describe = async (): Promise<IdentityDescription> => {
     const set = await keys.list();
     const records = await store.read({ kind: 'list_licenses', product: null });
@@ -74,6 +78,7 @@ export function createIdentityDesk(options: DeskOptions): IdentityDesk {
           product: license.product,
           kid: isUsed ? certificate.kid : set[0].kid,
           certificate: isUsed ? { issuedAt: certificate.issuedAt, expiresAt: certificate.expiresAt } : null,
+          uncertified: isUsed ? findUncertified(license) : null,
         };
       }),
     };
@@ -93,48 +98,54 @@ export function createIdentityDesk(options: DeskOptions): IdentityDesk {
 }
 
 async function addCertificate(options: DeskOptions, text: string | null, by: Actor): Promise<void> {
-  const { store, identity } = options;
+  const { store, identity, keys } = options;
   const offered = readOffered(options, text);
   const hardwareId = await identity.readHardwareId();
-  if (offered.hardwareId !== hardwareId) {
-    throw mismatch(`It is for the hardware id ${offered.hardwareId}; this server has ${hardwareId}.`);
-  }
+  const [newest] = await keys.list();
   const records = await store.read({ kind: 'list_licenses', product: null });
-  const named = records.filter(({ license }) =>
-    offered.licenses.some(({ license_id: id }) => id === license.id),
-  );
-  if (named.length === 0) throw mismatch('It is for a license that this server does not have.');
-  for (const { license, now } of named) {
-    if (now >= offered.expiresAt) throw mismatch(`It expired at ${say(instant(offered.expiresAt))}.`);
-    await certify(options, license, offered, by);
+  for (const one of offered) {
+    if (one.hardwareId !== hardwareId) {
+      throw mismatch(`It is for the hardware id ${one.hardwareId}; this server has ${hardwareId}.`);
+    }
+    if (one.kid !== newest.kid) throw mismatch(OTHER_KEY.replace('KID', one.kid));
+    const named = records.filter(({ license }) =>
+      one.licenses.some(({ license_id: id }) => id === license.id),
+    );
+    if (named.length === 0) throw mismatch('It is for a license that this server does not have.');
+    for (const { license, now } of named) {
+      if (now >= one.expiresAt) throw mismatch(`It expired at ${say(instant(one.expiresAt))}.`);
+      await certify(options, license, one, by);
+    }
   }
 }
 
-async function certify({ store, certification }: DeskOptions, license: License, offered: Offered, by: Actor) {
-  const expected = { licenseId: license.id, hardwareId: offered.hardwareId };
-  const certificate = await certification.accept(offered, expected);
-  if (certificate === null) {
-    throw mismatch(
-      `It is for the key ${offered.kid}, which is not the newest of this server. Send the vendor the grant ` +
-        'key that "berth identity" shows.',
-    );
-  }
-  const outcome = await store.execute({ kind: 'certify_license', licenseId: license.id, certificate, by });
+const OTHER_KEY =
+  'It is for the key KID, which is not the newest of this server. Send the vendor the grant key that ' +
+  '"berth identity" shows.';
+
+async function certify(options: DeskOptions, license: License, offered: OfferedCertificate, by: Actor) {
+  const { hardwareId } = offered;
+  const expected = { license, hardwareId, known: undefined, isDemanded: false };
+  const certificate = await options.certification.accept([offered], expected);
+  if (certificate === null) throw mismatch(OTHER_KEY.replace('KID', offered.kid));
+  const outcome = await options.store.execute({
+    ...{ kind: 'certify_license', licenseId: license.id, certificate, by },
+  });
   if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
 }
 
-type Offered = ReadCertificate;
-
-function readOffered({ vendorKey }: DeskOptions, text: string | null): Offered {
+function readOffered({ vendorKeys }: DeskOptions, text: string | null): readonly OfferedCertificate[] {
   if (text === null) throw new RequestError('missing_parameters', '"certificate" is missing.', FIELD);
-  if (vendorKey === null) {
+  if (vendorKeys.length === 0) {
     throw new RequestError(
       'offline_key_not_configured',
       'Certificates cannot be verified. Set cloud.publicKey to the public key of the vendor.',
     );
   }
-  const offered = readCertificate(text.trim(), vendorKey);
-  if (offered !== null) return offered;
+  const given = text.trim().split(/\s+/);
+  const offered = readCertificates(given, vendorKeys);
+  const read = new Set(offered.flatMap(({ texts }) => texts));
+  if (given.every((one) => read.has(one))) return offered;
   throw new RequestError(
     'server_certificate_invalid',
     'This is no certificate of the vendor, or it was changed. Copy it again exactly as the vendor sent it.',

@@ -24,8 +24,8 @@ import type { Identity } from '../upkeep/identity.ts';
 export interface InstallOptions {
   readonly store: Store;
   readonly identity: Identity;
-  /** The public key of license files; `null` if not configured. */
-  readonly vendorKey: KeyObject | null;
+  /** The public keys of license files; none if not configured. */
+  readonly vendorKeys: readonly KeyObject[];
   /** The public key of confirmation codes; `null` if not configured. */
   readonly airgapKey: KeyObject | null;
   readonly acceptUnsignedPolicies: boolean;
@@ -59,14 +59,14 @@ export async function installFile(
   text: string,
   by: Actor,
 ): Promise<LicenseRecord | Refused> {
-  const { identity, vendorKey } = options;
-  if (vendorKey === null) {
+  const { identity, vendorKeys } = options;
+  if (vendorKeys.length === 0) {
     throw new RequestError(
       'offline_key_not_configured',
       'License files cannot be verified. Set cloud.publicKey to the public key of the vendor.',
     );
   }
-  const file = readOrReject(text, 'license', vendorKey);
+  const file = readOrReject(text, 'license', vendorKeys);
   const facts: FileFacts = {
     kind: 'offline',
     isSigned: file.isSigned,
@@ -82,9 +82,9 @@ export async function installFile(
   return take(options, file, { source: 'offline', bound, facts, by });
 }
 
-function readOrReject(text: string, kind: FileKind, publicKey: KeyObject | null): VendorFile {
+function readOrReject(text: string, kind: FileKind, keys: readonly KeyObject[]): VendorFile {
   try {
-    return readVendorFile(text, kind, publicKey);
+    return readVendorFile(text, kind, keys);
   } catch (error) {
     if (!(error instanceof LicenseFileError)) throw error;
     const code = kind === 'license' ? 'offline_file_invalid' : 'airgap_policy_invalid';
@@ -103,8 +103,9 @@ interface Taking {
 async function take(options: InstallOptions, file: VendorFile, { source, bound, facts, by }: Taking) {
   const { store, certification } = options;
   const slots = file.isFloating ? file.license.slots : 0;
-  const expected = { licenseId: file.license.id, hardwareId: bound.hardwareId };
-  const certificate = await certification.accept(file.certificate, expected);
+  const { hardwareId } = bound;
+  const expected = { license: file.license, hardwareId, known: undefined, isDemanded: false };
+  const certificate = await certification.accept(facts.isSigned ? file.certificates : [], expected);
   const tie = { ...NO_TIE, ...bound, ...(certificate === null ? {} : { certificate }) };
   const license: License = { ...file.license, slots, source, tie };
   // They only count if nothing was counted here.
@@ -137,7 +138,7 @@ export async function activateByCode(options: InstallOptions, wish: CodeWish): P
 }
 
 export async function installPolicy(options: InstallOptions, wish: PolicyWish, by: Actor) {
-  const { identity, vendorKey, airgapKey } = options;
+  const { identity, vendorKeys, airgapKey } = options;
   const policy = needField('license_policy', wish.policy);
   const licenseKey = needField('license_key', wish.licenseKey);
   const policyId = needField('policy_id', wish.policyId);
@@ -148,7 +149,7 @@ export async function installPolicy(options: InstallOptions, wish: PolicyWish, b
       "Confirmation codes cannot be verified. Set airgap.publicKey to the vendor's key.",
     );
   }
-  if (vendorKey === null && !options.acceptUnsignedPolicies) {
+  if (vendorKeys.length === 0 && !options.acceptUnsignedPolicies) {
     throw new RequestError(
       'offline_key_not_configured',
       'Policy files cannot be verified. Set cloud.publicKey to the public key of the vendor.',
@@ -157,7 +158,7 @@ export async function installPolicy(options: InstallOptions, wish: PolicyWish, b
   const code = readConfirmationCode(typed);
   const hardwareId = await identity.readHardwareId();
   const isConfirmed = isConfirmationCode(airgapKey, { hardwareId, licenseKey, policyId }, code);
-  const file = readOrReject(policy, 'policy', vendorKey);
+  const file = readOrReject(policy, 'policy', vendorKeys);
   const facts: FileFacts = {
     kind: 'airgap',
     isSigned: file.isSigned || options.acceptUnsignedPolicies,

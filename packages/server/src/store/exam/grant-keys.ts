@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { exampleLicense, NOW } from '../../core/examples.ts';
 import { DAY_MS, plus } from '../../core/nouns/instant.ts';
-import { type License, NO_TIE } from '../../core/nouns/license.ts';
+import { type Certificate, type License, NO_TIE } from '../../core/nouns/license.ts';
 import { codeOf, type ExamStore, grantedOf } from './exam-store.ts';
 
-const CERTIFICATE = { text: 'jws', kid: 'k1', issuedAt: NOW, expiresAt: plus(NOW, 90 * DAY_MS) };
+const CERTIFICATE: Certificate = {
+  texts: ['jws', 'jws under the next key'],
+  kid: 'k1',
+  issuedAt: NOW,
+  expiresAt: plus(NOW, 30 * DAY_MS),
+};
 
 function rotate(exam: ExamStore, kid: string, isFirst = false) {
   const how = isFirst ? { isFirst } : {};

@@ -1,5 +1,6 @@
 import { told } from '@berth/protocol/fields';
 import { z } from 'zod';
+import { LIMITS } from '../../../config.ts';
 import type { IdentityDesk } from '../../../services/grants/identity-desk.ts';
 import { actorOf } from '../../access/caller.ts';
 import { json } from '../../reply/reply.ts';
@@ -8,7 +9,7 @@ import { defineRoute, type Route } from '../../route.ts';
 
 const date = z.string().nullable();
 
-const certificateText = z.string({ error: 'must be text' }).max(16_384).optional();
+const certificateText = z.string({ error: 'must be text' }).max(LIMITS.fileBodyBytes).optional();
 
 const keyObject = z.object({
   kid: told(z.string(), 'Names the key.'),
@@ -27,6 +28,10 @@ const certifiedLicense = z.object({
   product: told(z.string(), 'Its product code.'),
   kid: told(z.string(), 'The key that signs its grants.'),
   certificate: told(certificateObject.nullable(), "The vendor's certificate for it; null: there is none."),
+  uncertified: told(
+    z.string().nullable(),
+    'What its grants claim beyond the certificate, such as `limits.floating_users`; null: nothing.',
+  ),
 });
 
 const identityObject = z
@@ -66,8 +71,13 @@ export function identityRoutes(desk: IdentityDesk): readonly Route[] {
       paths: ['/api/admin/identity/certificates'],
       access: 'admin',
       summary: "Install the vendor's certificate for the newest key that signs grants",
+      holdsFile: true,
       body: z
-        .object({ certificate: certificateText.meta({ description: 'The certificate: a compact JWS.' }) })
+        .object({
+          certificate: certificateText.meta({
+            description: "The certificate: a compact JWS, or one under each of the vendor's keys.",
+          }),
+        })
         .meta({ required: ['certificate'] }),
       answer: { kind: 'json', schema: identityObject },
       errors: [

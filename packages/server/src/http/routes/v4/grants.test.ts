@@ -272,7 +272,9 @@ describe('the key set', () => {
     );
     const { keys, licenses } = (await get('/api/admin/identity')).body as Record<string, unknown[]>;
     assert.equal(keys?.length, 1);
-    assert.deepEqual(licenses, [{ license_id: 7, product: 'cad', kid: made.kid, certificate: null }]);
+    assert.deepEqual(licenses, [
+      { license_id: 7, product: 'cad', kid: made.kid, certificate: null, uncertified: null },
+    ]);
     const events = (await readEvents(app.store)).filter(({ kind }) => kind === 'grant_key_rotated');
     assert.deepEqual(
       events.map((event) => 'replaced' in event && [event.kid, event.replaced]),
