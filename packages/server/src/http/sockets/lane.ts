@@ -32,7 +32,14 @@ export function openLane(server: Server, options: LaneOptions): void {
   // Node adds its own listener first, in the constructor.
   const [serve] = server.listeners(options.event) as [(socket: Socket) => void];
   server.removeListener(options.event, serve);
-  const lanes: Lanes = { ...options, server, serve: (socket) => serve.call(server, socket) };
+  const lanes: Lanes = {
+    ...options,
+    server,
+    serve(socket) {
+      serve.call(server, socket);
+      if (options.event === 'secureConnection') readThroughStream(socket);
+    },
+  };
   server.on(options.event, (socket: Socket) => {
     if (socket.destroyed) return;
     const connection = options.connections.find(socket);
@@ -40,6 +47,15 @@ export function openLane(server: Server, options: LaneOptions): void {
     if (connection === undefined) lanes.serve(socket);
     else connection.lane = new Lane(lanes, socket, connection);
   });
+}
+
+/**
+ * Node's parser reads from the handle of a socket itself, until somebody else listens for its data. The
+ * handle of TLS hands on all that it has decrypted, also after Node has paused it because the client reads
+ * slowly, and the paused parser takes that for a broken request (HPE_PAUSED). The stream keeps it until then.
+ */
+function readThroughStream(socket: Socket): void {
+  socket.on('data', () => {});
 }
 
 const NOTHING = Buffer.alloc(0);
