@@ -46,6 +46,13 @@ export const LIMITS = {
    * How much of an oversized body is read, so that the client gets an error and not a broken connection.
    */
   discardBytes: 4 * 1024 * 1024,
+  /**
+   * What is kept of unfinished requests beyond their first part: enough for hundreds of the largest from one
+   * address, and little beside what 10,000 connections take anyway. Applications send no more than that part.
+   */
+  ordinaryBytes: 4 * 1024,
+  unfinishedBytesPerAddress: 16 * 1024 * 1024,
+  unfinishedBytes: 64 * 1024 * 1024,
   /** Ten thousand names have some hundred thousand bytes. */
   rulesBytes: 1024 * 1024,
   /**

@@ -17,10 +17,11 @@ import type { App } from '../app.ts';
 import type { HttpRequest } from '../http-request.ts';
 import { bugReply, problem } from '../reply/problem.ts';
 import { headersOf, type Reply } from '../reply/reply.ts';
+import { BodyBudget } from './body-budget.ts';
 import { type Connections, watchConnections } from './connections.ts';
 import { openLane } from './lane.ts';
 import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
-import { nodeRequest } from './node-request.ts';
+import { nodeRequest, type OpenUnfinished } from './node-request.ts';
 import { createReplyWriter, sendReply } from './write-reply.ts';
 
 /**
@@ -99,8 +100,12 @@ export function createAppServer(app: App, options: Omit<ListenOptions, 'host' | 
   const { certificates, clock } = options;
   const isTls = certificates !== null;
   const peers = createNetworkPeers(options.trustedProxies);
+  const bodies = new BodyBudget();
   const server = createHttpServer(
-    answerWith((request, incoming) => app.answer(request, peers.read(incoming))),
+    answerWith(
+      (request, incoming) => app.answer(request, peers.read(incoming)),
+      (incoming) => bodies.open(() => peers.read(incoming).address),
+    ),
     certificates,
   );
   server.maxConnections = options.maxConnections;
@@ -110,7 +115,7 @@ export function createAppServer(app: App, options: Omit<ListenOptions, 'host' | 
   const connections = watchConnections(server, { isTls, readMonotonicMs: clock.readMonotonicMs });
   const event = isTls ? 'secureConnection' : 'connection';
   const writeReply = createReplyWriter({ isTls, readWall: clock.readWall });
-  return { server, connections, lane: { app, event, peers, connections, writeReply } as const };
+  return { server, connections, lane: { app, event, peers, bodies, connections, writeReply } as const };
 }
 
 function explain(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {
@@ -121,9 +126,9 @@ function explain(error: NodeJS.ErrnoException, { host, port }: ListenOptions): E
 type Answer = (request: HttpRequest, incoming: IncomingMessage) => Promise<Reply>;
 
 /** Answers what Node has read. */
-export function answerWith(answer: Answer): Handle {
+export function answerWith(answer: Answer, open?: OpenUnfinished): Handle {
   return async (incoming, outgoing) => {
-    const request = nodeRequest(incoming, outgoing);
+    const request = nodeRequest(incoming, outgoing, open);
     const reply =
       request === null
         ? problem('bad_request', 'The URL or the Host header of the request is not valid.')
