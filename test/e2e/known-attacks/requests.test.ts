@@ -64,6 +64,58 @@ class Client {
   }
 }
 
+describe('who is taken for the local administrator', () => {
+  const ask = async (url: string, target: string, ...headers: string[]) => {
+    const lines = headers.map((line) => `${line}\r\n`).join('');
+    const { status, text } = await exchange(url, `GET ${target} HTTP/1.1\r\n${lines}\r\n`);
+    return [status, status === 200 ? '' : JSON.parse(text).message] as const;
+  };
+  const STATUS = '/api/admin/status';
+  const HOST = 'Host: localhost';
+
+  test('depends on the host in the target as well', async (t) => {
+    const url = await startSite(t);
+    for (const host of ['localhost', 'localhost:8080', '127.0.0.1', '[::1]:80']) {
+      assert.deepEqual(await ask(url, `http://${host}${STATUS}`, HOST), [200, ''], host);
+    }
+    for (const host of ['evil.example', 'localhost.evil.example', 'localhost@evil.example', '10.0.0.1']) {
+      const [status, message] = await ask(url, `http://${host}${STATUS}`, HOST);
+      assert.equal(status, 401, host);
+      assert.match(message, /because the host in its URL is not localhost/);
+    }
+    const [status] = await ask(url, `http://localhost${STATUS}`, 'Host: evil.example');
+    assert.equal(status, 401, 'nor is one enough');
+  });
+
+  test('is not changed by headers with an underscore', async (t) => {
+    const url = await startSite(t);
+    assert.deepEqual(await ask(url, STATUS, HOST, 'X_Application: x'), [200, '']);
+    for (const name of [
+      'X_Forwarded_For',
+      'X-Forwarded_For',
+      'x_real_ip',
+      'Cf_Connecting_IP',
+      'Sec_Fetch_Site',
+    ]) {
+      const [status, message] = await ask(url, STATUS, HOST, `${name}: 127.0.0.1`);
+      assert.equal(status, 401, name);
+      assert.ok(message.includes(`"${name.toLowerCase()}", which`), message);
+    }
+  });
+
+  test('is nobody who sends two Host headers', async (t) => {
+    const url = await startSite(t);
+    for (const second of [HOST, 'Host: evil.example', 'host:']) {
+      const refusal = [400, 'There is more than one Host header.'];
+      assert.deepEqual(await ask(url, STATUS, HOST, second), refusal);
+      assert.deepEqual(await ask(url, STATUS, second, HOST), refusal);
+      const length = `Content-Length: ${BODY.length}`;
+      const { status } = await exchange(url, `${HEAD}${second}\r\n${length}\r\n\r\n${BODY}`);
+      assert.equal(status, 400, 'a request that the lane would read');
+    }
+  });
+});
+
 describe('unfinished requests', { skip }, () => {
   for (const [kind, [start, end]] of Object.entries(KINDS)) {
     test(`do not fill the memory ${kind}, and others are answered all the while`, async (t) => {

@@ -151,7 +151,8 @@ export function createHttpServer(handle: Handle, certificates: Certificates | nu
   const server = isTls ? createSecureServer(options, certificates) : createServer(options);
   const handleWithHost: Handle = (incoming, outgoing) => {
     if (isTls) outgoing.setHeaders(TLS_HEADERS);
-    return lacksHost(incoming) ? answerWithoutHost(outgoing) : handle(incoming, outgoing);
+    const wrong = findWrongHost(incoming);
+    return wrong === null ? handle(incoming, outgoing) : refuseHost(outgoing, wrong);
   };
   server.on('request', handleWithHost);
   // Node would answer these itself, but not in JSON: an unknown Expect, which may be ignored, and CONNECT.
@@ -189,13 +190,16 @@ function createSecureServer(options: object, certificates: Certificates): Server
   return server;
 }
 
-/** HTTP/1.1 requires it. */
-function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
-  return headers.host === undefined && httpVersion === '1.1';
+/** HTTP/1.1 requires one. Of two, a proxy might have gone by the other. */
+function findWrongHost({ rawHeaders, httpVersion }: IncomingMessage): string | null {
+  const isHost = (text: string, index: number) => index % 2 === 0 && /^host$/i.test(text);
+  const count = rawHeaders.filter(isHost).length;
+  if (count > 1) return 'There is more than one Host header.';
+  return count === 0 && httpVersion === '1.1' ? 'The Host header is missing.' : null;
 }
 
-function answerWithoutHost(outgoing: ServerResponse): void {
-  const { status, body, headers } = lastAnswer('bad_request', 'The Host header is missing.');
+function refuseHost(outgoing: ServerResponse, message: string): void {
+  const { status, body, headers } = lastAnswer('bad_request', message);
   outgoing.writeHead(status, headers).end(body);
 }
 

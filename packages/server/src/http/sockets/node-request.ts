@@ -47,6 +47,11 @@ class NodeRequest implements HttpRequest {
     return this.#gone.signal;
   }
 
+  get targetHost(): string | undefined {
+    const { url = '' } = this.#incoming;
+    return WHOLE_URL.test(url) ? URL.parse(url)?.host : undefined;
+  }
+
   readBody(limit: number): Promise<Uint8Array | null> {
     return readStream(this.#incoming, limit, this.#open(this.#incoming));
   }
@@ -175,9 +180,11 @@ class NodeHeaders implements HeaderFields {
 const PLAIN_TARGET = /^\/[!#$&-;=?-[\]_a-z~]*$/;
 const DOT_SEGMENT = /\/\.\.?(?:[/?#]|$)/;
 
+const WHOLE_URL = /^https?:\/\//;
+
 /** The path and the query; `null` if they or the host are not valid. */
 function readTarget({ url = '', headers: { host = '' } }: IncomingMessage): string | null {
-  if (/^https?:\/\//.test(url)) return normalize(url, url);
+  if (WHOLE_URL.test(url)) return normalize(url, url);
   const name = host === '' ? 'localhost' : host;
   if (isPlainHost(name) && PLAIN_TARGET.test(url) && !DOT_SEGMENT.test(url)) return url;
   return url.startsWith('/') && isHost(name) ? normalize(`http://${name}${url}`, url) : null;
