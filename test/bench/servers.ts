@@ -71,7 +71,9 @@ export async function startInspectableBerth(data: string): Promise<InspectableSe
 }
 
 async function startProcess(options: StartOptions): Promise<InspectableServer> {
-  const server = await startServerProcess(options);
+  // All clients of a benchmark have one address.
+  const env = { BERTH_LIMITS_NEW_SLOTS_PER_HOUR: '0', ...options.env };
+  const server = await startServerProcess({ ...options, env });
   return {
     url: server.url,
     ...addressOf(server.url),

@@ -26,6 +26,9 @@ const NAMES = [
   'licenses.acme.example',
   'hooks.acme.example',
   'linus@acme.example',
+  'mallory',
+  'lab-of-mallory',
+  'stole the laptop',
 ];
 
 /** A server with names and secrets in every place, and how to make a bundle of it. */
@@ -59,6 +62,9 @@ async function openServer(t: TestContext) {
     'user',
   ]);
   secrets.push(token, Buffer.from(readFileSync(join(data, 'master.key'), 'utf8').trim(), 'hex'));
+  await runBerth(data, ['bar', 'mallory.*', '--note', 'mallory stole the laptop']);
+  await runBerth(data, ['bar', '--host', 'lab-of-mallory-*']);
+  await runBerth(data, ['unbar', '--host', 'lab-of-mallory-*']);
   for (const user of ['ada.lovelace', 'zoë', 'linus@acme.example', 'Linus T.']) {
     const headers = { 'x-forwarded-for': '203.0.113.77' };
     const os = { os_hostname: user === 'zoë' ? 'workstation-17' : 'ada-laptop' };

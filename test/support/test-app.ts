@@ -16,7 +16,6 @@ import type { AuthSettings, Peer } from '../../packages/server/src/http/access/c
 import type { Route } from '../../packages/server/src/http/route.ts';
 import { loadMasterKey, type MasterKeySource } from '../../packages/server/src/secrets/master-key.ts';
 import type { Accounts } from '../../packages/server/src/services/access/accounts.ts';
-import type { LendingLimits } from '../../packages/server/src/services/lending/lending.ts';
 import type { MakeBackup } from '../../packages/server/src/services/upkeep/backup-job.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
@@ -77,7 +76,7 @@ export interface TestAppOptions {
   readonly slowRequestMs?: number;
   readonly allowKeysInUrl?: boolean;
   readonly clientRequestsPerMinute?: number;
-  readonly limits?: LendingLimits;
+  readonly limits?: Partial<Config['limits']>;
   /** None by default. */
   readonly cloud?: Cloud;
   readonly hardwareId?: string;
@@ -197,7 +196,7 @@ function makeConfig(options: TestAppOptions, data: string): Config {
     data,
     host: isLoopbackOnly ? '127.0.0.1' : '0.0.0.0',
     hardwareId: options.hardwareId ?? 'test-machine',
-    limits: options.limits ?? config.limits,
+    limits: { ...config.limits, ...options.limits },
     auth: { ...config.auth, ...auth },
     metrics: { access: metrics ?? config.metrics.access },
     http: {

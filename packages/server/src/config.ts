@@ -4,7 +4,8 @@ import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
 import { suggest } from '@berth/protocol/console/suggest';
 import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { parseYaml } from './parse-yaml.ts';
-import { SETTINGS, type Setting, type SettingEntry, type Value } from './settings.ts';
+import type { Setting, Value } from './setting.ts';
+import { SETTINGS, type SettingEntry } from './settings.ts';
 
 type HeadOf<Path extends string> = Path extends `${infer Section}.${string}` ? Section : Path;
 
@@ -45,6 +46,13 @@ export const LIMITS = {
    * How much of an oversized body is read, so that the client gets an error and not a broken connection.
    */
   discardBytes: 4 * 1024 * 1024,
+  /**
+   * What is kept of unfinished requests beyond their first part: enough for hundreds of the largest from one
+   * address, and little beside what 10,000 connections take anyway. Applications send no more than that part.
+   */
+  ordinaryBytes: 4 * 1024,
+  unfinishedBytesPerAddress: 16 * 1024 * 1024,
+  unfinishedBytes: 64 * 1024 * 1024,
   /** Ten thousand names have some hundred thousand bytes. */
   rulesBytes: 1024 * 1024,
   /**
@@ -65,7 +73,7 @@ export const LIMITS = {
   connectionCheckMs: 1000,
   /** How long an idle connection is kept for the client's next heartbeat. */
   keepAliveTimeoutMs: 75_000,
-  /** How many addresses the request limit remembers; the one idle longest is forgotten. */
+  /** How many addresses the limits of requests and of new slots remember; the oldest is forgotten. */
   countedAddresses: 50_000,
   /** For how many licenses and features those who wait are told when to ask again; as above. */
   pacedLicenses: 10_000,

@@ -3,33 +3,7 @@ import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/console/log-line';
 import { parseSchedule, SCHEDULE_FORM } from './core/nouns/backup-schedule.ts';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
 import { WEBHOOK_TOPICS, type WebhookTopic } from './core/nouns/webhook-topics.ts';
-
-export type Value = string | number | boolean | readonly string[];
-
-export interface Setting {
-  readonly path: string;
-  readonly default: Value;
-  readonly about: string;
-  /** The allowed words; `from` and `to` are the range of a number. */
-  readonly oneOf?: readonly string[];
-  /** What the items of a list are. */
-  readonly each?: { readonly called: string; isValid(word: string): boolean };
-  readonly from?: number;
-  readonly to?: number;
-  /** The form of a text that is restricted. The default is always allowed. */
-  readonly form?: { readonly called: string; isValid(text: string): boolean };
-  /** Whether this value is the path of a file or folder. */
-  readonly isPath?: (text: string) => boolean;
-  /**
-   * Set if the value contains a secret: returns the part that may be shown. A secret can also be in a file
-   * that a variable with the ending `_FILE` names.
-   */
-  readonly show?: (text: string) => string;
-}
-
-/** A number needs its range. */
-type Bounded = Setting &
-  ({ default: number; from: number; to: number } | { default: Exclude<Value, number> });
+import type { Bounded, Setting } from './setting.ts';
 
 /** Whether a browser could send it as `Origin`; apps and extensions have their own schemes. */
 function isOrigin(word: string): boolean {
@@ -189,6 +163,13 @@ const TABLE = [
     from: 0,
     to: 1000000,
     about: 'Maximum number of borrowed slots of one license per address; 0 means no limit.',
+  },
+  {
+    path: 'limits.newSlotsPerHour',
+    default: 20000,
+    from: 0,
+    to: 1000000000,
+    about: 'Maximum number of new slots and borrows per address in an hour; 0 means no limit.',
   },
   {
     path: 'users.ignoreCase',

@@ -110,8 +110,13 @@ describe('slot exhaustion', { skip }, () => {
   test('causes a warning if a server listens to others without those limits', async (t) => {
     const advice = /set limits.slotsPerAddress and limits.borrowsPerAddress/;
     assert.match(await readFirstLog(t, []), advice);
+    assert.match(await readFirstLog(t, []), /set http.clientRequestsPerMinute/);
     const limits = ['--limits-slots-per-address', '3', '--limits-borrows-per-address', '1'];
-    assert.doesNotMatch(await readFirstLog(t, limits), /slotsPerAddress/);
+    const rate = ['--http-client-requests-per-minute', '600'];
+    assert.doesNotMatch(
+      await readFirstLog(t, [...limits, ...rate]),
+      /slotsPerAddress|clientRequestsPerMinute/,
+    );
   });
 
   test('by returning what others hold is refused if clients authenticate', async (t) => {
@@ -138,6 +143,33 @@ interface DeniedEvent {
 }
 
 describe('audit growth', { skip }, () => {
+  test('by taking and returning slots under new names is bounded for an address', async (t) => {
+    const site = await startSite(t, 5, ['--limits-new-slots-per-hour', '20']);
+    assert.equal(await post(site, '/api/v4/register', { user: 'eve' }, { from: ATTACKER }), 'ok');
+    const codes: string[] = [];
+    for (let n = 0; n < 100; n++) {
+      const body = { user: `invented-${n}` };
+      codes.push(await post(site, '/api/v4/register', body, { from: ATTACKER }));
+      if (codes.at(-1) === 'ok') await post(site, '/api/v4/unregister', body, { from: ATTACKER });
+    }
+    assert.deepEqual(count(codes), { ok: 19, address_limit_reached: 81 });
+    assert.equal(
+      await post(site, '/api/v4/register', { user: 'eve' }, { from: ATTACKER }),
+      'ok',
+      'a renewal',
+    );
+    assert.equal(await post(site, '/api/v4/register', { user: 'ann' }, { from: COLLEAGUE }), 'ok');
+    assert.equal(await post(site, '/api/v4/unregister', { user: 'eve' }, { from: ATTACKER }), 'ok');
+    const words = ['audit', 'list', '--license-id', '1', '--limit', '5000'];
+    const { events } = await askBerth<{ events: { kind: string }[] }>(site.data, words);
+    const { slot_lent, slot_returned } = count(events.map(({ kind }) => kind));
+    assert.deepEqual(
+      { slot_lent, slot_returned },
+      { slot_lent: 21, slot_returned: 20 },
+      'each has its events',
+    );
+  });
+
   test('by denials of invented users is bounded, and their number is exact', async (t) => {
     const site = await startSite(t, 0, ['--sweeper-interval-seconds', '1']);
     const names = Array.from({ length: 700 }, (_, index) => `${index}`.padStart(256, 'x'));

@@ -1,6 +1,7 @@
 import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-help';
 import { envOf, fileVariableOf, flagOf } from '../config.ts';
-import { SETTINGS, type Setting } from '../settings.ts';
+import type { Setting } from '../setting.ts';
+import { SETTINGS } from '../settings.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands/commands.ts';
 

@@ -196,7 +196,7 @@ export function composeApp(
     ...cloud,
     ruleBook,
     ...events,
-    ...composeLending(store, config),
+    ...composeLending(store, config, readMonotonicMs),
     ...composeGrants(store, cloud),
     metrics,
     doctor: composeDoctor(options, world.clock, { ...events, ...keeping, store, cloudLink, version }),

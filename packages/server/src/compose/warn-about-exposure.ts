@@ -5,7 +5,7 @@ import { findReadable, type StoreOptions } from './compose-store.ts';
 
 /** Warns about what others on the machine or the network can read or take. */
 export function warnAboutExposure(options: Pick<StoreOptions, 'config' | 'env'>, log: Log): void {
-  const { host, cloud, tls, limits } = options.config;
+  const { host, cloud, tls, limits, http } = options.config;
   const readable = findReadable(options);
   if (readable !== null) log.warn(readable);
   if (isPlainAndFar(cloud)) {
@@ -15,9 +15,15 @@ export function warnAboutExposure(options: Pick<StoreOptions, 'config' | 'env'>,
   if (tls.cert === '') {
     log.warn({ host }, 'listening on the network without TLS: anyone on it can read requests and take slots');
   }
-  if (limits.slotsPerAddress > 0 && limits.borrowsPerAddress > 0) return;
+  if (limits.slotsPerAddress === 0 || limits.borrowsPerAddress === 0) {
+    log.warn(
+      { host },
+      'one client can take or borrow every slot: set limits.slotsPerAddress and limits.borrowsPerAddress',
+    );
+  }
+  if (http.clientRequestsPerMinute > 0) return;
   log.warn(
     { host },
-    'one client can take or borrow every slot: set limits.slotsPerAddress and limits.borrowsPerAddress',
+    'one client can send as many requests as the server can answer: set http.clientRequestsPerMinute',
   );
 }

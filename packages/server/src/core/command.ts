@@ -58,6 +58,14 @@ interface Holding extends Asked {
 export interface AddressLimits {
   readonly slots: number;
   readonly borrows: number;
+  /** The place has taken all the new slots that it gets for now; left out: it has not. */
+  readonly spent?: SpentLimit;
+}
+
+/** How many new slots and borrows a place gets in an hour, and how long it has to wait for more. */
+interface SpentLimit {
+  readonly limit: number;
+  readonly retryAfterSeconds: number;
 }
 
 interface Taking extends Target, Holding {
@@ -224,6 +232,8 @@ export interface RegisterFeature extends Target, Asked {
   readonly host?: HostInfo;
   /** `null`: a heartbeat, not a borrow. */
   readonly until: BorrowUntil | null;
+  /** Only whether they are spent: how many a place may hold is limited for the license. */
+  readonly perAddress?: AddressLimits;
 }
 
 export interface ReleaseFeature extends Target, Holding {

@@ -12,6 +12,8 @@ export const NO_HEADERS: HeaderFields = {
 export interface RequestHead {
   readonly method: string;
   readonly headers: HeaderFields;
+  /** The host in its target, if that is a whole URL, as proxies are sent it. */
+  readonly targetHost?: string | undefined;
 }
 
 /** A request, however it arrived. */

@@ -207,6 +207,7 @@ function requireWithin(bytes: Uint8Array | null, limit: number): Uint8Array {
 }
 
 /** The client disconnected, or was too slow. This is not a bug. */
-function refuseBroken(): never {
+function refuseBroken(error: unknown): never {
+  if (error instanceof RequestError) throw error;
   throw new RequestError('bad_request', 'The connection was closed before the end of the body.');
 }

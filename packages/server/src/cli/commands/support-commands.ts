@@ -117,6 +117,7 @@ async function ask(client: AdminClient, more: readonly Document[]): Promise<Coll
     await get('/api/admin/users'),
     await get('/api/admin/tokens'),
     await get('/api/admin/registrations'),
+    await get('/api/admin/bars'),
   ];
   return { documents, names };
 }

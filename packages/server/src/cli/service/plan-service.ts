@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Config, type ConfigSources, fileVariableOf, flagOf } from '../../config.ts';
-import { SETTINGS, type Setting } from '../../settings.ts';
+import type { Setting } from '../../setting.ts';
+import { SETTINGS } from '../../settings.ts';
 import { InputError } from '../read-secrets.ts';
 import { LAUNCHD } from './launchd.ts';
 import type { ServiceFacts, ServiceManager } from './service-manager.ts';

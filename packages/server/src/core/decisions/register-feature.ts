@@ -6,6 +6,7 @@ import { chooseFloating } from '../lending/choose-floating.ts';
 import { type Collected, collect, collectedChanges, countFeatureInUse } from '../lending/collect.ts';
 import { denialScope, denySlot } from '../lending/deny.ts';
 import { forgetBorrow } from '../lending/keep-borrows.ts';
+import { refuseSpent } from '../lending/lend-slot.ts';
 import { meterOf } from '../lending/meter-need.ts';
 import type { Meter } from '../nouns/consumption.ts';
 import { type FeatureSlot, type FloatingFeature, featureHeartbeatEnd } from '../nouns/feature-slot.ts';
@@ -67,8 +68,10 @@ function chooseLoan(
   if (until !== null && typeof until !== 'number') return until;
   const { code: name, floating } = feature;
   const inUse = countFeatureInUse(view, name);
-  if (!isShort(floating.slots, inUse, held, until)) return { holder: base.held, feature, until, inUse };
-  return refuseFull({ name, slots: floating.slots, inUse, nextFreeAt: view.featureNextEndsAt });
+  if (isShort(floating.slots, inUse, held, until)) {
+    return refuseFull({ name, slots: floating.slots, inUse, nextFreeAt: view.featureNextEndsAt });
+  }
+  return refuseSpent(command, held) ?? { holder: base.held, feature, until, inUse };
 }
 
 function lendFeature(

@@ -56,7 +56,7 @@ const REASONS: Readonly<Partial<Record<ErrorCode, (name: string) => string>>> = 
   license_borrow_not_allowed: (name) => `${name} cannot be borrowed.`,
   borrow_until_not_valid: (name) => `${name} cannot be borrowed until the requested date.`,
   address_limit_reached: (name) =>
-    `As many slots of ${name} as the administrator allows were held from this address.`,
+    `As many slots of ${name} as the administrator allows were held or taken from this address.`,
   license_not_enough_consumptions: (name) => `Not enough consumption of ${name} was left.`,
   feature_not_enough_consumptions: (name) => `Not enough consumption of ${name} was left.`,
 };

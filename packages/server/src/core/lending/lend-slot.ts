@@ -1,5 +1,5 @@
 import { type AddressRange, placeRange } from '@berth/protocol/address-range';
-import type { AddressLimits, Borrow, Register } from '../command.ts';
+import type { AddressLimits, Borrow, Register, RegisterFeature } from '../command.ts';
 import { addressOf } from '../nouns/actor.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isBorrowed, type Registration } from '../nouns/registration.ts';
@@ -23,7 +23,7 @@ export function slotNeeds(
   const crowd = crowdToCount(command, held, now);
   // A borrow may shorten them; and the user's ended ones may be beyond those that are collected anyway.
   const featureSlots = command.kind === 'borrow' || head.endedBeyond > 0;
-  const mayBeDenied = refusal !== null || crowd !== null;
+  const mayBeDenied = refusal !== null || crowd !== null || refuseSpent(command, held) !== null;
   return {
     nextEnd: refusal === 'full',
     borrowed: refusal === 'full',
@@ -42,7 +42,27 @@ export function refuseSlot(
   now: Instant,
 ): Refused | null {
   if (refusal === 'full') return refuseFull(lenderOf(view, base));
-  return refusal ?? refuseCrowd(command, view, base.held, now);
+  return refusal ?? refuseSpent(command, base.held) ?? refuseCrowd(command, view, base.held, now);
+}
+
+/**
+ * Why a place gets nothing new for now; `null`: it does, or only a timer is restarted. A borrow is recorded
+ * each time, so a later one is new as well.
+ */
+export function refuseSpent(
+  command: Register | Borrow | RegisterFeature,
+  held: object | null,
+): Refused | null {
+  const spent = command.perAddress?.spent;
+  const isBorrow = command.kind !== 'register' && (command.kind === 'borrow' || command.until !== null);
+  if (spent === undefined || (held !== null && !isBorrow)) return null;
+  return refuse(
+    'address_limit_reached',
+    `${spent.limit} slots were taken from this address within an hour, and the administrator allows ` +
+      'no more. Those that are held can still be renewed and returned. ' +
+      `Try again in ${spent.retryAfterSeconds} s, or ask the administrator.`,
+    { ...spent },
+  );
 }
 
 /**

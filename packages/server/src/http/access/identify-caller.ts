@@ -104,7 +104,7 @@ function tooOld(): RequestError {
 
 /** Without credentials, only local callers may administer the server, and only during setup. */
 async function requireLocal({ request, peer, auth, accounts }: Visit): Promise<void> {
-  const why = whyNotLocal(request.headers, peer, auth) ?? (await whySetupIsOver(auth, accounts));
+  const why = whyNotLocal(request, peer, auth) ?? (await whySetupIsOver(auth, accounts));
   if (why === null) return;
   throw new RequestError(
     'unauthorized',
@@ -117,9 +117,7 @@ async function requireLocal({ request, peer, auth, accounts }: Visit): Promise<v
 /** Monitoring reads without credentials from the same machine, after setup too, unless it needs a token. */
 function requireMonitor({ request, peer, auth }: Visit): Caller {
   const why =
-    auth.metrics === 'local'
-      ? whyNotFromHere(request.headers, peer, auth)
-      : `"metrics.access" is "${auth.metrics}"`;
+    auth.metrics === 'local' ? whyNotFromHere(request, peer, auth) : `"metrics.access" is "${auth.metrics}"`;
   if (why === null) return { ...nobody(peer), kind: 'local', name: 'local', role: 'user' };
   throw new RequestError(
     'unauthorized',

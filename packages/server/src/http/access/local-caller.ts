@@ -1,4 +1,4 @@
-import type { HeaderFields } from '../http-request.ts';
+import type { RequestHead } from '../http-request.ts';
 import type { AuthSettings } from './caller.ts';
 
 interface Sender {
@@ -7,18 +7,18 @@ interface Sender {
 }
 
 /** Why a request does not have the rights of local callers, as the rest of a sentence; `null` if it has. */
-export function whyNotLocal(headers: HeaderFields, sender: Sender, auth: AuthSettings): string | null {
+export function whyNotLocal(request: RequestHead, sender: Sender, auth: AuthSettings): string | null {
   if (auth.localAdmin === 'never') return '"auth.localAdmin" is "never"';
-  return whyNotFromHere(headers, sender, auth);
+  return whyNotFromHere(request, sender, auth);
 }
 
 /**
  * Why a request does not come from a user or program on this machine, as the rest of a sentence; `null` if it
  * does. Web pages send headers that programs do not send, DNS rebinding shows in the Host header, and proxies
- * add headers or use HTTP/1.0.
+ * add headers or use HTTP/1.0. Many programs take `_` in the name of a header for `-`.
  */
 export function whyNotFromHere(
-  headers: HeaderFields,
+  { headers, targetHost }: RequestHead,
   sender: Sender,
   auth: Pick<AuthSettings, 'isLoopbackOnly'>,
 ): string | null {
@@ -29,10 +29,14 @@ export function whyNotFromHere(
   if (!LOOPBACK_HOST.test(headers.get('host') ?? '')) {
     return 'its Host header is not localhost, 127.0.0.1 or [::1]';
   }
+  if (targetHost !== undefined && !LOOPBACK_HOST.test(targetHost)) {
+    return 'the host in its URL is not localhost, 127.0.0.1 or [::1]';
+  }
   if (sender.isHttp10 === true) return 'it is HTTP/1.0, which proxies send';
-  for (const [name, value] of headers) {
-    if (isOfProxy(name)) return `it has the header "${name}", which proxies send`;
-    if (isOfBrowser(name, value)) return `it has the header "${name}", which browsers send`;
+  for (const [written, value] of headers) {
+    const name = written.replaceAll('_', '-');
+    if (isOfProxy(name)) return `it has the header "${written}", which proxies send`;
+    if (isOfBrowser(name, value)) return `it has the header "${written}", which browsers send`;
   }
   return null;
 }

@@ -22,7 +22,13 @@ export function createDenialReply(readMonotonicMs: () => number): ReplyDenial {
   return (refused, { product, license_id, feature }) => {
     const reply = refusalReply(refused);
     if (!ENDS_BY_WAITING.has(refused.code)) return reply;
+    const { retryAfterSeconds } = refused.details;
+    if (typeof retryAfterSeconds === 'number') return waitFor(reply, retryAfterSeconds);
     const seconds = pace.takeTurn(JSON.stringify([product, license_id, feature]), readMonotonicMs());
-    return { ...reply, headers: { 'Retry-After': String(seconds) } };
+    return waitFor(reply, seconds);
   };
+}
+
+function waitFor(reply: Reply, seconds: number): Reply {
+  return { ...reply, headers: { 'Retry-After': String(seconds) } };
 }

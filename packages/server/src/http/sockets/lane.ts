@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Peer } from '../access/caller.ts';
 import type { AnswerRoute, App } from '../app.ts';
 import type { Reply } from '../reply/reply.ts';
+import type { BodyBudget, Unfinished } from './body-budget.ts';
 import type { Connection, Connections, FastReader } from './connections.ts';
 import type { NetworkPeers } from './network-peer.ts';
 import { findHead, HEAD_END_BYTES, type PlainHead, PlainRequest, parsePlainHead } from './plain-request.ts';
@@ -12,6 +13,7 @@ interface LaneOptions {
   readonly app: Pick<App, 'findPlain'>;
   readonly event: 'connection' | 'secureConnection';
   readonly peers: NetworkPeers;
+  readonly bodies: BodyBudget;
   readonly connections: Connections;
   readonly writeReply: WriteReply;
 }
@@ -32,7 +34,14 @@ export function openLane(server: Server, options: LaneOptions): void {
   // Node adds its own listener first, in the constructor.
   const [serve] = server.listeners(options.event) as [(socket: Socket) => void];
   server.removeListener(options.event, serve);
-  const lanes: Lanes = { ...options, server, serve: (socket) => serve.call(server, socket) };
+  const lanes: Lanes = {
+    ...options,
+    server,
+    serve(socket) {
+      serve.call(server, socket);
+      if (options.event === 'secureConnection') readThroughStream(socket);
+    },
+  };
   server.on(options.event, (socket: Socket) => {
     if (socket.destroyed) return;
     const connection = options.connections.find(socket);
@@ -40,6 +49,15 @@ export function openLane(server: Server, options: LaneOptions): void {
     if (connection === undefined) lanes.serve(socket);
     else connection.lane = new Lane(lanes, socket, connection);
   });
+}
+
+/**
+ * Node's parser reads from the handle of a socket itself, until somebody else listens for its data. The
+ * handle of TLS hands on all that it has decrypted, even if Node has paused it because the client reads
+ * slowly, and the paused parser takes that for a broken request (HPE_PAUSED). A paused stream keeps it.
+ */
+function readThroughStream(socket: Socket): void {
+  socket.on('data', () => {});
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -62,6 +80,8 @@ class Lane implements FastReader {
   #unread: Buffer = NOTHING;
   /** How many bytes the request has whose rest is waited for. */
   #needed = 0;
+  /** That request. */
+  #unfinished: Unfinished | null = null;
   /** A client sends the same few heads again and again. */
   #heads: ReadHead[] = [];
   isBusy = false;
@@ -74,6 +94,7 @@ class Lane implements FastReader {
     socket.on('data', this.#onData);
     socket.on('end', this.#onEnd);
     socket.on('error', this.#onError);
+    socket.on('close', this.#forget);
   }
 
   leave(): void {
@@ -95,6 +116,8 @@ class Lane implements FastReader {
   #stopReading(): void {
     this.#socket.off('data', this.#onData);
     this.#socket.off('end', this.#onEnd);
+    this.#socket.off('close', this.#forget);
+    this.#forget();
     this.#connection.lane = null;
   }
 
@@ -108,6 +131,17 @@ class Lane implements FastReader {
     // Requests that a client sends before it has the answer wait in the system's buffers.
     if (this.isBusy) this.#socket.pause();
     else if (this.#unread.length >= this.#needed) this.#proceed();
+    else this.#wait();
+  };
+
+  /** Node refuses it if there is no room. */
+  #wait(): void {
+    if (this.#unfinished?.keep(this.#unread.length) === false) this.leave();
+  }
+
+  readonly #forget = (): void => {
+    this.#unfinished?.end();
+    this.#unfinished = null;
   };
 
   readonly #onEnd = (): void => {
@@ -130,7 +164,12 @@ class Lane implements FastReader {
     const end = start + head.bodyBytes;
     this.isWaiting = unread.length < end;
     this.#needed = this.isWaiting ? end : 0;
-    if (this.isWaiting) return;
+    if (this.isWaiting) {
+      this.#unfinished = this.#lanes.bodies.open(() => peer.address);
+      this.#wait();
+      return;
+    }
+    if (this.#unfinished !== null) this.#forget();
     this.isBusy = true;
     this.#unread = unread.length === end ? NOTHING : unread.subarray(end);
     answer(new PlainRequest(head, unread.subarray(start, end)), peer)

@@ -17,10 +17,11 @@ import type { App } from '../app.ts';
 import type { HttpRequest } from '../http-request.ts';
 import { bugReply, problem } from '../reply/problem.ts';
 import { headersOf, type Reply } from '../reply/reply.ts';
+import { BodyBudget } from './body-budget.ts';
 import { type Connections, watchConnections } from './connections.ts';
 import { openLane } from './lane.ts';
 import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
-import { nodeRequest } from './node-request.ts';
+import { nodeRequest, type OpenUnfinished } from './node-request.ts';
 import { createReplyWriter, sendReply } from './write-reply.ts';
 
 /**
@@ -99,8 +100,12 @@ export function createAppServer(app: App, options: Omit<ListenOptions, 'host' | 
   const { certificates, clock } = options;
   const isTls = certificates !== null;
   const peers = createNetworkPeers(options.trustedProxies);
+  const bodies = new BodyBudget();
   const server = createHttpServer(
-    answerWith((request, incoming) => app.answer(request, peers.read(incoming))),
+    answerWith(
+      (request, incoming) => app.answer(request, peers.read(incoming)),
+      (incoming) => bodies.open(() => peers.read(incoming).address),
+    ),
     certificates,
   );
   server.maxConnections = options.maxConnections;
@@ -110,7 +115,7 @@ export function createAppServer(app: App, options: Omit<ListenOptions, 'host' | 
   const connections = watchConnections(server, { isTls, readMonotonicMs: clock.readMonotonicMs });
   const event = isTls ? 'secureConnection' : 'connection';
   const writeReply = createReplyWriter({ isTls, readWall: clock.readWall });
-  return { server, connections, lane: { app, event, peers, connections, writeReply } as const };
+  return { server, connections, lane: { app, event, peers, bodies, connections, writeReply } as const };
 }
 
 function explain(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {
@@ -121,9 +126,9 @@ function explain(error: NodeJS.ErrnoException, { host, port }: ListenOptions): E
 type Answer = (request: HttpRequest, incoming: IncomingMessage) => Promise<Reply>;
 
 /** Answers what Node has read. */
-export function answerWith(answer: Answer): Handle {
+export function answerWith(answer: Answer, open?: OpenUnfinished): Handle {
   return async (incoming, outgoing) => {
-    const request = nodeRequest(incoming, outgoing);
+    const request = nodeRequest(incoming, outgoing, open);
     const reply =
       request === null
         ? problem('bad_request', 'The URL or the Host header of the request is not valid.')
@@ -146,7 +151,8 @@ export function createHttpServer(handle: Handle, certificates: Certificates | nu
   const server = isTls ? createSecureServer(options, certificates) : createServer(options);
   const handleWithHost: Handle = (incoming, outgoing) => {
     if (isTls) outgoing.setHeaders(TLS_HEADERS);
-    return lacksHost(incoming) ? answerWithoutHost(outgoing) : handle(incoming, outgoing);
+    const wrong = findWrongHost(incoming);
+    return wrong === null ? handle(incoming, outgoing) : refuseHost(outgoing, wrong);
   };
   server.on('request', handleWithHost);
   // Node would answer these itself, but not in JSON: an unknown Expect, which may be ignored, and CONNECT.
@@ -184,13 +190,16 @@ function createSecureServer(options: object, certificates: Certificates): Server
   return server;
 }
 
-/** HTTP/1.1 requires it. */
-function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
-  return headers.host === undefined && httpVersion === '1.1';
+/** HTTP/1.1 requires one. Of two, a proxy might have gone by the other. */
+function findWrongHost({ rawHeaders, httpVersion }: IncomingMessage): string | null {
+  const isHost = (text: string, index: number) => index % 2 === 0 && /^host$/i.test(text);
+  const count = rawHeaders.filter(isHost).length;
+  if (count > 1) return 'There is more than one Host header.';
+  return count === 0 && httpVersion === '1.1' ? 'The Host header is missing.' : null;
 }
 
-function answerWithoutHost(outgoing: ServerResponse): void {
-  const { status, body, headers } = lastAnswer('bad_request', 'The Host header is missing.');
+function refuseHost(outgoing: ServerResponse, message: string): void {
+  const { status, body, headers } = lastAnswer('bad_request', message);
   outgoing.writeHead(status, headers).end(body);
 }
 

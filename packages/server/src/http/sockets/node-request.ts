@@ -1,13 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { LIMITS } from '../../config.ts';
+import { RequestError } from '../../services/request-error.ts';
 import type { HeaderFields, HttpRequest } from '../http-request.ts';
+import type { Unfinished } from './body-budget.ts';
 import { isPlainHost } from './plain-request.ts';
 
+/** How much of a request's body may be kept while it arrives. */
+export type OpenUnfinished = (incoming: IncomingMessage) => Unfinished;
+
+/** For the command line's own socket. */
+const UNBOUNDED: Unfinished = { keep: () => true, end: () => {} };
+
 /** A request that Node has read; `null` if its URL or its Host header is not valid. */
-export function nodeRequest(incoming: IncomingMessage, outgoing: ServerResponse): HttpRequest | null {
+export function nodeRequest(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  open: OpenUnfinished = () => UNBOUNDED,
+): HttpRequest | null {
   const url = readTarget(incoming);
-  return url === null ? null : new NodeRequest(url, incoming, outgoing);
+  return url === null ? null : new NodeRequest(url, incoming, outgoing, open);
 }
 
 class NodeRequest implements HttpRequest {
@@ -15,13 +27,15 @@ class NodeRequest implements HttpRequest {
   readonly headers: HeaderFields;
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
+  readonly #open: OpenUnfinished;
   #gone: AbortController | null = null;
 
-  constructor(url: string, incoming: IncomingMessage, outgoing: ServerResponse) {
+  constructor(url: string, incoming: IncomingMessage, outgoing: ServerResponse, open: OpenUnfinished) {
     this.url = url;
     this.headers = new NodeHeaders(incoming.rawHeaders);
     this.#incoming = incoming;
     this.#outgoing = outgoing;
+    this.#open = open;
   }
 
   get method(): string {
@@ -33,8 +47,13 @@ class NodeRequest implements HttpRequest {
     return this.#gone.signal;
   }
 
+  get targetHost(): string | undefined {
+    const { url = '' } = this.#incoming;
+    return WHOLE_URL.test(url) ? URL.parse(url)?.host : undefined;
+  }
+
   readBody(limit: number): Promise<Uint8Array | null> {
-    return readStream(this.#incoming, limit);
+    return readStream(this.#incoming, limit, this.#open(this.#incoming));
   }
 }
 
@@ -42,20 +61,84 @@ class NodeRequest implements HttpRequest {
  * Reads all of it, or `null` if it is larger. Too much is read and discarded for a while, so that the client
  * receives the response. The rest is discarded without waiting for it.
  */
-export function readStream(incoming: Readable, limit: number): Promise<Uint8Array | null> {
+export function readStream(
+  incoming: Readable,
+  limit: number,
+  unfinished: Unfinished = UNBOUNDED,
+): Promise<Uint8Array | null> {
   return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
+    const body = new Collected(limit);
     let size = 0;
+    let isKept = true;
+    const drop = () => {
+      isKept = false;
+      body.clear();
+      unfinished.end();
+    };
     incoming.on('data', (chunk: Uint8Array) => {
       size += chunk.length;
-      if (size <= limit) chunks.push(chunk);
-      else if (size > LIMITS.discardBytes) resolve(null);
+      if (size > LIMITS.discardBytes) resolve(null);
+      if (isKept && size > limit) drop();
+      if (!isKept) return;
+      if (unfinished.keep(size)) body.add(chunk);
+      else {
+        drop();
+        reject(new RequestError('too_many_requests', TOO_MUCH_AT_ONCE));
+      }
     });
-    incoming.on('end', () => resolve(size > limit ? null : Buffer.concat(chunks)));
+    incoming.on('end', () => {
+      const bytes = size > limit ? null : body.bytes;
+      unfinished.end();
+      resolve(bytes);
+    });
     incoming.on('error', reject);
     // The client has disconnected, or was too slow.
-    incoming.on('close', () => reject(new Error('The body is not complete.')));
+    incoming.on('close', () => {
+      unfinished.end();
+      reject(new Error('The body is not complete.'));
+    });
   });
+}
+
+const TOO_MUCH_AT_ONCE =
+  'Too many large requests are under way at once, from this address or in all. Try again in a moment.';
+
+const NOTHING = new Uint8Array();
+
+/** Bytes that arrive in parts, up to a limit. Parts that are kept apart may take far more memory. */
+class Collected {
+  readonly #limit: number;
+  #bytes: Uint8Array = NOTHING;
+  #length = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  add(part: Uint8Array): void {
+    const length = this.#length + part.length;
+    if (this.#length === 0) this.#bytes = part;
+    else {
+      if (length > this.#bytes.length) this.#grow(Math.min(2 * length, this.#limit));
+      this.#bytes.set(part, this.#length);
+    }
+    this.#length = length;
+  }
+
+  clear(): void {
+    this.#bytes = NOTHING;
+    this.#length = 0;
+  }
+
+  #grow(length: number): void {
+    const grown = new Uint8Array(length);
+    grown.set(this.#bytes);
+    this.#bytes = grown;
+  }
 }
 
 function abortWhenGone(outgoing: ServerResponse): AbortController {
@@ -97,9 +180,11 @@ class NodeHeaders implements HeaderFields {
 const PLAIN_TARGET = /^\/[!#$&-;=?-[\]_a-z~]*$/;
 const DOT_SEGMENT = /\/\.\.?(?:[/?#]|$)/;
 
+const WHOLE_URL = /^https?:\/\//;
+
 /** The path and the query; `null` if they or the host are not valid. */
 function readTarget({ url = '', headers: { host = '' } }: IncomingMessage): string | null {
-  if (/^https?:\/\//.test(url)) return normalize(url, url);
+  if (WHOLE_URL.test(url)) return normalize(url, url);
   const name = host === '' ? 'localhost' : host;
   if (isPlainHost(name) && PLAIN_TARGET.test(url) && !DOT_SEGMENT.test(url)) return url;
   return url.startsWith('/') && isHost(name) ? normalize(`http://${name}${url}`, url) : null;

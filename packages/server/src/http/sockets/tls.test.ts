@@ -126,6 +126,22 @@ describe('over TLS', () => {
     assert.equal(peers.length, 5);
   });
 
+  test('a pipeline that goes on to Node while its client reads slowly is answered to the end', async (t) => {
+    const { shakeHands } = await openTls(t);
+    const page = GET.replace('/api/v4/health', '/api/v4/docs').repeat(40);
+    const last = GET.replace('Host', 'Connection: close\r\nHost');
+    for (const inLane of [0, 30]) {
+      const socket = (await shakeHands()).pause();
+      // More than the server decrypts at once.
+      socket.write(POST.repeat(inLane) + page + GET.repeat(1000) + last);
+      const other = await shakeHands();
+      other.write(POST);
+      await readAnswerFrom(other);
+      const answers = (await readToEnd(socket.resume())).matchAll(/HTTP\/1\.1 200 OK/g);
+      assert.equal([...answers].length, inLane + 1041);
+    }
+  });
+
   test('nothing older than TLS 1.2 is spoken, before and after a change', async (t) => {
     const { shakeHands, write, certificates } = await openTls(t);
     const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;

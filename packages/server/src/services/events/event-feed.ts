@@ -24,7 +24,7 @@ export interface EventFeed {
 
 interface SubscribeOptions {
   readonly after: AuditPosition | null;
-  /** Whether the subscriber may still listen; checked at every beat. */
+  /** Whether the subscriber may still listen; checked at every beat, and before events are sent. */
   isStillAllowed(): Promise<boolean>;
 }
 
@@ -162,12 +162,23 @@ class Subscriber implements Subscription {
       const item = this.#waiting.shift();
       if (item !== undefined) {
         this.#waitingEvents -= countEvents(item);
-        return item;
+        return this.#deliver(item);
       }
       const read = this.isLive ? await this.#sleep() : await this.#catchUp();
-      if (read !== null) return read;
+      if (read !== null) return this.#deliver(read);
     }
     return null;
+  }
+
+  /** What ends a session is an event, so the stream ends with it, and without that event. */
+  async #deliver(item: FeedItem): Promise<FeedItem | null> {
+    if (item.kind !== 'links' || (await this.#isAllowed())) return item;
+    this.end();
+    return null;
+  }
+
+  #isAllowed(): Promise<boolean> {
+    return this.#options.isStillAllowed().catch(() => false);
   }
 
   /** Queues what the poll has read, except what this subscriber has already read. */
@@ -184,7 +195,7 @@ class Subscriber implements Subscription {
 
   /** A subscriber that has read nothing for a whole beat no longer listens. */
   async beat(): Promise<void> {
-    const isAllowed = await this.#options.isStillAllowed().catch(() => false);
+    const isAllowed = await this.#isAllowed();
     const isStuck = this.#waiting.length > 0 && !this.#hasTaken;
     this.#hasTaken = false;
     if (!isAllowed || isStuck) this.end();

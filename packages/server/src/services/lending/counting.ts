@@ -7,6 +7,7 @@ import type { Executed, Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';
 import { executeOnEachLicense } from './each-license.ts';
 import { identify, identifyTaker, type LendingRequest, requireFit } from './lending.ts';
+import type { TakeSlot } from './new-slots.ts';
 
 interface CountRequest extends Target {
   /** `null` for the license itself. */
@@ -32,7 +33,7 @@ export interface Counting {
   releaseAllFeatures(by: Actor): Promise<number>;
 }
 
-export function createCounting(store: Store): Counting {
+export function createCounting(store: Store, takeSlot: TakeSlot): Counting {
   return {
     add: ({ idempotencyKey, ...request }) =>
       store.execute({
@@ -43,7 +44,7 @@ export function createCounting(store: Store): Counting {
         idempotency: identifyRequest(idempotencyKey, request),
       }),
     registerFeature: (request, feature, until) =>
-      store.execute({
+      takeSlot({
         kind: 'register_feature',
         ...identifyTaker(request),
         host: request.host,

@@ -7,6 +7,7 @@ import type { ListSlots, RegistrationRecord, SlotPage } from '../../store/query.
 import type { Executed, Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';
 import { executeOnEachLicense } from './each-license.ts';
+import type { TakeSlot } from './new-slots.ts';
 
 export type { Executed };
 
@@ -44,14 +45,18 @@ interface RegistrationFilter extends Target {
 }
 
 /** How much of a license one address may hold; 0 means no limit. */
-export interface LendingLimits {
+interface LendingLimits {
   readonly slotsPerAddress: number;
   readonly borrowsPerAddress: number;
 }
 
 const UNLIMITED: LendingLimits = { slotsPerAddress: 0, borrowsPerAddress: 0 };
 
-export function createLending(store: Store, limits: LendingLimits = UNLIMITED): Lending {
+export function createLending(
+  store: Store,
+  limits: LendingLimits = UNLIMITED,
+  takeSlot: TakeSlot = (command) => store.execute(command),
+): Lending {
   const perAddress = { slots: limits.slotsPerAddress, borrows: limits.borrowsPerAddress };
   const isLimited = perAddress.slots > 0 || perAddress.borrows > 0;
   const ask = (request: LendingRequest) => ({
@@ -60,8 +65,8 @@ export function createLending(store: Store, limits: LendingLimits = UNLIMITED): 
     ...(isLimited ? { perAddress } : {}),
   });
   return {
-    register: (request) => store.execute({ kind: 'register', ...ask(request) }),
-    borrow: (request, until) => store.execute({ kind: 'borrow', ...ask(request), until }),
+    register: (request) => takeSlot({ kind: 'register', ...ask(request) }),
+    borrow: (request, until) => takeSlot({ kind: 'borrow', ...ask(request), until }),
     unregister: (request) => store.execute({ kind: 'unregister', ...identify(request) }),
     release: ({ product, licenseId }, user, by) =>
       store.execute({ kind: 'release', product, licenseId, user: userNameOf(user), by }),

@@ -18,6 +18,11 @@ test('names are replaced where their field says so, and wherever they stand as w
     kind: 'al',
     text: 'al took it from ALSO, al-x, "al" and total; ci did it on srv.example for Acme.',
     events: [{ user: 'al', account: 'admin', hostname: 'pc', os_hostname: 'lab' }],
+    bars: [
+      { pattern: 'mia.*', note: 'Mia left in May' },
+      { pattern: 'al', note: null },
+      { pattern: '10.1.0.0/16', note: 'annex' },
+    ],
   };
   assert.deepEqual(learned(value).hide(value), {
     user: 'user_1',
@@ -28,6 +33,11 @@ test('names are replaced where their field says so, and wherever they stand as w
     kind: 'al',
     text: 'user_1 took it from ALSO, user_1-x, "user_1" and total; user_2 did it on host_1 for host_3.',
     events: [{ user: 'user_1', account: 'admin', hostname: 'host_4', os_hostname: 'host_5' }],
+    bars: [
+      { pattern: 'name_1', note: 'name_2' },
+      { pattern: 'user_1', note: null },
+      { pattern: 'name_3', note: 'name_4' },
+    ],
   });
 });
 

@@ -18,6 +18,9 @@ const FIELDS: Readonly<Record<string, Kind>> = {
   origin: 'address',
   address: 'address',
   ip_local: 'address',
+  // Of bars: they name people and machines, and say what those have done.
+  pattern: 'name',
+  note: 'name',
 };
 
 /** Fields with words of ours; a name in them is a coincidence. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { AddressRange } from '@berth/protocol/address-range';
 import { parseRange } from '@berth/protocol/address-range';
-import { from, registerFeature, unregister } from '../../core/examples.ts';
+import type { BorrowUntil } from '../../core/command.ts';
+import { exampleFeature, from, registerFeature, unregister } from '../../core/examples.ts';
 import { PLACE_DENIALS, PLACE_WINDOW_MS } from '../../core/lending/deny.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../core/nouns/instant.ts';
 import { type LicenseId, licenseId } from '../../core/nouns/license.ts';
@@ -10,6 +11,8 @@ import { codeOf, type ExamStore, refusedOf, users } from './exam-store.ts';
 const TIMEOUT_MS = 10 * MINUTE_MS;
 const HERE = '192.0.2.7';
 const THERE = '192.0.2.8';
+
+const NO_LIMIT = { slots: 0, borrows: 0 };
 
 /** Three slots and one borrow from one address. */
 const perAddress = { slots: 3, borrows: 1 };
@@ -110,6 +113,30 @@ export const ORIGINS = {
     assert.equal(codeOf(await exam.register('bob', limited)), 'granted', 'who has moved here');
     assert.equal(codeOf(await exam.borrow('bob', 'longest', limited)), 'address_limit_reached');
     assert.equal(codeOf(await exam.register('eve', { ...limited, ...from(THERE) })), 'granted');
+  },
+
+  'an address that has had its share gets nothing new, and its holders keep what they have': async (
+    exam: ExamStore,
+  ) => {
+    await exam.install({
+      slots: 100,
+      features: [exampleFeature('render'), exampleFeature('render', { code: 'mesh' })],
+    });
+    const spent = { ...from(HERE), perAddress: { ...NO_LIMIT, spent: { limit: 9, retryAfterSeconds: 60 } } };
+    await exam.register('ada', from(HERE));
+    await exam.execute(registerFeature('ada', { feature: 'render' }));
+    const { code, details } = refusedOf(await exam.register('bob', spent));
+    assert.deepEqual([code, details], ['address_limit_reached', { limit: 9, retryAfterSeconds: 60 }]);
+    for (let n = 0; n < 3; n++) await exam.register('bob', spent);
+    assert.equal(codeOf(await exam.borrow('bob', 'longest', spent)), 'address_limit_reached');
+    assert.equal(codeOf(await exam.borrow('ada', 'longest', spent)), 'address_limit_reached');
+    assert.equal(codeOf(await exam.register('ada', spent)), 'granted');
+    const askFeature = (feature: string, until: BorrowUntil | null = null) =>
+      exam.execute(registerFeature('ada', { feature, until, ...spent }));
+    assert.equal(codeOf(await askFeature('render')), 'measured');
+    assert.equal(codeOf(await askFeature('render', 'longest')), 'address_limit_reached');
+    assert.equal(codeOf(await askFeature('mesh')), 'address_limit_reached');
+    assert.equal(codeOf(await exam.unregister('ada', from(HERE))), 'done');
   },
 
   'ended and returned slots do not count, and every license is counted separately': async (

@@ -3,7 +3,14 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
 import { pollUntil } from '../../../../../../test/support/poll.ts';
-import { FOREIGN, openTestApp, type TestApp } from '../../../../../../test/support/test-app.ts';
+import {
+  CONTROL,
+  createAdministrator,
+  FOREIGN,
+  openTestApp,
+  type TestAnswer,
+  type TestApp,
+} from '../../../../../../test/support/test-app.ts';
 import { systemClock } from '../../../store/clock.ts';
 import { listen } from '../../sockets/listen.ts';
 
@@ -62,6 +69,58 @@ class Listener {
 async function lend({ post }: Pick<TestApp, 'post'>, ...users: readonly string[]): Promise<void> {
   for (const user of users) await post('/api/v4/borrow', { user });
 }
+
+interface Credentials {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ends them, or takes their role. */
+  end(): Promise<TestAnswer>;
+}
+
+async function signIn({ post, accounts }: TestApp): Promise<Credentials> {
+  const password = await createAdministrator(accounts);
+  const answer = await post('/api/admin/session/start', { name: 'admin', password }, { peer: FOREIGN });
+  const cookie = (answer.headers.get('set-cookie') ?? '').split(';')[0] as string;
+  const headers = { cookie, 'x-berth-csrf': String(answer.body.csrf_token) };
+  return { headers: { cookie }, end: () => post('/api/admin/session/end', {}, { peer: FOREIGN, headers }) };
+}
+
+async function makeToken({ post }: TestApp): Promise<Credentials> {
+  const { body } = await post('/api/admin/tokens/create', { name: 'watch', role: 'operator' }, CONTROLLED);
+  const end = () => post('/api/admin/tokens/revoke', { id: 'watch' }, CONTROLLED);
+  return { headers: { authorization: `Bearer ${body.token}` }, end };
+}
+
+async function makeAccount({ get, post }: TestApp): Promise<Credentials> {
+  const made = await post('/api/admin/users/add', { name: 'olga', role: 'operator' }, CONTROLLED);
+  const basic = Buffer.from(`olga:${made.body.password}`).toString('base64');
+  const { body } = await get('/auth', { peer: FOREIGN, headers: { authorization: `Basic ${basic}` } });
+  const end = () => post('/api/admin/users/role', { name: 'olga', role: 'user' }, CONTROLLED);
+  return { headers: { authorization: `Bearer ${body.token}` }, end };
+}
+
+const CONTROLLED = { peer: CONTROL };
+
+describe('the stream of events ends', () => {
+  const kinds = { 'a sign-out': signIn, 'a revoked token': makeToken, 'a role that is gone': makeAccount };
+  for (const [what, begin] of Object.entries(kinds)) {
+    test(`with its session: ${what}`, async (t) => {
+      const server = await openServer(t);
+      const { headers, end } = await begin(server);
+      const listener = await Listener.open(server.url, '', headers);
+      assert.equal(listener.incoming.statusCode, 200);
+      await listener.waitFor('retry: ');
+      await lend(server, 'ann');
+      await server.feed.poll();
+      await listener.waitFor('"ann"');
+      const ended = once(listener.incoming, 'end');
+      assert.equal((await end()).status, 200);
+      await lend(server, 'ben');
+      await server.feed.poll();
+      await ended;
+      assert.doesNotMatch(listener.text, /"ben"|token_revoked|role_changed/);
+    });
+  }
+});
 
 describe('the stream of events', () => {
   test('sends each event as the audit log has it, with an id, at once', async (t) => {

@@ -43,6 +43,7 @@ function featureRegisterRoute({ counting, grants, replyDenial }: FeatureServices
       'license_borrow_not_allowed',
       'borrow_until_not_valid',
       'floating_not_available',
+      'address_limit_reached',
       'invalid_license_feature_code',
       'license_feature_expired',
       'feature_not_floating',

@@ -1,0 +1,27 @@
+export type Value = string | number | boolean | readonly string[];
+
+/** What is known of one setting. */
+export interface Setting {
+  readonly path: string;
+  readonly default: Value;
+  readonly about: string;
+  /** The allowed words; `from` and `to` are the range of a number. */
+  readonly oneOf?: readonly string[];
+  /** What the items of a list are. */
+  readonly each?: { readonly called: string; isValid(word: string): boolean };
+  readonly from?: number;
+  readonly to?: number;
+  /** The form of a text that is restricted. The default is always allowed. */
+  readonly form?: { readonly called: string; isValid(text: string): boolean };
+  /** Whether this value is the path of a file or folder. */
+  readonly isPath?: (text: string) => boolean;
+  /**
+   * Set if the value contains a secret: returns the part that may be shown. A secret can also be in a file
+   * that a variable with the ending `_FILE` names.
+   */
+  readonly show?: (text: string) => string;
+}
+
+/** A number needs its range. */
+export type Bounded = Setting &
+  ({ default: number; from: number; to: number } | { default: Exclude<Value, number> });
