@@ -1,5 +1,5 @@
-// Plain JavaScript, like berth.js: runs before `npm start` and builds the administrator's page if it is missing
-// or older than its sources. The server works without it, so nothing here may keep it from starting.
+// Plain JavaScript, like berth.js: `npm start` runs it first. It builds the administrator's page if it is
+// missing or older than its sources. The server works without it, so nothing here may keep it from starting.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
