@@ -25,7 +25,10 @@ describe('./berth', { skip }, () => {
     assert.equal(spaced.code, 2);
     assert.equal(spaced.stderr, 'Unknown command "no such ". "./berth help" lists the commands.\n');
     const empty = await run(join(folder, 'berth'), ['status', ''], { cwd: elsewhere });
-    assert.match(empty.stderr, /^Unexpected argument ""\.\n\nUsage: '.*a clone\/berth' status\n$/);
+    assert.match(
+      empty.stderr,
+      /^Unexpected argument after "status"\.\n\nUsage: '.*a clone\/berth' status\n$/,
+    );
     const { code, stdout } = await run('./berth', ['cloud', 'version'], { cwd: folder });
     assert.deepEqual([code, stdout], [0, 'cloud 0.1.0\n']);
   });

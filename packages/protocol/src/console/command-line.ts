@@ -199,11 +199,13 @@ function parseConfig(line: CommandLine, argv: readonly string[], strict: boolean
   return { args: joinDashedValues(argv, options), options, allowNegative, allowPositionals: true, strict };
 }
 
+/** Does not repeat what is too much: people type passwords and keys there. */
 function refuseExtra(line: CommandLine, command: CommandUsage, rest: readonly string[]): void {
-  const extra = rest[command.arguments?.length ?? 0];
+  const taken = command.arguments?.length ?? 0;
+  const extra = rest[taken];
   if (extra === undefined) return;
   if (isParent(line, command)) throw new UsageError(explainUnknown(line, [command.words, extra]));
-  throw new UsageError(`Unexpected argument "${extra}".`);
+  throw new UsageError(`Unexpected argument after "${[command.words, ...rest.slice(0, taken)].join(' ')}".`);
 }
 
 /** By the whole name: a command with --license-id does not take --license. */
