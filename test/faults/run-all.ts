@@ -64,6 +64,11 @@ const STORMS: readonly Storm[] = [
     words: ['--test', 'test/e2e/examples-without-sdk.test.ts'],
     env: { BERTH_ALL_EXAMPLES: '1' },
   },
+  {
+    name: 'first-exchange',
+    words: ['--test', 'test/faults/cloud-mitm/first-exchange.test.ts'],
+    env: { BERTH_ALL_FAULTS: '1' },
+  },
   { name: 'cloud-mitm', words: ['test/faults/cloud-mitm/cloud-mitm.ts', '--exchanges', '10000'] },
 ];
 

@@ -114,9 +114,7 @@ const TABLE = [
     default: [],
     // The text of a key is longer than a usual path.
     isPath: (text) => !text.includes('\n') && text.length < 200,
-    about:
-      'Public keys that verify what the vendor signs, usually one: PEM files, which may contain several keys, ' +
-      'or their text.',
+    about: 'Public keys that verify what the vendor signs, usually one: PEM files, or their text.',
   },
   {
     path: 'cloud.checkMinutes',

@@ -54,6 +54,7 @@ export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}
     ...app,
     context: t,
     vendor,
+    vendorKey,
     /** The cloud link of another machine with the same data. */
     asMachine: (id: string) =>
       openTestLink(app.store, app.clock, { cloud, vendorKey, hardwareId: id }).cloudLink,

@@ -19,6 +19,7 @@ const WORDS: Readonly<Record<string, readonly [problem: string, warning: string]
   clock: ['Clock jumped', 'Clock'],
   cloud: ['Unreachable', 'Cloud'],
   certificate: ['Certificate', 'Certificate'],
+  grants: ['Certificate', 'Certificate'],
   backup: ['Backup failed', 'Old backup'],
   database: ['Database', 'Database'],
   permissions: ['Permissions', 'Permissions'],

@@ -117,7 +117,7 @@ function presentLicense(outcome: Outcome, context: Context, { headers }: Request
   return json({ ...license, ...certificateField(certificates) });
 }
 
-/** `null`: the server asks for no certificate, or proves nothing, or has nothing to lend. */
+/** `null`: the server asks for no certificate, or gets none because it can lend nothing. */
 function readCertificateRequest(
   headers: Headers,
   { license, hardwareId }: Licensed,
@@ -125,11 +125,11 @@ function readCertificateRequest(
 ): OnlineRequest | null {
   const { nonce, requestDigest } = context.asked;
   const keyStatement = headers.get(KEY_STATEMENT_HEADER);
-  const proof = headers.get(CERTIFICATE_PROOF_HEADER);
-  if (keyStatement === null || proof === null || license.terms.lending === null) return null;
-  if (nonce === null || requestDigest === null) return null;
+  if (keyStatement === null || license.terms.lending === null) return null;
   const date = headers.get('date') ?? '';
-  const asked = { date, nonce, requestDigest, hardwareId, keyStatement };
+  const asked = { date, nonce: nonce ?? '', requestDigest: requestDigest ?? '', hardwareId, keyStatement };
+  // Whoever takes proof or nonce out of a request on its way must not go unnoticed.
+  const proof = nonce === null ? '' : (headers.get(CERTIFICATE_PROOF_HEADER) ?? '');
   return { ...asked, proof, caller: callerOf(context), from: context.place };
 }
 

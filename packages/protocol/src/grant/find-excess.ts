@@ -6,8 +6,8 @@ import type { CertifiedLicense } from './server-certificate.ts';
 type Claimed = GrantedTerms & Partial<Pick<GrantClaims, 'feature' | 'valid_until'>>;
 
 /**
- * The first claim that goes beyond what the vendor has certified for the license; `null`: it claims no more. It
- * may claim less. Claims may be anything: whoever is not certified can sign what they like.
+ * The first claim that goes beyond what the vendor has certified for the license; `null`: it claims no more.
+ * It may claim less. Claims may be anything: whoever is not certified can sign what they like.
  */
 export function findExcess(certified: CertifiedLicense, claimed: Claimed): string | null {
   const { limits, features, feature = null, valid_until: validUntil } = claimed;

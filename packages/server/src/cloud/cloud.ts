@@ -149,8 +149,8 @@ export class CloudFault extends Fault {
 }
 
 /**
- * The answer has a certificate for another key than the request named: somebody has put their own key into the
- * request, or answers in the vendor's place. Nothing of such an answer is used.
+ * The answer has a certificate for another key than the request named: somebody has put their own key into
+ * the request, or answers in the vendor's place. Nothing of such an answer is used.
  */
 export class WrongCertificate extends CloudFault {
   /** Names the key. */
@@ -160,8 +160,8 @@ export class WrongCertificate extends CloudFault {
 
   constructor({ kid, licenses }: OfferedCertificate) {
     const message =
-      `The vendor has certified the key ${kid}, which is not the key of this server. Somebody may have changed ` +
-      'the request on its way: check the way to cloud.url, and tell the vendor.';
+      `The vendor has certified the key ${kid}, which is not the key of this server. Somebody may have ` +
+      'changed the request on its way: check the way to cloud.url, and tell the vendor.';
     super('wrong_certificate', message, { mayHaveArrived: true });
     this.kid = kid;
     this.licenses = licenses.map(({ license_id: id, product }) => ({ id: licenseId(id), product }));

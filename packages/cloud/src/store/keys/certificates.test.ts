@@ -136,7 +136,7 @@ describe('no certificate is issued online', () => {
     const reasons = list('certificate_refused').map(({ facts }) => facts.reason);
     assert.deepEqual(
       [reasons.length, new Set(reasons)],
-      [8, new Set(['proof_invalid'])],
+      [10, new Set(['proof_invalid'])],
       'the vendor sees it',
     );
     assert.equal((await server.check(key, { keys: other })).certificates.length, 1);

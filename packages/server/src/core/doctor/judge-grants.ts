@@ -23,7 +23,7 @@ export interface Doubt {
 /** Certificates from the cloud are renewed every day, and most are valid for 30. */
 const SOON_DAYS = 10;
 
-/** Applications may refuse to work with a server whose certificate has ended, or does not cover its grants. */
+/** Applications may refuse a server whose certificate has ended, or does not cover its grants. */
 export function judgeGrants({ licenses, doubts }: GrantFacts, now: Instant): readonly Verdict[] {
   const certified = licenses.filter(({ license }) => license.tie.certificate !== undefined).length;
   return orWell(
@@ -50,8 +50,8 @@ function judgeDoubt({ kind, licenseId: id }: Doubt): Verdict {
 function judgeTerms({ license, uncertified }: GrantedLicense): Verdict | null {
   if (uncertified === null) return null;
   return complain(
-    `License ${license.id} grants more than its certificate says (${uncertified}): applications that ask for ` +
-      'one refuse its slots.',
+    `License ${license.id} grants more than its certificate says (${uncertified}): applications that ask ` +
+      'for one refuse its slots.',
     adviseNewer(license),
   );
 }

@@ -53,9 +53,9 @@ export function isCertificateEnding(validUntil: Instant, now: Instant, days: num
 
 /**
  * Every notice is recorded once, however often and by however many servers the fact is noticed: the end of a
- * license, token or certificate once for each end date; an outage, a full disk, a used-up license or a doubtful
- * certificate once until it is over; that a cloud binds its answers once until an administrator releases it; and that backups
- * fail once until one succeeds.
+ * license, token or certificate once for each end date; an outage, a full disk, a used-up license or a
+ * doubtful certificate once until it is over; that a cloud binds its answers once until an administrator
+ * releases it; and that backups fail once until one succeeds.
  */
 export const note = {
   ...ON_SERVER,

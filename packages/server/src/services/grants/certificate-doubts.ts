@@ -4,8 +4,8 @@ import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /**
- * What is wrong with the certificates that the vendor sends: each is told once, in the log and as a notice, until
- * the right certificate is there.
+ * What is wrong with the certificates that the vendor sends: each is told once, in the log and as a notice,
+ * until the right certificate is there.
  */
 export interface CertificateDoubts {
   tell(doubt: CertificateDoubt): Promise<void>;
@@ -17,8 +17,8 @@ const KINDS = ['certificate_wrong', 'certificate_missing'] as const;
 
 const SENTENCES: Readonly<Record<CertificateDoubt['kind'], string>> = {
   certificate_wrong:
-    'the vendor has certified another key than the one of this server; somebody may have changed the request ' +
-    'on its way',
+    'the vendor has certified another key than the one of this server; somebody may have changed the ' +
+    'request on its way',
   certificate_missing: 'the vendor no longer certifies the key of this server',
 };
 

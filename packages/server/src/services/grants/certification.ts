@@ -13,8 +13,8 @@ export interface Certification {
   /** What asks for a certificate, with every activation and check. */
   request(hardwareId: string): Promise<KeyStatement>;
   /**
-   * The certificate to keep: one for this server, its newest key and the license. `null`: there is none, or the
-   * one that the license has will do. Reports what an attacker, or a mistake, may have caused.
+   * The certificate to keep: one for this server, its newest key and the license. `null`: there is none, or
+   * the one that the license has will do. Reports what an attacker, or a mistake, may have caused.
    */
   accept(offered: readonly OfferedCertificate[], expected: Expected): Promise<Certificate | null>;
   /** The vendor's answer was rejected because of a certificate for somebody else's key. */

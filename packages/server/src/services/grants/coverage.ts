@@ -4,8 +4,9 @@ import { readKnownCertificate } from '@berth/protocol/grant/server-certificate';
 import type { License } from '../../core/nouns/license.ts';
 
 /**
- * The first thing that the grants of a license claim beyond its certificate, such as a slot more; `null`: nothing,
- * or it has no certificate. The server goes on lending, but applications that verify its grants refuse them.
+ * The first thing that the grants of a license claim beyond its certificate, such as a slot more; `null`:
+ * nothing, or it has no certificate. The server goes on lending, but applications that verify its grants
+ * refuse them.
  */
 export type FindUncertified = (license: License) => string | null;
 

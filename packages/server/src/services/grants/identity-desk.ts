@@ -120,8 +120,8 @@ async function addCertificate(options: DeskOptions, text: string | null, by: Act
 }
 
 const OTHER_KEY =
-  'It is for the key KID, which is not the newest of this server. Send the vendor the grant key that "berth ' +
-  'identity" shows.';
+  'It is for the key KID, which is not the newest of this server. Send the vendor the grant key that ' +
+  '"berth identity" shows.';
 
 async function certify(options: DeskOptions, license: License, offered: OfferedCertificate, by: Actor) {
   const { hardwareId } = offered;
