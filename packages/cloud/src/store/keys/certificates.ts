@@ -37,6 +37,8 @@ export function certifyOnline(
   const { keyStatement, caller, from } = request;
   const statement = readKeyStatement(keyStatement);
   return transact(store, () => {
+    // Another process may have ended the activation since it was answered.
+    if (store.sql.findDevice.get(license.id, hardwareId) === undefined) return [];
     const fault = findFault(store, request, now);
     if (fault !== null || statement?.hardwareId !== hardwareId) {
       const facts = { hardware_id: hardwareId, reason: fault ?? 'statement_invalid', pair: caller.name };
