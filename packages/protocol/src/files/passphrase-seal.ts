@@ -6,11 +6,8 @@ export interface SealedText {
   readonly salt: string;
   readonly nonce: string;
   readonly sealed: string;
-  /**
-   * Covers the three fields above, to tell a damaged file from a wrong passphrase. Absent in files of
-   * earlier releases.
-   */
-  readonly checksum?: string;
+  /** Covers the three fields above, to tell a damaged file from a wrong passphrase. */
+  readonly checksum: string;
 }
 
 /** 128 MiB and about half a second per guess. A file with other parameters is not ours. */
@@ -58,8 +55,6 @@ interface ReadSeal {
   readonly salt: Buffer;
   readonly nonce: Buffer;
   readonly sealed: Buffer;
-  /** The file is undamaged: if it does not open, the passphrase is wrong. */
-  readonly isChecked: boolean;
 }
 
 /** `null`: it is damaged. */
@@ -67,9 +62,8 @@ export function readSealed(file: Readonly<Record<string, unknown>>): ReadSeal | 
   if (JSON.stringify(file.kdf) !== JSON.stringify(KDF)) return null;
   const [salt, nonce, sealed] = [file.salt, file.nonce, file.sealed].map(bytesOf);
   if (salt?.length !== SALT_BYTES || nonce?.length !== NONCE_BYTES || sealed === undefined) return null;
-  const isChecked = file.checksum !== undefined;
-  if (isChecked && file.checksum !== checksumOf(file as unknown as SealedText)) return null;
-  return { salt, nonce, sealed, isChecked };
+  if (file.checksum !== checksumOf(file as unknown as SealedText)) return null;
+  return { salt, nonce, sealed };
 }
 
 /** `null`: the passphrase is wrong. */

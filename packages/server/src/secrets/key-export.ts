@@ -45,7 +45,7 @@ export async function openExport(text: string, passphrase: string, toKey?: Stret
   const seal = file.version === VERSION ? readSealed(file) : null;
   if (seal === null) throw damaged();
   const opened = parseKey(await openSealed(PURPOSE, seal, passphrase, toKey));
-  if (opened === null) throw new SealError(seal.isChecked ? WRONG_PASSPHRASE : NOT_OPENED);
+  if (opened === null) throw new SealError(WRONG_PASSPHRASE);
   return opened;
 }
 
@@ -81,7 +81,6 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
 
 const NO_EXPORT = 'The file does not contain a key export. Create one with "berth key export --out FILE".';
 const WRONG_PASSPHRASE = 'The export cannot be opened: the passphrase is wrong.';
-const NOT_OPENED = 'The export cannot be opened: the passphrase is wrong, or the file is damaged.';
 
 function damaged(): SealError {
   return new SealError('The export cannot be opened: the file is damaged. Use another copy.');

@@ -1,4 +1,4 @@
-import { foldCase, userNameOf } from '../../core/nouns/user-name.ts';
+import { foldCase } from '../../core/nouns/user-name.ts';
 import { pickValues } from './row-sql.ts';
 import type { Row } from './rows.ts';
 import { type TableName, tableOf } from './tables.ts';
@@ -23,7 +23,7 @@ export interface NameTable {
   merge(group: readonly Renamed[]): readonly UserRow[];
 }
 
-/** A row of any of these tables. In an older schema, some columns are missing. */
+/** A row of any of these tables. */
 export type UserRow = Row & { readonly user: string };
 
 interface Renamed {
@@ -33,22 +33,22 @@ interface Renamed {
 
 const REGISTRATION: NameTable = { name: 'registration', merge: mergeSlots };
 const FEATURE_SLOT: NameTable = { name: 'feature_slot', merge: mergeSlots };
-const ENDED_BORROW: NameTable = { name: 'ended_borrow', merge: keepLatest('borrowed_until') };
+const ENDED_BORROW: NameTable = { name: 'ended_borrow', merge: keepLatestBorrow };
 const DENIAL: NameTable = { name: 'denial', merge: mergeDenials };
-const REMEMBERED_ANSWER: NameTable = { name: 'remembered_answer', merge: keepLatest('answered_at') };
-
-/** For users that an earlier release stored as they were sent. */
-export const TO_USER_NAMES: Respelling = {
-  ...byName(userNameOf),
-  tables: [REGISTRATION, FEATURE_SLOT, DENIAL, REMEMBERED_ANSWER],
-};
 
 /** First answers stay under the name as it was sent; see `answerScope`. */
 export const TO_FOLDED_NAMES: Respelling = {
-  ...byName(foldCase, (row, table) =>
-    table === REGISTRATION || table === ENDED_BORROW ? { spelling: row.user } : {},
-  ),
   tables: [REGISTRATION, FEATURE_SLOT, DENIAL, ENDED_BORROW],
+  listInvolved(users) {
+    const renamed = users.filter((user) => foldCase(user) !== user);
+    return [...new Set([...renamed, ...renamed.map(foldCase)])];
+  },
+  rename(row, table) {
+    const user = foldCase(row.user);
+    if (user === row.user) return row;
+    const hasSpelling = table === REGISTRATION || table === ENDED_BORROW;
+    return { ...row, user, ...(hasSpelling && { spelling: row.user }) };
+  },
 };
 
 export type SpellingRow = UserRow & { readonly spelling: string };
@@ -71,22 +71,6 @@ export function toSpelledNames(spellings: readonly SpellingRow[]): Respelling {
       const user = spelled.get(holderOf(row));
       if (user === undefined) return row;
       return table === FEATURE_SLOT ? { ...row, user } : { ...row, user, spelling: null };
-    },
-  };
-}
-
-function byName(
-  nameOf: (user: string) => string,
-  more: (row: UserRow, table: NameTable) => Row = () => ({}),
-): Omit<Respelling, 'tables'> {
-  return {
-    listInvolved(users) {
-      const renamed = users.filter((user) => nameOf(user) !== user);
-      return [...new Set([...renamed, ...renamed.map(nameOf)])];
-    },
-    rename(row, table) {
-      const user = nameOf(row.user);
-      return user === row.user ? row : { ...row, user, ...more(row, table) };
     },
   };
 }
@@ -136,8 +120,8 @@ function mergeDenials(group: readonly Renamed[]): readonly UserRow[] {
   return [{ ...latest(group, 'denied_at').renamed, repeated }];
 }
 
-function keepLatest(column: string): NameTable['merge'] {
-  return (group) => [latest(group, column).renamed];
+function keepLatestBorrow(group: readonly Renamed[]): readonly UserRow[] {
+  return [latest(group, 'borrowed_until').renamed];
 }
 
 function latest(group: readonly Renamed[], column: string): Renamed {

@@ -13,12 +13,7 @@ import {
 import type { Statements } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
-/**
- * The audit key of a store with anchored chains, and of an older store that was not opened since. The name is
- * part of the seal, so nobody can make an anchored store look like one that is still to be anchored.
- */
-export const AUDIT_KEY = 'anchored_audit_key';
-export const OLD_AUDIT_KEY = 'audit_key';
+export const AUDIT_KEY = 'audit_key';
 export const IDENTITY_KEY = 'identity_key';
 const GRANT_KEYS = 'grant_keys';
 const AUDIT_KEY_BYTES = 32;
@@ -38,7 +33,7 @@ export function makeKey(name: typeof AUDIT_KEY | typeof IDENTITY_KEY): Uint8Arra
 
 /** The fingerprint of the master key that seals the store; `null` if it has no secret yet. */
 export function findSealingFingerprint(secrets: SealedSecrets): string | null {
-  const sealed = [AUDIT_KEY, OLD_AUDIT_KEY, IDENTITY_KEY].map((name) => secrets.get(name));
+  const sealed = [AUDIT_KEY, IDENTITY_KEY].map((name) => secrets.get(name));
   const found = sealed.find((secret) => secret !== undefined);
   return found === undefined ? null : fingerprintOfSeal(found);
 }

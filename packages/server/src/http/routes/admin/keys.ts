@@ -89,7 +89,7 @@ const exportObject = z.object({
   salt: told(z.string(), 'In base64.'),
   nonce: told(z.string(), 'In base64.'),
   sealed: told(z.string(), 'The master key, sealed; in base64.'),
-  checksum: told(z.string().optional(), 'Distinguishes a damaged copy from a wrong passphrase.'),
+  checksum: told(z.string(), 'Distinguishes a damaged copy from a wrong passphrase.'),
 });
 
 function exportRoute({ custody }: KeyAdministration): Route {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
@@ -10,9 +9,8 @@ import {
   type FoundTable,
   listSqliteNames,
 } from '../../../../../../test/support/stores/schema.ts';
-import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../../engine/migrations.ts';
+import { SCHEMA_VERSION } from '../../engine/migrations.ts';
 import { TABLE_NAMES } from '../../engine/tables.ts';
-import { expectNewNames, OLD_NAMES } from '../../exam/old-names.ts';
 import { openWritable } from '../../sqlite/wire/database.ts';
 import type { Connection } from './connection.ts';
 import { openConnection } from './database.ts';
@@ -31,16 +29,6 @@ async function open(t: TestContext, url: string): Promise<Connection> {
 
 async function openFresh(t: TestContext): Promise<Connection> {
   return open(t, await (await shared()).createDatabase());
-}
-
-/** The database as an earlier release left it, before this migration. */
-async function migrateBefore(connection: Connection, next: (typeof MIGRATIONS)[number]): Promise<void> {
-  await connection.query('CREATE TABLE berth_schema (version BIGINT PRIMARY KEY)');
-  for (const [index, name] of MIGRATIONS.slice(0, MIGRATIONS.indexOf(next)).entries()) {
-    await connection.query(readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8'));
-    await connection.query('INSERT INTO berth_schema (version) VALUES ($1)', [index + 1]);
-  }
-  await connection.query("INSERT INTO server (id, identity, audit_mac) VALUES (1, 'x', '')");
 }
 
 async function listTables(connection: Connection): Promise<unknown[]> {
@@ -74,59 +62,6 @@ describe('migrating', { skip }, () => {
     const strict = [await open(t, url), await open(t, url)];
     await Promise.all([...strict, second].map(migrate));
     assert.equal((await first.query('SELECT 1 FROM berth_schema')).length, SCHEMA_VERSION);
-  });
-
-  test('continues from an earlier release, with its data', async (t) => {
-    const connection = await openFresh(t);
-    await migrateBefore(connection, '0009-origins.sql');
-    await connection.query(
-      `INSERT INTO registration VALUES (7, 'ada', 'desk', '10.0.0.1', NULL, 1, 2, NULL);
-       INSERT INTO recall VALUES (7, 1, 'bob', 2);
-       INSERT INTO account VALUES ('admin', 'admin', 'hash', 1, 5), ('ada', 'admin', 'hash', 0, 5);
-       INSERT INTO token VALUES ('hash', 'id', 'api', NULL, 'ci', 'user', 1, 2, NULL)`,
-    );
-    const startedMs = Date.now();
-    await migrate(connection);
-    const [row] = await connection.query('SELECT * FROM registration');
-    assert.deepEqual([row?.user, row?.origin, row?.credential], ['ada', null, null]);
-    const [ada, admin] = await connection.query('SELECT * FROM account ORDER BY name');
-    assert.deepEqual([ada?.one_time_at, ada?.one_time_used], [null, 0]);
-    assert.ok((admin?.one_time_at as number) >= startedMs - 60_000, 'its days begin with the upgrade');
-    const [token] = await connection.query('SELECT * FROM token');
-    assert.deepEqual([token?.name, token?.expires_at, token?.restriction], ['ci', null, null]);
-    const [version] = await connection.query('SELECT max(version) AS version FROM berth_schema');
-    assert.equal(version?.version, SCHEMA_VERSION);
-  });
-
-  test('merges users whose names become equal, with the later end, all or nothing', async (t) => {
-    const connection = await openFresh(t);
-    await migrateBefore(connection, NAMES_USERS);
-    const ask = async (sql: string) => [...(await connection.query(sql))];
-    for (const sql of OLD_NAMES) await connection.query(sql);
-    const before = await ask('SELECT * FROM registration ORDER BY "user"');
-    await connection.query(
-      "CREATE FUNCTION refuse() RETURNS trigger AS 'BEGIN RAISE ''no''; END' LANGUAGE plpgsql",
-    );
-    await connection.query('CREATE TRIGGER t BEFORE DELETE ON denial EXECUTE FUNCTION refuse()');
-    await assert.rejects(migrate(connection));
-    assert.deepEqual(await ask('SELECT * FROM registration ORDER BY "user"'), before);
-    await connection.query('DROP TRIGGER t ON denial');
-    await migrate(connection);
-    await expectNewNames(ask);
-  });
-
-  test('renames fifty thousand users at once', async (t) => {
-    const connection = await openFresh(t);
-    await migrateBefore(connection, NAMES_USERS);
-    await connection.query(
-      `INSERT INTO registration (license_id, "user", registered_at, ends_at)
-       SELECT 7, 'jose' || chr(769) || n, 1, 2 FROM generate_series(1, 50000) AS n`,
-    );
-    await migrate(connection);
-    const [row] = await connection.query(
-      `SELECT count(*) AS count FROM registration WHERE "user" LIKE 'jos' || chr(233) || '%'`,
-    );
-    assert.equal(row?.count, 50_000);
   });
 
   test('refuses what a newer Berth wrote', async (t) => {

@@ -2,9 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { findBundledFile } from '@berth/protocol/files/bundled-files';
 import { Fault } from '../../../core/nouns/fault.ts';
-import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../../engine/migrations.ts';
-import { TO_USER_NAMES } from '../../engine/respell-users.ts';
-import { respellUsers } from '../move/respell-users.ts';
+import { MIGRATIONS, SCHEMA_VERSION } from '../../engine/migrations.ts';
 import type { Connection } from './connection.ts';
 import { toFault } from './database-error.ts';
 
@@ -123,7 +121,6 @@ async function applyMissing(connection: Connection): Promise<void> {
 async function applyMigration(connection: Connection, name: string, version: number): Promise<void> {
   await connection.query(readMigration(name));
   if (version === 1) await createServerRow(connection);
-  if (name === NAMES_USERS) await respellUsers(connection, TO_USER_NAMES);
   await connection.query('INSERT INTO berth_schema (version) VALUES ($1)', [version]);
 }
 

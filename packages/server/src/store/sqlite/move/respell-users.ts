@@ -32,7 +32,6 @@ function respellTable(db: DatabaseSync, table: NameTable, respelling: Respelling
   const { removed, added } = planRespelling(table, rows, respelling);
   const remove = db.prepare(ROW_SQL[table.name].remove.sql);
   for (const row of removed) remove.run(...pickValues(row, tableOf(table.name).key));
-  // An older schema may lack some of the columns that the table has now.
   const columns = Object.keys(rows[0] ?? {});
   const places = columns.map(() => '?').join(', ');
   const add = db.prepare(`INSERT INTO ${table.name} (${quoteNames(columns)}) VALUES (${places})`);

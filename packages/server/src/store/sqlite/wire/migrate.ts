@@ -2,9 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { findBundledFile } from '@berth/protocol/files/bundled-files';
-import { MIGRATIONS, NAMES_USERS, SCHEMA_VERSION } from '../../engine/migrations.ts';
-import { TO_USER_NAMES } from '../../engine/respell-users.ts';
-import { respellUsers } from '../move/respell-users.ts';
+import { MIGRATIONS, SCHEMA_VERSION } from '../../engine/migrations.ts';
 import { readPragma } from './ask.ts';
 
 /** Marks the file as ours ("BRTH"), so that no other database is ever migrated by mistake. */
@@ -49,7 +47,6 @@ function refuseForeign(db: DatabaseSync, version: number): void {
 function applyMigration(db: DatabaseSync, name: (typeof MIGRATIONS)[number]): void {
   db.exec(readMigration(name));
   if (name === MIGRATIONS[0]) createServerRow(db);
-  if (name === NAMES_USERS) respellUsers(db, TO_USER_NAMES);
 }
 
 function readMigration(name: string): string {

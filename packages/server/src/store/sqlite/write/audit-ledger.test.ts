@@ -38,7 +38,7 @@ const WIPE = `
   DELETE FROM audit_link; DELETE FROM audit_segment;
   UPDATE license SET audit_n = 0, audit_mac = x'';
   UPDATE server SET audit_n = 0, audit_mac = x'', audit_anchor = NULL, audit_signed_links = NULL;
-  DELETE FROM sealed_secret WHERE name = 'anchored_audit_key';`;
+  DELETE FROM sealed_secret WHERE name = 'audit_key';`;
 
 const WIPED: Readonly<Record<string, string>> = {
   'with its key': WIPE,

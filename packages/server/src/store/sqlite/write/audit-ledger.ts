@@ -20,18 +20,17 @@ import type { Row, RowValue } from '../../engine/rows.ts';
 import { readable } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import { listRows } from '../wire/ask.ts';
-import { isAuditAnchored, loadAuditKey, loadIdentityKey, renameAuditKey } from './sealed-secrets.ts';
+import { isAuditAnchored, loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
 import type { SqliteStatements } from './statements.ts';
 
 /**
- * The keys of the log; created with the store. An older store is anchored here, once, as it is. A used store
- * that has lost its audit key gets a new key but never an anchor: nothing can vouch for what it holds.
+ * The keys of the log; created with the store, whose empty chains are anchored here. A used store that has lost
+ * its audit key gets a new key but never an anchor: nothing can vouch for what it holds.
  */
 export function openAudit(db: DatabaseSync, masterKey: MasterKey): AuditKeys {
   db.exec('BEGIN IMMEDIATE');
   try {
-    const isAnchored = isAuditAnchored(db);
-    const mayAnchor = !isAnchored && (renameAuditKey(db, masterKey) || isUnused(db));
+    const mayAnchor = !isAuditAnchored(db) && isUnused(db);
     const audit = loadAuditKey(db, masterKey);
     const der = Buffer.from(loadIdentityKey(db, masterKey));
     if (mayAnchor) anchorAll(db, audit);

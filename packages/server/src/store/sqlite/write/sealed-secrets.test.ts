@@ -85,7 +85,7 @@ for (const [title, open] of Object.entries(STORES)) {
       const after = listSealed(file);
       assert.deepEqual(
         after.map(({ name }) => name),
-        ['anchored_audit_key', 'cloud_api_key', 'cloud_shared_key', 'identity_key'],
+        ['audit_key', 'cloud_api_key', 'cloud_shared_key', 'identity_key'],
       );
       for (const { sealed } of before) assert.equal(fingerprintOfSeal(sealed), fingerprint(masterKey));
       for (const { sealed } of after) assert.equal(fingerprintOfSeal(sealed), fingerprint(newKey));

@@ -1,13 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type MasterKey, seal, unseal, unsealWithAny } from '../../../secrets/seal.ts';
+import { type MasterKey, seal, unsealWithAny } from '../../../secrets/seal.ts';
 import { askSecrets } from '../../engine/questions.ts';
-import {
-  AUDIT_KEY,
-  IDENTITY_KEY,
-  makeKey,
-  OLD_AUDIT_KEY,
-  type SealedSecrets,
-} from '../../engine/sealed-secrets.ts';
+import { AUDIT_KEY, IDENTITY_KEY, makeKey, type SealedSecrets } from '../../engine/sealed-secrets.ts';
 import { answerAsked } from '../wire/ask.ts';
 
 /** All as of one moment. */
@@ -31,19 +25,6 @@ export function loadIdentityKey(db: DatabaseSync, ...masterKeys: readonly Master
 /** Whether the chains were anchored before. If so, somebody has removed an anchor that is missing. */
 export function isAuditAnchored(db: DatabaseSync): boolean {
   return listSecrets(db).has(AUDIT_KEY);
-}
-
-/** Seals the key of an old store under the new name; `false`: there is none. */
-export function renameAuditKey(db: DatabaseSync, masterKey: MasterKey): boolean {
-  const sealed = listSecrets(db).get(OLD_AUDIT_KEY);
-  if (sealed === undefined) return false;
-  const key = unseal(masterKey, OLD_AUDIT_KEY, sealed);
-  db.prepare('UPDATE sealed_secret SET name = ?, sealed = ? WHERE name = ?').run(
-    AUDIT_KEY,
-    seal(masterKey, AUDIT_KEY, key),
-    OLD_AUDIT_KEY,
-  );
-  return true;
 }
 
 function loadOrMake(

@@ -1,2 +1,0 @@
--- Only SQLite looks for ended slots by when they are due. Here nothing changes, so that servers of the previous version
--- go on without noticing.

@@ -1,2 +1,0 @@
--- Only SQLite gathers renewals in a table. Here they are written to their rows.
-SELECT 1;

@@ -1,5 +1,0 @@
--- How the holder was spelled when the slot was lent, where `user` is another name for them.
-ALTER TABLE registration ADD COLUMN spelling TEXT;
-
--- Whether users that differ only in case are one: then `user` is folded everywhere.
-ALTER TABLE server ADD COLUMN ignores_case INTEGER NOT NULL DEFAULT 0;
