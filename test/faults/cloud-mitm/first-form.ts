@@ -158,10 +158,7 @@ async function findLicense({ app }: Subject) {
   return records.map(({ license }) => license)[0];
 }
 
-/**
- * The server holds nothing, or a license that the vendor has granted and sees activated for this machine: who
- * replaces the license key gives away a license of their own. Nobody's key is certified.
- */
+/** The server holds nothing, or the license that it asked for. Nobody's key is certified. */
 async function judge(subject: Subject): Promise<string[]> {
   const { portal, hardwareId, app } = subject;
   const license = await findLicense(subject);
@@ -176,6 +173,7 @@ async function judge(subject: Subject): Promise<string[]> {
   ];
   if (license === undefined) return found;
   const { key, slots, tie } = license;
+  if (key !== subject.key) found.push('it holds a license that it did not ask for');
   const machines = listDevices(portal.store, given(getLicense(portal.store, key)).id);
   const held = JSON.stringify([
     slots,

@@ -15,6 +15,7 @@ import type { Registration } from './nouns/registration.ts';
 import type { ClockReset, Done, Outcome, Refused } from './outcome.ts';
 import type { Bar } from './rules/bar.ts';
 import type { FileRules } from './rules/rules.ts';
+import type { OpenRequest } from './system-command.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from './view.ts';
 
 /** What the store writes, in this order, in the same commit as the events. */
@@ -81,7 +82,7 @@ export type SystemChange = Readonly<
   /** The store seals it before it writes it. */
   | { kind: 'put_secret'; name: SecretName; secret: string }
   | { kind: 'reseal_secrets'; newKey: Uint8Array }
-  | { kind: 'add_request'; requestId: string; request: 'activation' | 'deactivation'; product: string | null }
+  | ({ kind: 'add_request' } & Pick<OpenRequest, 'requestId' | 'request' | 'product' | 'licenseKey'>)
   | { kind: 'set_usage_sequence'; sequence: number }
   | { kind: 'put_rules'; rules: FileRules }
   | { kind: 'put_bar'; bar: Bar; by: string }

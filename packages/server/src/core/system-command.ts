@@ -145,6 +145,8 @@ export interface OpenRequest {
   readonly requestId: string;
   readonly request: 'activation' | 'deactivation';
   readonly product: string | null;
+  /** `null`: any license of the vendor answers it. */
+  readonly licenseKey: string | null;
   readonly by: Actor;
 }
 

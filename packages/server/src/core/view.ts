@@ -188,5 +188,9 @@ export interface FileView {
   readonly known: License | null;
   readonly isHeld: boolean;
   /** The request that the file names; `null`: this server did not make it. */
-  readonly request: { readonly answeredBy: LicenseId | null } | null;
+  readonly request: {
+    readonly answeredBy: LicenseId | null;
+    /** The key that it asked for; `null`: it named none. */
+    readonly licenseKey: string | null;
+  } | null;
 }

@@ -80,7 +80,14 @@ function refuseUse(license: License, file: FileFacts, view: FileView): Refused |
   if (view.request === null) {
     return refuse('offline_request_unknown', 'The file answers a request that this server did not make.');
   }
-  if (view.request.answeredBy === null) return null;
+  const { answeredBy, licenseKey } = view.request;
+  if (licenseKey !== null && licenseKey !== license.key) {
+    return refuse(
+      'offline_request_unknown',
+      'This server has asked for another license: somebody has changed its request on the way. Tell the vendor.',
+    );
+  }
+  if (answeredBy === null) return null;
   if (view.isHeld && view.known?.tie.requestId === requestId) return null;
   return refuse(
     'offline_request_used',

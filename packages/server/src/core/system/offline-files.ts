@@ -4,10 +4,10 @@ import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module
 export const openRequest = {
   ...ON_SERVER,
 
-  decide({ requestId, request, product, by }) {
+  decide({ requestId, request, product, licenseKey, by }) {
     return {
       outcome: { kind: 'done', count: 1 },
-      changes: [{ kind: 'add_request', requestId, request, product }],
+      changes: [{ kind: 'add_request', requestId, request, product, licenseKey }],
       events: [{ kind: 'offline_request_made', requestId, request, product, by }],
     };
   },

@@ -70,7 +70,7 @@ async function makeRequest(
   const own = await readIdentityKey(store);
   const [{ jwk }] = await options.grantKeys.list();
   const signer = await chooseSigner(options, own.privateKey);
-  await store.execute({ kind: 'open_request', requestId, request, product, by });
+  await store.execute({ kind: 'open_request', requestId, request, product, licenseKey, by });
   const { wall } = await store.keepClock();
   const requestData = writeOfflineRequest(
     {

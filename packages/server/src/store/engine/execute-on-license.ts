@@ -63,7 +63,8 @@ function refuseFile({ licenses, statements }: Batch, { license, file }: InstallL
     hardwareId: statements.getServer.get()?.hardware_id ?? null,
     known: (held ?? licenses.findRemoved(license.id))?.license ?? null,
     isHeld: held !== undefined,
-    request: request === undefined ? null : { answeredBy: request.answered_by },
+    request:
+      request === undefined ? null : { answeredBy: request.answered_by, licenseKey: request.license_key },
   });
 }
 

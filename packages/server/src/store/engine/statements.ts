@@ -232,9 +232,9 @@ export const STATEMENTS = {
     'feature_slot',
     'SELECT DISTINCT feature FROM feature_slot WHERE license_id = ? ORDER BY feature',
   ),
-  findRequest: reads<Pick<RowOf<'offline_request'>, 'answered_by'>>(
+  findRequest: reads<Pick<RowOf<'offline_request'>, 'answered_by' | 'license_key'>>(
     'offline_request',
-    "SELECT answered_by FROM offline_request WHERE id = ? AND request = 'activation'",
+    "SELECT answered_by, license_key FROM offline_request WHERE id = ? AND request = 'activation'",
   ),
   findLastLinkBefore: reads<Pick<RowOf<'audit_link'>, 'n'>>(
     'audit_link',

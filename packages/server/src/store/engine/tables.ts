@@ -197,6 +197,7 @@ export const TABLES = {
       id: text,
       request: text,
       product: text.orNull,
+      license_key: text.orNull,
       made_at: time,
       answered_by: license.orNull,
     },

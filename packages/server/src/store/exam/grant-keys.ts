@@ -59,7 +59,7 @@ export function grantKeyCases(again: 'restart' | 'crash') {
       await exam[again]();
       await exam.install({ slots: 3, tie: here });
       assert.deepEqual(await certificateOf(exam), CERTIFICATE);
-      const newer = { ...CERTIFICATE, text: 'newer', kid: 'k2' };
+      const newer: Certificate = { ...CERTIFICATE, texts: ['newer'], kid: 'k2' };
       const certify = {
         kind: 'certify_license',
         licenseId: license.id,

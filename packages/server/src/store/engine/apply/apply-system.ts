@@ -18,8 +18,9 @@ const MAX_OPEN_REQUESTS = 1000;
 const MAX_TOKENS_OF_ACCOUNT = 10_000;
 
 const APPLY: Appliers<Batch, SystemChange> = {
-  add_request({ statements, now }, { requestId: id, request, product }) {
-    statements.offline_request.add({ id, request, product, made_at: now, answered_by: null });
+  add_request({ statements, now }, { requestId: id, request, product, licenseKey }) {
+    const row = { id, request, product, license_key: licenseKey, made_at: now, answered_by: null };
+    statements.offline_request.add(row);
     statements.removeOldRequests.run(MAX_OPEN_REQUESTS);
   },
   set_usage_sequence({ statements }, { sequence }) {

@@ -191,10 +191,12 @@ CREATE TABLE remembered_answer (
 CREATE INDEX remembered_answer_by_time ON remembered_answer (answered_at);
 
 -- What was asked of the vendor in a file. A request serves once: `answered_by` is the license that came for it.
+-- `license_key`: only that one answers it; NULL: any.
 CREATE TABLE offline_request (
   id TEXT COLLATE "C" PRIMARY KEY,
   request TEXT COLLATE "C" NOT NULL,
   product TEXT COLLATE "C",
+  license_key TEXT COLLATE "C",
   made_at BIGINT NOT NULL,
   answered_by BIGINT
 );

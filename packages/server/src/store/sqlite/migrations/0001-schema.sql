@@ -189,10 +189,12 @@ CREATE TABLE remembered_answer (
 CREATE INDEX remembered_answer_by_time ON remembered_answer (answered_at);
 
 -- What was asked of the vendor in a file. A request serves once: `answered_by` is the license that came for it.
+-- `license_key`: only that one answers it; NULL: any.
 CREATE TABLE offline_request (
   id TEXT PRIMARY KEY,
   request TEXT NOT NULL,
   product TEXT,
+  license_key TEXT,
   made_at INTEGER NOT NULL,
   answered_by INTEGER
 ) STRICT;
