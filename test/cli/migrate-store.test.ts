@@ -26,9 +26,15 @@ async function setUp(t: TestContext, env: Env = {}) {
   if (Object.keys(env).length === 0) await seedLicenses(data, [exampleLicense({ timeoutMinutes: 600 })]);
   const server = await startServerHere({ data, env });
   if (Object.keys(env).length === 0) await lend(server.url);
+  const storeId = await readStoreId(server.url);
   await server.stop();
   const url = await (await shared()).createDatabase();
-  return { data, url, postgres: { ...env, BERTH_DATABASE_URL: url } };
+  return { data, url, storeId, postgres: { ...env, BERTH_DATABASE_URL: url } };
+}
+
+/** By it, clients know the data again. */
+async function readStoreId(url: string): Promise<unknown> {
+  return ((await (await fetch(`${url}/.well-known/jwks.json`)).json()) as { store_id?: unknown }).store_id;
 }
 
 async function lend(url: string): Promise<void> {
@@ -112,7 +118,7 @@ const countTables = async (url: string) => {
 
 describe('berth migrate-store', { skip }, () => {
   test('moves everything there and back; the API answers the same, and the old places refuse', async (t) => {
-    const { data, postgres } = await setUp(t);
+    const { data, postgres, storeId } = await setUp(t);
     const before = await listAll(data, {});
     const hardware = await readHardware(data, {});
     const there = await move(data, 'to-postgres', postgres);
@@ -124,6 +130,7 @@ describe('berth migrate-store', { skip }, () => {
     assert.equal(await readHardware(data, postgres), hardware, 'licenses are bound to it');
     await expectNoStart(/was moved to postgres:.*moved-to-postgres to continue here/, data);
     const server = await startServerHere({ data, env: postgres });
+    assert.equal(await readStoreId(server.url), storeId);
     await lend(server.url);
     await expectRefusal(
       /^\S+ is in use by another Berth process \(process id \d+\)\. Stop the server first\.\n$/,

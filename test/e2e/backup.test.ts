@@ -41,6 +41,7 @@ async function setUp(t: Parameters<typeof temporaryFolder>[0], passphrase?: stri
   const [data, file] = [join(folder, 'data'), join(folder, 'one.backup')];
   await seedLicenses(data, [LICENSE]);
   const server = await startServerHere({ data });
+  const storeId = await readStoreId(server.url);
   try {
     await ask(server.url, 'v4/borrow', { user: 'ada' });
     await ask(server.url, 'v4/add_consumption', { consumptions: 2 });
@@ -50,12 +51,18 @@ async function setUp(t: Parameters<typeof temporaryFolder>[0], passphrase?: stri
   } finally {
     await server.stop();
   }
-  return { folder, data, file };
+  return { folder, data, file, storeId };
 }
 
-async function listUsers(t: TestContext, data: string, env = {}): Promise<readonly unknown[]> {
+/** By it, clients know the data again. */
+async function readStoreId(url: string): Promise<unknown> {
+  return (await ask(url, '../.well-known/jwks.json')).store_id;
+}
+
+async function listUsers(t: TestContext, data: string, env = {}, storeId?: unknown) {
   const server = await startServerHere({ data, env });
   t.after(server.stop);
+  if (storeId !== undefined) assert.equal(await readStoreId(server.url), storeId);
   const verdict = await ask(server.url, 'admin/audit/verify');
   assert.equal(verdict.ok, true, JSON.stringify(verdict));
   const { events } = (await ask(server.url, 'admin/audit?chain=system')) as { events: Facts[] };
@@ -122,12 +129,12 @@ describeStores('a backup of a running server', (store) => {
 
   test('is restored into the other kind of store', async (t) => {
     if (!hasPostgres) return t.skip('optional: needs PostgreSQL for this platform');
-    const { folder, file } = made;
+    const { folder, file, storeId } = made;
     const other = join(folder, 'other-kind');
     const env = { BERTH_DATABASE_URL: store === 'SQLite' ? await createDatabase() : '' };
     await restore(other, file, { passphrase: PASSPHRASE, env });
     assert.equal(existsSync(join(other, 'berth.db')), store === 'PostgreSQL');
-    assert.deepEqual(await listUsers(t, other, env), ['ada', 2]);
+    assert.deepEqual(await listUsers(t, other, env, storeId), ['ada', 2]);
   });
 
   test('is restored elsewhere with its passphrase, and replaces what is there', async (t) => {

@@ -84,6 +84,7 @@ export const ERRORS = {
     title: 'The license does not count consumption',
   },
   device_not_found: { status: 400, retryable: false, title: 'The user does not hold a slot of this license' },
+  wrong_store: { status: 400, retryable: false, title: 'The request is meant for another server' },
   slot_of_another_client: {
     status: 403,
     retryable: false,

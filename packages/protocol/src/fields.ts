@@ -113,20 +113,27 @@ export const secret = field((value) => {
   return isFit ? text : new Wrong('must be readable text without control characters');
 }).meta({ ...NAME_JSON, maxLength: MAX_SECRET_LENGTH });
 
-const NONCE = /^[A-Za-z0-9_-]{16,128}$/;
-const NO_NONCE = new Wrong('must be 16 to 128 letters, digits, "-" or "_"');
+const TOKEN = /^[A-Za-z0-9_-]{16,128}$/;
+const NO_TOKEN = new Wrong('must be 16 to 128 letters, digits, "-" or "_"');
+
+/** Text that only programs make and compare. */
+function token(description: string) {
+  return field((value) => {
+    if (value === undefined || isBlank(value)) return undefined;
+    return typeof value === 'string' && TOKEN.test(value) ? value : NO_TOKEN;
+  }).meta({ type: 'string', minLength: 16, maxLength: 128, pattern: TOKEN.source, description });
+}
 
 /** `nonce`: what the caller made up for this request; a signed answer repeats it. */
-export const nonce = field((value) => {
-  if (value === undefined || isBlank(value)) return undefined;
-  return typeof value === 'string' && NONCE.test(value) ? value : NO_NONCE;
-}).meta({
-  type: 'string',
-  minLength: 16,
-  maxLength: 128,
-  pattern: NONCE.source,
-  description: 'Random text, new for each request, for a `grant` in the answer.',
-});
+export const nonce = token('Random text, new for each request, for a `grant` in the answer.');
+
+/** `device_mark`: the computer that the slot is for, as a hash; a signed answer repeats it. */
+export const deviceMark = token('Stands for the computer of the user; the `grant` repeats it.');
+
+/** `store_id`: which store the request is meant for, by its public id. */
+export const storeId = token(
+  'The `store_id` of `/.well-known/jwks.json`: a server with another one refuses the request.',
+);
 
 /** Text that only describes: control characters become spaces instead of being refused. */
 function description(maxLength: number) {

@@ -35,6 +35,7 @@ _ADVICE: Mapping[str, str] = {
     "feature_not_floating": "Use consume() for a feature that counts.",
     "license_not_consumption": "The license does not count consumption: leave the call out.",
     "device_not_found": "There is nothing to return. For a feature, take a slot of the license first.",
+    "wrong_store": "Give the address of the server that it was borrowed from or queued for.",
     "slot_of_another_client": "Return the slot with the credentials with which it was taken.",
     "license_borrow_not_allowed": "The license does not allow borrowing: stay connected instead.",
     "borrow_until_not_valid": 'Borrow for a shorter time; "latest_until" is the latest date.',

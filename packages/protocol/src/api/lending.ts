@@ -1,12 +1,23 @@
 import { z } from 'zod';
-import { field, hostText, licenseId, nonce, product, told, user, userInfo } from '../fields.ts';
+import {
+  deviceMark,
+  field,
+  hostText,
+  licenseId,
+  nonce,
+  product,
+  storeId,
+  told,
+  user,
+  userInfo,
+} from '../fields.ts';
 import { licenseObject } from './license-object.ts';
 
 /**
  * Which license is meant, and for whom. Every field may be missing; see `docs/leases.md` for what then
  * counts.
  */
-export const target = { product, user, license_id: licenseId };
+export const target = { product, user, license_id: licenseId, store_id: storeId };
 
 const os_hostname = hostText.meta({
   description: 'The name of the host. It is used as the user if `user` is missing.',
@@ -31,7 +42,7 @@ export const anyDate = field((value) =>
 
 const NO_DATE = 'not a date';
 
-export const registerRequest = z.object({ ...target, ...host, nonce }).meta({
+export const registerRequest = z.object({ ...target, ...host, nonce, device_mark: deviceMark }).meta({
   description: 'Send `user` or `os_hostname`.',
   examples: [
     {
@@ -58,6 +69,7 @@ export const borrowRequest = z
         'year 1: as long as the license allows. Also accepted as `borrow_until`.',
     }),
     nonce,
+    device_mark: deviceMark,
   })
   .meta({
     extends: 'RegisterRequest',

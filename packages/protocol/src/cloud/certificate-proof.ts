@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * The header that proves a request for a certificate. The signature of the API covers only the date, so whoever
- * sees a request can send another one with it. This one covers the whole request, and counts once.
+ * The header that proves a request for a certificate. The signature of the API covers only the date, so
+ * whoever sees a request can send another one with it. This one covers the whole request, and counts once.
  */
 export const CERTIFICATE_PROOF_HEADER = 'Berth-Certificate-Proof';
 

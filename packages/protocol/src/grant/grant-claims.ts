@@ -17,6 +17,8 @@ export interface GrantClaims extends GrantedTerms {
   readonly exp: number;
   readonly hardware_id: string;
   readonly nonce: string;
+  /** The computer that it is for, as the request has named it; `null`: it named none. */
+  readonly device_mark: string | null;
 }
 
 /** The part that changes only with the license. */

@@ -54,6 +54,7 @@ import { licenseRoutes } from './routes/v4/licenses.ts';
 import { offlineRoutes } from './routes/v4/offline.ts';
 import { passwordRoutes } from './routes/v4/password.ts';
 import { productRoutes } from './routes/v4/products.ts';
+import { createStoreGate } from './routes/v4/store-gate.ts';
 
 interface Services {
   readonly accounts: Accounts;
@@ -89,11 +90,12 @@ interface Services {
 export function createRoutes(services: Services): readonly Route[] {
   const { accounts, catalogue, counting, lending, cloudLink, offline, facts } = services;
   const findPage = createPageSource();
+  const forThisStore = createStoreGate(services.identity);
   const replyDenial = createDenialReply(services.readMonotonicMs);
   const routes: readonly Route[] = [
-    ...tagged('Lending', lendingRoutes({ ...services, replyDenial })),
-    ...tagged('Consumption', consumptionRoutes(counting)),
-    ...tagged('Features', featureRoutes({ ...services, replyDenial })),
+    ...tagged('Lending', forThisStore(lendingRoutes({ ...services, replyDenial }))),
+    ...tagged('Consumption', forThisStore(consumptionRoutes(counting))),
+    ...tagged('Features', forThisStore(featureRoutes({ ...services, replyDenial }))),
     ...tagged('Licenses', licenseRoutes(catalogue)),
     ...tagged('Products', productRoutes(services)),
     ...tagged('Offline licensing', offlineRoutes(offline)),

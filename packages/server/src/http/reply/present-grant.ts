@@ -18,8 +18,14 @@ export interface GrantFacts {
   readonly now: Instant;
 }
 
+/** What the request has sent only to have it signed. */
+export interface GrantMarks {
+  readonly nonce: string;
+  readonly device_mark?: string | undefined;
+}
+
 /** The claims as JSON text. */
-export function presentGrant(facts: GrantFacts, nonce: string, hardwareId: string): string {
+export function presentGrant(facts: GrantFacts, marks: GrantMarks, hardwareId: string): string {
   const { license, feature, user, isBorrowed, validUntil, now } = facts;
   const claims: Omit<GrantClaims, keyof GrantedTerms> = {
     user,
@@ -30,7 +36,8 @@ export function presentGrant(facts: GrantFacts, nonce: string, hardwareId: strin
     iat: inSeconds(now),
     exp: inSeconds(validUntil),
     hardware_id: hardwareId,
-    nonce,
+    nonce: marks.nonce,
+    device_mark: marks.device_mark ?? null,
   };
   const terms = feature === null ? termsText(license) : JSON.stringify(presentTerms(license, [feature]));
   return `${terms.slice(0, -1)},${JSON.stringify(claims).slice(1)}`;

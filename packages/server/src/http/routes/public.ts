@@ -4,6 +4,7 @@ import type { Accounts } from '../../services/access/accounts.ts';
 import type { GrantKeys } from '../../services/grants/grant-keys.ts';
 import type { Oversight } from '../../services/lending/oversight.ts';
 import { RequestError } from '../../services/request-error.ts';
+import type { Identity } from '../../services/upkeep/identity.ts';
 import { problem } from '../reply/problem.ts';
 import { json } from '../reply/reply.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -13,13 +14,14 @@ interface PublicServices {
   readonly accounts: Accounts;
   readonly oversight: Oversight;
   readonly grantKeys: GrantKeys;
+  readonly identity: Identity;
   readonly version: string;
   readonly findPage: FindPage;
 }
 
 export function publicRoutes(services: PublicServices): readonly Route[] {
-  const { accounts, oversight, grantKeys } = services;
-  return [rootRoute(services), healthRoute(oversight), authRoute(accounts), keySetRoute(grantKeys)];
+  const { accounts, oversight } = services;
+  return [rootRoute(services), healthRoute(oversight), authRoute(accounts), keySetRoute(services)];
 }
 
 const rootObject = z.object({
@@ -99,22 +101,31 @@ const keyObject = z
 /** A new key signs at once, so nobody may keep the set for long. */
 const KEY_SET_HEADERS = { 'Cache-Control': 'public, max-age=60' };
 
-function keySetRoute(grantKeys: GrantKeys): Route {
+function keySetRoute({ grantKeys, identity }: PublicServices): Route {
   return defineRoute({
     name: 'jwks',
     methods: ['GET'],
     paths: ['/.well-known/jwks.json'],
     access: 'public',
-    summary: 'The keys that verify grants: the newest, and earlier ones whose grants have not ended',
+    summary: 'The keys that verify grants, and the public id of the store',
     answer: {
       kind: 'json',
-      schema: z.object({ keys: told(z.array(keyObject), 'The newest first.') }),
+      schema: z.object({
+        keys: told(z.array(keyObject), 'The newest first.'),
+        store_id: told(
+          z.string(),
+          'Names the data of the server: the same on all servers of one database, wherever it moves.',
+        ),
+      }),
     },
     errors: ['store_unavailable'],
     handle: async () => {
       const keys = await grantKeys.list();
       const presented = keys.map(({ jwk, kid }) => ({ ...jwk, kid, use: 'sig', alg: 'EdDSA' }));
-      return { ...json({ keys: presented }), headers: KEY_SET_HEADERS };
+      return {
+        ...json({ keys: presented, store_id: await identity.readStoreId() }),
+        headers: KEY_SET_HEADERS,
+      };
     },
   });
 }

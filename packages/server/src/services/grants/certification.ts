@@ -30,7 +30,8 @@ export function createCertification(store: Store, keys: GrantKeys): Certificatio
     async accept(offered, { licenseId, hardwareId }) {
       if (offered === null || offered.hardwareId !== hardwareId) return null;
       const [{ kid }] = await keys.list();
-      if (offered.kid !== kid || !offered.licenses.some(({ license_id: id }) => id === licenseId)) return null;
+      if (offered.kid !== kid || !offered.licenses.some(({ license_id: id }) => id === licenseId))
+        return null;
       const { text, issuedAt, expiresAt } = offered;
       return { text, kid, issuedAt: instant(issuedAt), expiresAt: instant(expiresAt) };
     },

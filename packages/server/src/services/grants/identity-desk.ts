@@ -100,7 +100,9 @@ async function addCertificate(options: DeskOptions, text: string | null, by: Act
     throw mismatch(`It is for the hardware id ${offered.hardwareId}; this server has ${hardwareId}.`);
   }
   const records = await store.read({ kind: 'list_licenses', product: null });
-  const named = records.filter(({ license }) => offered.licenses.some(({ license_id: id }) => id === license.id));
+  const named = records.filter(({ license }) =>
+    offered.licenses.some(({ license_id: id }) => id === license.id),
+  );
   if (named.length === 0) throw mismatch('It is for a license that this server does not have.');
   for (const { license, now } of named) {
     if (now >= offered.expiresAt) throw mismatch(`It expired at ${say(instant(offered.expiresAt))}.`);

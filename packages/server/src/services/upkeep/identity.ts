@@ -21,6 +21,8 @@ export interface Machine {
 export interface Identity {
   /** Stays the same while the data stays on this machine. */
   readHardwareId(): Promise<string>;
+  /** The public id of the store: it names the data, wherever it is. It does not reveal the identity. */
+  readStoreId(): Promise<string>;
   /** Whether the administrator set it, and it differs from the default. */
   isChosen(): Promise<boolean>;
   /**
@@ -43,9 +45,17 @@ export function createIdentity(store: Store, machine: Machine): Identity {
     return last ?? hashIdentity(identity, null);
   };
   const readHardwareId = async () => machine.hardwareId ?? makeHardwareId();
+  let storeId: Promise<string> | null = null;
   const isChosen = async () => machine.hardwareId !== null && machine.hardwareId !== (await makeHardwareId());
   return {
     readHardwareId,
+    readStoreId() {
+      storeId ??= store.read({ kind: 'describe_store' }).then(({ identity }) => hashStoreId(identity));
+      storeId.catch(() => {
+        storeId = null;
+      });
+      return storeId;
+    },
     isChosen,
     async bind() {
       const hardwareId = await readHardwareId();
@@ -69,6 +79,10 @@ function notAtHome(last: string, hardwareId: string): RequestError {
       'machine, start the server first. If it is the same, run the command with the settings of the ' +
       'server.',
   );
+}
+
+function hashStoreId(identity: string): string {
+  return createHash('sha256').update('berth store\n').update(identity).digest('base64url');
 }
 
 function hashIdentity(identity: string, machineId: string | null): string {

@@ -55,8 +55,7 @@ function featureRegisterRoute({ counting, grants, replyDenial }: FeatureServices
       const outcome = await counting.registerFeature(requestOf(body, caller), body.feature ?? null, wanted);
       if (outcome.kind === 'refused') return replyDenial(outcome, body);
       const reply = measuredReply(outcome, presentHeldFeature);
-      if (body.nonce === undefined || outcome.kind !== 'measured') return reply;
-      return addGrant(grants, reply, featureFacts(outcome), body.nonce);
+      return outcome.kind === 'measured' ? addGrant(grants, reply, () => featureFacts(outcome), body) : reply;
     },
   });
 }

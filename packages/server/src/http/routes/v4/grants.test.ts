@@ -43,6 +43,15 @@ async function claimsOf(app: TestApp, path: string, body: object): Promise<Grant
 const after = (millis: number) => new Date(START + millis).toISOString();
 
 describe('a grant', () => {
+  test('names the computer that the request has named', async (t) => {
+    const app = await open(t);
+    const device_mark = 'b3f1-mark_of-a-computer';
+    assert.equal((await claimsOf(app, '/api/v4/borrow', { device_mark })).device_mark, device_mark);
+    assert.equal((await claimsOf(app, '/api/v4/register', {})).device_mark, null, 'each request for itself');
+    const { status, body } = await app.post('/api/v4/borrow', { product: 'cad', device_mark: 'a computer' });
+    assert.deepEqual([status, body.code, body.field], [400, 'validation_error', 'device_mark']);
+  });
+
   test('says what was lent: a slot, a borrow, a slot of a feature', async (t) => {
     const app = await open(t);
     const lent = await claimsOf(app, '/api/v4/register', {});
@@ -59,12 +68,13 @@ describe('a grant', () => {
         max_consumptions: LICENSE.consumption.max,
         allow_unlimited_consumptions: LICENSE.consumption.unlimited,
       },
-      features: LICENSE.features.map(({ code, type, consumption }) => ({
+      features: LICENSE.features.map(({ code, type, consumption, floating }) => ({
         code,
         feature_type: type,
         max_consumptions: consumption.max,
         allow_unlimited_consumptions: consumption.unlimited,
         expiry_date: null,
+        floating_users: floating?.slots ?? null,
       })),
       user: 'ada',
       feature: null,
@@ -75,6 +85,7 @@ describe('a grant', () => {
       exp: (START + LICENSE.timeoutMinutes * MINUTE_MS) / 1000,
       hardware_id: 'test-machine',
       nonce: NONCE,
+      device_mark: null,
     });
     const feature = await claimsOf(app, '/api/v4/featureRegister', { feature: 'render' });
     assert.deepEqual([feature.feature, feature.borrowed, feature.license_id], ['render', false, 7]);

@@ -18,7 +18,7 @@ import type { Executed, Lending, LendingRequest } from '../../../services/lendin
 import { actorOf, type Caller, credentialOf } from '../../access/caller.ts';
 import type { HeaderFields, HttpRequest } from '../../http-request.ts';
 import type { ReplyDenial } from '../../reply/denial-reply.ts';
-import { type GrantFacts, presentGrant, withGrant } from '../../reply/present-grant.ts';
+import { type GrantFacts, type GrantMarks, presentGrant, withGrant } from '../../reply/present-grant.ts';
 import { grantedReply, minimalReply } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { empty, type Reply, text } from '../../reply/reply.ts';
@@ -69,7 +69,7 @@ function registerRoute({ lending, grants, replyDenial }: LendingServices): Route
       const outcome = await lending.register(requestOf(body, caller));
       if (outcome.kind === 'refused') return replyDenial(outcome, body);
       const reply = slotReply(outcome, request);
-      return body.nonce === undefined ? reply : proveSlot(grants, reply, outcome, body.nonce);
+      return proveSlot(grants, reply, outcome, body);
     },
   });
 }
@@ -95,7 +95,7 @@ function borrowRoute({ lending, grants, replyDenial }: LendingServices): Route {
       const outcome = await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until));
       if (outcome.kind === 'refused') return replyDenial(outcome, body);
       const reply = slotReply(outcome, request);
-      return body.nonce === undefined ? reply : proveSlot(grants, reply, outcome, body.nonce);
+      return proveSlot(grants, reply, outcome, body);
     },
   });
 }
@@ -197,9 +197,8 @@ function prefersMinimal(headers: HeaderFields): boolean {
   return listed.includes('return=minimal');
 }
 
-/** Adds a grant: what the store has committed, signed. */
-function proveSlot(grants: Grants, reply: Reply, outcome: Executed, nonce: string): Reply | Promise<Reply> {
-  return outcome.kind === 'granted' ? addGrant(grants, reply, slotFacts(outcome), nonce) : reply;
+function proveSlot(grants: Grants, reply: Reply, outcome: Executed, body: Marks): Reply | Promise<Reply> {
+  return outcome.kind === 'granted' ? addGrant(grants, reply, () => slotFacts(outcome), body) : reply;
 }
 
 function slotFacts({ license, registration, now }: Granted): GrantFacts {
@@ -208,12 +207,18 @@ function slotFacts({ license, registration, now }: Granted): GrantFacts {
   return { license, feature: null, user, isBorrowed: isHeldByBorrow, validUntil: registration.endsAt, now };
 }
 
-export async function addGrant(
+/** The same before it is known whether a grant is asked for. */
+type Marks = Pick<GrantMarks, 'device_mark'> & { readonly nonce?: string | undefined };
+
+/** Adds a grant if the request asks for one: what the store has committed, signed. */
+export function addGrant(
   grants: Grants,
   reply: Reply,
-  facts: GrantFacts,
-  nonce: string,
-): Promise<Reply> {
-  const describe = (hardwareId: string) => presentGrant(facts, nonce, hardwareId);
-  return withGrant(reply, await grants.sign(facts.license, facts.now, describe));
+  describe: () => GrantFacts,
+  { nonce, device_mark }: Marks,
+): Reply | Promise<Reply> {
+  if (nonce === undefined) return reply;
+  const facts = describe();
+  const claims = (hardwareId: string) => presentGrant(facts, { nonce, device_mark }, hardwareId);
+  return grants.sign(facts.license, facts.now, claims).then((signed) => withGrant(reply, signed));
 }

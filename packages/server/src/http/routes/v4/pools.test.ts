@@ -167,7 +167,7 @@ test('every refusal by a usable license of a pool has its place in their order',
   const { routes } = await openTestApp(t, { licenses: [] });
   const pooled = ['register', 'borrow', 'add_consumption', 'add_feature_consumption'];
   const declared = routes.filter(({ name }) => pooled.includes(name)).flatMap(({ errors }) => errors);
-  const before = new Set<string>([...LICENSE_REFUSALS, 'idempotency_key_reused']).difference(
+  const before = new Set<string>([...LICENSE_REFUSALS, 'idempotency_key_reused', 'wrong_store']).difference(
     new Set(['blacklisted']),
   );
   const ordered = FURTHER_AND_FURTHER.filter((code) => code !== 'validation_error');
