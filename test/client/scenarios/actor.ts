@@ -5,6 +5,7 @@ import type { Borrow } from '../../../packages/client/src/lending/borrow.ts';
 import type { FeatureSlot } from '../../../packages/client/src/lending/feature-slot.ts';
 import type { Slot } from '../../../packages/client/src/lending/slot.ts';
 import { createRandom } from '../../support/random.ts';
+import { START } from '../../support/test-app.ts';
 import { Machine } from '../simulation/machine.ts';
 import type { MachineStorage } from '../simulation/machine-storage.ts';
 import type { World } from '../simulation/world.ts';
@@ -35,7 +36,8 @@ export class Actor {
   constructor(world: World, site: Site, name: string, facts: ClientFacts, storage: MachineStorage) {
     const { machine: hostname = name, user = name, servers } = facts;
     const random = createRandom(1);
-    this.machine = new Machine(world, { name, random, network: site.network, hostname, storage });
+    const wallMs = START + world.nowMs;
+    this.machine = new Machine(world, { name, random, network: site.network, hostname, storage, wallMs });
     const options = {
       server: servers?.map(urlOf) ?? site.urls,
       product: 'cad',

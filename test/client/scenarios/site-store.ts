@@ -5,7 +5,13 @@ import { DEMO_LICENSE } from '../../../packages/server/src/core/nouns/demo-licen
 import { DAY_MS, plus } from '../../../packages/server/src/core/nouns/instant.ts';
 import { type Certificate, type License, NO_TIE } from '../../../packages/server/src/core/nouns/license.ts';
 import { certifiedLicense } from '../../support/certified-license.ts';
-import { openTestApp, type SendOptions, START, type TestAnswer, type TestApp } from '../../support/test-app.ts';
+import {
+  openTestApp,
+  type SendOptions,
+  START,
+  type TestAnswer,
+  type TestApp,
+} from '../../support/test-app.ts';
 import { testLicense } from '../../support/test-license.ts';
 import type { World } from '../simulation/world.ts';
 import type { Scenario } from './scenario.ts';

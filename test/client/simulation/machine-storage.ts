@@ -20,7 +20,8 @@ export class MachineStorage implements Storage {
   }
 
   async write(name: string, text: string): Promise<void> {
-    if (this.#state !== 'good' && this.#writesBefore-- <= 0) throw new Error('ENOSPC: no space left on device');
+    if (this.#state !== 'good' && this.#writesBefore-- <= 0)
+      throw new Error('ENOSPC: no space left on device');
     this.texts.set(name, text);
   }
 
