@@ -50,7 +50,7 @@ export class Servers {
     if (options.urls.length === 0) {
       throw new BerthError('invalid_option', 'There is no server.', 'Give "server": the address of Berth.');
     }
-    if (typeof options.token === 'string') this.#token = readToken(options.token);
+    if (options.token !== null && typeof options.token !== 'function') this.#token = readToken(options.token);
   }
 
   /** Throws a `DeniedError` for a refusal and an `UnreachableError` if no server answers. */

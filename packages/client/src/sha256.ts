@@ -13,7 +13,7 @@ export function sha256(message: Uint8Array): Uint8Array {
     }
     mix(hash, words);
   }
-  const result = new DataView(new ArrayBuffer(32));
+  const result = new DataView(new Uint8Array(32).buffer);
   for (const [i, word] of hash.entries()) result.setUint32(4 * i, word);
   return new Uint8Array(result.buffer);
 }

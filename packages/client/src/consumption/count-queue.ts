@@ -125,8 +125,12 @@ export class CountQueue {
 
   async #sendAll(): Promise<void> {
     const seen = new Set<string>();
-    const listNew = async () => (await this.#counts.listOwn()).filter((name) => !seen.has(name));
-    if ((await listNew()).length > 0) await this.#counts.bind();
+    const listNew = async () => {
+      // Nobody is asked in vain.
+      if (this.#counts.store === undefined && (await this.#counts.listOwn()).length === 0) return [];
+      await this.#counts.bind();
+      return (await this.#counts.listOwn()).filter((name) => !seen.has(name));
+    };
     for (let names = await listNew(); names.length > 0; names = await listNew()) {
       for (const name of names) {
         seen.add(name);

@@ -39,12 +39,12 @@ export class StoredCounts {
   }
 
   /**
-   * Finds out which server this is, once. Counts that no server can have got yet are its own from now on.
-   * A count that is there twice after a crash has the same name and key, and counts once.
+   * Finds out which server this is, once. Counts that no server can have got yet are its own from now on, also
+   * those that somebody adds meanwhile. A count that is there twice after a crash has the same name and key,
+   * and counts once.
    */
   async bind(): Promise<void> {
-    if (this.#store !== undefined) return;
-    this.#store = await this.#account.servers.findStore();
+    if (this.#store === undefined) this.#store = await this.#account.servers.findStore();
     if (this.#store === null) return;
     const [from, to] = [this.#prefixOf(null), this.#prefixOf(this.#store)];
     for (const name of await this.#account.storage.list(from)) {
