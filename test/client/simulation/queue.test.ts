@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from '../../../packages/client/src/client.ts';
-import type { WireAnswer } from '../../../packages/client/src/environment.ts';
 import { createRandom } from '../../support/random.ts';
 import { Machine } from './machine.ts';
 import { World } from './world.ts';
@@ -10,25 +9,33 @@ test('a count that is added while the queue finds out its server is sent to it, 
   const world = new World();
   const store_id = 'i'.repeat(43);
   const ids: unknown[] = [];
-  let tellStore = (_: WireAnswer) => {};
+  let isStored = () => {};
+  const slow = new Promise<void>((resolve) => {
+    isStored = resolve;
+  });
   const machine = new Machine(world, {
     name: 'ws-7',
     random: createRandom(1),
     network: ({ method, body }, done) => {
       if (method === 'GET') {
-        tellStore = done;
+        done({ status: 200, text: JSON.stringify({ keys: [], store_id }), date: null });
         return;
       }
       ids.push(JSON.parse(body).store_id);
       done({ status: 200, text: '{"total_consumptions":1}', date: null });
     },
   });
-  const queue = new Client(machine.environment, { server: 'http://berth.test', product: 'cad' }).openQueue();
-  await queue.add(1);
-  await world.run(world.nowMs + 1);
-  const added = queue.add(2);
-  tellStore({ status: 200, text: JSON.stringify({ keys: [], store_id }), date: null });
-  await added;
+  const { storage } = machine.environment;
+  const write = async (name: string, text: string) => {
+    if (text.includes('"consumptions":2')) await slow;
+    await storage.write(name, text);
+  };
+  const options = { server: 'http://berth.test', product: 'cad', storage: { ...storage, write } };
+  const queue = new Client(machine.environment, options).openQueue();
+  const added = [queue.add(1), queue.add(2)];
+  await world.run(world.nowMs + 1000);
+  isStored();
+  await Promise.all(added);
   await world.run(world.nowMs + 1000);
   assert.deepEqual(ids, [store_id, store_id]);
   assert.deepEqual([await queue.list(), await queue.listOthers()], [[], []]);
