@@ -39,9 +39,9 @@ export class StoredCounts {
   }
 
   /**
-   * Finds out which server this is, once. Counts that no server can have got yet are its own from now on, also
-   * those that somebody adds meanwhile. A count that is there twice after a crash has the same name and key,
-   * and counts once.
+   * Finds out which server this is, once. Counts that no server can have got yet are its own from now on,
+   * also those that somebody adds meanwhile. A count that is there twice after a crash has the same name and
+   * key, and counts once.
    */
   async bind(): Promise<void> {
     if (this.#store === undefined) this.#store = await this.#account.servers.findStore();

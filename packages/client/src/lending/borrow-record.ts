@@ -21,7 +21,7 @@ export interface BorrowRecord {
   readonly seenMs: number;
 }
 
-export interface Asked {
+interface Asked {
   /** `null`: as long as the license allows. */
   readonly until: string | null;
 }

@@ -120,6 +120,8 @@ export class Borrow {
   async #note(seenMs: number): Promise<void> {
     this.#record = { ...this.#record, seenMs };
     await storeRecord(this.#account, { name: this.#name, record: this.#record });
+    // While it was being stored.
+    if (this.#isGivenBack) await this.#account.storage.remove(this.#name);
   }
 
   /** The time that counts from now on. Throws if it is still in doubt, or if the borrow is over. */
