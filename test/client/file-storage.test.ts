@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import { join } from 'node:path';
 import { mock, test } from 'node:test';
 import { createFileStorage } from '../../packages/client/src/node/file-storage.ts';
+import { findDevice } from '../../packages/client/src/node/find-device.ts';
 import { encodePart } from '../../packages/client/src/storage-name.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
@@ -80,4 +81,14 @@ test('a name is a file of its own, however long it is, and whatever is in it', a
   for (const name of names) assert.equal(await storage.read(name), name);
   assert.equal(new Set(names.map((name) => name.toLowerCase())).size, parts.length);
   assert.ok(names.every(({ length }) => length < 200));
+});
+
+test('a computer is identified as its operating system does it', async () => {
+  const found = await findDevice();
+  const files = ['/etc/machine-id', '/var/lib/dbus/machine-id'].filter((file) => existsSync(file));
+  const known = files
+    .map((file) => readFileSync(file, 'utf8').trim())
+    .find((text) => /^[0-9a-f]{32}$/.test(text));
+  if (process.platform === 'linux') assert.equal(found, known ?? null);
+  else assert.match(found ?? '', /^[0-9a-fA-F-]{36}$/);
 });

@@ -61,6 +61,41 @@ describe('a stored borrow', () => {
     await assert.rejects(connect(machine).resume(), { code: 'no_borrow' });
   });
 
+  test('that is given back while it is checked does not come back', async () => {
+    const { machine } = openSite();
+    const { storage } = machine.environment;
+    let letWrite = () => {};
+    const slow = { ...storage, write: storage.write };
+    const borrow = await new Client(machine.environment, { ...PLAIN, storage: slow }).borrow();
+    slow.write = async (name, text) => {
+      await new Promise<void>((resolve) => {
+        letWrite = resolve;
+      });
+      await storage.write(name, text);
+    };
+    const checked = borrow.check();
+    await borrow.giveBack();
+    letWrite();
+    await checked;
+    assert.deepEqual(await storage.list('borrow@'), []);
+  });
+
+  test('of a computer that nothing identifies belongs to its storage', async () => {
+    const { machine } = openSite();
+    const environment = { ...machine.environment, findDevice: async () => null };
+    await new Client(environment, PLAIN).borrow();
+    assert.equal((await new Client(environment, PLAIN).resume()).isValid, true);
+    const { storage } = machine.environment;
+    const device = await storage.read('device');
+    await storage.remove('device');
+    await assert.rejects(new Client(environment, PLAIN).resume(), {
+      code: 'not_proven',
+      message: /borrowed on another computer/,
+      advice: /on this computer/,
+    });
+    assert.notEqual(await storage.read('device'), device);
+  });
+
   const DAMAGED: readonly ((record: Record<string, unknown>) => unknown)[] = [
     ...['product', 'user', 'licenseId', 'mark', 'binding', 'asked', 'lent', 'seenMs'].map(
       (key) => (record: Record<string, unknown>) => ({ ...record, [key]: undefined }),
