@@ -5,8 +5,8 @@ export const ADVICE: Readonly<Record<string, string>> = {
   storage_failed: 'Check that the folder exists, can be written, and has space left.',
   slot_in_use_here: 'Call acquire() once, and share the slot within the program.',
   no_borrow:
-    'Borrow a slot while the license server can be reached. Where the name of the host changes, always give ' +
-    'a "user".',
+    'Borrow a slot while the license server can be reached. Where the name of the host changes, always ' +
+    'give a "user".',
   borrow_ended: 'Connect to the license server, and take or borrow a slot again.',
   borrow_unreadable: 'Connect to the license server, and borrow again.',
   slot_released: 'Take a slot with acquire() first, or borrow one with the borrow() of the client.',
