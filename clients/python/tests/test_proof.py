@@ -6,11 +6,12 @@ import json
 import unittest
 from datetime import datetime, timezone
 from random import Random
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from berth_client import BerthError, Client, ProofError, Slot
 from berth_client.environment import NotSentError, WireAnswer, WireRequest
-from berth_client.proof import _BASE, _L, Proof, Verifier, _multiply, _write_point, is_signed_by_ed25519
+from berth_client.proof import Expected, Proof, Verifier
+from berth_client.signatures import _BASE, _L, _multiply, _write_point, is_signed_by_ed25519
 
 from .simulation.machine import START, Answered
 from .world_test import WorldTest
@@ -75,10 +76,38 @@ def _find_prime(random: Random) -> int:
 
 
 VENDOR = RsaKey(1)
+STRANGER = RsaKey(2)
 SERVER_KEY = Ed25519Key(b"s" * 32)
-VALID: Dict[str, Any] = {
+TERMS: Dict[str, Any] = {
     "license_id": 7,
     "product": "cad",
+    "limits": {
+        "floating_users": 5,
+        "floating_timeout": 10,
+        "max_borrow_time": 48,
+        "validity_period": "2030-02-01T00:00:00.000Z",
+        "max_consumptions": 100,
+        "allow_unlimited_consumptions": False,
+    },
+    "features": [
+        {
+            "code": "render",
+            "max_consumptions": 0,
+            "allow_unlimited_consumptions": False,
+            "floating_users": 2,
+            "expiry_date": "2030-01-20T00:00:00.000Z",
+        },
+        {
+            "code": "export",
+            "max_consumptions": 50,
+            "allow_unlimited_consumptions": False,
+            "floating_users": None,
+            "expiry_date": None,
+        },
+    ],
+}
+VALID: Dict[str, Any] = {
+    **TERMS,
     "user": "ada",
     "feature": None,
     "borrowed": False,
@@ -92,13 +121,21 @@ VALID: Dict[str, Any] = {
 def certify(vendor: RsaKey = VENDOR, **changes: Any) -> str:
     claims = {
         "hardware_id": "hw",
-        "license_ids": [7],
+        "licenses": [{**TERMS, "ends_at": "2030-02-02T00:00:00.000Z"}],
         "cnf": {"jwk": {"kty": "OKP", "crv": "Ed25519", "x": _encode(SERVER_KEY.public)}},
         "expires_at": "2030-03-01T00:00:00.000Z",
         **changes,
     }
     signed = _join({"alg": "RS256", "typ": "berth-server+jwt"}, claims)
     return f"{signed}.{_encode(vendor.sign(signed.encode()))}"
+
+
+def limits(**changes: Any) -> Dict[str, Any]:
+    return {"limits": {**TERMS["limits"], **changes}}
+
+
+def render(**changes: Any) -> Dict[str, Any]:
+    return {"features": [{**TERMS["features"][0], **changes}]}
 
 
 def grant(key: Ed25519Key = SERVER_KEY, typ: str = "berth-grant+jwt", **changes: Any) -> str:
@@ -108,9 +145,11 @@ def grant(key: Ed25519Key = SERVER_KEY, typ: str = "berth-grant+jwt", **changes:
 
 class AGrant(unittest.TestCase):
     def verify(
-        self, granted: str, certificate: str, nonce: str = "a-nonce-of-16-letters", now: float = START
+        self, granted: str, *certificates: str, feature: Optional[str] = None, now: Optional[float] = START
     ) -> Any:
-        return Verifier(VENDOR.pem).verify(Proof(granted, certificate, nonce), "cad", "ada", None, now * 1000)
+        proof = Proof(granted, certificates, "a-nonce-of-16-letters")
+        now_ms = None if now is None else now * 1000
+        return Verifier(VENDOR.pem).verify(proof, Expected("cad", "ada", feature), now_ms)
 
     def test_of_a_server_of_the_vendor_is_accepted(self) -> None:
         self.assertEqual(self.verify(grant(), certify())["license_id"], 7)
@@ -127,18 +166,103 @@ class AGrant(unittest.TestCase):
             ("another server", grant(hardware_id="other"), certify()),
             ("not for this license", grant(license_id=8), certify()),
             ("not signed by the server", grant(other), certify()),
-            ("not signed by the vendor", grant(), certify(RsaKey(2))),
-            ("not signed by the vendor", grant(other), certify(RsaKey(2), cnf={"jwk": jwk})),
+            ("not signed by the vendor", grant(), certify(STRANGER)),
+            ("not signed by the vendor", grant(other), certify(STRANGER, cnf={"jwk": jwk})),
             ("not signed as", grant(typ="JWT"), certify()),
             ("not signed as", certify(), certify()),
             ("has no key", grant(), certify(cnf={"jwk": {"crv": "P-256"}})),
-            ("has expired", grant(), certify(expires_at="2030-01-01T00:00:00.000Z")),
             ("three parts", "", certify()),
             ("does not say valid_until", grant(valid_until="soon"), certify()),
         ]
         for reason, granted, certificate in cases:
             with self.assertRaisesRegex(ProofError, reason):
                 self.verify(granted, certificate)
+
+    def test_that_claims_more_than_the_certificate_is_refused(self) -> None:
+        cases: Dict[str, List[Dict[str, Any]]] = {
+            "floating_users": [limits(floating_users=6), limits(floating_users="1"), render(floating_users=3)],
+            "floating_timeout": [limits(floating_timeout=11), limits(floating_timeout=True)],
+            "max_borrow_time": [limits(max_borrow_time=49)],
+            "max_consumptions": [limits(max_consumptions=101), render(max_consumptions=1)],
+            "allow_unlimited_consumptions": [
+                limits(allow_unlimited_consumptions=True),
+                render(allow_unlimited_consumptions=True),
+            ],
+            "validity_period": [
+                limits(validity_period="2030-02-01T00:00:00.001Z"),
+                limits(validity_period=None),
+            ],
+            "expiry_date": [render(expiry_date="2030-01-21T00:00:00Z"), render(expiry_date=None)],
+            "valid_until": [
+                {"valid_until": "2030-02-02T00:00:00.001Z"},
+                {"borrowed": True, "valid_until": "2030-01-17T12:00:00.001Z"},
+            ],
+        }
+        for name, claims in cases.items():
+            for one in claims:
+                with self.assertRaisesRegex(ProofError, f"claims more .*: {name}\\.", msg=str(one)):
+                    self.verify(grant(**one), certify())
+
+    def test_of_something_that_the_certificate_does_not_name_is_refused(self) -> None:
+        cases: List[Tuple[str, Dict[str, Any]]] = [
+            ("another product", {"licenses": [{**TERMS, "product": "cam", "ends_at": None}]}),
+            ("not for this license", {"licenses": []}),
+            ("does not say licenses", {"licenses": None}),
+            ("does not name the feature", {"licenses": [{**TERMS, "features": [], "ends_at": None}]}),
+        ]
+        for reason, certified in cases:
+            with self.assertRaisesRegex(ProofError, reason):
+                self.verify(grant(), certify(**certified))
+        for features in ([{"code": "other"}], [{"code": None}], [{}]):
+            with self.assertRaisesRegex(ProofError, "does not name the feature"):
+                self.verify(grant(features=features), certify())
+        with self.assertRaisesRegex(ProofError, 'does not name the feature "scan"'):
+            self.verify(grant(feature="scan", features=[]), certify(), feature="scan")
+
+    def test_may_claim_less(self) -> None:
+        for claims in (
+            limits(floating_users=0, floating_timeout=1, max_borrow_time=0, max_consumptions=0),
+            limits(validity_period="2030-01-31T00:00:00.000Z"),
+            render(floating_users=None, expiry_date="2030-01-19T00:00:00.000Z"),
+            {"features": []},
+            {"borrowed": True, "valid_until": "2030-01-17T12:00:00.000Z"},
+        ):
+            self.assertEqual(self.verify(grant(**claims), certify())["license_id"], 7)
+        unlimited = {
+            **TERMS,
+            **limits(allow_unlimited_consumptions=True, validity_period=None),
+            "ends_at": None,
+        }
+        for claims in (limits(max_consumptions=999), limits(allow_unlimited_consumptions=True)):
+            self.verify(grant(**claims), certify(licenses=[unlimited]))
+
+    def test_needs_a_certificate_that_is_valid_and_if_stored_one_that_was(self) -> None:
+        expired = certify(expires_at="2030-01-15T12:00:01.000Z")
+        with self.assertRaisesRegex(ProofError, "has expired.*administrator") as caught:
+            self.verify(grant(), expired, now=START + 1)
+        self.assertEqual((caught.exception.code, caught.exception.is_retryable), ("certificate_expired", True))
+        self.verify(grant(), expired, now=None)
+        for now in (START - 5, None):
+            with self.assertRaisesRegex(ProofError, "has expired"):
+                self.verify(grant(issued_at="2030-01-15T12:00:01.000Z"), expired, now=now)
+
+    def test_may_have_certificates_under_several_keys(self) -> None:
+        self.verify(grant(), certify(STRANGER), "damaged", certify())
+        with self.assertRaisesRegex(ProofError, "has expired"):
+            self.verify(grant(), certify(STRANGER), certify(expires_at="2030-01-01T00:00:00.000Z"))
+        with self.assertRaisesRegex(ProofError, "not signed by the vendor"):
+            self.verify(grant(), certify(STRANGER), "damaged")
+        for keys in ([STRANGER.pem, VENDOR.pem], f"{STRANGER.pem}\n{VENDOR.pem}"):
+            proof = Proof(grant(), (certify(),), "a-nonce-of-16-letters")
+            Verifier(keys).verify(proof, Expected("cad", "ada"), START * 1000)
+
+    def test_that_is_nested_too_deep_is_refused(self) -> None:
+        nested = _encode(b"[" * 100_000)
+        for part in (f"{nested}.{nested}.x", f"{grant().split('.')[0]}.{nested}.AAAA"):
+            with self.assertRaisesRegex(ProofError, "cannot be read"):
+                self.verify(part, certify())
+            with self.assertRaises(ProofError):
+                self.verify(grant(), part)
 
     def test_is_refused_with_any_letter_changed(self) -> None:
         granted, certificate = grant(), certify()
@@ -164,9 +288,11 @@ class AGrant(unittest.TestCase):
         self.assertFalse(is_signed_by_ed25519(key, b"\x72", signature[:32] + scalar.to_bytes(32, "little")))
 
     def test_needs_a_key_of_the_vendor(self) -> None:
-        for pem in ("", "-----BEGIN PUBLIC KEY-----\nnothing\n-----END PUBLIC KEY-----", "MCowBQYDK2VwAyEA"):
+        wrong: Any
+        nothing = "-----BEGIN PUBLIC KEY-----\nnothing\n-----END PUBLIC KEY-----"
+        for wrong in ("", nothing, "MCowBQYDK2VwAyEA", [], [VENDOR.pem, nothing], VENDOR.pem + nothing, [5], 5):
             with self.assertRaises(BerthError) as caught:
-                Client("http://one.test", "cad", vendor_key=pem)
+                Client("http://one.test", "cad", vendor_key=wrong)
             self.assertEqual(caught.exception.code, "invalid_option")
 
 

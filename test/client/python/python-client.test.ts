@@ -58,15 +58,10 @@ describe('the Python client', { skip }, () => {
     const vendor = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const key = generateKeyPairSync('ed25519');
     const cnf = { jwk: key.publicKey.export({ format: 'jwk' }) };
-    const server = { hardware_id: 'hw', license_ids: [7], cnf, expires_at: '2090-01-01T00:00:00Z' };
-    const claims = {
-      nonce: 'n',
-      product: 'cad',
-      user: 'ada',
-      feature: null,
-      hardware_id: 'hw',
-      license_id: 7,
-    };
+    const terms = { license_id: 7, product: 'cad', limits: { floating_users: 5 }, features: [] };
+    const licenses = [{ ...terms, ends_at: null }];
+    const server = { hardware_id: 'hw', licenses, cnf, expires_at: '2090-01-01T00:00:00Z' };
+    const claims = { ...terms, nonce: 'n', user: 'ada', feature: null, hardware_id: 'hw' };
     const times = { issued_at: '2030-01-01T00:00:00Z', valid_until: '2030-01-02T00:00:00Z' };
     const grant = { ...claims, ...times };
     const given = {
@@ -208,11 +203,12 @@ describe('the Python client', { skip }, () => {
 
 const VERIFY = `
 import json, sys
-from berth_client import Proof, ProofError, Verifier
+from berth_client import Expected, Proof, ProofError, Verifier
 given = json.loads(sys.argv[1])
 for grant in given["grants"]:
     try:
-        Verifier(given["pem"]).verify(Proof(grant, given["certificate"], "n"), "cad", "ada", None, 0)
+        proof = Proof(grant, (given["certificate"],), "n")
+        Verifier(given["pem"]).verify(proof, Expected("cad", "ada"), 0)
         print("accepted")
     except ProofError:
         print("refused")

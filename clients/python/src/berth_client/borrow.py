@@ -171,7 +171,7 @@ def _judge_owner(account: Account, record: BorrowRecord, is_default_user: bool) 
 def _prove_record(owner: Account, record: BorrowRecord) -> Grant:
     if record.proof is None:
         raise ProofError("It was stored without a grant.")
-    grant = prove_for(owner, record.proof, None)
+    grant = prove_for(owner, record.proof, None, is_stored=True)
     if grant.get("borrowed") is not True:
         raise ProofError("The grant is not for a borrow.")
     if (record.license_id, record.until_ms) != (grant["license_id"], read_instant(grant, "valid_until")):
@@ -211,12 +211,19 @@ def _read_record(text: str) -> BorrowRecord:
             license_id=None if license_id is None else _read_as(int, license_id),
             until_ms=_read_ms(fields["untilMs"]),
             seen_ms=_read_ms(fields["seenMs"]),
-            proof=None
-            if proof is None
-            else Proof(*(_read_as(str, proof[name]) for name in ("grant", "certificate", "nonce"))),
+            proof=None if proof is None else _read_proof(proof),
         )
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise BorrowError("borrow_unreadable", "The stored borrow cannot be read.") from error
+
+
+def _read_proof(fields: Any) -> Proof:
+    certificates = _read_as(list, fields["certificates"])
+    return Proof(
+        _read_as(str, fields["grant"]),
+        tuple(_read_as(str, text) for text in certificates),
+        _read_as(str, fields["nonce"]),
+    )
 
 
 def _read_as(kind: type, value: Any) -> Any:

@@ -28,8 +28,8 @@ class Client:
     `server` is the address of Berth, or of several servers with the same database, the preferred one first.
     `user` is who uses the slot; by default, a name that no other program has. `token` is needed where the
     server requires one; a function is called before every request. `vendor_key` is the vendor's public key as
-    PEM: with it, servers must prove that the vendor has licensed them, and borrows that they have not been
-    changed. `storage` replaces the place where borrows and queued counts are kept.
+    PEM, or a list of keys: with it, servers must prove that the vendor has licensed them, and borrows that
+    they have not been changed. `storage` replaces the place where borrows and queued counts are kept.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Client:
         license_id: Optional[int] = None,
         user_info: Optional[str] = None,
         token: Optional[Token] = None,
-        vendor_key: Optional[str] = None,
+        vendor_key: Union[str, Sequence[str], None] = None,
         request_timeout: Duration = _REQUEST_TIMEOUT,
         storage: Optional[Storage] = None,
         environment: Optional[Environment] = None,
@@ -153,7 +153,7 @@ def acquire(
     wait: Duration = 0,
     on_wait: Optional[OnWait] = None,
     token: Optional[Token] = None,
-    vendor_key: Optional[str] = None,
+    vendor_key: Union[str, Sequence[str], None] = None,
 ) -> Slot:
     """Takes a slot that renews itself until it is released. Raises a `DeniedError` if there is none."""
     return Client(server, product, user, token=token, vendor_key=vendor_key).acquire(wait, on_wait=on_wait)

@@ -17,6 +17,8 @@ _ADVICE: Mapping[str, str] = {
     "borrow_ended": "Connect to the license server, and take or borrow a slot again.",
     "borrow_unreadable": "Connect to the license server, and borrow again.",
     "not_proven": "Check the address of the license server, and that it has the certificate of the vendor.",
+    "certificate_expired": "Check the date of this machine. If it is right, ask the administrator to connect "
+    "the license server to the vendor.",
     "clock_set_back": "Set the clock of this machine right, or connect to the license server.",
     "floating_not_available": "Wait until somebody returns a slot, or ask the administrator for more slots.",
     "address_limit_reached": "Close another program on this machine that uses a slot.",
@@ -55,6 +57,7 @@ _RETRYABLE = {
     "address_limit_reached",
     "license_start_date_error",
     "license_check_overdue",
+    "certificate_expired",
 }
 
 
@@ -146,9 +149,19 @@ class SlotLostError(BerthError):
 class ProofError(BerthError):
     """A server cannot prove what it says, or a stored borrow was changed."""
 
-    def __init__(self, reason: str, advice: Optional[str] = None, who: str = "The license server") -> None:
-        super().__init__("not_proven", f"{who} cannot be trusted. {reason}", advice)
+    def __init__(
+        self,
+        reason: str,
+        advice: Optional[str] = None,
+        who: str = "The license server",
+        code: str = "not_proven",
+    ) -> None:
+        super().__init__(code, f"{who} cannot be trusted. {reason}", advice, code in _RETRYABLE)
         self._reason = reason
+
+    @classmethod
+    def of_expired_certificate(cls) -> ProofError:
+        return cls("Its certificate has expired.", code="certificate_expired")
 
     def of_borrow(self, advice: str = _ADVICE["borrow_unreadable"]) -> ProofError:
         """The same about a stored borrow, of which the server knows nothing."""

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, Mapping, Optional
 
 from .environment import Environment, Storage
 from .errors import BerthError, DeniedError, ProofError
-from .proof import Grant, Proof, Verifier, read_instant
+from .proof import Expected, Grant, Proof, Verifier, read_instant
 from .servers import Answer, Servers
 from .timing import SteadyClock, read_timestamp
 
@@ -227,7 +227,9 @@ class SlotRequests:
             raise ProofError(_NO_GRANT, "Ask the administrator to upgrade the license server.")
         if not isinstance(certificate, str):
             raise ProofError(_NO_CERTIFICATE, _GET_CERTIFICATE)
-        proof = Proof(grant, certificate, nonce)
+        others = answer.fields.get("other_certificates")
+        certificates = [certificate, *(others if isinstance(others, list) else [])]
+        proof = Proof(grant, tuple(text for text in certificates if isinstance(text, str)), nonce)
         claims = prove_for(self._account, proof, self._feature)
         lasts = (read_instant(claims, "valid_until") - read_instant(claims, "issued_at")) / 1000
         lease = replace(read_lease(answer), lasts=lasts)
@@ -236,11 +238,11 @@ class SlotRequests:
         return ProvenAnswer(answer, lease, claims, proof)
 
 
-def prove_for(account: Account, proof: Proof, feature: Optional[str]) -> Grant:
+def prove_for(account: Account, proof: Proof, feature: Optional[str], is_stored: bool = False) -> Grant:
     if account.verifier is None:
         raise ProofError("There is no key to prove it with.")
-    now_ms = account.environment.read_wall() * 1000
-    return account.verifier.verify(proof, account.product, account.user, feature, now_ms)
+    now_ms = None if is_stored else account.environment.read_wall() * 1000
+    return account.verifier.verify(proof, Expected(account.product, account.user, feature), now_ms)
 
 
 def _extend(proven: _Proven, answer: Answer) -> ProvenAnswer:

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from .borrow import Borrow, Until, borrow_as
 from .duration import Duration, parse_duration
 from .environment import Environment, Signal
-from .errors import BerthError, DeniedError, SlotLostError, UnreachableError
+from .errors import BerthError, DeniedError, ProofError, SlotLostError, UnreachableError
 from .events import Announcing, Lost
 from .lease import (
     Account,
@@ -375,7 +375,7 @@ def _ask_patiently(
     while not alarm.is_set():
         try:
             return asking.ask()
-        except (DeniedError, UnreachableError) as error:
+        except (DeniedError, UnreachableError, ProofError) as error:
             left = deadline - account.clock.read()
             if not error.is_retryable or left <= 0:
                 raise
