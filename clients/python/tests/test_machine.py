@@ -100,6 +100,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.send_response(200)
         self.send_header("Content-Length", "2")
+        if self.path == "/last":
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(b"{}")
         # A connection that the server closes without saying so.
@@ -147,6 +149,9 @@ class Requests(unittest.TestCase):
     def test_are_repeated_if_the_server_had_closed_the_connection(self) -> None:
         self.assertEqual([self.send("/closes"), self.send("/next")], [200, 200])
         self.assertEqual([path for _, path in self.server.seen], ["/closes", "/next"])
+
+    def test_get_their_answer_from_a_server_that_keeps_no_connection(self) -> None:
+        self.assertEqual([self.send("/last"), self.send("/last")], [200, 200])
 
     def test_that_got_no_connection_were_not_sent(self) -> None:
         with socket.socket() as unused:

@@ -62,7 +62,8 @@ class HttpSender:
         response = connection.getresponse()
         chunks: List[bytes] = []
         size = 0
-        while True:
+        # It closes itself at its end, and with it the connection if the server keeps none.
+        while not response.isclosed():
             socket.settimeout(self._left_until(deadline))
             chunk = response.read(65_536)
             if not chunk:
