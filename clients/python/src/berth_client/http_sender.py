@@ -58,7 +58,7 @@ class HttpSender:
         path = urlsplit(request.url).path
         socket = connection.sock
         socket.settimeout(self._left_until(deadline))
-        connection.request("POST", path, request.body, dict(request.headers))
+        connection.request(request.method, path, request.body or None, dict(request.headers))
         response = connection.getresponse()
         chunks: List[bytes] = []
         size = 0

@@ -23,8 +23,8 @@ class Proof:
     """What proves a slot; all of it can be stored."""
 
     grant: str
-    # The vendor's word for the server, under each of the vendor's keys.
-    certificates: Tuple[str, ...]
+    # The vendor's word for the server. While the vendor changes the key: under each of the keys, with spaces.
+    certificate: str
     nonce: str
 
 
@@ -56,7 +56,7 @@ class Verifier:
         `now_ms` is `None` for what was stored: then the certificate must have been valid at that time.
         """
         fault: Optional[ProofError] = None
-        for text in proof.certificates:
+        for text in proof.certificate.split():
             try:
                 server = self._read_certificate(text)
             except ProofError as error:
@@ -119,7 +119,7 @@ def _judge_claims(claims: Grant, certified: Grant) -> None:
     _judge_end(limits.get("validity_period"), ours.get("validity_period"), "validity_period")
     _judge_end(claims.get("valid_until"), certified.get("ends_at"), "valid_until")
     lent_for_ms = read_instant(claims, "valid_until") - read_instant(claims, "issued_at")
-    if claims.get("borrowed") is True and lent_for_ms > _amount_of(ours, "max_borrow_time") * 3_600_000:
+    if claims.get("borrowed") is True and lent_for_ms > longest_ms(ours, is_borrowed=True):
         raise _claims_more("valid_until")
     features = {feature.get("code"): feature for feature in _list_of(certified, "features")}
     if claims["feature"] is not None:
@@ -135,6 +135,12 @@ def _find_feature(features: Mapping[object, Grant], code: object) -> Grant:
     if isinstance(code, str) and code in features:
         return features[code]
     raise ProofError(f'The certificate does not name the feature "{code}".')
+
+
+def longest_ms(limits: Grant, is_borrowed: bool) -> float:
+    """How long a slot can last without a renewal. A borrowed one lasts as long as others at least."""
+    timeout_ms = _amount_of(limits, "floating_timeout") * 60_000
+    return max(timeout_ms, _amount_of(limits, "max_borrow_time") * 3_600_000) if is_borrowed else timeout_ms
 
 
 def _judge_consumption(claims: Grant, certified: Grant) -> None:
