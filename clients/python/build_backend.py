@@ -13,7 +13,7 @@ import re
 import tarfile
 import zipfile
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Set, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Set, Union
 
 _ROOT = Path(__file__).resolve().parent
 _PACKAGE = _ROOT / "src" / "berth_client"
@@ -63,6 +63,7 @@ class _Bundle:
         self._imports: Set[str] = set()
         self._bodies: Dict[str, str] = {}
         self._owners: Dict[str, str] = {}
+        self._public = set(re.findall('"(.+)"', (_PACKAGE / "__init__.py").read_text("utf-8")))
 
     def write(self, title: str) -> str:
         self._add("__init__")
@@ -73,7 +74,9 @@ class _Bundle:
         source = (_PACKAGE / f"{module}.py").read_text("utf-8")
         lines = source.split("\n")
         unwanted = {number for number, line in enumerate(lines, 1) if line.lstrip().startswith("#")}
-        for node in ast.parse(source).body:
+        tree = ast.parse(source)
+        unwanted.update(_find_inner_notes(tree, self._public))
+        for node in tree.body:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 unwanted.update(range(node.lineno, (node.end_lineno or 0) + 1))
                 self._follow(node)
@@ -95,6 +98,23 @@ class _Bundle:
         for name in (getattr(target, "id", getattr(target, "name", None)) for target in targets):
             if name is not None and self._owners.setdefault(name, module) != module:
                 raise ValueError(f"{name} is defined in {self._owners[name]} and in {module}.")
+
+
+def _find_inner_notes(parent: ast.AST, public: Set[str]) -> Iterator[int]:
+    """The lines of docstrings that are not for applications. A body needs something, so some stay."""
+    for node in ast.iter_child_nodes(parent):
+        name = getattr(node, "name", None)
+        if name is None:
+            first = getattr(parent, "body", [None])[0]
+            is_note = isinstance(node, ast.Expr) and node is first and isinstance(node.value, ast.Constant)
+            if is_note and (isinstance(parent, ast.Module) or len(getattr(parent, "body")) > 1):
+                yield from range(node.lineno, (node.end_lineno or 0) + 1)
+        elif name not in public:
+            yield from _find_inner_notes(node, public)
+        elif isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                if getattr(inner, "name", "").startswith("_"):
+                    yield from _find_inner_notes(inner, public)
 
 
 def _list_sources() -> List[Path]:

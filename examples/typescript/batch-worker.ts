@@ -3,7 +3,8 @@
  *
  *     node batch-worker.ts http://127.0.0.1:8080 demo 20
  *
- * Counts are on disk before the next job starts. The next worker sends what this one could not.
+ * Counts are on disk before the next job starts. The next worker for the same server sends what this one could
+ * not; those for another server wait for it.
  */
 import { connect } from '@berth/client';
 
@@ -22,3 +23,5 @@ for (let job = 1; job <= Number(jobs); job++) {
 const isEmpty = await queue.flush();
 if (isEmpty) console.log(`The server has counted ${(await client.consume(0)).total}.`);
 else console.log(`${(await queue.list()).length} counts wait for the server.`);
+const others = await queue.listOthers();
+if (others.length > 0) console.log(`${others.length} counts wait for another server.`);

@@ -15,6 +15,8 @@ const OWN = [
   'borrow_unreadable',
   'not_proven',
   'clock_set_back',
+  'slot_released',
+  'certificate_expired',
 ];
 
 test('the client has advice for its own codes and those of the server', () => {

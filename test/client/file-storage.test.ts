@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { createFileStorage } from '../../packages/client/src/node/file-storage.ts';
+import { findDevice } from '../../packages/client/src/node/find-device.ts';
+import { encodePart } from '../../packages/client/src/storage-name.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
 const MODULE = new URL('../../packages/client/src/node/file-storage.ts', import.meta.url).href;
@@ -42,4 +46,49 @@ test('a program that ends while it writes leaves nothing behind', (t) => {
   });
   assert.match(stdout, /\.new\n$/);
   assert.deepEqual(readdirSync(folder), []);
+});
+
+test('a program without a home folder can use everything but borrows and queues', async (t) => {
+  const { XDG_STATE_HOME, LOCALAPPDATA } = process.env;
+  delete process.env.XDG_STATE_HOME;
+  delete process.env.LOCALAPPDATA;
+  const fail = () => {
+    throw new Error('ENOENT: no such user');
+  };
+  mock.method(os, 'homedir', fail);
+  mock.method(os, 'userInfo', fail);
+  syncBuiltinESMExports();
+  t.after(() => {
+    mock.restoreAll();
+    syncBuiltinESMExports();
+    Object.assign(process.env, XDG_STATE_HOME && { XDG_STATE_HOME }, LOCALAPPDATA && { LOCALAPPDATA });
+  });
+  const { connect } = await import('../../packages/client/src/main.ts');
+  const client = connect({ server: 'http://127.0.0.1:1', product: 'cad', requestTimeout: '1s' });
+  await assert.rejects(client.acquire(), { code: 'unreachable' });
+  const failed = { name: 'StorageError', code: 'storage_failed', message: /no such user/ };
+  await assert.rejects(client.resume(), failed);
+  await using queue = client.openQueue();
+  await assert.rejects(queue.add(1), failed);
+});
+
+test('a name is a file of its own, however long it is, and whatever is in it', async (t) => {
+  const storage = createFileStorage(temporaryFolder(t));
+  const parts = ['cad', 'CAD', '~', '%7e', '../up', 'a'.repeat(300), `${'a'.repeat(299)}b`, 'ö'.repeat(256)];
+  const names = parts.map((part) => `borrow@${encodePart(part)}@${'i'.repeat(43)}@${encodePart(part)}`);
+  for (const name of names) await storage.write(name, name);
+  assert.deepEqual(await storage.list('borrow@'), names.toSorted());
+  for (const name of names) assert.equal(await storage.read(name), name);
+  assert.equal(new Set(names.map((name) => name.toLowerCase())).size, parts.length);
+  assert.ok(names.every(({ length }) => length < 200));
+});
+
+test('a computer is identified as its operating system does it', async () => {
+  const found = await findDevice();
+  const files = ['/etc/machine-id', '/var/lib/dbus/machine-id'].filter((file) => existsSync(file));
+  const known = files
+    .map((file) => readFileSync(file, 'utf8').trim())
+    .find((text) => /^[0-9a-f]{32}$/.test(text));
+  if (process.platform === 'linux') assert.equal(found, known ?? null);
+  else assert.match(found ?? '', /^[0-9a-fA-F-]{36}$/);
 });

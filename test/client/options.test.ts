@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import { Client, type ClientOptions } from '../../packages/client/src/client.ts';
 import { createRandom } from '../support/random.ts';
 import { Machine } from './simulation/machine.ts';
 import { World } from './simulation/world.ts';
 
 const asked: string[] = [];
+const sent: (string | undefined)[] = [];
 const { environment } = new Machine(new World(), {
   name: 'ws-7',
   random: createRandom(1),
-  network: ({ url }, done) => {
+  network: ({ url, headers }, done) => {
     asked.push(url);
+    sent.push(headers.authorization);
     done({ status: 200, text: '{"total_consumptions":1}', date: null });
   },
 });
@@ -26,13 +29,64 @@ test('an empty user is refused at once', () => {
   }
 });
 
+test('an empty device is refused at once', () => {
+  assert.throws(() => connect({ device: ' ' }), { code: 'invalid_option', message: /device is empty/ });
+});
+
+test('a token is trimmed, or refused by name without being shown', async () => {
+  const outer = ['\n', '\r\n', ' \t'];
+  for (const end of outer) {
+    await connect({ token: `${end}secret-7${end}` }).consume();
+    assert.equal(sent.pop(), 'Bearer secret-7');
+    await connect({ token: async () => `secret-8${end}` }).consume();
+    assert.equal(sent.pop(), 'Bearer secret-8');
+  }
+  const refused = { code: 'invalid_option', message: /"token"/ };
+  for (const token of ['secret\n7', 'secret-\u0000', 'secret-ö', 'secret\u20287', ' ', 7] as string[]) {
+    assert.throws(() => connect({ token }), refused);
+    await assert.rejects(connect({ token: () => token }).consume(), refused);
+    assert.throws(
+      () => connect({ token }),
+      (error: Error) => !inspect(error).includes('secret'),
+    );
+  }
+});
+
+test('an address with a password is refused without being shown', () => {
+  const shown = (server: string) => {
+    try {
+      connect({ server });
+    } catch (error) {
+      assert.equal((error as { code?: string }).code, 'invalid_option');
+      return inspect(error);
+    }
+    throw new Error(`${server} is accepted`);
+  };
+  assert.match(shown('http://ada:secret@berth.test'), /user or a password/);
+  for (const server of [
+    'http://ada:secret@berth.test',
+    'ftp://ada:secret@berth.test',
+    'http://ada:secret@berth.test:port',
+    'ada:secret@berth.test',
+    'http://berth.test/?token=secret',
+    'http://berth.test/#secret',
+  ]) {
+    assert.doesNotMatch(shown(server), /secret/, server);
+  }
+  assert.match(shown('berth.test:8080'), /"berth.test:8080" is not an address/);
+});
+
 test('a key that is not one of a vendor is refused at once', () => {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
   assert.ok(connect({ vendorKey: pem }));
   assert.ok(connect({ vendorKey: pem.replaceAll('\n', '\r\n') }));
+  assert.ok(connect({ vendorKey: [pem, `${pem}\n${pem}`] }));
   const keys: readonly unknown[] = [
     '',
+    [],
+    [pem, 'no key'],
+    `${pem}no key`,
     'no key',
     null,
     7,

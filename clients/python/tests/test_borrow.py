@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta, timezone
-from typing import Optional
+from typing import List, Optional
 
 from berth_client import BerthError, Client
 from berth_client.environment import Host, WireAnswer, WireRequest
 
 from .simulation.machine import START, Answered
-from .world_test import WorldTest
+from .world_test import WorldTest, tells_store
 
 
 class ABorrow(WorldTest):
@@ -16,10 +16,17 @@ class ABorrow(WorldTest):
 
     def setUp(self) -> None:
         super().setUp()
+        self.refuses = False
+        self.paths: List[str] = []
         self.machine._network = self.lend
         self.play(lambda: self.client.borrow())
 
     def lend(self, request: WireRequest, done: Answered) -> None:
+        if tells_store(request, done):
+            return
+        self.paths.append(request.url.rsplit("/", 1)[1])
+        if self.refuses and request.url.endswith("/borrow"):
+            return done(WireAnswer(400, '{"code": "borrow_until_not_valid"}', None))
         until = datetime.fromtimestamp(START, timezone.utc) + timedelta(days=2)
         fields = {"license_id": 7, "slot_ends_in_seconds": 600, "borrowed_until": until.isoformat()}
         text = "user_unregistered" if request.url.endswith("/unregister") else json.dumps(fields)
@@ -42,16 +49,16 @@ class ABorrow(WorldTest):
 
     def test_is_found_only_by_its_user(self) -> None:
         self.assertEqual([self.resume(), self.resume("ADA")], ["ada", "ada"])
-        self.assertEqual([self.resume("bob"), self.resume("ad"), self.resume(None)], ["not_proven"] * 3)
+        self.assertEqual([self.resume("bob"), self.resume("ad"), self.resume(None)], ["no_borrow"] * 3)
 
     def test_is_found_by_another_program_of_the_person_on_the_machine(self) -> None:
         client = Client("http://one.test", "cad", environment=self.machine)
         self.play(lambda: client.acquire().borrow())
         self.machine.restart()
         self.assertRegex(self.resume(None), "^ada@ws-7/1-")
-        self.assertEqual(self.resume("ada@ws-7"), "not_proven")
+        self.assertEqual(self.resume("ada@ws-7"), "no_borrow")
         self.machine.host = Host("ws-8", "ada")
-        self.assertEqual(self.resume(None), "not_proven")
+        self.assertEqual(self.resume(None), "no_borrow")
 
     def test_that_was_given_back_is_over_and_is_not_stored_again(self) -> None:
         seen = []
@@ -68,10 +75,49 @@ class ABorrow(WorldTest):
         self.play(work)
         self.assertEqual([*seen, self.resume()], [False, "borrow_ended", "no_borrow"])
 
-    def test_of_another_product_is_refused(self) -> None:
-        [(name, text)] = self.machine.storage.texts.items()
-        self.machine.storage.texts[name] = text.replace('"cad"', '"cam"')
-        self.assertEqual(self.resume(), "not_proven")
+    def test_that_is_given_back_while_it_is_checked_is_not_stored_again(self) -> None:
+        seen = []
+        disk = self.machine.disk
+
+        def work() -> None:
+            borrow = self.client.borrow()
+            read = disk.read
+
+            def give_back_after_reading(name: str) -> Optional[str]:
+                text = read(name)
+                disk.read = read  # type: ignore[method-assign]
+                borrow.give_back()
+                return text
+
+            disk.read = give_back_after_reading  # type: ignore[method-assign]
+            try:
+                borrow.check()
+            except BerthError as error:
+                seen.append(error.code)
+
+        self.play(work)
+        self.assertEqual((seen, disk.texts), (["borrow_ended"], {}))
+
+    def test_that_an_earlier_program_may_have_made_is_returned_if_it_is_refused_now(self) -> None:
+        """And with it the slot, which may not be used before it is taken again."""
+        [(name, text)] = self.machine.disk.texts.items()
+        events: List[str] = []
+        self.machine.disk.texts[name] = json.dumps(
+            {**json.loads(text), "lent": None, "asked": {"until": None}}
+        )
+
+        def work() -> None:
+            slot = self.client.acquire()
+            slot.on("lost", lambda _: events.append("lost"))
+            slot.on("restored", lambda _: events.append("restored"))
+            self.refuses = True
+            self.paths.clear()
+            with self.assertRaisesRegex(BerthError, "borrow_until_not_valid"):
+                slot.borrow()
+
+        self.play(work)
+        self.assertEqual(self.paths, ["borrow", "unregister", "register"])
+        self.assertEqual((events, self.machine.disk.texts), (["lost", "restored"], {}))
 
     def test_that_has_ended_does_not_come_back_with_an_earlier_clock(self) -> None:
         self.machine.set_wall_clock(3 * 86_400)

@@ -7,7 +7,7 @@ from berth_client import Client, CountQueue
 from berth_client.environment import NotSentError, WireAnswer, WireRequest
 
 from .simulation.machine import Answered
-from .world_test import WorldTest
+from .world_test import WorldTest, tells_store
 
 
 class AQueue(WorldTest):
@@ -22,6 +22,8 @@ class AQueue(WorldTest):
     def count(self, request: WireRequest, done: Answered) -> None:
         if self.state == "down":
             return done(NotSentError("refused"))
+        if tells_store(request, done):
+            return
         self.by_key[request.headers["Idempotency-Key"]] = json.loads(request.body)["consumptions"]
         if self.state == "up":
             done(
@@ -111,6 +113,41 @@ class AQueue(WorldTest):
         self.state = "up"
         self.world.run(1000)
         self.assertEqual((self.total, len(self.machine.storage.texts)), (0, 1))
+
+    def test_sends_what_is_added_while_it_finds_out_its_server(self) -> None:
+        count = self.machine._network
+
+        def network(request: WireRequest, done: Answered) -> None:
+            self.world.at(self.world.now + (2 if request.method == "GET" else 0), lambda: count(request, done))
+
+        def work() -> None:
+            queue = self.client.open_queue()
+            queue.add(1)
+            self.machine.create_signal().wait(1)
+            queue.add(2)
+
+        self.machine._network = network
+        self.play(work, 5)
+        self.assertEqual((self.total, self.machine.storage.texts), (3, {}))
+
+    def test_counts_for_another_server_are_listed_and_not_sent(self) -> None:
+        self.state = "down"
+        self.play(lambda: self.client.open_queue().add(3))
+        self.machine.restart()
+        self.state = "up"
+        other = Client("http://two.test", "cad", environment=self.machine)
+        seen: List[object] = []
+
+        def work() -> None:
+            queue = other.open_queue()
+            queue.add(1)
+            seen.append(queue.flush())
+            seen.extend(count.body["consumptions"] for count in queue.list_others())
+            seen.extend(count.binding for count in queue.list_others())
+
+        self.play(work)
+        self.assertEqual((self.total, seen[:2]), (1, [True, 3]))
+        self.assertRegex(str(seen[2]), "^addresses-[0-9a-f]{32}$")
 
     def test_waits_for_files_that_cannot_be_read(self) -> None:
         events: List[str] = []

@@ -13,9 +13,10 @@ import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, List, Tuple
 
-from berth_client import Client, FileStorage
+from berth_client import BerthError, Client, FileStorage
+from berth_client.device import mark_device
 from berth_client.environment import NotSentError, WireRequest
-from berth_client.errors import BorrowError, UnreachableError
+from berth_client.errors import UnreachableError
 from berth_client.http_sender import HttpSender
 from berth_client.machine import MACHINE
 from berth_client.servers import _advise
@@ -70,20 +71,33 @@ class Files(unittest.TestCase):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_that_are_damaged_are_not_a_borrow(self) -> None:
-        client = Client("http://127.0.0.1:1", "cad", storage=self.storage)
-        fields = {"product": "cad", "user": "ada", "licenseId": 7, "untilMs": 2e12, "seenMs": 1, "proof": None}
-        damaged: List[object] = [[], {}, None, "text"]
-        for name in fields:
-            damaged.append({other: value for other, value in fields.items() if other != name})
-            damaged += [{**fields, name: wrong} for wrong in ([], {}, True, 1e300, float("nan"))]
+        client = Client("http://127.0.0.1:1", "cad", "ada", storage=self.storage, device="this one")
+        lent = {"licenseId": 7, "untilMs": 4e12, "proof": {"grant": "", "certificate": "", "nonce": ""}}
+        fields = {"product": "cad", "user": "ada", "licenseId": 7, "mark": "", "binding": "", "seenMs": 1}
+        fields.update(mark=mark_device("cad", "this one"), asked=None, lent=lent)
+        damaged: List[object] = [[], {}, None, "text", {**fields, "lent": None}, {**fields, "asked": {}}]
+        wrong = ([], {}, True, 1e300, float("nan"))
+        for name in (*fields, *lent):
+            part = lent if name in lent and name != "licenseId" else fields
+            changes = [{other: value for other, value in part.items() if other != name}]
+            changes += [{**part, name: value} for value in wrong]
+            damaged += [{**fields, "lent": one} for one in changes] if part is lent else changes
         texts = ["", "[" * 100_000, *(json.dumps(one) for one in damaged)]
         for content in [*(text.encode() for text in texts), b'"\xff"']:
-            self.storage.write("borrow@cad@", "")
-            with open(os.path.join(self.folder, "borrow@cad@.json"), "wb") as file:
-                file.write(content)
-            with self.assertRaises(BorrowError) as caught:
-                client.resume()
-            self.assertEqual(caught.exception.code, "borrow_unreadable", content)
+            self.assertEqual(self.resume(client, content), "borrow_unreadable", content)
+        whole = {**fields, "lent": {**lent, "proof": None}}
+        self.assertEqual(self.resume(client, json.dumps(whole).encode()), "done")
+
+    def resume(self, client: Client, content: bytes) -> str:
+        """How it ends."""
+        self.storage.write("borrow@cad@x@ada", "")
+        with open(os.path.join(self.folder, "borrow@cad@x@ada.json"), "wb") as file:
+            file.write(content)
+        try:
+            client.resume()
+            return "done"
+        except BerthError as error:
+            return error.code
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -100,6 +114,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.send_response(200)
         self.send_header("Content-Length", "2")
+        if self.path == "/last":
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(b"{}")
         # A connection that the server closes without saying so.
@@ -147,6 +163,9 @@ class Requests(unittest.TestCase):
     def test_are_repeated_if_the_server_had_closed_the_connection(self) -> None:
         self.assertEqual([self.send("/closes"), self.send("/next")], [200, 200])
         self.assertEqual([path for _, path in self.server.seen], ["/closes", "/next"])
+
+    def test_get_their_answer_from_a_server_that_keeps_no_connection(self) -> None:
+        self.assertEqual([self.send("/last"), self.send("/last")], [200, 200])
 
     def test_that_got_no_connection_were_not_sent(self) -> None:
         with socket.socket() as unused:

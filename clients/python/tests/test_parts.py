@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import unittest
 from datetime import datetime, timedelta, timezone
-from typing import Any, List
+from typing import Any, List, Optional
 
 from berth_client import Client
 from berth_client.timing import back_off
@@ -166,6 +166,73 @@ class SeveralServers(WorldTest):
         self.assertEqual([one.may_have_arrived for one in busy.attempts], [False, True])
 
 
+class Secrets(WorldTest):
+    TOKEN = "a-token-that-nobody-may-see"
+
+    def ask(self, token: Any, answer: object = None) -> BerthError:
+        """How a request fails that has this token, and what was sent."""
+        self.sent: List[Optional[str]] = []
+        errors: List[BerthError] = []
+
+        def network(request: WireRequest, done: Any) -> None:
+            self.sent.append(request.headers.get("Authorization"))
+            done(answer or WireAnswer(403, f'{{"code": "no", "message": "not {self.TOKEN}"}}', None))
+
+        machine = Machine(self.world, "ws-7", lambda: 0.5, network)
+
+        def work() -> None:
+            try:
+                Client("http://one.test", "cad", token=token, environment=machine).acquire()
+            except BerthError as error:
+                errors.append(error)
+
+        self.play(work)
+        return errors[0]
+
+    def test_are_trimmed(self) -> None:
+        for token in (f" {self.TOKEN}\r\n", lambda: f"{self.TOKEN}\n"):
+            self.ask(token)
+            self.assertEqual(self.sent, [f"Bearer {self.TOKEN}"])
+
+    def test_that_cannot_be_sent_are_refused_by_name_and_not_shown(self) -> None:
+        texts = [f"{self.TOKEN}{ending}" for ending in ("\nX-More: 1", "\0", "ä")]
+        for wrong in (*texts, self.TOKEN.encode(), 5):
+            for token in (wrong, lambda wrong=wrong: wrong):
+                error = self.ask(token)
+                self.assertEqual((error.code, self.sent), ("invalid_option", []))
+                self.assertIn('"token"', str(error))
+                self.assertNotIn(self.TOKEN, str(error))
+
+    def test_are_not_in_errors_even_if_the_server_repeats_them(self) -> None:
+        for answer in (
+            None,
+            WireAnswer(500, f'{{"message": "What is {self.TOKEN}?"}}', None),
+            WireAnswer(429, f'{{"message": "What is {self.TOKEN}?"}}', None),
+        ):
+            error: Optional[BaseException] = self.ask(self.TOKEN, answer)
+            self.assertEqual(len(self.sent), 1)
+            while error is not None:
+                self.assertNotIn(self.TOKEN, f"{error} {vars(error)}")
+                error = error.__cause__
+
+    def test_in_addresses_are_refused_and_not_shown(self) -> None:
+        for address in (
+            "http://ada:hunter2@berth:8080",
+            "http://hunter2@berth",
+            "ftp://ada:hunter2@berth",
+            "ada:hunter2@berth:8080",
+            "http://ada:hunter2@",
+            "http://ada:hunter2@berth:port",
+            "http://berth?token=hunter2",
+            "http://berth#hunter2",
+        ):
+            with self.assertRaises(BerthError) as caught:
+                Client(address, "cad")
+            self.assertEqual(caught.exception.code, "invalid_option")
+            self.assertNotIn("hunter2", str(caught.exception))
+            self.assertIsNone(caught.exception.__cause__)
+
+
 class Options(unittest.TestCase):
     def test_are_checked_when_the_client_is_made(self) -> None:
         for server, product in (
@@ -184,6 +251,9 @@ class Options(unittest.TestCase):
             with self.assertRaisesRegex(BerthError, "is not an address") as caught:
                 Client(wrong, "cad")
             self.assertEqual(caught.exception.code, "invalid_option")
+        for wrong in ("", "  ", 5):
+            with self.assertRaisesRegex(BerthError, '"device"'):
+                Client("http://berth", "cad", device=wrong)
         for wrong in ("", "  ", b"ada", {}, 5):
             with self.assertRaisesRegex(BerthError, "is (empty|not a user).*leave it out") as caught:
                 Client("http://berth", "cad", wrong)

@@ -4,11 +4,17 @@ export const ADVICE: Readonly<Record<string, string>> = {
   slot_lost: 'Stop the work that needs the license. The slot is asked for again by itself.',
   storage_failed: 'Check that the folder exists, can be written, and has space left.',
   slot_in_use_here: 'Call acquire() once, and share the slot within the program.',
-  no_borrow: 'Borrow a slot while the license server can be reached.',
+  no_borrow:
+    'Borrow a slot while the license server can be reached. Where the name of the host changes, always ' +
+    'give a "user".',
   borrow_ended: 'Connect to the license server, and take or borrow a slot again.',
   borrow_unreadable: 'Connect to the license server, and borrow again.',
+  slot_released: 'Take a slot with acquire() first, or borrow one with the borrow() of the client.',
+  certificate_expired:
+    'Check the clock of this machine. If it is right, ask the administrator to connect the license server ' +
+    'to the vendor.',
   not_proven: 'Check the address of the license server, and that it has the certificate of the vendor.',
-  clock_set_back: 'Set the clock of this machine right, or connect to the license server.',
+  clock_set_back: 'Set the clock of this machine right. If it is, connect to the license server.',
 
   floating_not_available: 'Wait until somebody returns a slot, or ask the administrator for more slots.',
   address_limit_reached: 'Close another program on this machine that uses a slot.',

@@ -1,17 +1,22 @@
-import { type CountOptions, countNow, type Total } from './consumption/count.ts';
+import { type CountOptions, type CountTarget, countNow, type Total } from './consumption/count.ts';
 import { CountQueue } from './consumption/count-queue.ts';
+import { findMark } from './device.ts';
 import { type Duration, parseDuration } from './duration.ts';
 import type { Environment, Storage } from './environment.ts';
-import { BerthError, BorrowError } from './errors.ts';
+import { BerthError } from './errors.ts';
+import { guardStorage } from './guarded-storage.ts';
 import type { Account } from './lending/account.ts';
 import { acquireAs, type WaitOptions } from './lending/acquire.ts';
-import { type Borrow, type BorrowOptions, borrowAs, resumeBorrow } from './lending/borrow.ts';
+import { Borrow } from './lending/borrow.ts';
+import { listBorrows, resumeBorrow, type StoredBorrow } from './lending/find-borrows.ts';
 import type { Margin } from './lending/lease.ts';
 import type { Slot } from './lending/slot.ts';
+import { type BorrowOptions, takeBorrow } from './lending/take-borrow.ts';
 import { SlotRequests } from './proof/proven-lease.ts';
 import { Verifier } from './proof/verifier.ts';
 import { Servers } from './servers.ts';
 import { SteadyClock } from './steady-clock.ts';
+import type { Token } from './token.ts';
 import { describeProgram, describeSeat } from './user.ts';
 
 export interface ClientOptions {
@@ -25,16 +30,18 @@ export interface ClientOptions {
   /** Shown to administrators beside the user. */
   readonly userInfo?: string;
   /** Where the server requires one. A function is called before every request. */
-  readonly token?: string | (() => string | Promise<string>);
+  readonly token?: Token;
   /**
-   * The vendor's public key as PEM. With it, servers must prove that the vendor has licensed them, and
-   * borrows that they have not been changed; see `docs/grants.md`.
+   * The vendor's public key as PEM, or several. With it, servers must prove that the vendor has licensed
+   * them, and borrows that they have not been changed; see `docs/grants.md`.
    */
-  readonly vendorKey?: string;
+  readonly vendorKey?: string | readonly string[];
   /** How long to wait for an answer of one server; by default 10 seconds. */
   readonly requestTimeout?: Duration;
   /** Where borrows and queued counts are kept, instead of the usual place. */
   readonly storage?: Storage;
+  /** What this computer is for borrows, instead of what identifies it to its operating system. */
+  readonly device?: string;
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -44,12 +51,13 @@ export class Client {
   readonly #givenUser: string | null;
   #account: Account;
   #hasAcquired = false;
+  #slot: Slot | null = null;
 
   /** @internal */
   constructor(environment: Environment, options: ClientOptions, margin?: Margin) {
-    const ours = options.storage === undefined ? environment : withStorage(environment, options.storage);
-    const clock = new SteadyClock(ours);
-    const servers = new Servers(ours, clock, {
+    const storage = guardStorage(options.storage ?? environment.storage);
+    const clock = new SteadyClock(environment);
+    const servers = new Servers(environment, clock, {
       urls: typeof options.server === 'string' ? [options.server] : (options.server ?? []),
       token: options.token ?? null,
       timeoutMs: parseDuration('requestTimeout', options.requestTimeout ?? REQUEST_TIMEOUT_MS),
@@ -57,19 +65,22 @@ export class Client {
     if (typeof options.product !== 'string' || options.product === '') {
       throw new BerthError('invalid_option', 'There is no product.', 'Give "product": the product code.');
     }
-    this.#givenUser = options.user ?? null;
-    if (this.#givenUser !== null && String(this.#givenUser).trim() === '') {
-      throw new BerthError('invalid_option', 'The user is empty.', 'Give a "user", or leave it out.');
+    for (const name of ['user', 'device'] as const) {
+      if (String(options[name] ?? name).trim() !== '') continue;
+      throw new BerthError('invalid_option', `The ${name} is empty.`, `Give a "${name}", or leave it out.`);
     }
+    this.#givenUser = options.user ?? null;
     this.#account = {
-      environment: ours,
+      environment,
+      storage,
       clock,
       servers,
       product: options.product,
-      user: options.user ?? describeProgram(ours.host, () => ours.createId()),
+      user: options.user ?? describeProgram(environment.host, () => environment.createId()),
       licenseId: options.licenseId ?? null,
       verifier: options.vendorKey === undefined ? null : new Verifier(options.vendorKey),
       userInfo: options.userInfo ?? null,
+      findMark: () => findMark({ environment, storage }, options.product, options.device ?? null),
       ...(margin === undefined ? {} : { margin }),
     };
   }
@@ -79,37 +90,48 @@ export class Client {
   }
 
   /** Takes a slot that renews itself until it is released. Throws a `DeniedError` if there is none. */
-  acquire(options: WaitOptions = {}): Promise<Slot> {
+  async acquire(options: WaitOptions = {}): Promise<Slot> {
     if (this.#hasAcquired) this.#renameUser();
     this.#hasAcquired = true;
-    return acquireAs(this.#account, options);
+    this.#slot = await acquireAs(this.#account, options);
+    return this.#slot;
   }
 
   /** Takes a slot and keeps it without network, until the date or as long as the license allows. */
   async borrow(options: BorrowOptions = {}): Promise<Borrow> {
     const seat = this.#seat;
-    const { borrow } = await borrowAs(seat, new SlotRequests(seat), seat.licenseId, options);
-    return borrow;
+    const { stored, lent, grant } = await takeBorrow(seat, new SlotRequests(seat), seat.licenseId, options);
+    return new Borrow(seat, stored, lent, grant);
   }
 
   /**
-   * Finds the borrow of an earlier start. Throws a `BorrowError` if there is none, or if it cannot be used,
-   * and a `ProofError` if it is of another user or product, or was changed.
+   * Finds the borrow of an earlier start; of several, the one that ends last. Throws a `BorrowError` if there
+   * is none, or if it cannot be used, and a `ProofError` if it is of another computer, or was changed.
    */
-  async resume(): Promise<Borrow> {
-    const borrow = await resumeBorrow(this.#seat, this.#givenUser === null);
-    if (borrow !== null) return borrow;
-    throw new BorrowError('no_borrow', `No slot of "${this.#account.product}" is borrowed here.`);
+  resume(): Promise<Borrow> {
+    return resumeBorrow(this.#seat, this.#givenUser === null);
+  }
+
+  /** All borrows of the product and the user that are stored here, also those that cannot be used now. */
+  borrows(): Promise<readonly StoredBorrow[]> {
+    return listBorrows(this.#seat, this.#givenUser === null);
   }
 
   /** Counts now, once, however often the request has to be repeated. */
   consume(count = 1, options: CountOptions = {}): Promise<Total> {
-    return countNow(this.#account, count, options);
+    return countNow(this.#account, this.#countTarget, count, options);
   }
 
   /** A queue for counts that must not be lost while no server can be reached. */
   openQueue(): CountQueue {
-    return new CountQueue(this.#account);
+    return new CountQueue(this.#account, () => this.#countTarget);
+  }
+
+  /** A made-up user is another one at each start, and a key would count once for each. */
+  get #countTarget(): CountTarget {
+    const { product, licenseId } = this.#account;
+    const held = this.#slot?.isReleased === false ? this.#slot.licenseId : null;
+    return { product, user: this.#givenUser, licenseId: licenseId ?? held };
   }
 
   /** A return that got no answer may reach the server late. It must not return the next slot. */
@@ -126,8 +148,4 @@ export class Client {
     const seat = environment.host.hostname === null ? user : describeSeat(environment.host);
     return { ...this.#account, user: this.#givenUser ?? seat };
   }
-}
-
-function withStorage(environment: Environment, storage: Storage): Environment {
-  return Object.assign(Object.create(environment) as Environment, { storage });
 }

@@ -15,6 +15,8 @@ export interface Environment {
   /** Where borrows and queued consumption are kept. */
   readonly storage: Storage;
   readonly host: Host;
+  /** What identifies the computer to its operating system; `null` if nothing does. */
+  findDevice(): Promise<string | null>;
   /** Calls the guard when the program ends. Returns a function that takes the guard back. */
   guardExit(guard: ExitGuard): () => void;
   /** Reports an error that a listener of the application has thrown. */
@@ -23,6 +25,8 @@ export interface Environment {
 
 export interface WireRequest {
   readonly url: string;
+  /** By default, `POST`. A `GET` has no body. */
+  readonly method?: 'GET';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly timeoutMs: number;

@@ -100,23 +100,29 @@ export class SlotLostError extends BerthError {
   }
 }
 
-/** A server cannot prove what it says, or a stored borrow was changed. */
+interface ProofFacts extends ErrorFacts {
+  readonly code?: 'certificate_expired';
+  readonly advice?: string | undefined;
+}
+
+/** A server cannot prove what it says, or a stored borrow was changed, or made on another computer. */
 export class ProofError extends BerthError {
   override readonly name = 'ProofError';
   readonly #reason: string;
 
-  constructor(reason: string, cause?: unknown, advice = ADVICE.not_proven, who = 'The license server') {
-    super('not_proven', `${who} cannot be trusted. ${reason}`, advice ?? '', { cause });
+  constructor(reason: string, facts: ProofFacts = {}, who = 'The license server') {
+    const { code = 'not_proven', advice = ADVICE[code] ?? '' } = facts;
+    super(code, `${who} cannot be trusted. ${reason}`, advice, facts);
     this.#reason = reason;
   }
 
   /** The same about a stored borrow, of which the server knows nothing. @internal */
   ofBorrow(advice = ADVICE.borrow_unreadable): ProofError {
-    return new ProofError(this.#reason, this, advice, 'The stored borrow');
+    return new ProofError(this.#reason, { cause: this, advice }, 'The stored borrow');
   }
 }
 
-/** Queued counts cannot be read or stored at the moment. */
+/** Borrows or queued counts cannot be read or stored at the moment. */
 export class StorageError extends BerthError {
   override readonly name = 'StorageError';
 

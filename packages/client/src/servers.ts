@@ -1,10 +1,13 @@
+import { describeAddresses, isOfAddresses, readAddress } from './address.ts';
 import { type Environment, NotSentError, type WireAnswer, type WireRequest } from './environment.ts';
 import { BerthError, DeniedError, type FailedAttempt, UnreachableError } from './errors.ts';
+import { type Fields, isFromBerth, readFields, readStoreId } from './read-answer.ts';
 import type { SteadyClock } from './steady-clock.ts';
+import { askForToken, readToken, type Token } from './token.ts';
 
 /** An answer that is not a refusal. */
 export interface Answer {
-  readonly fields: Readonly<Record<string, unknown>>;
+  readonly fields: Fields;
   /** By the steady clock, before the request left. */
   readonly sentAtMs: number;
   readonly date: string | null;
@@ -14,67 +17,65 @@ export interface Answer {
 
 interface ServersOptions {
   readonly urls: readonly string[];
-  readonly token: string | (() => string | Promise<string>) | null;
+  readonly token: Token | null;
   readonly timeoutMs: number;
+}
+
+interface PostOptions {
+  readonly headers?: Record<string, string>;
+  /** Only to servers of this store: its public id, or `null` for one without. By default, to any. */
+  readonly store?: string | null;
 }
 
 /** A server has read the request, but it may well accept it a little later. */
 const TRY_LATER = new Set([408, 429]);
+const KEY_SET = '/.well-known/jwks.json';
 
 /** The servers that share the licenses. A request goes to the one that answered last, then to the others. */
 export class Servers {
   readonly #environment: Environment;
   readonly #clock: SteadyClock;
   readonly #options: ServersOptions;
+  /** The public ids of the stores by address. */
+  readonly #stores = new Map<string, string | null>();
+  readonly #addresses: string;
   #current = 0;
   #token: string | null = null;
 
   constructor(environment: Environment, clock: SteadyClock, options: ServersOptions) {
     this.#environment = environment;
     this.#clock = clock;
-    this.#options = { ...options, urls: options.urls.map(readUrl) };
+    this.#options = { ...options, urls: options.urls.map(readAddress) };
+    this.#addresses = describeAddresses(this.#options.urls);
     if (options.urls.length === 0) {
       throw new BerthError('invalid_option', 'There is no server.', 'Give "server": the address of Berth.');
     }
+    if (options.token !== null && typeof options.token !== 'function') this.#token = readToken(options.token);
   }
 
   /** Throws a `DeniedError` for a refusal and an `UnreachableError` if no server answers. */
-  async post(path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> {
-    const { urls, token } = this.#options;
-    if (token !== null) this.#token = typeof token === 'string' ? token : await askFor(token);
-    const attempts: FailedAttempt[] = [];
-    let cause: { advice?: string } | undefined;
-    const first = this.#current;
-    for (let tried = 0; tried < urls.length; tried++) {
-      // Other requests may be under way, and may have moved on.
-      const index = (first + tried) % urls.length;
-      this.#current = index;
-      const server = this.#url;
-      const request = this.describe(path, body, headers);
+  async post(path: string, body: object, { headers = {}, store }: PostOptions = {}): Promise<Answer> {
+    const { token } = this.#options;
+    if (typeof token === 'function') this.#token = await askForToken(token);
+    const bound = typeof store === 'string' ? { ...body, store_id: store } : body;
+    return this.#tryEach(async (server) => {
+      if (store !== undefined) await this.#requireStore(server, store);
+      const request = this.describe(path, bound, headers, server);
       const sentAtMs = this.#clock.readMs();
-      try {
-        const answer = await this.#environment.send(request);
-        if (answer.status < 500 && !TRY_LATER.has(answer.status)) {
-          this.#current = index;
-          return { ...readAnswer(path, answer), sentAtMs, server };
-        }
-        const mayHaveArrived = !TRY_LATER.has(answer.status);
-        attempts.push({ server, reason: describeFailure(answer), mayHaveArrived });
-      } catch (error) {
-        if (error instanceof DeniedError) throw error;
-        const reason = error instanceof Error ? error.message : String(error);
-        attempts.push({ server, reason, mayHaveArrived: !(error instanceof NotSentError) });
-        cause = error as { advice?: string };
-      }
-      this.#current = (index + 1) % urls.length;
-    }
-    throw new UnreachableError(attempts, cause, cause);
+      const { fields, date } = readAnswer(path, await this.#environment.send(request));
+      return { fields, date, sentAtMs, server };
+    });
   }
 
   /** The request as it would be sent now, with the last known token. */
-  describe(path: string, body: object, headers: Record<string, string> = {}): WireRequest {
+  describe(
+    path: string,
+    body: object,
+    headers: Record<string, string> = {},
+    server = this.#url,
+  ): WireRequest {
     return {
-      url: `${this.#url}/api/v4/${path}`,
+      url: `${server}/api/v4/${path}`,
       headers: {
         'content-type': 'application/json',
         accept: 'application/json',
@@ -86,57 +87,117 @@ export class Servers {
     };
   }
 
+  /** The public id of the store of the first server that answers; `null`: it has none. */
+  findStore(): Promise<string | null> {
+    return this.#tryEach((server) => this.#storeOf(server));
+  }
+
+  /** What names everything that is kept for a store. */
+  bindingOf(store: string | null): string {
+    return store ?? this.#addresses;
+  }
+
+  /**
+   * The store that something was kept for: `undefined` if it was kept for these addresses. Throws if it was
+   * kept for others.
+   */
+  storeOf(binding: string): string | undefined {
+    if (!isOfAddresses(binding)) return binding;
+    if (binding === this.#addresses) return undefined;
+    throw refuseStore('It was kept for servers with other addresses.');
+  }
+
+  /** The time of a server of this store; `null` if it does not tell. */
+  readTimeMs(store: string | undefined): Promise<number | null> {
+    return this.#tryEach(async (server) => {
+      this.#stores.delete(server);
+      const date = await this.#readKeySet(server);
+      if (store !== undefined) await this.#requireStore(server, store);
+      return Number.isNaN(Date.parse(date ?? '')) ? null : Date.parse(date ?? '');
+    });
+  }
+
   get #url(): string {
     return this.#options.urls[this.#current] as string;
   }
-}
 
-function readUrl(text: string): string {
-  if (URL.canParse(text) && /^https?:/.test(text)) return text.replace(/\/$/, '').replace(/\/api\/v4$/, '');
-  throw new BerthError('invalid_option', `"${text}" is not an address.`, 'Write it like http://host:8080.');
-}
+  async #requireStore(server: string, store: string | null): Promise<void> {
+    if ((await this.#storeOf(server)) === store) return;
+    throw refuseStore(`The license server at ${server} has other data.`);
+  }
 
-function readFields(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
+  async #storeOf(server: string): Promise<string | null> {
+    if (!this.#stores.has(server)) await this.#readKeySet(server);
+    return this.#stores.get(server) ?? null;
+  }
+
+  /** Notes the public id of the store, and returns the date of the answer. */
+  async #readKeySet(server: string): Promise<string | null> {
+    const { timeoutMs } = this.#options;
+    const request = { method: 'GET', url: server + KEY_SET, headers: {}, body: '', timeoutMs } as const;
+    const answer = await this.#environment.send(request);
+    assertFinal(answer);
+    this.#stores.set(server, readStoreId(answer));
+    return answer.date;
+  }
+
+  async #tryEach<Result>(ask: (server: string) => Promise<Result>): Promise<Result> {
+    const { urls } = this.#options;
+    const attempts: FailedAttempt[] = [];
+    const causes: unknown[] = [];
+    const first = this.#current;
+    for (let tried = 0; tried < urls.length; tried++) {
+      // Other requests may be under way, and may have moved on.
+      const index = (first + tried) % urls.length;
+      this.#current = index;
+      const server = this.#url;
+      try {
+        const result = await ask(server);
+        this.#current = index;
+        return result;
+      } catch (error) {
+        if (error instanceof DeniedError && !isWrongStore(error)) throw error;
+        this.#stores.delete(server);
+        attempts.push(describeAttempt(server, error));
+        causes.push(error);
+      }
+      this.#current = (index + 1) % urls.length;
+    }
+    if (causes.every(isWrongStore)) throw causes[0];
+    const cause = causes.findLast((one) => !isWrongStore(one));
+    throw new UnreachableError(attempts, cause, cause as { advice?: string });
   }
 }
 
-function describeFailure({ status, text }: WireAnswer): string {
+function describeAttempt(server: string, error: unknown): FailedAttempt {
+  const reason = error instanceof Error ? error.message : String(error);
+  return { server, reason, mayHaveArrived: !(error instanceof NotSentError || isWrongStore(error)) };
+}
+
+function refuseStore(message: string): DeniedError {
+  return new DeniedError(400, { status: 400, code: 'wrong_store', message });
+}
+
+function isWrongStore(error: unknown): boolean {
+  return error instanceof DeniedError && error.code === 'wrong_store';
+}
+
+/** Throws if the server might answer otherwise a little later. */
+function assertFinal({ status, text }: WireAnswer): void {
+  if (status < 500 && !TRY_LATER.has(status)) return;
   const { message } = readFields(text);
-  return typeof message === 'string' ? message : `HTTP status ${status}`;
+  const reason = typeof message === 'string' ? message : `HTTP status ${status}`;
+  throw TRY_LATER.has(status) ? new NotSentError(reason) : new Error(reason);
 }
 
 function readAnswer(path: string, answer: WireAnswer): Pick<Answer, 'fields' | 'date'> {
-  const fields = readFields(answer.text);
-  const isFine = answer.status >= 200 && answer.status < 300;
-  if (isFine && isFromBerth(path, fields, answer.text)) return { fields, date: answer.date };
-  if (!isFine && typeof fields.code === 'string') throw new DeniedError(answer.status, fields, answer);
-  throw new Error(`HTTP status ${answer.status}, and not from Berth`);
-}
-
-/** Others answer 200, too: the page of a guest network, a proxy, another service. No request has these. */
-function isFromBerth(path: string, fields: Answer['fields'], text: string): boolean {
-  const { total_consumptions, slot_ends_in_seconds, floating_timeout, borrowed_until } = fields;
-  if (path === 'unregister') return text.includes('user_unregistered');
-  if (path === 'featureRelease') return text.includes('feature_released');
-  if (path.endsWith('consumption')) return typeof total_consumptions === 'number';
-  if (path === 'borrow' && Number.isNaN(Date.parse(String(borrowed_until)))) return false;
-  const lasts = slot_ends_in_seconds ?? floating_timeout;
-  return typeof lasts === 'number' && lasts >= 0;
-}
-
-/** Without a token no server can be asked; later perhaps. */
-async function askFor(token: () => string | Promise<string>): Promise<string> {
-  try {
-    return await token();
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const attempt = { server: 'the token', reason, mayHaveArrived: false };
-    const advice = 'Correct the function that the program gives as "token".';
-    throw new UnreachableError([attempt], error, { advice }, `The function "token" failed: ${reason}.`);
-  }
+  assertFinal(answer);
+  const { status, text, date } = answer;
+  const fields = readFields(text);
+  const isFine = status >= 200 && status < 300;
+  if (isFine && isFromBerth(path, fields, text)) return { fields, date };
+  if (!isFine && typeof fields.code === 'string') throw new DeniedError(status, fields, answer);
+  const reason = `HTTP status ${status}, and not from Berth`;
+  // Whoever refuses has not passed it on.
+  throw status >= 400 ? new NotSentError(reason) : new Error(reason);
 }

@@ -1,8 +1,20 @@
+import { fingerprint } from './sha256.ts';
+
+/** So that names stay below what file systems allow. */
+const MAX_LENGTH = 60;
+const KEPT_LENGTH = 27;
+
 /** The start of all names for a product. No product makes the start of another one's names. */
 export function nameOf(kind: 'borrow' | 'count', product: string): string {
-  const encoded = encodeURIComponent(product).replaceAll(
-    /[!~*'()]/g,
-    (letter) => `%${letter.charCodeAt(0).toString(16)}`,
-  );
-  return `${kind}@${encoded}@`;
+  return `${kind}@${encodePart(product)}@`;
+}
+
+/** Different texts stay different, also where file names do not tell capital letters from small ones. */
+export function encodePart(text: string): string {
+  const bytes = Array.from(new TextEncoder().encode(text), (byte) => {
+    const letter = String.fromCharCode(byte);
+    return /[a-z0-9._-]/.test(letter) ? letter : `%${byte.toString(16).padStart(2, '0')}`;
+  });
+  const encoded = bytes.join('');
+  return encoded.length <= MAX_LENGTH ? encoded : `${encoded.slice(0, KEPT_LENGTH)}~${fingerprint(text)}`;
 }

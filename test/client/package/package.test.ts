@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -13,7 +15,7 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const TSC = join(ROOT, 'node_modules', '.bin', 'tsc');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const MAX_BYTES = 30_000;
+const MAX_BYTES = 36_000;
 
 describe('the package for applications, installed in an empty project', () => {
   const ends: (() => unknown)[] = [];
@@ -142,9 +144,23 @@ describe('the package for applications, installed in an empty project', () => {
   });
 
   test('runs the example of a worker that counts', async () => {
-    const away = await runProgram(['batch-worker.ts', 'http://127.0.0.1:1', 'demo', '2']);
+    const relay = createServer((socket) => {
+      const through = connect(Number(new URL(server.url).port), '127.0.0.1');
+      pipeline(socket, through, socket, () => {});
+    });
+    const listen = async (port: number) => {
+      await once(relay.listen(port, '127.0.0.1'), 'listening');
+      return (relay.address() as AddressInfo).port;
+    };
+    const port = await listen(0);
+    await new Promise((resolve) => relay.close(resolve));
+    const away = await runProgram(['batch-worker.ts', `http://127.0.0.1:${port}`, 'demo', '2']);
     assert.match(away.output, /Job 2 is done\.[\s\S]*2 counts wait for the server/);
-    const { output } = await runProgram(['batch-worker.ts', server.url, 'demo', '3']);
+    const other = await runProgram(['batch-worker.ts', server.url, 'demo', '0']);
+    assert.match(other.output, /2 counts wait for another server\.\n/);
+    await listen(port);
+    ends.unshift(() => relay.close());
+    const { output } = await runProgram(['batch-worker.ts', `http://127.0.0.1:${port}`, 'demo', '3']);
     assert.match(output, /Job 3 is done\.\nThe server has counted 5\.\n$/);
   });
 

@@ -6,6 +6,23 @@ const START_MS = Date.UTC(2030, 0, 15, 12);
 const TIMEOUT_MS = 600_000;
 const DAY_MS = 86_400_000;
 
+/** The public id of its store. */
+export const STORE_ID = 'store-of-the-certified-server'.padEnd(43, '-');
+/** The license that it has, as the vendor has granted it. */
+const LICENSE = {
+  ...{ license_id: 7, product: 'cad', ends_at: null },
+  limits: {
+    ...{ floating_users: 5, floating_timeout: TIMEOUT_MS / 60_000, max_borrow_time: 24 },
+    ...{ validity_period: null, max_consumptions: 100, allow_unlimited_consumptions: false },
+  },
+  features: [
+    {
+      ...{ code: 'render', floating_users: 2, max_consumptions: 10, allow_unlimited_consumptions: false },
+      expiry_date: '2031-01-01T00:00:00Z',
+    },
+  ],
+};
+
 interface Vendor {
   readonly pem: string;
   readonly privateKey: KeyObject;
@@ -19,10 +36,13 @@ export function createVendor(): Vendor {
 /** Lends to everybody, and signs it. */
 export class CertifiedServer {
   /** What it claims in grants and certificates instead of the truth. */
-  lies: { readonly grant?: object; readonly certificate?: object } = {};
+  lies: { readonly grant?: object; readonly certificate?: object; readonly license?: object } = {};
   /** What it leaves out. */
   hides: readonly ('grant' | 'certificate')[] = [];
   vendor: Vendor;
+  /** Whose certificates it sends, too. */
+  otherVendors: readonly Vendor[] = [];
+  isAway = false;
   heartbeats = 0;
   lastPath = '';
   grants = 0;
@@ -40,7 +60,10 @@ export class CertifiedServer {
     this.#keys = generateKeyPairSync('ed25519');
   }
 
-  answer({ url, body }: WireRequest): WireAnswer {
+  answer({ url, body, method }: WireRequest): WireAnswer {
+    const date = this.#at(0);
+    if (method === 'GET')
+      return { status: 200, text: JSON.stringify({ keys: [], store_id: STORE_ID }), date };
     const request = JSON.parse(body) as Record<string, string>;
     this.lastPath = url.slice(url.lastIndexOf('/') + 1);
     if (this.lastPath === 'unregister') return { status: 200, text: 'user_unregistered', date: null };
@@ -54,26 +77,27 @@ export class CertifiedServer {
     return { status: 200, text: JSON.stringify({ ...lease, ...borrow, ...proof }), date: null };
   }
 
-  #prove({ product, user, feature = null, nonce }: Record<string, string | null>, lastsMs: number): object {
+  #prove(request: Record<string, string | null>, lastsMs: number): object {
+    const { product, user, feature = null, nonce, device_mark = null } = request;
     this.grants += 1;
+    const { license_id, limits, features } = LICENSE;
     const claims = {
-      ...{ license_id: 7, product, user, feature, nonce, features: [], hardware_id: 'machine' },
-      limits: { floating_timeout: TIMEOUT_MS / 60_000 },
+      ...{ license_id, product, user, feature, nonce, limits, features, device_mark, hardware_id: 'machine' },
       ...{ borrowed: lastsMs === DAY_MS, issued_at: this.#at(0), valid_until: this.#at(lastsMs) },
       ...this.lies.grant,
     };
     const jwk = this.#keys.publicKey.export({ format: 'jwk' });
     const server = {
-      ...{ hardware_id: 'machine', license_ids: [7], cnf: { jwk }, expires_at: this.#at(90 * DAY_MS) },
+      ...{ hardware_id: 'machine', cnf: { jwk }, expires_at: this.#at(90 * DAY_MS) },
+      licenses: [{ license_id: 6 }, { ...LICENSE, ...this.lies.license }],
       ...this.lies.certificate,
     };
     const grant = writeSigned({ alg: 'EdDSA', typ: 'berth-grant+jwt' }, claims, this.#keys.privateKey);
-    const certificate = writeSigned(
-      { alg: 'RS256', typ: 'berth-server+jwt' },
-      server,
-      this.vendor.privateKey,
-    );
-    const proof = { grant, certificate };
+    const certify = (vendor: Vendor) =>
+      writeSigned({ alg: 'RS256', typ: 'berth-server+jwt' }, server, vendor.privateKey);
+    const others = this.otherVendors.map(certify);
+    const more = others.length === 0 ? {} : { other_certificates: others };
+    const proof = { grant, certificate: certify(this.vendor), ...more };
     return Object.fromEntries(
       Object.entries(proof).filter(([name]) => !this.hides.includes(name as 'grant')),
     );

@@ -1,9 +1,10 @@
 import { Client, type ClientOptions } from '../../../packages/client/src/client.ts';
+import { NotSentError } from '../../../packages/client/src/environment.ts';
 import { createRandom } from '../../support/random.ts';
 import { waitForCryptography } from '../simulation/cryptography.ts';
 import { Machine } from '../simulation/machine.ts';
 import { World } from '../simulation/world.ts';
-import { CertifiedServer, createVendor } from './certified-server.ts';
+import { CertifiedServer, createVendor, STORE_ID } from './certified-server.ts';
 
 const VENDOR = createVendor();
 
@@ -14,7 +15,7 @@ export function openSite(options: Partial<ClientOptions> = {}) {
   const machine = new Machine(world, {
     name: 'ws-7',
     random: createRandom(1),
-    network: (request, done) => done(server.answer(request)),
+    network: (request, done) => done(server.isAway ? new NotSentError('away') : server.answer(request)),
   });
   const make = (more: Partial<ClientOptions> = {}) => {
     const given = { server: 'http://berth.test', product: 'cad', user: 'Ada', vendorKey: VENDOR.pem };
@@ -25,9 +26,15 @@ export function openSite(options: Partial<ClientOptions> = {}) {
   return { world, server, machine, make, pass };
 }
 
+/** The stored name of a borrow. */
+export function nameOf(user: string, product = 'cad'): string {
+  const encoded = user.replace(/[^a-z0-9._-]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+  return `borrow@${product}@${STORE_ID}@${encoded}`;
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: what is stored is of no concern to anybody else.
-export async function changeBorrow(machine: Machine, edit: (record: any) => unknown): Promise<void> {
+export async function changeBorrow(machine: Machine, edit: (record: any) => unknown, user = 'Ada') {
   const { storage } = machine.environment;
-  const record = JSON.parse((await storage.read('borrow@cad@')) as string);
-  await storage.write('borrow@cad@', JSON.stringify(edit(record)));
+  const record = JSON.parse((await storage.read(nameOf(user))) as string);
+  await storage.write(nameOf(user), JSON.stringify(edit(record)));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { CertifiedServer } from './certified-server.ts';
-import { changeBorrow, openSite } from './certified-site.ts';
+import { type CertifiedServer, createVendor } from './certified-server.ts';
+import { changeBorrow, nameOf, openSite } from './certified-site.ts';
 
 const WEEK_MS = 7 * 86_400_000;
 
@@ -24,8 +24,9 @@ describe('with the key of the vendor, a slot', () => {
       (server) => Object.assign(server, { hides: ['certificate'] }),
       /no certificate.*only that it is the same server as before/,
     ],
-    ['an expired certificate', lieIn('certificate', { expires_at: '2030-01-15T11:59:59Z' }), /expired/],
-    ['another license', lieIn('certificate', { license_ids: [8] }), /not for this license/],
+    ['another license', lieIn('license', { license_id: 8 }), /not for this license/],
+    ['no license', lieIn('certificate', { licenses: null }), /not for this license/],
+    ['a certificate for another product', lieIn('license', { product: 'cam' }), /for another product/],
     ['another machine', lieIn('certificate', { hardware_id: 'copy' }), /another server/],
     [
       'another key',
@@ -47,14 +48,54 @@ describe('with the key of the vendor, a slot', () => {
     });
   }
 
+  test('waits for a new certificate if its own has expired', async () => {
+    const { server, make, pass } = openSite();
+    server.lies = { certificate: { expires_at: '2030-01-15T11:59:59Z' } };
+    await assert.rejects(make().acquire(), {
+      code: 'certificate_expired',
+      isRetryable: true,
+      name: 'ProofError',
+    });
+    assert.equal(server.lastPath, 'unregister', 'it is given back');
+    const acquired = make().acquire({ wait: '5m' });
+    await pass(10);
+    server.lies = {};
+    await pass(30);
+    assert.equal((await acquired).isHeld, true);
+  });
+
+  test('is proven by any of several keys of the vendor', async () => {
+    const { server, make } = openSite();
+    const [real, next, last] = [server.vendor, createVendor(), createVendor()];
+    for (const vendorKey of [[next.pem, real.pem], `${next.pem}\n${real.pem}`]) {
+      assert.equal((await make({ vendorKey, user: `${vendorKey.length}` }).acquire()).isHeld, true);
+    }
+    server.vendor = last;
+    server.otherVendors = [next];
+    await assert.rejects(make({ user: 'old' }).acquire(), { message: /not signed by the vendor/ });
+    assert.equal((await make({ vendorKey: next.pem, user: 'new' }).acquire()).isHeld, true);
+    const borrowed = make({ vendorKey: [real.pem, next.pem], user: 'cy' });
+    await borrowed.borrow();
+    assert.equal((await borrowed.resume()).isValid, true, 'the right one is stored');
+  });
+
+  test('does not last beyond the timeout that is certified', async () => {
+    const { server, make } = openSite();
+    server.lies = { grant: { valid_until: '2040-01-15T12:00:00Z' } };
+    const { heldForMs } = await make().acquire();
+    assert.ok(heldForMs <= 600_000, `${heldForMs}`);
+  });
+
   test('is proven again after a borrow that could not be', async () => {
     const { server, make, pass } = openSite();
     const slot = await make().acquire();
     server.lies = { grant: { nonce: 'of-another-request' } };
     await assert.rejects(slot.borrow(), { code: 'not_proven' });
+    assert.equal(server.lastPath, 'register', 'the borrow is given back, and the slot taken again');
     server.lies = {};
     await pass(220);
-    assert.deepEqual([slot.isHeld, server.grants], [true, 3]);
+    assert.deepEqual([slot.isHeld, server.grants], [true, 4]);
+    assert.deepEqual(await make().borrows(), []);
   });
 
   test('needs a server that signs grants', async () => {
@@ -70,15 +111,20 @@ describe('with the key of the vendor, a borrow', () => {
     await make().borrow();
     const borrow = await make().resume();
     assert.equal(borrow.grant?.borrowed, true);
-    await changeBorrow(machine, (record) => ({ ...record, untilMs: record.untilMs + WEEK_MS }));
+    await changeBorrow(machine, (record) => ({
+      ...record,
+      lent: { ...record.lent, untilMs: record.lent.untilMs + WEEK_MS },
+    }));
+    await assert.rejects(borrow.check(), { code: 'not_proven', message: /else than its grant/ });
     await world.run(25 * 3_600_000);
     assert.equal(borrow.isValid, false);
     await assert.rejects(make().resume(), { code: 'not_proven', message: /else than its grant/ });
   });
 
   test('is refused if the clock is set back, whatever the file says', async () => {
-    const { world, machine, make } = openSite();
+    const { world, server, machine, make } = openSite();
     await make().borrow();
+    server.isAway = true;
     await world.run(3_600_000);
     machine.setWallClock(-WEEK_MS);
     await assert.rejects(make().resume(), { code: 'clock_set_back' });
@@ -91,20 +137,30 @@ describe('with the key of the vendor, a borrow', () => {
   test('is refused if it is of another user or product, or not of a borrow', async () => {
     const { server, machine, make } = openSite();
     await make().borrow();
-    await changeBorrow(machine, (record) => ({ ...record, user: 'bob' }));
-    await assert.rejects(make().resume(), { code: 'not_proven', message: /another user/ });
-    await changeBorrow(machine, (record) => ({ ...record, user: 'Ada', proof: null }));
-    await assert.rejects(make().resume(), { code: 'not_proven', message: /without a grant/ });
     const { storage } = machine.environment;
-    await make().borrow();
-    await storage.write('borrow@cam@', (await storage.read('borrow@cad@')) as string);
+    const text = (await storage.read(nameOf('Ada'))) as string;
+    await changeBorrow(machine, (record) => ({ ...record, user: 'bob' }));
+    await assert.rejects(make({ user: 'bob' }).resume(), { code: 'not_proven', message: /another user/ });
+    await storage.write(nameOf('Ada'), text);
+    await changeBorrow(machine, (record) => ({ ...record, lent: { ...record.lent, proof: null } }));
+    await assert.rejects(make().resume(), { code: 'not_proven', message: /without a grant/ });
+    await storage.write(nameOf('Ada', 'cam'), text);
     await assert.rejects(make({ product: 'cam' }).resume(), {
       code: 'not_proven',
       message: /another product/,
     });
-    server.lies = { grant: { borrowed: false } };
-    await make().borrow();
-    await assert.rejects(make().resume(), { code: 'not_proven', message: /not for a borrow/ });
+    await storage.remove(nameOf('Ada'));
+    for (const [lie, message] of [
+      [{ borrowed: false }, /not for a borrow/],
+      [{ device_mark: null }, /another computer/],
+      [{ device_mark: 'of-another-computer' }, /another computer/],
+      [{ valid_until: '2030-01-16T12:00:01Z' }, /longer than the license allows/],
+    ] as const) {
+      server.lies = { grant: lie };
+      await assert.rejects(make().borrow(), { code: 'not_proven', message });
+      assert.equal(server.lastPath, 'unregister', 'it is given back');
+      assert.deepEqual(await storage.list('borrow@cad@'), []);
+    }
   });
 
   test('is refused if any bit of its proof is changed', async () => {
@@ -112,25 +168,27 @@ describe('with the key of the vendor, a borrow', () => {
     await make().borrow();
     const client = make();
     const { storage } = machine.environment;
-    const text = (await storage.read('borrow@cad@')) as string;
-    const { proof } = JSON.parse(text) as { proof: Record<string, string> };
-    let changed = 0;
+    const text = (await storage.read(nameOf('Ada'))) as string;
+    const { lent } = JSON.parse(text) as { lent: { proof: Record<string, string> } };
+    const { proof } = lent;
+    let count = 0;
     for (const [name, value] of Object.entries(proof)) {
       for (let index = 0; index < value.length; index++) {
         const flipped = value.charCodeAt(index) ^ (1 << (index % 7));
         const altered = value.slice(0, index) + String.fromCharCode(flipped) + value.slice(index + 1);
-        await changeBorrow(machine, (record) => ({ ...record, proof: { ...proof, [name]: altered } }));
+        const changed = { ...lent, proof: { ...proof, [name]: altered } };
+        await changeBorrow(machine, (record) => ({ ...record, lent: changed }));
         await assert.rejects(client.resume(), { code: 'not_proven' }, `${name}, ${index}`);
-        changed += 1;
+        count += 1;
       }
     }
-    assert.ok(changed > 1000);
-    await storage.write('borrow@cad@', text);
+    assert.ok(count > 1000);
+    await storage.write(nameOf('Ada'), text);
     assert.equal((await make().resume()).isValid, true);
   });
 });
 
-function lieIn(where: 'grant' | 'certificate', claims: object) {
+function lieIn(where: 'grant' | 'certificate' | 'license', claims: object) {
   return (server: CertifiedServer) => {
     server.lies = { [where]: claims };
   };

@@ -3,14 +3,10 @@ import { describe, test } from 'node:test';
 import { Client } from '../../../packages/client/src/client.ts';
 import { BerthError } from '../../../packages/client/src/errors.ts';
 import type { Machine } from '../simulation/machine.ts';
-import { changeBorrow, openSite } from './certified-site.ts';
+import { changeBorrow, nameOf, openSite } from './certified-site.ts';
 
 const PLAIN = { server: 'http://berth.test', product: 'cad' };
-const OF_ANOTHER = {
-  code: 'not_proven',
-  message: /^The stored borrow .*another user/,
-  advice: /Give "user"/,
-};
+const OF_ANOTHER = { code: 'no_borrow', message: /borrowed here by/, advice: /always give a "user"/ };
 
 function connect(machine: Machine, options: { readonly user?: string } = {}): Client {
   return new Client(machine.environment, { ...PLAIN, ...options });
@@ -32,9 +28,10 @@ describe('a stored borrow', () => {
     await assert.rejects(connect(machine, { user: 'ada' }).resume(), OF_ANOTHER);
     const slot = await connect(machine).acquire();
     await slot.borrow();
-    assert.equal((await connect(machine).resume()).user, slot.user);
-    await changeBorrow(machine, (record) => ({ ...record, user: 'ada@ws-77' }));
-    await assert.rejects(connect(machine).resume(), OF_ANOTHER);
+    const users = (await connect(machine).borrows()).map(({ user }) => user);
+    assert.deepEqual(users.sort(), ['ada@ws-7', slot.user].sort());
+    await connect(machine, { user: 'ada@ws-77' }).borrow();
+    assert.equal((await connect(machine).borrows()).length, 2);
   });
 
   test('of a browser without a user belongs to the next page', async () => {
@@ -48,7 +45,7 @@ describe('a stored borrow', () => {
   test('of another product is refused', async () => {
     const { machine } = openSite();
     await connect(machine).borrow();
-    await changeBorrow(machine, (record) => ({ ...record, product: 'cam' }));
+    await changeBorrow(machine, (record) => ({ ...record, product: 'cam' }), 'ada@ws-7');
     await assert.rejects(connect(machine).resume(), {
       code: 'not_proven',
       message: /another product, "cam"/,
@@ -64,20 +61,59 @@ describe('a stored borrow', () => {
     await assert.rejects(connect(machine).resume(), { code: 'no_borrow' });
   });
 
+  test('that is given back while it is checked does not come back', async () => {
+    const { machine } = openSite();
+    const { storage } = machine.environment;
+    let letWrite = () => {};
+    const slow = { ...storage, write: storage.write };
+    const borrow = await new Client(machine.environment, { ...PLAIN, storage: slow }).borrow();
+    slow.write = async (name, text) => {
+      await new Promise<void>((resolve) => {
+        letWrite = resolve;
+      });
+      await storage.write(name, text);
+    };
+    const checked = borrow.check();
+    await borrow.giveBack();
+    letWrite();
+    await checked;
+    assert.deepEqual(await storage.list('borrow@'), []);
+  });
+
+  test('of a computer that nothing identifies belongs to its storage', async () => {
+    const { machine } = openSite();
+    const environment = { ...machine.environment, findDevice: async () => null };
+    await new Client(environment, PLAIN).borrow();
+    assert.equal((await new Client(environment, PLAIN).resume()).isValid, true);
+    const { storage } = machine.environment;
+    const device = await storage.read('device');
+    await storage.remove('device');
+    await assert.rejects(new Client(environment, PLAIN).resume(), {
+      code: 'not_proven',
+      message: /borrowed on another computer/,
+      advice: /on this computer/,
+    });
+    assert.notEqual(await storage.read('device'), device);
+  });
+
   const DAMAGED: readonly ((record: Record<string, unknown>) => unknown)[] = [
-    ...['product', 'user', 'licenseId', 'untilMs', 'seenMs', 'proof'].map(
+    ...['product', 'user', 'licenseId', 'mark', 'binding', 'asked', 'lent', 'seenMs'].map(
       (key) => (record: Record<string, unknown>) => ({ ...record, [key]: undefined }),
     ),
+    ...['licenseId', 'untilMs', 'proof'].map((key) => inLent({ [key]: undefined })),
     () => null,
     () => 7,
     (record) => ({ ...record, user: 7 }),
     (record) => ({ ...record, product: ['cad'] }),
-    (record) => ({ ...record, licenseId: '7' }),
-    (record) => ({ ...record, untilMs: '2040' }),
-    (record) => ({ ...record, untilMs: 1e300 }),
+    (record) => ({ ...record, mark: 7 }),
+    (record) => ({ ...record, asked: 'a' }),
+    (record) => ({ ...record, asked: null, lent: null }),
     (record) => ({ ...record, seenMs: -1e300 }),
-    (record) => ({ ...record, proof: 'a' }),
-    (record) => ({ ...record, proof: { grant: 'a', certificate: 'b' } }),
+    inLent({ licenseId: '7' }),
+    inLent({ untilMs: '2040' }),
+    inLent({ untilMs: 1e300 }),
+    inLent({ proof: 'a' }),
+    inLent({ proof: { grant: 'a', certificate: 'b' } }),
     (record) => ({ ...record, more: '\uFFFD' }),
   ];
 
@@ -85,10 +121,10 @@ describe('a stored borrow', () => {
     const { machine, make } = openSite();
     await make().borrow();
     const { storage } = machine.environment;
-    const text = (await storage.read('borrow@cad@')) as string;
+    const text = (await storage.read(nameOf('Ada'))) as string;
     for (const [index, damage] of DAMAGED.entries()) {
       for (const client of [make(), connect(machine, { user: 'Ada' })]) {
-        await storage.write('borrow@cad@', text);
+        await storage.write(nameOf('Ada'), text);
         await changeBorrow(machine, damage);
         await assert.rejects(client.resume(), { code: 'borrow_unreadable' }, `${index}`);
       }
@@ -99,13 +135,13 @@ describe('a stored borrow', () => {
     const { machine, make } = openSite();
     await make().borrow();
     const { storage } = machine.environment;
-    const text = (await storage.read('borrow@cad@')) as string;
+    const text = (await storage.read(nameOf('Ada'))) as string;
     const { product, user, licenseId, until } = await make().resume();
     const before = text.slice(0, text.indexOf('"grant"'));
     for (let bit = 0; bit < before.length * 7; bit++) {
       const index = Math.trunc(bit / 7);
       const flipped = String.fromCharCode(text.charCodeAt(index) ^ (1 << (bit % 7)));
-      await storage.write('borrow@cad@', text.slice(0, index) + flipped + text.slice(index + 1));
+      await storage.write(nameOf('Ada'), text.slice(0, index) + flipped + text.slice(index + 1));
       const resumed = await make()
         .resume()
         .catch((error) => error);
@@ -119,17 +155,24 @@ describe('a stored borrow', () => {
   test('says of its own that it cannot be trusted, and blames no server', async () => {
     const { machine, make } = openSite();
     await make().borrow();
-    for (const change of [{ licenseId: 8 }, { untilMs: 1.9e12 }, { proof: null }]) {
+    for (const change of [{ licenseId: 8 }, { untilMs: 1.9e12 }, { proof: null }].map(inLent)) {
       const { storage } = machine.environment;
-      const text = (await storage.read('borrow@cad@')) as string;
-      await changeBorrow(machine, (record) => ({ ...record, ...change }));
+      const text = (await storage.read(nameOf('Ada'))) as string;
+      await changeBorrow(machine, change);
       await assert.rejects(make().resume(), {
         code: 'not_proven',
         message: /^The stored borrow cannot be trusted\./,
         advice: 'Connect to the license server, and borrow again.',
       });
-      await storage.write('borrow@cad@', text);
+      await storage.write(nameOf('Ada'), text);
     }
     assert.equal((await make().resume()).licenseId, 7);
   });
 });
+
+function inLent(change: object) {
+  return (record: Record<string, unknown>) => ({
+    ...record,
+    lent: { ...(record.lent as object), ...change },
+  });
+}

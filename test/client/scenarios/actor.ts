@@ -5,9 +5,12 @@ import type { Borrow } from '../../../packages/client/src/lending/borrow.ts';
 import type { FeatureSlot } from '../../../packages/client/src/lending/feature-slot.ts';
 import type { Slot } from '../../../packages/client/src/lending/slot.ts';
 import { createRandom } from '../../support/random.ts';
+import { START } from '../../support/test-app.ts';
 import { Machine } from '../simulation/machine.ts';
+import type { MachineStorage } from '../simulation/machine-storage.ts';
 import type { World } from '../simulation/world.ts';
-import type { Site } from './site.ts';
+import type { ClientFacts } from './scenario.ts';
+import { type Site, urlOf } from './site.ts';
 
 const EVENTS = ['unreachable', 'reachable', 'denied', 'lost', 'restored'] as const;
 
@@ -30,10 +33,18 @@ export class Actor {
   client: Client;
   readonly #makeClient: () => Client;
 
-  constructor(world: World, site: Site, name: string) {
-    this.machine = new Machine(world, { name, random: createRandom(1), network: site.network });
-    const proof = site.vendorKey === null ? {} : { vendorKey: site.vendorKey };
-    const options = { server: site.urls, product: 'cad', user: name, ...proof };
+  constructor(world: World, site: Site, name: string, facts: ClientFacts, storage: MachineStorage) {
+    const { machine: hostname = name, user = name, servers } = facts;
+    const random = createRandom(1);
+    const wallMs = START + world.nowMs;
+    this.machine = new Machine(world, { name, random, network: site.network, hostname, storage, wallMs });
+    const options = {
+      server: servers?.map(urlOf) ?? site.urls,
+      product: 'cad',
+      ...(user === null ? {} : { user }),
+      ...(site.vendorKey === null ? {} : { vendorKey: site.vendorKey }),
+      ...(facts.device === undefined ? {} : { device: facts.device }),
+    };
     this.#makeClient = () => new Client(this.machine.environment, options);
     this.client = this.#makeClient();
   }
@@ -53,6 +64,11 @@ export class Actor {
     const slot = await this.client.acquire(options);
     this.slot = slot;
     for (const name of EVENTS) slot.on(name, () => this.events.push(name));
+  }
+
+  async giveBackAll(): Promise<void> {
+    const ends = await Promise.allSettled((await this.client.borrows()).map((borrow) => borrow.giveBack()));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 
   /** The next program is another one. */

@@ -6,13 +6,28 @@ import { fileURLToPath } from 'node:url';
 export type Step = Readonly<Record<string, unknown>> &
   ({ readonly do: string } | { readonly expect: string }) & { readonly client?: string };
 
+export interface ClientFacts {
+  readonly user?: string | null;
+  readonly machine?: string;
+  readonly servers?: readonly string[];
+  readonly device?: string;
+}
+
 export interface Scenario {
   readonly name: string;
   readonly title: string;
   readonly license: { readonly slots: number; readonly timeout_minutes: number };
   readonly servers: readonly string[];
+  /** Which of them share a database; by default, all. */
+  readonly stores?: readonly (readonly string[])[];
+  /** Those that have no public id of their store. */
+  readonly without_id?: readonly string[];
   /** Whether the clients have the vendor's key. */
   readonly proof?: boolean;
+  /** What the certificate says instead of the truth. */
+  readonly certified?: Readonly<Record<string, unknown>>;
+  readonly certificate_days?: number;
+  readonly clients?: Readonly<Record<string, ClientFacts>>;
   readonly steps: readonly Step[];
 }
 
@@ -25,4 +40,24 @@ export function readScenarios(): readonly Scenario[] {
       name: basename(file, '.json'),
       ...JSON.parse(readFileSync(join(FOLDER, file), 'utf8')),
     }));
+}
+
+/** There are fewer things that a step writes, removes or sends. */
+const MOST_KILLS = 200;
+
+/**
+ * Plays a scenario, and one with a kill once for every point at which the program can be killed. `play` says
+ * whether it came to that.
+ */
+export async function playEvery(
+  { steps }: Scenario,
+  play: (killAt: number | null) => Promise<boolean>,
+): Promise<void> {
+  if (!steps.some(({ kill }) => kill === true)) {
+    await play(null);
+    return;
+  }
+  for (let killAt = 0; await play(killAt); killAt++) {
+    if (killAt === MOST_KILLS) throw new Error('The step with "kill" does not end.');
+  }
 }

@@ -4,8 +4,8 @@ import type {
   WireAnswer,
   WireRequest,
 } from '../../../packages/client/src/environment.ts';
-import { createMemoryStorage } from '../../../packages/client/src/memory-storage.ts';
 import type { Random } from '../../support/random.ts';
+import { MachineStorage } from './machine-storage.ts';
 import type { World } from './world.ts';
 
 interface Timer {
@@ -24,11 +24,15 @@ interface MachineOptions {
   readonly rate?: number;
   /** When its wall clock starts. */
   readonly wallMs?: number;
+  /** Of a computer on which other programs run, too. */
+  readonly hostname?: string;
+  readonly storage?: MachineStorage;
 }
 
 /** A simulated computer with one program, which may stand still, and clocks that may be wrong. */
 export class Machine {
   readonly environment: Environment;
+  readonly storage: MachineStorage;
   readonly guards = new Set<ExitGuard>();
   /** The moment of the last wake-up in the world's time. */
   wokeAtMs = Number.NEGATIVE_INFINITY;
@@ -41,6 +45,7 @@ export class Machine {
   #isPaused = false;
   #ids = 0;
   #program = 0;
+  #pointsToKill = Number.POSITIVE_INFINITY;
   readonly #sleeping: Timer[] = [];
   readonly #deferred: (() => void)[] = [];
 
@@ -49,15 +54,23 @@ export class Machine {
     this.#rate = options.rate ?? 1;
     this.#wallMs = options.wallMs ?? Date.UTC(2030, 0, 15, 12);
     this.#readAtMs = world.nowMs;
+    this.storage = options.storage ?? new MachineStorage();
+    const { name, hostname = name } = options;
     this.environment = {
       readMonotonicMs: () => this.#passTime().#monotonicMs,
       readWallMs: () => this.#passTime().#wallMs,
       random: options.random,
-      createId: () => `${this.#ids++}-${options.name}-on-a-machine`,
+      createId: () => `${this.#ids++}-${name}-on-a-machine`,
       setTimer: (delayMs, work) => this.#setTimer(delayMs, work),
-      send: (request) => this.#send(options.network, request),
-      storage: createMemoryStorage(),
-      host: { hostname: options.name, osUser: 'ada', instance: '1' },
+      send: (request) => this.#survive(() => this.#send(options.network, request)),
+      storage: {
+        read: (name) => this.#survive(() => this.storage.read(name), 0),
+        write: (name, text) => this.#survive(() => this.storage.write(name, text)),
+        remove: (name) => this.#survive(() => this.storage.remove(name)),
+        list: (prefix) => this.#survive(() => this.storage.list(prefix), 0),
+      },
+      host: { hostname, osUser: 'ada', instance: '1' },
+      findDevice: async () => hostname,
       guardExit: (guard) => {
         this.guards.add(guard);
         return () => this.guards.delete(guard);
@@ -102,6 +115,19 @@ export class Machine {
   restart(): void {
     this.#program += 1;
     this.guards.clear();
+    this.killAt(null);
+  }
+
+  /**
+   * The program is killed when it has come to so many points: before and after everything that it writes,
+   * removes or sends.
+   */
+  killAt(points: number | null): void {
+    this.#pointsToKill = points ?? Number.POSITIVE_INFINITY;
+  }
+
+  get isKilled(): boolean {
+    return this.#pointsToKill < 0;
   }
 
   setWallClock(byMs: number): void {
@@ -121,6 +147,16 @@ export class Machine {
     this.#wallMs += passedMs;
     if (!this.#isAsleep) this.#monotonicMs += passedMs;
     return this;
+  }
+
+  async #survive<Result>(effect: () => Promise<Result>, points = 1): Promise<Result> {
+    const dies = () => {
+      this.#pointsToKill -= points;
+      return this.isKilled;
+    };
+    if (dies()) return new Promise(() => {});
+    const result = await effect();
+    return dies() ? new Promise(() => {}) : result;
   }
 
   #setTimer(delayMs: number, work: () => void): () => void {

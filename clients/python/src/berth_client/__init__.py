@@ -1,8 +1,9 @@
 """Takes, keeps and returns slots of a Berth license server."""
 
-from .borrow import Borrow
+from .borrow import Borrow, StoredBorrow
 from .client import Client, acquire
-from .consumption import Blocked, CountQueue, QueuedCount, Refused, Sent, Total, Uncertain
+from .consumption import Total
+from .count_queue import Blocked, CountQueue, QueuedCount, Refused, Sent, Uncertain
 from .environment import Storage
 from .errors import (
     BerthError,
@@ -15,8 +16,9 @@ from .errors import (
     UnreachableError,
 )
 from .events import Denied, Lost, Reachable, Restored, Unreachable
+from .feature_slot import FeatureSlot
 from .machine import FileStorage
-from .slot import FeatureSlot, Slot, Waiting
+from .slot import Slot, Waiting
 
 __all__ = [
     "BerthError",
@@ -41,6 +43,7 @@ __all__ = [
     "SlotLostError",
     "Storage",
     "StorageError",
+    "StoredBorrow",
     "Total",
     "Uncertain",
     "Unreachable",

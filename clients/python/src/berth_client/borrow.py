@@ -1,50 +1,30 @@
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, Callable, Optional, Tuple, Union
+from threading import RLock
+from typing import Callable, Optional
 
-from .duration import Duration, parse_duration
-from .environment import name_of
-from .errors import BorrowError, ProofError
-from .lease import Account, Lease, SlotRequests, holder_of, license_id_of, prove_for, return_slot
-from .proof import Grant, Proof, read_instant, to_name
-from .timing import from_ms, read_timestamp, to_ms, write_timestamp
-
-# A date, or for how long.
-Until = Union[datetime, Duration]
+from .borrow_file import BorrowFile, BorrowRecord, Lent, bound_to, mark_of
+from .errors import BerthError, BorrowError, DeniedError, ProofError
+from .lease import Account, holder_of, prove_answer, prove_for
+from .proof import Grant, read_instant
+from .timing import from_ms, read_date_header, to_ms, write_timestamp
 
 # A clock may be corrected by this much without being suspicious.
-_TOLERATED_SET_BACK_MS = 5 * 60_000
+_TOLERATED_MS = 5 * 60_000
+# The server has no slot for this user, so it has no borrow, either.
+_NOT_THERE = {"floating_not_available", "address_limit_reached"}
+_GIVEN_BACK = "The borrow was given back."
+_OVER = "The borrow is over: the server does not have it any more."
 
 
-@dataclass(frozen=True)
-class BorrowRecord:
-    """What is stored of a borrow, by milliseconds of the wall clock."""
+class StoredBorrow:
+    """A borrow as it is stored, whether it can be used or not."""
 
-    product: str
-    user: str
-    license_id: Optional[int]
-    until_ms: float
-    # The latest wall clock that this borrow was used with.
-    seen_ms: float
-    # With the vendor's key: what proves all of this.
-    proof: Optional[Proof]
-
-
-class Borrow:
-    """
-    A slot that is held without network until a date, stored so that the next start of the program finds it.
-    """
-
-    def __init__(self, account: Account, record: BorrowRecord, grant: Optional[Grant]) -> None:
-        self._account = account
+    def __init__(self, file: BorrowFile, record: BorrowRecord) -> None:
+        self._file = file
         self._record = record
-        self._grant = grant
-        self._is_given_back = False
-        # The slot that it was borrowed by, if there is one.
-        self._on_end: Callable[[], object] = lambda: None
 
     @property
     def product(self) -> str:
@@ -56,11 +36,48 @@ class Borrow:
 
     @property
     def license_id(self) -> Optional[int]:
-        return self._record.license_id
+        lent = self._record.lent
+        return self._record.license_id if lent is None else lent.license_id
+
+    @property
+    def until(self) -> Optional[datetime]:
+        """`None` if it was asked for, and nobody knows whether the server has lent it."""
+        ends_ms = self._record.ends_ms
+        return None if ends_ms is None else from_ms(ends_ms)
+
+    @property
+    def store(self) -> str:
+        """The server: the public id of its store, or what stands for its addresses."""
+        return self._record.binding
+
+    def give_back(self) -> None:
+        """Works whatever the clock says. Raises if its server cannot be reached: then it stays borrowed."""
+        self._file.give_back(self._record)
+
+
+class Borrow(StoredBorrow):
+    """
+    A slot that is held without network until a date, stored so that the next start of the program finds it.
+    """
+
+    def __init__(self, file: BorrowFile, record: BorrowRecord, lent: Lent, grant: Optional[Grant]) -> None:
+        super().__init__(file, record)
+        self._account = replace(file.account, user=record.user)
+        self._lent = lent
+        self._grant = grant
+        self._lock = RLock()
+        self._is_given_back = False
+        # The slot that it was borrowed by, if there is one.
+        self._on_end: Callable[[], object] = lambda: None
+
+    @property
+    def user(self) -> str:
+        """Case may differ from how it was asked for."""
+        return self._record.user if self._grant is None else str(self._grant["user"])
 
     @property
     def until(self) -> datetime:
-        return from_ms(self._record.until_ms)
+        return from_ms(self._ends_ms)
 
     @property
     def grant(self) -> Optional[Grant]:
@@ -73,16 +90,18 @@ class Borrow:
         return self._find_fault() is None
 
     def check(self) -> None:
-        """Raises a `BorrowError` if it may not be used now, and notes the time. Ask every few minutes."""
+        """
+        Raises a `BorrowError` if it may not be used now, and notes the time. Ask every few minutes. If the
+        clock was set back, the server that has lent it is asked.
+        """
+        self._read_again()
         fault = self._find_fault()
-        if self._is_given_back and fault is not None:
-            # Nothing of it is stored any more.
-            raise fault
-        seen_ms = max(self._record.seen_ms, _now_ms(self._account))
-        self._record = replace(self._record, seen_ms=seen_ms)
+        if fault is not None and fault.code == "clock_set_back":
+            self._note(self._settle(fault))
+            return
         try:
             # In any case: a borrow that has ended must not come back with an earlier clock.
-            _store(self._account, self._record)
+            self._note(max(self._record.seen_ms, self._now_ms))
         finally:
             if fault is not None:
                 raise fault
@@ -90,142 +109,123 @@ class Borrow:
     def give_back(self) -> None:
         """
         Gives the slot back before the date, and releases the `Slot` that it was borrowed by. Does the same if
-        the borrow was recalled meanwhile. Raises if no server can be reached: then it stays borrowed.
+        the borrow was recalled meanwhile. Raises if its server cannot be reached: then it stays borrowed.
         """
-        return_slot(self._account, self._record.license_id)
-        self._is_given_back = True
-        self._account.storage.remove(name_of("borrow", self._account.product))
+        with self._lock:
+            super().give_back()
+            self._is_given_back = True
         self._on_end()
+
+    @property
+    def _now_ms(self) -> float:
+        return self._account.environment.read_wall() * 1000
+
+    @property
+    def _ends_ms(self) -> float:
+        ends_ms = self._record.ends_ms
+        return self._lent.until_ms if ends_ms is None else ends_ms
 
     def _find_fault(self) -> Optional[BorrowError]:
         if self._is_given_back:
-            return BorrowError("borrow_ended", "The borrow was given back.")
-        now_ms = _now_ms(self._account)
-        if now_ms >= self._record.until_ms:
+            return BorrowError("borrow_ended", _GIVEN_BACK)
+        if self._now_ms >= self._ends_ms:
             return BorrowError("borrow_ended", f"The borrow ended at {write_timestamp(self.until)}.")
         issued_ms = 0 if self._grant is None else read_instant(self._grant, "issued_at")
         earliest_ms = max(self._record.seen_ms, issued_ms)
-        if now_ms >= earliest_ms - _TOLERATED_SET_BACK_MS:
+        if self._now_ms >= earliest_ms - _TOLERATED_MS:
             return None
         seen = write_timestamp(from_ms(earliest_ms))
         return BorrowError("clock_set_back", f"The clock was set back: it was {seen} before.")
 
+    def _read_again(self) -> None:
+        """Another program may have given it back, or have borrowed again."""
+        stored = None
+        if not self._is_given_back:
+            try:
+                stored = self._file.read()
+            except BorrowError:
+                # What is damaged is written again.
+                stored = self._record
+        if stored is None:
+            self._is_given_back = True
+            raise BorrowError("borrow_ended", _GIVEN_BACK)
+        if stored.lent is not None and stored.lent != self._lent:
+            self._grant = prove_record(self._account, stored, stored.lent)
+            self._lent = stored.lent
+        self._record = stored
 
-def borrow_as(
-    account: Account, requests: SlotRequests, license_id: Optional[int], until: Optional[Until]
-) -> Tuple[Borrow, Lease]:
-    fields = holder_of(account, license_id)
-    if until is not None:
-        fields["borrowed_until"] = _date_of(account, until)
-    told = requests.send("borrow", fields)
-    ends_at = read_timestamp(
-        (told.grant or {}).get("valid_until") or told.answer.fields.get("borrowed_until")
-    )
-    if ends_at is None:
-        raise BorrowError("borrow_unreadable", "The server does not say until when the slot is borrowed.")
-    record = BorrowRecord(
-        product=account.product,
-        user=account.user,
-        license_id=(told.grant or {}).get("license_id") or license_id_of(told.answer),
-        until_ms=to_ms(ends_at),
-        seen_ms=_now_ms(account),
-        proof=told.proof,
-    )
-    _store(account, record)
-    return Borrow(account, record, told.grant), told.lease
+    def _note(self, seen_ms: float) -> None:
+        # Another thread may give it back meanwhile, and then nothing is stored any more.
+        with self._lock:
+            if self._is_given_back:
+                raise BorrowError("borrow_ended", _GIVEN_BACK)
+            self._record = replace(self._record, seen_ms=seen_ms)
+            self._file.write(self._record)
 
-
-def resume_borrow(account: Account, is_default_user: bool) -> Optional[Borrow]:
-    """
-    The borrow of an earlier start of the program, checked; `None` if there is none. `is_default_user`: it may
-    have been borrowed by a slot, whose user was named after the program.
-    """
-    text = account.storage.read(name_of("borrow", account.product))
-    if text is None:
-        return None
-    record = _read_record(text)
-    _judge_owner(account, record, is_default_user)
-    grant = None
-    if account.verifier is not None:
+    def _settle(self, doubt: BorrowError) -> float:
+        """The time that counts from now on. Raises if that is still in doubt, or if the borrow is over."""
         try:
-            grant = _prove_record(replace(account, user=record.user), record)
-        except ProofError as error:
-            raise error.of_borrow() from error
-        record = replace(record, user=str(grant["user"]))
-    borrow = Borrow(replace(account, user=record.user, license_id=record.license_id), record, grant)
-    borrow.check()
-    return borrow
+            told_ms = self._ask_time() if self._grant is None else self._ask_for_grant()
+        except DeniedError as error:
+            raise (BorrowError("borrow_ended", _OVER) if error.code in _NOT_THERE else doubt) from error
+        except BorrowError:
+            raise
+        except BerthError as error:
+            raise doubt from error
+        if told_ms is None or abs(told_ms - self._now_ms) > _TOLERATED_MS:
+            raise doubt
+        # What is not signed ends the doubt, and no more.
+        return self._now_ms if self._grant is None else told_ms
+
+    def _ask_time(self) -> Optional[float]:
+        store = self._account.servers.find_store(bound_to(self._account, self._record), is_fresh=True)
+        date = read_date_header(store.date)
+        return None if date is None else to_ms(date)
+
+    def _ask_for_grant(self) -> float:
+        """Raises a `BorrowError` if the server says that the borrow is over."""
+        nonce = self._account.environment.create_id()
+        fields = holder_of(self._account, self._lent.license_id)
+        fields.update(nonce=nonce, device_mark=self._record.mark)
+        binding = bound_to(self._account, self._record)
+        answer = self._account.servers.post("register", fields, binding=binding)
+        # This clock cannot tell whether the certificate has expired.
+        grant, _ = prove_answer(self._account, answer, nonce, is_now=False)
+        if grant.get("borrowed") is not True:
+            self._return_quietly()
+            raise BorrowError("borrow_ended", _OVER)
+        # A renewal shortly before the end makes it later.
+        if read_instant(grant, "valid_until") < self._lent.until_ms:
+            raise BorrowError("borrow_ended", _OVER)
+        return read_instant(grant, "issued_at")
+
+    def _return_quietly(self) -> None:
+        """Asking for the grant has taken a slot."""
+        try:
+            self.give_back()
+        except BerthError:
+            pass
 
 
-def _judge_owner(account: Account, record: BorrowRecord, is_default_user: bool) -> None:
-    if record.product != account.product:
-        raise ProofError(f'It is of another product, "{record.product}".').of_borrow()
-    ours, stored = to_name(account.user), to_name(record.user)
-    if stored != ours and not (is_default_user and stored.startswith(f"{ours}/")):
-        reason = f'It is of another user, "{record.user}", and this is "{account.user}".'
-        raise ProofError(reason).of_borrow(
-            'Give "user": the one who has borrowed it. Where the name of the host changes, always give one.'
-        )
+def judge_computer(account: Account, mark: object) -> None:
+    if mark != mark_of(account):
+        advice = "Connect to the license server, and borrow on this computer, too."
+        raise ProofError("It was borrowed on another computer.").of_borrow(advice)
 
 
-def _prove_record(owner: Account, record: BorrowRecord) -> Grant:
-    if record.proof is None:
-        raise ProofError("It was stored without a grant.")
-    grant = prove_for(owner, record.proof, None)
-    if grant.get("borrowed") is not True:
-        raise ProofError("The grant is not for a borrow.")
-    if (record.license_id, record.until_ms) != (grant["license_id"], read_instant(grant, "valid_until")):
-        raise ProofError("It says something else than its grant.")
-    return grant
-
-
-def _now_ms(account: Account) -> float:
-    return account.environment.read_wall() * 1000
-
-
-def _date_of(account: Account, until: Until) -> str:
-    if isinstance(until, datetime):
-        return write_timestamp(until)
-    return write_timestamp(from_ms(_now_ms(account) + parse_duration("until", until) * 1000))
-
-
-def _store(account: Account, record: BorrowRecord) -> None:
-    fields = {
-        "product": record.product,
-        "user": record.user,
-        "licenseId": record.license_id,
-        "untilMs": record.until_ms,
-        "seenMs": record.seen_ms,
-        "proof": None if record.proof is None else asdict(record.proof),
-    }
-    account.storage.write(name_of("borrow", account.product), json.dumps(fields))
-
-
-def _read_record(text: str) -> BorrowRecord:
+def prove_record(account: Account, record: BorrowRecord, lent: Lent) -> Optional[Grant]:
+    """What was signed; `None` without the vendor's key. Raises a `ProofError`."""
+    if account.verifier is None:
+        return None
     try:
-        fields = json.loads(text)
-        license_id, proof = fields["licenseId"], fields["proof"]
-        return BorrowRecord(
-            product=_read_as(str, fields["product"]),
-            user=_read_as(str, fields["user"]),
-            license_id=None if license_id is None else _read_as(int, license_id),
-            until_ms=_read_ms(fields["untilMs"]),
-            seen_ms=_read_ms(fields["seenMs"]),
-            proof=None
-            if proof is None
-            else Proof(*(_read_as(str, proof[name]) for name in ("grant", "certificate", "nonce"))),
-        )
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise BorrowError("borrow_unreadable", "The stored borrow cannot be read.") from error
-
-
-def _read_as(kind: type, value: Any) -> Any:
-    if type(value) is kind:
-        return value
-    raise TypeError(value)
-
-
-def _read_ms(value: Any) -> Any:
-    # This raises if it is no date.
-    from_ms(value)
-    return value if type(value) is float else _read_as(int, value)
+        if lent.proof is None:
+            raise ProofError("It was stored without a grant.")
+        grant = prove_for(replace(account, user=record.user), lent.proof, None, is_now=False)
+        if grant.get("borrowed") is not True:
+            raise ProofError("The grant is not for a borrow.")
+        if (lent.license_id, lent.until_ms) != (grant["license_id"], read_instant(grant, "valid_until")):
+            raise ProofError("It says something else than its grant.")
+    except ProofError as error:
+        raise error.of_borrow() from error
+    judge_computer(account, grant.get("device_mark"))
+    return grant

@@ -2,18 +2,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from threading import RLock
-from typing import Optional, Sequence, Union
+from typing import List, Optional, Sequence, Union
 
-from .borrow import Borrow, Until, borrow_as, resume_borrow
-from .consumption import CountQueue, Total, count_now, describe_count
+from .borrow import Borrow, StoredBorrow
+from .borrowing import Until, borrow_as, list_borrows, resume_borrow
+from .consumption import Counter, Total, count_now
+from .count_queue import CountQueue
 from .duration import Duration, parse_duration
 from .environment import Environment, Host, Signal, Storage
-from .errors import BerthError, BorrowError
+from .errors import BerthError
 from .lease import MARGIN, Account, Margin, SlotRequests
 from .machine import MACHINE
 from .proof import Verifier
 from .servers import Servers, Token
 from .slot import OnWait, Slot, acquire_as
+from .storage import SafeStorage
 from .timing import SteadyClock
 
 _REQUEST_TIMEOUT = 10.0
@@ -28,8 +31,9 @@ class Client:
     `server` is the address of Berth, or of several servers with the same database, the preferred one first.
     `user` is who uses the slot; by default, a name that no other program has. `token` is needed where the
     server requires one; a function is called before every request. `vendor_key` is the vendor's public key as
-    PEM: with it, servers must prove that the vendor has licensed them, and borrows that they have not been
-    changed. `storage` replaces the place where borrows and queued counts are kept.
+    PEM, or a list of keys: with it, servers must prove that the vendor has licensed them, and borrows that
+    they have not been changed. `storage` replaces the place where borrows and queued counts are kept, and
+    `device` what identifies the computer that a borrow belongs to.
     """
 
     def __init__(
@@ -41,9 +45,10 @@ class Client:
         license_id: Optional[int] = None,
         user_info: Optional[str] = None,
         token: Optional[Token] = None,
-        vendor_key: Optional[str] = None,
+        vendor_key: Union[str, Sequence[str], None] = None,
         request_timeout: Duration = _REQUEST_TIMEOUT,
         storage: Optional[Storage] = None,
+        device: Optional[str] = None,
         environment: Optional[Environment] = None,
         margin: Margin = MARGIN,
     ) -> None:
@@ -52,6 +57,9 @@ class Client:
         if user is not None and (not isinstance(user, str) or user.strip() == ""):
             problem = "The user is empty." if user == "" else f"{user!r} is not a user."
             raise BerthError("invalid_option", problem, 'Give "user" as a text, or leave it out.')
+        if device is not None and (not isinstance(device, str) or device.strip() == ""):
+            problem = '"device" is empty or not a text.'
+            raise BerthError("invalid_option", problem, "Give one, or leave it out.")
         env = MACHINE if environment is None else environment
         clock = SteadyClock(env)
         is_list = isinstance(server, Sequence) and not isinstance(server, (str, bytes))
@@ -60,16 +68,19 @@ class Client:
         self._given_user = user
         self._lock = RLock()
         self._has_acquired = False
+        # The last one.
+        self._slot: Optional[Slot] = None
         self._process_id = env.process_id
         self._account = Account(
             environment=env,
             clock=clock,
             servers=servers,
-            storage=env.storage if storage is None else storage,
+            storage=SafeStorage(env.storage if storage is None else storage),
             product=product,
             user=_describe_program(env) if user is None else user,
             license_id=license_id,
             user_info=user_info,
+            device=device,
             verifier=None if vendor_key is None else Verifier(vendor_key),
             margin=margin,
         )
@@ -91,22 +102,27 @@ class Client:
                 self._rename_user()
             self._has_acquired = True
             account = self._account
-        return acquire_as(account, wait, on_wait, cancel)
+        self._slot = acquire_as(account, wait, on_wait, cancel)
+        return self._slot
 
     def borrow(self, until: Optional[Until] = None) -> Borrow:
         """Takes a slot and keeps it without network, until the date or as long as the license allows."""
         seat = self._seat
-        borrow, _ = borrow_as(seat, SlotRequests(seat), seat.license_id, until)
+        borrow, _ = borrow_as(seat, SlotRequests(seat), until)
         return borrow
 
     def resume(self) -> Borrow:
         """
         Finds the borrow of an earlier start. Raises a `BorrowError` if there is none, or it cannot be used.
         """
-        borrow = resume_borrow(self._seat, self._given_user is None)
-        if borrow is not None:
-            return borrow
-        raise BorrowError("no_borrow", f'No slot of "{self._account.product}" is borrowed here.')
+        return resume_borrow(self._seat, self._given_user is None)
+
+    def borrows(self) -> List[StoredBorrow]:
+        """
+        All that this user has borrowed on this computer, also what cannot be used now: from another server,
+        while the clock is wrong, or interrupted. Each can be given back.
+        """
+        return list_borrows(self._seat, self._given_user is None)
 
     def consume(
         self,
@@ -118,14 +134,22 @@ class Client:
     ) -> Total:
         """
         Counts now, once, however often the request has to be repeated: on the license, or on a feature.
-        Counts with the same `key` count once; by default, every call has its own. `retry_for` is how long to
-        try if no server answers.
+        Counts with the same `key` count once, for a day, a license and, if one was given, a user; by default,
+        every call has its own. `retry_for` is how long to try if no server answers.
         """
-        return count_now(self._account, describe_count(self._account, count, feature, key), retry_for)
+        return count_now(self._account, self._counter().describe(count, feature, key), retry_for)
 
     def open_queue(self) -> CountQueue:
         """A queue for counts that must not be lost while no server can be reached."""
-        return CountQueue(self._account)
+        return CountQueue(self._account, self._counter)
+
+    def _counter(self) -> Counter:
+        """Counts go to the license of the slot, if there is one."""
+        slot = self._slot
+        license_id = None if slot is None or slot.is_released else slot.license_id
+        if license_id is None:
+            license_id = self._account.license_id
+        return Counter(self._account, self._given_user, license_id)
 
     def _rename_user(self) -> None:
         """
@@ -153,7 +177,7 @@ def acquire(
     wait: Duration = 0,
     on_wait: Optional[OnWait] = None,
     token: Optional[Token] = None,
-    vendor_key: Optional[str] = None,
+    vendor_key: Union[str, Sequence[str], None] = None,
 ) -> Slot:
     """Takes a slot that renews itself until it is released. Raises a `DeniedError` if there is none."""
     return Client(server, product, user, token=token, vendor_key=vendor_key).acquire(wait, on_wait=on_wait)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Callable, Mapping, Optional, Protocol, Sequence
-from urllib.parse import quote
 
 
 class NotSentError(Exception):
@@ -18,6 +17,7 @@ class WireRequest:
     body: bytes
     # Seconds.
     timeout: float
+    method: str = "POST"
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,6 @@ class Storage(Protocol):
         """The names that start with the prefix, sorted."""
 
 
-def name_of(kind: str, product: str) -> str:
-    """The start of all stored names for a product. No product makes the start of another one's names."""
-    encoded = quote(product, safe="").replace("~", "%7e").replace("%2A", "%2a")
-    return f"{kind}@{encoded}@"
-
-
 class Signal(Protocol):
     """What `threading.Event` does."""
 
@@ -75,10 +69,14 @@ class ExitGuard(Protocol):
 class Environment(Protocol):
     @property
     def storage(self) -> Storage:
-        """Where borrows and queued consumption are kept."""
+        """Where borrows and queued counts are kept."""
 
     @property
     def host(self) -> Host: ...
+
+    @property
+    def machine_id(self) -> Optional[str]:
+        """What identifies the computer to its operating system; `None` if there is nothing."""
 
     @property
     def process_id(self) -> int:

@@ -12,12 +12,16 @@ _ADVICE: Mapping[str, str] = {
     "unreachable": "Check the network and the address of the license server, then try again.",
     "slot_lost": "Stop the work that needs the license. The slot is asked for again by itself.",
     "storage_failed": "Check that the folder exists, can be written, and has space left.",
+    "slot_released": "Take a slot with acquire() first, or borrow one with the borrow() of the client.",
     "slot_in_use_here": "Call acquire() once, and share the slot within the program.",
-    "no_borrow": "Borrow a slot while the license server can be reached.",
+    "no_borrow": "Borrow a slot while the license server can be reached. Where the name of the host changes, "
+    'always give a "user".',
     "borrow_ended": "Connect to the license server, and take or borrow a slot again.",
     "borrow_unreadable": "Connect to the license server, and borrow again.",
     "not_proven": "Check the address of the license server, and that it has the certificate of the vendor.",
-    "clock_set_back": "Set the clock of this machine right, or connect to the license server.",
+    "certificate_expired": "Check the clock of this machine. If it is right, ask the administrator to connect "
+    "the license server to the vendor.",
+    "clock_set_back": "Set the clock of this machine right. If it is, connect to the license server.",
     "floating_not_available": "Wait until somebody returns a slot, or ask the administrator for more slots.",
     "address_limit_reached": "Close another program on this machine that uses a slot.",
     "unknown_product": "Check the product code, or ask the administrator to add the license.",
@@ -146,9 +150,20 @@ class SlotLostError(BerthError):
 class ProofError(BerthError):
     """A server cannot prove what it says, or a stored borrow was changed."""
 
-    def __init__(self, reason: str, advice: Optional[str] = None, who: str = "The license server") -> None:
-        super().__init__("not_proven", f"{who} cannot be trusted. {reason}", advice)
+    def __init__(
+        self,
+        reason: str,
+        advice: Optional[str] = None,
+        who: str = "The license server",
+        code: str = "not_proven",
+        is_retryable: bool = False,
+    ) -> None:
+        super().__init__(code, f"{who} cannot be trusted. {reason}", advice, is_retryable)
         self._reason = reason
+
+    @classmethod
+    def of_expired_certificate(cls) -> ProofError:
+        return cls("Its certificate has expired.", code="certificate_expired", is_retryable=True)
 
     def of_borrow(self, advice: str = _ADVICE["borrow_unreadable"]) -> ProofError:
         """The same about a stored borrow, of which the server knows nothing."""
@@ -156,7 +171,7 @@ class ProofError(BerthError):
 
 
 class StorageError(BerthError):
-    """Queued counts cannot be read or stored at the moment."""
+    """Borrows and queued counts cannot be read or stored at the moment."""
 
     def __init__(self, reason: object) -> None:
         message = f"The storage of the client cannot be used: {reason}."

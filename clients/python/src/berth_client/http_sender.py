@@ -58,11 +58,12 @@ class HttpSender:
         path = urlsplit(request.url).path
         socket = connection.sock
         socket.settimeout(self._left_until(deadline))
-        connection.request("POST", path, request.body, dict(request.headers))
+        connection.request(request.method, path, request.body or None, dict(request.headers))
         response = connection.getresponse()
         chunks: List[bytes] = []
         size = 0
-        while True:
+        # It closes itself at its end, and with it the connection if the server keeps none.
+        while not response.isclosed():
             socket.settimeout(self._left_until(deadline))
             chunk = response.read(65_536)
             if not chunk:

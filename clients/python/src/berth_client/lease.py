@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Callable, Dict, Mapping, Optional
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
 from .environment import Environment, Storage
 from .errors import BerthError, DeniedError, ProofError
-from .proof import Grant, Proof, Verifier, read_instant
+from .proof import Expected, Grant, Proof, Verifier, longest_ms, read_instant
 from .servers import Answer, Servers
 from .timing import SteadyClock, read_timestamp
 
@@ -90,6 +90,8 @@ class Account:
     user: str
     license_id: Optional[int] = None
     user_info: Optional[str] = None
+    # What stands for the computer, if the application says it.
+    device: Optional[str] = None
     # `None`: servers are trusted without proof.
     verifier: Optional[Verifier] = None
     margin: Margin = MARGIN
@@ -114,10 +116,15 @@ def holder_of(account: Account, license_id: Optional[int]) -> Dict[str, Any]:
     return fields
 
 
-def return_slot(account: Account, license_id: Optional[int], timeout: Optional[float] = None) -> None:
+def return_slot(
+    account: Account,
+    license_id: Optional[int],
+    timeout: Optional[float] = None,
+    binding: Optional[str] = None,
+) -> None:
     """A slot that is no longer there needs no return: its time is over, or an operator has taken it back."""
     try:
-        account.servers.post("unregister", target_of(account, license_id), timeout=timeout)
+        account.servers.post("unregister", target_of(account, license_id), None, timeout, binding)
     except DeniedError as error:
         if error.code != "device_not_found":
             raise
@@ -183,24 +190,28 @@ class SlotRequests:
         fields: Mapping[str, Any],
         headers: Optional[Mapping[str, str]] = None,
         in_doubt: bool = False,
+        binding: Optional[str] = None,
     ) -> ProvenAnswer:
-        """`in_doubt`: the answer has to be proven, even if no grant is due."""
+        """
+        `in_doubt`: the answer has to be proven, even if no grant is due. `binding`: only servers with that
+        store are asked.
+        """
         servers = self._account.servers
         if self._account.verifier is None:
-            return self._trust(servers.post(path, fields, headers))
+            return self._trust(servers.post(path, fields, headers, binding=binding))
         proven = self._proven
         if proven is not None and path != "borrow" and not in_doubt and not self._is_grant_due(proven):
             answer = servers.post(path, fields, headers)
             if answer.server == proven.server:
                 return _extend(proven, answer)
         nonce = self._account.environment.create_id()
-        answer = servers.post(path, {**fields, "nonce": nonce}, headers)
+        answer = servers.post(path, {**fields, "nonce": nonce}, headers, binding=binding)
         try:
             return self._prove(answer, nonce)
         except ProofError:
             if proven is not None:
                 proven.renewals = _RENEWALS_PER_GRANT
-            elif self._feature is None:
+            elif path == "register":
                 self.give_back(fields)
             raise
 
@@ -222,25 +233,38 @@ class SlotRequests:
         )
 
     def _prove(self, answer: Answer, nonce: str) -> ProvenAnswer:
-        grant, certificate = answer.fields.get("grant"), answer.fields.get("certificate")
-        if not isinstance(grant, str):
-            raise ProofError(_NO_GRANT, "Ask the administrator to upgrade the license server.")
-        if not isinstance(certificate, str):
-            raise ProofError(_NO_CERTIFICATE, _GET_CERTIFICATE)
-        proof = Proof(grant, certificate, nonce)
-        claims = prove_for(self._account, proof, self._feature)
-        lasts = (read_instant(claims, "valid_until") - read_instant(claims, "issued_at")) / 1000
+        claims, proof = prove_answer(self._account, answer, nonce, self._feature)
+        lasts_ms = read_instant(claims, "valid_until") - read_instant(claims, "issued_at")
+        # As long as the license allows, and no longer, whatever the server says.
+        lasts = min(lasts_ms, longest_ms(claims["limits"], claims.get("borrowed") is True)) / 1000
         lease = replace(read_lease(answer), lasts=lasts)
         timeout = _read_seconds((claims.get("limits") or {}).get("floating_timeout"), 60.0)
         self._proven = _Proven(answer.server, lease, _first_of(timeout, lasts))
         return ProvenAnswer(answer, lease, claims, proof)
 
 
-def prove_for(account: Account, proof: Proof, feature: Optional[str]) -> Grant:
+def prove_answer(
+    account: Account, answer: Answer, nonce: str, feature: Optional[str] = None, is_now: bool = True
+) -> Tuple[Grant, Proof]:
+    """`is_now`: see `prove_for`."""
+    fields = answer.fields
+    grant, certificate = fields.get("grant"), fields.get("certificate")
+    if not isinstance(grant, str):
+        raise ProofError(_NO_GRANT, "Ask the administrator to upgrade the license server.")
+    if not isinstance(certificate, str):
+        raise ProofError(_NO_CERTIFICATE, _GET_CERTIFICATE, is_retryable=True)
+    others = fields.get("other_certificates")
+    certificates = [certificate, *(others if isinstance(others, list) else [])]
+    proof = Proof(grant, " ".join(text for text in certificates if isinstance(text, str)), nonce)
+    return prove_for(account, proof, feature, is_now), proof
+
+
+def prove_for(account: Account, proof: Proof, feature: Optional[str], is_now: bool) -> Grant:
+    """`is_now`: the certificate must be valid now. Otherwise, it must have been when the grant was issued."""
     if account.verifier is None:
         raise ProofError("There is no key to prove it with.")
-    now_ms = account.environment.read_wall() * 1000
-    return account.verifier.verify(proof, account.product, account.user, feature, now_ms)
+    now_ms = account.environment.read_wall() * 1000 if is_now else None
+    return account.verifier.verify(proof, Expected(account.product, account.user, feature), now_ms)
 
 
 def _extend(proven: _Proven, answer: Answer) -> ProvenAnswer:

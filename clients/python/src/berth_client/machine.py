@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Callable, Dict, List, Optional, Union
 
+from .device import find_machine_id
 from .environment import Environment, ExitGuard, Host, WireAnswer, WireRequest
 from .http_sender import HttpSender
 
@@ -45,13 +46,12 @@ def _remove_drafts() -> None:
 
 
 def _usual_folder() -> Path:
-    """Where programs keep what is neither settings nor cache."""
-    home = Path.home()
+    """Where programs keep what is neither settings nor cache. Raises if there is no home, as for a number."""
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home) / "berth-client"
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "berth-client"
     if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "berth-client"
-    return Path(os.environ.get("XDG_STATE_HOME") or home / ".local" / "state") / "berth-client"
+        return Path.home() / "Library" / "Application Support" / "berth-client"
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "berth-client"
 
 
 class FileStorage:
@@ -120,7 +120,7 @@ class FileStorage:
 
     def _file_of(self, name: str) -> Path:
         """Names come from this package, and products in them are encoded."""
-        return self.folder / f"{re.sub(r'[^A-Za-z0-9_.%@-]', '_', name)}{_ENDING}"
+        return self.folder / f"{re.sub(r'[^A-Za-z0-9_.%@~-]', '_', name)}{_ENDING}"
 
     def _sync_folder(self) -> None:
         """Windows cannot open folders, and needs no sync for them."""
@@ -215,6 +215,10 @@ class Machine:
     @property
     def host(self) -> Host:
         return Host(hostname=socket.gethostname() or None, os_user=_find_os_user())
+
+    @property
+    def machine_id(self) -> Optional[str]:
+        return find_machine_id()
 
     @property
     def process_id(self) -> int:

@@ -1,20 +1,17 @@
-"""
-Proves grants with the vendor's public key: vendor → server → grant. Python's library has no signatures, so
-both kinds that occur are here: RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017) and Ed25519 (RFC 8032). Only public
-values are used, so the time that this takes tells nothing.
-"""
+"""Proves grants with the vendor's public key: vendor → server → grant. `docs/grants.md` says every step."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
+import math
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .errors import BerthError, ProofError
+from .signatures import is_signed_by_ed25519, is_signed_by_rsa, read_rsa_key
 from .timing import read_timestamp, to_ms
 
 # What a server of the vendor has signed; `docs/grants.md` lists the claims.
@@ -26,43 +23,172 @@ class Proof:
     """What proves a slot; all of it can be stored."""
 
     grant: str
+    # The vendor's word for the server. While the vendor changes the key: under each of the keys, with spaces.
     certificate: str
     nonce: str
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What the application has asked for."""
+
+    product: str
+    user: str
+    # `None`: the slot of the license itself.
+    feature: Optional[str] = None
+
+
 class Verifier:
-    def __init__(self, pem: str) -> None:
-        """The key as PEM, as `berth cloud public-key` prints it."""
+    def __init__(self, keys: Union[str, Sequence[str]]) -> None:
+        """One or several keys as PEM, as `berth cloud public-key` prints them."""
         try:
-            self._modulus, self._exponent = _read_rsa_key(re.sub(r"-----[A-Z ]+-----|\s", "", pem))
+            texts = [keys] if isinstance(keys, str) else list(keys)
+            self._keys = [read_rsa_key(encoded) for text in texts for encoded in _split_pem(text)]
+            if not self._keys:
+                raise ValueError("No key")
         except (ValueError, IndexError, TypeError) as error:
-            advice = 'Give the public key that "berth cloud public-key" prints, as PEM.'
+            advice = 'Give the public key that "berth cloud public-key" prints, as PEM, or a list of keys.'
             raise BerthError("invalid_option", '"vendor_key" is not an RSA public key.', advice) from error
 
-    def verify(self, proof: Proof, product: str, user: str, feature: Optional[str], now_ms: float) -> Grant:
+    def verify(self, proof: Proof, expected: Expected, now_ms: Optional[float]) -> Grant:
         """
         Raises a `ProofError` if anything does not fit. Whether the slot has ended is for the caller to judge.
+        `now_ms` is `None` for what was stored: then the certificate must have been valid at that time.
         """
-        server, signed, signature = _read_signed(proof.certificate, "RS256", "berth-server+jwt")
-        if not _is_signed_by_rsa(self._modulus, self._exponent, signed, signature):
-            raise ProofError("The certificate of the server is not signed by the vendor.")
-        claims, signed, signature = _read_signed(proof.grant, "EdDSA", "berth-grant+jwt")
-        if not is_signed_by_ed25519(_read_server_key(server), signed, signature):
-            raise ProofError("The grant is not signed by the server of the certificate.")
-        for name, value in (("nonce", proof.nonce), ("product", product), ("feature", feature)):
-            if name not in claims or claims[name] != value:
-                raise ProofError(f"The grant is for another {name}.")
-        if to_name(claims.get("user")) != to_name(user):
-            raise ProofError("The grant is for another user.")
-        if claims.get("hardware_id") != server.get("hardware_id"):
-            raise ProofError("The grant is of another server.")
-        licenses = server.get("license_ids")
-        if not isinstance(licenses, list) or claims.get("license_id") not in licenses:
-            raise ProofError("The certificate is not for this license.")
-        if read_instant(server, "expires_at") <= max(now_ms, read_instant(claims, "issued_at")):
-            raise ProofError("The certificate has expired.")
-        read_instant(claims, "valid_until")
-        return claims
+        fault: Optional[ProofError] = None
+        for text in proof.certificate.split():
+            try:
+                server = self._read_certificate(text)
+            except ProofError as error:
+                # Perhaps the one under the vendor's other key is good. What is wrong with that says more.
+                fault = fault or error
+                continue
+            try:
+                return _judge(server, proof, expected, now_ms)
+            except ProofError as error:
+                fault = error
+        raise fault or ProofError("There is no certificate.")
+
+    def _read_certificate(self, text: str) -> Grant:
+        server, signed, signature = _read_signed(text, "RS256", "berth-server+jwt")
+        if any(is_signed_by_rsa(key, signed, signature) for key in self._keys):
+            return server
+        raise ProofError("The certificate of the server is not signed by the vendor.")
+
+
+def _split_pem(text: str) -> List[str]:
+    """What is between the lines that begin and end a key."""
+    parts = re.split(r"-----[A-Z ]+-----", text)
+    return [encoded for encoded in (re.sub(r"\s", "", part) for part in parts) if encoded]
+
+
+def _judge(server: Grant, proof: Proof, expected: Expected, now_ms: Optional[float]) -> Grant:
+    claims, signed, signature = _read_signed(proof.grant, "EdDSA", "berth-grant+jwt")
+    if not is_signed_by_ed25519(_read_server_key(server), signed, signature):
+        raise ProofError("The grant is not signed by the server of the certificate.")
+    wanted = {"nonce": proof.nonce, "product": expected.product, "feature": expected.feature}
+    for name, value in wanted.items():
+        if name not in claims or claims[name] != value:
+            raise ProofError(f"The grant is for another {name}.")
+    if to_name(claims.get("user")) != to_name(expected.user):
+        raise ProofError("The grant is for another user.")
+    if claims.get("hardware_id") != server.get("hardware_id"):
+        raise ProofError("The grant is of another server.")
+    issued_ms = read_instant(claims, "issued_at")
+    if read_instant(server, "expires_at") <= max(issued_ms, now_ms or issued_ms):
+        raise ProofError.of_expired_certificate()
+    _judge_claims(claims, _find_license(server, claims.get("license_id")))
+    return claims
+
+
+def _find_license(server: Grant, license_id: object) -> Grant:
+    for certified in _list_of(server, "licenses"):
+        if type(license_id) is int and certified.get("license_id") == license_id:
+            return certified
+    raise ProofError("The certificate is not for this license.")
+
+
+def _judge_claims(claims: Grant, certified: Grant) -> None:
+    """A grant may claim less than the vendor has certified, and never more."""
+    if certified.get("product") != claims["product"]:
+        raise ProofError("The certificate is for another product.")
+    limits, ours = _fields_of(claims, "limits"), _fields_of(certified, "limits")
+    for name in ("floating_users", "floating_timeout", "max_borrow_time"):
+        _judge_amount(limits, ours, name)
+    _judge_consumption(limits, ours)
+    _judge_end(limits.get("validity_period"), ours.get("validity_period"), "validity_period")
+    _judge_end(claims.get("valid_until"), certified.get("ends_at"), "valid_until")
+    lent_for_ms = read_instant(claims, "valid_until") - read_instant(claims, "issued_at")
+    if claims.get("borrowed") is True and lent_for_ms > longest_ms(ours, is_borrowed=True):
+        raise _claims_more("valid_until")
+    features = {feature.get("code"): feature for feature in _list_of(certified, "features")}
+    if claims["feature"] is not None:
+        _find_feature(features, claims["feature"])
+    for feature in _list_of(claims, "features"):
+        known = _find_feature(features, feature.get("code"))
+        _judge_amount(feature, known, "floating_users")
+        _judge_consumption(feature, known)
+        _judge_end(feature.get("expiry_date"), known.get("expiry_date"), "expiry_date")
+
+
+def _find_feature(features: Mapping[object, Grant], code: object) -> Grant:
+    if isinstance(code, str) and code in features:
+        return features[code]
+    raise ProofError(f'The certificate does not name the feature "{code}".')
+
+
+def longest_ms(limits: Grant, is_borrowed: bool) -> float:
+    """How long a slot can last without a renewal. A borrowed one lasts as long as others at least."""
+    timeout_ms = _amount_of(limits, "floating_timeout") * 60_000
+    return max(timeout_ms, _amount_of(limits, "max_borrow_time") * 3_600_000) if is_borrowed else timeout_ms
+
+
+def _judge_consumption(claims: Grant, certified: Grant) -> None:
+    if certified.get("allow_unlimited_consumptions") is True:
+        return
+    if claims.get("allow_unlimited_consumptions") not in (None, False):
+        raise _claims_more("allow_unlimited_consumptions")
+    _judge_amount(claims, certified, "max_consumptions")
+
+
+def _judge_amount(claims: Grant, certified: Grant, name: str) -> None:
+    # Not `>`: nothing is less than what is no number.
+    if not _amount_of(claims, name) <= _amount_of(certified, name):
+        raise _claims_more(name)
+
+
+def _amount_of(fields: Grant, name: str) -> float:
+    """What is not there, such as the slots of a feature that counts, is nothing."""
+    value = fields.get(name)
+    if value is None:
+        return 0
+    return value if type(value) in (int, float) else math.nan
+
+
+def _judge_end(claimed: object, certified: object, name: str) -> None:
+    """`None` is never."""
+    if certified is None:
+        return
+    if claimed is None or read_instant({name: claimed}, name) > read_instant({name: certified}, name):
+        raise _claims_more(name)
+
+
+def _claims_more(name: str) -> ProofError:
+    return ProofError(f"The grant claims more than the vendor has certified: {name}.")
+
+
+def _fields_of(fields: Grant, name: str) -> Grant:
+    value = fields.get(name)
+    if isinstance(value, dict):
+        return value
+    raise ProofError(f"It does not say {name}.")
+
+
+def _list_of(fields: Grant, name: str) -> Sequence[Grant]:
+    value = fields.get(name)
+    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+        return value
+    raise ProofError(f"It does not say {name}.")
 
 
 def to_name(user: object) -> str:
@@ -89,7 +215,8 @@ def _read_signed(text: str, alg: str, typ: str) -> Tuple[Grant, bytes, bytes]:
     try:
         header, claims = (json.loads(_read_base64(part)) for part in parts[:2])
         signature = _read_base64(parts[2])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
+        # The latter by JSON that is nested too deep.
         raise ProofError("It cannot be read.") from error
     if not isinstance(header, dict) or header.get("alg") != alg or header.get("typ") != typ:
         raise ProofError(f"It is not signed as {typ}.")
@@ -107,111 +234,10 @@ def _read_base64(text: str) -> bytes:
 
 
 def _read_server_key(server: Grant) -> bytes:
-    jwk = (server.get("cnf") or {}).get("jwk") or {}
     try:
+        jwk = server["cnf"]["jwk"]
         if jwk["crv"] == "Ed25519":
             return _read_base64(jwk["x"])
     except (KeyError, TypeError, ValueError):
         pass
     raise ProofError("The certificate has no key.")
-
-
-_RSA_OID = bytes.fromhex("06092a864886f70d0101010500")
-_SHA256_PREFIX = bytes.fromhex("3031300d060960864801650304020105000420")
-
-
-def _read_rsa_key(encoded: str) -> Tuple[int, int]:
-    """Of a SubjectPublicKeyInfo: an algorithm, and a bit string with modulus and exponent."""
-    info, _ = _read_der(base64.b64decode(encoded, validate=True), 0x30)
-    algorithm, rest = _read_der(info, 0x30)
-    bits, _ = _read_der(rest, 0x03)
-    numbers, _ = _read_der(bits[1:], 0x30)
-    modulus, rest = _read_der(numbers, 0x02)
-    exponent, _ = _read_der(rest, 0x02)
-    if algorithm != _RSA_OID:
-        raise ValueError("Not an RSA key")
-    return int.from_bytes(modulus, "big"), int.from_bytes(exponent, "big")
-
-
-def _read_der(data: bytes, tag: int) -> Tuple[bytes, bytes]:
-    """The content of the first value, and what follows it."""
-    length, start = data[1], 2
-    if length > 0x80:
-        start += length - 0x80
-        length = int.from_bytes(data[2:start], "big")
-    if data[0] != tag or length == 0x80 or len(data) < start + length:
-        raise ValueError("Not DER")
-    return data[start : start + length], data[start + length :]
-
-
-def _is_signed_by_rsa(modulus: int, exponent: int, signed: bytes, signature: bytes) -> bool:
-    size = (modulus.bit_length() + 7) // 8
-    number = int.from_bytes(signature, "big")
-    if len(signature) != size or number >= modulus:
-        return False
-    digest = _SHA256_PREFIX + hashlib.sha256(signed).digest()
-    padded = b"\x00\x01" + b"\xff" * (size - len(digest) - 3) + b"\x00" + digest
-    return pow(number, exponent, modulus).to_bytes(size, "big") == padded
-
-
-_P = 2**255 - 19
-_L = 2**252 + 27742317777372353535851937790883648493
-_D = -121665 * pow(121666, _P - 2, _P) % _P
-_ROOT = pow(2, (_P - 1) // 4, _P)
-# X, Y, Z and T with x = X/Z, y = Y/Z, x·y = T/Z.
-_Point = Tuple[int, int, int, int]
-
-
-def is_signed_by_ed25519(key: bytes, signed: bytes, signature: bytes) -> bool:
-    point = _read_point(key)
-    scalar = int.from_bytes(signature[32:], "little")
-    if point is None or len(signature) != 64 or scalar >= _L:
-        return False
-    digest = hashlib.sha512(signature[:32] + key + signed).digest()
-    hashed = int.from_bytes(digest, "little") % _L
-    negated = (-point[0] % _P, point[1], 1, -point[3] % _P)
-    return _write_point(_add(_multiply(scalar, _BASE), _multiply(hashed, negated))) == signature[:32]
-
-
-def _add(one: _Point, two: _Point) -> _Point:
-    a = (one[1] - one[0]) * (two[1] - two[0])
-    b = (one[1] + one[0]) * (two[1] + two[0])
-    c = 2 * one[3] * two[3] * _D
-    d = 2 * one[2] * two[2]
-    e, f, g, h = (b - a) % _P, (d - c) % _P, (d + c) % _P, (b + a) % _P
-    return e * f % _P, g * h % _P, f * g % _P, e * h % _P
-
-
-def _multiply(scalar: int, point: _Point) -> _Point:
-    product: _Point = (0, 1, 1, 0)
-    while scalar > 0:
-        if scalar & 1:
-            product = _add(product, point)
-        point = _add(point, point)
-        scalar >>= 1
-    return product
-
-
-def _read_point(encoded: bytes) -> Optional[_Point]:
-    number = int.from_bytes(encoded, "little")
-    sign, y = number >> 255, number & (2**255 - 1)
-    if len(encoded) != 32 or y >= _P:
-        return None
-    square = (y * y - 1) * pow(_D * y * y + 1, _P - 2, _P) % _P
-    x = pow(square, (_P + 3) // 8, _P)
-    if x * x % _P != square:
-        x = x * _ROOT % _P
-    if x * x % _P != square or (x == 0 and sign == 1):
-        return None
-    x = _P - x if x & 1 != sign else x
-    return x, y, 1, x * y % _P
-
-
-def _write_point(point: _Point) -> bytes:
-    inverse = pow(point[2], _P - 2, _P)
-    x, y = point[0] * inverse % _P, point[1] * inverse % _P
-    return (y | (x & 1) << 255).to_bytes(32, "little")
-
-
-_BASE_Y = 4 * pow(5, _P - 2, _P) % _P
-_BASE: _Point = _read_point(_BASE_Y.to_bytes(32, "little")) or (0, 1, 1, 0)

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import RLock
 from typing import Any, Callable, Dict, Mapping, Optional, Set, Tuple
 from weakref import WeakKeyDictionary
 
-from .borrow import Borrow, Until, borrow_as
+from .borrow import Borrow
+from .borrowing import Until, borrow_as
 from .duration import Duration, parse_duration
 from .environment import Environment, Signal
-from .errors import BerthError, DeniedError, SlotLostError, UnreachableError
+from .errors import BerthError, DeniedError, ProofError, SlotLostError, UnreachableError
 from .events import Announcing, Lost
+from .feature_slot import FeatureSlot
 from .lease import (
     Account,
     Lease,
@@ -23,72 +25,6 @@ from .lease import (
 )
 from .proof import Grant
 from .renewal import Renewal, ask_again_in
-
-_GONE = {"floating_feature_device_not_in_use", "device_not_found"}
-
-
-class FeatureSlot(Announcing):
-    """A slot of a feature. It is held only while the slot of the license is."""
-
-    def __init__(
-        self,
-        account: Account,
-        target: Mapping[str, Any],
-        is_license_held: Callable[[], bool],
-        on_end: Callable[[], None],
-    ) -> None:
-        self._account = account
-        self._target = target
-        self._is_license_held = is_license_held
-        self._on_end = on_end
-        self._requests = SlotRequests(account, str(target["feature"]))
-        self._renewal = Renewal(account, self._register, self._register(True))
-        self._events = self._renewal.events
-
-    @property
-    def code(self) -> str:
-        return str(self._target["feature"])
-
-    @property
-    def is_held(self) -> bool:
-        return self._is_license_held() and self._renewal.held_for > 0
-
-    def release(self) -> bool:
-        """Returns whether the server has confirmed it."""
-        if self._renewal.is_stopped:
-            return True
-        self._renewal.stop()
-        self._on_end()
-        try:
-            self._account.servers.post("featureRelease", self._target)
-            return True
-        except UnreachableError:
-            return False
-        except DeniedError as error:
-            return error.code in _GONE
-
-    def __enter__(self) -> FeatureSlot:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-    def _start(self) -> None:
-        self._renewal.start()
-
-    def _end(self) -> None:
-        """Returning the slot of the license returns this one, too."""
-        self._renewal.stop(timeout=0)
-
-    def _lose_with_license(self, error: Optional[BerthError]) -> None:
-        self._renewal.lose("license", error)
-
-    def _renew_now(self) -> None:
-        self._renewal.renew_now()
-
-    def _register(self, in_doubt: bool) -> Lease:
-        return self._requests.send("featureRegister", self._target, in_doubt=in_doubt).lease
-
 
 # A short answer is enough to renew; servers that do not know the header send the whole license.
 _BRIEFLY = {"Prefer": "return=minimal"}
@@ -150,6 +86,10 @@ class Slot(Announcing):
         return self._renewal.held_for > 0
 
     @property
+    def is_released(self) -> bool:
+        return self._is_released
+
+    @property
     def held_for(self) -> float:
         """How many seconds it may be used without another answer of the server."""
         return self._renewal.held_for
@@ -185,7 +125,22 @@ class Slot(Announcing):
 
     def borrow(self, until: Optional[Until] = None) -> Borrow:
         """Keeps the slot without network, until the date or as long as the license allows."""
-        borrow, lease = borrow_as(self._account, self._requests, self._license_id, until)
+        if self._is_released:
+            raise BerthError("slot_released", "The slot was released, so it cannot be borrowed.")
+        account = replace(self._account, license_id=self._license_id)
+        is_returned = False
+
+        def lose() -> None:
+            """Others may take it while it is returned, so it may not be used meanwhile."""
+            nonlocal is_returned
+            is_returned = True
+            self._renewal.lose("taken", None)
+
+        try:
+            borrow, lease = borrow_as(account, self._requests, until, lose)
+        finally:
+            if is_returned:
+                self._renewal.renew_now()
         self._renewal.accept(lease)
         borrow._on_end = self.release
         return borrow
@@ -375,7 +330,7 @@ def _ask_patiently(
     while not alarm.is_set():
         try:
             return asking.ask()
-        except (DeniedError, UnreachableError) as error:
+        except (DeniedError, UnreachableError, ProofError) as error:
             left = deadline - account.clock.read()
             if not error.is_retryable or left <= 0:
                 raise

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from functools import partial
 from random import Random
-from typing import Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from berth_client import BerthError, Borrow, Client, CountQueue, FeatureSlot, Slot
 from berth_client.duration import Duration
 
-from ..simulation.machine import Machine
+from ..simulation.machine import Machine, MemoryStorage
 from ..simulation.world import World
 from .site import Site
 
@@ -17,8 +17,12 @@ class Actor:
     A user of a scenario on a machine of their own. A program may end, and the next one finds what it stored.
     """
 
-    def __init__(self, world: World, site: Site, name: str) -> None:
-        self.machine = Machine(world, name, Random(1).random, site.network)
+    def __init__(
+        self, world: World, site: Site, name: str, facts: Mapping[str, Any], disk: MemoryStorage
+    ) -> None:
+        """`facts`: what the scenario says of the client."""
+        hostname = facts.get("machine", name)
+        self.machine = Machine(world, name, Random(1).random, site.network, hostname=hostname, disk=disk)
         # Since they were last looked at.
         self.events: List[str] = []
         # How the last call has ended: `done`, the code of its error, or `waiting`.
@@ -29,7 +33,13 @@ class Actor:
         self.queue: Optional[CountQueue] = None
         self.features: Dict[str, FeatureSlot] = {}
         self._make_client = partial(
-            Client, site.urls, "cad", name, vendor_key=site.vendor_key, environment=self.machine
+            Client,
+            [f"http://{server}.test" for server in facts.get("servers", site.servers)],
+            "cad",
+            facts.get("user", name),
+            vendor_key=site.vendor_key,
+            device=facts.get("device"),
+            environment=self.machine,
         )
         self.client = self._make_client()
 
@@ -67,6 +77,24 @@ class Actor:
     def give_back(self) -> None:
         assert self.borrow is not None
         self.borrow.give_back()
+
+    def check(self) -> None:
+        assert self.borrow is not None
+        self.borrow.check()
+
+    def give_back_all(self) -> None:
+        """Tries all, and fails as the first one that fails."""
+        errors: List[BerthError] = []
+        for borrow in self.client.borrows():
+            try:
+                borrow.give_back()
+            except BerthError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    def open_queue(self) -> None:
+        self.queue = self.client.open_queue()
 
     def take_feature(self, code: str) -> None:
         assert self.slot is not None

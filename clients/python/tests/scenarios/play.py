@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Callable, Dict, List, Mapping, Sequence
 
+from ..simulation.machine import MemoryStorage
 from ..simulation.world import World
 from .actor import Actor
 from .site import Site
@@ -24,7 +25,11 @@ class Play:
     """The cast and the stage of one scenario."""
 
     def __init__(self, world: World, scenario: Mapping[str, Any]) -> None:
+        self.was_killed = False
         self._world = world
+        self._kill_at = scenario["kill_at"]
+        self._facts: Mapping[str, Mapping[str, Any]] = scenario.get("clients", {})
+        self._disks: Dict[str, MemoryStorage] = {}
         self._site = Site(world, scenario["servers"], scenario["vendor_key"])
         self._actors: Dict[str, Actor] = {}
         self._actions: Dict[str, Callable[[Step], None]] = {
@@ -33,7 +38,10 @@ class Play:
             "pass": lambda step: self._pass(step["seconds"]),
             "sleep": self._sleep,
             "pause": self._pause,
-            "set_clock": lambda step: self._actor(step).machine.set_wall_clock(step["seconds"]),
+            "set_clock": self._set_clock,
+            "storage": self._set_storage,
+            "copy_storage": self._copy_storage,
+            "replace": lambda step: self._site.ask("replace", name=step["name"], by=step["by"]),
             "server": lambda step: self._site.ask("state", name=step["name"], state=step["state"]),
             "license": lambda step: self._site.ask("license", enabled=step["enabled"]),
             "free": lambda step: self._site.ask("free", client=step["client"]),
@@ -50,14 +58,24 @@ class Play:
             "release": actor.release,
             "borrow": lambda: actor.take_borrow(step["hours"]),
             "resume": actor.resume,
+            "check": actor.check,
             "give_back": actor.give_back,
+            "give_back_all": actor.give_back_all,
             "feature": lambda: actor.take_feature(step["code"]),
-            "consume": lambda: actor.client.consume(step["count"]),
+            "consume": lambda: actor.client.consume(step["count"], key=step.get("key")),
             "queue": lambda: actor.add_to_queue(step["count"]),
+            "open_queue": actor.open_queue,
         }
+        if step.get("kill"):
+            actor.machine.kill_at(self._kill_at)
         actor.attempt(calls[step["do"]])
         self._pass(_MOMENT)
-        _compare(actor.outcome, step.get("outcome", "done"))
+        if actor.machine.is_killed:
+            self.was_killed = True
+            actor.start_again()
+        else:
+            _compare_any(actor.outcome, _list_of(step.get("outcome", "done")))
+        actor.machine.kill_at(None)
 
     def check(self, step: Step) -> None:
         if step["expect"] == "requests":
@@ -71,19 +89,41 @@ class Play:
             "held": lambda: actor.slot is not None and actor.slot.is_held,
             "feature_held": lambda: actor.features[step["code"]].is_held,
             "failed": lambda: actor.outcome,
-            "in_use": lambda: self._site.ask("in_use"),
-            "total": lambda: self._site.ask("total"),
+            "in_use": lambda: self._site.ask("in_use", server=step.get("server")),
+            "total": lambda: self._site.ask("total", server=step.get("server")),
             "grants": lambda: self._site.ask("grants"),
             "queued": lambda: None if actor.queue is None else len(actor.queue.list()),
+            "others": lambda: None if actor.queue is None else len(actor.queue.list_others()),
+            "borrows": lambda: len(actor.client.borrows()),
         }
-        wanted = next(step[name] for name in ("is", "are", "code") if name in step)
-        _compare(finds[step["expect"]](), wanted)
+        found = finds[step["expect"]]()
+        if "among" in step:
+            _compare_any(found, step["among"])
+        else:
+            _compare_any(found, [next(step[name] for name in ("is", "are", "code") if name in step)])
 
     def _actor(self, step: Step) -> Actor:
         name = step.get("client", "nobody")
         if name not in self._actors:
-            self._actors[name] = Actor(self._world, self._site, name)
+            facts = self._facts.get(name, {})
+            disk = self._disks.setdefault(facts.get("machine", name), MemoryStorage())
+            self._actors[name] = Actor(self._world, self._site, name, facts, disk)
         return self._actors[name]
+
+    def _set_clock(self, step: Step) -> None:
+        """Of the computer, so of all of its programs."""
+        disk = self._actor(step).machine.disk
+        for actor in self._actors.values():
+            if actor.machine.disk is disk:
+                actor.machine.set_wall_clock(step["seconds"])
+
+    def _set_storage(self, step: Step) -> None:
+        self._actor(step).machine.disk.set_state(step["state"], step.get("after_writes", 0))
+
+    def _copy_storage(self, step: Step) -> None:
+        texts = self._actor({"client": step["to"]}).machine.disk.texts
+        texts.clear()
+        texts.update(self._actor(step).machine.disk.texts)
 
     def _pass(self, seconds: float) -> None:
         self._world.run(self._world.now + seconds)
@@ -104,9 +144,13 @@ class Play:
         self._actor(step).machine.resume()
 
 
-def _compare(found: object, wanted: object) -> None:
-    if found != wanted:
-        raise AssertionError(f"{found!r} instead of {wanted!r}")
+def _compare_any(found: object, right: Sequence[object]) -> None:
+    if found not in right:
+        raise AssertionError(f"{found!r} instead of {' or '.join(map(repr, right))}")
+
+
+def _list_of(value: Any) -> Sequence[object]:
+    return value if isinstance(value, list) else [value]
 
 
 def _take_all(events: List[str]) -> List[str]:
@@ -115,7 +159,8 @@ def _take_all(events: List[str]) -> List[str]:
     return taken
 
 
-def _play(scenario: Mapping[str, Any]) -> None:
+def _play(scenario: Mapping[str, Any]) -> bool:
+    """Whether a program was killed."""
     with World() as world:
         play = Play(world, scenario)
         for number, step in enumerate(scenario["steps"], 1):
@@ -125,17 +170,19 @@ def _play(scenario: Mapping[str, Any]) -> None:
                 else:
                     play.check(step)
             except Exception as error:
-                raise AssertionError(f"step {number}, {json.dumps(step)}: {error}") from error
+                place = f"step {number}, {json.dumps(step)}, killed at {scenario['kill_at']}"
+                raise AssertionError(f"{place}: {error}") from error
+        return play.was_killed
 
 
 def main() -> None:
     for line in iter(sys.stdin.readline, ""):
-        fault = None
+        fault, was_killed = None, False
         try:
-            _play(json.loads(line))
+            was_killed = _play(json.loads(line))
         except Exception:
             fault = traceback.format_exc()
-        print(json.dumps({"ended": fault}), flush=True)
+        print(json.dumps({"ended": fault, "was_killed": was_killed}), flush=True)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ class Site:
         told: TextIO = sys.stdin,
     ) -> None:
         self.vendor_key = vendor_key
-        self.urls = [f"http://{name}.test" for name in servers]
+        self.servers = servers
         self._world = world
         self._asks = asks
         self._told = told
@@ -38,7 +38,8 @@ class Site:
 
     def network(self, request: WireRequest, done: Answered) -> None:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        answer = self.ask("request", url=request.url, headers=headers, body=request.body.decode())
+        body = request.body.decode()
+        answer = self.ask("request", method=request.method, url=request.url, headers=headers, body=body)
         if answer == "refused":
             done(NotSentError("refused"))
         elif answer is not None:

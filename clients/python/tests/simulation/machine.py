@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Optional, Union
+from typing import Callable, Dict, List, Optional, TypeVar, Union
 
 from berth_client.environment import ExitGuard, Host, WireAnswer, WireRequest
 
@@ -11,25 +12,68 @@ Answered = Callable[[Union[WireAnswer, Exception]], None]
 # Passes a request on, and calls back with the answer, with an error, or never.
 Network = Callable[[WireRequest, Answered], None]
 
+_Result = TypeVar("_Result")
+
 # 2030-01-15T12:00:00Z
 START = 1_894_708_800.0
 
 
 class MemoryStorage:
+    """What is stored on a simulated computer, for all of its programs."""
+
     def __init__(self) -> None:
         self.texts: Dict[str, str] = {}
+        # `full`: nothing can be written. `broken`: nothing can be done at all.
+        self._state = "good"
+        self._writes_before = 0
+
+    def set_state(self, state: str, after_writes: int = 0) -> None:
+        self._state = state
+        self._writes_before = after_writes
 
     def read(self, name: str) -> Optional[str]:
+        self._assert_works()
         return self.texts.get(name)
 
     def write(self, name: str, text: str) -> None:
+        if self._state != "good":
+            self._writes_before -= 1
+            if self._writes_before < 0:
+                raise OSError("No space left on device")
         self.texts[name] = text
 
     def remove(self, name: str) -> None:
+        self._assert_works()
         self.texts.pop(name, None)
 
     def list(self, prefix: str) -> List[str]:
+        self._assert_works()
         return sorted(name for name in self.texts if name.startswith(prefix))
+
+    def _assert_works(self) -> None:
+        if self._state == "broken":
+            raise OSError("Input/output error")
+
+
+class MortalStorage:
+    """The storage as a program sees it that may be killed before and after everything that it changes."""
+
+    def __init__(self, machine: "Machine", storage: MemoryStorage) -> None:
+        self._machine = machine
+        self._storage = storage
+        self.texts = storage.texts
+
+    def read(self, name: str) -> Optional[str]:
+        return self._storage.read(name)
+
+    def write(self, name: str, text: str) -> None:
+        self._machine.survive(lambda: self._storage.write(name, text))
+
+    def remove(self, name: str) -> None:
+        self._machine.survive(lambda: self._storage.remove(name))
+
+    def list(self, prefix: str) -> List[str]:
+        return self._storage.list(prefix)
 
 
 @dataclass
@@ -42,10 +86,20 @@ class Machine:
     """A simulated computer with one program, which may stand still, and clocks that may be wrong."""
 
     def __init__(
-        self, world: World, name: str, random: Callable[[], float], network: Network, rate: float = 1.0
+        self,
+        world: World,
+        name: str,
+        random: Callable[[], float],
+        network: Network,
+        rate: float = 1.0,
+        hostname: Optional[str] = None,
+        disk: Optional[MemoryStorage] = None,
     ) -> None:
-        self.storage = MemoryStorage()
-        self.host = Host(hostname=name, os_user="ada")
+        # Shared by the machines that are programs of one computer.
+        self.disk = MemoryStorage() if disk is None else disk
+        self.storage = MortalStorage(self, self.disk)
+        self.host = Host(hostname=hostname or name, os_user="ada")
+        self.machine_id: Optional[str] = hostname or name
         self.process_id = 1
         self.guards: List[ExitGuard] = []
         self.reported: List[BaseException] = []
@@ -56,12 +110,13 @@ class Machine:
         self._network = network
         self._rate = rate
         self._monotonic = 0.0
-        self._wall = START
+        self._wall = START + world.now
         self._read_at = world.now
         self._is_asleep = False
         self._is_paused = False
         self._ids = 0
         self._program = 0
+        self._points_to_kill = math.inf
         self._sleeping: List[_Timer] = []
         self._deferred: List[Callable[[], None]] = []
 
@@ -97,6 +152,30 @@ class Machine:
         """Another program starts: nothing that the earlier one waits for happens any more."""
         self._program += 1
         self.guards.clear()
+        self.kill_at(None)
+
+    def kill_at(self, points: Optional[int]) -> None:
+        """
+        The program is killed when it has come to so many points: before and after everything that it writes,
+        removes or sends.
+        """
+        self._points_to_kill = math.inf if points is None else points
+
+    @property
+    def is_killed(self) -> bool:
+        return self._points_to_kill < 0
+
+    def survive(self, effect: Callable[[], _Result]) -> _Result:
+        self._pass_point()
+        result = effect()
+        self._pass_point()
+        return result
+
+    def _pass_point(self) -> None:
+        self._points_to_kill -= 1
+        while self.is_killed:
+            # Nothing goes on in this thread, and nobody wakes it.
+            self._world.current_task.park()
 
     def set_wall_clock(self, by: float) -> None:
         self._pass_time()
@@ -121,6 +200,9 @@ class Machine:
         return self._set_raw_timer(delay, lambda: self._world.start(work))
 
     def send(self, request: WireRequest) -> WireAnswer:
+        return self.survive(lambda: self._send(request))
+
+    def _send(self, request: WireRequest) -> WireAnswer:
         task = self._world.current_task
         answers: List[Union[WireAnswer, Exception]] = []
 

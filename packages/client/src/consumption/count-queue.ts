@@ -1,15 +1,11 @@
 import { backOffMs } from '../back-off.ts';
-import { type BerthError, DeniedError, StorageError, UnreachableError } from '../errors.ts';
+import { BerthError, DeniedError, StorageError, UnreachableError } from '../errors.ts';
 import type { Account } from '../lending/account.ts';
 import { Listeners } from '../listeners.ts';
-import { nameOf } from '../storage-name.ts';
-import { type Count, type CountOptions, describeCount, sendCount, type Total } from './count.ts';
+import { type CountOptions, type CountTarget, describeCount, sendCount, type Total } from './count.ts';
+import { type QueuedCount, StoredCounts, type StrayCount } from './stored-counts.ts';
 
-/** A count that waits in the queue. */
-export interface QueuedCount extends Count {
-  /** When it was first sent without an answer, by the wall clock; `null` if it never was. */
-  readonly triedAtMs: number | null;
-}
+export type { QueuedCount, StrayCount };
 
 export interface QueueEvents {
   sent: { readonly count: QueuedCount; readonly total: Total };
@@ -40,23 +36,25 @@ const LONGEST_PAUSE_MS = 60_000;
 
 /**
  * Counts are stored first and sent in order, each under its own key, so each counts once, whatever happens to
- * the program, the network or the server. Programs may share a queue.
+ * the program, the network or the server. Programs may share a queue. A count belongs to a server, and is
+ * never sent to another one.
  */
 export class CountQueue {
   readonly #account: Account;
+  readonly #findTarget: () => CountTarget;
   readonly #events: Listeners<QueueEvents>;
-  readonly #prefix: string;
+  readonly #counts: StoredCounts;
   #underway: Promise<void> | null = null;
   #isClosed = false;
   #isBlocked = false;
   #failures = 0;
-  #added = 0;
   #cancelTimer: () => void = () => {};
 
   /** @internal */
-  constructor(account: Account) {
+  constructor(account: Account, findTarget: () => CountTarget) {
     this.#account = account;
-    this.#prefix = nameOf('count', account.product);
+    this.#findTarget = findTarget;
+    this.#counts = new StoredCounts(account);
     this.#events = new Listeners((error) => account.environment.reportError(error));
     this.#schedule(0);
   }
@@ -67,17 +65,22 @@ export class CountQueue {
 
   /** Resolves when the count is stored: it will be sent even if the program ends. */
   async add(count = 1, options: Pick<CountOptions, 'feature' | 'key'> = {}): Promise<void> {
-    const queued: QueuedCount = { ...describeCount(this.#account, count, options), triedAtMs: null };
-    await this.#store(this.#nextName(queued.key), queued);
+    const newKey = () => this.#account.environment.createId();
+    await this.#counts.add({ ...describeCount(this.#findTarget(), count, options, newKey), triedAtMs: null });
     if (this.#failures === 0) this.#schedule(0);
   }
 
-  /** The counts that wait, oldest first. */
+  /**
+   * The counts that wait for this server, oldest first. Before a server has answered this program, all that
+   * may be for it.
+   */
   async list(): Promise<readonly QueuedCount[]> {
-    const { storage } = this.#account.environment;
-    const names = await storage.list(this.#prefix);
-    const counts = await Promise.all(names.map(async (name) => readCount(await storage.read(name))));
-    return counts.filter((count) => count !== null);
+    return this.#counts.readAll(await this.#counts.listOwn());
+  }
+
+  /** The counts of this product that lie there for another server. They are not sent to this one. */
+  listOthers(): Promise<readonly StrayCount[]> {
+    return this.#counts.readOthers();
   }
 
   /** Sends what waits now. Resolves with whether the queue is empty. */
@@ -85,19 +88,13 @@ export class CountQueue {
     await this.#underway;
     this.#cancelTimer();
     await this.#run();
-    return (await this.#account.environment.storage.list(this.#prefix)).length === 0;
+    return (await this.#counts.listOwn()).length === 0;
   }
 
   /** Says whether an uncertain count was counted. If not, it is sent under a new key. */
   async settle(key: string, wasCounted: boolean): Promise<void> {
-    const { storage, createId } = this.#account.environment;
-    for (const name of await storage.list(this.#prefix)) {
-      const count = readCount(await storage.read(name));
-      if (count?.key !== key) continue;
-      if (!wasCounted)
-        await this.add(Number(count.body.consumptions), { ...featureOf(count), key: createId() });
-      await storage.remove(name);
-    }
+    await this.#counts.settle(key, wasCounted);
+    if (!wasCounted && this.#failures === 0) this.#schedule(0);
   }
 
   /** Stops sending. What is stored is sent by the next queue. */
@@ -119,7 +116,7 @@ export class CountQueue {
 
   #run(): Promise<void> {
     this.#underway ??= this.#sendAll()
-      .catch((error) => this.#block(new StorageError(error)))
+      .catch((error) => this.#block(error instanceof BerthError ? error : new StorageError(error)))
       .finally(() => {
         this.#underway = null;
       });
@@ -127,11 +124,18 @@ export class CountQueue {
   }
 
   async #sendAll(): Promise<void> {
-    const { storage } = this.#account.environment;
-    for (let names = await storage.list(this.#prefix); names.length > 0; ) {
-      for (const name of names) if (this.#isClosed || !(await this.#sendOne(name))) return;
-      const seen = new Set(names);
-      names = (await storage.list(this.#prefix)).filter((name) => !seen.has(name));
+    const seen = new Set<string>();
+    const listNew = async () => {
+      // Nobody is asked in vain.
+      if (this.#counts.store === undefined && (await this.#counts.listOwn()).length === 0) return [];
+      await this.#counts.bind();
+      return (await this.#counts.listOwn()).filter((name) => !seen.has(name));
+    };
+    for (let names = await listNew(); names.length > 0; names = await listNew()) {
+      for (const name of names) {
+        seen.add(name);
+        if (this.#isClosed || !(await this.#sendOne(name))) return;
+      }
     }
     // Nothing is in the way of the next count, even if the last one that was is uncertain by now.
     this.#failures = 0;
@@ -140,8 +144,8 @@ export class CountQueue {
 
   /** Whether the next one may be sent. */
   async #sendOne(name: string): Promise<boolean> {
-    const { storage, readWallMs } = this.#account.environment;
-    const stored = readCount(await storage.read(name));
+    const { readWallMs } = this.#account.environment;
+    const stored = await this.#counts.read(name);
     if (stored === null) return true;
     const count = { ...stored, triedAtMs: stored.triedAtMs ?? readWallMs() };
     if (readWallMs() - count.triedAtMs > KEY_LASTS_MS) {
@@ -149,23 +153,23 @@ export class CountQueue {
       return true;
     }
     // Before it is sent: afterwards, nobody knows whether it was.
-    if (stored.triedAtMs === null) await this.#store(name, count);
+    if (stored.triedAtMs === null) await this.#counts.write(name, count);
     try {
-      const total = await sendCount(this.#account, count);
-      await storage.remove(name);
+      const total = await sendCount(this.#account, count, this.#counts.store);
+      await this.#counts.remove(name);
       this.#failures = 0;
       this.#isBlocked = false;
       this.#events.emit('sent', { count, total });
       return true;
     } catch (error) {
-      if (stored.triedAtMs === null && wasNotCounted(error)) await this.#store(name, stored);
+      if (stored.triedAtMs === null && wasNotCounted(error)) await this.#counts.write(name, stored);
       return this.#acceptError(name, count, error);
     }
   }
 
   async #acceptError(name: string, count: QueuedCount, error: unknown): Promise<boolean> {
     if (error instanceof DeniedError && FINAL.has(error.code)) {
-      await this.#account.environment.storage.remove(name);
+      await this.#counts.remove(name);
       this.#events.emit('refused', { count, error });
       return true;
     }
@@ -180,36 +184,10 @@ export class CountQueue {
     if (!this.#isBlocked) this.#events.emit('blocked', { error });
     this.#isBlocked = true;
   }
-
-  async #store(name: string, count: QueuedCount): Promise<void> {
-    await this.#account.environment.storage.write(name, JSON.stringify(count));
-  }
-
-  /** Sorted by time, and by the order of the calls within a millisecond. */
-  #nextName(key: string): string {
-    this.#added += 1;
-    const at = String(Math.trunc(this.#account.environment.readWallMs())).padStart(15, '0');
-    const order = String(this.#added % 1e6).padStart(6, '0');
-    return `${this.#prefix}${at}-${order}-${key.replace(/[^\w-]/g, '_').slice(0, 64)}`;
-  }
-}
-
-function featureOf({ body }: Count): { readonly feature?: string } {
-  return typeof body.feature === 'string' ? { feature: body.feature } : {};
 }
 
 /** Then it can wait as long as it has to: nothing has counted it yet. */
 function wasNotCounted(error: unknown): boolean {
+  if (error instanceof DeniedError) return error.code === 'wrong_store';
   return error instanceof UnreachableError && error.attempts.every(({ mayHaveArrived }) => !mayHaveArrived);
-}
-
-/**
- * `null` if another program has sent it meanwhile, or if the file is damaged: then nobody knows what it was.
- */
-function readCount(text: string | null): QueuedCount | null {
-  try {
-    return JSON.parse(text ?? 'null') as QueuedCount | null;
-  } catch {
-    return null;
-  }
 }

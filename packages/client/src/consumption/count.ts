@@ -4,10 +4,22 @@ import { UnreachableError } from '../errors.ts';
 import type { Account } from '../lending/account.ts';
 import { pause } from '../pause.ts';
 
+/** What counts are for. */
+export interface CountTarget {
+  readonly product: string;
+  /** `null` if the application has named none: a key counts once for each user that is sent. */
+  readonly user: string | null;
+  /** Of the slot that is held, if there is one. */
+  readonly licenseId: number | null;
+}
+
 export interface CountOptions {
   /** Counts on this feature instead of the license. */
   readonly feature?: string;
-  /** A count with the same key counts once. By default, every call has its own. */
+  /**
+   * A count with the same key counts once within a day: for the license, for counting on it or on a feature,
+   * and for the `user` of the client, if it has one. By default, every call has its own key.
+   */
   readonly key?: string;
   /** How long to try if no server answers; by default 30 seconds. */
   readonly retryFor?: Duration;
@@ -31,14 +43,19 @@ export interface Count {
 const RETRY_FOR_MS = 30_000;
 const LONGEST_PAUSE_MS = 5000;
 
-export function describeCount(account: Account, count: number, options: CountOptions): Count {
-  const { product, user, licenseId, environment } = account;
+export function describeCount(
+  target: CountTarget,
+  count: number,
+  options: CountOptions,
+  newKey: () => string,
+): Count {
+  const { product, user, licenseId } = target;
   return {
-    key: options.key ?? environment.createId(),
+    key: options.key ?? newKey(),
     path: options.feature === undefined ? 'add_consumption' : 'add_feature_consumption',
     body: {
       product,
-      user,
+      ...(user === null ? {} : { user }),
       consumptions: count,
       ...(licenseId === null ? {} : { license_id: licenseId }),
       ...(options.feature === undefined ? {} : { feature: options.feature }),
@@ -46,8 +63,14 @@ export function describeCount(account: Account, count: number, options: CountOpt
   };
 }
 
-export async function sendCount({ servers }: Account, { key, path, body }: Count): Promise<Total> {
-  const { fields } = await servers.post(path, body, { 'idempotency-key': key });
+/** `store`: as for `Servers.post`. */
+export async function sendCount(
+  { servers }: Account,
+  { key, path, body }: Count,
+  store?: string | null,
+): Promise<Total> {
+  const headers = { 'idempotency-key': key };
+  const { fields } = await servers.post(path, body, { headers, ...(store === undefined ? {} : { store }) });
   return {
     total: Number(fields.total_consumptions),
     max: Number(fields.max_consumptions),
@@ -56,8 +79,13 @@ export async function sendCount({ servers }: Account, { key, path, body }: Count
 }
 
 /** Repeats the count under its key while no server answers. */
-export async function countNow(account: Account, count: number, options: CountOptions): Promise<Total> {
-  const described = describeCount(account, count, options);
+export async function countNow(
+  account: Account,
+  target: CountTarget,
+  count: number,
+  options: CountOptions,
+): Promise<Total> {
+  const described = describeCount(target, count, options, () => account.environment.createId());
   const forMs = options.retryFor === undefined ? RETRY_FOR_MS : parseDuration('retryFor', options.retryFor);
   const deadlineMs = account.clock.readMs() + forMs;
   for (let failures = 0; ; failures++) {

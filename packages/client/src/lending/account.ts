@@ -1,4 +1,4 @@
-import type { Environment } from '../environment.ts';
+import type { Environment, Storage } from '../environment.ts';
 import { DeniedError } from '../errors.ts';
 import type { Verifier } from '../proof/verifier.ts';
 import type { Answer, Servers } from '../servers.ts';
@@ -8,6 +8,8 @@ import type { Margin } from './lease.ts';
 /** Who asks for what, and everything needed to ask. */
 export interface Account {
   readonly environment: Environment;
+  /** Fails with a `StorageError`. */
+  readonly storage: Storage;
   readonly clock: SteadyClock;
   readonly servers: Servers;
   readonly margin?: Margin;
@@ -17,6 +19,8 @@ export interface Account {
   readonly user: string;
   readonly licenseId: number | null;
   readonly userInfo: string | null;
+  /** What stands for this computer. */
+  findMark(): Promise<string>;
 }
 
 /** The fields that every request has. A client that has got a license stays with it. */
@@ -34,10 +38,14 @@ export function holderOf(account: Account, licenseId: number | null): Record<str
   };
 }
 
-/** A slot that is no longer there needs no return: its time is over, or an operator has taken it back. */
-export async function returnSlot(account: Account, licenseId: number | null): Promise<void> {
+/**
+ * A slot that is no longer there needs no return: its time is over, or an operator has taken it back.
+ * `store`: as for `Servers.post`.
+ */
+export async function returnSlot(account: Account, licenseId: number | null, store?: string): Promise<void> {
+  const target = targetOf(account, licenseId);
   try {
-    await account.servers.post('unregister', targetOf(account, licenseId));
+    await account.servers.post('unregister', target, store === undefined ? {} : { store });
   } catch (error) {
     if (!(error instanceof DeniedError && error.code === 'device_not_found')) throw error;
   }

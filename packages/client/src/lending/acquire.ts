@@ -1,7 +1,7 @@
 import { askAgainInMs } from '../back-off.ts';
 import { type Duration, parseDuration } from '../duration.ts';
 import type { ExitGuard, WireRequest } from '../environment.ts';
-import { type BerthError, DeniedError, UnreachableError } from '../errors.ts';
+import { BerthError, DeniedError } from '../errors.ts';
 import { pause } from '../pause.ts';
 import { type ProvenAnswer, SlotRequests } from '../proof/proven-lease.ts';
 import { type Account, holderOf, returnSlot, targetOf } from './account.ts';
@@ -110,5 +110,5 @@ async function registerPatiently(
 }
 
 function isWorthWaiting(error: unknown): error is BerthError {
-  return (error instanceof DeniedError || error instanceof UnreachableError) && error.isRetryable;
+  return error instanceof BerthError && error.isRetryable;
 }

@@ -1,49 +1,36 @@
-import { type Duration, parseDuration } from '../duration.ts';
-import { BorrowError, ProofError } from '../errors.ts';
-import { proveFor, type SlotRequests } from '../proof/proven-lease.ts';
-import { type Grant, type Proof, toName } from '../proof/verifier.ts';
-import { nameOf } from '../storage-name.ts';
-import { type Account, holderOf, licenseIdOf, returnSlot } from './account.ts';
-import type { Lease } from './lease.ts';
-
-export interface BorrowOptions {
-  /** The date, or for how long. Without it, as long as the license allows. */
-  readonly until?: Date | Duration;
-}
-
-/** What is stored of a borrow. */
-interface BorrowRecord {
-  readonly product: string;
-  readonly user: string;
-  readonly licenseId: number | null;
-  /** Milliseconds of the wall clock. */
-  readonly untilMs: number;
-  /** The latest wall clock that this borrow was used with. */
-  readonly seenMs: number;
-  /** With the vendor's key: what proves all of this. */
-  readonly proof: Proof | null;
-}
-
-/** A clock may be corrected by this much without being suspicious. */
-const TOLERATED_SET_BACK_MS = 5 * 60_000;
-/** The last one that a `Date` can be. */
-const LAST_DATE_MS = 8.64e15;
+import { BorrowError } from '../errors.ts';
+import type { Grant } from '../proof/verifier.ts';
+import type { Account } from './account.ts';
+import {
+  type BorrowRecord,
+  giveBackRecord,
+  type Lent,
+  loadRecord,
+  type StoredRecord,
+  storeRecord,
+} from './borrow-record.ts';
+import { proveRecord } from './prove-record.ts';
+import { settleClock, TOLERATED_MS } from './settle-clock.ts';
 
 /**
  * A slot that is held without network until a date, stored so that the next start of the program finds it.
  */
 export class Borrow {
   readonly #account: Account;
-  readonly #grant: Grant | null;
+  readonly #name: string;
   #record: BorrowRecord;
+  #lent: Lent;
+  #grant: Grant | null;
   #isGivenBack = false;
   #notifyEnd: () => Promise<unknown> = async () => {};
 
   /** @internal */
-  constructor(account: Account, record: BorrowRecord, grant: Grant | null) {
+  constructor(account: Account, { name, record }: StoredRecord, lent: Lent, grant: Grant | null) {
     this.#account = account;
-    this.#grant = grant;
+    this.#name = name;
     this.#record = record;
+    this.#lent = lent;
+    this.#grant = grant;
   }
 
   get product(): string {
@@ -51,15 +38,20 @@ export class Borrow {
   }
 
   get user(): string {
-    return this.#record.user;
+    return this.#grant?.user ?? this.#record.user;
   }
 
   get licenseId(): number | null {
-    return this.#record.licenseId;
+    return this.#lent.licenseId;
   }
 
   get until(): Date {
-    return new Date(this.#record.untilMs);
+    return new Date(this.#lent.untilMs);
+  }
+
+  /** The server: the public id of its store, or what stands for its addresses. */
+  get store(): string {
+    return this.#record.binding;
   }
 
   /** What the server has signed, such as the limits of the license; `null` without `vendorKey`. */
@@ -72,28 +64,29 @@ export class Borrow {
     return this.#findFault() === null;
   }
 
-  /** Throws a `BorrowError` if it may not be used now, and notes the time. Ask every few minutes. */
+  /**
+   * Throws a `BorrowError` if it may not be used now, and notes the time. Ask every few minutes. If the clock
+   * is in doubt, the server that has lent it is asked.
+   */
   async check(): Promise<void> {
+    await this.#refresh();
     const fault = this.#findFault();
-    // Nothing of it is stored any more.
-    if (this.#isGivenBack) throw fault;
-    const seenMs = Math.max(this.#record.seenMs, this.#account.environment.readWallMs());
-    this.#record = { ...this.#record, seenMs };
-    const stored = storeBorrow(this.#account, this.#record);
-    if (fault === null) return stored;
+    const nowMs = this.#account.environment.readWallMs();
+    if (fault?.code === 'clock_set_back') return this.#note(await this.#settle(fault));
+    const noted = this.#note(Math.max(this.#record.seenMs, nowMs));
+    if (fault === null) return noted;
     // Noted as well: a borrow that has ended must not come back with an earlier clock.
-    await stored.catch(() => {});
+    await noted.catch(() => {});
     throw fault;
   }
 
   /**
    * Gives the slot back before the date, and releases the `Slot` that it was borrowed by. Does the same if
-   * the borrow was recalled meanwhile. Throws if no server can be reached: then it stays borrowed.
+   * the borrow was recalled meanwhile. Throws if its server cannot be reached: then it stays borrowed.
    */
   async giveBack(): Promise<void> {
-    await returnSlot(this.#account, this.#record.licenseId);
+    await giveBackRecord(this.#account, { name: this.#name, record: this.#record });
     this.#isGivenBack = true;
-    await this.#account.environment.storage.remove(nameOf('borrow', this.#account.product));
     await this.#notifyEnd();
   }
 
@@ -102,110 +95,56 @@ export class Borrow {
     this.#notifyEnd = notify;
   }
 
+  /** Another program may have given it back, or have borrowed again. */
+  async #refresh(): Promise<void> {
+    const stored = this.#isGivenBack ? null : await this.#load();
+    if (stored === null) {
+      this.#isGivenBack = true;
+      throw new BorrowError('borrow_ended', 'The borrow was given back.');
+    }
+    if (stored.lent !== null && stored.lent.untilMs !== this.#lent.untilMs) {
+      this.#grant = await proveRecord(this.#account, stored, stored.lent);
+      this.#lent = stored.lent;
+    }
+    this.#record = stored;
+  }
+
+  /** A damaged file is written again. */
+  async #load(): Promise<BorrowRecord | null> {
+    return loadRecord(this.#account, this.#name).catch((error) => {
+      if (error instanceof BorrowError) return this.#record;
+      throw error;
+    });
+  }
+
+  async #note(seenMs: number): Promise<void> {
+    this.#record = { ...this.#record, seenMs };
+    await storeRecord(this.#account, { name: this.#name, record: this.#record });
+    // While it was being stored.
+    if (this.#isGivenBack) await this.#account.storage.remove(this.#name);
+  }
+
+  /** The time that counts from now on. Throws if it is still in doubt, or if the borrow is over. */
+  async #settle(doubt: BorrowError): Promise<number> {
+    const verdict = await settleClock(this.#account, this.#record, this.#lent);
+    if (typeof verdict === 'number') return verdict;
+    if (verdict === 'in_doubt') throw doubt;
+    // Asking has taken a slot.
+    if (verdict === 'not_borrowed') await this.giveBack().catch(() => {});
+    throw new BorrowError('borrow_ended', 'The borrow is over: the server does not have it any more.');
+  }
+
   #findFault(): BorrowError | null {
     if (this.#isGivenBack) return new BorrowError('borrow_ended', 'The borrow was given back.');
     const nowMs = this.#account.environment.readWallMs();
-    const { untilMs, seenMs } = this.#record;
+    const { untilMs } = this.#lent;
     if (nowMs >= untilMs) {
       return new BorrowError('borrow_ended', `The borrow ended at ${new Date(untilMs).toISOString()}.`);
     }
-    const earliestMs = Math.max(seenMs, this.#grant === null ? 0 : Date.parse(this.#grant.issued_at));
-    if (nowMs >= earliestMs - TOLERATED_SET_BACK_MS) return null;
+    const issuedMs = this.#grant === null ? 0 : Date.parse(this.#grant.issued_at);
+    const earliestMs = Math.max(this.#record.seenMs, issuedMs);
+    if (nowMs >= earliestMs - TOLERATED_MS) return null;
     const seen = new Date(earliestMs).toISOString();
     return new BorrowError('clock_set_back', `The clock was set back: it was ${seen} before.`);
   }
-}
-
-export async function borrowAs(
-  account: Account,
-  requests: SlotRequests,
-  licenseId: number | null,
-  { until }: BorrowOptions,
-): Promise<{ readonly borrow: Borrow; readonly lease: Lease }> {
-  const date = until === undefined ? null : dateOf(account, until);
-  const fields = { ...holderOf(account, licenseId), ...(date === null ? {} : { borrowed_until: date }) };
-  const { answer, lease, grant, proof } = await requests.send('borrow', fields);
-  const record = {
-    product: account.product,
-    user: account.user,
-    licenseId: grant?.license_id ?? licenseIdOf(answer),
-    untilMs: Date.parse(grant?.valid_until ?? String(answer.fields.borrowed_until)),
-    seenMs: account.environment.readWallMs(),
-    proof,
-  };
-  await storeBorrow(account, record);
-  return { borrow: new Borrow(account, record, grant), lease };
-}
-
-/**
- * The borrow of an earlier start of the program, checked; `null` if there is none. `isDefaultUser`: it may
- * have been borrowed by a slot, whose user was named after the program.
- */
-export async function resumeBorrow(account: Account, isDefaultUser: boolean): Promise<Borrow | null> {
-  const text = await account.environment.storage.read(nameOf('borrow', account.product));
-  if (text === null) return null;
-  const stored = readRecord(text);
-  judgeOwner(account, stored, isDefaultUser);
-  const grant = account.verifier === null ? null : await proveRecord(account, stored);
-  // Case may differ.
-  const record = { ...stored, user: grant?.user ?? stored.user };
-  const borrow = new Borrow({ ...account, user: record.user }, record, grant);
-  await borrow.check();
-  return borrow;
-}
-
-function judgeOwner({ product, user, environment }: Account, record: BorrowRecord, isDefaultUser: boolean) {
-  if (record.product !== product) {
-    throw new ProofError(`It is of another product, "${record.product}".`).ofBorrow();
-  }
-  const [given, stored] = [toName(user), toName(record.user)];
-  // A browser has no name of its own, so the user of the borrow was made up.
-  const isOurs = environment.host.hostname === null || stored.startsWith(`${given}/`);
-  if (stored === given || (isDefaultUser && isOurs)) return;
-  throw new ProofError(`It is of another user, "${record.user}", and this is "${user}".`).ofBorrow(
-    'Give "user": the one who has borrowed it. Where the name of the host changes, always give one.',
-  );
-}
-
-async function proveRecord(account: Account, record: BorrowRecord): Promise<Grant> {
-  try {
-    if (record.proof === null) throw new ProofError('It was stored without a grant.');
-    const grant = await proveFor({ ...account, user: record.user }, record.proof, null);
-    if (!grant.borrowed) throw new ProofError('The grant is not for a borrow.');
-    const isAsGranted =
-      record.licenseId === grant.license_id && record.untilMs === Date.parse(grant.valid_until);
-    if (isAsGranted) return grant;
-    throw new ProofError('It says something else than its grant.');
-  } catch (error) {
-    throw error instanceof ProofError ? error.ofBorrow() : error;
-  }
-}
-
-function dateOf({ environment }: Account, until: Date | Duration): string {
-  if (until instanceof Date) return until.toISOString();
-  return new Date(environment.readWallMs() + parseDuration('until', until)).toISOString();
-}
-
-async function storeBorrow({ environment, product }: Account, record: BorrowRecord): Promise<void> {
-  await environment.storage.write(nameOf('borrow', product), JSON.stringify(record));
-}
-
-function readRecord(text: string): BorrowRecord {
-  try {
-    const record = JSON.parse(text) as BorrowRecord;
-    // Bytes that are no text are read as this letter.
-    if (isComplete(record) && !text.includes('\uFFFD')) return record;
-  } catch (error) {
-    throw new BorrowError('borrow_unreadable', 'The stored borrow cannot be read.', error);
-  }
-  throw new BorrowError('borrow_unreadable', 'The stored borrow is damaged.');
-}
-
-function isComplete({ product, user, licenseId, untilMs, seenMs, proof }: BorrowRecord): boolean {
-  const texts = [product, user, ...(proof === null ? [] : [proof.grant, proof.certificate, proof.nonce])];
-  return (
-    texts.every((one) => typeof one === 'string') &&
-    (licenseId === null || Number.isSafeInteger(licenseId)) &&
-    [untilMs, seenMs].every((one) => typeof one === 'number' && Math.abs(one) <= LAST_DATE_MS)
-  );
 }

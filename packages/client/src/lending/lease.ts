@@ -34,6 +34,7 @@ export const RENEW_SHARE = 1 / 3;
  */
 const JITTER = 0.2;
 export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
 const SECOND_MS = 1000;
 
 /** The end counts from when the request was sent: the server cannot have decided before. */

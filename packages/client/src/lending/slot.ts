@@ -1,11 +1,13 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { DeniedError, UnreachableError } from '../errors.ts';
+import { ADVICE } from '../advice.ts';
+import { BerthError, DeniedError, UnreachableError } from '../errors.ts';
 import type { ProvenAnswer, SlotRequests } from '../proof/proven-lease.ts';
 import type { Grant } from '../proof/verifier.ts';
 import { type Account, holderOf, licenseIdOf, returnSlot, targetOf } from './account.ts';
-import { type Borrow, type BorrowOptions, borrowAs } from './borrow.ts';
+import { Borrow } from './borrow.ts';
 import { FeatureSlot } from './feature-slot.ts';
 import { Renewal, type SlotEvents } from './renewal.ts';
+import { type BorrowOptions, type Taken, takeBorrow } from './take-borrow.ts';
 
 /** The license as the server describes it, under the server's names. */
 export interface License {
@@ -123,12 +125,24 @@ export class Slot {
     return slot;
   }
 
-  /** Keeps the slot without network, until the date or as long as the license allows. */
+  /**
+   * Keeps the slot without network, until the date or as long as the license allows. If that cannot be stored
+   * or proven, the slot is returned and taken again at once.
+   */
   async borrow(options: BorrowOptions = {}): Promise<Borrow> {
-    const { borrow, lease } = await borrowAs(this.#account, this.#requests, this.#licenseId, options);
+    if (this.isReleased) {
+      throw new BerthError('slot_released', 'The slot was released.', ADVICE.slot_released ?? '');
+    }
+    const { stored, lent, grant, lease } = await this.#borrow(options);
     this.#renewal.accept(lease);
+    const borrow = new Borrow(this.#account, stored, lent, grant);
     borrow.onEnd(() => this.release());
     return borrow;
+  }
+
+  /** @internal */
+  get isReleased(): boolean {
+    return this.#released !== null;
   }
 
   /**
@@ -151,6 +165,16 @@ export class Slot {
     this.#letGo();
     if (this.borrowedUntil !== null) return true;
     return unregister(this.#account, this.#licenseId);
+  }
+
+  async #borrow(options: BorrowOptions): Promise<Taken> {
+    try {
+      return await takeBorrow(this.#account, this.#requests, this.#licenseId, options);
+    } catch (error) {
+      // Perhaps it was undone.
+      if (!(error instanceof UnreachableError || this.isReleased)) this.#renewal.renewNow();
+      throw error;
+    }
   }
 
   #describeRelease() {

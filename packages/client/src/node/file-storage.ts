@@ -15,20 +15,29 @@ function usualFolder(): string {
   return join(XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'berth-client');
 }
 
-/** A file for each text. A file is there as a whole or not at all, even after a loss of power. */
-export function createFileStorage(folder: string = usualFolder()): Storage {
+/**
+ * A file for each text. A file is there as a whole or not at all, even after a loss of power. The folder is
+ * looked for when it is needed: there may be none for this account, and most programs need none.
+ */
+export function createFileStorage(given?: string): Storage {
   let made: Promise<unknown> | undefined;
-  const prepare = () => {
+  const prepare = (folder: string) => {
     made ??= mkdir(folder, { recursive: true, mode: 0o700 }).then(() =>
       removeOldDrafts(folder).catch(() => {}),
     );
-    return made;
+    // It may work later.
+    return made.catch((error) => {
+      made = undefined;
+      throw error;
+    });
   };
+  const place = (name: string) => join(given ?? usualFolder(), fileOf(name));
   return {
-    read: (name) => readFile(join(folder, fileOf(name)), 'utf8').catch(nullIfMissing),
+    read: async (name) => readFile(place(name), 'utf8').catch(nullIfMissing),
     async write(name, text) {
-      await prepare();
-      const file = join(folder, fileOf(name));
+      const folder = given ?? usualFolder();
+      await prepare(folder);
+      const file = place(name);
       const draft = `${file}.${createId()}${DRAFT}`;
       if (drafts.size === 0) process.on('exit', removeDrafts);
       drafts.add(draft);
@@ -42,10 +51,10 @@ export function createFileStorage(folder: string = usualFolder()): Storage {
       await syncFolder(folder);
     },
     async remove(name) {
-      await unlink(join(folder, fileOf(name))).catch(nullIfMissing);
+      await unlink(place(name)).catch(nullIfMissing);
     },
     async list(prefix) {
-      const files = (await readdir(folder).catch(nullIfMissing)) ?? [];
+      const files = (await readdir(given ?? usualFolder()).catch(nullIfMissing)) ?? [];
       return files
         .filter((file) => file.endsWith(ENDING))
         .map((file) => file.slice(0, -ENDING.length))
@@ -79,7 +88,7 @@ async function removeOldDrafts(folder: string): Promise<void> {
 
 /** Names come from this package, and products in them are encoded. */
 function fileOf(name: string): string {
-  return `${name.replace(/[^\w.%@-]/g, '_')}${ENDING}`;
+  return `${name.replace(/[^\w.%@~-]/g, '_')}${ENDING}`;
 }
 
 function nullIfMissing(error: unknown): null {

@@ -6,6 +6,7 @@ import { createId, reportError, sendByFetch, setTimer } from '../web/web-environ
 import { guardProcess } from './exit-guards.ts';
 import { explainFailure, type Failure } from './explain-failure.ts';
 import { createFileStorage } from './file-storage.ts';
+import { findDevice } from './find-device.ts';
 
 /** Node, Electron's main process, Bun and Deno. */
 export function createNodeEnvironment(): Environment {
@@ -17,6 +18,7 @@ export function createNodeEnvironment(): Environment {
     send,
     storage: createFileStorage(),
     host: describeHost(),
+    findDevice,
     guardExit: guardProcess,
     reportError,
   };

@@ -1,6 +1,6 @@
 import { ProofError } from '../errors.ts';
 import type { Account } from '../lending/account.ts';
-import { type Lease, MINUTE_MS, RENEW_SHARE, readLease } from '../lending/lease.ts';
+import { HOUR_MS, type Lease, MINUTE_MS, RENEW_SHARE, readLease } from '../lending/lease.ts';
 import type { Answer } from '../servers.ts';
 import type { Grant, Proof } from './verifier.ts';
 
@@ -10,6 +10,9 @@ import type { Grant, Proof } from './verifier.ts';
  */
 export const RENEWALS_PER_GRANT = 192;
 const LONGEST_WITHOUT_GRANT_MS = 86_400_000;
+
+/** One for each key of the vendor. */
+const MOST_CERTIFICATES = 8;
 
 const NO_GRANT = 'It has sent no grant: it does not sign grants.';
 const UPGRADE = 'Ask the administrator to upgrade the license server.';
@@ -30,6 +33,8 @@ export interface ProvenAnswer {
 
 interface SendOptions {
   readonly headers?: Record<string, string>;
+  /** As for `Servers.post`. */
+  readonly store?: string | null;
   /** Whether the answer has to be proven, even if no grant is due. */
   readonly inDoubt?: boolean;
 }
@@ -60,20 +65,21 @@ export class SlotRequests {
 
   async send(path: string, fields: object, options: SendOptions = {}): Promise<ProvenAnswer> {
     const { verifier, servers } = this.#account;
-    const { headers = {}, inDoubt = false } = options;
-    if (verifier === null) return this.#trust(await servers.post(path, fields, headers));
+    const { inDoubt = false, ...posting } = options;
+    if (verifier === null) return this.#trust(await servers.post(path, fields, posting));
     const proven = this.#proven;
     if (proven !== null && path !== 'borrow' && !inDoubt && !this.#isGrantDue(proven)) {
-      const answer = await servers.post(path, fields, headers);
+      const answer = await servers.post(path, fields, posting);
       if (answer.server === proven.server) return extend(proven, answer);
     }
     const nonce = this.#account.environment.createId();
-    const answer = await servers.post(path, { ...fields, nonce }, headers);
+    const answer = await servers.post(path, { ...fields, nonce }, posting);
     try {
       return await this.#prove(answer, nonce);
     } catch (error) {
       if (proven !== null) proven.renewals = RENEWALS_PER_GRANT;
-      else if (this.#feature === null) await this.#giveBack(fields);
+      // A borrow may have been there before, so that is for the caller.
+      else if (this.#feature === null && path !== 'borrow') await this.#giveBack(fields);
       throw error;
     }
   }
@@ -93,16 +99,15 @@ export class SlotRequests {
   }
 
   async #prove(answer: Answer, nonce: string): Promise<ProvenAnswer> {
-    const { grant, certificate } = answer.fields;
-    if (typeof grant !== 'string') throw new ProofError(NO_GRANT, undefined, UPGRADE);
-    if (typeof certificate !== 'string') throw new ProofError(NO_CERTIFICATE, undefined, GET_CERTIFICATE);
-    const proof = { grant, certificate, nonce };
-    const claims = await proveFor(this.#account, proof, this.#feature);
-    const lastsMs = Date.parse(claims.valid_until) - Date.parse(claims.issued_at);
-    const lease = { ...readLease(answer), lastsMs };
-    const timeoutMs = Number(claims.limits?.floating_timeout) * MINUTE_MS || lastsMs;
+    const { environment } = this.#account;
+    const facts = { nonce, feature: this.#feature, nowMs: environment.readWallMs() };
+    const { grant, proof } = await proveAnswer(this.#account, answer, facts);
+    const timeoutMs = longestMs(grant, false);
+    const lastsMs = Math.min(lengthMs(grant), longestMs(grant, grant.borrowed));
+    const told = readLease(answer);
+    const lease = { ...told, lastsMs, renewAfterMs: Math.min(told.renewAfterMs, timeoutMs * RENEW_SHARE) };
     this.#proven = { server: answer.server, lease, timeoutMs, renewals: 0 };
-    return { answer, lease, grant: claims, proof };
+    return { answer, lease, grant, proof };
   }
 }
 
@@ -120,8 +125,52 @@ function extend(proven: Proven, answer: Answer): ProvenAnswer {
   return { answer, lease: { ...told, lastsMs, renewAfterMs }, grant: null, proof: null };
 }
 
-export function proveFor(account: Account, proof: Proof, feature: string | null): Promise<Grant> {
-  const { verifier, product, user, environment } = account;
+/** How long the slot lasts from when the grant was issued. */
+export function lengthMs(grant: Grant): number {
+  return Date.parse(grant.valid_until) - Date.parse(grant.issued_at);
+}
+
+/** How long it can last by the limits of the license. Every slot has its timeout, a borrowed one, too. */
+export function longestMs({ limits }: Grant, isBorrowed: boolean): number {
+  const timeoutMs = Number(limits?.floating_timeout) * MINUTE_MS || 0;
+  const borrowMs = isBorrowed ? Number(limits?.max_borrow_time) * HOUR_MS || 0 : 0;
+  return Math.max(timeoutMs, borrowMs);
+}
+
+interface ProofFacts {
+  readonly nonce: string;
+  /** `null`: the slot of the license itself. */
+  readonly feature: string | null;
+  /** As for `Verifier.verify`. */
+  readonly nowMs: number | null;
+}
+
+/** The grant in an answer, proven. */
+export async function proveAnswer(account: Account, { fields }: Answer, facts: ProofFacts) {
+  const { grant, certificate, other_certificates: others } = fields;
+  if (typeof grant !== 'string') throw new ProofError(NO_GRANT, { advice: UPGRADE });
+  const certificates = [certificate, ...(Array.isArray(others) ? others : [])].filter(isText);
+  const [first] = certificates;
+  // The server leaves out one that has expired.
+  if (first === undefined)
+    throw new ProofError(NO_CERTIFICATE, { advice: GET_CERTIFICATE, isRetryable: true });
+  const chosen = certificates.length === 1 ? first : await chooseCertificate(account, certificates);
+  const proof = { grant, certificate: chosen ?? first, nonce: facts.nonce };
+  return { grant: await proveFor(account, proof, facts), proof };
+}
+
+/** The first one that is under a key which the application has. */
+async function chooseCertificate({ verifier }: Account, certificates: readonly string[]) {
+  for (const one of certificates.slice(0, MOST_CERTIFICATES)) if (await verifier?.isOfVendor(one)) return one;
+  return undefined;
+}
+
+export function proveFor(account: Account, proof: Proof, facts: Omit<ProofFacts, 'nonce'>): Promise<Grant> {
+  const { verifier, product, user } = account;
   if (verifier === null) throw new Error('There is no key to prove it with.');
-  return verifier.verify(proof, { product, user, feature }, environment.readWallMs());
+  return verifier.verify(proof, { product, user, feature: facts.feature }, facts.nowMs);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
 }

@@ -1,6 +1,6 @@
 import { ProofError } from '../errors.ts';
+import type { Fields } from '../read-answer.ts';
 
-export type Fields = Readonly<Record<string, unknown>>;
 /** `Uint8Array` has a parameter only since TypeScript 5.7. */
 export type Bytes = ReturnType<typeof Uint8Array.from>;
 
@@ -31,7 +31,7 @@ export function readBase64(text: string): Bytes {
     if (toBase64Url(btoa(letters)) === text)
       return Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
   } catch (error) {
-    throw new ProofError('It is not Base64.', error);
+    throw new ProofError('It is not Base64.', { cause: error });
   }
   throw new ProofError('It is not the Base64 that was signed.');
 }

@@ -1,5 +1,8 @@
 import { BerthError, ProofError } from '../errors.ts';
-import { type Bytes, type Fields, readBase64, readSigned, toBase64Url } from './signed-text.ts';
+import type { Fields } from '../read-answer.ts';
+import { judgeTerms } from './judge-terms.ts';
+import { readBase64, readSigned } from './signed-text.ts';
+import { readVendorKeys } from './vendor-keys.ts';
 
 /** What proves a slot; all of it can be stored. */
 export interface Proof {
@@ -32,25 +35,32 @@ export interface Grant {
 
 const RSA = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 
-/** Proves grants with the vendor's public key: vendor → server → grant. */
+/** Proves grants with the vendor's public keys: vendor → server → grant. */
 export class Verifier {
-  readonly #vendorKey: Promise<CryptoKey>;
+  readonly #vendorKeys: readonly Promise<CryptoKey>[];
 
-  /** The key as PEM, as `berth cloud public-key` prints it. */
-  constructor(pem: string) {
+  /** Keys as PEM, as `berth cloud public-key` prints them. */
+  constructor(pems: string | readonly string[]) {
     // Only pages that came over TLS or from this machine have it.
     if (globalThis.crypto?.subtle === undefined) {
       const advice = 'Load the page over TLS or from localhost, or leave out "vendorKey".';
       throw new BerthError('invalid_option', 'Nothing can be verified here: there is no Web Crypto.', advice);
     }
-    this.#vendorKey = crypto.subtle.importKey('spki', readKey(pem), RSA, false, ['verify']);
-    this.#vendorKey.catch(() => {});
+    this.#vendorKeys = readVendorKeys(pems).map((bytes) =>
+      crypto.subtle.importKey('spki', bytes, RSA, false, ['verify']),
+    );
+    for (const key of this.#vendorKeys) key.catch(() => {});
   }
 
   /**
    * Throws a `ProofError` if anything does not fit. Whether the slot has ended is for the caller to judge.
+   * `nowMs`: when the certificate must be valid; `null`: only when the grant was issued.
    */
-  async verify({ grant, certificate, nonce }: Proof, expected: Expected, nowMs: number): Promise<Grant> {
+  async verify(
+    { grant, certificate, nonce }: Proof,
+    expected: Expected,
+    nowMs: number | null,
+  ): Promise<Grant> {
     const server = await this.#verifyCertificate(certificate);
     const { claims, signed, signature } = readSigned(grant, { alg: 'EdDSA', typ: 'berth-grant+jwt' });
     const key = await importServerKey(server);
@@ -58,33 +68,27 @@ export class Verifier {
       throw new ProofError('The grant is not signed by the server of the certificate.');
     }
     judge(claims, server, { ...expected, nonce });
-    const atMs = Math.max(nowMs, Date.parse(String(claims.issued_at)));
-    if (!(Date.parse(String(server.expires_at)) > atMs)) throw new ProofError('The certificate has expired.');
-    return claims as Grant;
+    judgeTerms(claims, server);
+    const atMs = Math.max(nowMs ?? 0, Date.parse(String(claims.issued_at)));
+    if (Date.parse(String(server.expires_at)) > atMs) return claims as Grant;
+    throw new ProofError('The certificate has expired.', { code: 'certificate_expired', isRetryable: true });
+  }
+
+  /** Whether one of the vendor's keys has signed it. */
+  async isOfVendor(certificate: string): Promise<boolean> {
+    return this.#verifyCertificate(certificate).then(
+      () => true,
+      () => false,
+    );
   }
 
   async #verifyCertificate(certificate: string): Promise<Fields> {
     const { claims, signed, signature } = readSigned(certificate, { alg: 'RS256', typ: 'berth-server+jwt' });
-    const key = await this.#vendorKey;
-    if (await crypto.subtle.verify(RSA, key, signature, signed)) return claims;
+    for (const key of this.#vendorKeys) {
+      if (await crypto.subtle.verify(RSA, await key, signature, signed)) return claims;
+    }
     throw new ProofError('The certificate of the server is not signed by the vendor.');
   }
-}
-
-/** How all RSA public keys of 2048 bits and more begin, after their length. */
-const RSA_KEY = /^MII...ANBgkqhkiG9w0BAQEFAAOC/;
-
-/** Throws at once, and not when the first grant is verified. */
-function readKey(pem: string): Bytes {
-  const text = String(pem).replaceAll(/-----[A-Z ]+-----|\s/g, '');
-  try {
-    const bytes = readBase64(toBase64Url(text));
-    if (RSA_KEY.test(text) && bytes.length === 4 + Number(bytes[2]) * 256 + Number(bytes[3])) return bytes;
-  } catch {
-    // Said below.
-  }
-  const advice = 'Give the public key that "berth cloud public-key" prints, as PEM.';
-  throw new BerthError('invalid_option', '"vendorKey" is not an RSA public key.', advice);
 }
 
 async function importServerKey(server: Fields): Promise<CryptoKey> {
@@ -100,10 +104,6 @@ function judge(claims: Fields, server: Fields, expected: Expected & { readonly n
   }
   if (toName(claims.user) !== toName(expected.user)) throw new ProofError('The grant is for another user.');
   if (claims.hardware_id !== server.hardware_id) throw new ProofError('The grant is of another server.');
-  const licenses: unknown = server.license_ids;
-  if (!Array.isArray(licenses) || !licenses.includes(claims.license_id)) {
-    throw new ProofError('The certificate is not for this license.');
-  }
 }
 
 /** Servers keep the spelling of a user's first request, where case does not matter to them. */

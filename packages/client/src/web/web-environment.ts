@@ -12,6 +12,7 @@ export function createWebEnvironment(): Environment {
     send: sendByFetch,
     storage: findLocalStorage() ?? createMemoryStorage(),
     host: { hostname: null, osUser: null, instance: null },
+    findDevice: async () => null,
     guardExit: guardPage,
     reportError,
   };
@@ -30,9 +31,10 @@ export function setTimer(delayMs: number, work: () => void, place: 'background' 
 }
 
 export async function sendByFetch(request: WireRequest, keepalive = false): Promise<WireAnswer> {
-  const { url, headers, body, timeoutMs } = request;
+  const { url, headers, timeoutMs, method = 'POST' } = request;
+  const content = method === 'GET' ? { method } : { method, body: request.body };
   const signal = AbortSignal.timeout(Math.ceil(timeoutMs));
-  const response = await fetch(url, { method: 'POST', headers, body, signal, keepalive, redirect: 'error' });
+  const response = await fetch(url, { ...content, headers, signal, keepalive, redirect: 'error' });
   const { status, headers: told } = response;
   return { status, text: await response.text(), date: told.get('date'), retryAfter: told.get('retry-after') };
 }

@@ -1,0 +1,125 @@
+import { BerthError, BorrowError } from '../errors.ts';
+import type { Proof } from '../proof/verifier.ts';
+import { encodePart, nameOf } from '../storage-name.ts';
+import { type Account, returnSlot } from './account.ts';
+
+/** What is stored of a borrow: there is one of each user, product and server. */
+export interface BorrowRecord {
+  readonly product: string;
+  readonly user: string;
+  /** The license that was asked for; `null`: any. */
+  readonly licenseId: number | null;
+  /** What stands for the computer that it is for. */
+  readonly mark: string;
+  /** The public id of the server's store, or what stands for its addresses. */
+  readonly binding: string;
+  /** What was asked for, as long as nobody knows whether it was lent. Stored before the server is asked. */
+  readonly asked: Asked | null;
+  /** `null` if nothing is known to be lent. */
+  readonly lent: Lent | null;
+  /** The latest wall clock that this borrow was used with. */
+  readonly seenMs: number;
+}
+
+interface Asked {
+  /** `null`: as long as the license allows. */
+  readonly until: string | null;
+}
+
+export interface Lent {
+  readonly licenseId: number | null;
+  /** Milliseconds of the wall clock. */
+  readonly untilMs: number;
+  /** With the vendor's key: what proves all of this. */
+  readonly proof: Proof | null;
+}
+
+/** A record in the storage. */
+export interface StoredRecord {
+  readonly name: string;
+  readonly record: BorrowRecord;
+}
+
+/** The last one that a `Date` can be. */
+const LAST_DATE_MS = 8.64e15;
+
+export function borrowNameOf({ product, binding, user }: Pick<BorrowRecord, 'product' | 'binding' | 'user'>) {
+  return `${nameOf('borrow', product)}${binding}@${encodePart(user.normalize('NFC').trim())}`;
+}
+
+export async function storeRecord({ storage }: Account, { name, record }: StoredRecord): Promise<void> {
+  await storage.write(name, JSON.stringify(record));
+}
+
+/** `null` if there is none. Throws a `BorrowError` if it cannot be read. */
+export async function loadRecord({ storage }: Account, name: string): Promise<BorrowRecord | null> {
+  const text = await storage.read(name);
+  return text === null ? null : readRecord(text);
+}
+
+/** All of the product, and an error for each that cannot be read. */
+export async function listRecords(account: Account): Promise<readonly (StoredRecord | BorrowError)[]> {
+  const names = await account.storage.list(nameOf('borrow', account.product));
+  const found: (StoredRecord | BorrowError)[] = [];
+  for (const name of names) {
+    try {
+      const record = await loadRecord(account, name);
+      if (record !== null) found.push({ name, record });
+    } catch (error) {
+      if (!(error instanceof BorrowError)) throw error;
+      found.push(error);
+    }
+  }
+  return found;
+}
+
+/**
+ * Returns the slot to the server that has lent it, and forgets it, whatever the clock says, and the proof. If
+ * another program has done so, the user may have a new slot, which is not to be returned.
+ */
+export async function giveBackRecord(account: Account, { name, record }: StoredRecord): Promise<void> {
+  const { user, lent, licenseId, binding } = record;
+  if ((await account.storage.read(name)) === null) return;
+  await returnSlot({ ...account, user }, lent?.licenseId ?? licenseId, account.servers.storeOf(binding));
+  await account.storage.remove(name);
+}
+
+function readRecord(text: string): BorrowRecord {
+  try {
+    const record = JSON.parse(text) as BorrowRecord;
+    // Bytes that are no text are read as this letter.
+    if (isComplete(record) && !text.includes('\uFFFD')) return record;
+  } catch (error) {
+    if (error instanceof BerthError) throw error;
+    throw new BorrowError('borrow_unreadable', 'The stored borrow cannot be read.', error);
+  }
+  throw new BorrowError('borrow_unreadable', 'The stored borrow is damaged.');
+}
+
+function isComplete({ product, user, licenseId, mark, binding, asked, lent, seenMs }: BorrowRecord): boolean {
+  return (
+    [product, user, mark, binding].every(isText) &&
+    isLicense(licenseId) &&
+    isDate(seenMs) &&
+    (asked === null || asked.until === null || isText(asked.until)) &&
+    (lent === null
+      ? asked !== null
+      : isLicense(lent.licenseId) && isDate(lent.untilMs) && isProof(lent.proof))
+  );
+}
+
+function isProof(proof: Proof | null): boolean {
+  return proof === null || [proof.grant, proof.certificate, proof.nonce].every(isText);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
+function isLicense(value: unknown): boolean {
+  return value === null || Number.isSafeInteger(value);
+}
+
+function isDate(value: unknown): boolean {
+  return typeof value === 'number' && Math.abs(value) <= LAST_DATE_MS;
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Client } from '../../../packages/client/src/client.ts';
+import { createRandom } from '../../support/random.ts';
+import { Machine } from './machine.ts';
+import { World } from './world.ts';
+
+test('a count that is added while the queue finds out its server is sent to it, too', async () => {
+  const world = new World();
+  const store_id = 'i'.repeat(43);
+  const ids: unknown[] = [];
+  let isStored = () => {};
+  const slow = new Promise<void>((resolve) => {
+    isStored = resolve;
+  });
+  const machine = new Machine(world, {
+    name: 'ws-7',
+    random: createRandom(1),
+    network: ({ method, body }, done) => {
+      if (method === 'GET') {
+        done({ status: 200, text: JSON.stringify({ keys: [], store_id }), date: null });
+        return;
+      }
+      ids.push(JSON.parse(body).store_id);
+      done({ status: 200, text: '{"total_consumptions":1}', date: null });
+    },
+  });
+  const { storage } = machine.environment;
+  const write = async (name: string, text: string) => {
+    if (text.includes('"consumptions":2')) await slow;
+    await storage.write(name, text);
+  };
+  const options = { server: 'http://berth.test', product: 'cad', storage: { ...storage, write } };
+  const queue = new Client(machine.environment, options).openQueue();
+  const added = [queue.add(1), queue.add(2)];
+  await world.run(world.nowMs + 1000);
+  isStored();
+  await Promise.all(added);
+  await world.run(world.nowMs + 1000);
+  assert.deepEqual(ids, [store_id, store_id]);
+  assert.deepEqual([await queue.list(), await queue.listOthers()], [[], []]);
+});
