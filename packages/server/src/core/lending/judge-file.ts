@@ -84,7 +84,8 @@ function refuseUse(license: License, file: FileFacts, view: FileView): Refused |
   if (licenseKey !== null && licenseKey !== license.key) {
     return refuse(
       'offline_request_unknown',
-      'This server has asked for another license: somebody has changed its request on the way. Tell the vendor.',
+      'This server has asked for another license. Somebody may have changed its request on the way: ' +
+        'tell the vendor, and make a new one.',
     );
   }
   if (answeredBy === null) return null;

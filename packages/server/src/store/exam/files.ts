@@ -51,18 +51,21 @@ async function prepare(exam: ExamStore, ...requestIds: readonly string[]): Promi
   }
 }
 
+async function answerWithAnother(exam: ExamStore, again: 'restart' | 'crash'): Promise<void> {
+  await prepare(exam);
+  const asked = { request: 'activation', product: null, licenseKey: fileLicense().key } as const;
+  await exam.execute({ kind: 'open_request', requestId: 'r1', ...asked, by: 'admin' });
+  await exam[again]();
+  const foreign = fileLicense({ id: 99 as License['id'], key: 'ANOTHER-KEY' });
+  assert.equal(await take(exam, foreign, file()), 'offline_request_unknown');
+  assert.equal(await take(exam, fileLicense(), file()), 'done', 'it still waits for its own');
+}
+
 /** Which files are accepted, and that they still are after the store was reopened. */
 export function fileCases(again: 'restart' | 'crash') {
   return {
-    'a request for one license is not answered by another': async (exam: ExamStore) => {
-      await prepare(exam);
-      const asked = { request: 'activation', product: null, licenseKey: fileLicense().key } as const;
-      await exam.execute({ kind: 'open_request', requestId: 'r1', ...asked, by: 'admin' });
-      await exam[again]();
-      const foreign = fileLicense({ id: 99 as License['id'], key: 'ANOTHER-KEY' });
-      assert.equal(await take(exam, foreign, file()), 'offline_request_unknown');
-      assert.equal(await take(exam, fileLicense(), file()), 'done', 'it still waits for its own');
-    },
+    'a request for one license is not answered by another': (exam: ExamStore) =>
+      answerWithAnother(exam, again),
 
     'a request is answered once': async (exam: ExamStore) => {
       await prepare(exam, 'r1', 'r2');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { AuditEvent } from '../../core/nouns/audit-event.ts';
 
 /** Queries the database below a store, in SQL that all of them support. */
-export type AskRows = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+type AskRows = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
 /** Checks the rows below a store for what no query to the store shows. For tests. */
 export async function expectSoundRows(ask: AskRows): Promise<void> {

@@ -20,7 +20,7 @@ import { withPlaces } from '../wire/places.ts';
 import { DATABASE_NOW, rollBack } from '../wire/transaction.ts';
 
 /** Renames users within the caller's transaction. */
-export async function respellUsers(connection: Connection, respelling: Respelling): Promise<void> {
+async function respellUsers(connection: Connection, respelling: Respelling): Promise<void> {
   for (const table of respelling.tables) await respellTable(connection, table, respelling);
 }
 

@@ -16,7 +16,7 @@ import { quoteNames, type RowOf, tableOf } from '../../engine/tables.ts';
 import { findRow, listRows, prepare } from '../wire/ask.ts';
 
 /** Renames users within the caller's transaction. */
-export function respellUsers(db: DatabaseSync, respelling: Respelling): void {
+function respellUsers(db: DatabaseSync, respelling: Respelling): void {
   for (const table of respelling.tables) respellTable(db, table, respelling);
 }
 

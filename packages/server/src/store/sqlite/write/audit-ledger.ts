@@ -24,8 +24,8 @@ import { isAuditAnchored, loadAuditKey, loadIdentityKey } from './sealed-secrets
 import type { SqliteStatements } from './statements.ts';
 
 /**
- * The keys of the log; created with the store, whose empty chains are anchored here. A used store that has lost
- * its audit key gets a new key but never an anchor: nothing can vouch for what it holds.
+ * The keys of the log; created with the store, whose empty chains are anchored here. A used store that has
+ * lost its audit key gets a new key but never an anchor: nothing can vouch for what it holds.
  */
 export function openAudit(db: DatabaseSync, masterKey: MasterKey): AuditKeys {
   db.exec('BEGIN IMMEDIATE');
