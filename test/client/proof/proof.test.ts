@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { judgeTerms } from '../../../packages/client/src/proof/judge-terms.ts';
 import { type CertifiedServer, createVendor } from './certified-server.ts';
 import { changeBorrow, nameOf, openSite } from './certified-site.ts';
 
@@ -38,6 +39,19 @@ describe('with the key of the vendor, a slot', () => {
     ['another user', lieIn('grant', { user: 'bob' }), /another user/],
     ['a feature', lieIn('grant', { feature: 'render' }), /another feature/],
   ];
+
+  test('of a feature is refused if the certificate does not name it', () => {
+    const license = {
+      license_id: 7,
+      product: 'cad',
+      limits: {},
+      features: [{ code: 'export' }],
+      ends_at: null,
+    };
+    const claims = { license_id: 7, product: 'cad', limits: {}, features: [] };
+    judgeTerms({ ...claims, feature: 'export' }, { licenses: [license] });
+    assert.throws(() => judgeTerms({ ...claims, feature: 'render' }, { licenses: [license] }), /"render"/);
+  });
 
   for (const [what, change, reason] of REFUSED) {
     test(`is refused from or for ${what}`, async () => {

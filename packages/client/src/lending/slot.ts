@@ -168,8 +168,10 @@ export class Slot {
   }
 
   async #borrow(options: BorrowOptions): Promise<Taken> {
+    // Somebody else may get the slot before it is asked for again.
+    const beforeReturn = () => this.#renewal.lose('taken', null);
     try {
-      return await takeBorrow(this.#account, this.#requests, this.#licenseId, options);
+      return await takeBorrow(this.#account, this.#requests, this.#licenseId, { ...options, beforeReturn });
     } catch (error) {
       // Perhaps it was undone.
       if (!(error instanceof UnreachableError || this.isReleased)) this.#renewal.renewNow();

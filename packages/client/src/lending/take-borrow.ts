@@ -18,6 +18,11 @@ export interface BorrowOptions {
   readonly until?: Date | Duration;
 }
 
+interface TakeOptions extends BorrowOptions {
+  /** Called before the slot is returned, because what was lent cannot be kept. */
+  readonly beforeReturn?: () => void;
+}
+
 /** A borrow that the server has lent, and that is stored. */
 export interface Taken {
   readonly stored: StoredRecord;
@@ -34,7 +39,7 @@ export async function takeBorrow(
   account: Account,
   requests: SlotRequests,
   licenseId: number | null,
-  { until }: BorrowOptions,
+  { until, beforeReturn }: TakeOptions,
 ): Promise<Taken> {
   const { product, user, servers, environment } = account;
   const asked = { until: until === undefined ? null : dateOf(account, until) };
@@ -46,7 +51,8 @@ export async function takeBorrow(
   const lent = before?.lent ?? null;
   const record = { product, user, licenseId, mark, binding, asked, lent, seenMs };
   await storeRecord(account, { name, record });
-  return askForBorrow(account, requests, { name, record }, before?.asked != null);
+  const isRepeated = before?.asked != null;
+  return askForBorrow(account, requests, { name, record }, isRepeated, beforeReturn);
 }
 
 /** `isRepeated`: it was asked for before, and perhaps lent. */
@@ -55,6 +61,7 @@ export async function askForBorrow(
   requests: SlotRequests,
   asking: StoredRecord,
   isRepeated: boolean,
+  beforeReturn: () => void = () => {},
 ): Promise<Taken> {
   const { asked, licenseId, mark, binding } = asking.record;
   const until = asked?.until ?? null;
@@ -75,7 +82,7 @@ export async function askForBorrow(
     return { stored, lent, grant, lease };
   } catch (error) {
     // If it cannot be undone now, what is stored says that something may be lent.
-    await undo(account, asking, error, isRepeated).catch(() => {});
+    await undo(account, asking, error, isRepeated, beforeReturn).catch(() => {});
     throw error;
   }
 }
@@ -89,12 +96,19 @@ export function judgeBorrow(grant: Grant, mark: string): void {
 }
 
 /** Without an answer, it stays as it is. A borrow from before stays in any case. */
-async function undo(account: Account, { name, record }: StoredRecord, error: unknown, isRepeated: boolean) {
+async function undo(
+  account: Account,
+  { name, record }: StoredRecord,
+  error: unknown,
+  isRepeated: boolean,
+  beforeReturn: () => void,
+) {
   const isDenied = error instanceof DeniedError;
   if (!(isDenied || error instanceof ProofError || error instanceof StorageError)) return;
-  if (record.lent !== null) await storeRecord(account, { name, record: { ...record, asked: null } });
-  else if (isDenied && !isRepeated) await account.storage.remove(name);
-  else await giveBackRecord(account, { name, record });
+  if (record.lent !== null) return storeRecord(account, { name, record: { ...record, asked: null } });
+  if (isDenied && !isRepeated) return account.storage.remove(name);
+  beforeReturn();
+  await giveBackRecord(account, { name, record });
 }
 
 function nullIfUnreadable(error: unknown): null {

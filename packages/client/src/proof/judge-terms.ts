@@ -13,7 +13,10 @@ export function judgeTerms(claims: Fields, server: Fields): void {
   judgeConsumption(claimed, certified, 'max_consumptions');
   require(isNotLater(claimed.validity_period, certified.validity_period), 'validity_period');
   require(isNotLater(claims.valid_until, license.ends_at), 'valid_until');
-  for (const feature of listOf(claims.features)) judgeFeature(feature, listOf(license.features));
+  const features = listOf(license.features);
+  const isNamed = claims.feature === null || features.some(({ code }) => code === claims.feature);
+  require(isNamed, `the feature "${claims.feature}"`);
+  for (const feature of listOf(claims.features)) judgeFeature(feature, features);
 }
 
 function judgeFeature(claimed: Fields, features: readonly Fields[]): void {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { feature, field, integerOf, isBlank, nonce, Wrong } from '../fields.ts';
+import { deviceMark, feature, field, integerOf, isBlank, nonce, Wrong } from '../fields.ts';
 import { anyDate, host, proof, target } from './lending.ts';
 import { featureObject, licenseObject } from './license-object.ts';
 
@@ -73,6 +73,7 @@ export const featureRegisterRequest = z
       description: 'Hold the slot until then, as in `borrow`. Not given, or year 1: no borrow.',
     }),
     nonce,
+    device_mark: deviceMark,
   })
   .meta({
     extends: 'RegisterRequest',
