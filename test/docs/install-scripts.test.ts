@@ -15,9 +15,13 @@ describe('npm ci', () => {
     const about = { name: 'example', version: '1.0.0' };
     write('package.json', { ...about, scripts: { postinstall: "node -e \"fs.writeFileSync('ran', '')\"" } });
     write('package-lock.json', { ...about, lockfileVersion: 3, packages: { '': about } });
+    // npm hands its settings on to the scripts that it runs, such as this test.
+    const own = Object.entries(process.env).filter(([variable]) => !/^npm_config_/i.test(variable));
+    const env = Object.fromEntries(own);
     const install = () => {
       execFileSync('npm', ['ci', '--offline'], {
         cwd: folder,
+        env,
         shell: process.platform === 'win32',
         stdio: 'pipe',
       });

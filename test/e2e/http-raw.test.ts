@@ -54,6 +54,7 @@ const BROKEN: Readonly<Record<string, readonly [string, ErrorCode]>> = {
   'oversized headers': [request('GET / HTTP/1.1', [HOST, `X: ${'a'.repeat(20_000)}`]), 'headers_too_large'],
   'an oversized URL': [request(`GET /${'a'.repeat(20_000)} HTTP/1.1`, [HOST]), 'headers_too_large'],
   'no Host': [request('GET / HTTP/1.1', []), 'bad_request'],
+  'two Hosts': [request('GET /api/admin/status HTTP/1.1', [HOST, 'Host: evil.example']), 'bad_request'],
   'an invalid Host': [request('GET / HTTP/1.1', ['Host: a b/c']), 'bad_request'],
   'a header without a colon': [request('GET / HTTP/1.1', [HOST, 'what is this']), 'bad_request'],
   'a length that is not a number': [request(REGISTER, [HOST, 'Content-Length: ten']), 'bad_request'],
@@ -99,11 +100,6 @@ describe('an unusual but valid request is answered', () => {
       assert.doesNotThrow(() => JSON.parse(text));
     });
   }
-
-  test('two Hosts, which make nobody an administrator', async () => {
-    const bytes = request('GET /api/admin/status HTTP/1.1', [HOST, 'Host: evil.example']);
-    assertProblem(await exchange(server.url, bytes), 'unauthorized');
-  });
 });
 
 describe('who can administer over a real connection', () => {
