@@ -51,7 +51,7 @@ export interface Slot {
 
 export interface SlotPage {
   readonly matched: number;
-  readonly slots: readonly Slot[];
+  readonly registrations: readonly Slot[];
 }
 
 interface LinkError {

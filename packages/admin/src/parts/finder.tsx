@@ -112,10 +112,10 @@ function useUsers(text: string): readonly Found[] {
     const control = new AbortController();
     const timer = setTimeout(async () => {
       const query = { search: text, sort: 'user', limit: MOST };
-      const page = await get<SlotPage>('api/admin/slots', query, control.signal).catch(() => null);
+      const page = await get<SlotPage>('api/admin/registrations', query, control.signal).catch(() => null);
       if (page === null) return;
       setFound(
-        page.slots.map((slot) => ({
+        page.registrations.map((slot) => ({
           icon: 'user' as const,
           text: slot.user,
           note: slot.os_hostname ?? slot.product,

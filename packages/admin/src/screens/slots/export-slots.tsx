@@ -39,9 +39,9 @@ async function readAll(filters: Filters, tell: (text: string) => void): Promise<
   const all: Slot[] = [];
   for (;;) {
     const query = { ...queryOf(filters), offset: all.length, limit: PART };
-    const { matched, slots } = await get<SlotPage>('api/admin/slots', query);
-    all.push(...slots);
-    if (slots.length === 0 || all.length >= matched) return all;
+    const { matched, registrations } = await get<SlotPage>('api/admin/registrations', query);
+    all.push(...registrations);
+    if (registrations.length === 0 || all.length >= matched) return all;
     tell(`${formatNumber(all.length)} of ${formatNumber(matched)}`);
   }
 }

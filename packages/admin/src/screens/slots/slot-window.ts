@@ -95,8 +95,8 @@ class PartList implements SlotWindow {
     const { signal } = this.#control;
     try {
       const query = { ...this.#query, offset: part * PART, limit: PART };
-      const { matched, slots } = await get<SlotPage>('api/admin/slots', query, signal);
-      this.#keep(part, slots);
+      const { matched, registrations } = await get<SlotPage>('api/admin/registrations', query, signal);
+      this.#keep(part, registrations);
       this.matched = matched;
       this.error = null;
     } catch (error) {

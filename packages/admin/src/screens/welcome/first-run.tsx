@@ -142,8 +142,8 @@ function LicenseStep({ isNow }: { readonly isNow: boolean }) {
 }
 
 function ApplicationStep({ product }: { readonly product: string }) {
-  const slots = useResource<SlotPage>('api/admin/slots', { limit: 1 }, { isLive: true });
-  const first = slots.data?.slots[0];
+  const slots = useResource<SlotPage>('api/admin/registrations', { limit: 1 }, { isLive: true });
+  const first = slots.data?.registrations[0];
   return (
     <>
       <p class="step-lead">

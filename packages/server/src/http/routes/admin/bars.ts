@@ -79,7 +79,7 @@ function addRoute(bars: Bars): Route {
     errors: ['missing_parameters', 'too_many_bars'],
     handle: async ({ body, caller }) => {
       const bar = { ...requirePattern(body), note: body.note ?? null };
-      return countReply('added', await bars.add(bar, actorOf(caller)));
+      return countReply(await bars.add(bar, actorOf(caller)), (added) => json({ added }));
     },
   });
 }

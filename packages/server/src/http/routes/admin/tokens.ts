@@ -136,7 +136,7 @@ function revokeRoute(tokens: Tokens): Route {
           'missing_parameters',
           '"id" is missing. Send the id or the name of the token.',
         );
-      return countReply('revoked', await tokens.revoke(body.id, actorOf(caller)));
+      return countReply(await tokens.revoke(body.id, actorOf(caller)), (revoked) => json({ revoked }));
     },
   });
 }

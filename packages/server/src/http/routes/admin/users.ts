@@ -144,7 +144,9 @@ function roleRoute(accounts: Accounts): Route {
       if (body.role === undefined) {
         throw new RequestError('missing_parameters', `"role" is missing. Send one of ${ROLES.join(', ')}.`);
       }
-      return countReply('changed', await accounts.setRole(user, body.role, actorOf(caller)));
+      return countReply(await accounts.setRole(user, body.role, actorOf(caller)), (changed) =>
+        json({ changed }),
+      );
     },
   });
 }
@@ -160,7 +162,7 @@ function removeRoute(accounts: Accounts): Route {
     answer: { kind: 'json', schema: z.object({ removed: told(z.int(), 'How many accounts.') }) },
     errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
     handle: async ({ body, caller }) =>
-      countReply('removed', await accounts.remove(requireName(body), actorOf(caller))),
+      countReply(await accounts.remove(requireName(body), actorOf(caller)), (removed) => json({ removed })),
   });
 }
 

@@ -60,7 +60,10 @@ describe('data of every schema', () => {
         user: null,
       } as const;
       const held = await store.read({ ...everyone, after: null, limit: 10 });
-      const users = held.map(({ registration }) => [registration.user, registration.borrowedUntil !== null]);
+      const users = held.registrations.map(({ registration }) => [
+        registration.user,
+        registration.borrowedUntil !== null,
+      ]);
       assert.deepEqual(users, [
         ['ada', false],
         ['bob', true],
