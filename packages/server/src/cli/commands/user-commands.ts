@@ -1,7 +1,8 @@
+import { ROLES } from '@berth/protocol/admin/choices';
 import { formatTable } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { suggest } from '@berth/protocol/console/suggest';
-import { ROLES } from '../../core/access/role.ts';
+
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Command, Flags } from '../command.ts';
 import { InputError } from '../read-secrets.ts';

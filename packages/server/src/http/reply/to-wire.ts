@@ -4,9 +4,12 @@ import type { Instant } from '../../core/nouns/instant.ts';
 /** Facts in API format, as a type. */
 type Wire<Facts> = Facts extends readonly (infer Item)[]
   ? readonly Wire<Item>[]
-  : Facts extends object
-    ? { readonly [Name in keyof Facts as SnakeCase<Name & string>]: WireValue<Name, Facts[Name]> }
-    : Facts;
+  : Facts extends Plain
+    ? Facts
+    : { readonly [Name in keyof Facts as SnakeCase<Name & string>]: WireValue<Name, Facts[Name]> };
+
+/** Numbers may be branded, and are objects then, too. */
+type Plain = string | number | boolean | null | undefined;
 
 type WireValue<Name, Value> = Value extends Instant
   ? Name extends 'at' | 'from' | 'to' | `${string}${'At' | 'Until'}`
