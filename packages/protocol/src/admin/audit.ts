@@ -52,6 +52,9 @@ const thinBody = z
     examples: [{ before: '2026-01-01' }],
   });
 
+export type AuditEvent = z.output<typeof eventObject>;
+export type AuditVerdict = z.output<(typeof AUDIT_API)['GET /api/admin/audit/verify']['answer']>;
+
 export const AUDIT_API = {
   'GET /api/admin/audit': {
     query: auditQuery,

@@ -37,6 +37,8 @@ const barringObject = z
 
 const barring = z.array(barringObject);
 
+export type Bar = z.output<typeof barObject>;
+
 export const BAR_API = {
   'GET /api/admin/bars': { answer: z.object({ bars: told(z.array(barObject), 'By kind and pattern.') }) },
   'POST /api/admin/bars': {

@@ -20,6 +20,8 @@ const logLine = z
   })
   .meta({ id: 'LogLine', description: 'A line of the log. Its other fields are facts about the message.' });
 
+export type Finding = z.output<typeof findingObject>;
+
 export const DOCTOR_API = {
   'GET /api/admin/doctor': { answer: z.object({ findings: told(z.array(findingObject), 'All of them.') }) },
   'GET /api/admin/log': { answer: z.object({ lines: told(z.array(logLine), 'At most 500.') }) },

@@ -179,3 +179,15 @@ export const HISTORY_API = {
     answer: z.object({ forgotten: told(count, 'How many records named the user.') }),
   },
 } as const satisfies Operations;
+
+type AnswerOf<Report extends string> = z.output<
+  (typeof HISTORY_API)[Extract<keyof typeof HISTORY_API, `GET /api/admin/history/${Report}`>]['answer']
+>;
+
+export type SlotHistory = AnswerOf<'slots'>;
+export type SlotSeries = SlotHistory['series'][number];
+export type SlotPoint = z.output<typeof slotPoint>;
+export type Denials = AnswerOf<'denials'>;
+export type Denial = z.output<typeof denialRecord>;
+export type ConsumptionHistory = AnswerOf<'consumption'>;
+export type WhatIf = AnswerOf<'what-if'>;

@@ -7,7 +7,7 @@ const date = z.string().nullable();
 
 const licenseRecord = licenseObject
   .extend({
-    source: told(z.string(), 'Where the license came from.'),
+    source: told(z.enum(['cloud', 'offline', 'airgap', 'demo']), 'Where the license came from.'),
     state: told(z.string(), 'Whether it can be used now.'),
     ends_at: told(date, 'When it ends, with its grace period if it is in that, UTC; null: never.'),
     borrowed: told(z.int(), 'How many slots are borrowed.'),
@@ -28,6 +28,8 @@ const licenseRecord = licenseObject
     ),
   })
   .meta({ id: 'LicenseRecord', extends: 'License', description: 'A license as administrators see it.' });
+
+export type License = z.output<typeof licenseRecord>;
 
 export const LICENSE_API = {
   'GET /api/admin/licenses': {

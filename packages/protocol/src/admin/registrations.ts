@@ -34,6 +34,8 @@ const registrationRecord = z
     description: 'A slot, who holds it, and the features that they hold.',
   });
 
+export type Slot = z.output<typeof registrationRecord>;
+
 function choice<const C extends readonly [string, ...string[]]>(choices: C) {
   return z.enum(choices, { error: `must be one of ${choices.join(', ')}` }).optional();
 }

@@ -11,6 +11,8 @@ const sessionObject = z.object({
   is_secure: told(z.boolean(), 'Whether the connection uses TLS.'),
 });
 
+export type Session = z.output<typeof sessionObject>;
+
 export const SESSION_API = {
   'GET /api/admin/welcome': {
     answer: z.object({
@@ -33,3 +35,5 @@ export const SESSION_API = {
   'GET /api/admin/session': { answer: sessionObject },
   'POST /api/admin/session/end': { answer: z.object({ ended: told(z.boolean(), 'Whether there was one.') }) },
 } as const satisfies Operations;
+
+export type Welcome = z.output<(typeof SESSION_API)['GET /api/admin/welcome']['answer']>;

@@ -84,6 +84,8 @@ const statusObject = keysObject.extend({
   clock: told(clockStatus.nullable(), 'The clock; null if the store cannot be read.'),
 });
 
+export type Status = z.output<typeof statusObject>;
+
 export const STATUS_API = {
   'GET /api/admin/status': { answer: statusObject },
 } as const satisfies Operations;

@@ -53,6 +53,8 @@ const createdObject = tokenObject.pick({ id: true, expires_at: true, restriction
   token: told(z.string(), 'The token itself, which is returned only once.'),
 });
 
+export type Token = z.output<typeof tokenObject>;
+
 export const TOKEN_API = {
   'GET /api/admin/tokens': {
     answer: z.object({ tokens: told(z.array(tokenObject), 'The newest of them.') }),

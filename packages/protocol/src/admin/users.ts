@@ -29,6 +29,10 @@ const passwordSet = z
   })
   .meta({ id: 'AccountPassword', description: 'An account whose password was set.' });
 
+export type Account = z.output<typeof userObject>;
+export type Role = Account['role'];
+export type AccountPassword = z.output<typeof passwordSet>;
+
 export const USER_API = {
   'GET /api/admin/users': { answer: z.object({ users: told(z.array(userObject), 'All of them.') }) },
   'POST /api/admin/users/add': {
