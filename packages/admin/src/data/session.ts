@@ -1,8 +1,11 @@
-import type { Session, Welcome } from '@berth/protocol/admin/session';
+import type { GetAnswer } from '@berth/protocol/admin/admin-api';
+import type { Welcome } from '@berth/protocol/admin/session';
 import { ApiError, get, post, setCsrfToken, whenSessionEnds } from './api.ts';
 import { startLive, stopLive } from './live.ts';
 import { forgetResources } from './resource.ts';
 import { createValue } from './value.ts';
+
+type Session = GetAnswer<'/api/admin/session'>;
 
 /** Who is signed in; `undefined` until the server has said so. */
 export const session = createValue<Session | null | undefined>(undefined);

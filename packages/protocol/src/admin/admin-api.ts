@@ -58,34 +58,19 @@ type AdminApi = typeof AUDIT_API &
 /** What they need besides the admin API. */
 interface OtherApi {
   'GET /metrics': object;
-  'GET /api/v4/openapi.json': { readonly answer: z.ZodUnknown };
-  'POST /api/v4/addProduct': {
-    readonly body: typeof addProductRequest;
-    readonly answer: typeof licenseObject;
-  };
-  'POST /api/v4/removeProduct': {
-    readonly body: typeof removeProductRequest;
-    readonly answer: typeof removeProductAnswer;
-  };
-  'POST /api/v4/license/generate': {
-    readonly body: typeof generateRequest;
-    readonly answer: typeof generateAnswer;
-  };
-  'POST /api/v4/license/upload': { readonly answer: typeof licenseObject };
-  'POST /api/v4/airgap/generate': {
-    readonly body: typeof airgapGenerateRequest;
-    readonly answer: typeof airgapGenerateAnswer;
-  };
-  'POST /api/v4/airgap/license': {
-    readonly body: typeof airgapLicenseRequest;
-    readonly answer: typeof licenseObject;
-  };
-  'POST /api/v4/setKeys': { readonly body: typeof setKeysRequest; readonly answer: typeof setKeysAnswer };
-  'POST /api/v4/setPassword': {
-    readonly body: typeof setPasswordRequest;
-    readonly answer: typeof setPasswordAnswer;
-  };
+  'GET /api/v4/openapi.json': Answering<z.ZodUnknown>;
+  'POST /api/v4/addProduct': Taking<typeof addProductRequest, typeof licenseObject>;
+  'POST /api/v4/removeProduct': Taking<typeof removeProductRequest, typeof removeProductAnswer>;
+  'POST /api/v4/license/generate': Taking<typeof generateRequest, typeof generateAnswer>;
+  'POST /api/v4/license/upload': Answering<typeof licenseObject>;
+  'POST /api/v4/airgap/generate': Taking<typeof airgapGenerateRequest, typeof airgapGenerateAnswer>;
+  'POST /api/v4/airgap/license': Taking<typeof airgapLicenseRequest, typeof licenseObject>;
+  'POST /api/v4/setKeys': Taking<typeof setKeysRequest, typeof setKeysAnswer>;
+  'POST /api/v4/setPassword': Taking<typeof setPasswordRequest, typeof setPasswordAnswer>;
 }
+
+type Answering<A> = { readonly answer: A };
+type Taking<B, A> = { readonly body: B; readonly answer: A };
 
 type PathOf<Method extends string, Key = keyof AdminApi> = Key extends `${Method} ${infer Path}`
   ? Path

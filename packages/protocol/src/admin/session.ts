@@ -11,8 +11,6 @@ const sessionObject = z.object({
   is_secure: told(z.boolean(), 'Whether the connection uses TLS.'),
 });
 
-export type Session = z.output<typeof sessionObject>;
-
 export const SESSION_API = {
   'GET /api/admin/welcome': {
     answer: z.object({
