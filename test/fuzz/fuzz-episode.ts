@@ -169,7 +169,7 @@ async function expectWithinLimits({ app }: FuzzWorld): Promise<void> {
 
 async function countSlots(store: Store, licenseId: LicenseId): Promise<number> {
   const all = { product: null, user: null, after: null, limit: 1000 };
-  return (await store.read({ kind: 'list_registrations', licenseId, ...all })).length;
+  return (await store.read({ kind: 'list_registrations', licenseId, ...all })).registrations.length;
 }
 
 interface Limits {

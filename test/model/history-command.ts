@@ -73,7 +73,7 @@ export function expectAllSame(stores: readonly ModelStore[], said: readonly unkn
 
 async function listAll({ exam }: ModelStore): Promise<Listed> {
   const scope = { licenseId: null, product: null, user: null };
-  const [licenses, slots] = await Promise.all([
+  const [licenses, { registrations: slots }] = await Promise.all([
     exam.listLicenses(),
     exam.store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null }),
   ]);

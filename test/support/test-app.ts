@@ -264,7 +264,7 @@ export async function readTraces(store: Store) {
   const nobody = { licenseId: null, product: null, user: null, after: null };
   return {
     audit: await store.read({ kind: 'list_audit', chain: null, before: null, limit: 10 }),
-    registrations: await store.read({ kind: 'list_registrations', ...nobody, limit: 1000 }),
+    registrations: (await store.read({ kind: 'list_registrations', ...nobody, limit: 1000 })).registrations,
     licenses: await store.read({ kind: 'list_licenses', product: null }),
     description: await store.read({ kind: 'describe_store' }),
   };

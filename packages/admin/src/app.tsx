@@ -1,9 +1,9 @@
+import type { Welcome } from '@berth/protocol/admin/session';
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from './data/api.ts';
 import { goTo, linkTo, usePlace } from './data/route.ts';
 import { loadSession, loadWelcome, session, signOut } from './data/session.ts';
 import { useValue } from './data/value.ts';
-import type { Welcome } from './data/wire.ts';
 import { Dialog, Questions } from './parts/dialog.tsx';
 import { Finder } from './parts/finder.tsx';
 import { Frame } from './parts/frame.tsx';

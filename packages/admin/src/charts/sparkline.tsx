@@ -1,4 +1,4 @@
-import type { SlotPoint } from '../data/wire.ts';
+import type { SlotPoint } from '@berth/protocol/admin/history';
 import { HOUR_MS } from '../words/time.ts';
 
 interface SparklineProps {

@@ -1,4 +1,4 @@
-import type { WhatIf } from '../data/wire.ts';
+import type { WhatIf } from '@berth/protocol/admin/history';
 import { formatNumber } from '../words/numbers.ts';
 import { formatDuration, HOUR_MS } from '../words/time.ts';
 

@@ -1,3 +1,13 @@
+import type {
+  Exactly,
+  GetAnswer,
+  GetPath,
+  GetQuery,
+  PostAnswer,
+  PostBody,
+  PostPath,
+} from '@berth/protocol/admin/admin-api';
+
 /** A refusal or a failure, in the server's words. */
 export class ApiError extends Error {
   readonly status: number;
@@ -11,8 +21,6 @@ export class ApiError extends Error {
     this.facts = facts;
   }
 }
-
-export type Params = Readonly<Record<string, string | number | null | undefined>>;
 
 /** Proves to the server that a change comes from this page; changes with every session. */
 let csrfToken: string | null = null;
@@ -28,32 +36,52 @@ export function whenSessionEnds(callback: () => void): void {
 }
 
 /** Relative, so that the page works below any path of a proxy. */
-export function addressOf(path: string, params: Params = {}): string {
-  const given = Object.entries(params).filter(
+export function addressOf<P extends GetPath, Q extends GetQuery<P>>(
+  path: P,
+  params?: Q & Exactly<Q, GetQuery<P>>,
+): string {
+  const given = Object.entries(params ?? {}).filter(
     ([, value]) => value !== null && value !== undefined && value !== '',
   );
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
-  return given.length === 0 ? path : `${path}?${query}`;
+  return given.length === 0 ? path.slice(1) : `${path.slice(1)}?${query}`;
 }
 
-export async function get<T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
-  return read<T>(await send(addressOf(path, params), { headers: { accept: 'application/json' } }, signal));
+export function get<P extends GetPath, Q extends GetQuery<P>>(
+  path: P,
+  params?: Q & Exactly<Q, GetQuery<P>>,
+  signal?: AbortSignal,
+): Promise<GetAnswer<P>> {
+  return read(addressOf(path, params), signal);
 }
 
-export async function post<T>(path: string, body: object = {}, signal?: AbortSignal): Promise<T> {
-  return read<T>(await postFor(path, body, signal));
+/** Reads what is at an address. */
+export async function read<T>(address: string, signal?: AbortSignal): Promise<T> {
+  const response = await send(address, { headers: { accept: 'application/json' } }, signal);
+  return (await response.json()) as T;
+}
+
+export async function post<P extends PostPath, B extends PostBody<P>>(
+  path: P,
+  body?: B & Exactly<B, PostBody<P>>,
+): Promise<PostAnswer<P>> {
+  return (await postFor(path, body)).json();
 }
 
 /** The whole response, for answers that are not JSON. */
-export function postFor(path: string, body: object, signal?: AbortSignal): Promise<Response> {
+export function postFor<P extends PostPath>(
+  path: P,
+  body: PostBody<P> | undefined,
+  signal?: AbortSignal,
+): Promise<Response> {
   const headers = { 'content-type': 'application/json', ...csrfHeader() };
-  return send(path, { method: 'POST', headers, body: JSON.stringify(body) }, signal);
+  return send(path.slice(1), { method: 'POST', headers, body: JSON.stringify(body ?? {}) }, signal);
 }
 
 /** Sends a file as it is. */
-export async function upload<T>(path: string, file: Blob): Promise<T> {
+export async function upload<P extends PostPath>(path: P, file: Blob): Promise<PostAnswer<P>> {
   const headers = { 'content-type': 'application/octet-stream', ...csrfHeader() };
-  return read<T>(await send(path, { method: 'POST', headers, body: file }));
+  return (await send(path.slice(1), { method: 'POST', headers, body: file })).json();
 }
 
 export interface Answer {
@@ -114,8 +142,4 @@ async function readProblem(response: Response): Promise<ApiError> {
   } catch {
     return new ApiError(response.status, 'unknown', `The server answered with status ${response.status}.`);
   }
-}
-
-async function read<T>(response: Response): Promise<T> {
-  return (await response.json()) as T;
 }

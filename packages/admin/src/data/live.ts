@@ -1,5 +1,5 @@
 import { readNow } from '../clock.ts';
-import { ApiError, send } from './api.ts';
+import { ApiError, addressOf, send } from './api.ts';
 import { createValue } from './value.ts';
 
 /** Whether the page follows the server's events. */
@@ -85,7 +85,11 @@ async function readStream(signal: AbortSignal): Promise<boolean> {
   const headers = { accept: 'text/event-stream', ...(lastId === null ? {} : { 'last-event-id': lastId }) };
   let hasHeard = false;
   try {
-    const response = await send('api/admin/events', { headers }, AbortSignal.any([signal, silence.signal]));
+    const response = await send(
+      addressOf('/api/admin/events'),
+      { headers },
+      AbortSignal.any([signal, silence.signal]),
+    );
     const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(
       new TextDecoderStream() as never,
     ) as ReadableStream<string>;

@@ -1,6 +1,7 @@
+import type { Exactly, GetAnswer, GetPath, GetQuery } from '@berth/protocol/admin/admin-api';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { readMonotonicMs } from '../clock.ts';
-import { ApiError, addressOf, get, type Params } from './api.ts';
+import { ApiError, addressOf, read } from './api.ts';
 import { followEvents } from './live.ts';
 
 /** What the server answered last, and what went wrong since. */
@@ -30,7 +31,11 @@ const FIRST_WAIT_MS = 120;
 const CALM_MS = 1000;
 
 /** `path: null` reads nothing. */
-export function useResource<T>(path: string | null, params: Params = {}, options: Options = {}): Resource<T> {
+export function useResource<P extends GetPath, Q extends GetQuery<P>>(
+  path: P | null,
+  params?: Q & Exactly<Q, GetQuery<P>>,
+  options: Options = {},
+): Resource<GetAnswer<P>> {
   const key = path === null ? null : addressOf(path, params);
   const [state, setState] = useState<{ key: string | null; error: ApiError | null; turn: number }>({
     key,
@@ -41,7 +46,7 @@ export function useResource<T>(path: string | null, params: Params = {}, options
   useEffect(() => reader?.start(options), [reader, options.isLive, options.everyMs]);
   const error = state.key === key ? state.error : null;
   return {
-    data: key === null ? null : ((known.get(key) as T | undefined) ?? null),
+    data: key === null ? null : ((known.get(key) as GetAnswer<P> | undefined) ?? null),
     error: error?.status === 404 ? null : error,
     isMissing: error?.status === 404,
     reload: () => reader?.read(),
@@ -109,7 +114,7 @@ class Reader {
     const { signal } = this.#control;
     let error: ApiError | null = null;
     try {
-      keep(this.#key, await get(this.#key, {}, signal));
+      keep(this.#key, await read(this.#key, signal));
     } catch (failure) {
       if (signal.aborted) return;
       error = failure instanceof ApiError ? failure : new ApiError(0, 'unknown', String(failure));

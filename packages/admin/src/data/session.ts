@@ -1,8 +1,11 @@
+import type { GetAnswer } from '@berth/protocol/admin/admin-api';
+import type { Welcome } from '@berth/protocol/admin/session';
 import { ApiError, get, post, setCsrfToken, whenSessionEnds } from './api.ts';
 import { startLive, stopLive } from './live.ts';
 import { forgetResources } from './resource.ts';
 import { createValue } from './value.ts';
-import type { Session, Welcome } from './wire.ts';
+
+type Session = GetAnswer<'/api/admin/session'>;
 
 /** Who is signed in; `undefined` until the server has said so. */
 export const session = createValue<Session | null | undefined>(undefined);
@@ -19,7 +22,7 @@ whenSessionEnds(() => {
 /** Finds out who is signed in. */
 export async function loadSession(): Promise<void> {
   try {
-    enter(await get<Session>('api/admin/session'));
+    enter(await get('/api/admin/session'));
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
     forget();
@@ -27,24 +30,24 @@ export async function loadSession(): Promise<void> {
 }
 
 export async function signIn(name: string, password: string): Promise<void> {
-  const { csrf_token } = await post<{ csrf_token: string }>('api/admin/session/start', { name, password });
+  const { csrf_token } = await post('/api/admin/session/start', { name, password });
   setCsrfToken(csrf_token);
-  enter(await get<Session>('api/admin/session'));
+  enter(await get('/api/admin/session'));
 }
 
 export async function signOut(): Promise<void> {
-  await post('api/admin/session/end').catch(() => {});
+  await post('/api/admin/session/end').catch(() => {});
   hasEnded.set(false);
   forget();
 }
 
 /** The session stays; all others of the account end. */
 export async function changePassword(passwordOld: string, passwordNew: string): Promise<void> {
-  await post('api/v4/setPassword', { passwordOld, passwordNew });
+  await post('/api/v4/setPassword', { password_old: passwordOld, password_new: passwordNew });
 }
 
 export function loadWelcome(): Promise<Welcome> {
-  return get<Welcome>('api/admin/welcome');
+  return get('/api/admin/welcome');
 }
 
 function enter(found: Session): void {

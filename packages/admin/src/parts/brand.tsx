@@ -1,4 +1,4 @@
-import type { Welcome } from '../data/wire.ts';
+import type { Welcome } from '@berth/protocol/admin/session';
 
 /** The logo and name of the company, or else ours. */
 export function Brand({ welcome }: { readonly welcome: Welcome }) {

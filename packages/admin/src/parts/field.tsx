@@ -77,19 +77,24 @@ function Input({ id, ...props }: FieldProps & { readonly id: string }) {
   );
 }
 
-interface ChooseProps {
+interface ChooseProps<T extends string> {
   readonly label: string;
-  readonly value: string;
-  readonly choices: readonly (readonly [string, string])[];
-  readonly onChange: (value: string) => void;
+  readonly value: T;
+  readonly choices: readonly (readonly [T, string])[];
+  readonly onChange: (value: T) => void;
 }
 
-export function Choose({ label, value, choices, onChange }: ChooseProps) {
+export function Choose<T extends string>({ label, value, choices, onChange }: ChooseProps<T>) {
   const id = useId();
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <select id={id} class="select" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+      <select
+        id={id}
+        class="select"
+        value={value}
+        onChange={(event) => onChange(event.currentTarget.value as T)}
+      >
         {choices.map(([choice, text]) => (
           <option key={choice} value={choice}>
             {text}

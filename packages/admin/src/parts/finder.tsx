@@ -3,7 +3,6 @@ import { get } from '../data/api.ts';
 import { useLicenses } from '../data/overview.ts';
 import { goTo, linkTo } from '../data/route.ts';
 import { isAdmin } from '../data/session.ts';
-import type { SlotPage } from '../data/wire.ts';
 import { nameOf } from '../words/judge-license.ts';
 import { SCREENS } from './frame.tsx';
 import { Icon, type IconName } from './icon.tsx';
@@ -112,10 +111,10 @@ function useUsers(text: string): readonly Found[] {
     const control = new AbortController();
     const timer = setTimeout(async () => {
       const query = { search: text, sort: 'user', limit: MOST };
-      const page = await get<SlotPage>('api/admin/slots', query, control.signal).catch(() => null);
+      const page = await get('/api/admin/registrations', query, control.signal).catch(() => null);
       if (page === null) return;
       setFound(
-        page.slots.map((slot) => ({
+        page.registrations.map((slot) => ({
           icon: 'user' as const,
           text: slot.user,
           note: slot.os_hostname ?? slot.product,

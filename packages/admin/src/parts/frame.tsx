@@ -1,3 +1,4 @@
+import type { Welcome } from '@berth/protocol/admin/session';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { readNow } from '../clock.ts';
@@ -7,7 +8,6 @@ import { goTo, linkTo, usePlace } from '../data/route.ts';
 import { session, signOut } from '../data/session.ts';
 import { chooseTheme, type Theme, theme } from '../data/theme.ts';
 import { useValue } from '../data/value.ts';
-import type { Welcome } from '../data/wire.ts';
 import { listConcerns } from '../words/attention.ts';
 import type { Level } from '../words/judge-license.ts';
 import { formatNumber } from '../words/numbers.ts';

@@ -1,4 +1,6 @@
-import type { Finding, License, Status } from '../data/wire.ts';
+import type { Finding } from '@berth/protocol/admin/doctor';
+import type { License } from '@berth/protocol/admin/licenses';
+import type { Status } from '@berth/protocol/admin/status';
 import { judgeLicense, type Level, nameOf, rank } from './judge-license.ts';
 import { countWord, formatNumber } from './numbers.ts';
 import { formatMoment, localizeTimes, plural } from './time.ts';
@@ -83,7 +85,7 @@ export function listWell(findings: readonly Finding[], status: Status, now: numb
   const fine = new Set(findings.filter(({ severity }) => severity === 'ok').map(({ check }) => check));
   const { cloud, backup, tls } = status;
   const when = (at: string) => formatMoment(Date.parse(at), now);
-  const lines: readonly (readonly [check: string, line: Line | null])[] = [
+  const lines: readonly (readonly [check: Finding['check'], line: Line | null])[] = [
     ['cloud', cloud.reached_at === null ? null : ok(`Cloud reached at ${when(cloud.reached_at)}`)],
     ['clock', ok('Clock is right')],
     ['disk', ok('Disk has room')],

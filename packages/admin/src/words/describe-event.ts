@@ -1,5 +1,5 @@
+import type { AuditEvent } from '@berth/protocol/admin/audit';
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
-import type { AuditEvent } from '../data/wire.ts';
 import { formatAmount } from './numbers.ts';
 
 /** What happened, in a sentence without its end. Unknown kinds are told by their names. */
@@ -108,6 +108,6 @@ export function sayUser({
 /** Who did it: an account, an address, or the server itself. */
 export function sayActor({ by, origin }: AuditEvent): string {
   const who = typeof by === 'string' ? by : '';
-  if (origin === undefined) return who === '' ? 'server' : who;
+  if (typeof origin !== 'string') return who === '' ? 'server' : who;
   return who === '' || who === 'client' ? origin : `${who}, ${origin}`;
 }

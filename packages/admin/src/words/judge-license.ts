@@ -1,4 +1,5 @@
-import type { Feature, License } from '../data/wire.ts';
+import type { License } from '@berth/protocol/admin/licenses';
+import type { FeatureObject as Feature } from '@berth/protocol/api/license-object';
 import { type Counted, forecast } from './forecast.ts';
 import { formatAmount, formatNumber } from './numbers.ts';
 import { DAY_MS, formatDay, formatMoment, plural } from './time.ts';

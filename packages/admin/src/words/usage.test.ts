@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { SlotHistory } from '../data/wire.ts';
+import type { SlotHistory } from '@berth/protocol/admin/history';
 import { HOUR_MS } from './time.ts';
 import { denialsByDay, fillSteps, heatOf, summarize } from './usage.ts';
 
@@ -13,6 +13,7 @@ const point = (hours: number, in_use: number, peak: number, denials = 0) => ({
 
 const SERIES = {
   ...{ license_id: 1, product: 'cad', name: 'CAD', feature: null, slots: 4 },
+  totals: { average: 2, peak: 4, grants: 2, returns: 0, denials: 5 },
   points: [point(1, 2, 2), point(3, 4, 4, 5)],
 };
 const HISTORY: SlotHistory = {

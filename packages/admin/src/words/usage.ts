@@ -1,4 +1,4 @@
-import type { SlotHistory, SlotPoint, SlotSeries } from '../data/wire.ts';
+import type { SlotHistory, SlotPoint, SlotSeries } from '@berth/protocol/admin/history';
 import { DAY_MS, HOUR_MS, startOfDay } from './time.ts';
 
 /** What happened in one step of time. */

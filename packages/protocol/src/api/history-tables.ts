@@ -39,8 +39,8 @@ const REPORTS = {
 
 export type HistoryReport = keyof typeof REPORTS;
 
-export function historyTable(report: HistoryReport, answer: Wire): HistoryTable {
+export function historyTable(report: HistoryReport, answer: object): HistoryTable {
   const { list, columns } = REPORTS[report];
-  const rows = list(answer) as readonly Wire[];
+  const rows = list(answer as Wire) as readonly Wire[];
   return { columns, rows: rows.map((row) => columns.map((column) => (row[column] ?? null) as CsvValue)) };
 }

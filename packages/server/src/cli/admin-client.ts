@@ -2,34 +2,65 @@ import { existsSync, readFileSync } from 'node:fs';
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type {
+  Exactly,
+  GetAnswer,
+  GetPath,
+  GetQuery,
+  PostAnswer,
+  PostBody,
+  PostPath,
+} from '@berth/protocol/admin/admin-api';
 import { CONTROL, type Config } from '../config.ts';
 
 /** The admin API of a running or stopped server. */
 export interface AdminClient {
-  get(path: string, query?: Query): Promise<AdminAnswer>;
-  post(path: string, body?: Readonly<Record<string, unknown>>): Promise<AdminAnswer>;
+  get<P extends GetPath, Q extends GetQuery<P>>(
+    path: P,
+    query?: Q & Exactly<Q, GetQuery<P>>,
+  ): Promise<AdminAnswer<GetAnswer<P>>>;
+  post<P extends PostPath, B extends PostBody<P>>(
+    path: P,
+    body?: B & Exactly<B, PostBody<P>>,
+  ): Promise<AdminAnswer<PostAnswer<P>>>;
   /** Sends a file as it is. */
-  upload(path: string, text: string): Promise<AdminAnswer>;
+  upload<P extends PostPath>(path: P, text: string): Promise<AdminAnswer<PostAnswer<P>>>;
   /** Returns a stream, or `null` if the server is stopped. */
-  follow(path: string, query: Query): Promise<AdminStream | AdminAnswer | null>;
-  /** Passes on a long answer in chunks as it arrives. With a body, it is a POST. */
-  download(path: string, take: TakeChunk, body?: Readonly<Record<string, unknown>>): Promise<AdminAnswer>;
+  follow<P extends GetPath>(path: P, query: GetQuery<P>): Promise<AdminStream | RefusedAnswer | null>;
+  /** Passes on a long answer in chunks as it arrives. */
+  download(path: GetPath, take: TakeChunk): Promise<AdminAnswer<object>>;
+  downloadPost<P extends PostPath>(path: P, body: PostBody<P>, take: TakeChunk): Promise<AdminAnswer<object>>;
   close(): Promise<void>;
 }
 
-type Query = Readonly<Record<string, string | undefined>>;
+type Query = Readonly<Record<string, string | number | null | undefined>>;
 
 interface AdminStream {
   readonly chunks: AsyncIterable<string>;
   end(): void;
 }
 
-export interface AdminAnswer {
-  readonly ok: boolean;
-  /** Parsed JSON: the answer, or `{status, code, message}`. */
-  readonly body: never;
-  /** Whether it has already been printed. */
-  readonly isPrinted?: boolean;
+/** An answer in JSON. */
+export type AdminAnswer<Body> =
+  | {
+      readonly ok: true;
+      readonly body: Body;
+      /** Whether it has already been printed. */
+      readonly isPrinted?: boolean;
+    }
+  | RefusedAnswer;
+
+export interface RefusedAnswer {
+  readonly ok: false;
+  readonly body: { readonly status?: number; readonly code?: string; readonly message: string };
+}
+
+/** Adds the input to the answer, to be shown with it. */
+export function withFacts<Body extends object, Facts extends object>(
+  answer: AdminAnswer<Body>,
+  facts: Facts,
+): AdminAnswer<Body & Facts> {
+  return answer.ok ? { ...answer, body: { ...answer.body, ...facts } } : answer;
 }
 
 type TakeChunk = (chunk: Uint8Array) => Promise<void>;
@@ -92,29 +123,33 @@ interface Incoming {
 type Send = (method: string, path: string, body: string | null) => Promise<Incoming>;
 
 function createClient(send: Send, close: () => Promise<void>): AdminClient {
-  const call = async (method: string, path: string, body: string | null): Promise<AdminAnswer> => {
+  const call = async <Body>(method: string, path: string, body: string | null) => {
     const { status, chunks } = await send(method, path, body);
-    return { ok: status === 200, body: JSON.parse(await readAll(chunks)) as never };
+    return { ok: status === 200, body: JSON.parse(await readAll(chunks)) } as AdminAnswer<Body>;
+  };
+  const download = async (method: string, path: string, body: string | null, take: TakeChunk) => {
+    const { status, chunks } = await send(method, path, body);
+    if (status !== 200) return refuse(chunks);
+    for await (const chunk of chunks) await take(chunk);
+    return { ok: true, body: {} } as const;
   };
   return {
-    get: (path, query = {}) => call('GET', path + queryString(query), null),
-    post: (path, body = {}) => call('POST', path, JSON.stringify(body)),
+    get: (path, query?: Query) => call('GET', path + queryString(query), null),
+    post: (path, body?: object) => call('POST', path, JSON.stringify(body ?? {})),
     upload: (path, text) => call('POST', path, text),
     async follow(path, query) {
       const { status, chunks, end } = await send('GET', path + queryString(query), null);
-      if (status !== 200) return { ok: false, body: JSON.parse(await readAll(chunks)) as never };
+      if (status !== 200) return refuse(chunks);
       return end === undefined ? null : { chunks: asText(chunks), end };
     },
-    async download(path, take, body) {
-      const { status, chunks } = await (body === undefined
-        ? send('GET', path, null)
-        : send('POST', path, JSON.stringify(body)));
-      if (status !== 200) return { ok: false, body: JSON.parse(await readAll(chunks)) as never };
-      for await (const chunk of chunks) await take(chunk);
-      return { ok: true, body: {} as never };
-    },
+    download: (path, take) => download('GET', path, null, take),
+    downloadPost: (path, body, take) => download('POST', path, JSON.stringify(body), take),
     close,
   };
+}
+
+async function refuse(chunks: AsyncIterable<Uint8Array>): Promise<RefusedAnswer> {
+  return { ok: false, body: JSON.parse(await readAll(chunks)) };
 }
 
 async function readAll(chunks: AsyncIterable<Uint8Array>): Promise<string> {
@@ -126,9 +161,11 @@ async function* asText(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string
   for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
 }
 
-function queryString(query: Query): string {
-  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+function queryString(query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return given.length === 0
+    ? ''
+    : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
 function sendTo(stopped: StoppedServer): Send {

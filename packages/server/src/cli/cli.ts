@@ -14,6 +14,7 @@ import {
   type AdminAnswer,
   type AdminClient,
   connectAdmin,
+  type RefusedAnswer,
   ServerUnreachable,
   type StoppedServer,
 } from './admin-client.ts';
@@ -174,15 +175,15 @@ async function runCommand(
         print: terminal.print,
         note: terminal.complain,
       });
-    return reportFailure(await withClient(open, follow), flags, terminal) ?? EXIT_OK;
+    const end = await withClient(open, follow);
+    return end.ok ? EXIT_OK : reportFailure(end, flags, terminal);
   }
   const prompts = command.reads?.(flags) ?? [];
   const early = await precheck(command, words, flags, open);
   const lines = early === null ? await terminal.readSecrets(prompts) : [];
   const answer = early ?? (await answerWith(command, { ...context, words, flags, lines }, open));
-  const failure = reportFailure(answer, flags, terminal);
-  if (failure !== null) return failure;
-  const isFailure = command.isFailure?.(answer.body) === true;
+  if (!answer.ok) return reportFailure(answer, flags, terminal);
+  const isFailure = command.isFailure?.(answer.body as never) === true;
   const show = () => command.show(toReadable(answer.body, terminal.screen) as never, callOf);
   if (answer.isPrinted !== true) {
     terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : show());
@@ -194,10 +195,9 @@ async function runCommand(
   return isFailure ? EXIT_FAILED : EXIT_OK;
 }
 
-function reportFailure({ ok, body }: AdminAnswer, flags: Flags, terminal: Terminal): number | null {
-  if (ok) return null;
+function reportFailure({ body }: RefusedAnswer, flags: Flags, terminal: Terminal): number {
   if (flags.json === true) terminal.print(toPrintableJson(body, 2));
-  terminal.fail(escapeUnprintable((body as { message: string }).message));
+  terminal.fail(escapeUnprintable(body.message));
   return EXIT_FAILED;
 }
 
@@ -206,7 +206,7 @@ async function precheck(
   words: readonly string[],
   flags: Flags,
   open: () => Promise<AdminClient>,
-): Promise<AdminAnswer | null> {
+): Promise<RefusedAnswer | null> {
   if (command.precheck === undefined) return null;
   return withClient(open, async (client) => command.precheck?.(client, words, flags) ?? null);
 }
@@ -215,7 +215,7 @@ function answerWith(
   command: Exclude<Command, FollowingCommand>,
   context: LocalContext,
   open: () => Promise<AdminClient>,
-): Promise<AdminAnswer> {
+): Promise<AdminAnswer<unknown>> {
   const { words, flags, lines } = context;
   if (!('ask' in command)) return command.local(context);
   if ('local' in command && command.isLocal(flags)) return command.local(context);

@@ -5,7 +5,7 @@ import type { CallOf } from '@berth/protocol/console/hints';
 import type { Config } from '../config.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { Losses } from '../services/upkeep/find-losses.ts';
-import type { AdminAnswer, AdminClient } from './admin-client.ts';
+import type { AdminAnswer, AdminClient, RefusedAnswer } from './admin-client.ts';
 import type { SecretPrompt } from './read-secrets.ts';
 
 /** Flags beside those of settings. The usage of a command says which of them it takes. */
@@ -64,36 +64,46 @@ interface CommandBase extends CommandUsage {
   reads?(flags: Flags): readonly SecretPrompt[];
 }
 
-/** A command that has one answer. */
-interface AnsweringCommand extends CommandBase {
+/** A command that has one answer, and shows it. */
+interface AnsweringCommand<Shown> extends CommandBase {
   /** Formats the answer for people; `--json` prints it as it is. `callOf` formats a command to type. */
-  show(body: never, callOf: CallOf): string;
+  show(body: Shown, callOf: CallOf): string;
   /** Runs before secrets are read: returns a refusal if the command cannot succeed, else `null`. */
-  precheck?(client: AdminClient, words: readonly string[], flags: Flags): Promise<AdminAnswer | null>;
+  precheck?(client: AdminClient, words: readonly string[], flags: Flags): Promise<RefusedAnswer | null>;
   /** The text of a QR code, drawn on a terminal and wherever --qr is given. */
-  scan?(body: never): string;
+  scan?(body: Shown): string;
   /** Whether the answer reports a problem: the command then fails, so that scripts notice. */
-  isFailure?(body: never): boolean;
+  isFailure?(body: Shown): boolean;
 }
 
 /** Asks the server, running or stopped. */
-interface AskingCommand extends AnsweringCommand {
+interface AskingCommand<Answer, Shown> extends AnsweringCommand<Shown> {
   ask(
     client: AdminClient,
     words: readonly string[],
     flags: Flags,
     lines: readonly string[],
-  ): Promise<AdminAnswer>;
+  ): Promise<AdminAnswer<Answer>>;
 }
 
 /** Runs without a server. */
-interface LocalCommand extends AnsweringCommand {
-  local(context: LocalContext): Promise<AdminAnswer>;
+interface LocalCommand<Answer, Shown> extends AnsweringCommand<Shown> {
+  local(context: LocalContext): Promise<AdminAnswer<Answer>>;
 }
 
 /** Asks the server, or runs without one, depending on its flags. */
-interface EitherCommand extends AskingCommand, LocalCommand {
+interface EitherCommand<Answer, Shown> extends AskingCommand<Answer, Shown>, LocalCommand<Answer, Shown> {
   isLocal(flags: Flags): boolean;
+}
+
+type OwnCommand<Answer, Shown> =
+  | AskingCommand<Answer, Shown>
+  | LocalCommand<Answer, Shown>
+  | EitherCommand<Answer, Shown>;
+
+/** A command that shows what it is answered: both have one type. */
+export function defineCommand<Answer>(command: OwnCommand<Answer, Answer>): Command {
+  return command;
 }
 
 export type MoveDirection = 'to-postgres' | 'to-sqlite';
@@ -148,7 +158,7 @@ export interface RestoreRequest {
 
 /** Prints while it runs; its answer only says how it ended. */
 export interface FollowingCommand extends CommandBase {
-  follow(context: FollowContext): Promise<AdminAnswer>;
+  follow(context: FollowContext): Promise<AdminAnswer<object>>;
 }
 
 export interface FollowContext {
@@ -161,4 +171,4 @@ export interface FollowContext {
   note(line: string): void;
 }
 
-export type Command = AskingCommand | LocalCommand | EitherCommand | FollowingCommand;
+export type Command = OwnCommand<unknown, never> | FollowingCommand;

@@ -62,8 +62,7 @@ async function readIntroduction(child: ChildProcess): Promise<Introduction> {
 /** Keys cannot be read back, so a demo must not overwrite those of a real cloud. */
 async function refuseOtherKeys(client: AdminClient): Promise<void> {
   const { ok, body } = await client.get('/api/admin/keys');
-  const { cloud_keys } = body as { cloud_keys: Readonly<Record<string, string | null>> };
-  if (!ok || Object.values(cloud_keys).every((fingerprint) => fingerprint === null)) return;
+  if (!ok || Object.values(body.cloud_keys).every((fingerprint) => fingerprint === null)) return;
   throw new InputError(
     'This data folder has the keys of another cloud, which the demo would replace. ' +
       'Choose another folder with --data.',
@@ -76,6 +75,6 @@ async function introduce(client: AdminClient, said: Introduction): Promise<void>
   requireOk(await client.post('/api/v4/addProduct', { product, license_key }));
 }
 
-function requireOk({ ok, body }: AdminAnswer): void {
-  if (!ok) throw new InputError((body as { message: string }).message);
+function requireOk({ ok, body }: AdminAnswer<object>): void {
+  if (!ok) throw new InputError(body.message);
 }

@@ -38,7 +38,6 @@ import { registrationRoutes } from './routes/admin/registrations.ts';
 import { ruleRoutes } from './routes/admin/rules.ts';
 import { sessionRoutes } from './routes/admin/session.ts';
 import { settingsRoutes } from './routes/admin/settings.ts';
-import { slotRoutes } from './routes/admin/slots.ts';
 import { tokenRoutes } from './routes/admin/tokens.ts';
 import { usageRoutes } from './routes/admin/usage.ts';
 import { userRoutes } from './routes/admin/users.ts';
@@ -100,7 +99,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Products', productRoutes(services)),
     ...tagged('Offline licensing', offlineRoutes(offline)),
     ...tagged('Credentials', keyRoutes(services), passwordRoutes(services)),
-    ...tagged('Admin: slots', registrationRoutes(lending), slotRoutes(lending)),
+    ...tagged('Admin: slots', registrationRoutes(lending)),
     ...tagged('Admin: server', oversightRoutes(services)),
     ...tagged('Admin: history', historyRoutes(services.history)),
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),

@@ -1,4 +1,5 @@
 import type { AddressRange } from '@berth/protocol/address-range';
+import type { SLOT_ORDERS } from '@berth/protocol/admin/choices';
 import type { OneTimePassword } from '../core/access/one-time-password.ts';
 import type { Role } from '../core/access/role.ts';
 import type { Token } from '../core/access/token.ts';
@@ -20,7 +21,6 @@ import type { HistoryAnswers, HistoryQuery } from './history-query.ts';
 export type Query =
   | { readonly kind: 'list_licenses'; readonly product: string | null }
   | ListRegistrations
-  | ListSlots
   | ListAudit
   | SearchAudit
   | { readonly kind: 'verify_audit' }
@@ -48,36 +48,35 @@ export type Query =
   | { readonly kind: 'list_bars' }
   | HistoryQuery;
 
+/** Who holds a slot: any part of a list that is sorted and searched. */
 export interface ListRegistrations {
   readonly kind: 'list_registrations';
   readonly licenseId: LicenseId | null;
   readonly product: string | null;
   readonly user: string | null;
   /** Only those whose last request came from this address or range. */
-  readonly origin?: AddressRange;
+  readonly origin?: AddressRange | undefined;
+  readonly search?: SlotSearch | undefined;
+  readonly isBorrowed?: boolean | undefined;
+  /** Only those that hold a slot of this feature. */
+  readonly feature?: string | undefined;
+  /** By license and user, if it is missing. */
+  readonly order?: SlotOrder | undefined;
+  readonly isDescending?: boolean | undefined;
+  readonly offset?: number | undefined;
   readonly limit: number;
-  /** Continue after this registration. */
+  /** Continue after this registration, in the order of licenses and users. */
   readonly after: { readonly licenseId: LicenseId; readonly user: string } | null;
 }
 
-/** Who holds a slot, for people who look: any part of a list that is sorted and searched. */
-export interface ListSlots {
-  readonly kind: 'list_slots';
-  readonly licenseId: LicenseId | null;
+interface SlotSearch {
   /** A part of the user's or the host's name, or of the address that the host has sent. */
-  readonly search: string | null;
-  /** Finds those whose last request came from this address or range, too. */
-  readonly origin?: AddressRange;
-  readonly isBorrowed: boolean | null;
-  /** Only those that hold a slot of this feature. */
-  readonly feature: string | null;
-  readonly order: SlotOrder;
-  readonly isDescending: boolean;
-  readonly offset: number;
-  readonly limit: number;
+  readonly text: string;
+  /** Finds those whose last request came from this address or range, too; `null`: the text is no address. */
+  readonly origin: AddressRange | null;
 }
 
-export type SlotOrder = 'user' | 'host' | 'address' | 'license' | 'state' | 'since' | 'until';
+export type SlotOrder = (typeof SLOT_ORDERS)[number];
 
 interface ListTokens {
   readonly kind: 'list_tokens';
@@ -129,8 +128,7 @@ interface ListLinks {
 
 export interface Answers extends HistoryAnswers {
   list_licenses: readonly LicenseRecord[];
-  list_registrations: readonly RegistrationRecord[];
-  list_slots: SlotPage;
+  list_registrations: RegistrationPage;
   list_audit: readonly AuditLink[];
   search_audit: AuditPage;
   verify_audit: AuditVerdict;
@@ -213,21 +211,17 @@ export interface UsageRecord {
 
 export type OpenReport = Omit<Report, 'feature'>;
 
+export interface RegistrationPage {
+  /** How many there are on all pages; `null` behind the first one: counting takes longer than the page. */
+  readonly matched: number | null;
+  readonly registrations: readonly RegistrationRecord[];
+  readonly now: Instant;
+}
+
 export interface RegistrationRecord {
   readonly licenseId: LicenseId;
   readonly product: string;
   readonly registration: Registration;
-  readonly now: Instant;
-}
-
-export interface SlotPage {
-  /** How many there are on all pages. */
-  readonly matched: number;
-  readonly slots: readonly SlotRecord[];
-  readonly now: Instant;
-}
-
-interface SlotRecord extends Omit<RegistrationRecord, 'now'> {
   /** The features of which the user holds a slot, too. */
   readonly features: readonly string[];
 }

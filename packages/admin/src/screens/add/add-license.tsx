@@ -1,7 +1,7 @@
+import type { LicenseObject } from '@berth/protocol/api/license-object';
 import { useState } from 'preact/hooks';
 import { linkTo, setParams, usePlace } from '../../data/route.ts';
 import { isAdmin } from '../../data/session.ts';
-import type { License } from '../../data/wire.ts';
 import { PageHead } from '../../parts/head.tsx';
 import { Empty } from '../../parts/states.tsx';
 import { ByCodes } from './by-codes.tsx';
@@ -20,7 +20,7 @@ const WAYS: readonly (readonly [Way, string, string])[] = [
 export function AddLicense() {
   const { params } = usePlace();
   const chosen = WAYS.find(([way]) => way === params.get('way'))?.[0] ?? 'online';
-  const [added, setAdded] = useState<License | null>(null);
+  const [added, setAdded] = useState<LicenseObject | null>(null);
   if (!isAdmin()) {
     return (
       <Empty title="Only administrators add licenses">

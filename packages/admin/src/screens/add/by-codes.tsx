@@ -1,8 +1,8 @@
+import type { LicenseObject } from '@berth/protocol/api/license-object';
 import { readScannedText } from '@berth/protocol/carried/scanned-text';
 import { readTypedCode } from '@berth/protocol/carried/typed-code';
 import { useState } from 'preact/hooks';
 import { type ApiError, post } from '../../data/api.ts';
-import type { License } from '../../data/wire.ts';
 import { Field } from '../../parts/field.tsx';
 import { FileField } from '../../parts/file-field.tsx';
 import { ErrorBox } from '../../parts/states.tsx';
@@ -112,7 +112,7 @@ function FirstForm({ onMade }: { readonly onMade: (made: Activation) => void }) 
     if (licenseKey.trim() === '' || code.trim() === '' || verdict.fault !== null) return;
     try {
       const wish = { license_key: licenseKey.trim(), signing_key: readable(code, INITIALIZATION_BYTES) };
-      onMade(await post<Activation>('api/v4/airgap/generate', wish));
+      onMade(await post('/api/v4/airgap/generate', wish));
     } catch (failure) {
       setError(failure as ApiError);
     }
@@ -156,7 +156,7 @@ function readable(typed: string, bytes: number): string {
 
 interface AnswerProps {
   readonly activation: Activation;
-  readonly onAdded: (license: License) => void;
+  readonly onAdded: (license: LicenseObject) => void;
 }
 
 function AnswerForm({ activation, onAdded }: AnswerProps) {
@@ -184,7 +184,7 @@ function AnswerForm({ activation, onAdded }: AnswerProps) {
         confirmation_code: readable(code, CONFIRMATION_BYTES),
         license_policy: (await file.text()).trim(),
       };
-      onAdded(await post<License>('api/v4/airgap/license', wish));
+      onAdded(await post('/api/v4/airgap/license', wish));
     } catch (failure) {
       setError(failure as ApiError);
     }

@@ -1,6 +1,7 @@
+import type { PostAnswer } from '@berth/protocol/admin/admin-api';
+import type { LicenseObject } from '@berth/protocol/api/license-object';
 import { useState } from 'preact/hooks';
 import { type ApiError, post, upload } from '../../data/api.ts';
-import type { License } from '../../data/wire.ts';
 import { Field } from '../../parts/field.tsx';
 import { FileField } from '../../parts/file-field.tsx';
 import { saveFile } from '../../parts/save-file.ts';
@@ -8,12 +9,7 @@ import { ErrorBox } from '../../parts/states.tsx';
 import { Step } from '../../parts/step.tsx';
 import { Done, type Travel, WayColumns, type WayProps } from './way.tsx';
 
-interface RequestFile {
-  readonly request_data: string;
-  readonly file_name: string;
-  readonly identity_key: string;
-  readonly signed_by: 'cloud-keys' | 'server';
-}
+type RequestFile = PostAnswer<'/api/v4/license/generate'>;
 
 /** A request goes out, a license file comes back. */
 export function ByFile({ added, onAdded }: WayProps) {
@@ -57,7 +53,7 @@ function RequestForm({ onMade, onSkip }: RequestFormProps) {
     event.preventDefault();
     try {
       const wish = { product: product.trim(), license_key: licenseKey.trim() };
-      const made = await post<RequestFile>('api/v4/license/generate', wish);
+      const made = await post('/api/v4/license/generate', wish);
       saveFile(made.file_name, made.request_data, 'text/plain');
       onMade(made);
     } catch (failure) {
@@ -113,7 +109,7 @@ function Carry({ request, onDone }: { readonly request: RequestFile; readonly on
   );
 }
 
-function UploadForm({ onAdded }: { readonly onAdded: (license: License) => void }) {
+function UploadForm({ onAdded }: { readonly onAdded: (license: LicenseObject) => void }) {
   const [file, setFile] = useState<File | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
@@ -123,7 +119,7 @@ function UploadForm({ onAdded }: { readonly onAdded: (license: License) => void 
     setFault(file === null ? 'Choose the license file.' : null);
     if (file === null) return;
     try {
-      onAdded(await upload<License>('api/v4/license/upload', file));
+      onAdded(await upload('/api/v4/license/upload', file));
     } catch (failure) {
       setError(failure as ApiError);
     }

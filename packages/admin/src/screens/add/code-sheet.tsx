@@ -1,3 +1,4 @@
+import type { PostAnswer } from '@berth/protocol/admin/admin-api';
 import { makeQrCode, outlineQrCode } from '@berth/protocol/carried/qr-code';
 import { writeScannedText } from '@berth/protocol/carried/scanned-text';
 import { codeSymbols, groupCode, groupGrantKey, groupHardwareId } from '@berth/protocol/carried/typed-code';
@@ -5,12 +6,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { CopyButton } from '../../parts/states.tsx';
 
 /** What the server makes of the vendor's initialization code. */
-export interface Activation {
-  readonly license_key: string;
-  readonly activation_code: string;
-  readonly hardware_id: string;
-  readonly grant_key: string;
-}
+export type Activation = PostAnswer<'/api/v4/airgap/generate'>;
 
 interface CodeSheetProps {
   readonly activation: Activation;

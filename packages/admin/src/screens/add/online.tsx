@@ -1,7 +1,8 @@
+import type { Status } from '@berth/protocol/admin/status';
+import type { LicenseObject } from '@berth/protocol/api/license-object';
 import { useState } from 'preact/hooks';
 import { type ApiError, post } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
-import type { License, Status } from '../../data/wire.ts';
 import { Field } from '../../parts/field.tsx';
 import { Command, ErrorBox, Show } from '../../parts/states.tsx';
 import { Step } from '../../parts/step.tsx';
@@ -76,9 +77,9 @@ export function CloudKeysForm({ onSet }: { readonly onSet: () => void }) {
     setError(null);
     setFault(apiKey === '' && sharedKey === '' ? 'Type at least one of the keys.' : null);
     if (apiKey === '' && sharedKey === '') return;
-    const keys = { ...(apiKey === '' ? {} : { apiKey }), ...(sharedKey === '' ? {} : { sharedKey }) };
+    const keys = { api_key: apiKey || undefined, shared_key: sharedKey || undefined };
     try {
-      await post('api/v4/setKeys', keys);
+      await post('/api/v4/setKeys', keys);
       setApiKey('');
       setSharedKey('');
       onSet();
@@ -105,19 +106,19 @@ export function CloudKeysForm({ onSet }: { readonly onSet: () => void }) {
 
 interface KeyFields {
   readonly product: string;
-  readonly licenseKey: string;
+  readonly license_key: string;
   readonly username: string;
   readonly password: string;
 }
 
-const BY_KEY = ['product', 'licenseKey'] as const;
+const BY_KEY = ['product', 'license_key'] as const;
 const BY_USER = ['product', 'username', 'password'] as const;
 
-function KeyForm({ onAdded }: { readonly onAdded: (license: License) => void }) {
+function KeyForm({ onAdded }: { readonly onAdded: (license: LicenseObject) => void }) {
   const [byUser, setByUser] = useState(false);
   const [fields, setFields] = useState<KeyFields>({
     product: '',
-    licenseKey: '',
+    license_key: '',
     username: '',
     password: '',
   });
@@ -134,8 +135,12 @@ function KeyForm({ onAdded }: { readonly onAdded: (license: License) => void }) 
     if (gap !== null) return;
     setBusy(true);
     try {
-      const wish = needed.map((name) => [name, name === 'password' ? fields[name] : fields[name].trim()]);
-      onAdded(await post<License>('api/v4/addProduct', Object.fromEntries(wish)));
+      const { password, ...named } = fields;
+      const product = named.product.trim();
+      const holder = byUser
+        ? { username: named.username.trim(), password }
+        : { license_key: named.license_key.trim() };
+      onAdded(await post('/api/v4/addProduct', { product, ...holder }));
     } catch (failure) {
       setError(failure as ApiError);
     }
@@ -177,7 +182,7 @@ function KeyInputs({ fields, byUser, missing, onChange }: KeyInputsProps) {
       {byUser && <Field label="User at the vendor" {...of('username')} />}
       {byUser && <Field label="Password at the vendor" type="password" {...of('password')} />}
       {!byUser && (
-        <Field label="License key" {...of('licenseKey')} isMono placeholder="AAAA-BBBB-CCCC-DDDD" />
+        <Field label="License key" {...of('license_key')} isMono placeholder="AAAA-BBBB-CCCC-DDDD" />
       )}
     </>
   );

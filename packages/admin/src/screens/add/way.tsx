@@ -1,12 +1,12 @@
+import type { LicenseObject } from '@berth/protocol/api/license-object';
 import type { ComponentChildren } from 'preact';
 import { linkTo } from '../../data/route.ts';
-import type { License } from '../../data/wire.ts';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
 
 export interface WayProps {
-  readonly added: License | null;
-  readonly onAdded: (license: License | null) => void;
+  readonly added: LicenseObject | null;
+  readonly onAdded: (license: LicenseObject | null) => void;
 }
 
 interface TwoColumnsProps {
@@ -43,7 +43,7 @@ export function WayColumns({ travels, children }: TwoColumnsProps) {
 }
 
 /** The last step of every way. */
-export function Done({ license }: { readonly license: License }) {
+export function Done({ license }: { readonly license: LicenseObject }) {
   return (
     <>
       <p class="step-lead">

@@ -17,7 +17,7 @@ import {
 /** Sends any request of the API as the account that is signed in. */
 export function TryApi() {
   const { path } = usePlace();
-  const document = useResource<ApiDocument>('api/v4/openapi.json');
+  const document = useResource('/api/v4/openapi.json');
   return (
     <>
       <PageHead
@@ -30,7 +30,9 @@ export function TryApi() {
         }
       />
       <Show of={document} what="The description of the API">
-        {(data) => <Choice operations={listOperations(data, isAdmin())} name={path[1] ?? 'register'} />}
+        {(data) => (
+          <Choice operations={listOperations(data as ApiDocument, isAdmin())} name={path[1] ?? 'register'} />
+        )}
       </Show>
     </>
   );

@@ -1,16 +1,15 @@
+import type { GetAnswer, GetQuery } from '@berth/protocol/admin/admin-api';
+import type { AuditEvent } from '@berth/protocol/admin/audit';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { ApiError, get, type Params } from '../../data/api.ts';
+import { ApiError, get } from '../../data/api.ts';
 import { followEvents } from '../../data/live.ts';
-import type { AuditEvent } from '../../data/wire.ts';
 
 /** Events in one part of the log. */
 const PART = 200;
 const CALM_MS = 1000;
 
-interface Page {
-  readonly events: readonly AuditEvent[];
-  readonly next_before: number | null;
-}
+type Query = GetQuery<'/api/admin/audit'>;
+type Page = GetAnswer<'/api/admin/audit'>;
 
 /** The newest events first; older ones are fetched when they come into view. */
 export interface AuditLog {
@@ -22,7 +21,7 @@ export interface AuditLog {
   reload(): void;
 }
 
-export function useAuditLog(query: Params): AuditLog {
+export function useAuditLog(query: Query): AuditLog {
   const key = JSON.stringify(query);
   const [, redraw] = useState({});
   const log = useMemo(() => new Log(query, () => redraw({})), [key]);
@@ -31,7 +30,7 @@ export function useAuditLog(query: Params): AuditLog {
 }
 
 class Log implements AuditLog {
-  readonly #query: Params;
+  readonly #query: Query;
   readonly #redraw: () => void;
   #control = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -42,7 +41,7 @@ class Log implements AuditLog {
   isLoaded = false;
   hasMore = true;
 
-  constructor(query: Params, redraw: () => void) {
+  constructor(query: Query, redraw: () => void) {
     this.#query = query;
     this.#redraw = redraw;
   }
@@ -91,12 +90,12 @@ class Log implements AuditLog {
     });
   }
 
-  async #read(place: Params, take: (page: Page) => void): Promise<void> {
+  async #read(place: Query, take: (page: Page) => void): Promise<void> {
     this.#isReading = true;
     const { signal } = this.#control;
     try {
       const query = { ...this.#query, ...place, limit: PART };
-      const page = await get<Page>('api/admin/audit', query, signal);
+      const page = await get('/api/admin/audit', query, signal);
       this.#isReading = false;
       take(page);
       this.error = null;

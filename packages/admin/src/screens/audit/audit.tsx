@@ -1,8 +1,9 @@
+import type { AuditEvent } from '@berth/protocol/admin/audit';
 import { useState } from 'preact/hooks';
 import { readNow } from '../../clock.ts';
+import { addressOf } from '../../data/api.ts';
 import { useLicenses } from '../../data/overview.ts';
 import { linkTo, setParams, usePlace } from '../../data/route.ts';
-import type { AuditEvent } from '../../data/wire.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FilterChip, SearchField } from '../../parts/filters.tsx';
 import { PageHead } from '../../parts/head.tsx';
@@ -49,7 +50,7 @@ export function Audit() {
           <Icon name="audit" />
           Verify
         </button>
-        <a class="button" href="api/admin/audit/export" download="audit.jsonl">
+        <a class="button" href={addressOf('/api/admin/audit/export')} download="audit.jsonl">
           <Icon name="download" />
           Export
         </a>

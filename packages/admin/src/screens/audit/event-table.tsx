@@ -1,5 +1,5 @@
+import type { AuditEvent } from '@berth/protocol/admin/audit';
 import { linkTo } from '../../data/route.ts';
-import type { AuditEvent } from '../../data/wire.ts';
 import { Name } from '../../parts/name.tsx';
 import { Time } from '../../parts/time.tsx';
 import { describeEvent, sayActor, sayKind } from '../../words/describe-event.ts';

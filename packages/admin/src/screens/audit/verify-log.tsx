@@ -1,28 +1,17 @@
+import type { AuditVerdict } from '@berth/protocol/admin/audit';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, get } from '../../data/api.ts';
 import { Shape } from '../../parts/shape.tsx';
 import { ErrorBox } from '../../parts/states.tsx';
 import { formatNumber } from '../../words/numbers.ts';
 
-interface Verdict {
-  readonly ok: boolean;
-  readonly chains: number;
-  readonly links: number;
-  readonly events: number;
-  readonly problems?: readonly {
-    readonly chain: number | null;
-    readonly n: number;
-    readonly problem: string;
-  }[];
-}
-
 /** Checks the whole log; it takes a while, and goes on while the rest of the page is used. */
 export function VerifyLog({ onClose }: { readonly onClose: () => void }) {
-  const [verdict, setVerdict] = useState<Verdict | null>(null);
+  const [verdict, setVerdict] = useState<AuditVerdict | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   useEffect(() => {
     const control = new AbortController();
-    get<Verdict>('api/admin/audit/verify', {}, control.signal)
+    get('/api/admin/audit/verify', {}, control.signal)
       .then(setVerdict)
       .catch((failure: unknown) => failure instanceof ApiError && setError(failure));
     return () => control.abort();
@@ -53,8 +42,8 @@ function sayChain(chain: number | null): string {
   return chain === 0 ? 'The server’s chain' : `License ${chain}`;
 }
 
-function Result({ verdict }: { readonly verdict: Verdict }) {
-  const { ok, events, links, problems = [] } = verdict;
+function Result({ verdict }: { readonly verdict: AuditVerdict }) {
+  const { ok, events, links, problems } = verdict;
   return (
     <>
       <h2 class="state">

@@ -1,7 +1,8 @@
+import type { ConsumptionHistory } from '@berth/protocol/admin/history';
+import type { License } from '@berth/protocol/admin/licenses';
 import { ConsumptionChart } from '../../charts/consumption-chart.tsx';
 import { readNow } from '../../clock.ts';
 import { useResource } from '../../data/resource.ts';
-import type { ConsumptionHistory, License } from '../../data/wire.ts';
 import { AmountBar } from '../../parts/slot-bar.tsx';
 import { forecast } from '../../words/forecast.ts';
 import { countedOf } from '../../words/judge-license.ts';
@@ -22,8 +23,8 @@ export function Consumption({ license }: { readonly license: License }) {
   const start = counted === null ? now : forecast(counted, now).startAt;
   const from = Math.max(start, now - 400 * DAY_MS);
   const since = new Date(Math.floor(from / DAY_MS) * DAY_MS).toISOString();
-  const history = useResource<ConsumptionHistory>(
-    counted === null ? null : 'api/admin/history/consumption',
+  const history = useResource(
+    counted === null ? null : '/api/admin/history/consumption',
     { since, license: license.id },
     { isLive: true },
   );

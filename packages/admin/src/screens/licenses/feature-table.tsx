@@ -1,5 +1,5 @@
+import type { FeatureObject as Feature } from '@berth/protocol/api/license-object';
 import { readNow } from '../../clock.ts';
-import type { Feature } from '../../data/wire.ts';
 import { Name } from '../../parts/name.tsx';
 import { State } from '../../parts/shape.tsx';
 import { AmountBar, SlotBar } from '../../parts/slot-bar.tsx';

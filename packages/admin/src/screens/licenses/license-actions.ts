@@ -1,20 +1,16 @@
+import type { License } from '@berth/protocol/admin/licenses';
 import { type ApiError, post } from '../../data/api.ts';
 import { goTo, linkTo } from '../../data/route.ts';
-import type { License } from '../../data/wire.ts';
 import { ask } from '../../parts/dialog.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { showToast } from '../../parts/toasts.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
 
-interface Synced {
-  readonly licenses: readonly { readonly error: { readonly message: string } | null }[];
-}
-
 /** Reports consumption and checks the license at the vendor. Returns why it failed. */
 export async function checkNow(license: License): Promise<string | null> {
   try {
-    const { licenses } = await post<Synced>('api/admin/licenses/sync', { license_id: license.id });
+    const { licenses } = await post('/api/admin/licenses/sync', { license_id: license.id });
     const error = licenses[0]?.error ?? null;
     if (error === null) showToast('Checked with the vendor.');
     return error?.message ?? null;
@@ -45,7 +41,7 @@ export function askToRemove(license: License): void {
       : 'The vendor is not told. To return a license from a file, use “Return to the vendor” instead.',
     verb: 'Remove license',
     act: async () => {
-      await post('api/v4/removeProduct', { license_id: license.id });
+      await post('/api/v4/removeProduct', { license_id: license.id });
       goTo(linkTo('licenses'));
       showToast(`${nameOf(license)} was removed.`);
     },
@@ -61,16 +57,11 @@ export function askToRemoveHere(license: License): void {
     after: 'Only for a vendor that cannot be reached any more.',
     verb: 'Remove here',
     act: async () => {
-      await post('api/admin/licenses/remove-locally', { license_id: license.id });
+      await post('/api/admin/licenses/remove-locally', { license_id: license.id });
       goTo(linkTo('licenses'));
       showToast(`${nameOf(license)} was removed from this server.`);
     },
   });
-}
-
-interface RequestFile {
-  readonly request_data: string;
-  readonly file_name: string;
 }
 
 /** For licenses that came in a file: they go back in one. */
@@ -82,8 +73,8 @@ export function askToReturn(license: License): void {
     after: 'Give the file to the vendor, who can then issue the license for another server.',
     verb: 'Return license',
     act: async () => {
-      const wish = { request: 'deactivation', license_id: license.id };
-      const made = await post<RequestFile>('api/v4/license/generate', wish);
+      const wish = { request: 'deactivation', license_id: license.id } as const;
+      const made = await post('/api/v4/license/generate', wish);
       saveFile(made.file_name, made.request_data, 'text/plain');
       goTo(linkTo('licenses'));
       showToast(`${nameOf(license)} was removed. Give the vendor ${made.file_name}.`);

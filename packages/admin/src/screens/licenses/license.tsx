@@ -1,3 +1,4 @@
+import type { License } from '@berth/protocol/admin/licenses';
 import { useState } from 'preact/hooks';
 import { Sparkline } from '../../charts/sparkline.tsx';
 import { readNow } from '../../clock.ts';
@@ -6,7 +7,6 @@ import { useLicenses } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo, usePlace } from '../../data/route.ts';
 import { isAdmin } from '../../data/session.ts';
-import type { AuditEvent, License, SlotHistory } from '../../data/wire.ts';
 import { PageHead, Section } from '../../parts/head.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { MenuButton } from '../../parts/menu.tsx';
@@ -136,7 +136,7 @@ const HOURLY_MS = 60 * 60_000;
 function SlotsOf({ license }: { readonly license: License }) {
   const until = Math.ceil(readNow() / HOURLY_MS) * HOURLY_MS;
   const since = new Date(until - WEEK_MS).toISOString();
-  const history = useResource<SlotHistory>('api/admin/history/slots', { since, license: license.id });
+  const history = useResource('/api/admin/history/slots', { since, license: license.id });
   const series = history.data?.series.find(({ feature }) => feature === null);
   const { floating_in_use: used, floating_users: slots, borrowed } = license;
   const lent = borrowed === 0 ? 'none borrowed' : `${formatNumber(borrowed)} borrowed`;
@@ -166,7 +166,7 @@ function SlotsOf({ license }: { readonly license: License }) {
 
 function History({ license }: { readonly license: License }) {
   const query = { license_id: license.id, limit: 12 };
-  const events = useResource<{ events: readonly AuditEvent[] }>('api/admin/audit', query, { isLive: true });
+  const events = useResource('/api/admin/audit', query, { isLive: true });
   return (
     <Section title="History" end={<a href={linkTo('audit', { license: license.id })}>All of it in Audit</a>}>
       <Show of={events} what="The history">

@@ -1,7 +1,7 @@
+import type { License } from '@berth/protocol/admin/licenses';
 import { useLicenses } from '../../data/overview.ts';
 import { linkTo, setParams, usePlace } from '../../data/route.ts';
 import { isAdmin } from '../../data/session.ts';
-import type { License } from '../../data/wire.ts';
 import { SearchField } from '../../parts/filters.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { Icon } from '../../parts/icon.tsx';

@@ -1,8 +1,8 @@
+import type { License } from '@berth/protocol/admin/licenses';
 import type { ComponentChildren } from 'preact';
 import { readNow } from '../../clock.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
-import type { License } from '../../data/wire.ts';
 import { Time } from '../../parts/time.tsx';
 import { countedOf } from '../../words/judge-license.ts';
 import { formatAmount, formatNumber } from '../../words/numbers.ts';
@@ -80,17 +80,8 @@ export function Terms({ license }: { readonly license: License }) {
   );
 }
 
-interface Meters {
-  readonly meters: readonly {
-    readonly license_id: number;
-    readonly feature: string | null;
-    readonly pending: number;
-    readonly reported: number;
-  }[];
-}
-
 function CloudTerms({ license }: { readonly license: License }) {
-  const meters = useResource<Meters>('api/admin/reports', {}, { isLive: true }).data?.meters ?? [];
+  const meters = useResource('/api/admin/reports', {}, { isLive: true }).data?.meters ?? [];
   const meter = meters.find(({ license_id, feature }) => license_id === license.id && feature === null);
   return (
     <>

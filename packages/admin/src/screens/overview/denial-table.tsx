@@ -1,6 +1,6 @@
+import type { Denial } from '@berth/protocol/admin/history';
 import { readNow } from '../../clock.ts';
 import { linkTo } from '../../data/route.ts';
-import type { Denial } from '../../data/wire.ts';
 import { Name } from '../../parts/name.tsx';
 import { Time } from '../../parts/time.tsx';
 import { sayUser } from '../../words/describe-event.ts';

@@ -1,7 +1,8 @@
+import type { SlotHistory } from '@berth/protocol/admin/history';
+import type { License } from '@berth/protocol/admin/licenses';
 import { Sparkline } from '../../charts/sparkline.tsx';
 import { readNow } from '../../clock.ts';
 import { goTo, linkTo } from '../../data/route.ts';
-import type { License, SlotHistory } from '../../data/wire.ts';
 import { Name } from '../../parts/name.tsx';
 import { State } from '../../parts/shape.tsx';
 import { AmountBar, SlotBar } from '../../parts/slot-bar.tsx';

@@ -1,9 +1,10 @@
+import type { Finding } from '@berth/protocol/admin/doctor';
+import type { SlotHistory } from '@berth/protocol/admin/history';
 import { readNow } from '../../clock.ts';
 import { type Licenses, useFindings, useLicenses, useStatus } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
 import { isAdmin } from '../../data/session.ts';
-import type { Denials, Finding, SlotHistory } from '../../data/wire.ts';
 import { PageHead, Section } from '../../parts/head.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Shape } from '../../parts/shape.tsx';
@@ -33,8 +34,8 @@ export function Overview() {
 function OverviewOf({ licenses }: Licenses) {
   const now = readNow();
   const findings = useFindings().data?.findings ?? [];
-  const today = useResource<Denials>(
-    'api/admin/history/denials',
+  const today = useResource(
+    '/api/admin/history/denials',
     { since: new Date(startOfDay(now)).toISOString(), limit: 6 },
     { isLive: true },
   );
@@ -93,7 +94,7 @@ function OverviewOf({ licenses }: Licenses) {
 function useRecentHistory(): SlotHistory | null {
   const until = Math.ceil(readNow() / FIVE_MINUTES_MS) * FIVE_MINUTES_MS;
   const since = new Date(until - DAY_MS).toISOString();
-  return useResource<SlotHistory>('api/admin/history/slots', { since }, { everyMs: FIVE_MINUTES_MS }).data;
+  return useResource('/api/admin/history/slots', { since }, { everyMs: FIVE_MINUTES_MS }).data;
 }
 
 const LINKS = {

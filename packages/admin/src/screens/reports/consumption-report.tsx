@@ -1,23 +1,23 @@
+import type { ConsumptionHistory } from '@berth/protocol/admin/history';
+import type { License } from '@berth/protocol/admin/licenses';
 import { useWidth } from '../../charts/chart-frame.tsx';
 import { readNow } from '../../clock.ts';
-import type { Params } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { usePlace } from '../../data/route.ts';
-import type { ConsumptionHistory, License } from '../../data/wire.ts';
 import { FilterChip } from '../../parts/filters.tsx';
 import { Section } from '../../parts/head.tsx';
 import { axisSteps, formatAmount } from '../../words/numbers.ts';
 import { formatDay } from '../../words/time.ts';
-import { CsvLink } from './slot-reports.tsx';
+import { CsvLink, type Span } from './slot-reports.tsx';
 
 interface ConsumptionReportProps {
   readonly license: License;
-  readonly query: Params;
+  readonly query: Span;
 }
 
 /** What was consumed on each day, of the license or of one of its features. */
 export function ConsumptionReport({ license, query }: ConsumptionReportProps) {
-  const { data } = useResource<ConsumptionHistory>('api/admin/history/consumption', query);
+  const { data } = useResource('/api/admin/history/consumption', query);
   const asked = usePlace().params.get('counted');
   if (data === null || data.days.length === 0) return null;
   const features = [...new Set(data.days.map(({ feature }) => feature ?? ''))].sort();
@@ -31,7 +31,7 @@ export function ConsumptionReport({ license, query }: ConsumptionReportProps) {
     <Section
       title="Consumption"
       note={`${formatAmount(total)} in this period`}
-      end={<CsvLink path="api/admin/history/consumption" query={query} />}
+      end={<CsvLink path="/api/admin/history/consumption" query={query} />}
     >
       {features.length > 1 && (
         <div class="filters">

@@ -1,26 +1,26 @@
+import type { Denials } from '@berth/protocol/admin/history';
+import type { License } from '@berth/protocol/admin/licenses';
 import { useState } from 'preact/hooks';
-import type { Params } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
-import type { Denials, License } from '../../data/wire.ts';
 import { Section } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
 import { sayCode, sayUser } from '../../words/describe-event.ts';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { DenialTable } from '../overview/denial-table.tsx';
-import { CsvLink } from './slot-reports.tsx';
+import { CsvLink, type Span } from './slot-reports.tsx';
 
 interface DenialReportProps {
   readonly denials: Denials;
   readonly licenses: readonly License[];
-  readonly query: Params;
-  readonly range: Params;
+  readonly query: Span;
+  readonly range: Span;
 }
 
 /** Who was refused, why, and by which license. */
 export function DenialReport({ denials, licenses, query, range }: DenialReportProps) {
   const [isOpen, setOpen] = useState(false);
-  const all = useResource<Denials>('api/admin/history/denials', { ...range, limit: 1 }).data;
+  const all = useResource('/api/admin/history/denials', { ...range, limit: 1 }).data;
   const names = new Map(licenses.map((license) => [license.id, nameOf(license)]));
   if (denials.total === 0) {
     return (
@@ -34,7 +34,7 @@ export function DenialReport({ denials, licenses, query, range }: DenialReportPr
       <button type="button" class="link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {isOpen ? 'Show less' : `Show all ${formatNumber(denials.total)}`}
       </button>
-      <CsvLink path="api/admin/history/denials" query={query} />
+      <CsvLink path="/api/admin/history/denials" query={query} />
     </>
   );
   return (

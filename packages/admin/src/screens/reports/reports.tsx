@@ -1,10 +1,11 @@
+import type { Denials, SlotHistory, WhatIf } from '@berth/protocol/admin/history';
+import type { License } from '@berth/protocol/admin/licenses';
 import { sayTight } from '../../charts/heat-map.tsx';
 import { findEnough } from '../../charts/what-if-table.tsx';
 import { readNow } from '../../clock.ts';
 import { useLicenses } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { setParams, usePlace } from '../../data/route.ts';
-import type { Denials, License, SlotHistory, WhatIf } from '../../data/wire.ts';
 import { FilterChip, Segments } from '../../parts/filters.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { Empty, Show } from '../../parts/states.tsx';
@@ -58,9 +59,9 @@ function ReportsOf({ licenses }: { readonly licenses: readonly License[] }) {
   const license = licenses.find(({ id }) => String(id) === params.get('license')) ?? fullest;
   const { since, until, range } = usePeriod(period);
   const query = { ...range, license: license.id };
-  const history = useResource<SlotHistory>('api/admin/history/slots', query, { everyMs: 5 * MINUTE_MS });
-  const whatIf = useResource<WhatIf>('api/admin/history/what-if', query);
-  const denials = useResource<Denials>('api/admin/history/denials', { ...query, limit: 200 });
+  const history = useResource('/api/admin/history/slots', query, { everyMs: 5 * MINUTE_MS });
+  const whatIf = useResource('/api/admin/history/what-if', query);
+  const denials = useResource('/api/admin/history/denials', { ...query, limit: 200 });
   const now = readNow();
   const curve = whatIf.data;
   return (

@@ -1,8 +1,9 @@
+import type { GetPath, GetQuery } from '@berth/protocol/admin/admin-api';
+import type { Denials, SlotHistory, WhatIf } from '@berth/protocol/admin/history';
 import { HeatMap } from '../../charts/heat-map.tsx';
 import { SlotsChart } from '../../charts/slots-chart.tsx';
 import { sayWhatIf, WhatIfTable } from '../../charts/what-if-table.tsx';
-import { type ApiError, addressOf, type Params, send } from '../../data/api.ts';
-import type { Denials, SlotHistory, WhatIf } from '../../data/wire.ts';
+import { type ApiError, addressOf, send } from '../../data/api.ts';
 import { Section } from '../../parts/head.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { showToast } from '../../parts/toasts.tsx';
@@ -10,8 +11,13 @@ import { formatNumber } from '../../words/numbers.ts';
 import { DAY_MS, formatDuration, formatSpan, HOUR_MS } from '../../words/time.ts';
 import type { HeatCell, Step, UsageFigures } from '../../words/usage.ts';
 
+type HistoryPath = Extract<GetPath, `/api/admin/history/${string}`>;
+
+/** What every report takes. */
+export type Span = Pick<GetQuery<'/api/admin/history/slots'>, 'since' | 'until' | 'license'>;
+
 /** The same as a file. */
-export function CsvLink({ path, query }: { readonly path: string; readonly query: Params }) {
+export function CsvLink({ path, query }: { readonly path: HistoryPath; readonly query: Span }) {
   const save = async () => {
     try {
       const response = await send(addressOf(path, query), { headers: { accept: 'text/csv' } });
@@ -88,7 +94,7 @@ interface SlotsReportProps {
   readonly steps: readonly Step[];
   readonly history: SlotHistory;
   readonly slots: number;
-  readonly query: Params;
+  readonly query: Span;
 }
 
 export function SlotsReport({ steps, history, slots, query }: SlotsReportProps) {
@@ -112,7 +118,7 @@ export function SlotsReport({ steps, history, slots, query }: SlotsReportProps) 
           Denials
         </span>
       </span>
-      <CsvLink path="api/admin/history/slots" query={query} />
+      <CsvLink path="/api/admin/history/slots" query={query} />
     </>
   );
   return (
@@ -137,11 +143,11 @@ export function HeatReport({ cells, slots, tight }: HeatReportProps) {
   );
 }
 
-export function WhatIfReport({ whatIf, query }: { readonly whatIf: WhatIf; readonly query: Params }) {
+export function WhatIfReport({ whatIf, query }: { readonly whatIf: WhatIf; readonly query: Span }) {
   return (
     <Section
       title="What if there were more slots?"
-      end={<CsvLink path="api/admin/history/what-if" query={query} />}
+      end={<CsvLink path="/api/admin/history/what-if" query={query} />}
     >
       <p class="second report-lead">
         {sayWhatIf(whatIf)} {sayAssumption(whatIf)}

@@ -1,22 +1,20 @@
 import { useState } from 'preact/hooks';
-import type { Params } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
-import type { UserHistory } from '../../data/wire.ts';
 import { Section } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Time } from '../../parts/time.tsx';
 import { sayUser } from '../../words/describe-event.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { formatDuration } from '../../words/time.ts';
-import { CsvLink } from './slot-reports.tsx';
+import { CsvLink, type Span } from './slot-reports.tsx';
 
 const FEW = 10;
 
 /** Who used the license, and for how long. */
-export function UserReport({ query }: { readonly query: Params }) {
+export function UserReport({ query }: { readonly query: Span }) {
   const [isOpen, setOpen] = useState(false);
-  const { data } = useResource<UserHistory>('api/admin/history/users', { ...query, limit: 500 });
+  const { data } = useResource('/api/admin/history/users', { ...query, limit: 500 });
   if (data === null || data.users.length === 0) return null;
   const users = data.users.filter(({ feature }) => feature === null);
   const end = (
@@ -26,7 +24,7 @@ export function UserReport({ query }: { readonly query: Params }) {
           {isOpen ? 'Show less' : `Show all ${formatNumber(users.length)}`}
         </button>
       )}
-      <CsvLink path="api/admin/history/users" query={query} />
+      <CsvLink path="/api/admin/history/users" query={query} />
     </>
   );
   return (

@@ -72,7 +72,7 @@ function BackUpNow({ onDone }: { readonly onDone: () => void }) {
     setProgress(0);
     try {
       const body = passphrase === '' ? {} : { passphrase };
-      const response = await postFor('api/admin/backup', body, stopping.signal);
+      const response = await postFor('/api/admin/backup', body, stopping.signal);
       const parts: BlobPart[] = [];
       let received = 0;
       for await (const part of chunksOf(response)) {

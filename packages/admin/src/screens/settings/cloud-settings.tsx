@@ -1,8 +1,8 @@
+import type { Status } from '@berth/protocol/admin/status';
 import { useState } from 'preact/hooks';
 import { type ApiError, post } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
 import { isAdmin } from '../../data/session.ts';
-import type { Status } from '../../data/wire.ts';
 import { Section } from '../../parts/head.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { State } from '../../parts/shape.tsx';
@@ -88,7 +88,7 @@ function SyncAll() {
     if (isBusy) return;
     setBusy(true);
     setError(null);
-    await post('api/admin/licenses/sync')
+    await post('/api/admin/licenses/sync')
       .then(() => showToast('All licenses were checked.'))
       .catch(setError);
     setBusy(false);

@@ -11,13 +11,9 @@ const THEMES: readonly (readonly [Theme, string])[] = [
   ['dark', 'Dark'],
 ];
 
-interface PageConfig {
-  readonly settings: { readonly page?: { readonly name: string; readonly logo: string } };
-}
-
 /** For everybody: they are settings of the server. */
 function BrandSettings() {
-  const page = useResource<PageConfig>('api/admin/settings').data?.settings.page;
+  const page = useResource('/api/admin/settings').data?.settings.page;
   return (
     <>
       <Setting name="Name" note="page.name in berth.yaml; for everybody, after a restart">

@@ -1,6 +1,7 @@
+import type { Bar } from '@berth/protocol/admin/bars';
 import { useState } from 'preact/hooks';
 import { ApiError } from '../../data/api.ts';
-import { addBar, type Bar, removeBar, useBars } from '../../data/bars.ts';
+import { addBar, removeBar, useBars } from '../../data/bars.ts';
 import { useResource } from '../../data/resource.ts';
 import { Choose, Field } from '../../parts/field.tsx';
 import { Section } from '../../parts/head.tsx';
@@ -11,16 +12,9 @@ import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { Setting, SettingList } from './setting-list.tsx';
 
-interface Rules {
-  readonly file: string;
-  readonly deny: Readonly<Record<'users' | 'hosts' | 'addresses', readonly string[]>>;
-  readonly changed_at: string | null;
-  readonly error: string | null;
-}
-
 /** Who is barred: by the rules file, and from this page. */
 export function RuleSettings() {
-  const rules = useResource<Rules>('api/admin/rules', {}, { isLive: true });
+  const rules = useResource('/api/admin/rules', {}, { isLive: true });
   const { bars, canBar, reload } = useBars();
   return (
     <>

@@ -50,7 +50,7 @@ export function ServerSettings() {
 type Nested = Readonly<Record<string, unknown>>;
 
 function AllSettings() {
-  const settings = useResource<{ settings: Nested }>('api/admin/settings');
+  const settings = useResource('/api/admin/settings');
   return (
     <Section
       title="All settings"

@@ -1,8 +1,9 @@
+import type { Token } from '@berth/protocol/admin/tokens';
+import type { Role } from '@berth/protocol/admin/users';
 import { useState } from 'preact/hooks';
 import { ApiError, post } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { isAdmin } from '../../data/session.ts';
-import type { Token } from '../../data/wire.ts';
 import { ask, Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
 import { Name } from '../../parts/name.tsx';
@@ -21,7 +22,7 @@ interface TokenList {
 
 /** Tokens of programs and sessions of browsers; their values are nowhere to be seen. */
 export function TokenSettings() {
-  const tokens = useResource<TokenList>('api/admin/tokens', {}, { isLive: true });
+  const tokens = useResource('/api/admin/tokens', {}, { isLive: true });
   const [isCreating, setCreating] = useState(false);
   return (
     <>
@@ -96,7 +97,7 @@ function askToRevoke(token: Token, onChange: () => void): void {
     after: 'This cannot be undone.',
     verb: token.kind === 'session' ? 'End session' : 'Revoke token',
     act: async () => {
-      await post('api/admin/tokens/revoke', { id: token.id });
+      await post('/api/admin/tokens/revoke', { id: token.id });
       onChange();
       showToast(`${name} was revoked.`);
     },
@@ -111,7 +112,7 @@ const DAYS: readonly (readonly [string, string])[] = [
 
 function CreateToken({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('');
-  const [role, setRole] = useState<string>('user');
+  const [role, setRole] = useState<Role>('user');
   const [days, setDays] = useState('365');
   const [fault, setFault] = useState<string | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
@@ -120,8 +121,8 @@ function CreateToken({ onClose }: { readonly onClose: () => void }) {
     event.preventDefault();
     setFault(name.trim() === '' ? 'Say what it is for.' : null);
     if (name.trim() === '') return;
-    const wish = { name: name.trim(), role, days: days === 'never' ? 'never' : Number(days) };
-    await post<{ token: string }>('api/admin/tokens/create', wish)
+    const wish = { name: name.trim(), role, days };
+    await post('/api/admin/tokens/create', wish)
       .then((made) => setToken(made.token))
       .catch((failure: unknown) => failure instanceof ApiError && setError(failure));
   };

@@ -1,8 +1,8 @@
+import type { Account, AccountPassword, Role } from '@berth/protocol/admin/users';
 import { useState } from 'preact/hooks';
 import { ApiError, post } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { isAdmin, session } from '../../data/session.ts';
-import type { Account, Role } from '../../data/wire.ts';
 import { ask, Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -26,9 +26,9 @@ interface Users {
 
 /** The accounts and what they may do. */
 export function UserSettings() {
-  const users = useResource<Users>('api/admin/users', {}, { isLive: true });
+  const users = useResource('/api/admin/users', {}, { isLive: true });
   const [isAdding, setAdding] = useState(false);
-  const [secret, setSecret] = useState<Secret | null>(null);
+  const [secret, setSecret] = useState<AccountPassword | null>(null);
   return (
     <>
       <CreateButton label="Add a user" onClick={() => setAdding(true)} />
@@ -51,7 +51,7 @@ export function UserSettings() {
 }
 
 interface UserTableProps extends Users {
-  readonly onSecret: (secret: Secret) => void;
+  readonly onSecret: (secret: AccountPassword) => void;
   readonly onChange: () => void;
 }
 
@@ -100,7 +100,7 @@ interface UserMenuProps extends Omit<UserTableProps, 'users'> {
 function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
   const { name, role } = account;
   const setRole = async (chosen: Role) => {
-    await post('api/admin/users/role', { name, role: chosen });
+    await post('/api/admin/users/role', { name, role: chosen });
     onChange();
   };
   const roles = ROLES.filter(([other]) => other !== role).map(([other]) => ({
@@ -130,7 +130,7 @@ function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
         facts: [['Account', name]],
         verb: 'Give a one-time password',
         act: async () => {
-          onSecret(await post<Secret>('api/admin/users/password', { name }));
+          onSecret(await post('/api/admin/users/password', { name }));
           onChange();
         },
       }),
@@ -148,7 +148,7 @@ function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
         ],
         verb: 'Remove user',
         act: async () => {
-          await post('api/admin/users/remove', { name });
+          await post('/api/admin/users/remove', { name });
           onChange();
           showToast(`${name} was removed.`);
         },
@@ -166,13 +166,13 @@ function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
   );
 }
 
-/** Something that is shown only once. */
-interface Secret {
-  readonly name: string;
-  readonly password: string | null;
-}
-
-function SecretDialog({ secret, onClose }: { readonly secret: Secret; readonly onClose: () => void }) {
+function SecretDialog({
+  secret,
+  onClose,
+}: {
+  readonly secret: AccountPassword;
+  readonly onClose: () => void;
+}) {
   if (secret.password === null) return null;
   return (
     <ShownOnce
@@ -186,19 +186,19 @@ function SecretDialog({ secret, onClose }: { readonly secret: Secret; readonly o
 
 interface AddUserProps {
   readonly onClose: () => void;
-  readonly onAdded: (made: Secret) => void;
+  readonly onAdded: (made: AccountPassword) => void;
 }
 
 function AddUser({ onClose, onAdded }: AddUserProps) {
   const [name, setName] = useState('');
-  const [role, setRole] = useState<string>('operator');
+  const [role, setRole] = useState<Role>('operator');
   const [fault, setFault] = useState<string | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const submit = async (event: Event) => {
     event.preventDefault();
     setFault(name.trim() === '' ? 'The name is missing.' : null);
     if (name.trim() === '') return;
-    await post<Secret>('api/admin/users/add', { name: name.trim(), role })
+    await post('/api/admin/users/add', { name: name.trim(), role })
       .then(onAdded)
       .catch((failure: unknown) => failure instanceof ApiError && setError(failure));
   };

@@ -16,14 +16,10 @@ const STATES = {
 const EXAMPLE = `webhooks:
   url: https://chat.example/hooks/berth`;
 
-interface WebhookConfig {
-  readonly settings: { readonly webhooks?: { readonly url?: string; readonly events?: readonly string[] } };
-}
-
 /** Where events are sent, and whether they arrive. */
 export function WebhookSettings() {
   const status = useStatus();
-  const config = useResource<WebhookConfig>('api/admin/settings').data?.settings.webhooks;
+  const config = useResource('/api/admin/settings').data?.settings.webhooks;
   return (
     <Show of={status} what="The state of the webhook">
       {({ webhooks }) => (

@@ -1,7 +1,7 @@
+import type { Slot } from '@berth/protocol/admin/registrations';
 import { formatCsv } from '@berth/protocol/csv';
 import { useState } from 'preact/hooks';
 import { type ApiError, get } from '../../data/api.ts';
-import type { Slot, SlotPage } from '../../data/wire.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { showToast } from '../../parts/toasts.tsx';
@@ -39,10 +39,10 @@ async function readAll(filters: Filters, tell: (text: string) => void): Promise<
   const all: Slot[] = [];
   for (;;) {
     const query = { ...queryOf(filters), offset: all.length, limit: PART };
-    const { matched, slots } = await get<SlotPage>('api/admin/slots', query);
-    all.push(...slots);
-    if (slots.length === 0 || all.length >= matched) return all;
-    tell(`${formatNumber(all.length)} of ${formatNumber(matched)}`);
+    const { matched, registrations } = await get('/api/admin/registrations', query);
+    all.push(...registrations);
+    if (registrations.length === 0 || all.length >= (matched ?? 0)) return all;
+    tell(`${formatNumber(all.length)} of ${formatNumber(matched ?? 0)}`);
   }
 }
 

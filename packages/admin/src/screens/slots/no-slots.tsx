@@ -1,5 +1,5 @@
+import type { License } from '@berth/protocol/admin/licenses';
 import { setParams } from '../../data/route.ts';
-import type { License } from '../../data/wire.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { SlotBar } from '../../parts/slot-bar.tsx';
 import { Command, Empty } from '../../parts/states.tsx';

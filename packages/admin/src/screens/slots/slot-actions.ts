@@ -1,7 +1,8 @@
+import type { License } from '@berth/protocol/admin/licenses';
+import type { Slot } from '@berth/protocol/admin/registrations';
 import { readNow } from '../../clock.ts';
 import { ApiError, post } from '../../data/api.ts';
 import { addBar, removeBar } from '../../data/bars.ts';
-import type { License, Slot } from '../../data/wire.ts';
 import { ask } from '../../parts/dialog.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { nameOf } from '../../words/judge-license.ts';
@@ -12,7 +13,9 @@ type ById = ReadonlyMap<number, License>;
 
 function send(slot: Slot): Promise<unknown> {
   const body = { license_id: slot.license_id, user: slot.user };
-  return post(`api/admin/registrations/${slot.is_borrowed ? 'recall' : 'release'}`, body);
+  return slot.is_borrowed
+    ? post('/api/admin/registrations/recall', body)
+    : post('/api/admin/registrations/release', body);
 }
 
 function licenseText(slot: Slot, licenses: ById): string {

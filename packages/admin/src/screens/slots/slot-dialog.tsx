@@ -1,4 +1,5 @@
-import type { License, Slot } from '../../data/wire.ts';
+import type { License } from '@berth/protocol/admin/licenses';
+import type { Slot } from '@berth/protocol/admin/registrations';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Time } from '../../parts/time.tsx';

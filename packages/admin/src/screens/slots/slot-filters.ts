@@ -1,3 +1,7 @@
+import type { GetQuery } from '@berth/protocol/admin/admin-api';
+
+export type SlotQuery = GetQuery<'/api/admin/registrations'>;
+
 export interface Filters {
   readonly license: string | null;
   readonly state: string | null;
@@ -19,6 +23,6 @@ export function readFilters(params: URLSearchParams): Filters {
 }
 
 /** As the server wants it. */
-export function queryOf({ license, state, feature, search, sort, direction }: Filters) {
+export function queryOf({ license, state, feature, search, sort, direction }: Filters): SlotQuery {
   return { license_id: license, state, feature, search, sort, direction };
 }

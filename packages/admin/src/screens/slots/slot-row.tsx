@@ -1,6 +1,7 @@
+import type { License } from '@berth/protocol/admin/licenses';
+import type { Slot } from '@berth/protocol/admin/registrations';
 import { readNow } from '../../clock.ts';
 import { goTo, linkTo } from '../../data/route.ts';
-import type { License, Slot } from '../../data/wire.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx';
 import { Name } from '../../parts/name.tsx';

@@ -1,8 +1,9 @@
+import type { Slot } from '@berth/protocol/admin/registrations';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { readMonotonicMs } from '../../clock.ts';
-import { ApiError, get, type Params } from '../../data/api.ts';
+import { ApiError, get } from '../../data/api.ts';
 import { followEvents } from '../../data/live.ts';
-import type { Slot, SlotPage } from '../../data/wire.ts';
+import type { SlotQuery } from './slot-filters.ts';
 
 /** Rows are fetched in parts of this size. */
 const PART = 100;
@@ -23,7 +24,7 @@ export interface SlotWindow {
   reload(): void;
 }
 
-export function useSlotWindow(query: Params): SlotWindow {
+export function useSlotWindow(query: SlotQuery): SlotWindow {
   const key = JSON.stringify(query);
   const [, redraw] = useState({});
   const list = useMemo(() => new PartList(query, () => redraw({})), [key]);
@@ -32,7 +33,7 @@ export function useSlotWindow(query: Params): SlotWindow {
 }
 
 class PartList implements SlotWindow {
-  readonly #query: Params;
+  readonly #query: SlotQuery;
   readonly #redraw: () => void;
   readonly #parts = new Map<number, readonly Slot[]>();
   readonly #wanted = new Set<number>();
@@ -43,7 +44,7 @@ class PartList implements SlotWindow {
   matched: number | null = null;
   error: ApiError | null = null;
 
-  constructor(query: Params, redraw: () => void) {
+  constructor(query: SlotQuery, redraw: () => void) {
     this.#query = query;
     this.#redraw = redraw;
   }
@@ -95,8 +96,8 @@ class PartList implements SlotWindow {
     const { signal } = this.#control;
     try {
       const query = { ...this.#query, offset: part * PART, limit: PART };
-      const { matched, slots } = await get<SlotPage>('api/admin/slots', query, signal);
-      this.#keep(part, slots);
+      const { matched, registrations } = await get('/api/admin/registrations', query, signal);
+      this.#keep(part, registrations);
       this.matched = matched;
       this.error = null;
     } catch (error) {

@@ -1,8 +1,9 @@
+import type { License } from '@berth/protocol/admin/licenses';
+import type { Slot } from '@berth/protocol/admin/registrations';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useBars } from '../../data/bars.ts';
 import { useLicenses } from '../../data/overview.ts';
 import { setParams, usePlace } from '../../data/route.ts';
-import type { License, Slot } from '../../data/wire.ts';
 import { FilterChip, SearchField } from '../../parts/filters.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { useKeys } from '../../parts/keys.ts';

@@ -1,3 +1,4 @@
+import type { Welcome } from '@berth/protocol/admin/session';
 import { useState } from 'preact/hooks';
 import { type ApiError, post } from '../../data/api.ts';
 import { useLicenses } from '../../data/overview.ts';
@@ -5,7 +6,6 @@ import { useResource } from '../../data/resource.ts';
 import { goTo, linkTo } from '../../data/route.ts';
 import { changePassword, session, signIn } from '../../data/session.ts';
 import { useValue } from '../../data/value.ts';
-import type { SlotPage, Welcome } from '../../data/wire.ts';
 import { Field } from '../../parts/field.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Command } from '../../parts/states.tsx';
@@ -120,7 +120,7 @@ function PasswordStep({ welcome }: { readonly welcome: Welcome }) {
 function LicenseStep({ isNow }: { readonly isNow: boolean }) {
   const [fault, setFault] = useState<string | null>(null);
   const addDemo = () =>
-    post('api/admin/licenses/add-demo').catch((error: ApiError) => setFault(error.message));
+    post('/api/admin/licenses/add-demo').catch((error: ApiError) => setFault(error.message));
   return (
     <>
       <p class="step-lead">
@@ -142,8 +142,8 @@ function LicenseStep({ isNow }: { readonly isNow: boolean }) {
 }
 
 function ApplicationStep({ product }: { readonly product: string }) {
-  const slots = useResource<SlotPage>('api/admin/slots', { limit: 1 }, { isLive: true });
-  const first = slots.data?.slots[0];
+  const slots = useResource('/api/admin/registrations', { limit: 1 }, { isLive: true });
+  const first = slots.data?.registrations[0];
   return (
     <>
       <p class="step-lead">

@@ -1,10 +1,10 @@
+import type { Welcome } from '@berth/protocol/admin/session';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from '../../data/api.ts';
 import { usePlace } from '../../data/route.ts';
 import { changePassword, hasEnded, session, signIn } from '../../data/session.ts';
 import { useValue } from '../../data/value.ts';
-import type { Welcome } from '../../data/wire.ts';
 import { Brand } from '../../parts/brand.tsx';
 import { Field } from '../../parts/field.tsx';
 import { SCREENS } from '../../parts/frame.tsx';

@@ -1,20 +1,22 @@
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
+import type { GetAnswer } from '@berth/protocol/admin/admin-api';
 import { formatFacts, formatTable, paint } from '@berth/protocol/console/console-text';
 import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { escapeJsonText } from '@berth/protocol/hidden-characters';
 import { MOMENT_FORMS } from '@berth/protocol/moment';
 import { ExportCheck, type ExportVerdict } from '../../services/audit/check-export.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
-import type { Command, Flags, LocalContext } from '../command.ts';
+import { type Command, defineCommand, type Flags, type LocalContext } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
 import { formatInline, printText } from '../terminal.ts';
 
-type Facts = Readonly<Record<string, unknown>>;
+type Verdict = GetAnswer<'/api/admin/audit/verify'>;
+type AuditEvent = GetAnswer<'/api/admin/audit'>['events'][number];
 
 /** The audit log. */
 export const AUDIT_COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'audit list',
     usage:
       '[--since TIME] [--until TIME] [--user U] [--kind KIND] [--license ID|PRODUCT | --system] [--limit N]',
@@ -22,27 +24,26 @@ export const AUDIT_COMMANDS: readonly Command[] = [
     about: `list what happened, newest first; TIME is ${MOMENT_FORMS} (UTC)`,
     ask: askAudit,
     show: showAudit,
-  },
-  {
+  }),
+  defineCommand({
     words: 'audit verify',
     usage: '[--file FILE]',
     about: 'verify the audit log, or an export of it',
     isLocal: ({ file }) => file !== undefined,
     local: checkFile,
-    ask: (client) => client.get('/api/admin/audit/verify'),
-    show: (verdict: Verdict | ExportFacts) =>
-      'identity_key' in verdict ? showExport(verdict) : showVerdict(verdict),
-    isFailure: (verdict: { ok: boolean }) => !verdict.ok,
-  },
-  {
+    ask: (client): Promise<AdminAnswer<Verdict | ExportFacts>> => client.get('/api/admin/audit/verify'),
+    show: (verdict) => ('identity_key' in verdict ? showExport(verdict) : showVerdict(verdict)),
+    isFailure: ({ ok }) => !ok,
+  }),
+  defineCommand({
     words: 'audit export',
     usage: '[--out FILE]',
     about: 'export the whole signed audit log, to be kept elsewhere',
     ask: askExport,
     show: showExport,
-    isFailure: ({ ok }: ExportFacts) => !ok,
-  },
-  {
+    isFailure: ({ ok }) => !ok,
+  }),
+  defineCommand({
     words: 'audit thin',
     usage: '--before DATE [--license-id N | --system]',
     about: 'replace older events with totals; a date without a time is the start of that day, UTC',
@@ -52,38 +53,38 @@ export const AUDIT_COMMANDS: readonly Command[] = [
         license_id: flags['license-id'],
         chain: chainOf(flags),
       }),
-    show: ({ thinned_links }: { thinned_links: number }) =>
+    show: ({ thinned_links }) =>
       thinned_links === 0 ? 'There is nothing that old.' : `Replaced ${thinned_links} links with totals.`,
-  },
+  }),
 ];
 
 const DEFAULT_AUDIT_EVENTS = 100;
 
-function chainOf(flags: Flags): string | undefined {
+function chainOf(flags: Flags): 'system' | undefined {
   return flags.system ? 'system' : undefined;
 }
 
 /** Reads as many pages as needed. */
-async function askAudit(client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer> {
+async function askAudit(client: AdminClient, _: readonly string[], flags: Flags) {
   const most = flags.limit === undefined ? DEFAULT_AUDIT_EVENTS : Number(flags.limit);
-  const events: Facts[] = [];
-  let before: string | undefined;
+  const events: AuditEvent[] = [];
+  let before: number | undefined;
   for (;;) {
     const { since, until, user, kind, license } = flags;
     const scope = { license, license_id: flags['license-id'], chain: chainOf(flags) };
-    const filter = { ...scope, since, until, user, kind, limit: String(most) };
+    const filter = { ...scope, since, until, user, kind, limit: most };
     const answer = await client.get('/api/admin/audit', { ...filter, before });
     if (!answer.ok) return answer;
-    const page = answer.body as { events: Facts[]; next_before: number | null };
-    for (const event of page.events) events.push(event);
-    if (page.next_before === null || events.length >= most) {
-      return { ok: true, body: { events: events.slice(0, most) } as never };
+    for (const event of answer.body.events) events.push(event);
+    const { next_before } = answer.body;
+    if (next_before === null || events.length >= most) {
+      return { ok: true, body: { events: events.slice(0, most) } } as const;
     }
-    before = String(page.next_before);
+    before = next_before;
   }
 }
 
-function showAudit({ events }: { events: readonly Facts[] }): string {
+function showAudit({ events }: { readonly events: readonly AuditEvent[] }): string {
   if (events.length === 0) return 'There are no such events.';
   const rows = events.map(({ seq, at, license_id, kind, ...facts }) => [
     at,
@@ -92,15 +93,6 @@ function showAudit({ events }: { events: readonly Facts[] }): string {
     formatInline(facts),
   ]);
   return formatTable(['at', 'license', 'event', ''], rows);
-}
-
-interface Verdict {
-  readonly ok: boolean;
-  readonly chains: number;
-  readonly links: number;
-  readonly events: number;
-  readonly thinned: number;
-  readonly problems: readonly { chain: number | null; n: number; problem: string }[];
 }
 
 function showVerdict({ ok, chains, links, events, thinned, problems }: Verdict): string {
@@ -132,14 +124,21 @@ function presentExport(verdict: ExportVerdict): ExportFacts {
  * Writes the log as it arrives and checks it on the way, so that a truncated download does not pass as an
  * export.
  */
-async function askExport(client: AdminClient, _: readonly string[], { out }: Flags): Promise<AdminAnswer> {
+async function askExport(
+  client: AdminClient,
+  _: readonly string[],
+  { out }: Flags,
+): Promise<AdminAnswer<ExportFacts>> {
   if (out !== undefined) return downloadTo(client, out);
   const answer = await download(client, process.stdout.isTTY ? printToTerminal() : printText);
-  return { ...answer, isPrinted: answer.ok };
+  return answer.ok ? { ...answer, isPrinted: true } : answer;
 }
 
 /** Throws if the download is incomplete. The export of a broken log is evidence and is kept. */
-async function download(client: AdminClient, write: (chunk: Uint8Array) => Promise<void>) {
+async function download(
+  client: AdminClient,
+  write: (chunk: Uint8Array) => Promise<void>,
+): Promise<AdminAnswer<ExportFacts>> {
   const check = new ExportCheck();
   const answer = await client.download('/api/admin/audit/export', async (chunk) => {
     check.take(chunk);
@@ -149,7 +148,7 @@ async function download(client: AdminClient, write: (chunk: Uint8Array) => Promi
   const verdict = check.end();
   if (!verdict.isIntact)
     throw new InputError(`The export is incomplete: ${verdict.problems.join(' ')} Try again.`);
-  return { ok: true, body: presentExport(verdict) as never };
+  return { ok: true, body: presentExport(verdict) };
 }
 
 /** A file keeps every byte, because they are signed; on a terminal, control characters are escaped. */
@@ -159,7 +158,7 @@ function printToTerminal(): (chunk: Uint8Array) => Promise<void> {
 }
 
 /** The file gets its name once it is complete. */
-async function downloadTo(client: AdminClient, out: string): Promise<AdminAnswer> {
+async function downloadTo(client: AdminClient, out: string): Promise<AdminAnswer<ExportFacts>> {
   const part = `${out}.part`;
   const file = await open(part, 'w', 0o600).catch(cannotWrite(out));
   try {
@@ -167,7 +166,7 @@ async function downloadTo(client: AdminClient, out: string): Promise<AdminAnswer
     await file.sync();
     if (!answer.ok) return answer;
     await rename(part, out).catch(cannotWrite(out));
-    return { ok: true, body: { ...(answer.body as ExportFacts), saved_as: out } as never };
+    return { ok: true, body: { ...answer.body, saved_as: out } };
   } finally {
     await file.close();
     await rm(part, { force: true });
@@ -181,7 +180,7 @@ function cannotWrite(out: string): (error: unknown) => never {
 }
 
 /** Checks an export without a server or a key: what it says about itself, and whether it is complete. */
-async function checkFile({ flags }: LocalContext): Promise<AdminAnswer> {
+async function checkFile({ flags }: LocalContext): Promise<AdminAnswer<ExportFacts>> {
   const check = new ExportCheck();
   const file = flags.file as string;
   try {
@@ -189,7 +188,7 @@ async function checkFile({ flags }: LocalContext): Promise<AdminAnswer> {
   } catch (error) {
     throw new InputError(explainFileError(file, error, 'read'));
   }
-  return { ok: true, body: presentExport(check.end()) as never };
+  return { ok: true, body: presentExport(check.end()) };
 }
 
 function showExport({ ok, chains, links, events, thinned, problems, ...origin }: ExportFacts): string {

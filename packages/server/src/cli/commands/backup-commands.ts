@@ -7,27 +7,27 @@ import { type BackupFacts, readBackup } from '@berth/protocol/files/backup-file'
 import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { placeFile } from '@berth/protocol/files/place-file';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
-import type { Command, Flags, LocalContext, Restored } from '../command.ts';
+import { type Command, defineCommand, type Flags, type LocalContext, type Restored } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
 
 /** Backup and restore. */
 export const BACKUP_COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'backup',
     arguments: ['FILE'],
     usage: '[--passphrase-file FILE] [--replace]',
     about: 'write all data to one file while the server works; a passphrase includes the master key',
     ask: askBackup,
     show: showBackup,
-  },
-  {
+  }),
+  defineCommand({
     words: 'restore',
     arguments: ['FILE'],
     usage: '[--passphrase-file FILE | --master-key-file FILE]',
     about: 'replace the data with that of a backup; the server must be stopped',
     local: runRestore,
     show: showRestored,
-  },
+  }),
 ];
 
 interface SavedBackup extends Pick<BackupFacts, 'made_at' | 'key_fingerprint'> {
@@ -42,7 +42,7 @@ async function askBackup(
   client: AdminClient,
   [file = '']: readonly string[],
   flags: Flags,
-): Promise<AdminAnswer> {
+): Promise<AdminAnswer<SavedBackup>> {
   const replaces = flags.replace === true;
   if (!replaces && fs.existsSync(file)) throw exists(file);
   const passphrase = readPassphrase(flags);
@@ -51,13 +51,13 @@ async function askBackup(
   try {
     const body = passphrase === null ? {} : { passphrase };
     const take = (chunk: Uint8Array) => output.appendFile(chunk).catch(cannotWrite(file));
-    const answer = await client.download('/api/admin/backup', take, body);
+    const answer = await client.downloadPost('/api/admin/backup', body, take);
     if (!answer.ok) return answer;
     await output.sync().catch(cannotWrite(file));
     const { facts } = readBackup(fs, part, () => {});
     place(part, file, replaces);
     const { size } = await output.stat();
-    return { ok: true, body: present(file, size, facts) as never };
+    return { ok: true, body: present(file, size, facts) };
   } finally {
     await output.close();
     await rm(part, { force: true });
@@ -117,10 +117,10 @@ function showBackup(
   return `Everything was saved and checked.\n${facts}\n${key}`;
 }
 
-async function runRestore({ words: [file = ''], flags, restoreBackup }: LocalContext): Promise<AdminAnswer> {
+async function runRestore({ words: [file = ''], flags, restoreBackup }: LocalContext) {
   const keyFile = flags['master-key-file'] ?? null;
   const restored = await restoreBackup({ file, passphrase: readPassphrase(flags), keyFile });
-  return { ok: true, body: restored as never };
+  return { ok: true, body: restored } as const;
 }
 
 function showRestored(restored: Restored, callOf: CallOf): string {

@@ -1,66 +1,53 @@
+import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
 import { formatTable } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
-import type { AdminAnswer, AdminClient } from '../admin-client.ts';
-import type { Command, Flags } from '../command.ts';
+import { type AdminClient, withFacts } from '../admin-client.ts';
+import { type Command, defineCommand, type Flags } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
 
 /** Bars users, hosts and addresses besides the rules file. */
 export const BAR_COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'bar',
     arguments: ['[USER]'],
     usage: '[--host HOST | --address ADDRESS|RANGE] [--note TEXT]',
     about: 'bar a user, a host or an address from all licenses; * in a name stands for any characters',
     ask: async (client, [user], flags) => {
       const bar = readBar(user, flags);
-      return withBar(await client.post('/api/admin/bars', { ...bar, note: flags.note }), bar);
+      return withFacts(await client.post('/api/admin/bars', { ...bar, note: flags.note }), bar);
     },
     show: showBarred,
-  },
-  {
+  }),
+  defineCommand({
     words: 'bar list',
     about: 'list who is barred by "bar"; "rules show" also lists the rules file',
     ask: (client) => client.get('/api/admin/bars'),
-    show: ({ bars }: { bars: readonly ShownBar[] }) =>
-      bars.length === 0 ? 'Nobody is barred by a command.' : showBars(bars),
-  },
-  {
+    show: ({ bars }) => (bars.length === 0 ? 'Nobody is barred by a command.' : showBars(bars)),
+  }),
+  defineCommand({
     words: 'unbar',
     arguments: ['[USER]'],
     usage: '[--host HOST | --address ADDRESS|RANGE]',
     about: 'lift a bar, named as it was set',
     ask: async (client, [user], flags) => {
       const bar = readBar(user, flags);
-      return withBar(await client.post('/api/admin/bars/remove', { ...bar }), bar);
+      return withFacts(await client.post('/api/admin/bars/remove', bar), bar);
     },
     show: showLifted,
-  },
-  {
+  }),
+  defineCommand({
     words: 'rules why',
     arguments: ['[USER]'],
     usage: '[--host HOST] [--address ADDRESS]',
     about: 'show which rules and bars refuse a user, a host or an address',
     ask: askWhy,
-    show: ({ barred_by: by }: { barred_by: readonly Barring[] }) =>
-      by.length === 0 ? 'Nothing bars them.' : showBarring(by),
-  },
+    show: ({ barred_by: by }) => (by.length === 0 ? 'Nothing bars them.' : showBarring(by)),
+  }),
 ];
 
-interface NamedBar {
-  readonly kind: 'user' | 'host' | 'address';
-  readonly pattern: string;
-}
-
-interface Barring extends NamedBar {
-  readonly source: 'rules_file' | 'bar';
-  readonly note: string | null;
-}
-
-export interface ShownBar extends NamedBar {
-  readonly note: string | null;
-  readonly by: string;
-  readonly at: string;
-}
+type ShownBar = GetAnswer<'/api/admin/bars'>['bars'][number];
+type NamedBar = Pick<ShownBar, 'kind' | 'pattern'>;
+type Barring = GetAnswer<'/api/admin/rules/why'>['barred_by'][number];
 
 function readBar(user: string | undefined, { host, address }: Flags): NamedBar {
   const bars = Object.entries({ user, host, address }).filter(([, pattern]) => pattern !== undefined);
@@ -70,16 +57,11 @@ function readBar(user: string | undefined, { host, address }: Flags): NamedBar {
   return { kind: first[0], pattern: first[1] } as NamedBar;
 }
 
-/** The answer, and whom it is about. */
-function withBar(answer: AdminAnswer, bar: NamedBar): AdminAnswer {
-  return answer.ok ? { ...answer, body: { ...(answer.body as object), ...bar } as never } : answer;
-}
-
 function nameBar({ kind, pattern }: NamedBar): string {
   return `The ${kind} "${pattern}"`;
 }
 
-function showBarred({ added, ...bar }: NamedBar & { added: number }, callOf: CallOf): string {
+function showBarred({ added, ...bar }: NamedBar & PostAnswer<'/api/admin/bars'>, callOf: CallOf): string {
   if (added === 0) return `${nameBar(bar)} is barred already.`;
   const release = bar.kind === 'address' ? `--address ${bar.pattern}` : 'USER';
   return (
@@ -88,18 +70,15 @@ function showBarred({ added, ...bar }: NamedBar & { added: number }, callOf: Cal
   );
 }
 
+type Lifted = NamedBar & PostAnswer<'/api/admin/bars/remove'>;
+
 function showLifted({ removed, still_barred_by: still, ...bar }: Lifted): string {
   const lifted = removed === 0 ? 'was not barred by a command' : 'is no longer barred by a command';
   if (still.length === 0) return `${nameBar(bar)} ${lifted}.`;
   return `${nameBar(bar)} ${lifted}, but still refused by:\n\n${showBarring(still)}`;
 }
 
-interface Lifted extends NamedBar {
-  readonly removed: number;
-  readonly still_barred_by: readonly Barring[];
-}
-
-async function askWhy(client: AdminClient, [user]: readonly string[], flags: Flags): Promise<AdminAnswer> {
+async function askWhy(client: AdminClient, [user]: readonly string[], flags: Flags) {
   const { host, address } = flags;
   if (user === undefined && host === undefined && address === undefined) {
     throw new InputError('Name a USER, or give --host or --address.');

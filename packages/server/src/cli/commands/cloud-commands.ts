@@ -1,12 +1,13 @@
+import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
 import { formatTable } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
-import type { AdminAnswer, AdminClient } from '../admin-client.ts';
-import type { Command, Flags } from '../command.ts';
+import type { AdminClient, RefusedAnswer } from '../admin-client.ts';
+import { type Command, defineCommand, type Flags } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
 
 /** Licenses from the vendor's licensing cloud, and reports to it. */
 export const CLOUD_COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'license add',
     arguments: ['PRODUCT'],
     usage: '[--license-key K | --user U]',
@@ -14,11 +15,11 @@ export const CLOUD_COMMANDS: readonly Command[] = [
     reads: (flags) => listAsked(flags),
     precheck: async (client, _, flags) => (listAsked(flags).length === 0 ? null : refuseWithoutCloud(client)),
     ask: askAdd,
-    show: ({ id, product, floating_users }: AddedLicense) =>
+    show: ({ id, product, floating_users }) =>
       `Added license ${id} for "${product}" with ${floating_users} ` +
       `${floating_users === 1 ? 'slot' : 'slots'}.`,
-  },
-  {
+  }),
+  defineCommand({
     words: 'license remove',
     arguments: ['ID'],
     usage: '[--locally]',
@@ -27,9 +28,9 @@ export const CLOUD_COMMANDS: readonly Command[] = [
       client.post(locally ? '/api/admin/licenses/remove-locally' : '/api/v4/removeProduct', {
         license_id: id,
       }),
-    show: ({ license_id, product }: RemovedLicense) => `Removed license ${license_id} for "${product}".`,
-  },
-  {
+    show: ({ license_id, product }) => `Removed license ${license_id} for "${product}".`,
+  }),
+  defineCommand({
     words: 'license sync',
     usage: '[--license-id N] [--accept-older] [--accept-unbound]',
     about:
@@ -42,59 +43,25 @@ export const CLOUD_COMMANDS: readonly Command[] = [
         accept_unbound: flags['accept-unbound'] === true,
       }),
     show: showSynced,
-    isFailure: ({ licenses }: Synced) => licenses.some((one) => sayLeft(one) !== ''),
-  },
-  {
+    isFailure: ({ licenses }) => licenses.some((one) => sayLeft(one) !== ''),
+  }),
+  defineCommand({
     words: 'report list',
     about: 'list consumption, and how much of it has been reported to the cloud',
     ask: (client) => client.get('/api/admin/reports'),
     show: showReports,
-  },
-  {
+  }),
+  defineCommand({
     words: 'report settle',
     arguments: ['REPORT'],
     usage: '--counted | --not-counted',
     about: 'say whether the vendor counted an uncertain report',
     ask: askSettle,
-    show: ({ settled }: { settled: string }) => `Settled report ${settled}.`,
-  },
+    show: ({ settled }) => `Settled report ${settled}.`,
+  }),
 ];
 
-interface AddedLicense {
-  readonly id: number;
-  readonly product: string;
-  readonly floating_users: number;
-}
-
-interface RemovedLicense {
-  readonly license_id: number;
-  readonly product: string;
-}
-
-interface Synced {
-  readonly licenses: readonly (RemovedLicense & {
-    readonly error: { readonly code: string; readonly message: string } | null;
-    readonly untold: { readonly pending: number; readonly under_way: number; readonly uncertain: number };
-  })[];
-}
-
-interface OpenReport {
-  readonly id: string;
-  readonly amount: number;
-}
-
-interface Reports {
-  readonly meters: readonly {
-    readonly license_id: number;
-    readonly product: string;
-    readonly is_removed: boolean;
-    readonly feature: string | null;
-    readonly pending: number;
-    readonly reported: number;
-    readonly under_way: OpenReport | null;
-    readonly uncertain: readonly OpenReport[];
-  }[];
-}
+type Synced = PostAnswer<'/api/admin/licenses/sync'>;
 
 /** A password is never given on the command line; a license key may be. */
 function listAsked(flags: Flags) {
@@ -103,20 +70,15 @@ function listAsked(flags: Flags) {
 }
 
 /** Refuses before asking for a key that could not be used. */
-async function refuseWithoutCloud(client: AdminClient): Promise<AdminAnswer | null> {
+async function refuseWithoutCloud(client: AdminClient): Promise<RefusedAnswer | null> {
   const { ok, body } = await client.get('/api/admin/status');
-  if (!ok || (body as { cloud: { state: string } }).cloud.state !== 'not_configured') return null;
+  if (!ok || body.cloud.state !== 'not_configured') return null;
   const message =
     'No licensing cloud is configured. Set cloud.url and cloud.publicKey, and restart the server.';
-  return { ok: false, body: { status: 400, code: 'cloud_not_configured', message } as never };
+  return { ok: false, body: { status: 400, code: 'cloud_not_configured', message } };
 }
 
-function askAdd(
-  client: AdminClient,
-  [product]: readonly string[],
-  flags: Flags,
-  [typed]: readonly string[],
-): Promise<AdminAnswer> {
+function askAdd(client: AdminClient, [product]: readonly string[], flags: Flags, [typed]: readonly string[]) {
   const { user: username, 'license-key': key } = flags;
   if (username !== undefined && key !== undefined) {
     throw new InputError('Give either a license key or a user, not both.');
@@ -131,7 +93,7 @@ function askAdd(
   return client.post('/api/v4/addProduct', { product, ...holder });
 }
 
-function askSettle(client: AdminClient, [id]: readonly string[], flags: Flags): Promise<AdminAnswer> {
+function askSettle(client: AdminClient, [id]: readonly string[], flags: Flags) {
   const isCounted = flags.counted === true;
   if (isCounted === (flags['not-counted'] === true)) {
     throw new InputError('Give either --counted or --not-counted.');
@@ -143,23 +105,19 @@ function showSynced({ licenses }: Synced): string {
   if (licenses.length === 0) return 'The cloud is reachable. No license on this server comes from it.';
   return formatTable(
     ['license', 'product', ''],
-    licenses.map(({ license_id, product, error, untold }) => [
-      license_id,
-      product,
-      sayLeft({ error, untold }) || 'in sync',
-    ]),
+    licenses.map((one) => [one.license_id, one.product, sayLeft(one) || 'in sync']),
   );
 }
 
 /** The error and the unsettled amounts; empty if there are none. Pending amounts are normal. */
-function sayLeft({ error, untold }: Pick<Synced['licenses'][number], 'error' | 'untold'>): string {
+function sayLeft({ error, untold }: Synced['licenses'][number]): string {
   const left = Object.entries(untold).filter(([name, amount]) => name !== 'pending' && amount !== 0);
   const amounts = left.map(([name, amount]) => `${amount} ${name.replace('_', ' ')}`).join(', ');
   const reason = error === null ? '' : `${error.code}: ${error.message}`;
   return [reason, amounts].filter((part) => part !== '').join(' ');
 }
 
-function showReports({ meters }: Reports, callOf: CallOf): string {
+function showReports({ meters }: GetAnswer<'/api/admin/reports'>, callOf: CallOf): string {
   if (meters.length === 0) return 'No consumption of licenses from the cloud.';
   const table = formatTable(
     ['license', 'product', 'feature', 'pending', 'under way', 'uncertain', 'reported'],

@@ -1,8 +1,9 @@
+import type { GetAnswer } from '@berth/protocol/admin/admin-api';
 import { formatFacts, formatTable, paint, type Style } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
-import { type Config, showConfig } from '../../config.ts';
+import { showConfig } from '../../config.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
-import type { Command, Flags } from '../command.ts';
+import { type Command, defineCommand, type Flags } from '../command.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { BACKUP_COMMANDS } from './backup-commands.ts';
 import { BAR_COMMANDS } from './bar-commands.ts';
@@ -14,74 +15,77 @@ import { IDENTITY_COMMANDS } from './identity-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
-import { askReset, isRefusedReset, type ResetAnswer, showReset } from './reset-clock.ts';
+import { askReset, isRefusedReset, showReset } from './reset-clock.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
 import { SERVICE_COMMANDS } from './service-commands.ts';
 import { SUPPORT_COMMANDS } from './support-commands.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
+type License = GetAnswer<'/api/admin/licenses'>['licenses'][number];
+type Registration = GetAnswer<'/api/admin/registrations'>['registrations'][number];
+type Clock = GetAnswer<'/api/admin/clock'>;
 
 export const COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'status',
     about: 'show the state of the server',
     ask: (client) => client.get('/api/admin/status'),
     show: showStatus,
-    isFailure: ({ healthy }: { healthy: boolean }) => !healthy,
-  },
+    isFailure: ({ healthy }) => !healthy,
+  }),
   ...DOCTOR_COMMANDS,
   ...SUPPORT_COMMANDS,
-  {
+  defineCommand({
     words: 'config',
     about: 'show the settings from the command line, the environment and berth.yaml',
-    local: async ({ config }) => ({ ok: true, body: showConfig(config) as never }),
-    show: (config: Config) => formatFacts(flattenFacts(config as unknown as Facts)),
-  },
-  {
+    local: async ({ config }) => ({ ok: true, body: showConfig(config) }),
+    show: (config) => formatFacts(flattenFacts({ ...config })),
+  }),
+  defineCommand({
     words: 'clock',
     about: "compare the server's time with the wall clock",
     ask: (client) => client.get('/api/admin/clock'),
     show: showClock,
-  },
-  {
+  }),
+  defineCommand({
     words: 'clock accept',
     about: 'accept a wall clock that jumped ahead',
     ask: (client) => client.post('/api/admin/clock/accept'),
     show: showClock,
-  },
-  {
+  }),
+  defineCommand({
     words: 'clock reset',
     usage: '[--dry-run] [--yes]',
     about: 'return to the wall clock after it was wrong, and restore borrows that this ended',
     ask: askReset,
-    show: (answer: ResetAnswer, callOf) => showReset(answer, (clock: ClockFacts) => showClock(clock, callOf)),
-    isFailure: isRefusedReset,
-  },
-  {
+    show: (answer, callOf) => showReset(answer, (clock) => showClock(clock, callOf)),
+    isFailure: (answer) => isRefusedReset(answer),
+  }),
+  defineCommand({
     words: 'license list',
     usage: '[--product P]',
     about: 'list the licenses',
     ask: (client, _, { product }) => client.get('/api/admin/licenses', { product }),
     show: showLicenses,
-  },
-  {
+  }),
+  defineCommand({
     words: 'license show',
     arguments: ['ID'],
     about: 'show one license in full',
     ask: askLicense,
     show: showLicense,
-  },
+  }),
   ...CLOUD_COMMANDS,
   ...OFFLINE_COMMANDS,
-  {
+  defineCommand({
     words: 'registration list',
     usage: '[--product P] [--license-id N] [--user U] [--address ADDRESS|RANGE]',
     about: 'list who holds a slot',
     ask: askRegistrations,
     show: showRegistrations,
-  },
-  {
+  }),
+  defineCommand({
     words: 'registration release',
     arguments: ['[USER]'],
     usage: '[--product P] [--license-id N] [--address ADDRESS|RANGE]',
@@ -94,10 +98,9 @@ export const COMMANDS: readonly Command[] = [
           ...targetOf(flags),
         }),
       ),
-    show: ({ released }: { released: number }) =>
-      released === 1 ? 'The slot is free.' : `Released ${released} slots.`,
-  },
-  {
+    show: ({ released }) => (released === 1 ? 'The slot is free.' : `Released ${released} slots.`),
+  }),
+  defineCommand({
     words: 'registration recall',
     arguments: ['USER'],
     usage: '[--product P] [--license-id N]',
@@ -105,7 +108,7 @@ export const COMMANDS: readonly Command[] = [
     ask: async (client, [user], flags) =>
       nameFlags(await client.post('/api/admin/registrations/recall', { user, ...targetOf(flags) })),
     show: () => 'The slot is free. The borrower can still work offline until the borrow ends.',
-  },
+  }),
   ...HISTORY_COMMANDS,
   ...AUDIT_COMMANDS,
   ...RULES_COMMANDS,
@@ -119,27 +122,26 @@ export const COMMANDS: readonly Command[] = [
   ...SERVICE_COMMANDS,
 ];
 
-function targetOf(flags: Flags): Readonly<Record<string, string | undefined>> {
+function targetOf(flags: Flags) {
   return { product: flags.product, license_id: flags['license-id'] };
 }
 
 /** The server's messages name fields; these name the arguments and flags of the command. */
-function nameFlags(answer: AdminAnswer): AdminAnswer {
-  const body = answer.body as { readonly code?: string; readonly message: string };
-  if (answer.ok || body.code !== 'missing_parameters') return answer;
-  const message = body.message
+function nameFlags<Body>(answer: AdminAnswer<Body>): AdminAnswer<Body> {
+  if (answer.ok || answer.body.code !== 'missing_parameters') return answer;
+  const message = answer.body.message
     .replace('Name the "product"', 'Name the "product" (--product)')
     .replace('"user" is missing', 'name USER, or --address');
-  return { ok: false, body: { ...body, message } as never };
+  return { ok: false, body: { ...answer.body, message } };
 }
 
-async function askLicense(client: AdminClient, [id]: readonly string[]): Promise<AdminAnswer> {
+async function askLicense(client: AdminClient, [id]: readonly string[]): Promise<AdminAnswer<License>> {
   const answer = await client.get('/api/admin/licenses', { license_id: id });
-  const { licenses } = answer.body as { licenses?: Facts[] };
-  if (!answer.ok || licenses === undefined) return answer;
-  if (licenses[0] !== undefined) return { ok: true, body: licenses[0] as never };
+  if (!answer.ok) return answer;
+  const [license] = answer.body.licenses;
+  if (license !== undefined) return { ok: true, body: license };
   const message = `This server holds no license with the id ${id}.`;
-  return { ok: false, body: { status: 400, code: 'license_not_found', message } as never };
+  return { ok: false, body: { status: 400, code: 'license_not_found', message } };
 }
 
 /** All pages. */
@@ -147,38 +149,30 @@ async function askRegistrations(
   client: AdminClient,
   _: readonly string[],
   flags: Flags,
-): Promise<AdminAnswer> {
-  const all: Facts[] = [];
-  let after: Readonly<Record<string, string | undefined>> = {};
+): Promise<AdminAnswer<{ readonly registrations: readonly Registration[] }>> {
+  const all: Registration[] = [];
+  let after: { readonly after_license_id?: number; readonly after_user?: string } = {};
   for (;;) {
     const query = { ...targetOf(flags), user: flags.user, address: flags.address, ...after };
     const answer = await client.get('/api/admin/registrations', query);
     if (!answer.ok) return answer;
-    const page = (answer.body as { registrations: Facts[] }).registrations;
+    const page = answer.body.registrations;
     for (const registration of page) all.push(registration);
     const last = page.at(-1);
-    const isSame = last?.user === after.after_user && String(last?.license_id) === after.after_license_id;
-    if (last === undefined || isSame) return { ok: true, body: { registrations: all } as never };
-    after = { after_license_id: String(last.license_id), after_user: String(last.user) };
+    const isSame = last?.user === after.after_user && last?.license_id === after.after_license_id;
+    if (last === undefined || isSame) return { ok: true, body: { registrations: all } };
+    after = { after_license_id: last.license_id, after_user: last.user };
   }
 }
 
-function showStatus(status: Facts & { clock: ClockFacts | null }, callOf: CallOf): string {
+function showStatus(status: GetAnswer<'/api/admin/status'>, callOf: CallOf): string {
   const { clock, ...rest } = status;
   const time =
     clock === null ? 'The clock cannot be read because the store does not work.' : showClock(clock, callOf);
   return `${formatFacts(flattenFacts(rest))}\n${time}`;
 }
 
-interface ClockFacts {
-  readonly server_at: string;
-  readonly wall_at: string;
-  readonly ahead_ms: number;
-  readonly jump: { readonly direction: string; readonly seen_at: string } | null;
-  readonly jump_at_start: { readonly from: string; readonly to: string } | null;
-}
-
-function showClock({ server_at, wall_at, jump, jump_at_start: rest }: ClockFacts, callOf: CallOf): string {
+function showClock({ server_at, wall_at, jump, jump_at_start: rest }: Clock, callOf: CallOf): string {
   const jumped = jump === null ? '' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
   const state = jumped === '' ? 'agrees' : paint('yellow', jumped);
   const facts = formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
@@ -194,7 +188,7 @@ function adviseOnJump(direction: string, callOf: CallOf): string {
     : `If the clock was wrong before and is correct now, run "${callOf('clock reset')}".`;
 }
 
-function showLicenses({ licenses }: { licenses: readonly Facts[] }): string {
+function showLicenses({ licenses }: { readonly licenses: readonly License[] }): string {
   if (licenses.length === 0) return 'No licenses.';
   const rows = licenses.map((license) => [
     license.id,
@@ -212,19 +206,16 @@ function showLicenses({ licenses }: { licenses: readonly Facts[] }): string {
 const STATE_STYLES: Readonly<Record<string, Style>> = { active: 'green', in_grace: 'yellow' };
 
 /** A license in any other state lends nothing. */
-function sayState(state: unknown): string {
-  return paint(STATE_STYLES[String(state)] ?? 'red', String(state));
+function sayState(state: string): string {
+  return paint(STATE_STYLES[state] ?? 'red', state);
 }
 
-function sayEnd({ state, ends_at }: Facts): string {
+function sayEnd({ state, ends_at }: License): string {
   if (ends_at === null) return 'never';
-  return state === 'in_grace' ? `${ends_at} (grace)` : String(ends_at);
+  return state === 'in_grace' ? `${ends_at} (grace)` : ends_at;
 }
 
-function showLicense(
-  { product_features, ...rest }: Facts & { product_features: readonly Facts[] },
-  callOf: CallOf,
-): string {
+function showLicense({ product_features, ...rest }: License, callOf: CallOf): string {
   const license = sayAssurance(rest, callOf);
   if (product_features.length === 0) return formatFacts(license);
   const columns = [
@@ -233,14 +224,15 @@ function showLicense(
     'total_consumptions',
     'max_consumptions',
     'floating_in_use_devices',
-  ];
+    'floating_users',
+  ] as const;
   const heading = ['feature', 'type', 'consumed', 'of', 'slots in use', 'of'];
-  const rows = product_features.map((feature) => [...columns, 'floating_users'].map((name) => feature[name]));
+  const rows = product_features.map((feature) => columns.map((name) => feature[name]));
   return `${formatFacts(license)}\n\n${formatTable(heading, rows)}`;
 }
 
 /** Describes how far the cloud's answers about a license can be trusted. */
-function sayAssurance(license: Facts, callOf: CallOf): Facts {
+function sayAssurance(license: Omit<License, 'product_features'>, callOf: CallOf): Facts {
   const {
     cloud_answers_bound: isBound,
     unconfirmed_verdict: verdict,
@@ -255,7 +247,7 @@ function sayAssurance(license: Facts, callOf: CallOf): Facts {
   return {
     ...rest,
     'cloud answers': answers,
-    ...(verdict === null
+    ...(verdict == null
       ? {}
       : { 'unconfirmed verdict': `${verdict}: takes effect if the next check confirms it` }),
     ...(keptTotal === true
@@ -266,7 +258,7 @@ function sayAssurance(license: Facts, callOf: CallOf): Facts {
   };
 }
 
-function showRegistrations({ registrations }: { registrations: readonly Facts[] }): string {
+function showRegistrations({ registrations }: { readonly registrations: readonly Registration[] }): string {
   if (registrations.length === 0) return 'Nobody holds a slot.';
   const rows = registrations.map((record) => [
     record.license_id,
@@ -283,7 +275,7 @@ function showRegistrations({ registrations }: { registrations: readonly Facts[] 
 }
 
 /** The address of the last request, and the one the application reports if it differs. */
-function sayAddress({ address, ip_local: stated }: Facts): unknown {
+function sayAddress({ address, ip_local: stated }: Registration): string | null {
   if (stated === null || stated === address) return address;
   return address === null ? `says ${stated}` : `${address} (says ${stated})`;
 }

@@ -1,30 +1,24 @@
 import { paint, type Style } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { type Finding, splitAdvice } from '../../core/doctor/finding.ts';
-import type { AdminAnswer } from '../admin-client.ts';
-import type { Command, LocalContext } from '../command.ts';
+import { type Command, defineCommand, type LocalContext } from '../command.ts';
 
 /** Finding out what is wrong. */
 export const DOCTOR_COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'doctor',
     about: 'examine the server and its surroundings, and say what to do; fails if there is a problem',
     local: examine,
-    show: ({ findings }: Examination, callOf) => showFindings(findings, callOf),
-    isFailure: ({ findings }: Examination) => findings.some(isProblem),
-  },
+    show: ({ findings }, callOf) => showFindings(findings, callOf),
+    isFailure: ({ findings }) => findings.some(isProblem),
+  }),
 ];
-
-interface Examination {
-  readonly healthy: boolean;
-  readonly findings: readonly Finding[];
-}
 
 const isProblem = ({ severity }: Finding) => severity === 'problem';
 
-async function examine(context: LocalContext): Promise<AdminAnswer> {
+async function examine(context: LocalContext) {
   const findings = await findOut(context);
-  return { ok: true, body: { healthy: !findings.some(isProblem), findings } as never };
+  return { ok: true, body: { healthy: !findings.some(isProblem), findings } } as const;
 }
 
 /** A server that cannot be asked is a finding, too, and its surroundings may tell why. */
@@ -43,8 +37,8 @@ async function askServer({ open }: LocalContext): Promise<readonly Finding[]> {
   const client = await open();
   try {
     const { ok, body } = await client.get('/api/admin/doctor');
-    if (ok) return (body as { findings: readonly Finding[] }).findings;
-    const { text, advice } = splitAdvice((body as { message: string }).message);
+    if (ok) return body.findings;
+    const { text, advice } = splitAdvice(body.message);
     return [{ check: 'server', severity: 'problem', text, advice: advice ?? 'See the log of the server.' }];
   } finally {
     await client.close();

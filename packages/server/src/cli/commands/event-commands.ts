@@ -1,6 +1,6 @@
 import { toReadable } from '@berth/protocol/console/console-text';
 import { toPrintableJson } from '@berth/protocol/hidden-characters';
-import type { AdminAnswer } from '../admin-client.ts';
+import type { AdminAnswer, RefusedAnswer } from '../admin-client.ts';
 import type { Flags, FollowContext, FollowingCommand } from '../command.ts';
 import { formatInline } from '../terminal.ts';
 
@@ -23,7 +23,7 @@ async function followEvents({
   screen,
   print,
   note,
-}: FollowContext): Promise<AdminAnswer> {
+}: FollowContext): Promise<AdminAnswer<object>> {
   const { after, limit } = flags;
   if (limit !== undefined && !/^[1-9]\d{0,8}$/.test(limit))
     return failed('--limit must be a positive number.');
@@ -60,10 +60,10 @@ function describeFollowing({ after, limit }: Flags): string {
   return `Listening for events of all licenses and of the server${past}.${end} Press Ctrl-C to stop.`;
 }
 
-const DONE: AdminAnswer = { ok: true, body: {} as never };
+const DONE = { ok: true, body: {} } as const;
 
-function failed(message: string): AdminAnswer {
-  return { ok: false, body: { message } as never };
+function failed(message: string): RefusedAnswer {
+  return { ok: false, body: { message } };
 }
 
 const DATA = 'data: ';

@@ -1,74 +1,83 @@
+import type { GetAnswer } from '@berth/protocol/admin/admin-api';
 import { type HistoryReport, historyTable } from '@berth/protocol/api/history-tables';
 import { formatTable } from '@berth/protocol/console/console-text';
 import { formatCsv } from '@berth/protocol/csv';
 import { escapeLines } from '@berth/protocol/hidden-characters';
 import { MOMENT_FORMS } from '@berth/protocol/moment';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
-import type { Command, Flags } from '../command.ts';
+import { type Command, defineCommand, type Flags } from '../command.ts';
 import { printText } from '../terminal.ts';
 
 const SPAN = '[--since TIME] [--until TIME]';
 
 /** Reports on the history of use. */
 export const HISTORY_COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'usage slots',
     usage: `${SPAN} [--license N] [--feature F] [--csv]`,
     about: `show how many slots were in use; TIME is ${MOMENT_FORMS} (UTC)`,
-    ask: askReport('slots', ({ feature }) => ({ feature })),
+    ask: askReport('slots', (client, { feature }, span) =>
+      client.get('/api/admin/history/slots', { ...span, feature }),
+    ),
     show: showSlots,
-  },
-  {
+  }),
+  defineCommand({
     words: 'usage denials',
     usage: `${SPAN} [--license N] [--feature F] [--user U] [--reason CODE] [--limit N] [--csv]`,
     about: 'show who was denied, when and why',
-    ask: askReport('denials', ({ feature, user, reason, limit }) => ({ feature, user, reason, limit })),
+    ask: askReport('denials', (client, { feature, user, reason, limit }, span) =>
+      client.get('/api/admin/history/denials', { ...span, feature, user, reason, limit }),
+    ),
     show: showDenials,
-  },
-  {
+  }),
+  defineCommand({
     words: 'usage users',
     usage: `${SPAN} [--license N] [--user U] [--limit N] [--csv]`,
     about: 'show how much each user used, the longest first',
-    ask: askReport('users', ({ user, limit }) => ({ user, limit })),
+    ask: askReport('users', (client, { user, limit }, span) =>
+      client.get('/api/admin/history/users', { ...span, user, limit }),
+    ),
     show: showUsers,
-  },
-  {
+  }),
+  defineCommand({
     words: 'usage consumption',
     usage: `${SPAN} [--license N] [--feature F] [--csv]`,
     about: 'show what was consumed on each day',
-    ask: askReport('consumption', ({ feature }) => ({ feature })),
+    ask: askReport('consumption', (client, { feature }, span) =>
+      client.get('/api/admin/history/consumption', { ...span, feature }),
+    ),
     show: showConsumption,
-  },
-  {
+  }),
+  defineCommand({
     words: 'usage what-if',
     usage: `${SPAN} [--license N] [--feature F] [--csv]`,
     about: 'show how many requests would have been denied with more or fewer slots',
-    ask: askReport('what-if', ({ feature }) => ({ feature })),
+    ask: askReport('what-if', (client, { feature }, span) =>
+      client.get('/api/admin/history/what-if', { ...span, feature }),
+    ),
     show: showWhatIf,
-  },
-  {
+  }),
+  defineCommand({
     words: 'user forget',
     arguments: ['NAME'],
     about: "remove a user's name, hosts and addresses from the history; totals stay",
     ask: (client, [user]) => client.post('/api/admin/history/forget', { user }),
-    show: ({ forgotten }: { forgotten: number }) =>
+    show: ({ forgotten }) =>
       forgotten === 0
         ? 'The history does not name this user.'
         : `Removed the name from ${forgotten} record${forgotten === 1 ? '' : 's'} of the history.`,
-  },
+  }),
 ];
 
-type Query = Readonly<Record<string, string | undefined>>;
+type Span = Readonly<Record<'since' | 'until' | 'license', string | undefined>>;
 
-function askReport(report: HistoryReport, more: (flags: Flags) => Query) {
-  return async (client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer> => {
+function askReport<Report extends object>(
+  report: HistoryReport,
+  ask: (client: AdminClient, flags: Flags, span: Span) => Promise<AdminAnswer<Report>>,
+) {
+  return async (client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer<Report>> => {
     const { since, until, license, csv } = flags;
-    const answer = await client.get(`/api/admin/history/${report}`, {
-      since,
-      until,
-      license,
-      ...more(flags),
-    });
+    const answer = await ask(client, flags, { since, until, license });
     if (!answer.ok || !csv) return answer;
     const { columns, rows } = historyTable(report, answer.body);
     const text = formatCsv(columns, rows);
@@ -77,39 +86,15 @@ function askReport(report: HistoryReport, more: (flags: Flags) => Query) {
   };
 }
 
-interface Subject {
-  readonly license_id: number;
-  readonly product: string;
-  readonly feature: string | null;
-}
+type Denials = GetAnswer<'/api/admin/history/denials'>;
+type Denial = Denials['denials'][number];
 
-interface Somebody {
-  readonly user: string | null;
-  readonly others: boolean;
-}
-
-function nameOf({ user, others }: Somebody): string {
+function nameOf({ user, others }: Pick<Denial, 'user' | 'others'>): string {
   if (others) return '(others)';
   return user ?? '(nobody named)';
 }
 
-interface SlotReport {
-  readonly since: string;
-  readonly until: string;
-  readonly series: readonly (Subject & {
-    readonly slots: number;
-    readonly totals: {
-      readonly average: number;
-      readonly peak: number;
-      readonly grants: number;
-      readonly returns: number;
-      readonly denials: number;
-    };
-    readonly points: readonly { readonly in_use: number; readonly borrowed: number }[];
-  })[];
-}
-
-function showSlots({ since, until, series }: SlotReport): string {
+function showSlots({ since, until, series }: GetAnswer<'/api/admin/history/slots'>): string {
   if (series.length === 0) return 'There is no license to report on.';
   const rows = series.map(({ license_id, product, feature, slots, totals, points }) => [
     license_id,
@@ -129,21 +114,7 @@ function showSlots({ since, until, series }: SlotReport): string {
   return `From ${since} to ${until}; --csv has all points.\n${table}`;
 }
 
-interface DenialReport {
-  readonly total: number;
-  readonly by_reason: readonly { readonly reason: string; readonly count: number }[];
-  readonly denials: readonly (Somebody & {
-    readonly first_at: string;
-    readonly last_at: string;
-    readonly host: string | null;
-    readonly address: string | null;
-    readonly count: number;
-    readonly explanation: string;
-  })[];
-  readonly left_off: number;
-}
-
-function showDenials({ total, by_reason, denials, left_off }: DenialReport): string {
+function showDenials({ total, by_reason, denials, left_off }: Denials): string {
   if (total === 0) return 'Nobody was denied.';
   const reasons = by_reason.map(({ reason, count }) => `${count} ${reason}`).join(', ');
   const lines = denials.map((denial) => {
@@ -156,22 +127,11 @@ function showDenials({ total, by_reason, denials, left_off }: DenialReport): str
   return [`${requests} denied: ${reasons}.`, ...lines, ...more].join('\n');
 }
 
-function whereOf({ host, address }: Pick<DenialReport['denials'][number], 'host' | 'address'>): string {
+function whereOf({ host, address }: Denial): string {
   return `${host === null ? '' : ` on ${host}`}${address === null ? '' : ` from ${address}`}`;
 }
 
-interface UserReport {
-  readonly users: readonly (Subject &
-    Somebody & {
-      readonly grants: number;
-      readonly denials: number;
-      readonly held_ms: number;
-      readonly last_at: string;
-    })[];
-  readonly left_off: number;
-}
-
-function showUsers({ users, left_off }: UserReport): string {
+function showUsers({ users, left_off }: GetAnswer<'/api/admin/history/users'>): string {
   if (users.length === 0) return 'Nobody used anything.';
   const rows = users.map((row) => [
     nameOf(row),
@@ -194,7 +154,7 @@ function sayHours(millis: number): string {
   return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')} h`;
 }
 
-function showConsumption({ days }: { days: readonly (Subject & { day: string; amount: number })[] }): string {
+function showConsumption({ days }: GetAnswer<'/api/admin/history/consumption'>): string {
   if (days.length === 0) return 'Nothing was consumed.';
   const rows = days.map(({ day, license_id, product, feature, amount }) => [
     day,
@@ -206,18 +166,8 @@ function showConsumption({ days }: { days: readonly (Subject & { day: string; am
   return formatTable(['day', 'license', 'product', 'feature', 'amount'], rows);
 }
 
-interface WhatIfReport extends Subject {
-  readonly slots: number;
-  readonly median_ms: number | null;
-  readonly asked: number;
-  readonly curve: readonly {
-    readonly slots: number;
-    readonly denials: number;
-    readonly waiting_ms: number;
-  }[];
-}
-
-function showWhatIf({ product, feature, slots, median_ms, asked, curve }: WhatIfReport): string {
+function showWhatIf(report: GetAnswer<'/api/admin/history/what-if'>): string {
+  const { product, feature, slots, median_ms, asked, curve } = report;
   const name = feature === null ? `"${product}"` : `"${feature}" of "${product}"`;
   const held =
     median_ms === null

@@ -1,52 +1,33 @@
+import type { GetAnswer } from '@berth/protocol/admin/admin-api';
 import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
-import type { Command } from '../command.ts';
+import { type Command, defineCommand } from '../command.ts';
 import { readInput } from './offline-commands.ts';
 
 /** What applications and the vendor know this server by. */
 export const IDENTITY_COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'identity',
     about: 'show the keys that sign grants, and their certificates',
     ask: (client) => client.get('/api/admin/identity'),
     show: showIdentity,
-  },
-  {
+  }),
+  defineCommand({
     words: 'identity rotate',
     about: 'sign grants with a new key; the one before stays valid until its grants have ended',
     ask: (client) => client.post('/api/admin/identity/rotate'),
-    show: (identity: Identity) => `Made key ${identity.keys[0]?.kid}.\n\n${showIdentity(identity)}`,
-  },
-  {
+    show: (identity) => `Made key ${identity.keys[0]?.kid}.\n\n${showIdentity(identity)}`,
+  }),
+  defineCommand({
     words: 'identity certify',
     arguments: ['FILE'],
     about: "install the vendor's certificate for the newest key",
     ask: (client, [file = '']) =>
       client.post('/api/admin/identity/certificates', { certificate: readInput(file).trim() }),
-    show: (identity: Identity) => `Installed the certificate.\n\n${showIdentity(identity)}`,
-  },
+    show: (identity) => `Installed the certificate.\n\n${showIdentity(identity)}`,
+  }),
 ];
 
-interface Identity {
-  readonly hardware_id: string;
-  readonly identity_key: string;
-  readonly keys: readonly GrantKey[];
-  readonly licenses: readonly CertifiedLicense[];
-}
-
-interface GrantKey {
-  readonly kid: string;
-  readonly x: string;
-  readonly created_at: string;
-  readonly ends_at: string | null;
-}
-
-interface CertifiedLicense {
-  readonly license_id: number;
-  readonly product: string;
-  readonly kid: string;
-  readonly certificate: { readonly issued_at: string; readonly expires_at: string } | null;
-  readonly uncertified: string | null;
-}
+type Identity = GetAnswer<'/api/admin/identity'>;
 
 function showIdentity({ hardware_id, identity_key, keys, licenses }: Identity): string {
   const [newest] = keys;

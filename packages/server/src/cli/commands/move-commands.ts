@@ -1,21 +1,21 @@
 import { formatFacts } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
-import type { Command } from '../command.ts';
+import { type Command, defineCommand } from '../command.ts';
 
 /** Moving the data between SQLite and PostgreSQL. */
 export const MOVE_COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'migrate-store to-postgres',
     about: 'move the data from the folder to the database; all servers must be stopped',
     local: async ({ moveStore }) => answer(await moveStore('to-postgres')),
-    show: (moved: Moved, callOf) => showMoved(moved, nextOnPostgres(callOf)),
-  },
-  {
+    show: (moved, callOf) => showMoved(moved, nextOnPostgres(callOf)),
+  }),
+  defineCommand({
     words: 'migrate-store to-sqlite',
     about: 'move the data from the database to the folder; all servers must be stopped',
     local: async ({ moveStore }) => answer(await moveStore('to-sqlite')),
-    show: (moved: Moved) => showMoved(moved, NEXT_ON_SQLITE),
-  },
+    show: (moved) => showMoved(moved, NEXT_ON_SQLITE),
+  }),
 ];
 
 interface Moved {
@@ -26,7 +26,7 @@ interface Moved {
   readonly hardware_id_before: string | null;
 }
 
-const answer = (moved: object) => ({ ok: true, body: moved as never });
+const answer = (moved: object) => ({ ok: true, body: moved as Moved }) as const;
 
 function nextOnPostgres(callOf: CallOf): string {
   return (

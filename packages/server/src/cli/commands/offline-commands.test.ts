@@ -93,7 +93,7 @@ test('an installed license is reported with its certificate, or how to install o
   write('a.lic', vendor.answer(await generate(app)));
   const { body } = await install('offline install', 'a.lic');
   assert.match(
-    show('offline install', body),
+    show('offline install', body as never),
     /^Installed license \d+ .+\.\nIt has no certificate\. .+"berth identity certify FILE"\.$/,
   );
   const certified = { ...(body as object), certificate: { expires_at: '2031-01-01T00:00:00.000Z' } };

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
 import { INITIALIZATION_CODE_BYTES, SIGNED_CODE_BYTES } from '@berth/protocol/carried/airgap-codes';
 import { readScannedText, writeScannedText } from '@berth/protocol/carried/scanned-text';
 import {
@@ -12,39 +13,39 @@ import {
 import { formatFacts } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { explainFileError } from '@berth/protocol/files/explain-file-error';
-import type { AdminAnswer, AdminClient } from '../admin-client.ts';
-import type { Command, Flags } from '../command.ts';
+import { type AdminAnswer, type AdminClient, withFacts } from '../admin-client.ts';
+import { type Command, defineCommand, type Flags } from '../command.ts';
 import { InputError, type SecretPrompt } from '../read-secrets.ts';
 
 /** Licenses for servers without internet: from files and from codes. */
 export const OFFLINE_COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'offline request',
     usage: '[--product P] [--license-key K] [--user U] [--license-id N] [--deactivate] [--out FILE]',
     about: 'create a file that requests a license from the vendor; --deactivate returns one',
     ask: askRequest,
-    show: ({ request_data, saved_as, request_id, identity_key }: MadeRequest) =>
+    show: ({ request_data, saved_as, request_id, identity_key }) =>
       saved_as === undefined
         ? request_data
         : `Saved request ${request_id} in ${saved_as}.\nThe identity key of this server is ${identity_key}.`,
-  },
-  {
+  }),
+  defineCommand({
     words: 'offline install',
     arguments: ['FILE'],
     about: 'install a license file from the vendor, new or refreshed',
     ask: async (client, [file = '']) =>
       addCertificate(client, await carry(file, (text) => client.upload('/api/v4/license/upload', text))),
     show: showInstalled,
-  },
-  {
+  }),
+  defineCommand({
     words: 'offline usage',
     usage: '[--out FILE]',
     about: 'create a file with the consumption of licenses installed from files',
     ask: async (client, _, { out }) => save(await client.post('/api/admin/usage'), 'usage_data', out),
-    show: ({ usage_data, saved_as, sequence }: MadeUsage) =>
+    show: ({ usage_data, saved_as, sequence }) =>
       saved_as === undefined ? usage_data : `Saved usage file ${sequence} in ${saved_as}.`,
-  },
-  {
+  }),
+  defineCommand({
     words: 'airgap activate',
     arguments: ['LICENSE-KEY'],
     usage: '[--qr]',
@@ -56,15 +57,15 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
       return client.post('/api/v4/airgap/generate', { license_key: key, signing_key });
     },
     show: showCodes,
-    scan: ({ activation_code, hardware_id, license_key, grant_key }: Codes) =>
+    scan: ({ activation_code, hardware_id, license_key, grant_key }) =>
       writeScannedText({
         license_key,
         hardware_id,
         activation_code: codeSymbols(activation_code),
         grant_key,
       }),
-  },
-  {
+  }),
+  defineCommand({
     words: 'airgap install',
     arguments: ['POLICY-FILE'],
     usage: '[--license-key K] [--policy-id N] [--confirmation-code C]',
@@ -76,48 +77,17 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
     ask: async (client, words, flags, typed) =>
       addCertificate(client, await askPolicy(client, words, flags, typed)),
     show: showInstalled,
-  },
+  }),
 ];
 
-interface MadeRequest {
-  readonly request_id: string;
-  readonly request_data: string;
-  readonly identity_key: string;
-  readonly saved_as?: string;
-}
+type Codes = PostAnswer<'/api/v4/airgap/generate'>;
+type License = PostAnswer<'/api/v4/license/upload'>;
+type Certificate = GetAnswer<'/api/admin/identity'>['licenses'][number]['certificate'];
 
-interface MadeUsage {
-  readonly sequence: number;
-  readonly usage_data: string;
-  readonly saved_as?: string;
-}
+/** `certificate` is missing if the server did not say. */
+type InstalledLicense = License & { readonly certificate?: Certificate };
 
-interface Codes {
-  readonly activation_code: string;
-  readonly hardware_id: string;
-  readonly license_key: string;
-  readonly grant_key: string;
-}
-
-interface InstalledLicense {
-  readonly id: number;
-  readonly product: string;
-  readonly floating_users: number;
-  readonly validity_period: string | null;
-  /** `undefined`: the server did not say. */
-  readonly certificate?: Certificate | null;
-}
-
-interface Certificate {
-  readonly expires_at: string;
-}
-
-interface Certified {
-  readonly license_id: number;
-  readonly certificate: Certificate | null;
-}
-
-async function askRequest(client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer> {
+async function askRequest(client: AdminClient, _: readonly string[], flags: Flags) {
   requireWritable(flags.out);
   const answer = await client.post('/api/v4/license/generate', {
     product: flags.product,
@@ -134,7 +104,7 @@ function askPolicy(
   [file = '']: readonly string[],
   flags: Flags,
   [typed = '']: readonly string[],
-): Promise<AdminAnswer> {
+): Promise<AdminAnswer<License>> {
   const text = flags['confirmation-code'] ?? typed;
   const scanned = readScannedText(text, 'confirmation_code');
   const code = scanned?.get('confirmation_code') ?? text;
@@ -194,19 +164,22 @@ function requireWritable(out: string | undefined): void {
 }
 
 /** Writes no line break at the end: the file is compared byte by byte. */
-function save(answer: AdminAnswer, field: string, out: string | undefined): AdminAnswer {
+function save<Field extends string, Made extends Readonly<Record<Field, string>>>(
+  answer: AdminAnswer<Made>,
+  field: Field,
+  out: string | undefined,
+): AdminAnswer<Made & { readonly saved_as?: string }> {
   if (!answer.ok || out === undefined) return answer;
-  const body = answer.body as Readonly<Record<string, string>>;
   try {
-    writeFileSync(out, body[field] as string, { mode: 0o600 });
+    writeFileSync(out, answer.body[field], { mode: 0o600 });
   } catch (error) {
     throw new InputError(explainFileError(out, error, 'written'));
   }
-  return { ok: true, body: { ...body, saved_as: out } as never };
+  return withFacts(answer, { saved_as: out });
 }
 
 /** Codes that mean that the file itself is bad. */
-const BAD_FILE: ReadonlySet<string> = new Set([
+const BAD_FILE: ReadonlySet<string | undefined> = new Set([
   'offline_file_invalid',
   'offline_signature_mismatch',
   'airgap_policy_invalid',
@@ -216,27 +189,31 @@ const BAD_FILE: ReadonlySet<string> = new Set([
 const REMEDY = 'Copy it again exactly as the vendor sent it, or ask the vendor for a new one.';
 
 /** Sends a file of the vendor to the server. Errors about the file name it. */
-async function carry(file: string, send: (text: string) => Promise<AdminAnswer>): Promise<AdminAnswer> {
-  const text = readInput(file);
-  const answer = await send(text);
-  const body = answer.body as { readonly code: string; readonly message: string };
-  if (answer.ok || !BAD_FILE.has(body.code)) return answer;
-  const problem = body.code === 'payload_too_large' ? 'It is too large for a license.' : body.message;
+async function carry<Body>(
+  file: string,
+  send: (text: string) => Promise<AdminAnswer<Body>>,
+): Promise<AdminAnswer<Body>> {
+  const answer = await send(readInput(file));
+  if (answer.ok || !BAD_FILE.has(answer.body.code)) return answer;
+  const { code, message } = answer.body;
+  const problem = code === 'payload_too_large' ? 'It is too large for a license.' : message;
   return {
     ok: false,
-    body: { ...body, message: `${file} was not installed. ${problem} ${REMEDY}` } as never,
+    body: { ...answer.body, message: `${file} was not installed. ${problem} ${REMEDY}` },
   };
 }
 
 /** The license, with the certificate that came with it or before it. */
-async function addCertificate(client: AdminClient, answer: AdminAnswer): Promise<AdminAnswer> {
+async function addCertificate(
+  client: AdminClient,
+  answer: AdminAnswer<License>,
+): Promise<AdminAnswer<InstalledLicense>> {
   if (!answer.ok) return answer;
   const identity = await client.get('/api/admin/identity');
   if (!identity.ok) return answer;
-  const { licenses } = identity.body as { readonly licenses: readonly Certified[] };
-  const license = answer.body as InstalledLicense;
-  const certificate = licenses.find((one) => one.license_id === license.id)?.certificate ?? null;
-  return { ok: true, body: { ...license, certificate } as never };
+  const { id } = answer.body;
+  const certificate = identity.body.licenses.find((one) => one.license_id === id)?.certificate ?? null;
+  return withFacts(answer, { certificate });
 }
 
 /** The text of a file of the vendor. */
@@ -261,7 +238,7 @@ function showInstalled(license: InstalledLicense, callOf: CallOf): string {
   return certificate === undefined ? installed : `${installed}\n${sayCertified(certificate, callOf)}`;
 }
 
-function sayCertified(certificate: Certificate | null, callOf: CallOf): string {
+function sayCertified(certificate: Certificate, callOf: CallOf): string {
   if (certificate !== null) {
     const { expires_at: until } = certificate;
     return `Applications can verify what they are lent: its certificate is valid until ${until}.`;

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { formatFacts } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import type { ConfigSources } from '../../config.ts';
-import type { Command, LocalContext } from '../command.ts';
+import { type Command, defineCommand, type LocalContext } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
 import { applyPlan, isWritten, readOutput, sayStep } from '../service/change-machine.ts';
 import { describeService, findManager } from '../service/plan-service.ts';
@@ -10,31 +10,31 @@ import type { ServiceManager, ServicePlan, ServiceState } from '../service/servi
 
 /** Running the server as a service of the operating system. */
 export const SERVICE_COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'service install',
     usage: '[--dry-run]',
     about: 'run the server as a service that starts with the machine; flags for settings become its own',
     local: async (context) => answer(install(context)),
-    show: (done: Installed, callOf) => showInstalled(done, callOf),
-    isFailure: ({ problem }: Installed) => problem !== null,
-  },
-  {
+    show: showInstalled,
+    isFailure: ({ problem }) => problem !== null,
+  }),
+  defineCommand({
     words: 'service uninstall',
     usage: '[--dry-run]',
     about: 'stop the service and remove it; the data stays',
     local: async (context) => answer(uninstall(context)),
     show: showUninstalled,
-  },
-  {
+  }),
+  defineCommand({
     words: 'service status',
     about: 'show whether the service is installed and runs',
     local: async () => answer(findState()),
-    show: (state: ServiceAnswer, callOf) => showState(state, callOf),
-    isFailure: ({ running }: ServiceAnswer) => !running,
-  },
+    show: showState,
+    isFailure: ({ running }) => !running,
+  }),
 ];
 
-const answer = (body: object) => ({ ok: true, body: body as never });
+const answer = <Body>(body: Body) => ({ ok: true, body }) as const;
 
 interface Done {
   readonly dry_run: boolean;

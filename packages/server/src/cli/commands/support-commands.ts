@@ -1,26 +1,27 @@
 import { open, rm } from 'node:fs/promises';
 import { arch, hostname, platform, release, userInfo } from 'node:os';
 import { gzipSync } from 'node:zlib';
+import type { GetAnswer, GetPath } from '@berth/protocol/admin/admin-api';
 import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { showConfig } from '../../config.ts';
 import { Pseudonyms } from '../../services/support/pseudonyms.ts';
 import { type BundleFile, writeTar } from '../../services/support/write-tar.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
-import type { Command, LocalContext } from '../command.ts';
+import { type Command, defineCommand, type LocalContext } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
 import { findOut } from './doctor-commands.ts';
 
 /** Something to send to somebody who helps. */
 export const SUPPORT_COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'support-bundle',
     arguments: ['FILE'],
     usage: '[--with-names]',
     about: 'collect settings, findings, metrics, log and audit log in one .tar.gz, without secrets or names',
     local: makeBundle,
-    show: ({ saved_as, files, names }: Bundle) =>
+    show: ({ saved_as, files, names }) =>
       `Saved ${files.length} files in ${saved_as}. ${names === 'replaced' ? REPLACED : KEPT}`,
-  },
+  }),
 ];
 
 const REPLACED = 'Users, hosts and addresses have other names in it; look through it before you send it.';
@@ -32,7 +33,7 @@ interface Bundle {
   readonly names: 'replaced' | 'kept';
 }
 
-async function makeBundle(context: LocalContext): Promise<AdminAnswer> {
+async function makeBundle(context: LocalContext): Promise<AdminAnswer<Bundle>> {
   const [file = ''] = context.words;
   const isPlain = context.flags['with-names'] === true;
   // Before anything is collected: it may take a while.
@@ -41,7 +42,7 @@ async function makeBundle(context: LocalContext): Promise<AdminAnswer> {
     const files = await writeFiles(context, isPlain);
     await handle.writeFile(files.archive);
     const body: Bundle = { saved_as: file, files: files.names, names: isPlain ? 'kept' : 'replaced' };
-    return { ok: true, body: body as never };
+    return { ok: true, body };
   } catch (error) {
     await rm(file, { force: true });
     throw error;
@@ -100,18 +101,19 @@ async function collect(context: LocalContext): Promise<Collected> {
   }
 }
 
-const AUDIT_EVENTS = '1000';
+const AUDIT_EVENTS = 1000;
 
 async function ask(client: AdminClient, more: readonly Document[]): Promise<Collected> {
-  const get = async (path: string, query = {}) => (await client.get(path, query)).body as Facts;
-  const { events = [] } = await get('/api/admin/audit', { limit: AUDIT_EVENTS });
+  const get = async (path: GetPath) => (await client.get(path)).body;
+  const audit = await client.get('/api/admin/audit', { limit: AUDIT_EVENTS });
+  const log = await client.get('/api/admin/log');
   const documents = [
     ...more,
     { name: 'settings.json', content: await get('/api/admin/settings') },
     { name: 'status.json', content: await get('/api/admin/status') },
     { name: 'metrics.txt', content: await readMetrics(client) },
-    { name: 'log.jsonl', content: (await get('/api/admin/log')).lines ?? [] },
-    { name: 'audit.jsonl', content: (events as readonly unknown[]).toReversed() },
+    { name: 'log.jsonl', content: log.ok ? log.body.lines : [] },
+    { name: 'audit.jsonl', content: audit.ok ? audit.body.events.toReversed() : [] },
   ];
   const names = [
     await get('/api/admin/users'),
@@ -129,8 +131,6 @@ async function readMetrics(client: AdminClient): Promise<string> {
   });
   return Buffer.concat(chunks).toString('utf8');
 }
-
-type Facts = Readonly<Record<string, unknown>>;
 
 function learnNames(documents: readonly Document[], names: unknown): Pseudonyms {
   const pseudonyms = new Pseudonyms();
@@ -162,7 +162,7 @@ function describeBundle(files: readonly BundleFile[], isPlain: boolean): string 
 /** The time of the server, which dates the files; 0 if nobody could be asked. */
 function readSeconds(documents: readonly Document[]): number {
   const status = documents.find(({ name }) => name === 'status.json')?.content as
-    | { readonly clock?: { readonly wall_at: string } | null }
+    | Partial<GetAnswer<'/api/admin/status'>>
     | undefined;
   const at = Date.parse(status?.clock?.wall_at ?? '');
   return Number.isNaN(at) ? 0 : Math.floor(at / 1000);

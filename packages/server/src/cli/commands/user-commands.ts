@@ -1,30 +1,34 @@
+import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
+import { ROLES } from '@berth/protocol/admin/choices';
 import { formatTable } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { suggest } from '@berth/protocol/console/suggest';
-import { ROLES } from '../../core/access/role.ts';
-import type { AdminAnswer, AdminClient } from '../admin-client.ts';
-import type { Command, Flags } from '../command.ts';
+import { type AdminClient, type RefusedAnswer, withFacts } from '../admin-client.ts';
+import { type Command, defineCommand, type Flags } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
 
-type Facts = Readonly<Record<string, unknown>>;
+type Account = GetAnswer<'/api/admin/users'>['users'][number];
+type Token = GetAnswer<'/api/admin/tokens'>['tokens'][number];
+type PasswordAnswer = PostAnswer<'/api/admin/users/password'>;
 
 const askPassword = (flags: Flags) => (flags['one-time'] ? [] : [{ text: 'new password', isNew: true }]);
 
 /** Checked before anyone types a password. */
-function requireRole({ role = '' }: Flags): string {
-  if (ROLES.some((known) => known === role)) return role;
+function requireRole({ role = '' }: Flags): Account['role'] {
+  const found = ROLES.find((known) => known === role);
+  if (found !== undefined) return found;
   throw new InputError(`--role must be one of ${ROLES.join(', ')}, not "${role}".${suggest(role, ROLES)}`);
 }
 
 /** Accounts for people, who have a password, and tokens for programs. */
 export const USER_COMMANDS: readonly Command[] = [
-  {
+  defineCommand({
     words: 'user list',
     about: 'list the accounts and their roles',
     ask: (client) => client.get('/api/admin/users'),
     show: showUsers,
-  },
-  {
+  }),
+  defineCommand({
     words: 'user add',
     arguments: ['NAME'],
     usage: '--role ROLE [--one-time]',
@@ -37,12 +41,15 @@ export const USER_COMMANDS: readonly Command[] = [
       (await hasAccount(client, name)) === true
         ? refused('account_exists', `There is already an account "${name}".`)
         : null,
-    ask: async (client, [name], { role }, [password]) =>
-      withFacts(await client.post('/api/admin/users/add', { name, role, ...given(password) }), { role }),
-    show: (body: PasswordAnswer & { role: string }) =>
-      `Added account "${body.name}" with role ${body.role}.\n${showPassword(body)}`,
-  },
-  {
+    ask: async (client, [name], flags, [password]) => {
+      const role = requireRole(flags);
+      return withFacts(await client.post('/api/admin/users/add', { name, role, ...given(password) }), {
+        role,
+      });
+    },
+    show: (body) => `Added account "${body.name}" with role ${body.role}.\n${showPassword(body)}`,
+  }),
+  defineCommand({
     words: 'user password',
     arguments: ['NAME'],
     usage: '[--one-time]',
@@ -54,12 +61,11 @@ export const USER_COMMANDS: readonly Command[] = [
         : null,
     ask: async (client, [name], _, [password]) => {
       const answer = await client.post('/api/admin/users/password', { name, ...given(password) });
-      return answer.ok ? withOthers(answer, await client.get('/api/admin/users')) : answer;
+      return answer.ok ? withFacts(answer, { others: await listOthers(client, answer.body) }) : answer;
     },
-    show: (body: PasswordAnswer & { others: readonly Facts[] }, callOf) =>
-      showPassword(body) + showOthers(body, callOf),
-  },
-  {
+    show: (body, callOf) => showPassword(body) + showOthers(body, callOf),
+  }),
+  defineCommand({
     words: 'user role',
     arguments: ['NAME'],
     usage: '--role ROLE',
@@ -68,24 +74,23 @@ export const USER_COMMANDS: readonly Command[] = [
       const role = requireRole(flags);
       return withFacts(await client.post('/api/admin/users/role', { name, role }), { name, role });
     },
-    show: ({ changed, name, role }: { changed: number; name: string; role: string }) =>
-      `"${name}" ${changed === 0 ? 'already has' : 'now has'} role ${role}.`,
-  },
-  {
+    show: ({ changed, name, role }) => `"${name}" ${changed === 0 ? 'already has' : 'now has'} role ${role}.`,
+  }),
+  defineCommand({
     words: 'user remove',
     arguments: ['NAME'],
     about: 'remove an account and end its sessions',
     ask: async (client, [name]) =>
       withFacts(await client.post('/api/admin/users/remove', { name }), { name }),
-    show: ({ name }: { name: string }) => `Removed account "${name}" and ended its sessions.`,
-  },
-  {
+    show: ({ name }) => `Removed account "${name}" and ended its sessions.`,
+  }),
+  defineCommand({
     words: 'token list',
     about: 'list the tokens, without their values',
     ask: (client) => client.get('/api/admin/tokens'),
     show: showTokens,
-  },
-  {
+  }),
+  defineCommand({
     words: 'token create',
     arguments: ['NAME'],
     usage: '--role ROLE [--days N|never]',
@@ -94,38 +99,27 @@ export const USER_COMMANDS: readonly Command[] = [
       const role = requireRole(flags);
       return client.post('/api/admin/tokens/create', { name, role, days: flags.days });
     },
-    show: ({ id, token, expires_at }: CreatedToken) =>
+    show: ({ id, token, expires_at }) =>
       `${token}\nThis is token ${id}. It is shown only once. Send it as "Authorization: Bearer TOKEN". ` +
       (expires_at === null ? 'It does not expire.' : `It expires at ${expires_at}.`),
-  },
-  {
+  }),
+  defineCommand({
     words: 'token revoke',
     arguments: ['ID'],
     about: 'revoke a token by its id or name',
     ask: async (client, [id]) => withFacts(await client.post('/api/admin/tokens/revoke', { id }), { id }),
-    show: ({ id }: { id: string }) => `Revoked token "${id}".`,
-  },
+    show: ({ id }) => `Revoked token "${id}".`,
+  }),
 ];
-
-interface CreatedToken {
-  readonly id: string;
-  readonly token: string;
-  readonly expires_at: string | null;
-}
 
 /** `null` if the server refuses to list accounts; the command itself then reports why. */
 async function hasAccount(client: AdminClient, name: string | undefined): Promise<boolean | null> {
   const { ok, body } = await client.get('/api/admin/users');
-  return ok ? (body as { users: readonly Facts[] }).users.some((user) => user.name === name) : null;
+  return ok ? body.users.some((user) => user.name === name) : null;
 }
 
-function refused(code: string, message: string): AdminAnswer {
-  return { ok: false, body: { status: 400, code, message } as never };
-}
-
-/** Adds the input to the answer, to be shown with it. */
-function withFacts(answer: AdminAnswer, facts: Facts): AdminAnswer {
-  return answer.ok ? { ...answer, body: { ...(answer.body as Facts), ...facts } as never } : answer;
+function refused(code: string, message: string): RefusedAnswer {
+  return { ok: false, body: { status: 400, code, message } };
 }
 
 /** An empty line does not ask for a generated password. */
@@ -135,7 +129,7 @@ function given(password: string | undefined): { readonly password?: string } {
   return { password };
 }
 
-function showUsers({ users }: { users: readonly Facts[] }): string {
+function showUsers({ users }: { readonly users: readonly Account[] }): string {
   const rows = users.map(({ name, role, one_time_until, created_at }) => [
     name,
     role,
@@ -149,23 +143,17 @@ function showUsers({ users }: { users: readonly Facts[] }): string {
  * Lists the other operators and administrators when an administrator's password changes: during setup,
  * any user of the machine could have added some.
  */
-function withOthers(answer: AdminAnswer, list: AdminAnswer): AdminAnswer {
-  const { name: own } = answer.body as PasswordAnswer;
-  const { users = [] } = list.body as { users?: readonly Facts[] };
+async function listOthers(client: AdminClient, { name: own }: PasswordAnswer): Promise<readonly Account[]> {
+  const list = await client.get('/api/admin/users');
+  const users = list.ok ? list.body.users : [];
   const isAdministrator = users.some(({ name, role }) => name === own && role === 'admin');
-  const others = users.filter(({ name, role }) => isAdministrator && name !== own && role !== 'user');
-  return { ...answer, body: { ...(answer.body as Facts), others } as never };
+  return users.filter(({ name, role }) => isAdministrator && name !== own && role !== 'user');
 }
 
-function showOthers({ others }: { others: readonly Facts[] }, callOf: CallOf): string {
+function showOthers({ others }: { readonly others: readonly Account[] }, callOf: CallOf): string {
   if (others.length === 0) return '';
   const names = others.map(({ name, role }) => `${name} (${role})`).join(', ');
   return `\nOther accounts: ${names}. Remove those you do not know with "${callOf('user remove NAME')}".`;
-}
-
-interface PasswordAnswer {
-  readonly name: string;
-  readonly password: string | null;
 }
 
 function showPassword({ name, password }: PasswordAnswer): string {
@@ -176,7 +164,7 @@ function showPassword({ name, password }: PasswordAnswer): string {
   );
 }
 
-function showTokens({ tokens }: { tokens: readonly Facts[] }): string {
+function showTokens({ tokens }: { readonly tokens: readonly Token[] }): string {
   if (tokens.length === 0) return 'No tokens.';
   const rows = tokens.map((token) => [
     token.id,
@@ -189,8 +177,8 @@ function showTokens({ tokens }: { tokens: readonly Facts[] }): string {
   return formatTable(['id', 'kind', 'of', 'role', 'last used', 'ends at'], rows);
 }
 
-function sayEnd({ is_alive, restriction, expires_at }: Facts): unknown {
-  if (is_alive !== true) return 'ended';
+function sayEnd({ is_alive, restriction, expires_at }: Token): string {
+  if (!is_alive) return 'ended';
   if (restriction === 'until_set_up') return 'after setup';
   if (restriction === 'password_only') return 'can only change the password';
   return expires_at ?? '';

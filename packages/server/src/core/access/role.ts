@@ -1,11 +1,10 @@
+import { ROLES } from '@berth/protocol/admin/choices';
+
 /**
  * What an account or a token may do. A user asks for slots, an operator sees everything and takes slots back,
  * an administrator changes the server.
  */
 export type Role = (typeof ROLES)[number];
-
-/** From the least to the most. */
-export const ROLES = ['user', 'operator', 'admin'] as const;
 
 /** A higher role includes the lower ones. */
 export function includesRole(role: Role, needed: Role): boolean {

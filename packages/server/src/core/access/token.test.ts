@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { ROLES } from '@berth/protocol/admin/choices';
 import { NOW } from '../examples.ts';
 import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
-import { includesRole, ROLES } from './role.ts';
+import { includesRole } from './role.ts';
 import {
   isTokenAlive,
   isTouchDue,

@@ -37,9 +37,6 @@ export const TOKEN_LIFETIME_MS = 30 * 24 * HOUR_MS;
 /** A browser is signed out after half a day, used or not. */
 export const SESSION_LIFETIME_MS = 12 * HOUR_MS;
 
-/** How long an API token is valid by default. */
-export const DEFAULT_TOKEN_DAYS = 365;
-
 /** A token's last use is written at most this often. The first use always is, because people look for it. */
 const TOUCH_INTERVAL_MS = HOUR_MS;
 

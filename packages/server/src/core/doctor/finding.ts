@@ -1,23 +1,6 @@
-/** The subjects of an examination, in its order: the clock is compared with the answer of the cloud. */
-export const CHECKS = [
-  'server',
-  'disk',
-  'permissions',
-  'cloud',
-  'clock',
-  'certificate',
-  'grants',
-  'database',
-  'versions',
-  'backup',
-  'webhooks',
-  'exposure',
-] as const;
+import type { CHECKS, SEVERITIES } from '@berth/protocol/admin/choices';
 
 export type Check = (typeof CHECKS)[number];
-
-/** `problem`: something does not work, or will be lost or stolen. `warning`: look at it soon. */
-export const SEVERITIES = ['ok', 'warning', 'problem'] as const;
 
 /** What an examination has found. */
 export interface Finding {

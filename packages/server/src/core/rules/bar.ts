@@ -1,4 +1,5 @@
 import { parseRange, rangeKeys } from '@berth/protocol/address-range';
+import type { BAR_KINDS } from '@berth/protocol/admin/choices';
 import { parsePattern } from './name-pattern.ts';
 
 /** Bars one user, host or address, or all that match a pattern. */
@@ -9,8 +10,6 @@ export interface Bar {
   /** Why, for administrators; `null`: nobody said. */
   readonly note: string | null;
 }
-
-export const BAR_KINDS = ['user', 'host', 'address'] as const;
 
 export type BarKind = (typeof BAR_KINDS)[number];
 

@@ -1,8 +1,9 @@
 import { parseRange } from '@berth/protocol/address-range';
+import { BAR_KINDS } from '@berth/protocol/admin/choices';
 import type { Actor } from '../nouns/actor.ts';
 import type { HostInfo } from '../nouns/registration.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import { BAR_KINDS, type Bar, type BarKind, type BarSource } from './bar.ts';
+import type { Bar, BarKind, BarSource } from './bar.ts';
 import { fitsPattern, foldName, type NamePattern, parsePattern } from './name-pattern.ts';
 import { indexRanges, isIndexed, type RangeIndex } from './range-index.ts';
 

@@ -1,9 +1,9 @@
 import type { Executed } from '../../services/lending/lending.ts';
 import { refusalReply } from './problem.ts';
-import { json, type Reply } from './reply.ts';
+import type { Reply } from './reply.ts';
 
-/** Returns how many were affected, under the name of the operation. */
-export function countReply(verb: string, outcome: Executed): Reply {
+/** The refusal, or the reply with how many were affected. */
+export function countReply(outcome: Executed, send: (count: number) => Reply): Reply {
   if (outcome.kind === 'refused') return refusalReply(outcome);
-  return json({ [verb]: outcome.kind === 'done' ? outcome.count : 0 });
+  return send(outcome.kind === 'done' ? outcome.count : 0);
 }

@@ -11,6 +11,7 @@ interface EventPlace {
 }
 
 /** An event with the names and dates of the API. A system event that concerns a license names it. */
-export function presentEvent({ seq, chain, at }: EventPlace, event: RecordedEvent): Record<string, unknown> {
-  return toWire({ seq, licenseId: chain === 0 ? null : chain, at, ...event });
+export function presentEvent({ seq, chain, at }: EventPlace, event: RecordedEvent) {
+  const { kind } = event;
+  return toWire({ seq, licenseId: chain === 0 ? null : chain, at, kind, ...(event as object) });
 }

@@ -1,13 +1,34 @@
 import { formatTimestamp } from '@berth/protocol/timestamp';
+import type { Instant } from '../../core/nouns/instant.ts';
+
+/** Facts in API format, as a type. */
+type Wire<Facts> = Facts extends readonly (infer Item)[]
+  ? readonly Wire<Item>[]
+  : Facts extends Plain
+    ? Facts
+    : { readonly [Name in keyof Facts as SnakeCase<Name & string>]: WireValue<Name, Facts[Name]> };
+
+/** Numbers may be branded, and are objects then, too. */
+type Plain = string | number | boolean | null | undefined;
+
+type WireValue<Name, Value> = Value extends Instant
+  ? Name extends 'at' | 'from' | 'to' | `${string}${'At' | 'Until'}`
+    ? string
+    : number
+  : Wire<Value>;
+
+type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name;
 
 /**
  * Facts in API format: `nextFreeAt: 1700000000000` becomes `next_free_at: "2023-…Z"`. Names that end in At or
  * Until are instants.
  */
-export function toWire(facts: object): Record<string, unknown> {
+export function toWire<Facts extends object>(facts: Facts): Wire<Facts> {
   return Object.fromEntries(
     Object.entries(facts).map(([name, value]) => [snakeCase(name), wireValue(name, value)]),
-  );
+  ) as Wire<Facts>;
 }
 
 function snakeCase(name: string): string {

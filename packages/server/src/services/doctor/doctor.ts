@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
+import { CHECKS } from '@berth/protocol/admin/choices';
 import { explainReadable, explainWritable } from '@berth/protocol/files/file-sharing';
 import type { Config } from '../../config.ts';
-import { CHECKS, type Check, type Finding, type Verdict } from '../../core/doctor/finding.ts';
+import type { Check, Finding, Verdict } from '../../core/doctor/finding.ts';
 import { judgeBackup } from '../../core/doctor/judge-backup.ts';
 import { type ExposureFacts, judgeCertificate, judgeExposure } from '../../core/doctor/judge-exposure.ts';
 import { judgeGrants } from '../../core/doctor/judge-grants.ts';

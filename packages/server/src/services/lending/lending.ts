@@ -3,7 +3,7 @@ import type { BorrowUntil, Target } from '../../core/command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { HostInfo } from '../../core/nouns/registration.ts';
 import { explainUnfit, userNameOf } from '../../core/nouns/user-name.ts';
-import type { ListSlots, RegistrationRecord, SlotPage } from '../../store/query.ts';
+import type { ListRegistrations, RegistrationPage } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import { RequestError } from '../request-error.ts';
 import { executeOnEachLicense } from './each-license.ts';
@@ -31,17 +31,12 @@ export interface Lending {
   releaseAll(by: Actor): Promise<number>;
   /** Releases all slots of an address or range. Returns how many slots were freed. */
   releaseFrom(target: Target, address: string, by: Actor): Promise<number>;
-  list(filter: RegistrationFilter): Promise<readonly RegistrationRecord[]>;
-  /** The same for people: any part of a sorted list. */
-  listSlots(filter: Omit<ListSlots, 'kind' | 'origin'>): Promise<SlotPage>;
+  list(filter: RegistrationFilter): Promise<RegistrationPage>;
 }
 
-interface RegistrationFilter extends Target {
-  readonly user: string | null;
-  /** The address of the last request. */
-  readonly origin?: AddressRange;
-  readonly limit: number;
-  readonly after: { readonly licenseId: NonNullable<Target['licenseId']>; readonly user: string } | null;
+interface RegistrationFilter extends Omit<ListRegistrations, 'kind' | 'search'> {
+  /** A part of the name of a user or host, or an address or its beginning. */
+  readonly search: string | undefined;
 }
 
 /** How much of a license one address may hold; 0 means no limit. */
@@ -75,16 +70,13 @@ export function createLending(
     releaseAll: (by) => executeOnEachLicense(store, (licenseId) => ({ kind: 'release_all', licenseId, by })),
     releaseFrom: ({ product, licenseId }, address, by) =>
       releaseFrom(store, { product, licenseId }, address, by),
-    list: ({ user, ...filter }) =>
+    list: ({ user, search, ...filter }) =>
       store.read({
         kind: 'list_registrations',
         ...filter,
         user: user === null ? null : userNameOf(user),
+        search: search === undefined ? undefined : { text: search, origin: rangeMeant(search) },
       }),
-    listSlots: (filter) => {
-      const origin = filter.search === null ? null : rangeMeant(filter.search);
-      return store.read({ kind: 'list_slots', ...filter, ...(origin === null ? {} : { origin }) });
-    },
   };
 }
 
@@ -128,16 +120,13 @@ const RELEASED_AT_ONCE = 1000;
 async function releaseFrom(store: Store, target: Target, address: string, by: Actor): Promise<number> {
   const origin = requireRange(address);
   let count = 0;
-  let after: RegistrationFilter['after'] = null;
+  let after: ListRegistrations['after'] = null;
   for (;;) {
-    const filter: RegistrationFilter = { ...target, user: null, origin, limit: RELEASED_AT_ONCE, after };
-    const records: readonly RegistrationRecord[] = await store.read({
-      kind: 'list_registrations',
-      ...filter,
-    });
-    const last = records.at(-1);
+    const filter = { ...target, user: null, origin, limit: RELEASED_AT_ONCE, after };
+    const page: RegistrationPage = await store.read({ kind: 'list_registrations', ...filter });
+    const last = page.registrations.at(-1);
     if (last === undefined) return count;
-    for (const [licenseId, held] of Map.groupBy(records, (record) => record.licenseId)) {
+    for (const [licenseId, held] of Map.groupBy(page.registrations, (record) => record.licenseId)) {
       const users = held.map(({ registration }) => registration.user);
       const outcome = await store.execute({ kind: 'release_from', licenseId, users, address, by });
       if (outcome.kind === 'done') count += outcome.count;

@@ -8,16 +8,14 @@ import { describeSegment, writtenLinkFromRow } from './audit/link-texts.ts';
 import { askAuditSearch, LINK_PLACE } from './audit/search-audit.ts';
 import { HISTORY_QUESTIONS } from './history/history-questions.ts';
 import { askLicenses } from './list-licenses.ts';
-import { askSlots } from './list-slots.ts';
+import { askRegistrations } from './list-registrations.ts';
 import {
   accountFromRow,
   type BacklogRow,
   backlogFromRows,
   barFromRow,
   cursorFromRow,
-  originKeys,
   type Row,
-  registrationFromRow,
   rulesFromRows,
   type StoreRow,
   storeFromRow,
@@ -60,16 +58,6 @@ type ServerRow = RowOf<'server'>;
 /** Those with a name first, since others come and go; then the newest. */
 const TOKEN_ORDER = 'ORDER BY token.name IS NULL, token.issued_at DESC, token.id';
 
-const LIST_REGISTRATIONS = `SELECT registration.*, license.product
-  FROM registration JOIN license ON license.id = license_id
-  WHERE ends_at > :now AND removed_at IS NULL
-    AND (:licenseId::bigint IS NULL OR license_id = :licenseId)
-    AND (:product::text IS NULL OR license.product = :product)
-    AND (:user::text IS NULL OR "user" = :user)
-    AND (:first::text IS NULL OR origin BETWEEN :first AND :last::text)
-    AND (license_id, "user") > (:afterLicense::bigint, :afterUser::text)
-  ORDER BY license_id, "user" LIMIT :limit`;
-
 const LIST_UNTIDY = `SELECT id FROM license
   WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = license.id AND ${HAS_ENDED})
     OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = license.id AND ends_at <= :now)
@@ -109,20 +97,7 @@ type Ask<K extends Query['kind']> = (
 
 /** The questions that both stores answer with the same SQL. */
 const QUESTIONS = {
-  list_registrations: (query, now) => {
-    const { licenseId, product, user, limit, after } = query;
-    const place = { afterLicense: after?.licenseId ?? -1, afterUser: after?.user ?? '' };
-    const values = { now, licenseId, product, user, limit, ...place, ...originKeys(query.origin) };
-    return ask(LIST_REGISTRATIONS, values, (rows: readonly (RowOf<'registration'> & { product: string })[]) =>
-      rows.map((row) => ({
-        licenseId: row.license_id,
-        product: row.product,
-        registration: registrationFromRow(row),
-        now,
-      })),
-    );
-  },
-  list_slots: (query, now) => askSlots(query, now),
+  list_registrations: (query, now) => askRegistrations(query, now),
   list_licenses: ({ product }, now) => askLicenses(product, now),
   list_untidy: (_, now) => {
     const [windowStart, placeStart] = [now - DENIAL_WINDOW_MS, now - PLACE_WINDOW_MS];

@@ -185,8 +185,8 @@ export class ExamStore {
 
   async listSlots(licenseId: LicenseId | null = null): Promise<readonly Registration[]> {
     const scope = { licenseId, product: null, user: null };
-    const records = await this.#store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null });
-    return records.map(({ registration }) => registration);
+    const page = await this.#store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null });
+    return page.registrations.map(({ registration }) => registration);
   }
 
   async findSlot(user: string): Promise<Registration | undefined> {

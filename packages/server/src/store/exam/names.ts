@@ -41,8 +41,8 @@ export const IGNORED_CASE = {
     const list = async (user: string | null, after: string | null) => {
       const place = after === null ? null : { licenseId, user: after };
       const scope = { licenseId, product: null, user, limit: 2, after: place };
-      const records = await exam.store.read({ kind: 'list_registrations', ...scope });
-      return records.map(({ registration }) => registration.spelling ?? registration.user);
+      const { registrations } = await exam.store.read({ kind: 'list_registrations', ...scope });
+      return registrations.map(({ registration }) => registration.spelling ?? registration.user);
     };
     assert.deepEqual(await list('BOB', null), ['Bob']);
     assert.deepEqual(await list(null, null), ['ada', 'Bob']);

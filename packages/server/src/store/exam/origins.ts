@@ -20,8 +20,8 @@ const perAddress = { slots: 3, borrows: 1 };
 async function listFrom(exam: ExamStore, range: string): Promise<readonly string[]> {
   const scope = { licenseId: null, product: null, user: null, limit: 100, after: null };
   const origin = parseRange(range) as AddressRange;
-  const records = await exam.store.read({ kind: 'list_registrations', ...scope, origin });
-  return records.map(({ registration }) => registration.user);
+  const { registrations } = await exam.store.read({ kind: 'list_registrations', ...scope, origin });
+  return registrations.map(({ registration }) => registration.user);
 }
 
 function codesOf(outcomes: readonly Parameters<typeof codeOf>[0][]): Readonly<Record<string, number>> {

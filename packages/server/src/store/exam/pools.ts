@@ -17,8 +17,8 @@ export async function installPool(exam: ExamStore, ...members: readonly Partial<
 /** Who holds slots on which licenses. */
 async function listHolders(exam: ExamStore): Promise<readonly string[]> {
   const scope = { licenseId: null, product: null, user: null };
-  const records = await exam.store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null });
-  return records.map((record) => `${record.registration.user} on ${record.licenseId}`).sort();
+  const page = await exam.store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null });
+  return page.registrations.map((record) => `${record.registration.user} on ${record.licenseId}`).sort();
 }
 
 /** Nobody holds slots of two licenses. */

@@ -36,7 +36,8 @@ async function collectAll(store: Store, licenseId: LicenseId): Promise<void> {
 async function expectOneTruth(store: Store, record: LicenseRecord): Promise<void> {
   const { license, inUse, borrowed, now } = record;
   const scope = { licenseId: license.id, product: null, user: null };
-  const slots = await store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null });
+  const page = await store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null });
+  const { registrations: slots } = page;
   assert.equal(inUse, slots.length, 'the number in use is the number of slots');
   const held = slots.filter(({ registration }) => (registration.borrowedUntil ?? 0) > now);
   assert.equal(borrowed, held.length, 'the number borrowed is the number of borrowed slots');

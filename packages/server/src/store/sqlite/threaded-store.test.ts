@@ -46,7 +46,8 @@ async function install(store: Store, slots: number): Promise<void> {
 
 async function countSlots(store: Store): Promise<number> {
   const scope = { licenseId: null, product: null, user: null };
-  return (await store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null })).length;
+  const page = await store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null });
+  return page.registrations.length;
 }
 
 function isFault(error: unknown): boolean {

@@ -1,33 +1,18 @@
-import { z } from 'zod';
+import { EVENT_API, NO_ID } from '@berth/protocol/admin/events';
 import { type AuditPosition, eventId, readPosition } from '../../../core/nouns/audit-position.ts';
 import type { EventFeed, FeedItem, FeedLink, Subscription } from '../../../services/events/event-feed.ts';
 import { RequestError } from '../../../services/request-error.ts';
+import { adminRoute } from '../../admin-route.ts';
 import { presentEvent } from '../../reply/present-event.ts';
 import type { Reply } from '../../reply/reply.ts';
-import { defineRoute, type Route } from '../../route.ts';
-
-const NO_ID = 'must be the id of an event, such as 12.0, or the number of a link, such as 12';
-
-const eventsQuery = z.object({
-  after: z
-    .string({ error: NO_ID })
-    .refine((text) => readPosition(text) !== null, { error: NO_ID })
-    .optional()
-    .meta({
-      pattern: '^\\d{1,15}(\\.\\d{1,15})?$',
-      description: 'Continue after this event or link; by default only new events are sent.',
-    }),
-});
+import type { Route } from '../../route.ts';
 
 export function eventRoutes(feed: EventFeed): readonly Route[] {
   return [
-    defineRoute({
+    adminRoute(EVENT_API, 'GET /api/admin/events', {
       name: 'admin_events',
-      methods: ['GET'],
-      paths: ['/api/admin/events'],
       access: 'operator',
       summary: 'Follow the audit log: each event as it happens',
-      query: eventsQuery,
       headers: ['Last-Event-ID'],
       answer: {
         kind: 'events',

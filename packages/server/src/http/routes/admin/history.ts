@@ -1,17 +1,16 @@
+import { HISTORY_API } from '@berth/protocol/admin/history';
 import { type HistoryReport, historyTable } from '@berth/protocol/api/history-tables';
 import { formatCsv } from '@berth/protocol/csv';
-import { name, positiveInteger, strictLicenseId, told, userName } from '@berth/protocol/fields';
-import { MOMENT_FORMS } from '@berth/protocol/moment';
 import { formatTimestamp } from '@berth/protocol/timestamp';
-import { z } from 'zod';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { History } from '../../../services/history/history.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
+import { adminRoute } from '../../admin-route.ts';
 import type { RequestHead } from '../../http-request.ts';
-import { csvReply, json, type Reply } from '../../reply/reply.ts';
+import { csvReply, type Reply } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
-import { defineRoute, type Route } from '../../route.ts';
+import type { Route } from '../../route.ts';
 
 export function historyRoutes(history: History): readonly Route[] {
   return [
@@ -24,286 +23,104 @@ export function historyRoutes(history: History): readonly Route[] {
   ];
 }
 
-const span = {
-  since: told(name, `From when on: ${MOMENT_FORMS}; UTC. By default 30 days ago.`),
-  until: told(name, 'Until when; a day that is named without a time belongs to it. By default now.'),
-  license: told(strictLicenseId, 'Only this license, by its id.'),
-};
-const feature = told(name, 'Only this feature, by its code.');
-const user = told(userName, 'Only this user.');
-const limit = told(positiveInteger, 'How many rows at most, up to 10,000. By default 100.');
-
-const count = z.int();
-const time = z.string();
-const text = z.string().nullable();
-
-const subject = {
-  license_id: told(count, 'The id of the license.'),
-  product: told(z.string(), 'Its product code.'),
-  name: told(z.string(), 'The name of the product.'),
-  feature: told(text, 'The code of the feature; null for the license itself.'),
-};
-
-const somebody = {
-  user: told(text, 'The user; null if none was named, and for others.'),
-  others: told(z.boolean(), 'Whether this is the sum of all users that the history does not name.'),
-};
-
 /** The span of a wish, in the names of the service. */
 function wishOf({ license, ...rest }: { readonly license?: number | undefined }) {
   return { ...rest, licenseId: license === undefined ? null : licenseId(license) };
 }
 
 /** The answer as JSON, or as CSV for callers that only accept that. */
-function reportReply(request: RequestHead, report: HistoryReport, answer: Record<string, unknown>): Reply {
+function reportReply<A extends object>(
+  request: RequestHead,
+  report: HistoryReport,
+  answer: A,
+  send: (answer: A) => Reply,
+): Reply {
   const accept = request.headers.get('accept') ?? '';
-  if (!/\btext\/csv\b/i.test(accept) || /\bapplication\/json\b/i.test(accept)) return json(answer);
+  if (!/\btext\/csv\b/i.test(accept) || /\bapplication\/json\b/i.test(accept)) return send(answer);
   const { columns, rows } = historyTable(report, answer);
   return csvReply(formatCsv(columns, rows), `berth-${report}.csv`);
 }
 
-const slotPoint = z
-  .object({
-    at: told(time, 'The start of the bucket, UTC.'),
-    in_use: told(count, 'Slots in use at its end.'),
-    average: told(z.number(), 'Slots in use on average, over time.'),
-    peak: told(count, 'The most in use at once.'),
-    borrowed: told(count, 'Borrowed slots at its end.'),
-    grants: told(count, 'How many were lent.'),
-    returns: told(count, 'How many were given back, taken back or expired.'),
-    denials: told(count, 'How many requests were denied.'),
-  })
-  .meta({ id: 'SlotPoint', description: 'What happened in one step of time.' });
-
-const seriesTotals = z.object({
-  average: told(z.number(), 'Slots in use on average, over time.'),
-  peak: told(count, 'The most in use at once.'),
-  grants: told(count, 'How many were lent.'),
-  returns: told(count, 'How many were given back, taken back or expired.'),
-  denials: told(count, 'How many requests were denied.'),
-});
-
 function slotsRoute(history: History): Route {
-  return defineRoute({
+  return adminRoute(HISTORY_API, 'GET /api/admin/history/slots', {
     name: 'admin_history_slots',
-    methods: ['GET'],
-    paths: ['/api/admin/history/slots'],
     access: 'operator',
     summary: 'Slots over time, of one license and its features or of all licenses',
-    query: z.object({
-      ...span,
-      feature,
-      grain: told(
-        z.enum(['auto', 'minute', 'hour', 'day'], { error: 'must be auto, minute, hour or day' }).optional(),
-        'How fine the curve is. By default `auto`: at most 1,500 points, or 400 of each license for all.',
-      ),
-    }),
-    answer: {
-      kind: 'json',
-      csvToo: true,
-      schema: z.object({
-        since: told(time, 'The start, UTC.'),
-        until: told(time, 'The end, UTC.'),
-        grain: told(z.string(), 'The grain that was chosen.'),
-        step_ms: told(count, 'How long a step is, in milliseconds. Older parts of the history are coarser.'),
-        series: told(
-          z.array(
-            z.object({
-              ...subject,
-              slots: told(count, 'How many slots there are now.'),
-              totals: told(seriesTotals, 'Over the whole time.'),
-              points: told(
-                z.array(slotPoint),
-                'Only steps in which something changed; the first is the state at the start.',
-              ),
-            }),
-          ),
-          'A curve for each license and feature.',
-        ),
-      }),
-    },
+    csvToo: true,
     errors: [],
-    handle: async ({ query, request }) => {
+    handle: async ({ query, request }, send) => {
       const { since, until, ...report } = await history.listSlots(wishOf(query));
       const times = { since: formatTimestamp(since), until: formatTimestamp(until) };
-      return reportReply(request, 'slots', { ...times, ...toWire(report) });
+      return reportReply(request, 'slots', { ...times, ...toWire(report) }, send);
     },
   });
 }
 
-const denialRecord = z
-  .object({
-    first_at: told(time, 'When the first of them was, UTC.'),
-    last_at: told(time, 'When the last of them was, UTC.'),
-    ...subject,
-    reason: told(z.string(), 'The error code.'),
-    ...somebody,
-    host: told(text, 'The name of the host, as it was sent.'),
-    address: told(text, 'The address of the connection.'),
-    count: told(count, 'How many requests.'),
-    explanation: told(z.string(), 'Why, in a sentence.'),
-  })
-  .meta({ id: 'DenialRecord', description: 'Denials of one user for one reason, close to each other.' });
-
 function denialsRoute(history: History): Route {
-  return defineRoute({
+  return adminRoute(HISTORY_API, 'GET /api/admin/history/denials', {
     name: 'admin_history_denials',
-    methods: ['GET'],
-    paths: ['/api/admin/history/denials'],
     access: 'operator',
     summary: 'Who was denied, when and why',
-    query: z.object({ ...span, feature, user, reason: told(name, 'Only this error code.'), limit }),
-    answer: {
-      kind: 'json',
-      csvToo: true,
-      schema: z.object({
-        total: told(count, 'How many requests were denied.'),
-        by_reason: told(
-          z.array(z.object({ reason: told(z.string(), 'The error code.'), count: told(count, 'How many.') })),
-          'The most frequent first.',
-        ),
-        by_license: told(z.array(z.object({ ...subject, count: told(count, 'How many.') })), 'The same.'),
-        by_user: told(
-          z.array(z.object({ ...somebody, count: told(count, 'How many.') })),
-          'The 50 who were denied most often.',
-        ),
-        denials: told(z.array(denialRecord), 'Newest first.'),
-        left_off: told(count, 'How many more records there are.'),
-      }),
-    },
+    csvToo: true,
     errors: [],
-    handle: async ({ query, request }) =>
-      reportReply(request, 'denials', toWire(await history.listDenials(wishOf(query)))),
+    handle: async ({ query, request }, send) =>
+      reportReply(request, 'denials', toWire(await history.listDenials(wishOf(query))), send),
   });
 }
 
 function usersRoute(history: History): Route {
-  return defineRoute({
+  return adminRoute(HISTORY_API, 'GET /api/admin/history/users', {
     name: 'admin_history_users',
-    methods: ['GET'],
-    paths: ['/api/admin/history/users'],
     access: 'operator',
     summary: 'How much each user used, the longest first; by whole days',
-    query: z.object({ ...span, user, limit }),
-    answer: {
-      kind: 'json',
-      csvToo: true,
-      schema: z.object({
-        users: told(
-          z.array(
-            z.object({
-              ...somebody,
-              ...subject,
-              grants: told(count, 'How often a slot was lent.'),
-              denials: told(count, 'How often a request was denied.'),
-              sessions: told(count, 'How many slots were given back, taken back or expired.'),
-              held_ms: told(count, 'How long those were held, in milliseconds.'),
-              last_at: told(time, 'When something last happened, UTC.'),
-            }),
-          ),
-          'One row for each user, license and feature.',
-        ),
-        left_off: told(count, 'How many more rows there are.'),
-      }),
-    },
+    csvToo: true,
     errors: [],
-    handle: async ({ query, request }) =>
-      reportReply(request, 'users', toWire(await history.listUsers(wishOf(query)))),
+    handle: async ({ query, request }, send) =>
+      reportReply(request, 'users', toWire(await history.listUsers(wishOf(query))), send),
   });
 }
 
 function consumptionRoute(history: History): Route {
-  return defineRoute({
+  return adminRoute(HISTORY_API, 'GET /api/admin/history/consumption', {
     name: 'admin_history_consumption',
-    methods: ['GET'],
-    paths: ['/api/admin/history/consumption'],
     access: 'operator',
     summary: 'What was consumed on each day, newest first',
-    query: z.object({ ...span, feature }),
-    answer: {
-      kind: 'json',
-      csvToo: true,
-      schema: z.object({
-        days: told(
-          z.array(
-            z.object({
-              day: told(z.string(), 'The day, UTC.'),
-              ...subject,
-              amount: told(count, 'How much was added on that day; less than 0 if more was taken back.'),
-            }),
-          ),
-          'Only days on which something was consumed; at most 10,000 rows.',
-        ),
-      }),
-    },
+    csvToo: true,
     errors: [],
-    handle: async ({ query, request }) => {
+    handle: async ({ query, request }, send) => {
       const days = await history.listConsumption(wishOf(query));
       const presented = days.map(({ day, ...rest }) => ({
         day: formatTimestamp(day).slice(0, 10),
         ...toWire(rest),
       }));
-      return reportReply(request, 'consumption', { days: presented });
+      return reportReply(request, 'consumption', { days: presented }, send);
     },
   });
 }
 
 function whatIfRoute(history: History): Route {
-  return defineRoute({
+  return adminRoute(HISTORY_API, 'GET /api/admin/history/what-if', {
     name: 'admin_history_what_if',
-    methods: ['GET'],
-    paths: ['/api/admin/history/what-if'],
     access: 'operator',
     summary: 'How many requests would have been denied with more or fewer slots',
-    query: z.object({
-      ...span,
-      license: told(strictLicenseId, 'The id of the license; not needed if there is only one.'),
-      feature,
-    }),
-    answer: {
-      kind: 'json',
-      csvToo: true,
-      schema: z.object({
-        ...subject,
-        slots: told(count, 'How many slots there are now.'),
-        median_ms: told(count.nullable(), 'How long a slot was held; null if none was given back yet.'),
-        asked: told(count, 'Denied requests without their retries.'),
-        curve: told(
-          z.array(
-            z.object({
-              slots: told(count, 'With so many slots,'),
-              denials: told(count, 'so many requests would have been denied,'),
-              waiting_ms: told(count, 'and would have waited so long for a free slot, together.'),
-            }),
-          ),
-          'Fewer slots first, up to the number with which nobody would have been denied.',
-        ),
-      }),
-    },
+    csvToo: true,
     errors: ['missing_parameters', 'license_not_found'],
-    handle: async ({ query, request }) =>
-      reportReply(request, 'what-if', toWire(await history.askWhatIf(wishOf(query)))),
+    handle: async ({ query, request }, send) =>
+      reportReply(request, 'what-if', toWire(await history.askWhatIf(wishOf(query))), send),
   });
 }
 
 function forgetRoute(history: History): Route {
-  return defineRoute({
+  return adminRoute(HISTORY_API, 'POST /api/admin/history/forget', {
     name: 'admin_history_forget',
-    methods: ['POST'],
-    paths: ['/api/admin/history/forget'],
     access: 'admin',
     summary: "Remove a user's name, hosts and addresses from the history; totals stay",
-    body: z.object({ user: told(userName, 'Who is to be forgotten.') }).meta({ required: ['user'] }),
-    answer: {
-      kind: 'json',
-      schema: z.object({ forgotten: told(count, 'How many records named the user.') }),
-    },
     errors: ['missing_parameters'],
-    handle: async ({ body, caller }) => {
+    handle: async ({ body, caller }, send) => {
       if (body.user === undefined) {
         throw new RequestError('missing_parameters', '"user" is missing.', { field: 'user' });
       }
-      return json({ forgotten: await history.forget(body.user, actorOf(caller)) });
+      return send({ forgotten: await history.forget(body.user, actorOf(caller)) });
     },
   });
 }

@@ -21,12 +21,15 @@ describe('who holds a slot', () => {
     const { status, body } = await get('/api/admin/registrations');
     assert.equal(status, 200);
     const registered_at = new Date(START).toISOString();
-    const shared = { license_id: 1, product: 'cad', address: '127.0.0.1', credential: null, registered_at };
+    const known = { license_id: 1, product: 'cad', address: '127.0.0.1', credential: null, registered_at };
+    const shared = { ...known, features: [] };
     const ends_at = new Date(START + 10 * MINUTE_MS).toISOString();
     const until = new Date(START + 168 * HOUR_MS).toISOString();
     const nowhere = { os_hostname: null, ip_local: null, user_info: null };
+    const idle = { is_borrowed: false, borrowed_until: null };
+    assert.equal(body.matched, 2);
     assert.deepEqual(body.registrations, [
-      { ...shared, user: 'ann', ...host, ends_at, is_borrowed: false, borrowed_until: null },
+      { ...shared, user: 'ann', ...host, ends_at, ...idle },
       { ...shared, user: 'bob', ...nowhere, ends_at: until, is_borrowed: true, borrowed_until: until },
     ]);
   });

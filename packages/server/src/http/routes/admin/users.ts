@@ -1,42 +1,16 @@
-import { NEW_PASSWORD } from '@berth/protocol/api/passwords';
-import { name, secret, told } from '@berth/protocol/fields';
-import { z } from 'zod';
+import { ROLES } from '@berth/protocol/admin/choices';
+import { USER_API } from '@berth/protocol/admin/users';
 import { oneTimeUntil as untilOf } from '../../../core/access/one-time-password.ts';
-import { ROLES } from '../../../core/access/role.ts';
 import type { Refused } from '../../../core/outcome.ts';
 import type { Accounts, PasswordSet } from '../../../services/access/accounts.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';
+import { adminRoute } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
 import { refusalReply } from '../../reply/problem.ts';
-import { json, type Reply } from '../../reply/reply.ts';
+import type { Reply } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
-import { defineRoute, type Route } from '../../route.ts';
-
-/** One of the roles; `undefined`: the caller gave none. */
-export const roleField = told(
-  z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).optional(),
-  'What it may do.',
-);
-
-const account = told(name, 'The name of the account.');
-
-const userObject = z
-  .object({
-    name: told(z.string(), 'The name of the account.'),
-    role: told(z.enum(ROLES), 'What it may do.'),
-    one_time_password: told(z.boolean(), 'Whether it has a one-time password, which must be replaced.'),
-    one_time_until: told(z.string().nullable(), 'When a one-time password expires, UTC.'),
-    created_at: told(z.string(), 'When the account was created, UTC.'),
-  })
-  .meta({ id: 'Account', description: 'An account.' });
-
-const passwordSet = z
-  .object({
-    name: told(z.string(), 'The name of the account.'),
-    password: told(z.string().nullable(), 'The generated password, which is returned only once.'),
-  })
-  .meta({ id: 'AccountPassword', description: 'An account whose password was set.' });
+import type { Route } from '../../route.ts';
 
 export function userRoutes(accounts: Accounts): readonly Route[] {
   return [
@@ -49,15 +23,12 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
 }
 
 function listRoute(accounts: Accounts): Route {
-  return defineRoute({
+  return adminRoute(USER_API, 'GET /api/admin/users', {
     name: 'admin_users',
-    methods: ['GET'],
-    paths: ['/api/admin/users'],
     access: 'operator',
     summary: 'The accounts and their roles',
-    answer: { kind: 'json', schema: z.object({ users: told(z.array(userObject), 'All of them.') }) },
     errors: [],
-    handle: async () => json({ users: (await accounts.list()).map(presentUser) }),
+    handle: async (_, send) => send({ users: (await accounts.list()).map(presentUser) }),
   });
 }
 
@@ -69,53 +40,35 @@ function presentUser({ name: user, role, oneTime, createdAt }: Listed) {
 }
 
 function addRoute(accounts: Accounts): Route {
-  return defineRoute({
+  return adminRoute(USER_API, 'POST /api/admin/users/add', {
     name: 'admin_user_add',
-    methods: ['POST'],
-    paths: ['/api/admin/users/add'],
     access: 'admin',
     takesPassword: true,
     summary: 'Add an account; without a password the server generates one and returns it once',
-    body: z
-      .object({
-        name: account,
-        role: roleField,
-        password: secret.meta({ ...NEW_PASSWORD, description: 'Its password.' }),
-      })
-      .meta({ required: ['name', 'role'] }),
-    answer: { kind: 'json', schema: passwordSet },
     errors: ['missing_parameters', 'account_exists', 'too_many_requests'],
-    handle: async ({ body, caller }) => {
+    handle: async ({ body, caller }, send) => {
       const user = requireName(body);
       if (body.role === undefined) {
         throw new RequestError('missing_parameters', `"role" is missing. Send one of ${ROLES.join(', ')}.`);
       }
       const wish = { name: user, role: body.role, password: body.password ?? null };
-      return passwordReply(user, await accounts.add(wish, actorOf(caller)));
+      return passwordReply(user, await accounts.add(wish, actorOf(caller)), send);
     },
   });
 }
 
 function passwordRoute(accounts: Accounts): Route {
-  return defineRoute({
+  return adminRoute(USER_API, 'POST /api/admin/users/password', {
     name: 'admin_user_password',
-    methods: ['POST'],
-    paths: ['/api/admin/users/password'],
     access: 'admin',
     takesPassword: true,
     summary: 'Set the password of another account, and end its sessions',
-    body: z
-      .object({
-        name: account,
-        password: secret.meta({ ...NEW_PASSWORD, description: 'If missing, the server generates one.' }),
-      })
-      .meta({ required: ['name'] }),
-    answer: { kind: 'json', schema: passwordSet },
     errors: ['missing_parameters', 'account_not_found', 'too_many_requests'],
-    handle: async ({ body, caller }) => {
+    handle: async ({ body, caller }, send) => {
       const user = requireName(body);
       requireAnother(user, caller);
-      return passwordReply(user, await accounts.setPassword(user, body.password ?? null, actorOf(caller)));
+      const outcome = await accounts.setPassword(user, body.password ?? null, actorOf(caller));
+      return passwordReply(user, outcome, send);
     },
   });
 }
@@ -130,37 +83,31 @@ function requireAnother(user: string, { holder }: Caller): void {
 }
 
 function roleRoute(accounts: Accounts): Route {
-  return defineRoute({
+  return adminRoute(USER_API, 'POST /api/admin/users/role', {
     name: 'admin_user_role',
-    methods: ['POST'],
-    paths: ['/api/admin/users/role'],
     access: 'admin',
     summary: 'Change the role of an account at once',
-    body: z.object({ name: account, role: roleField }).meta({ required: ['name', 'role'] }),
-    answer: { kind: 'json', schema: z.object({ changed: told(z.int(), 'How many accounts.') }) },
     errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
-    handle: async ({ body, caller }) => {
+    handle: async ({ body, caller }, send) => {
       const user = requireName(body);
       if (body.role === undefined) {
         throw new RequestError('missing_parameters', `"role" is missing. Send one of ${ROLES.join(', ')}.`);
       }
-      return countReply('changed', await accounts.setRole(user, body.role, actorOf(caller)));
+      return countReply(await accounts.setRole(user, body.role, actorOf(caller)), (changed) =>
+        send({ changed }),
+      );
     },
   });
 }
 
 function removeRoute(accounts: Accounts): Route {
-  return defineRoute({
+  return adminRoute(USER_API, 'POST /api/admin/users/remove', {
     name: 'admin_user_remove',
-    methods: ['POST'],
-    paths: ['/api/admin/users/remove'],
     access: 'admin',
     summary: 'Remove an account and end its sessions',
-    body: z.object({ name: account }).meta({ required: ['name'] }),
-    answer: { kind: 'json', schema: z.object({ removed: told(z.int(), 'How many accounts.') }) },
     errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
-    handle: async ({ body, caller }) =>
-      countReply('removed', await accounts.remove(requireName(body), actorOf(caller))),
+    handle: async ({ body, caller }, send) =>
+      countReply(await accounts.remove(requireName(body), actorOf(caller)), (removed) => send({ removed })),
   });
 }
 
@@ -170,7 +117,11 @@ function requireName({ name: user }: { readonly name?: string | undefined }): st
   return user;
 }
 
-function passwordReply(user: string, outcome: PasswordSet | Refused): Reply {
+function passwordReply(
+  name: string,
+  outcome: PasswordSet | Refused,
+  send: (answer: { readonly name: string; readonly password: string | null }) => Reply,
+): Reply {
   if (outcome.kind === 'refused') return refusalReply(outcome);
-  return json({ name: user, password: outcome.oneTimePassword });
+  return send({ name, password: outcome.oneTimePassword });
 }

@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import { type AddressRange, parseRange } from '@berth/protocol/address-range';
+import { SLOT_ORDERS } from '@berth/protocol/admin/choices';
 import { copyToPostgres } from '../../../../../../test/support/stores/copied-store.ts';
 import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { ODD_USERS, writeRichHistory } from '../../../../../../test/support/stores/rich-history.ts';
@@ -17,7 +18,7 @@ import { DAY_MS, type Instant, MINUTE_MS, plus } from '../../../core/nouns/insta
 import { licenseId } from '../../../core/nouns/license.ts';
 import { type MasterKey, SealError } from '../../../secrets/seal.ts';
 import { createManualClock } from '../../clock.ts';
-import type { ListAudit, ListRegistrations, ListSlots, Query, SearchAudit } from '../../query.ts';
+import type { ListAudit, ListRegistrations, Query, SearchAudit } from '../../query.ts';
 import { openInThreadStore } from '../../sqlite/in-thread-store.ts';
 import { SqliteReader } from '../../sqlite/read/reader.ts';
 import { parseDatabaseUrl } from '../wire/database-url.ts';
@@ -86,19 +87,7 @@ const REGISTRATIONS: ListRegistrations = {
   after: null,
 };
 
-const SLOTS: ListSlots = {
-  kind: 'list_slots',
-  licenseId: null,
-  search: null,
-  isBorrowed: null,
-  feature: null,
-  order: 'since',
-  isDescending: false,
-  offset: 0,
-  limit: 1000,
-};
-
-const SLOT_ORDERS = ['user', 'host', 'address', 'license', 'state', 'since', 'until'] as const;
+const EVERYWHERE = parseRange('0.0.0.0/0') as AddressRange;
 
 const AUDIT: ListAudit = { kind: 'list_audit', chain: null, limit: 1000, before: null };
 
@@ -126,20 +115,16 @@ const QUESTIONS: {
     ...ODD_USERS.map((user) => ({ ...REGISTRATIONS, limit: 4, after: { licenseId: licenseId(5), user } })),
     { ...REGISTRATIONS, after: { licenseId: licenseId(5), user: 'ada\0' } },
     { ...REGISTRATIONS, after: { licenseId: licenseId(5), user: 'ad\0a' } },
-  ],
-  list_slots: [
-    SLOTS,
     ...SLOT_ORDERS.flatMap((order) => [
-      { ...SLOTS, order },
-      { ...SLOTS, order, isDescending: true, offset: 2, limit: 3 },
+      { ...REGISTRATIONS, order },
+      { ...REGISTRATIONS, order, isDescending: true, offset: 2, limit: 3 },
     ]),
-    { ...SLOTS, isBorrowed: true },
-    { ...SLOTS, isBorrowed: false, licenseId: licenseId(5) },
-    { ...SLOTS, search: 'A' },
-    { ...SLOTS, search: '%' },
-    { ...SLOTS, search: "' OR 1=1 --" },
-    { ...SLOTS, search: 'none', origin: parseRange('0.0.0.0/0') as AddressRange },
-    { ...SLOTS, feature: 'render' },
+    { ...REGISTRATIONS, isBorrowed: true },
+    { ...REGISTRATIONS, isBorrowed: false, licenseId: licenseId(5) },
+    ...['A', '%', "' OR 1=1 --"].map((text) => ({ ...REGISTRATIONS, search: { text, origin: null } })),
+    { ...REGISTRATIONS, search: { text: 'none', origin: EVERYWHERE } },
+    { ...REGISTRATIONS, origin: EVERYWHERE, search: { text: 'a', origin: null } },
+    { ...REGISTRATIONS, feature: 'render' },
   ],
   list_audit: [
     AUDIT,

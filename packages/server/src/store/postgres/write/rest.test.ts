@@ -36,7 +36,8 @@ async function lend(t: TestContext, store: Store): Promise<void> {
 async function expectHeldUntil(store: Store, endsAt: number): Promise<void> {
   assert.equal((await store.execute(register('bob'))).kind, 'refused');
   const query = { kind: 'list_registrations', licenseId: null, product: null, user: null } as const;
-  const [held] = await store.read({ ...query, limit: 10, after: null });
+  const { registrations } = await store.read({ ...query, limit: 10, after: null });
+  const [held] = registrations;
   assert.deepEqual([held?.registration.user, held?.registration.endsAt], ['ada', endsAt]);
 }
 

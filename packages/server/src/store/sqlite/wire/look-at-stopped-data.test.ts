@@ -38,7 +38,7 @@ test('reading stopped data moves no time and touches no slot, however often', as
   for (let look = 0; look < 3; look++) {
     clock.advance(48 * HOUR);
     const store = open(false);
-    const [record] = await store.read(LIST);
+    const [record] = (await store.read(LIST)).registrations;
     assert.equal(record?.registration.endsAt, plus(NOW, 10 * MINUTE_MS), 'as it was when the server stopped');
     const { jumpAtStart } = await store.keepClock();
     assert.equal(jumpAtStart?.serverAt, NOW, 'the jump is shown every time, because it was not followed yet');
@@ -56,7 +56,7 @@ test('the first change resumes as a server would: live slots get a whole timeout
   const store = open(false);
   const outcome = await store.execute(register('bob'));
   assert.equal(outcome.kind === 'granted' && outcome.inUse, 2);
-  const [ada] = await store.read({ ...LIST, user: 'ada' });
+  const [ada] = (await store.read({ ...LIST, user: 'ada' })).registrations;
   assert.equal(ada?.registration.endsAt, plus(NOW, HOUR + 10 * MINUTE_MS));
   await store.close();
 });

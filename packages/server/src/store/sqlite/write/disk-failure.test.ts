@@ -59,8 +59,8 @@ async function install(store: Store): Promise<void> {
 
 async function listUsers(store: Store): Promise<readonly string[]> {
   const scope = { licenseId: null, product: null, user: null };
-  const records = await store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null });
-  return records.map(({ registration }) => registration.user);
+  const page = await store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null });
+  return page.registrations.map(({ registration }) => registration.user);
 }
 
 function isFault(error: unknown): boolean {

@@ -248,7 +248,7 @@ test('renewals of a batch are in the file when they are acknowledged', async (t)
   const ends = (await Promise.all(asked)).map((outcome) => grantedOf(outcome).registration.endsAt);
   await gone;
   const scope = { licenseId: null, product: null, user: null, limit: 1000, after: null };
-  const stored = await store.read({ kind: 'list_registrations', ...scope });
+  const { registrations: stored } = await store.read({ kind: 'list_registrations', ...scope });
   assert.equal(stored.length, 93);
   assert.deepEqual(new Set(stored.map(({ registration }) => registration.endsAt)), new Set(ends));
   assert.deepEqual([...new Set(ends)], [plus(NOW, 11 * MINUTE_MS)]);

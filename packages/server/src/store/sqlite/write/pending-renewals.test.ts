@@ -87,8 +87,8 @@ function openLog(t: TestContext, part?: number) {
   /** What queries find while this one runs. */
   function query(): Ends {
     const scope = { licenseId: null, product: null, user: null, limit: 100, after: null } as const;
-    const held = reader.answer({ kind: 'list_registrations', ...scope }, instant(0), []);
-    return Object.fromEntries(held.map(({ registration: { user, endsAt } }) => [user, endsAt]));
+    const { registrations } = reader.answer({ kind: 'list_registrations', ...scope }, instant(0), []);
+    return Object.fromEntries(registrations.map(({ registration: { user, endsAt } }) => [user, endsAt]));
   }
 
   const countLog = () => listRows(db, 'SELECT seq FROM renewal').length;

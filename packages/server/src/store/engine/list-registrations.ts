@@ -1,5 +1,5 @@
 import type { Instant } from '../../core/nouns/instant.ts';
-import type { ListSlots, SlotOrder, SlotPage } from '../query.ts';
+import type { ListRegistrations, RegistrationPage, SlotOrder } from '../query.ts';
 import type { Asked } from './asked.ts';
 import { originKeys, registrationFromRow } from './rows.ts';
 import type { Count } from './sql.ts';
@@ -19,6 +19,10 @@ const ORDERS: Readonly<Record<SlotOrder, string>> = {
 const MEANT = `FROM registration JOIN license ON license.id = license_id
   WHERE ends_at > :now AND removed_at IS NULL
     AND (:licenseId::bigint IS NULL OR license_id = :licenseId)
+    AND (:product::text IS NULL OR license.product = :product)
+    AND (:user::text IS NULL OR "user" = :user)
+    AND (:first::text IS NULL OR origin BETWEEN :first AND :last::text)
+    AND (license_id, "user") > (:afterLicense::bigint, :afterUser::text)
     AND (:borrowed::bigint IS NULL OR (CASE WHEN borrowed_until > :now THEN 1 ELSE 0 END) = :borrowed)
     AND (:feature::text IS NULL OR EXISTS (SELECT 1 FROM feature_slot
       WHERE feature_slot.license_id = registration.license_id AND feature_slot."user" = registration."user"
@@ -27,12 +31,14 @@ const MEANT = `FROM registration JOIN license ON license.id = license_id
       OR lower(coalesce(spelling, "user")) LIKE :pattern ESCAPE '~'
       OR lower(hostname) LIKE :pattern ESCAPE '~'
       OR lower(address) LIKE :pattern ESCAPE '~'
-      OR origin BETWEEN :first::text AND :last::text)`;
+      OR origin BETWEEN :searchFirst::text AND :searchLast::text)`;
 
 /** The features of the page only: few have any, and looking for them takes longer than finding the page. */
 function pageSql(order: SlotOrder, descending: boolean): string {
   const way = descending ? 'DESC' : 'ASC';
-  const sorted = `ORDER BY ${ORDERS[order]} ${way}, license_id, "user"`;
+  // SQLite walks along its index only if nothing is named twice.
+  const rest = order === 'license' ? '"user"' : 'license_id, "user"';
+  const sorted = `ORDER BY ${ORDERS[order]} ${way}, ${rest}`;
   return `SELECT page.*, (SELECT string_agg(feature, :separator::text) FROM feature_slot
       WHERE feature_slot.license_id = page.license_id AND feature_slot."user" = page."user"
         AND feature_slot.ends_at > :now) AS features
@@ -49,21 +55,20 @@ interface SlotRow extends RowOf<'registration'> {
 }
 
 /** A page of who holds a slot, in any order. */
-export function askSlots(query: ListSlots, now: Instant): Asked<SlotPage> {
-  const { licenseId, feature, limit, offset } = query;
-  const borrowed = query.isBorrowed === null ? null : Number(query.isBorrowed);
-  const meant = { now, licenseId, borrowed, feature, pattern: patternOf(query.search) };
-  const values = { ...meant, ...originKeys(query.origin) };
-  const page = { ...values, limit, offset, separator: SEPARATOR };
+export function askRegistrations(query: ListRegistrations, now: Instant): Asked<RegistrationPage> {
+  const { order = 'license', isDescending = false, limit, offset = 0, after } = query;
+  const meant = valuesOf(query, now);
+  const page = {
+    sql: pageSql(order, isDescending),
+    values: { ...meant, limit, offset, separator: SEPARATOR },
+  };
+  const count = { sql: `SELECT count(*) AS count ${MEANT}`, values: meant };
   return {
-    statements: [
-      { sql: `SELECT count(*) AS count ${MEANT}`, values },
-      { sql: pageSql(query.order, query.isDescending), values: page },
-    ],
-    answer: ([counts, rows]) => ({
-      matched: (counts as readonly Count[])[0]?.count ?? 0,
+    statements: after === null ? [page, count] : [page],
+    answer: ([rows, counts]) => ({
+      matched: after === null ? ((counts as readonly Count[])[0]?.count ?? 0) : null,
       now,
-      slots: (rows as readonly SlotRow[]).map((row) => ({
+      registrations: (rows as readonly SlotRow[]).map((row) => ({
         licenseId: row.license_id,
         product: row.product,
         registration: registrationFromRow(row),
@@ -73,8 +78,21 @@ export function askSlots(query: ListSlots, now: Instant): Asked<SlotPage> {
   };
 }
 
+function valuesOf(query: ListRegistrations, now: Instant) {
+  const { licenseId, product, user, feature = null, isBorrowed, search, after } = query;
+  const { first: searchFirst, last: searchLast } = originKeys(search?.origin ?? undefined);
+  return {
+    ...{ now, licenseId, product, user, feature },
+    borrowed: isBorrowed === undefined ? null : Number(isBorrowed),
+    ...originKeys(query.origin),
+    pattern: search === undefined ? null : patternOf(search.text),
+    ...{ searchFirst, searchLast },
+    afterLicense: after?.licenseId ?? -1,
+    afterUser: after?.user ?? '',
+  };
+}
+
 /** As part of a name. */
-function patternOf(search: string | null): string | null {
-  if (search === null) return null;
-  return `%${search.toLowerCase().replace(/[~%_]/g, (sign) => `~${sign}`)}%`;
+function patternOf(text: string): string {
+  return `%${text.toLowerCase().replace(/[~%_]/g, (sign) => `~${sign}`)}%`;
 }

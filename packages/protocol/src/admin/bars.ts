@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { hostText, name, told, userName } from '../fields.ts';
+import { BAR_KINDS } from './choices.ts';
+import type { Operations } from './operation.ts';
+
+const patternFields = {
+  kind: told(
+    z.enum(BAR_KINDS, { error: `must be one of ${BAR_KINDS.join(', ')}` }).optional(),
+    'What is barred.',
+  ),
+  pattern: told(name, 'A name in which * stands for any characters, or an address or a range.'),
+};
+
+const barFacts = {
+  kind: told(z.enum(BAR_KINDS), 'What is barred.'),
+  pattern: told(z.string(), 'A name in which * stands for any characters, or an address or a range.'),
+  note: told(z.string().nullable(), 'Why, for administrators.'),
+};
+
+export const barObject = z
+  .object({
+    ...barFacts,
+    by: told(z.string(), 'Who barred it.'),
+    at: told(z.string(), 'When, UTC.'),
+  })
+  .meta({ id: 'Bar', description: 'A bar that is kept in the store, besides the rules file.' });
+
+const barringObject = z
+  .object({
+    source: told(
+      z.enum(['rules_file', 'bar']),
+      'Whether it is in the rules file, or was added by a command.',
+    ),
+    ...barFacts,
+  })
+  .meta({ id: 'Barring', description: 'A rule or a bar that matches.' });
+
+const barring = z.array(barringObject);
+
+export type Bar = z.output<typeof barObject>;
+
+export const BAR_API = {
+  'GET /api/admin/bars': { answer: z.object({ bars: told(z.array(barObject), 'By kind and pattern.') }) },
+  'POST /api/admin/bars': {
+    body: z.object({ ...patternFields, note: told(hostText, 'Why, for administrators.') }).meta({
+      required: ['kind', 'pattern'],
+      examples: [{ kind: 'user', pattern: 'fay', note: 'left the company' }],
+    }),
+    answer: z.object({ added: told(z.int(), '1, or 0 if it was barred before with the same note.') }),
+  },
+  'POST /api/admin/bars/remove': {
+    body: z
+      .object(patternFields)
+      .meta({ required: ['kind', 'pattern'], examples: [{ kind: 'user', pattern: 'fay' }] }),
+    answer: z.object({
+      removed: told(z.int(), '1, or 0 if there was no such bar.'),
+      still_barred_by: told(barring, 'What else matches.'),
+    }),
+  },
+  'GET /api/admin/rules/why': {
+    query: z.object({
+      user: told(userName, 'A user.'),
+      host: told(name, 'The name of a host.'),
+      address: told(name, 'An address.'),
+    }),
+    answer: z.object({ barred_by: told(barring, 'Empty if nothing bars them.') }),
+  },
+} as const satisfies Operations;

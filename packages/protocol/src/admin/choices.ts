@@ -1,0 +1,29 @@
+/** What the API, the command line and the server choose from. Without zod, so that all can read it. */
+
+/** What an account or a token may do, from the least to the most. */
+export const ROLES = ['user', 'operator', 'admin'] as const;
+
+/** What can be barred. */
+export const BAR_KINDS = ['user', 'host', 'address'] as const;
+
+/** The subjects of an examination, in its order: the clock is compared with the answer of the cloud. */
+export const CHECKS = [
+  'server',
+  'disk',
+  'permissions',
+  'cloud',
+  'clock',
+  'certificate',
+  'grants',
+  'database',
+  'versions',
+  'backup',
+  'webhooks',
+  'exposure',
+] as const;
+
+/** `problem`: something does not work, or will be lost or stolen. `warning`: look at it soon. */
+export const SEVERITIES = ['ok', 'warning', 'problem'] as const;
+
+/** What a list of slots can be sorted by. */
+export const SLOT_ORDERS = ['user', 'host', 'address', 'license', 'state', 'since', 'until'] as const;

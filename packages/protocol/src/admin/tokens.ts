@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { name, positiveInteger, told } from '../fields.ts';
+import { ROLES } from './choices.ts';
+import type { Operations } from './operation.ts';
+import { roleField } from './users.ts';
+
+export const DEFAULT_TOKEN_DAYS = 365;
+
+/** Ten years: longer than a token should live. */
+const MAX_DAYS = 3650;
+
+const days = z
+  .union(
+    [
+      z.literal('never'),
+      positiveInteger.refine((count) => count === undefined || count <= MAX_DAYS, {
+        error: `must not be more than ${MAX_DAYS}`,
+      }),
+    ],
+    { error: `must be "never", or a number of days from 1 to ${MAX_DAYS}` },
+  )
+  .optional()
+  .meta({
+    type: ['integer', 'string'],
+    minimum: 1,
+    maximum: MAX_DAYS,
+    pattern: '^(never|0*([1-9]\\d{0,2}|[12]\\d{3}|3[0-5]\\d{2}|36[0-4]\\d|3650))$',
+    description: `Days until it expires, or "never"; ${DEFAULT_TOKEN_DAYS} by default.`,
+  });
+
+const tokenObject = z
+  .object({
+    id: told(z.string(), 'The id of the token, which is not secret.'),
+    kind: told(
+      z.enum(['auth', 'session', 'api']),
+      'From `/auth`, of a browser, or created by an administrator.',
+    ),
+    account: told(z.string().nullable(), 'The account it belongs to.'),
+    name: told(z.string().nullable(), 'What it is for.'),
+    role: told(z.enum(ROLES), 'What it may do.'),
+    issued_at: told(z.string(), 'When the token was created, UTC.'),
+    used_at: told(z.string().nullable(), 'When it was last used, to the hour, UTC; null if never.'),
+    expires_at: told(z.string().nullable(), 'When it expires, UTC; null if never.'),
+    restriction: told(
+      z.enum(['until_set_up', 'password_only']).nullable(),
+      'It expires at the end of setup, or can only replace the one-time password.',
+    ),
+    is_alive: told(z.boolean(), 'Whether it is still valid.'),
+  })
+  .meta({ id: 'Token', description: 'A token of a person or a program, without its value.' });
+
+const createdObject = tokenObject.pick({ id: true, expires_at: true, restriction: true }).extend({
+  token: told(z.string(), 'The token itself, which is returned only once.'),
+});
+
+export type Token = z.output<typeof tokenObject>;
+
+export const TOKEN_API = {
+  'GET /api/admin/tokens': {
+    answer: z.object({ tokens: told(z.array(tokenObject), 'The newest of them.') }),
+  },
+  'POST /api/admin/tokens/create': {
+    body: z
+      .object({ name: told(name, 'What it is for.'), role: roleField, days })
+      .meta({ required: ['name', 'role'], examples: [{ name: 'build server', role: 'user', days: 90 }] }),
+    answer: createdObject,
+  },
+  'POST /api/admin/tokens/revoke': {
+    body: z.object({ id: told(name, 'Its id or its name.') }).meta({ required: ['id'] }),
+    answer: z.object({ revoked: told(z.int(), 'How many tokens.') }),
+  },
+} as const satisfies Operations;
