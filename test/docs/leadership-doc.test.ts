@@ -7,12 +7,12 @@ import {
   LOOK_INTERVAL_MS,
   THIS_LEADS,
 } from '../../packages/server/src/background/leader-gate.ts';
+import { REST_MS } from '../../packages/server/src/core/clock/clock.ts';
 import {
   FORGET_MS,
   LEASE_MARGIN_MS,
   LEASE_MS,
 } from '../../packages/server/src/store/postgres/fleet/attendance.ts';
-import { REST_MS } from '../../packages/server/src/store/postgres/write/resume.ts';
 
 const PAGE = readFileSync(new URL('../../docs/leadership.md', import.meta.url), 'utf8');
 const OTHER_PAGE = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8');

@@ -22,8 +22,8 @@ import type { PoolUse, StoreTally } from './store-tally.ts';
  * 5. `now` comes from the store. It never runs back on a license, not even over a restart, except by
  *    `reset_clock`.
  * 6. What was acknowledged is there after a crash; slots that were live when the store was last seen alive
- *    get at least one full timeout when it is opened again, and slots that had ended stay ended. A shared
- *    store counts as down when no server was alive for half a minute.
+ *    get at least one full timeout when it is opened again, and slots that had ended stay ended. A store that
+ *    nobody has used for half a minute, because every server was stopped or asleep, was down as well.
  * 7. `read` sees every command that was acknowledged before it was called, and never delays a command.
  */
 export interface Store {

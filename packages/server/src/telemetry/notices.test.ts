@@ -15,6 +15,7 @@ const NOTICES: readonly (readonly [StoreNotice, string, RegExp, readonly string[
   [{ ...jump, direction: 'behind', followed: false }, 'warn', /set back/, ['2030-01-03T00']],
   [{ kind: 'clock_agrees', serverAt: EARLY }, 'info', /agrees/, ['2030-01-01T00']],
   [{ kind: 'clock_taken_over', from: EARLY, to: LATE }, 'warn', /24 hours/, ['2030-01-01T00']],
+  [{ kind: 'server_paused', from: EARLY, to: LATE }, 'warn', /paused/, ['2030-01-01T00', '2030-01-03T00']],
   [{ kind: 'heads_signed', links: 17, digest: 'abc' }, 'info', /signed/, ['17', 'abc']],
   [{ kind: 'anchor_lost' }, 'error', /berth audit verify/, []],
   [{ kind: 'commit_failed', error: 'disk full' }, 'error', /503/, ['disk full']],

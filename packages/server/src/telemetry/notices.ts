@@ -21,6 +21,12 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
         'the wall clock stayed ahead for 24 hours and is now accepted; slots got a new timeout',
       );
       break;
+    case 'server_paused':
+      log.warn(
+        { from: formatTimestamp(notice.from), to: formatTimestamp(notice.to) },
+        'the server was paused; slots that were live then got a new timeout',
+      );
+      break;
     case 'heads_signed':
       log.info({ links: notice.links, digest: notice.digest }, 'the audit log was signed');
       break;

@@ -1,5 +1,5 @@
 import type { ClockJumped } from '../nouns/audit-event.ts';
-import { HOUR_MS, type Instant, later, MINUTE_MS, plus } from '../nouns/instant.ts';
+import { HOUR_MS, type Instant, later, MINUTE_MS, plus, SECOND_MS } from '../nouns/instant.ts';
 
 /**
  * The server has its own time. It counts monotonic time from the latest instant ever used (the mark), and
@@ -10,6 +10,12 @@ export const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 
 /** A wall clock that stays ahead for this long is taken to be right, and followed. */
 export const JUMP_PATIENCE_MS = 24 * HOUR_MS;
+
+/**
+ * A server that did not look at its clock for this long was stopped, or its machine slept: nobody could send
+ * it a heartbeat. A server that runs looks every second.
+ */
+export const REST_MS = 30 * SECOND_MS;
 
 /** The wall clock and the server's time differ. */
 export interface ClockJump {
@@ -32,22 +38,33 @@ export interface ClockReading {
   readonly isNewJump: boolean;
   /** The wall clock was ahead for so long that the server follows it; the gap counts as downtime. */
   readonly isTakenOver: boolean;
+  /** Since then nobody could send a heartbeat: what was live then must not end for it. */
+  readonly awayFrom: Instant | null;
 }
 
-/** The server's time, by the monotonic time since the mark and the wall clock. */
-export function readClock(state: ClockState, elapsedMs: number, wall: Instant): ClockReading {
-  const running = plus(state.mark, Math.max(0, elapsedMs));
+/** The server's time, by the wall clock and the monotonic time since the mark: the reading before. */
+export function readClock(
+  state: ClockState,
+  elapsedMs: number,
+  wall: Instant,
+  restMs: number = REST_MS,
+): ClockReading {
+  const { mark } = state;
+  const running = plus(mark, Math.max(0, elapsedMs));
+  const restedFrom = (now: Instant) => (now - mark > restMs ? mark : null);
   const gapMs = wall - running;
+  const same = { ranTo: running, jump: null, isNewJump: false, isTakenOver: false } as const;
   if (Math.abs(gapMs) <= CLOCK_TOLERANCE_MS) {
-    return { now: later(running, wall), ranTo: running, jump: null, isNewJump: false, isTakenOver: false };
+    const now = later(running, wall);
+    return { ...same, now, awayFrom: restedFrom(now) };
   }
   const known = sameJump(state.jump, gapMs) ? state.jump : null;
   if (known !== null && known.direction === 'ahead' && running - known.seenAt >= JUMP_PATIENCE_MS) {
-    return { now: wall, ranTo: running, jump: null, isNewJump: false, isTakenOver: true };
+    return { ...same, now: wall, isTakenOver: true, awayFrom: restedFrom(running) ?? running };
   }
   const direction = gapMs > 0 ? 'ahead' : 'behind';
   const jump = known ?? { direction, seenAt: running, gapMs };
-  return { now: running, ranTo: running, jump, isNewJump: known === null, isTakenOver: false };
+  return { ...same, now: running, jump, isNewJump: known === null, awayFrom: restedFrom(running) };
 }
 
 /** A wall clock that moves again while it is wrong has made another jump: the patience starts anew. */

@@ -6,6 +6,7 @@ export type StoreNotice =
   | ClockJumped
   | { readonly kind: 'clock_agrees'; readonly serverAt: Instant }
   | { readonly kind: 'clock_taken_over'; readonly from: Instant; readonly to: Instant }
+  | { readonly kind: 'server_paused'; readonly from: Instant; readonly to: Instant }
   | { readonly kind: 'heads_signed'; readonly links: number; readonly digest: string }
   | { readonly kind: 'anchor_lost' }
   | { readonly kind: 'commit_failed'; readonly error: string }

@@ -21,6 +21,7 @@ import { IGNORED_CASE } from './names.ts';
 import { noticeCases } from './notices.ts';
 import { ONE_ORDER } from './one-order.ts';
 import { ORIGINS } from './origins.ts';
+import { PAUSED, PAUSED_ALONE } from './paused.ts';
 import { POOLS, POOLS_AT_ONCE, poolRestartCases } from './pools.ts';
 import { RENEWALS, renewalRestartCases } from './renewals.ts';
 import { restartCases, wallClockCases } from './restart.ts';
@@ -60,6 +61,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   accounts: ACCOUNTS,
   'opened again after it was closed': restartCases('restart'),
   'opened again after a crash': restartCases('crash'),
+  'going on after a pause': PAUSED,
   'many who count at once': COUNTING_AT_ONCE,
   counting: COUNTING,
   'requests that are repeated': REPEATED_REQUESTS,
@@ -98,6 +100,7 @@ const ALONE: Readonly<Record<string, Chapter>> = {
   'the wall clock, after a close': wallClockCases('restart'),
   'the wall clock, after a crash': wallClockCases('crash'),
   'the clock while running': RUNNING_CLOCK,
+  'pauses and clocks': PAUSED_ALONE,
   'a clock that is followed': ACCEPTED_CLOCK,
   'a clock that is reset': RESET_CLOCK,
 };

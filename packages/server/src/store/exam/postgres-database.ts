@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { REST_MS } from '../../core/clock/clock.ts';
 import type { MasterKeySource } from '../../secrets/master-key.ts';
 import { type DatabaseOptions, openDatabase, type Timeouts } from '../postgres/wire/open-database.ts';
 import type { PoolOptions } from '../postgres/wire/pool.ts';
@@ -48,7 +49,7 @@ export async function openExamined(
   let living: Promise<unknown> = Promise.resolve();
   /** Callers that arrive together wait together, in order. */
   function live(): Promise<unknown> {
-    if (clock.readWall() === aliveAt) return living;
+    if (clock.readWall() === aliveAt || isPaused(clock)) return living;
     aliveAt = clock.readWall();
     living = askBeside(url, `UPDATE server SET alive_at = greatest(alive_at, ${aliveAt})`);
     return living;
@@ -72,6 +73,11 @@ export async function openExamined(
     listPools: () => store.listPools(),
     close: () => store.close(),
   };
+}
+
+/** Whether no server was there to report anything. */
+function isPaused({ restMs }: OpenOptions['clock']): boolean {
+  return restMs === REST_MS;
 }
 
 /** Checks the rows in the database that belongs to a folder. */

@@ -198,9 +198,13 @@ class ThreadedStore implements Store {
     this.#heard = { now, atMs: this.#clock.readMonotonicMs() };
   }
 
-  /** The writer's time, close enough for a list: it is refreshed every second. */
+  /**
+   * The writer's time, close enough for a list: it is refreshed every second. After a pause it stands still
+   * until the writer has given slots their time back.
+   */
   #estimateNow(): Instant {
     const elapsedMs = this.#clock.readMonotonicMs() - this.#heard.atMs;
+    if (elapsedMs > this.#clock.restMs) return this.#heard.now;
     return plus(this.#heard.now, Math.floor(elapsedMs));
   }
 

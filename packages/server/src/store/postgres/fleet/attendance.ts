@@ -1,4 +1,4 @@
-import { CLOCK_TOLERANCE_MS, type ClockJump } from '../../../core/clock/clock.ts';
+import { CLOCK_TOLERANCE_MS, type ClockJump, REST_MS } from '../../../core/clock/clock.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { type Instant, instant, SECOND_MS } from '../../../core/nouns/instant.ts';
 import { type Count, countOf } from '../../engine/sql.ts';
@@ -8,7 +8,6 @@ import type { Connection } from '../wire/connection.ts';
 import type { Pool } from '../wire/pool.ts';
 import { beginLimited, DATABASE_NOW, rollBack } from '../wire/transaction.ts';
 import { numberLinks } from '../write/number-links.ts';
-import { REST_MS } from '../write/resume.ts';
 import { compiledOf, POSTGRES_STATEMENTS } from '../write/statements.ts';
 import type { PostgresWriter } from '../write/writer.ts';
 

@@ -1,3 +1,4 @@
+import { REST_MS } from '../../../core/clock/clock.ts';
 import { bucketStart } from '../../../core/history/grain.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
@@ -17,7 +18,6 @@ import { type RowOf, tableOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
 import { withPlaces } from '../wire/places.ts';
 import { DATABASE_NOW, rollBack } from '../wire/transaction.ts';
-import { REST_MS } from '../write/resume.ts';
 
 /** Renames users within the caller's transaction. */
 export async function respellUsers(connection: Connection, respelling: Respelling): Promise<void> {

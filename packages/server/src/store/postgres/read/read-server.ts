@@ -1,10 +1,10 @@
+import { REST_MS } from '../../../core/clock/clock.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import { type MasterKey, SealError, unsealWithAny } from '../../../secrets/seal.ts';
 import { askSecrets, askStore } from '../../engine/questions.ts';
 import type { SealedSecrets } from '../../engine/sealed-secrets.ts';
 import type { EngineDescription, StoreDescription } from '../../query.ts';
 import { type Ask, answerAsked } from '../wire/ask.ts';
-import { REST_MS } from '../write/resume.ts';
 
 /** All as of one moment. */
 export function listSecrets(ask: Ask): Promise<SealedSecrets> {

@@ -1,4 +1,5 @@
-import { instant, SECOND_MS } from '../../../core/nouns/instant.ts';
+import { REST_MS } from '../../../core/clock/clock.ts';
+import { instant } from '../../../core/nouns/instant.ts';
 import { prolongLive } from '../../engine/move-clock.ts';
 import type { Connection } from '../wire/connection.ts';
 import { begin } from '../wire/transaction.ts';
@@ -7,9 +8,6 @@ import { readIndex } from './license-index.ts';
 import type { WriterMemory } from './memory.ts';
 import { prepareBatch } from './prepare-batch.ts';
 import { WorkingSet } from './working-set.ts';
-
-/** After this long without any server, nobody could send heartbeats. */
-export const REST_MS = 30 * SECOND_MS;
 
 /** Returns whether no server was alive for a while; `aliveAt` is null if none ever was. */
 export function isRested(aliveAt: number | null, now: number): boolean {

@@ -7,7 +7,7 @@ import { ServerClock } from './server-clock.ts';
 
 test('fractions of a millisecond add up, however often the clock is read', () => {
   let monotonicMs = 0.3;
-  const server = new ServerClock({ readWall: () => NOW, readMonotonicMs: () => monotonicMs }, null);
+  const server = new ServerClock({ ...createManualClock(NOW), readMonotonicMs: () => monotonicMs }, null);
   for (let reading = 0; reading < 1000; reading++) {
     monotonicMs += 0.5;
     server.read();

@@ -34,13 +34,13 @@ export class ServerClock {
 
   /** Reads the time without moving the mark. */
   peek(): ClockReading {
-    return readClock(this.#state, this.#elapsedMs(), this.#clock.readWall());
+    return readClock(this.#state, this.#elapsedMs(), this.#clock.readWall(), this.#clock.restMs);
   }
 
   /** Reads the time and moves the mark: from here on it is never earlier. */
   read(): ClockReading {
     const elapsedMs = this.#elapsedMs();
-    const reading = readClock(this.#state, elapsedMs, this.#clock.readWall());
+    const reading = readClock(this.#state, elapsedMs, this.#clock.readWall(), this.#clock.restMs);
     this.#monotonicAtMark += elapsedMs;
     this.#state = { mark: reading.now, jump: reading.jump };
     return reading;

@@ -136,11 +136,11 @@ export class SqliteWriter {
     return { now, wall, jump, jumpAtStart: this.#followedJump(), notices: this.#takeNotices() };
   }
 
-  /** The time for a query, which moves nothing: it does not follow a clock that has jumped. */
+  /** The time for a query, which moves nothing: it ends no slot that the next command prolongs. */
   peekNow(): Instant {
     if (!this.#isResumed && this.#awayFrom !== null) return this.#awayFrom;
-    const { isTakenOver, ranTo, now } = this.#clock.peek();
-    return isTakenOver ? ranTo : now;
+    const { awayFrom, now } = this.#clock.peek();
+    return awayFrom ?? now;
   }
 
   findLicense(id: LicenseId): License | undefined {
@@ -258,8 +258,8 @@ export class SqliteWriter {
   }
 
   /** Whether the stored mark would be wrong after a crash. */
-  #mustRemember({ isNewJump, isTakenOver, now }: ClockReading): boolean {
-    if (isNewJump || isTakenOver || now - this.#storedMark >= MARK_INTERVAL_MS) return true;
+  #mustRemember({ isNewJump, awayFrom, now }: ClockReading): boolean {
+    if (isNewJump || awayFrom !== null || now - this.#storedMark >= MARK_INTERVAL_MS) return true;
     for (const { license } of this.#licenses.entries()) {
       const since = [license.id, this.#storedMark, now] as const;
       if (this.#statements.registration.due.hasEndedSince(...since)) return true;
@@ -306,12 +306,16 @@ export class SqliteWriter {
   #noteClock(batch: Batch, reading: ClockReading): void {
     const jump = reading.isNewJump ? jumpEvent(reading, this.#clock.readWall()) : null;
     if (jump !== null) this.#recordJump(batch, jump);
-    if (!reading.isTakenOver) return;
-    const { ranTo: from, now: to } = reading;
-    prolongLive(batch, from);
-    batch.systemEvents.push(eventText({ kind: 'clock_accepted', from, to, by: 'server' }));
+    const { awayFrom, isTakenOver, ranTo, now: to } = reading;
+    if (awayFrom === null) return;
+    prolongLive(batch, awayFrom);
     batch.isChanged = true;
-    this.#notices.push({ kind: 'clock_taken_over', from, to });
+    if (isTakenOver) {
+      batch.systemEvents.push(eventText({ kind: 'clock_accepted', from: ranTo, to, by: 'server' }));
+      this.#notices.push({ kind: 'clock_taken_over', from: ranTo, to });
+    } else if (this.#isResumed) {
+      this.#notices.push({ kind: 'server_paused', from: awayFrom, to });
+    }
   }
 
   #recordJump(batch: Batch, jump: ClockJumped): void {
