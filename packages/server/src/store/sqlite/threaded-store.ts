@@ -10,8 +10,10 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
 import { type PoolUse, StoreTally } from '../store-tally.ts';
+import { FileCheck } from './read/file-check.ts';
 import { needsMasterKey, type ReaderOptions } from './read/reader.ts';
 import { Verifier } from './read/verifier.ts';
+import { damageFault } from './wire/damage.ts';
 import { packCommands } from './wire/packed-commands.ts';
 import { ResultUnpacker } from './wire/packed-results.ts';
 import { ReaderThread } from './wire/reader-client.ts';
@@ -24,9 +26,9 @@ interface ThreadedOptions extends ThreadData {
 
 /**
  * Opens the store in threads: one owns the SQLite file and writes, so that a slow sync never holds up HTTP;
- * one answers queries, so that no report holds up a heartbeat; and one is started to verify the audit log,
- * which takes long. If the writing or the reading thread ends, the store is lost: everything that waits
- * fails, and nothing is acknowledged any more.
+ * one answers queries, so that no report holds up a heartbeat; and one is started for what takes long, which
+ * is to verify the audit log, and to check the file after its disk has failed. If the writing or the reading
+ * thread ends, the store is lost: everything that waits fails, and nothing is acknowledged any more.
  */
 export async function openThreadedStore(options: ThreadedOptions): Promise<Store> {
   const store = new ThreadedStore(options);
@@ -47,6 +49,7 @@ class ThreadedStore implements Store {
   readonly #queue: GroupCommit;
   readonly #unpacker = new ResultUnpacker();
   readonly #verifier: Verifier;
+  readonly #fileCheck: FileCheck;
   readonly #reader: ReaderThread;
   /** The keys that secrets may be sealed with: one, or two while it is being replaced. */
   #masterKeys: readonly MasterKey[];
@@ -55,6 +58,8 @@ class ThreadedStore implements Store {
   #closing = Promise.withResolvers<void>();
   #isHealthy = true;
   #isClosing = false;
+  /** The file is damaged: nothing can be relied on any more, and nothing must be acknowledged. */
+  #damage: Fault | null = null;
   /** The writer's time in its last message, and when that arrived. */
   #heard: { now: Instant; atMs: number } = { now: instant(0), atMs: 0 };
 
@@ -69,6 +74,10 @@ class ThreadedStore implements Store {
     this.#verifier = new Verifier({
       openThread: () => startReader(file, () => {}),
       readMasterKeys: () => this.#masterKeys,
+    });
+    this.#fileCheck = new FileCheck({
+      openThread: () => startReader(file, () => {}),
+      onDamage: (detail) => this.#noteDamage(damageFault(file, detail)),
     });
     this.#writer.on('message', (message: FromWriter) => this.#hear(message));
     this.#writer.on('error', (error) => this.#lose(error));
@@ -91,6 +100,7 @@ class ThreadedStore implements Store {
 
   execute(...[command]: Parameters<Store['execute']>) {
     if (this.#isClosing) return refuseClosing();
+    if (this.#damage !== null) return Promise.reject(storeFault(this.#damage));
     return command.kind === 'rotate_master_key' ? this.#rotate(command) : this.#queue.submit(command);
   }
 
@@ -117,6 +127,7 @@ class ThreadedStore implements Store {
 
   keepClock(): Promise<ClockStatus> {
     if (this.#isClosing) return refuseClosing();
+    if (this.#damage !== null) return Promise.reject(storeFault(this.#damage));
     return new Promise((resolve, reject) => {
       this.#clockWaiters.push({ resolve, reject });
       this.#post({ kind: 'keep_clock' });
@@ -140,6 +151,7 @@ class ThreadedStore implements Store {
     this.#isClosing = true;
     await this.#queue.drain();
     await this.#verifier.close();
+    await this.#fileCheck.close();
     await this.#reader.close();
     this.#post({ kind: 'close' });
     await this.#closing.promise;
@@ -166,7 +178,7 @@ class ThreadedStore implements Store {
         this.#queue.fail(storeFault(new Error(message.message)));
         break;
       case 'clock':
-        this.#isHealthy = true;
+        this.#noteSuccess();
         this.#noteTime(message.status.now);
         this.#tell(message.notices);
         this.#clockWaiters.shift()?.resolve(message.status);
@@ -183,7 +195,7 @@ class ThreadedStore implements Store {
 
   #hearExecuted(message: FromWriter & { kind: 'executed' }): void {
     const { results, now, syncMs, notices } = message;
-    this.#isHealthy = true;
+    this.#noteSuccess();
     this.#noteTime(now);
     this.#tell(notices);
     this.#queue.settle(this.#unpacker.unpack(results), syncMs);
@@ -192,6 +204,15 @@ class ThreadedStore implements Store {
   #noteFailure(error: string): void {
     if (this.#isHealthy) this.#options.onNotice({ kind: 'commit_failed', error });
     this.#isHealthy = false;
+  }
+
+  #noteSuccess(): void {
+    this.#isHealthy = this.#damage === null;
+  }
+
+  #noteDamage(damage: Fault): void {
+    this.#damage = damage;
+    this.#noteFailure(damage.message);
   }
 
   #noteTime(now: Instant): void {
@@ -209,7 +230,10 @@ class ThreadedStore implements Store {
   }
 
   #tell(notices: readonly StoreNotice[]): void {
-    for (const notice of notices) this.#options.onNotice(notice);
+    for (const notice of notices) {
+      if (notice.kind === 'store_recovered') this.#fileCheck.start();
+      this.#options.onNotice(notice);
+    }
   }
 
   /** A thread is gone: nothing can be stored any more, and nothing must be acknowledged. */

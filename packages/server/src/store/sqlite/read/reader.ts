@@ -49,6 +49,10 @@ export class SqliteReader {
     return tellDamage(this.#file, () => this.#answerAny(query, now, masterKeys)) as Answer<Q>;
   }
 
+  checkFile(): string {
+    return String(readPragma(this.#db, 'quick_check'));
+  }
+
   close(): void {
     this.#db.close();
   }

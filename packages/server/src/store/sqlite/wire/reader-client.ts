@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
-import type { Instant } from '../../../core/nouns/instant.ts';
+import { type Instant, instant } from '../../../core/nouns/instant.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Answer, Query } from '../../query.ts';
-import { type FromReader, storeFault, type ToReader } from './thread-messages.ts';
+import { CHECK_FILE, type FromReader, storeFault, type ToReader } from './thread-messages.ts';
 
 const ENDED = 'The reading thread has ended.';
 
@@ -35,9 +35,18 @@ export class ReaderThread {
   }
 
   ask<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Promise<Answer<Q>> {
+    return this.#send({ query, now, masterKeys });
+  }
+
+  /** `ok`, or what is wrong with the file. */
+  checkFile(): Promise<string> {
+    return this.#send({ query: CHECK_FILE, now: instant(0), masterKeys: [] });
+  }
+
+  #send<A>(question: Omit<ToReader, 'id'>): Promise<A> {
     if (this.#isLost) return Promise.reject(storeFault(new Error(ENDED)));
     const id = ++this.#lastId;
-    const message: ToReader = { id, query, now, masterKeys };
+    const message: ToReader = { id, ...question };
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       this.#worker.postMessage(message);

@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type ReaderOptions, SqliteReader } from '../read/reader.ts';
-import type { FromReader, ToReader } from './thread-messages.ts';
+import { CHECK_FILE, type FromReader, type ToReader } from './thread-messages.ts';
 
 const port = parentPort as MessagePort;
 let reader: SqliteReader | null = null;
@@ -9,7 +9,7 @@ let reader: SqliteReader | null = null;
 function answer({ id, query, now, masterKeys }: ToReader): FromReader {
   try {
     reader ??= new SqliteReader(workerData as ReaderOptions);
-    return { id, answer: reader.answer(query, now, masterKeys) };
+    return { id, answer: query === CHECK_FILE ? reader.checkFile() : reader.answer(query, now, masterKeys) };
   } catch (error) {
     return { id, message: error instanceof Error ? error.message : String(error) };
   }

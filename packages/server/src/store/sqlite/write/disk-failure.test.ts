@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
+import { pollUntil } from '../../../../../../test/support/poll.ts';
 import '../../../../../../test/support/program.ts';
 import { denying, exampleLicense, NOW, register } from '../../../core/examples.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
@@ -12,7 +14,7 @@ import { HOUR_MS, MINUTE_MS, plus } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
-import { createManualClock } from '../../clock.ts';
+import { createManualClock, systemClock } from '../../clock.ts';
 import { codeOf, grantedOf, users } from '../../exam/exam-store.ts';
 import { expectSound } from '../../exam/soundness.ts';
 import type { Store } from '../../store.ts';
@@ -94,6 +96,22 @@ describe('a disk that accepts no more', options, () => {
     assert.equal(store.isHealthy(), true);
     assert.equal(kinds().at(-1), 'store_recovered');
     assert.deepEqual(await listUsers(store), ['eve', ...users(50)]);
+    await expectSound(store);
+    await store.close();
+  });
+
+  test('for a single commit stops nobody else, and no time has to pass', async (t) => {
+    const { file, onNotice, kinds } = setUp(t);
+    const store = openInThreadStore({ file, masterKey, clock: createManualClock(NOW), onNotice });
+    await install(store);
+    for (const user of users(3)) {
+      limitFileSize(0);
+      await expectFaults([store.execute(register(user))]);
+      limitFileSize('unlimited');
+      grantedOf(await store.execute(register(user)));
+    }
+    assert.deepEqual(kinds(), Array(3).fill(['commit_failed', 'store_recovered']).flat());
+    assert.deepEqual(await listUsers(store), users(3));
     await expectSound(store);
     await store.close();
   });
@@ -210,4 +228,38 @@ describe('a disk that accepts no more', options, () => {
     await expectSound(store);
     await store.close();
   });
+
+  test('works again before the whole file was read; if that finds damage, it stores no more', async (t) => {
+    const { file, onNotice, kinds } = setUp(t);
+    const first = openInThreadStore({ file, masterKey, clock: systemClock, onNotice });
+    await install(first);
+    for (const user of users(60)) grantedOf(await first.execute(register(user)));
+    await first.close();
+    damageOldestLink(file);
+    const store = await openThreadedStore({ file, masterKey, onNotice });
+    t.after(() => store.close());
+    limitFileSize(0);
+    await expectFaults([store.execute(register('user-0001'))]);
+    limitFileSize('unlimited');
+    grantedOf(await store.execute(register('user-0001')));
+    await pollUntil('the damage is found', () => kinds().length === 3 || undefined);
+    assert.deepEqual(kinds(), ['commit_failed', 'store_recovered', 'commit_failed']);
+    assert.equal(store.isHealthy(), false);
+    await expectFaults([store.execute(register('user-0001'))]);
+    await assert.rejects(store.keepClock(), isFault);
+    await store.close();
+  });
 });
+
+/** Damages the oldest link, at which only a check of the whole file looks. */
+function damageOldestLink(file: string): void {
+  const db = new DatabaseSync(file);
+  const pages = db.prepare("SELECT pageno FROM dbstat WHERE name = 'audit_link' AND pagetype = 'leaf'").all();
+  const size = Object.values(db.prepare('PRAGMA page_size').get() ?? {})[0] as number;
+  db.close();
+  assert.ok(pages.length > 1, 'new links are added to another page');
+  const page = Number(pages[0]?.pageno);
+  const handle = openSync(file, 'r+');
+  writeSync(handle, Buffer.alloc(64, 0xff), 0, 64, (page - 1) * size);
+  closeSync(handle);
+}

@@ -8,7 +8,6 @@ import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
-import type { Clock } from '../../clock.ts';
 import type { AnswerCount } from '../../engine/apply/apply.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { Batch, Savepoint } from '../../engine/batch.ts';
@@ -25,51 +24,24 @@ import { countOf } from '../../engine/sql.ts';
 import { columnsOf } from '../../engine/tables.ts';
 import type { ClockStatus } from '../../store.ts';
 import { setIgnoresCase } from '../move/respell-users.ts';
-import { readPragma } from '../wire/ask.ts';
-import { damageFault, tellDamage } from '../wire/damage.ts';
+import { tellDamage } from '../wire/damage.ts';
 import { openWritable } from '../wire/database.ts';
 import { AuditLedger, getServer, openAudit } from './audit-ledger.ts';
 import { CommandSavepoint } from './command-savepoint.ts';
+import { Recovery } from './recovery.ts';
 import { listSecrets } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
 import { prepareStatements, type SqliteStatements } from './statements.ts';
-
-interface WriterOptions {
-  readonly file: string;
-  readonly clock: Clock;
-  readonly masterKey: MasterKey;
-  /** A key that was to replace it: the store may be sealed with either. */
-  readonly nextMasterKey?: MasterKey | null;
-  /** Most answers to remember for repeated requests. */
-  readonly maxRememberedAnswers?: number;
-  /** Whether users that differ only in case are one; if left out, it stays as it is. */
-  readonly ignoresCase?: boolean | undefined;
-  /**
-   * True for a server. A command that opens a stopped server's data resumes only when it writes: until then
-   * time stands still, and no slot is touched.
-   */
-  readonly resumeAtOpen?: boolean;
-}
-
-interface BatchReply {
-  readonly results: readonly CommandResult[];
-  readonly now: Instant;
-  /** How long the commit took; `null` if nothing changed. */
-  readonly syncMs: number | null;
-  readonly notices: readonly StoreNotice[];
-}
+import type { BatchReply, WriterOptions } from './writer-options.ts';
 
 /** How often the mark is written while the server is idle. */
 const MARK_INTERVAL_MS = MINUTE_MS;
 
-/** How often the file is reopened after a failed commit, at most. */
-const REOPEN_INTERVAL_MS = 1000;
-
 /**
  * The only writer of the SQLite file; synchronous, in a thread of its own. A batch of commands is one
  * transaction and one sync, each command decided on what the one before it left. Between batches the licenses
- * in memory equal the file, which is authoritative: after a failed commit the file is reopened, checked and
- * loaded again before anything else is acknowledged.
+ * in memory equal the file, which is authoritative: after a failed commit the file is reopened, compared with
+ * what was acknowledged, and loaded again before anything else is acknowledged.
  */
 export class SqliteWriter {
   readonly #options: WriterOptions;
@@ -92,16 +64,15 @@ export class SqliteWriter {
   /** When the store was last alive. */
   #awayFrom: Instant | null = null;
   #isResumed = false;
-  #isBroken = false;
   /** Of the last batch. */
   #syncMs: number | null = null;
-  #lastOpenMs: number;
+  readonly #recovery: Recovery;
 
   constructor(options: WriterOptions) {
     this.#options = options;
+    this.#recovery = new Recovery(options.file);
     const { masterKey, nextMasterKey } = options;
     this.#masterKeys = nextMasterKey == null ? [masterKey] : [masterKey, nextMasterKey];
-    this.#lastOpenMs = options.clock.readMonotonicMs();
     this.#tellDamage(() => this.#open());
   }
 
@@ -118,6 +89,7 @@ export class SqliteWriter {
     const results = this.#transact(reading, (batch) =>
       commands.map((command) => executeCommand(batch, command)),
     );
+    if (this.#syncMs !== null) this.#recovery.noteBatch();
     return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices() };
   }
 
@@ -154,7 +126,7 @@ export class SqliteWriter {
 
   close(): void {
     try {
-      if (!this.#isBroken && this.#isResumed) {
+      if (!this.#recovery.isBroken && this.#isResumed) {
         this.#tellDamage(() => this.#transact(this.#readClock(), () => this.#putInOrder(), { force: true }));
       }
     } finally {
@@ -172,9 +144,8 @@ export class SqliteWriter {
     return tellDamage(this.#options.file, work);
   }
 
-  #open({ check = false } = {}): void {
+  #open(): void {
     this.#db = openWritable(this.#options.file);
-    if (check) requireSound(this.#db, this.#options.file);
     const { ignoresCase } = this.#options;
     if (ignoresCase !== undefined) setIgnoresCase(this.#db, ignoresCase);
     this.#statements = prepareStatements(this.#db);
@@ -185,6 +156,7 @@ export class SqliteWriter {
     this.#masterKeys = [masterKey];
     this.#load();
     const mark = this.#statements.getServer.get()?.mark ?? null;
+    this.#recovery.requireAcknowledged(this.#ledger.links, mark);
     const isStart = this.#clock === undefined;
     if (isStart) this.#jumpAtStart = jumpAtStart(mark, this.#options.clock.readWall());
     this.#clock ??= new ServerClock(this.#options.clock, mark);
@@ -230,15 +202,19 @@ export class SqliteWriter {
     );
   }
 
-  /** After a failed commit, reopens and checks the file before anything is acknowledged again. */
+  /** After a failed commit, reopens the file before anything is acknowledged again. */
   #heal(): void {
-    if (!this.#isBroken) return;
+    if (!this.#recovery.isBroken) return;
     const nowMs = this.#options.clock.readMonotonicMs();
-    if (nowMs - this.#lastOpenMs < REOPEN_INTERVAL_MS) throw new Error('The disk failed a moment ago.');
-    this.#lastOpenMs = nowMs;
-    if (this.#db.isOpen) this.#db.close();
-    this.#open({ check: true });
-    this.#isBroken = false;
+    this.#recovery.requireDue(nowMs);
+    try {
+      if (this.#db.isOpen) this.#db.close();
+      this.#open();
+    } catch (error) {
+      this.#recovery.noteFailure(nowMs);
+      throw error;
+    }
+    this.#recovery.isBroken = false;
     this.#notices.push({ kind: 'store_recovered' });
   }
 
@@ -344,6 +320,7 @@ export class SqliteWriter {
     this.#masterKeys = [batch.masterKey];
     this.#rules = batch.rules;
     this.#storedMark = batch.now;
+    this.#recovery.noteCommit(this.#ledger.links, batch.now);
     for (const entry of changed) Object.assign(entry, { isChanged: false, events: [], history: [] });
     if (batch.signed !== null) this.#notices.push(noticeOf(batch.signed));
   }
@@ -366,7 +343,7 @@ export class SqliteWriter {
 
   /** Memory may be ahead of the file now: it is loaded again before the next batch. */
   #abandon({ isNewJump, isTakenOver, ranTo, now }: ClockReading): void {
-    this.#isBroken = true;
+    this.#recovery.noteFailure(this.#options.clock.readMonotonicMs());
     // A jump that was to be followed was not stored: the next reading finds it again.
     const reached = isTakenOver ? ranTo : now;
     if (this.#clock.mark > reached) this.#clock.moveTo(reached);
@@ -384,11 +361,6 @@ export class SqliteWriter {
 /** Whether the running batch has changed what is written with the license. */
 function hasNews({ isChanged, meters, events, history }: LoadedLicense): boolean {
   return isChanged || meters.isChanged || events.length > 0 || history.length > 0;
-}
-
-function requireSound(db: DatabaseSync, file: string): void {
-  const check = readPragma(db, 'quick_check');
-  if (check !== 'ok') throw damageFault(file, String(check));
 }
 
 function noticeOf({ links, digest }: HeadsSigned): StoreNotice {
