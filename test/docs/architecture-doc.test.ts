@@ -10,10 +10,10 @@ const TEXT = readFileSync(PAGE, 'utf8');
 
 /** Lower them when the path gets shorter. */
 const MOST = {
-  register: { files: 68, functions: 269 },
-  heartbeat: { files: 59, functions: 231 },
+  register: { files: 67, functions: 269 },
+  heartbeat: { files: 58, functions: 231 },
   /** A few more than are traced: they vary with what the database sends together. */
-  postgres: { files: 87, functions: 440 },
+  postgres: { files: 85, functions: 440 },
 };
 
 /** On SQLite, every loop that runs within ten seconds runs within this, too. */

@@ -35,7 +35,7 @@ import {
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 
-export interface ViewSource {
+interface ViewSource {
   readonly statements: Statements;
   readonly rules: Rules;
   readonly now: Instant;

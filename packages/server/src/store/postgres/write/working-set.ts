@@ -1,5 +1,5 @@
 import type { Savepoint } from '../../engine/batch.ts';
-import { MissingRows } from '../../engine/execute-command.ts';
+import { MissingRows } from '../../engine/execute.ts';
 import { accessRows } from '../../engine/row-sql.ts';
 import type { Row, RowValue } from '../../engine/rows.ts';
 import type { Prepare, Values } from '../../engine/sql.ts';

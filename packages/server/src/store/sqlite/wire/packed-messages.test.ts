@@ -13,7 +13,7 @@ import {
 } from '../../../core/examples.ts';
 import type { License } from '../../../core/nouns/license.ts';
 import { type Measured, refuse } from '../../../core/outcome.ts';
-import type { CommandResult } from '../../engine/execute-command.ts';
+import type { CommandResult } from '../../engine/execute.ts';
 import { packCommands, unpackCommands } from './packed-commands.ts';
 import { ResultPacker, ResultUnpacker } from './packed-results.ts';
 

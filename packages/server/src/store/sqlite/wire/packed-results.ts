@@ -4,7 +4,7 @@ import type { Instant } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { Registration } from '../../../core/nouns/registration.ts';
 import type { Measured } from '../../../core/outcome.ts';
-import type { CommandResult } from '../../engine/execute-command.ts';
+import type { CommandResult } from '../../engine/execute.ts';
 import type { GrantedNow } from '../../store.ts';
 import { PackedValues } from './packed-commands.ts';
 
