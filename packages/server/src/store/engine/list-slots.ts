@@ -18,22 +18,22 @@ const ORDERS: Readonly<Record<SlotOrder, string>> = {
 
 const MEANT = `FROM registration JOIN license ON license.id = license_id
   WHERE ends_at > :now AND removed_at IS NULL
-    AND (:licenseId::bigint IS NULL OR license_id = :licenseId)
-    AND (:borrowed::bigint IS NULL OR (CASE WHEN borrowed_until > :now THEN 1 ELSE 0 END) = :borrowed)
-    AND (:feature::text IS NULL OR EXISTS (SELECT 1 FROM feature_slot
+    AND (CAST(:licenseId AS bigint) IS NULL OR license_id = :licenseId)
+    AND (CAST(:borrowed AS bigint) IS NULL OR (CASE WHEN borrowed_until > :now THEN 1 ELSE 0 END) = :borrowed)
+    AND (CAST(:feature AS text) IS NULL OR EXISTS (SELECT 1 FROM feature_slot
       WHERE feature_slot.license_id = registration.license_id AND feature_slot."user" = registration."user"
         AND feature_slot.feature = :feature AND feature_slot.ends_at > :now))
-    AND (:pattern::text IS NULL
+    AND (CAST(:pattern AS text) IS NULL
       OR lower(coalesce(spelling, "user")) LIKE :pattern ESCAPE '~'
       OR lower(hostname) LIKE :pattern ESCAPE '~'
       OR lower(address) LIKE :pattern ESCAPE '~'
-      OR origin BETWEEN :first::text AND :last::text)`;
+      OR origin BETWEEN CAST(:first AS text) AND CAST(:last AS text))`;
 
 /** The features of the page only: few have any, and looking for them takes longer than finding the page. */
 function pageSql(order: SlotOrder, descending: boolean): string {
   const way = descending ? 'DESC' : 'ASC';
   const sorted = `ORDER BY ${ORDERS[order]} ${way}, license_id, "user"`;
-  return `SELECT page.*, (SELECT string_agg(feature, :separator::text) FROM feature_slot
+  return `SELECT page.*, (SELECT string_agg(feature, CAST(:separator AS text)) FROM feature_slot
       WHERE feature_slot.license_id = page.license_id AND feature_slot."user" = page."user"
         AND feature_slot.ends_at > :now) AS features
     FROM (SELECT registration.*, license.product ${MEANT} ${sorted} LIMIT :limit OFFSET :offset) AS page

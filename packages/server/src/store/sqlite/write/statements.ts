@@ -23,21 +23,8 @@ import { EndedBorrows } from './ended-borrows.ts';
 import { AHEAD, KeptRegistrations } from './kept-registrations.ts';
 import { PendingRenewals } from './pending-renewals.ts';
 
-/** Whatever may end slots earlier makes them due by then. */
-function withDue({ sql, writes }: Write, end: string): Write {
-  const set = 'UPDATE registration SET ';
-  return { sql: sql.replace(set, `${set}due_at = least(due_at, ${end}), `), writes };
-}
-
 /** What only this store asks. */
 const OWN = {
-  endRegistrationsBy: withDue(STATEMENTS.endRegistrationsBy, ':endsBy'),
-  pullBackLive: withDue(STATEMENTS.pullBackLive, ':heartbeatEnd'),
-  /** Feature slots first: otherwise the planner may start from the registrations. */
-  findNextFeatureEnd: {
-    ...STATEMENTS.findNextFeatureEnd,
-    sql: STATEMENTS.findNextFeatureEnd.sql.replace(' JOIN ', ' CROSS JOIN '),
-  },
   ...writesTo('license', {
     updateLicenseHead: 'UPDATE license SET in_use = ?, audit_n = ?, audit_mac = ? WHERE id = ?',
   }),
@@ -143,7 +130,7 @@ const ASK_WHO_IS_LIVE: ReadonlySet<Read | Write> = new Set([
   STATEMENTS.countBorrowed,
   STATEMENTS.countCrowd,
   STATEMENTS.countLiveFeatureSlots,
-  OWN.findNextFeatureEnd,
+  STATEMENTS.findNextFeatureEnd,
 ]);
 
 /** Rows are added to those of the same key. */
@@ -158,8 +145,8 @@ function addHistory(db: DatabaseSync): SqliteStatements['addHistory'] {
 function besides(kept: KeptRegistrations, prepareOne: Prepare): Prepare {
   return ((declared: Read | Write) => {
     const statement = prepareOne(declared) as StatementSync;
-    if (!/\bregistration\b/.test(declared.sql)) return statement;
     const isWrite = 'writes' in declared && declared.writes === 'registration';
+    if (!isWrite && !declared.reads.includes('registration')) return statement;
     const prepareRows = (values: readonly unknown[]) => {
       if (!ASK_WHO_IS_LIVE.has(declared)) return kept.foldAll();
       const { id, now } = values[0] as { readonly id: LicenseId; readonly now: Instant };
