@@ -16,6 +16,7 @@ async function start(data: string, { url, publicKeyFile }: CloudProcess) {
   const api = new BerthApi(server.url);
   return {
     url: server.url,
+    register: (user: string) => api.register({ product: 'cad', user }),
     count: (consumptions: number) => api.post('/api/v4/add_consumption', { product: 'cad', consumptions }),
     ask: async (path: string, body?: Readonly<Record<string, unknown>>) => {
       const { status, text } = await (body === undefined ? api.get(path) : api.post(path, body));
@@ -28,6 +29,34 @@ async function start(data: string, { url, publicKeyFile }: CloudProcess) {
     },
   };
 }
+
+test('a cloud license that was given back after a backup does not lend after the restore', async (t) => {
+  const folder = temporaryFolder(t);
+  const [data, file] = [join(folder, 'data'), join(folder, 'one.backup')];
+  const cloud = await startCloudProcess(t);
+  const key = await cloud.grant('cad', '--slots', '3');
+  const before = await start(data, cloud);
+  t.after(before.stop);
+  await before.ask('/api/v4/setKeys', { apiKey: cloud.keys.apiKey, sharedKey: cloud.keys.sharedKey });
+  await before.ask('/api/v4/addProduct', { product: 'cad', licenseKey: key });
+  await saveBackup(before.url, file);
+  await before.ask('/api/v4/removeProduct?product=cad');
+  await before.stop();
+
+  await cloud.stop();
+  const { given_back } = await restore(data, file);
+  assert.deepEqual(
+    given_back.map(({ product }) => product),
+    ['cad'],
+  );
+  const after = await start(data, cloud);
+  t.after(after.stop);
+  const refused = await after.register('ada');
+  assert.equal(refused.body.code, 'unknown_product', 'though the cloud cannot be asked');
+  await cloud.restart();
+  await after.ask('/api/v4/addProduct', { product: 'cad', licenseKey: key });
+  assert.equal((await after.register('ada')).status, 200);
+});
 
 test('cloud licenses lend after a restore, and count once the cloud has told their total', async (t) => {
   const folder = temporaryFolder(t);

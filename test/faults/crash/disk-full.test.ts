@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { runBerth } from '../../support/berth-command.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { makeUpSeed } from '../../support/random.ts';
 import { seedLicenses, temporaryFolder } from '../../support/server-process.ts';
@@ -67,16 +68,33 @@ async function fillAndFree(disk: string, server: ServerUnderTest, seed: number):
   rmSync(filler);
   await waitUntilHealthy(rounds);
   await rounds.inspect();
-  await server.stop('SIGKILL');
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    await server.stop(signal);
+    fillDisk(filler);
+    await server.start();
+    await expectReadOnly(server, rounds);
+    rmSync(filler);
+    await waitUntilHealthy(rounds);
+    await rounds.inspect();
+  }
+  await server.stop();
   fillDisk(filler);
-  // It may start or not, as long as it spoils nothing.
-  await server.start().catch(() => {});
-  await server.stop('SIGKILL');
+  await server.start();
+  await server.stop();
   rmSync(filler);
   await server.start();
-  await waitUntilHealthy(rounds);
   await rounds.inspect();
   assert.deepEqual(rounds.book.violations, []);
+}
+
+/** It answers what needs no room, and says what is missing. */
+async function expectReadOnly(server: ServerUnderTest, rounds: LendingRounds): Promise<void> {
+  assert.equal(await rounds.isHealthy(), false);
+  await rounds.inspect();
+  const { status, body } = await server.api.register({ product: 'cad', user: 'stranger' });
+  assert.deepEqual([status, body.code], [503, 'store_unavailable']);
+  assert.match(server.log, new RegExp(`The disk of ${server.data} is full: .* Free at least \\d+ MB`));
+  assert.equal((await runBerth(server.data, ['registration', 'list'])).code, 0);
 }
 
 describe('a full disk', () => {
@@ -88,6 +106,19 @@ describe('a full disk', () => {
       await seedLicenses(server.data, [testLicense(1, { slots: 5 })]);
       await server.start();
       await fillAndFree(disk, server, seed).finally(() => server.stop('SIGKILL'));
+    });
+    if (!hasRun) t.skip('optional: needs root');
+  });
+
+  test('that has no room for a first start: it says which folder, and how much is missing', async (t) => {
+    const hasRun = await withSmallDisk(async (disk) => {
+      fillDisk(join(disk, 'filler'));
+      const server = ServerUnderTest.make(t, join(disk, 'data'));
+      await assert.rejects(server.start(), ({ message }: Error) => {
+        assert.match(message, new RegExp(`The disk of ${server.data} is full: 0\\.0 MB are free`));
+        assert.match(message, /Free at least 32 MB, or enlarge the disk\./);
+        return true;
+      });
     });
     if (!hasRun) t.skip('optional: needs root');
   });

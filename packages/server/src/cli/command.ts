@@ -133,6 +133,8 @@ export interface Restored {
   readonly replaced_at: string | null;
   readonly replaced_other_server: boolean;
   readonly lost: Losses | null;
+  /** Licenses in the backup that were given back to the vendor since, and stay so. */
+  readonly given_back: readonly { readonly license_id: number; readonly product: string }[];
   /** Amounts of consumption that may or may not have been reported. */
   readonly uncertain_reports: number;
   readonly hardware_id_before: string | null;

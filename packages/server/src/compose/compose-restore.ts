@@ -12,7 +12,7 @@ import type { MasterKey } from '../secrets/seal.ts';
 import { findLosses } from '../services/upkeep/find-losses.ts';
 import { copyStore } from '../services/upkeep/move-store.ts';
 import { findBackupKey, stageKey } from '../services/upkeep/restore-key.ts';
-import { putPendingAside } from '../services/upkeep/restore-store.ts';
+import { keepGivenBack, listGivenBack, putPendingAside } from '../services/upkeep/restore-store.ts';
 import { systemClock } from '../store/clock.ts';
 import { SCHEMA_VERSION } from '../store/engine/migrations.ts';
 import { describeHolder, lockFolder } from '../store/folder-lock.ts';
@@ -68,7 +68,7 @@ async function restoreLocked(options: RestoreOptions, request: RestoreRequest) {
   }
 }
 
-interface Replacement extends Pick<Restored, 'restored_to' | 'kept' | 'uncertain_reports'> {
+interface Replacement extends Pick<Restored, 'restored_to' | 'kept' | keyof Recorded> {
   readonly replaced: Holdings | null;
 }
 
@@ -79,10 +79,10 @@ async function toFolder(
   opened: OpenedBackup,
 ): Promise<Replacement> {
   const replaced = draft.findReplaced();
-  const uncertain = await record(draft, opened, replaced);
+  const recorded = await record(draft, opened, replaced);
   const stamp = makeStamp();
   const kept = await withKey(options, opened.masterKey, stamp, async () => draft.commit(stamp));
-  return { replaced, kept, restored_to: options.config.data, uncertain_reports: uncertain };
+  return { replaced, kept, restored_to: options.config.data, ...recorded };
 }
 
 /** The data is replaced by one transaction. */
@@ -98,13 +98,13 @@ async function toDatabase(
   const database = await openPostgresReplacing({ url, prepareStatements, masterKey: key }, stamp);
   const { target, replaced, kept: schema } = database;
   try {
-    const uncertain = await record(draft, opened, replaced);
+    const recorded = await record(draft, opened, replaced);
     const source = openFileSource(draft.file, masterKey, facts.identity);
     const kept = await withKey(options, masterKey, stamp, async () => {
       await copyStore(source, target);
       return schema === null ? [] : [`the schema ${schema}`];
     }).finally(() => source.close());
-    return { replaced, kept, restored_to: target.place, uncertain_reports: uncertain };
+    return { replaced, kept, restored_to: target.place, ...recorded };
   } finally {
     await target.close();
   }
@@ -128,13 +128,17 @@ function makeStamp(): string {
   return say(systemClock.readWall()).replace(/[:.-]/g, '');
 }
 
-/** Records the restore in the draft, and returns how many reports are uncertain now. */
+type Recorded = Pick<Restored, 'uncertain_reports' | 'given_back'>;
+
+/** Records the restore in the draft, and takes over what must not be forgotten. */
 async function record(
   draft: RestoredDraft,
-  { facts, masterKey }: OpenedBackup,
+  { facts, masterKey, holdings }: OpenedBackup,
   replaced: Holdings | null,
-): Promise<number> {
-  let uncertain = 0;
+): Promise<Recorded> {
+  let recorded: Recorded = { uncertain_reports: 0, given_back: [] };
+  const isSame = replaced?.identity === holdings.identity;
+  const givenBack = isSame ? listGivenBack(replaced) : [];
   const event = {
     kind: 'backup_restored',
     madeAt: instant(parseTimestamp(facts.made_at) ?? 0),
@@ -142,10 +146,13 @@ async function record(
     replacedAt: (replaced?.mark ?? null) as Instant | null,
     by: 'control',
   } as const;
-  await draft.record(masterKey, event, async (store) => {
-    uncertain = await putPendingAside(store);
+  await draft.record(masterKey, { event, givenBack }, async (store) => {
+    const uncertain = await putPendingAside(store);
+    const kept = await keepGivenBack(store, givenBack, holdings);
+    const named = kept.map(({ id, product }) => ({ license_id: id, product }));
+    recorded = { uncertain_reports: uncertain, given_back: named };
   });
-  return uncertain;
+  return recorded;
 }
 
 function compare(

@@ -40,6 +40,7 @@ import { composeLending } from './compose-lending.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
 import type { News, ServeOptions, Stop } from './serve-options.ts';
+import { serveOnceWritable, withoutWriting } from './serve-read-only.ts';
 import { warnAboutExposure } from './warn-about-exposure.ts';
 import type { World } from './world.ts';
 
@@ -77,13 +78,24 @@ export async function serveStore(
   log: Log,
   stops: Stop[],
 ): Promise<Parts> {
+  const { config, entrance, url } = options;
+  stops.push(await listenControl(entrance, config.data));
+  if (store.isHealthy()) return serveWhole(store, options, log, stops);
+  // The disk is full. What was lent can be read; whatever has to be stored is refused.
+  const reading = composeApp(withoutWriting(store), { ...options, isServing: true }, log, () => url);
+  stops.push(dismissPasswords, reading.cloud.close, reading.events.close);
+  const begin = (late: Stop[]) => serveWhole(store, options, log, late);
+  stops.push(serveOnceWritable(store, { begin, wait: () => entrance.open(reading.app), ...options }, log));
+  return reading;
+}
+
+async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: Stop[]): Promise<Parts> {
   const { config, certificates, news, entrance, url } = options;
   const parts = composeApp(store, { ...options, isServing: true }, log, () => url);
   stops.push(dismissPasswords, parts.cloud.close, parts.events.close);
   // From here on, the store knows whether this server leads.
   await store.keepClock();
   describeRules(log, await parts.ruleBook.begin());
-  stops.push(await listenControl(entrance, config.data));
   const eventLoops = await parts.events.begin();
   await prepareStore(parts, options, log);
   warnAboutExposure(options, log);

@@ -30,8 +30,8 @@ export interface CommandModule<C extends LicenseCommand> {
   readonly isReturn: boolean;
   /** It changes the license itself, or which licenses there are. */
   readonly changesLicense: boolean;
-  /** It also applies to a license that was removed, until what was lent or reported of it has ended. */
-  readonly mayBeRemoved: boolean;
+  /** It also applies to a license that was removed: something of it has not ended yet. */
+  mayBeRemoved(command: C): boolean;
 }
 
 export interface CommandTarget extends Target {
@@ -46,7 +46,7 @@ const DEFAULTS = {
   isFromClients: false,
   isReturn: false,
   changesLicense: false,
-  mayBeRemoved: false,
+  mayBeRemoved: () => false,
 };
 
 /** Defaults for a command of a user, on a license or a pool. */

@@ -49,6 +49,7 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
   restore_backup: {
     kind: 'restore_backup',
     event: { kind: 'backup_restored', madeAt: NOW, madeBy: '1', replacedAt: null, by },
+    givenBack: [],
   },
   set_webhook_cursor: { kind: 'set_webhook_cursor', position: { seq: 1, index: 0 } },
   sign_heads: { kind: 'sign_heads' },

@@ -21,7 +21,7 @@ import type {
 } from './nouns/audit-event.ts';
 import type { AuditPosition } from './nouns/audit-position.ts';
 import type { Instant } from './nouns/instant.ts';
-import type { LicenseId } from './nouns/license.ts';
+import type { License, LicenseId } from './nouns/license.ts';
 import type { Bar } from './rules/bar.ts';
 import type { FileRules } from './rules/rules.ts';
 
@@ -253,10 +253,15 @@ export interface Note {
     | BackupOverdue;
 }
 
-/** This data comes from a backup. Licenses from a cloud must be checked there before they count again. */
+/**
+ * This data comes from a backup. Licenses from a cloud must be checked there before they count again. Those
+ * that were given back since are marked so, and must be removed.
+ */
 export interface RestoreBackup {
   readonly kind: 'restore_backup';
   readonly event: BackupRestored;
+  /** As the data that it replaces has them. */
+  readonly givenBack: readonly License[];
 }
 
 /** Everything up to this event was delivered to the webhook, or does not concern it. */

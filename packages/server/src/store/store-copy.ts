@@ -41,12 +41,14 @@ export interface StoreTarget extends StoreContents {
   commit(): Promise<void>;
 }
 
-/** What a restore may lose: borrows and counts, as of one moment. */
+/** What a restore may lose, or must not forget, as of one moment. */
 export interface Holdings {
   readonly identity: string;
   /** The latest time used. */
   readonly mark: number | null;
   readonly licenses: readonly { readonly id: number; readonly product: string }[];
+  /** The facts of those that were removed, as text. */
+  readonly removed: readonly { readonly facts: string }[];
   readonly borrows: readonly HeldBorrow[];
   readonly totals: readonly HeldTotal[];
 }

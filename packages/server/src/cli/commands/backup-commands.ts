@@ -134,6 +134,11 @@ function showRestored(restored: Restored, callOf: CallOf): string {
   const parts = [
     `Everything was restored and checked.\n${facts}`,
     showGap(restored),
+    formatLost(
+      'Licenses in the backup that were given back to the vendor since, and stay so',
+      ['license_id', 'product'],
+      restored.given_back,
+    ),
     showUncertain(restored, callOf),
     showHardware(restored),
     'Start the server.',

@@ -19,7 +19,7 @@ import type { LicenseView } from '../view.ts';
  */
 export const collect = {
   ...ON_LICENSE,
-  mayBeRemoved: true,
+  mayBeRemoved: () => true,
 
   needs(_command, _head, _registration, now) {
     const stale = {

@@ -7,15 +7,19 @@ import type { License } from '../nouns/license.ts';
 export const removeLicense = {
   ...ON_LICENSE,
   changesLicense: true,
+  /** A license that was only removed here can still be given back. */
+  mayBeRemoved: ({ isGivenBack = false }) => isGivenBack,
 
   decide({ by, isGivenBack = false }, view, now) {
+    const { product, tie } = view.license;
+    if (isGivenBack && tie.isGivenBack)
+      return { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
     const base = collect(view, now);
-    const { product } = view.license;
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [
         ...collectedChanges(view, base),
-        ...(isGivenBack ? giveBack(view.license) : []),
+        ...(isGivenBack || tie.isGivenBack ? giveBack(view.license) : []),
         { kind: 'remove_license' },
       ],
       events: [...base.events, { kind: 'license_removed', product, inUse: base.inUse, by }],
@@ -27,6 +31,7 @@ export const removeLicense = {
 function giveBack(license: License): readonly Change[] {
   return [
     { kind: 'put_license', license: { ...license, tie: { ...license.tie, isGivenBack: true } } },
-    { kind: 'void_requests', product: license.product },
+    // A cloud is asked, not answered by a file.
+    ...(license.source === 'cloud' ? [] : [{ kind: 'void_requests', product: license.product } as const]),
   ];
 }

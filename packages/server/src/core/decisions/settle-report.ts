@@ -16,7 +16,7 @@ import type { LicenseView, Report } from '../view.ts';
  */
 export const settleReport = {
   ...ON_REPORT,
-  mayBeRemoved: true,
+  mayBeRemoved: () => true,
 
   decide(command, view, now) {
     const base = collect(view, now);

@@ -4,7 +4,7 @@ import { type CommandModule, ON_LICENSE } from '../command-module.ts';
 /** Totals stay the same, so no event tells of it. */
 export const thinHistory = {
   ...ON_LICENSE,
-  mayBeRemoved: true,
+  mayBeRemoved: () => true,
   decide: ({ step }) => ({
     outcome: { kind: 'done', count: 1 },
     changes: [{ kind: 'thin_history', step }],

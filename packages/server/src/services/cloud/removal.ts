@@ -40,7 +40,7 @@ export async function removeLicense(
       await tellEverything(parts, license);
       await deactivate(parts, license);
     }
-    await store.execute({ kind: 'remove_license', licenseId: license.id, by });
+    await store.execute({ kind: 'remove_license', licenseId: license.id, isGivenBack: isTold, by });
     return license;
   });
 }

@@ -109,14 +109,7 @@ export async function requestDeactivation(
 ): Promise<MadeRequest> {
   const { store } = options;
   const license = chooseToGiveBack(await store.read({ kind: 'list_usage' }), wish);
-  if (!license.isRemoved) {
-    await store.execute({
-      kind: 'remove_license',
-      licenseId: license.licenseId,
-      isGivenBack: true,
-      by,
-    });
-  }
+  await store.execute({ kind: 'remove_license', licenseId: license.licenseId, isGivenBack: true, by });
   const { usage } = await makeUsage(options, by);
   const { product, licenseKey } = license;
   const { username } = wish;

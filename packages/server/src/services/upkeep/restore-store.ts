@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { License } from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
+import type { Holdings } from '../../store/store-copy.ts';
 
 /**
  * What was counted and not reported when the backup was made may have been reported since, under an id that
@@ -15,4 +17,37 @@ export async function putPendingAside(store: Store): Promise<number> {
     await store.execute({ kind: 'resolve_report', ...report, cloudTotal: null, takesLower: false });
   }
   return open.length;
+}
+
+/** The licenses that the replaced data knows as given back to the vendor. */
+export function listGivenBack({ removed }: Pick<Holdings, 'removed'>): readonly License[] {
+  return removed.map(({ facts }) => JSON.parse(facts) as License).filter(({ tie }) => tie?.isGivenBack);
+}
+
+/**
+ * What was given back after the backup was made stays given back: the vendor may have lent it to others. It
+ * is also remembered if the backup is from before it came, because its file must not bring it again. A cloud
+ * remembers by itself. Returns the licenses that the backup would have brought back.
+ */
+export async function keepGivenBack(
+  store: Store,
+  givenBack: readonly License[],
+  { licenses }: Pick<Holdings, 'licenses'>,
+): Promise<readonly License[]> {
+  const revived = await removeGivenBack(store);
+  const known = new Set<number>(licenses.map(({ id }) => id));
+  for (const license of givenBack.filter(({ id, source }) => source !== 'cloud' && !known.has(id))) {
+    await store.execute({ kind: 'install_license', license, by: 'control' });
+  }
+  await removeGivenBack(store);
+  return revived;
+}
+
+async function removeGivenBack(store: Store): Promise<readonly License[]> {
+  const records = await store.read({ kind: 'list_licenses', product: null });
+  const held = records.map(({ license }) => license).filter(({ tie }) => tie.isGivenBack);
+  for (const { id } of held) {
+    await store.execute({ kind: 'remove_license', licenseId: id, by: 'control' });
+  }
+  return held;
 }

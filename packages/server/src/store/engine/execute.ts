@@ -171,7 +171,7 @@ function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Execut
 function locate({ licenses }: Batch, command: LicenseCommand): readonly LoadedLicense[] | Refused {
   const module = moduleOf(command);
   const target = module.target(command);
-  const candidates = listCandidates(licenses, target, module.mayBeRemoved);
+  const candidates = listCandidates(licenses, target, module.mayBeRemoved(command));
   return listMeant(target, { products: licenses.productCount, licenses: candidates });
 }
 

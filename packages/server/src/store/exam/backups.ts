@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Command } from '../../core/command.ts';
 import { consume, NOW } from '../../core/examples.ts';
+import { type Instant, plus } from '../../core/nouns/instant.ts';
+import { licenseId, NO_TIE } from '../../core/nouns/license.ts';
 import { backupKey } from '../../core/nouns/notice-key.ts';
 import type { ExamStore } from './exam-store.ts';
 
@@ -14,6 +16,14 @@ const FAILED: Command = { kind: 'note', notice: { kind: 'backup_failed', reason:
 function made(file: string | null): Command {
   return { kind: 'note', notice: { kind: 'backup_made', file, bytes: 1, withKey: false, by: 'ada' } };
 }
+
+const RESTORED = {
+  kind: 'backup_restored',
+  madeAt: NOW,
+  madeBy: '1',
+  replacedAt: null,
+  by: 'ada',
+} as const;
 
 /** What is remembered of backups is there after the store was opened anew. */
 export function backupCases(again: 'restart' | 'crash') {
@@ -31,14 +41,7 @@ export function backupCases(again: 'restart' | 'crash') {
     },
     'after a restore, only what a cloud vouches for counts at once': async (exam: ExamStore) => {
       const license = await exam.install({ source: 'cloud', type: 'consumption' });
-      const event = {
-        kind: 'backup_restored',
-        madeAt: NOW,
-        madeBy: '1',
-        replacedAt: null,
-        by: 'ada',
-      } as const;
-      assert.equal(await count(exam, { kind: 'restore_backup', event }), 1);
+      assert.equal(await count(exam, { kind: 'restore_backup', event: RESTORED, givenBack: [] }), 1);
       await exam[again]();
       const refused = await exam.execute(consume(1));
       assert.equal(refused.kind === 'refused' && refused.code, 'license_check_overdue');
@@ -46,6 +49,31 @@ export function backupCases(again: 'restart' | 'crash') {
       assert.equal(granted.kind, 'granted', 'lending does not wait');
       await exam.execute({ kind: 'install_license', license, by: 'cloud' });
       assert.equal((await exam.execute(consume(1))).kind, 'measured');
+    },
+    'after a restore, what was given back since is marked, unless it has come again': async (
+      exam: ExamStore,
+    ) => {
+      const install = (id: number, fileAt: Instant) =>
+        exam.install({ id: licenseId(id), source: 'offline', tie: { ...NO_TIE, fileAt, requestId: 'old' } });
+      const [old, renewed, other] = [install(1, NOW), install(2, plus(NOW, 2)), install(3, NOW)];
+      await other;
+      const returned = { fileAt: plus(NOW, 1), requestId: 'last', isGivenBack: true };
+      const givenBack = [await old, await renewed].map((license) => {
+        return { ...license, tie: { ...license.tie, ...returned } };
+      });
+      assert.equal(await count(exam, { kind: 'restore_backup', event: RESTORED, givenBack }), 1);
+      await exam[again]();
+      const ties = (await exam.listLicenses()).map(({ license: { id, tie } }) => [
+        id,
+        tie.isGivenBack,
+        tie.fileAt,
+        tie.requestId,
+      ]);
+      assert.deepEqual(ties.sort(), [
+        [1, true, plus(NOW, 1), 'last'],
+        [2, false, plus(NOW, 2), 'old'],
+        [3, false, NOW, 'old'],
+      ]);
     },
   };
 }

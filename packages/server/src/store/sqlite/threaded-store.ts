@@ -90,7 +90,7 @@ class ThreadedStore implements Store {
   async open(): Promise<void> {
     try {
       await this.#opening.promise;
-      await this.keepClock();
+      if (this.#isHealthy) await this.keepClock();
     } catch (error) {
       // The caller has nothing to close.
       await this.close();
@@ -164,6 +164,11 @@ class ThreadedStore implements Store {
   #hear(message: FromWriter): void {
     switch (message.kind) {
       case 'ready':
+        this.#opening.resolve();
+        break;
+      case 'ready_to_read':
+        this.#noteFailure(message.message);
+        this.#noteTime(message.now);
         this.#opening.resolve();
         break;
       case 'failed_to_open':

@@ -83,6 +83,7 @@ async function readHoldings(ask: Ask): Promise<Holdings> {
     identity: server?.identity ?? '',
     mark: server?.mark ?? null,
     licenses: await ask(HOLDINGS_SQL.licenses),
+    removed: await ask(HOLDINGS_SQL.removed),
     borrows: await ask(HOLDINGS_SQL.borrows),
     totals: await ask(HOLDINGS_SQL.totals),
   };

@@ -25,6 +25,7 @@ export function readHoldings(db: DatabaseSync): Holdings {
     identity: server?.identity ?? '',
     mark: server?.mark ?? null,
     licenses: listRows(db, HOLDINGS_SQL.licenses),
+    removed: listRows(db, HOLDINGS_SQL.removed),
     borrows: listRows(db, HOLDINGS_SQL.borrows),
     totals: listRows(db, HOLDINGS_SQL.totals),
   };

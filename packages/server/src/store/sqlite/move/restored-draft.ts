@@ -51,7 +51,7 @@ export class RestoredDraft {
   /** Records in the draft that it was restored. `settle` gets its store. */
   async record(
     masterKey: MasterKey,
-    event: RestoreBackup['event'],
+    restored: Omit<RestoreBackup, 'kind'>,
     settle: (store: Store) => Promise<void>,
   ): Promise<void> {
     const store = openInThreadStore({
@@ -62,7 +62,7 @@ export class RestoredDraft {
       resumeAtOpen: false,
     });
     try {
-      await store.execute({ kind: 'restore_backup', event });
+      await store.execute({ kind: 'restore_backup', ...restored });
       await settle(store);
     } finally {
       await store.close();

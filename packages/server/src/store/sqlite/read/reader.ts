@@ -9,7 +9,7 @@ import type { RowOf } from '../../engine/tables.ts';
 import type { Answer, Answers, Query, StoreDescription } from '../../query.ts';
 import { findRow, PreparedOnce, readPragma, sqliteVersion } from '../wire/ask.ts';
 import { tellDamage } from '../wire/damage.ts';
-import { openReadOnly } from '../wire/database.ts';
+import { openForReading } from '../wire/database.ts';
 import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
 import { listAudit } from './read-audit.ts';
 import { RenewalOverlay } from './renewal-overlay.ts';
@@ -37,10 +37,14 @@ export class SqliteReader {
   readonly #db: DatabaseSync;
   readonly #prepared: PreparedOnce;
   readonly #renewals: RenewalOverlay;
+  /** See `openForReading`: a new reader may see more. */
+  readonly isFrozen: boolean;
 
   constructor({ file }: ReaderOptions) {
     this.#file = file;
-    this.#db = tellDamage(file, () => openReadOnly(file));
+    const { db, isFrozen } = tellDamage(file, () => openForReading(file));
+    this.#db = db;
+    this.isFrozen = isFrozen;
     this.#prepared = new PreparedOnce(this.#db);
     this.#renewals = tellDamage(file, () => new RenewalOverlay(this.#db));
   }

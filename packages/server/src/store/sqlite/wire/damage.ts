@@ -1,4 +1,6 @@
+import { dirname } from 'node:path';
 import { Fault } from '../../../core/nouns/fault.ts';
+import { asFull } from './disk-full.ts';
 
 const DAMAGES: readonly number[] = [
   11, // SQLITE_CORRUPT
@@ -14,12 +16,12 @@ export function damageFault(file: string, detail: string, cause?: unknown): Faul
   );
 }
 
-/** SQLite names neither the file nor what to do about it. */
+/** SQLite names neither the file that is damaged, nor the disk that is full, nor what to do about it. */
 export function tellDamage<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw isDamage(error) ? damageFault(file, error.message, error) : error;
+    throw isDamage(error) ? damageFault(file, error.message, error) : (asFull(error, dirname(file)) ?? error);
   }
 }
 

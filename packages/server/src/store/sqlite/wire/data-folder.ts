@@ -14,7 +14,7 @@ import { SealError } from '../../../secrets/seal.ts';
 import { systemClock } from '../../clock.ts';
 import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
 import { DATABASE_FILE, explainFolder, hasData } from '../../folder-access.ts';
-import { handOver, holdFolder, lockFolder } from '../../folder-lock.ts';
+import { type FolderLock, handOver, holdFolder, lockFolder } from '../../folder-lock.ts';
 import type { Store } from '../../store.ts';
 import { openInThreadStore } from '../in-thread-store.ts';
 import { refuseMoved } from '../move/moved-mark.ts';
@@ -22,6 +22,7 @@ import { openThreadedStore } from '../threaded-store.ts';
 import { listSecrets } from '../write/sealed-secrets.ts';
 import { tellDamage } from './damage.ts';
 import { openReadOnly } from './database.ts';
+import { asFull } from './disk-full.ts';
 
 export interface DataFolderOptions {
   readonly folder: string;
@@ -35,7 +36,7 @@ export interface DataFolderOptions {
 
 /** Opens the store in a folder, which this process then has for itself. `null`: another process has it. */
 export async function openDataFolder(options: DataFolderOptions): Promise<Store | null> {
-  const lock = lockFolder(options.folder);
+  const lock = lockOrExplain(options.folder);
   if (lock === null) return null;
   try {
     refuseMoved(options.folder);
@@ -43,6 +44,14 @@ export async function openDataFolder(options: DataFolderOptions): Promise<Store 
   } catch (error) {
     lock.release();
     throw explainFailure(error, options.folder);
+  }
+}
+
+function lockOrExplain(folder: string): FolderLock | null {
+  try {
+    return lockFolder(folder);
+  } catch (error) {
+    throw asFull((error as Error).cause, folder) ?? error;
   }
 }
 
@@ -61,6 +70,8 @@ export function findSealedBy(folder: string): string | null {
 /** Every reason why a folder cannot be opened has its own message; none of them is a bug. */
 export function explainFailure(error: unknown, folder: string | null = null): Error {
   if (error instanceof SealError) return error;
+  const full = folder === null ? null : asFull(error, folder);
+  if (full !== null) return full;
   const known = folder === null ? null : explainFolder(folder);
   if (error instanceof Fault && known === null) return error;
   const message = known ?? (error instanceof Error ? error.message : String(error));
@@ -81,7 +92,7 @@ async function openStore(given: DataFolderOptions): Promise<Store> {
     handOver(folder);
     // The file is open and recovered, so the key that seals it now is final.
     const { sealedBy } = await store.read({ kind: 'describe_seal' });
-    if (source.value === null) settleNextKey(source.file, sealedBy);
+    if (source.value === null && store.isHealthy()) settleNextKey(source.file, sealedBy);
     return store;
   } catch (error) {
     await store.close();

@@ -1,5 +1,9 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { readPragma, sqliteVersion } from './ask.ts';
+import { asFull } from './disk-full.ts';
 import { migrate, requireKnownSchema } from './migrate.ts';
 import { foldLeftRenewals } from './renewal-log.ts';
 
@@ -50,6 +54,29 @@ export function checkpoint(db: DatabaseSync): void {
 /** For lists and reports: cannot write, and never blocks the writer. */
 export function openReadOnly(file: string): DatabaseSync {
   return new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+}
+
+/**
+ * The same on a disk that is full, too. In such a file nobody can write, so it is read as it is, without the
+ * files beside it, for which there is no room: `isFrozen`. What is written later is not seen.
+ */
+export function openForReading(file: string): { readonly db: DatabaseSync; readonly isFrozen: boolean } {
+  const db = openReadOnly(file);
+  try {
+    readPragma(db, 'schema_version');
+    return { db, isFrozen: false };
+  } catch (error) {
+    db.close();
+    if (asFull(error, dirname(file)) === null || hasLog(file)) throw error;
+    const url = pathToFileURL(file);
+    url.searchParams.set('immutable', '1');
+    return { db: new DatabaseSync(url, { readOnly: true }), isFrozen: true };
+  }
+}
+
+/** What is only in the log cannot be read without the others. */
+function hasLog(file: string): boolean {
+  return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 function setAndVerify(db: DatabaseSync, name: string, wanted: string, expected: string | number): void {

@@ -8,6 +8,7 @@ let reader: SqliteReader | null = null;
 /** Opens the file for the first question: until the writing thread has created it, there may be none. */
 function answer({ id, query, now, masterKeys }: ToReader): FromReader {
   try {
+    if (reader?.isFrozen) close();
     reader ??= new SqliteReader(workerData as ReaderOptions);
     return { id, answer: query === CHECK_FILE ? reader.checkFile() : reader.answer(query, now, masterKeys) };
   } catch (error) {
@@ -15,8 +16,13 @@ function answer({ id, query, now, masterKeys }: ToReader): FromReader {
   }
 }
 
+function close(): void {
+  reader?.close();
+  reader = null;
+}
+
 port.on('message', (message: ToReader | 'close') => {
   if (message !== 'close') return port.postMessage(answer(message));
-  reader?.close();
+  close();
   port.close();
 });

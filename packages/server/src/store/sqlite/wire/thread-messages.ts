@@ -22,6 +22,8 @@ export type ToWriter = PackedCommands | { readonly kind: 'keep_clock' } | { read
 
 export type FromWriter =
   | { readonly kind: 'ready' }
+  /** The disk is full: until it has room, queries can be answered as of this time. */
+  | { readonly kind: 'ready_to_read'; readonly message: string; readonly now: Instant }
   | { readonly kind: 'failed_to_open'; readonly message: string }
   | {
       readonly kind: 'executed';

@@ -1,11 +1,20 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { SECOND_MS } from '../../../core/nouns/instant.ts';
+import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
+import { SealError } from '../../../secrets/seal.ts';
 import { systemClock } from '../../clock.ts';
 import { SqliteWriter } from '../write/writer.ts';
+import { DiskFull } from './disk-full.ts';
+import { lookInto } from './look-into.ts';
 import { type PackedCommands, unpackCommands } from './packed-commands.ts';
 import { ResultPacker } from './packed-results.ts';
 import type { FromWriter, ThreadData, ToWriter } from './thread-messages.ts';
 
 const port = parentPort as MessagePort;
+const data = workerData as ThreadData;
+
+/** How often a file on a full disk is opened again, at most. */
+const REOPEN_INTERVAL_MS = SECOND_MS;
 
 function send(message: FromWriter): void {
   port.postMessage(message);
@@ -15,36 +24,78 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function openWriter(): SqliteWriter | null {
+/** `null`: it has not been opened yet. */
+let writer: SqliteWriter | null = null;
+let openedMs = 0;
+/** What to tell besides what the writer does. */
+let notices: StoreNotice[] = [];
+const packer = new ResultPacker((id) => writer?.findLicense(id));
+
+function open(): SqliteWriter {
+  openedMs = systemClock.readMonotonicMs();
+  return new SqliteWriter({ ...data, clock: systemClock });
+}
+
+function start(): FromWriter {
   try {
-    return new SqliteWriter({ ...(workerData as ThreadData), clock: systemClock });
+    writer = open();
+    return { kind: 'ready' };
   } catch (error) {
-    send({ kind: 'failed_to_open', message: messageOf(error) });
-    return null;
+    return (error instanceof DiskFull && readyToRead(error)) || failedToOpen(error);
   }
 }
 
-function execute(writer: SqliteWriter, packer: ResultPacker, commands: PackedCommands): void {
+function failedToOpen(error: unknown): FromWriter {
+  return { kind: 'failed_to_open', message: messageOf(error) };
+}
+
+/** With a full disk, all that needs no room works. */
+function readyToRead({ message }: DiskFull): FromWriter | null {
+  const { file, masterKey, nextMasterKey = null } = data;
   try {
-    const { results, ...rest } = writer.executeBatch(unpackCommands(commands));
-    send({ kind: 'executed', results: packer.pack(results), ...rest });
+    const now = lookInto(file, nextMasterKey === null ? [masterKey] : [masterKey, nextMasterKey]);
+    return now === null ? null : { kind: 'ready_to_read', message, now };
   } catch (error) {
-    send({ kind: 'batch_failed', message: messageOf(error) });
+    return error instanceof SealError ? failedToOpen(error) : null;
   }
 }
 
-function keepClock(writer: SqliteWriter): void {
+function getWriter(): SqliteWriter {
+  if (writer !== null) return writer;
+  if (systemClock.readMonotonicMs() - openedMs < REOPEN_INTERVAL_MS) throw new Error('The disk is full.');
+  writer = open();
+  notices = [{ kind: 'store_recovered' }];
+  return writer;
+}
+
+function takeNotices(): readonly StoreNotice[] {
+  const taken = notices;
+  notices = [];
+  return taken;
+}
+
+function execute(commands: PackedCommands): FromWriter {
   try {
-    const { notices, ...status } = writer.keepClock();
-    send({ kind: 'clock', status, notices });
+    const { results, ...rest } = getWriter().executeBatch(unpackCommands(commands));
+    const told = [...takeNotices(), ...rest.notices];
+    return { kind: 'executed', results: packer.pack(results), ...rest, notices: told };
   } catch (error) {
-    send({ kind: 'clock_failed', message: messageOf(error) });
+    return { kind: 'batch_failed', message: messageOf(error) };
   }
 }
 
-function close(writer: SqliteWriter): void {
+function keepClock(): FromWriter {
   try {
-    writer.close();
+    const { notices: own, ...status } = getWriter().keepClock();
+    return { kind: 'clock', status, notices: [...takeNotices(), ...own] };
+  } catch (error) {
+    return { kind: 'clock_failed', message: messageOf(error) };
+  }
+}
+
+function close(): void {
+  try {
+    writer?.close();
   } catch {
     // Everything that was acknowledged is on disk; the next start makes up for the rest.
   }
@@ -56,15 +107,14 @@ function isBatch(message: ToWriter): message is PackedCommands {
   return Array.isArray(message);
 }
 
-function work(writer: SqliteWriter): void {
-  const packer = new ResultPacker((id) => writer.findLicense(id));
+function work(): void {
   port.on('message', (message: ToWriter) => {
-    if (isBatch(message)) execute(writer, packer, message);
-    else if (message.kind === 'keep_clock') keepClock(writer);
-    else close(writer);
+    if (isBatch(message)) send(execute(message));
+    else if (message.kind === 'keep_clock') send(keepClock());
+    else close();
   });
-  send({ kind: 'ready' });
 }
 
-const writer = openWriter();
-if (writer !== null) work(writer);
+const started = start();
+if (started.kind !== 'failed_to_open') work();
+send(started);

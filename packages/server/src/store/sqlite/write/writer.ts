@@ -72,7 +72,12 @@ export class SqliteWriter {
     this.#recovery = new Recovery(options.file);
     const { masterKey, nextMasterKey } = options;
     this.#masterKeys = nextMasterKey == null ? [masterKey] : [masterKey, nextMasterKey];
-    this.#tellDamage(() => this.#open());
+    try {
+      this.#tellDamage(() => this.#open());
+    } catch (error) {
+      if (this.#db?.isOpen) this.#db.close();
+      throw error;
+    }
   }
 
   /** Decides and commits. Throws if the commit failed: then none of it is remembered. */
