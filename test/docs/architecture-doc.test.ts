@@ -10,8 +10,8 @@ const TEXT = readFileSync(PAGE, 'utf8');
 
 /** Lower them when the path gets shorter. */
 const MOST = {
-  register: { files: 67, functions: 269 },
-  heartbeat: { files: 58, functions: 231 },
+  register: { files: 65, functions: 268 },
+  heartbeat: { files: 56, functions: 231 },
   /** A few more than are traced: they vary with what the database sends together. */
   postgres: { files: 85, functions: 440 },
 };

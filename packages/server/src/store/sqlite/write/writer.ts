@@ -9,7 +9,7 @@ import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import type { AnswerCount, Batch, Savepoint } from '../../engine/batch.ts';
+import type { AnswerCount, Batch } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute.ts';
 import { historyRows } from '../../engine/history/history-rows.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
@@ -26,7 +26,6 @@ import { setIgnoresCase } from '../move/respell-users.ts';
 import { tellDamage } from '../wire/damage.ts';
 import { openWritable } from '../wire/database.ts';
 import { AuditLedger, getServer, openAudit } from './audit-ledger.ts';
-import { CommandSavepoint } from './command-savepoint.ts';
 import { Recovery } from './recovery.ts';
 import { listSecrets } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
@@ -46,7 +45,6 @@ export class SqliteWriter {
   readonly #options: WriterOptions;
   #db!: DatabaseSync;
   #statements!: SqliteStatements;
-  #savepoint!: Savepoint;
   #licenses!: LoadedLicenses;
   #answers!: AnswerCount;
   readonly #names = new NameAllowance();
@@ -140,7 +138,7 @@ export class SqliteWriter {
 
   /** Leaves a file in which every row is up to date. */
   #putInOrder(): CommandResult[] {
-    this.#statements.registration.foldAll();
+    this.#statements.registration.fold();
     return [];
   }
 
@@ -153,7 +151,6 @@ export class SqliteWriter {
     const { ignoresCase } = this.#options;
     if (ignoresCase !== undefined) setIgnoresCase(this.#db, ignoresCase);
     this.#statements = prepareStatements(this.#db);
-    this.#savepoint = new CommandSavepoint(this.#statements);
     const masterKey = chooseMasterKey(listSecrets(this.#db), this.#masterKeys);
     this.#ledger = new AuditLedger(this.#db, this.#statements, openAudit(this.#db, masterKey));
     if (!this.#ledger.isSound) this.#notices.push({ kind: 'anchor_lost' });
@@ -242,7 +239,7 @@ export class SqliteWriter {
     if (isNewJump || awayFrom !== null || now - this.#storedMark >= MARK_INTERVAL_MS) return true;
     for (const { license } of this.#licenses.entries()) {
       const since = [license.id, this.#storedMark, now] as const;
-      if (this.#statements.registration.due.hasEndedSince(...since)) return true;
+      if (this.#statements.registration.hasEndedSince(...since)) return true;
       if (this.#statements.hasFeatureEndedSince.get(...since) !== undefined) return true;
     }
     return false;
@@ -252,7 +249,7 @@ export class SqliteWriter {
   #transact(reading: ClockReading, work: (batch: Batch) => CommandResult[], { force = false } = {}) {
     const batch: Batch = {
       statements: this.#statements,
-      savepoint: this.#savepoint,
+      savepoint: this.#statements.registration,
       licenses: this.#licenses,
       clock: { jump: this.#clock.jump, wall: this.#clock.readWall() },
       now: reading.now,
@@ -316,9 +313,9 @@ export class SqliteWriter {
     if (batch.signed !== null && isSigningOnly) this.#ledger.markSigned();
     const { readMonotonicMs } = this.#options.clock;
     const startedMs = readMonotonicMs();
-    this.#statements.registration.finish();
+    this.#statements.registration.beforeCommit();
     this.#statements.commit.run();
-    this.#statements.registration.noteCommit();
+    this.#statements.registration.afterCommit();
     this.#syncMs = readMonotonicMs() - startedMs;
     this.#systemHead = systemHead;
     this.#masterKeys = [batch.masterKey];
