@@ -12,9 +12,9 @@ import type { Backups } from '../../../services/upkeep/backups.ts';
 import type { CertificateFacts } from '../../../services/upkeep/certificates.ts';
 import type { Identity } from '../../../services/upkeep/identity.ts';
 import { actorOf } from '../../access/caller.ts';
-import { presentLicense } from '../../reply/present-license.ts';
+import { licenseFields } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
-import { json, jsonText, type Reply } from '../../reply/reply.ts';
+import { fieldsOf, json, jsonText, type Reply } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { backupStatus } from './backup.ts';
@@ -254,8 +254,8 @@ function presentRecord(record: Awaited<ReturnType<Catalogue['list']>>[number]): 
   const state = licenseState(license, now);
   const endsAt = endOf(license, now);
   const facts = { source: license.source, state, endsAt, borrowed, addedAt, checkedAt, movedAt };
-  const extra = JSON.stringify({ ...toWire(facts), ...presentAssurance(license) });
-  return `${presentLicense({ ...record, registration: null }).slice(0, -1)},${extra.slice(1)}`;
+  const extra = fieldsOf({ ...toWire(facts), ...presentAssurance(license) });
+  return `{${licenseFields({ ...record, registration: null })},${extra}}`;
 }
 
 /** How reliable the cloud's replies about the license are; empty for licenses from elsewhere. */
