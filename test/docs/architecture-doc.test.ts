@@ -10,10 +10,10 @@ const TEXT = readFileSync(PAGE, 'utf8');
 
 /** Lower them when the path gets shorter. */
 const MOST = {
-  register: { files: 65, functions: 268 },
-  heartbeat: { files: 56, functions: 231 },
+  register: { files: 65, functions: 256 },
+  heartbeat: { files: 56, functions: 219 },
   /** A few more than are traced: they vary with what the database sends together. */
-  postgres: { files: 85, functions: 440 },
+  postgres: { files: 86, functions: 444 },
 };
 
 /** On SQLite, every loop that runs within ten seconds runs within this, too. */

@@ -4,7 +4,6 @@ import type { Command } from '../../../core/command.ts';
 import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
 import type { ClockJumped, HeadsSigned } from '../../../core/nouns/audit-event.ts';
 import { type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
-import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
@@ -115,10 +114,6 @@ export class SqliteWriter {
     if (!this.#isResumed && this.#awayFrom !== null) return this.#awayFrom;
     const { awayFrom, now } = this.#clock.peek();
     return awayFrom ?? now;
-  }
-
-  findLicense(id: LicenseId): License | undefined {
-    return this.#licenses.find(id)?.license;
   }
 
   /** The keys that the secrets may be sealed with now. */
