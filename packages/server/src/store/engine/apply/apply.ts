@@ -5,6 +5,7 @@ import type { Executed } from '../../store.ts';
 import { eventText } from '../audit/audit-chain.ts';
 import type { Batch } from '../batch.ts';
 import { thinHistory } from '../history/write-history.ts';
+import { standingOf } from '../load/load-view.ts';
 import {
   type LoadedLicense,
   mayHaveFeatureSlots,
@@ -21,7 +22,6 @@ import {
   registrationRow,
 } from '../rows.ts';
 import { countOf } from '../sql.ts';
-import { standingOf } from '../standing.ts';
 
 /** What a change is applied to. */
 interface ChangeTarget extends Pick<Batch, 'statements' | 'licenses' | 'now' | 'answers'> {

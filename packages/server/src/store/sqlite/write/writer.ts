@@ -19,7 +19,6 @@ import { pickValues } from '../../engine/row-sql.ts';
 import { rulesFromRows } from '../../engine/rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
-import { columnsOf } from '../../engine/tables.ts';
 import type { ClockStatus } from '../../store.ts';
 import { setIgnoresCase } from '../move/respell-users.ts';
 import { tellDamage } from '../wire/damage.ts';
@@ -331,8 +330,8 @@ export class SqliteWriter {
 
   #writeHistory({ names, now, pullsBackHistory }: Batch, changed: readonly LoadedLicense[]): void {
     for (const { table, rows } of historyRows(changed, names, now)) {
-      const columns = columnsOf(table);
-      this.#statements.addHistory[table].run(rows.flatMap((row) => pickValues(row, columns)));
+      const insert = this.#statements.addHistory[table];
+      insert.run(rows.flatMap((row) => pickValues(row, insert.columns)));
     }
     if (pullsBackHistory) pullBackHistory(this.#statements, now);
   }
