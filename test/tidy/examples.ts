@@ -51,6 +51,8 @@ const rejectedPurity: Rejected[] = [
     "\nreturn { kind: 'refused' };\n",
     2,
   ),
+  reject('edited-sql', 'a statement', `${SERVER}/store/a.ts`, "\nrun(one.sql.replace('a', 'b'));\n", 2),
+  reject('edited-sql', 'a constant', `${SERVER}/store/sqlite/a.ts`, "run(LIST_ALL.replaceAll('a', 'b'));\n"),
   reject('one-clock', 'the time', `${SERVER}/http/a.ts`, 'const now = Date.now();\n'),
   reject('one-clock', 'a new date', `${SERVER}/http/a.ts`, 'const now = new Date( );\n'),
   reject('one-clock', 'a date without parentheses', `${SERVER}/http/a.ts`, 'const now = new Date;\n'),

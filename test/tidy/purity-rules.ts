@@ -71,6 +71,25 @@ export function findForeignRefusals(files: SourceFile[]): Finding[] {
     });
 }
 
+/** Numbers the places of values: the only edit that is made to SQL. */
+const MAY_EDIT_SQL = `${SERVER}store/postgres/wire/places.ts`;
+const SQL_EDIT = /\b(?:sql|text|\w*Sql|[A-Z][A-Z_]+)\.(?:replace|replaceAll)\(/;
+
+/** An edit that finds nothing, because somebody has broken a line, changes what the statement does unseen. */
+export function findEditedSql(files: SourceFile[]): Finding[] {
+  return productFiles(files, `${SERVER}store/`)
+    .filter((file) => file.path !== MAY_EDIT_SQL)
+    .flatMap((file) =>
+      findPattern(
+        file,
+        codeOf(file),
+        SQL_EDIT,
+        'edited-sql',
+        () => 'SQL is written, not edited; write the statement out for each database (`inEach`).',
+      ),
+    );
+}
+
 export function findClockReads(files: SourceFile[]): Finding[] {
   return productFiles(files, 'packages/')
     .filter((file) => !CLOCKS_OF_PROGRAMS.includes(file.path))

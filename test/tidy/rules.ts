@@ -12,6 +12,7 @@ import {
   findClockReads,
   findConsoleLog,
   findCoreImpurity,
+  findEditedSql,
   findForeignRefusals,
   findUnfinishedWords,
 } from './purity-rules.ts';
@@ -30,6 +31,7 @@ export const rules: Record<string, Rule> = {
   'crowded-folder': findCrowdedFolders,
   'core-purity': findCoreImpurity,
   'refusal-origin': findForeignRefusals,
+  'edited-sql': findEditedSql,
   'one-clock': findClockReads,
   'linear-regex': findSlowRegexes,
   'plain-regex': findHiddenRegexes,

@@ -163,17 +163,6 @@ function isBusy(error: unknown): boolean {
 
 /** The same store; closing it also releases the folder. */
 export function holdFolder(store: Store, lock: FolderLock): Store {
-  return {
-    execute: (command) => store.execute(command),
-    read: (query, signal) => store.read(query, signal),
-    keepClock: () => store.keepClock(),
-    isHealthy: () => store.isHealthy(),
-    isLeader: () => store.isLeader(),
-    tally: store.tally,
-    listPools: () => store.listPools(),
-    async close() {
-      await store.close();
-      lock.release();
-    },
-  };
+  const close = store.close.bind(store);
+  return Object.assign(store, { close: () => close().then(() => lock.release()) });
 }

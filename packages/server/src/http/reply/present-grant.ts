@@ -5,7 +5,7 @@ import { type Instant, SECOND_MS } from '../../core/nouns/instant.ts';
 import type { License } from '../../core/nouns/license.ts';
 import type { SignedGrant } from '../../services/grants/grants.ts';
 import { presentDate } from './present-license.ts';
-import type { Reply } from './reply.ts';
+import { type Fields, fieldsOf } from './reply.ts';
 
 /** What was lent, and to whom. */
 export interface GrantFacts {
@@ -39,8 +39,8 @@ export function presentGrant(facts: GrantFacts, marks: GrantMarks, hardwareId: s
     nonce: marks.nonce,
     device_mark: marks.device_mark ?? null,
   };
-  const terms = feature === null ? termsText(license) : JSON.stringify(presentTerms(license, [feature]));
-  return `${terms.slice(0, -1)},${JSON.stringify(claims).slice(1)}`;
+  const terms = feature === null ? termsText(license) : fieldsOf(presentTerms(license, [feature]));
+  return `{${terms},${fieldsOf(claims)}}`;
 }
 
 function inSeconds(at: Instant): number {
@@ -53,7 +53,7 @@ const texts = new WeakMap<License, string>();
 function termsText(license: License): string {
   const known = texts.get(license);
   if (known !== undefined) return known;
-  const made = JSON.stringify(presentTerms(license));
+  const made = fieldsOf(presentTerms(license));
   texts.set(license, made);
   return made;
 }
@@ -89,8 +89,11 @@ function presentGranted({ code, type, consumption, floating, expiresAt }: Featur
 }
 
 /** The answer with its grant. A JWS needs no escaping in JSON. */
-export function withGrant(reply: Reply, { grant, certificates: [first, ...others] }: SignedGrant): Reply {
+export function withGrant(
+  { fields, isAscii }: Fields,
+  { grant, certificates: [first, ...others] }: SignedGrant,
+): Fields {
   const more = others.length === 0 ? '' : `,"other_certificates":${JSON.stringify(others)}`;
   const proof = first === undefined ? '' : `,"certificate":"${first}"${more}`;
-  return { ...reply, body: `${String(reply.body).slice(0, -1)},"grant":"${grant}"${proof}}` };
+  return { fields: `${fields},"grant":"${grant}"${proof}`, isAscii };
 }

@@ -10,7 +10,7 @@ import {
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../core/nouns/instant.ts';
 import { type License, type LicenseId, licenseState } from '../../core/nouns/license.ts';
 import { isBorrowed, type Registration } from '../../core/nouns/registration.ts';
-import type { Reply } from './reply.ts';
+import { type Fields, fieldsOf } from './reply.ts';
 
 /** A license at a given time, optionally with the registration of one user. */
 interface LicenseMoment {
@@ -39,7 +39,7 @@ type MomentFields =
   | 'total_consumptions'
   | 'product_features';
 
-/** JSON text, plain and escaped for use inside a JSON string. */
+/** Fields as JSON text, plain and escaped for use inside a JSON string. */
 interface PreparedText {
   readonly plain: string;
   readonly quoted: string;
@@ -57,32 +57,37 @@ const lastingTexts = new WeakMap<License, PreparedText>();
 function lastingText(license: License): PreparedText {
   const known = lastingTexts.get(license);
   if (known !== undefined) return known;
-  const made = prepare(JSON.stringify(lastingFields(license)).slice(0, -1));
+  const made = prepare(fieldsOf(lastingFields(license)));
   lastingTexts.set(license, made);
   return made;
 }
 
 /** The license object as JSON text. */
 export function presentLicense(moment: LicenseMoment): string {
+  return `{${licenseFields(moment)}}`;
+}
+
+/** The same without its braces. */
+export function licenseFields(moment: LicenseMoment): string {
   const { plain } = lastingText(moment.license);
-  return `${plain},${standingText(moment).plain},${momentText(moment, '"')}}`;
+  return `${plain},${standingText(moment).plain},${momentText(moment, '"')}`;
 }
 
 /** The license at top level and again as text in `license_json`: clients read either. */
-export function grantedReply(moment: LicenseMoment): Reply {
+export function grantedFields(moment: LicenseMoment): Fields {
   const lasting = lastingText(moment.license);
   const standing = standingText(moment);
-  const quoted = `${lasting.quoted},${standing.quoted},${momentText(moment, '\\"')}}`;
-  const body = `${lasting.plain},${standing.plain},${momentText(moment, '"')},"license_json":"${quoted}"}`;
-  return { status: 200, body, type: 'json', isAscii: lasting.isAscii && standing.isAscii };
+  const quoted = `{${lasting.quoted},${standing.quoted},${momentText(moment, '\\"')}}`;
+  const fields = `${lasting.plain},${standing.plain},${momentText(moment, '"')},"license_json":"${quoted}"`;
+  return { fields, isAscii: lasting.isAscii && standing.isAscii };
 }
 
 /** What a heartbeat is sent for, without the license. */
-export function minimalReply({ license, inUse, registration, now }: GrantedMoment): Reply {
-  const body =
-    `{"license_id":${license.id},"floating_users":${license.slots},"floating_in_use":${inUse},` +
-    `${borrowText(registration, now, '"')}${slotText(license, registration, now, '"')}}`;
-  return { status: 200, body, type: 'json', isAscii: true };
+export function minimalFields({ license, inUse, registration, now }: GrantedMoment): Fields {
+  const fields =
+    `"license_id":${license.id},"floating_users":${license.slots},"floating_in_use":${inUse},` +
+    `${borrowText(registration, now, '"')}${slotText(license, registration, now, '"')}`;
+  return { fields, isAscii: true };
 }
 
 /** A cache of the consumption text by standing, each for one license. */
@@ -98,7 +103,7 @@ function standingText({ license, standing }: LicenseMoment): PreparedText {
       presentFeature(license.id, feature, counted.get(feature.code) ?? { total: 0, inUse: 0 }),
     ),
   };
-  const text = prepare(JSON.stringify(fields).slice(1, -1));
+  const text = prepare(fieldsOf(fields));
   standingTexts.set(standing, { license, text });
   return text;
 }

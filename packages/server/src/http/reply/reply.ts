@@ -63,6 +63,24 @@ export function json(value: unknown): Reply {
   return jsonText(JSON.stringify(value));
 }
 
+/** An answer that is put together from parts: the fields of a JSON object as text, without its braces. */
+export interface Fields {
+  readonly fields: string;
+  readonly isAscii: boolean;
+}
+
+export function fieldsOf(facts: object): string {
+  const texts = Object.entries(facts).map(([name, value]) => {
+    const text = JSON.stringify(value);
+    return text === undefined ? null : `${JSON.stringify(name)}:${text}`;
+  });
+  return texts.filter((text) => text !== null).join(',');
+}
+
+export function fieldsReply({ fields, isAscii }: Fields): Reply {
+  return { status: 200, body: `{${fields}}`, type: 'json', isAscii };
+}
+
 export function jsonText(body: string): Reply {
   return { status: 200, body, type: 'json' };
 }

@@ -1,14 +1,15 @@
 import type { RowValue } from './rows.ts';
+import type { Sql } from './sql.ts';
 
 type Named = Readonly<Record<string, RowValue>>;
 
 /** Statements to run together, and how their rows become an answer. */
 export interface Asked<A> {
-  readonly statements: readonly { readonly sql: string; readonly values: Named }[];
+  readonly statements: readonly { readonly sql: Sql; readonly values: Named }[];
   /** `rows`: of each statement. */
   answer(rows: readonly (readonly unknown[])[]): A;
 }
 
-export function ask<R, A>(sql: string, values: Named, answer: (rows: readonly R[]) => A): Asked<A> {
+export function ask<R, A>(sql: Sql, values: Named, answer: (rows: readonly R[]) => A): Asked<A> {
   return { statements: [{ sql, values }], answer: ([rows]) => answer(rows as readonly R[]) };
 }

@@ -3,7 +3,6 @@ import type { Instant } from '../../core/nouns/instant.ts';
 import type { Rules } from '../../core/rules/rules.ts';
 import type { SystemFacts } from '../../core/system-module.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
-import type { AnswerCount } from './apply/apply.ts';
 import type { ChainHead } from './audit/audit-chain.ts';
 import type { NameAllowance } from './history/name-allowance.ts';
 import type { LoadedLicenses } from './loaded-licenses.ts';
@@ -37,6 +36,12 @@ export interface Batch {
   pullsBackHistory: boolean;
   /** There is something to commit. */
   isChanged: boolean;
+}
+
+/** How many first answers are stored, so that rows need not be counted. */
+export interface AnswerCount {
+  count: number;
+  readonly limit: number;
 }
 
 /** Undoes what one command has written, but not the commands before it. */

@@ -5,6 +5,7 @@ import type { License } from '../../core/nouns/license.ts';
 import type { LicenseRecord } from '../query.ts';
 import type { Asked } from './asked.ts';
 import { licenseFromRow } from './rows.ts';
+import { inEach } from './sql.ts';
 import { HAS_ENDED } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
@@ -19,12 +20,15 @@ const PERIODS = Object.keys({
 
 type Period = ConsumptionPeriod | 'always';
 
-const IS_LISTED = 'removed_at IS NULL AND (:product::text IS NULL OR product = :product)';
+const IS_LISTED = 'removed_at IS NULL AND (CAST(:product AS text) IS NULL OR product = :product)';
 
-const LIST_LICENSES = `SELECT license.*,
-    in_use - (SELECT count(*) FROM registration WHERE license_id = license.id AND ${HAS_ENDED}) AS live,
+const LIST_LICENSES = inEach(
+  (dialect) => `SELECT license.*,
+    in_use - (SELECT count(*) FROM registration
+      WHERE license_id = license.id AND ${HAS_ENDED[dialect]}) AS live,
     (SELECT count(*) FROM registration WHERE license_id = license.id AND borrowed_until > :now) AS borrowed
-  FROM license WHERE ${IS_LISTED} ORDER BY added_order DESC`;
+  FROM license WHERE ${IS_LISTED} ORDER BY added_order DESC`,
+);
 
 /** Old windows are kept for ever, so only the needed ones are looked up. */
 const TOTALS = PERIODS.map(

@@ -18,20 +18,20 @@ const ORDERS: Readonly<Record<SlotOrder, string>> = {
 
 const MEANT = `FROM registration JOIN license ON license.id = license_id
   WHERE ends_at > :now AND removed_at IS NULL
-    AND (:licenseId::bigint IS NULL OR license_id = :licenseId)
-    AND (:product::text IS NULL OR license.product = :product)
-    AND (:user::text IS NULL OR "user" = :user)
-    AND (:first::text IS NULL OR origin BETWEEN :first AND :last::text)
-    AND (license_id, "user") > (:afterLicense::bigint, :afterUser::text)
-    AND (:borrowed::bigint IS NULL OR (CASE WHEN borrowed_until > :now THEN 1 ELSE 0 END) = :borrowed)
-    AND (:feature::text IS NULL OR EXISTS (SELECT 1 FROM feature_slot
+    AND (CAST(:licenseId AS bigint) IS NULL OR license_id = :licenseId)
+    AND (CAST(:product AS text) IS NULL OR license.product = :product)
+    AND (CAST(:user AS text) IS NULL OR "user" = :user)
+    AND (CAST(:first AS text) IS NULL OR origin BETWEEN :first AND CAST(:last AS text))
+    AND (license_id, "user") > (CAST(:afterLicense AS bigint), CAST(:afterUser AS text))
+    AND (CAST(:borrowed AS bigint) IS NULL OR (CASE WHEN borrowed_until > :now THEN 1 ELSE 0 END) = :borrowed)
+    AND (CAST(:feature AS text) IS NULL OR EXISTS (SELECT 1 FROM feature_slot
       WHERE feature_slot.license_id = registration.license_id AND feature_slot."user" = registration."user"
         AND feature_slot.feature = :feature AND feature_slot.ends_at > :now))
-    AND (:pattern::text IS NULL
+    AND (CAST(:pattern AS text) IS NULL
       OR lower(coalesce(spelling, "user")) LIKE :pattern ESCAPE '~'
       OR lower(hostname) LIKE :pattern ESCAPE '~'
       OR lower(address) LIKE :pattern ESCAPE '~'
-      OR origin BETWEEN :searchFirst::text AND :searchLast::text)`;
+      OR origin BETWEEN CAST(:searchFirst AS text) AND CAST(:searchLast AS text))`;
 
 /** The features of the page only: few have any, and looking for them takes longer than finding the page. */
 function pageSql(order: SlotOrder, descending: boolean): string {
@@ -39,7 +39,7 @@ function pageSql(order: SlotOrder, descending: boolean): string {
   // SQLite walks along its index only if nothing is named twice.
   const rest = order === 'license' ? '"user"' : 'license_id, "user"';
   const sorted = `ORDER BY ${ORDERS[order]} ${way}, ${rest}`;
-  return `SELECT page.*, (SELECT string_agg(feature, :separator::text) FROM feature_slot
+  return `SELECT page.*, (SELECT string_agg(feature, CAST(:separator AS text)) FROM feature_slot
       WHERE feature_slot.license_id = page.license_id AND feature_slot."user" = page."user"
         AND feature_slot.ends_at > :now) AS features
     FROM (SELECT registration.*, license.product ${MEANT} ${sorted} LIMIT :limit OFFSET :offset) AS page

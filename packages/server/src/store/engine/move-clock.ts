@@ -1,4 +1,5 @@
 import { isResettable } from '../../core/clock/clock.ts';
+import { decide } from '../../core/decide.ts';
 import type { Restoration } from '../../core/decision.ts';
 import { BORROW_TOLERANCE_MS } from '../../core/lending/borrow-until.ts';
 import { featureHeartbeatEnd, isFloating } from '../../core/nouns/feature-slot.ts';
@@ -6,8 +7,9 @@ import { HOUR_MS, type Instant, plus } from '../../core/nouns/instant.ts';
 import { heartbeatEnd, type License, type LicenseId, pullBackTie } from '../../core/nouns/license.ts';
 import { chooseResetTime } from '../../core/system/reset-clock.ts';
 import type { ResetFacts } from '../../core/system-module.ts';
+import { applyDecision } from './apply/apply.ts';
 import type { Batch } from './batch.ts';
-import { decideOn, write } from './execute-on-license.ts';
+import { loadView } from './load/load-view.ts';
 import type { LoadedLicense } from './loaded-licenses.ts';
 import { listRestorable } from './restore-borrows.ts';
 
@@ -46,15 +48,15 @@ export function listLicenses({ licenses }: Batch): readonly License[] {
 function collectAll(batch: Batch, entry: LoadedLicense): void {
   const command = { kind: 'collect', licenseId: entry.license.id } as const;
   for (;;) {
-    const decision = decideOn(batch, entry, command);
-    write(batch, entry, decision);
+    const decision = decide(command, loadView(batch, entry, command), batch.now);
+    applyDecision(batch, entry, decision);
     if (decision.changes.length === 0) return;
   }
 }
 
 export function restoreBorrows(batch: Batch, { licenseId, changes, events, history }: Restoration): void {
   const outcome = { kind: 'done', count: 1 } as const;
-  write(batch, entryOf(batch, licenseId), { outcome, changes, events, history });
+  applyDecision(batch, entryOf(batch, licenseId), { outcome, changes, events, history });
 }
 
 export function putTie(batch: Batch, license: License): void {

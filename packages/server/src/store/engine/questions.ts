@@ -31,7 +31,7 @@ import {
   type SealedSecrets,
   secretsFromRows,
 } from './sealed-secrets.ts';
-import { readable } from './sql.ts';
+import { inEach, readable } from './sql.ts';
 import { HAS_ENDED, LIST_BARS, SELECT_TOKEN } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
@@ -58,36 +58,46 @@ type ServerRow = RowOf<'server'>;
 /** Those with a name first, since others come and go; then the newest. */
 const TOKEN_ORDER = 'ORDER BY token.name IS NULL, token.issued_at DESC, token.id';
 
-const LIST_UNTIDY = `SELECT id FROM license
-  WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = license.id AND ${HAS_ENDED})
+const LIST_UNTIDY = inEach(
+  (dialect) => `SELECT id FROM license
+  WHERE EXISTS (SELECT 1 FROM registration WHERE license_id = license.id AND ${HAS_ENDED[dialect]})
     OR EXISTS (SELECT 1 FROM feature_slot WHERE license_id = license.id AND ends_at <= :now)
     OR EXISTS (SELECT 1 FROM denial WHERE license_id = license.id AND denied_at <= :windowStart)
     OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = license.id AND repeated > 0)
     OR EXISTS (SELECT 1 FROM place_denial WHERE license_id = license.id AND denied_at <= :placeStart)
     OR EXISTS (SELECT 1 FROM remembered_answer WHERE answered_at <= :forgotten AND license_id = license.id)
-  ORDER BY id`;
+  ORDER BY id`,
+);
 
 /** Once for each license: with a thousand features, its facts would otherwise be parsed a thousand times. */
-const HELD = `held AS MATERIALIZED (SELECT id, product, removed_at,
-    facts::json ->> 'key' AS license_key, facts::json ->> 'source' AS source FROM license)`;
+const HELD = {
+  sqlite: `held AS MATERIALIZED (SELECT id, product, removed_at,
+    facts ->> 'key' AS license_key, facts ->> 'source' AS source FROM license)`,
+  postgres: `held AS MATERIALIZED (SELECT id, product, removed_at,
+    facts::json ->> 'key' AS license_key, facts::json ->> 'source' AS source FROM license)`,
+};
 
-const LIST_METERS = `WITH ${HELD}
+const LIST_METERS = inEach(
+  (dialect) => `WITH ${HELD[dialect]}
   SELECT held.product, held.source, held.removed_at, meter.*
   FROM meter JOIN held ON held.id = meter.license_id
   WHERE removed_at IS NULL OR pending <> 0 OR EXISTS (SELECT 1 FROM report
     WHERE report.license_id = meter.license_id AND report.feature = meter.feature)
-  ORDER BY license_id, feature`;
+  ORDER BY license_id, feature`,
+);
 
 /** Each license has a row, whether or not anything was counted. */
-const LIST_USAGE = `WITH ${HELD}, part AS (
+const LIST_USAGE = inEach(
+  (dialect) => `WITH ${HELD[dialect]}, part AS (
     SELECT id AS license_id, '' AS feature FROM license
     UNION SELECT license_id, feature FROM meter)
   SELECT part.*, held.product, held.license_key, held.removed_at,
-    coalesce(pending, 0) + coalesce((SELECT sum(amount) FROM report
-      WHERE report.license_id = part.license_id AND report.feature = part.feature), 0)::bigint AS consumed
+    coalesce(pending, 0) + CAST(coalesce((SELECT sum(amount) FROM report
+      WHERE report.license_id = part.license_id AND report.feature = part.feature), 0) AS bigint) AS consumed
   FROM part JOIN held ON held.id = part.license_id
   LEFT JOIN meter ON meter.license_id = part.license_id AND meter.feature = part.feature
-  WHERE held.source IN ('offline', 'airgap') ORDER BY part.license_id, part.feature`;
+  WHERE held.source IN ('offline', 'airgap') ORDER BY part.license_id, part.feature`,
+);
 
 type Ask<K extends Query['kind']> = (
   query: Extract<Query, { kind: K }>,

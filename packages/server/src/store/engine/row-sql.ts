@@ -1,7 +1,7 @@
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
 import type { RowValue } from './rows.ts';
-import { type Prepare, prepareAll, reads, writesTo } from './sql.ts';
+import { lesser, type Prepare, prepareAll, reads, writesTo } from './sql.ts';
 import {
   columnsOf,
   type GroupOf,
@@ -62,7 +62,7 @@ function makeSql(name: TableName, ends: readonly string[] = []) {
       `SELECT min(ends_at) AS ends_at FROM ${name} WHERE license_id = ? AND ends_at > ?`,
     ),
     ...writesTo(name, {
-      renew: `UPDATE ${name} SET ends_at = ?${ends.map((end) => `, ${end} = least(${end}, ?)`)}
+      renew: `UPDATE ${name} SET ends_at = ?${ends.map((end) => `, ${end} = ${lesser(end, '?')}`)}
         WHERE ${where(key)}`,
     }),
   };
@@ -114,7 +114,8 @@ export function accessRows(
     remove: (gone) => remove.run(...pickValues(gone, key)),
     listEnded: (...asked) => listEnded.all(...asked) as RowOf<'registration'>[],
     findEnd: (licenseId, after = NEVER) => findEnd.get(licenseId, after)?.ends_at ?? null,
-    renew: (renewed, endsAt) => renew.run(endsAt, ...ends.map(() => endsAt), ...pickValues(renewed, key)),
+    renew: (renewed, endsAt) =>
+      renew.run(endsAt, ...ends.flatMap(() => [endsAt, endsAt]), ...pickValues(renewed, key)),
   };
   return rows as unknown as AllRows[TableName];
 }

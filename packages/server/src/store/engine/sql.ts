@@ -1,9 +1,23 @@
 import type { RowValue } from './rows.ts';
 import type { TableName } from './tables.ts';
 
+export type Dialect = 'sqlite' | 'postgres';
+
+/** The text that both databases take, or one for each. `?` or `:name` stand for values. */
+export type Sql = string | Readonly<Record<Dialect, string>>;
+
+/** Writes a statement out for both. */
+export function inEach(write: (dialect: Dialect) => string): Sql {
+  return { sqlite: write('sqlite'), postgres: write('postgres') };
+}
+
+export function sqlFor(dialect: Dialect, sql: Sql): string {
+  return typeof sql === 'string' ? sql : sql[dialect];
+}
+
 /** A statement that reads. `R` is the row that it returns. */
 export interface Read<R = unknown> {
-  readonly sql: string;
+  readonly sql: Sql;
   readonly reads: readonly TableName[];
   /** Never set: it only carries the type. */
   readonly row?: R;
@@ -11,20 +25,25 @@ export interface Read<R = unknown> {
 
 /** A statement that changes rows of one table. */
 export interface Write {
-  readonly sql: string;
+  readonly sql: Sql;
   readonly writes: TableName;
+  /** Other tables that it looks at. */
+  readonly reads: readonly TableName[];
 }
 
-export function reads<R>(tables: TableName | readonly TableName[], sql: string): Read<R> {
+export function reads<R>(tables: TableName | readonly TableName[], sql: Sql): Read<R> {
   return { sql, reads: typeof tables === 'string' ? [tables] : tables };
 }
 
 /** Statements that change one table, by their names. */
-export function writesTo<S extends Readonly<Record<string, string>>>(
+export function writesTo<S extends Readonly<Record<string, Sql>>>(
   table: TableName,
   sql: S,
+  looksAt: readonly TableName[] = [],
 ): { readonly [N in keyof S]: Write } {
-  const declared = Object.entries(sql).map(([name, text]) => [name, { sql: text, writes: table }]);
+  const declared = Object.entries(sql).map(([name, text]) => {
+    return [name, { sql: text, writes: table, reads: looksAt }];
+  });
   return Object.fromEntries(declared) as { readonly [N in keyof S]: Write };
 }
 
@@ -41,7 +60,7 @@ interface WriteStatement {
   run(...values: Values): void;
 }
 
-type Prepared<S> = S extends Read<infer R> ? ReadStatement<R> : WriteStatement;
+type Prepared<S> = S extends Write ? WriteStatement : S extends Read<infer R> ? ReadStatement<R> : never;
 
 export type PreparedAll<S> = { readonly [N in keyof S]: Prepared<S[N]> };
 
@@ -64,8 +83,18 @@ export function countOf(row: Count | undefined): number {
   return row?.count ?? 0;
 }
 
+/** The lesser of two values, and the second if one is null: the databases have no function in common. */
+export function lesser(one: string, other: string): string {
+  return `CASE WHEN ${one} < ${other} THEN ${one} ELSE ${other} END`;
+}
+
+export function greater(one: string, other: string): string {
+  return `CASE WHEN ${one} > ${other} THEN ${one} ELSE ${other} END`;
+}
+
 /** Clamps a number to what JavaScript can hold: Berth writes none beyond, but tampering must show. */
 export function readable(column: string, name = column): string {
   const most = Number.MAX_SAFE_INTEGER;
-  return `CASE WHEN ${column} IS NOT NULL THEN greatest(least(${column}, ${most}), -${most}) END AS ${name}`;
+  return `CASE WHEN ${column} > ${most} THEN ${most} WHEN ${column} < -${most} THEN -${most}
+    ELSE ${column} END AS ${name}`;
 }

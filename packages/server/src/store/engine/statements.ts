@@ -2,15 +2,27 @@ import type { Instant } from '../../core/nouns/instant.ts';
 import { HISTORY_STATEMENTS } from './history/history-sql.ts';
 import type { AllRows } from './row-sql.ts';
 import type { TokenRow } from './rows.ts';
-import { type Count, type PreparedAll, type Read, reads, type Write, writesTo } from './sql.ts';
+import {
+  type Count,
+  greater,
+  lesser,
+  type PreparedAll,
+  type Read,
+  reads,
+  type Write,
+  writesTo,
+} from './sql.ts';
 import type { RowOf } from './tables.ts';
 
 /** A token of an account has the role that the account has now. */
 export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
   FROM token LEFT JOIN account ON account.name = token.account`;
 
-/** Of registrations. SQLite adds to it that they are due, and finds them by that. */
-export const HAS_ENDED = 'registration.ends_at <= :now';
+/** Of registrations. SQLite finds them by when they are due. */
+export const HAS_ENDED = {
+  sqlite: 'registration.due_at <= :now AND registration.ends_at <= :now',
+  postgres: 'registration.ends_at <= :now',
+};
 
 /** By kind and pattern, so that lists are stable. */
 export const LIST_BARS = 'SELECT * FROM bar ORDER BY kind, pattern';
@@ -26,15 +38,19 @@ const HOLDER_END = `(SELECT coalesce(holder.borrowed_until, holder.ends_at) FROM
 const IS_STILL_BORROWED =
   '(borrowed_until > :from OR (borrowed_until > :now AND borrowed_until <= :latestDate))';
 
+/** Until when it is, then; null if it is not. */
+const BORROWED_STILL = `CASE WHEN ${IS_STILL_BORROWED} THEN ${lesser('borrowed_until', ':borrowCap')} END`;
+const FEATURE_BORROWED_STILL = `CASE WHEN ${IS_STILL_BORROWED}
+  THEN ${lesser(HOLDER_END, lesser('borrowed_until', ':borrowCap'))} END`;
+
 /** All rows but the first few. SQLite takes no OFFSET without a LIMIT. */
 const ALL_AFTER = `LIMIT ${Number.MAX_SAFE_INTEGER} OFFSET`;
 
 const BORROW_USERS = 'SELECT "user" FROM ended_borrow WHERE borrowed_until > ?';
 
 /**
- * What the engine asks of a database besides single rows. Both stores take the same text, with `?` or `:name`
- * for values; SQLite leaves casts out and has other names for `least` and `greatest`. Intervals are
- * half-open: a slot is live while `ends_at > now`.
+ * What the engine asks of a database besides single rows. Whatever may end registrations earlier makes them
+ * due by then, on SQLite. Intervals are half-open: a slot is live while `ends_at > now`.
  */
 export const STATEMENTS = {
   ...writesTo('license', {
@@ -49,16 +65,27 @@ export const STATEMENTS = {
 
   ...writesTo('registration', {
     removeLiveRegistrations: 'DELETE FROM registration WHERE license_id = ? AND ends_at > ?',
-    endRegistrationsBy: `UPDATE registration SET ends_at = :endsBy,
-        borrowed_until = CASE WHEN borrowed_until > :endsBy THEN :endsBy ELSE borrowed_until END
-      WHERE license_id = :id AND ends_at > :endsBy`,
+    endRegistrationsBy: {
+      sqlite: `UPDATE registration SET ends_at = :endsBy, due_at = ${lesser('due_at', ':endsBy')},
+          borrowed_until = CASE WHEN borrowed_until > :endsBy THEN :endsBy ELSE borrowed_until END
+        WHERE license_id = :id AND ends_at > :endsBy`,
+      postgres: `UPDATE registration SET ends_at = :endsBy,
+          borrowed_until = CASE WHEN borrowed_until > :endsBy THEN :endsBy ELSE borrowed_until END
+        WHERE license_id = :id AND ends_at > :endsBy`,
+    },
     prolongLive: `UPDATE registration SET ends_at = :floor
       WHERE license_id = :id AND ends_at > :mark AND ends_at < :floor`,
-    pullBackLive: `UPDATE registration SET registered_at = least(registered_at, :now),
-        borrowed_until = CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap) END,
-        ends_at = greatest(:heartbeatEnd,
-          CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap) ELSE 0 END)
-      WHERE license_id = :id`,
+    pullBackLive: {
+      sqlite: `UPDATE registration SET registered_at = ${lesser('registered_at', ':now')},
+          due_at = ${lesser('due_at', ':heartbeatEnd')},
+          borrowed_until = ${BORROWED_STILL},
+          ends_at = ${greater(`coalesce(${BORROWED_STILL}, 0)`, ':heartbeatEnd')}
+        WHERE license_id = :id`,
+      postgres: `UPDATE registration SET registered_at = ${lesser('registered_at', ':now')},
+          borrowed_until = ${BORROWED_STILL},
+          ends_at = ${greater(`coalesce(${BORROWED_STILL}, 0)`, ':heartbeatEnd')}
+        WHERE license_id = :id`,
+    },
   }),
 
   ...writesTo('ended_borrow', {
@@ -66,7 +93,7 @@ export const STATEMENTS = {
         (SELECT license_id, "user", feature FROM ended_borrow WHERE license_id = :id
          ORDER BY ended_at DESC, "user", feature ${ALL_AFTER} :kept)`,
     removeEndedBorrows: `DELETE FROM ended_borrow WHERE license_id = :id AND "user" = :user
-        AND (:feature::text IS NULL OR feature = :feature::text)`,
+        AND (CAST(:feature AS text) IS NULL OR feature = CAST(:feature AS text))`,
     removeAllEndedBorrows: 'DELETE FROM ended_borrow WHERE license_id = ?',
     removeSettledBorrows: 'DELETE FROM ended_borrow WHERE borrowed_until > :now',
     pullBackEndedBorrows: 'UPDATE ended_borrow SET ended_at = :now WHERE ended_at > :now',
@@ -75,17 +102,22 @@ export const STATEMENTS = {
   ...writesTo('feature_slot', {
     prolongLiveFeatures: `UPDATE feature_slot SET ends_at = :floor
       WHERE license_id = :id AND feature = :feature AND ends_at > :mark AND ends_at < :floor`,
-    pullBackFeatures: `UPDATE feature_slot SET registered_at = least(registered_at, :now),
-        borrowed_until =
-          CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap, ${HOLDER_END}) END,
-        ends_at = greatest(:heartbeatEnd,
-          CASE WHEN ${IS_STILL_BORROWED} THEN least(borrowed_until, :borrowCap, ${HOLDER_END}) ELSE 0 END)
-      WHERE license_id = :id AND feature = :feature`,
     removeAllFeatureSlots: 'DELETE FROM feature_slot WHERE license_id = ?',
     endFeatureSlotsBy: `UPDATE feature_slot SET ends_at = :endsBy,
         borrowed_until = CASE WHEN borrowed_until > :endsBy THEN :endsBy ELSE borrowed_until END
       WHERE license_id = :id AND feature = :feature AND ends_at > :endsBy`,
   }),
+
+  ...writesTo(
+    'feature_slot',
+    {
+      pullBackFeatures: `UPDATE feature_slot SET registered_at = ${lesser('registered_at', ':now')},
+          borrowed_until = ${FEATURE_BORROWED_STILL},
+          ends_at = ${greater(`coalesce(${FEATURE_BORROWED_STILL}, 0)`, ':heartbeatEnd')}
+        WHERE license_id = :id AND feature = :feature`,
+    },
+    ['registration'],
+  ),
 
   ...writesTo('denial', {
     pullBackDenials: 'UPDATE denial SET denied_at = :now WHERE denied_at > :now',
@@ -100,13 +132,20 @@ export const STATEMENTS = {
     removeStaleAnswers: `DELETE FROM remembered_answer WHERE (license_id, operation, "user", key) IN
         (SELECT license_id, operation, "user", key FROM remembered_answer
          WHERE answered_at <= ? AND license_id = ? LIMIT ?)`,
-    removeOldestAnswers: `DELETE FROM remembered_answer WHERE (license_id, operation, "user", key) IN
-        (SELECT license_id, operation, "user", key FROM remembered_answer ORDER BY answered_at LIMIT ?)`,
+    removeOldestAnswers: {
+      sqlite: `DELETE FROM remembered_answer WHERE (license_id, operation, "user", key) IN
+          (SELECT license_id, operation, "user", key FROM remembered_answer ORDER BY answered_at LIMIT ?)`,
+      // Others may have locked some of them.
+      postgres: `DELETE FROM remembered_answer WHERE (license_id, operation, "user", key) IN
+          (SELECT license_id, operation, "user", key FROM remembered_answer ORDER BY answered_at LIMIT ?
+           FOR UPDATE SKIP LOCKED)`,
+    },
   }),
 
   ...writesTo('token', {
-    pullBackTokens: `UPDATE token SET used_at = least(used_at, :now), issued_at = least(issued_at, :now),
-        expires_at = expires_at - greatest(issued_at - :now, 0)
+    pullBackTokens: `UPDATE token SET
+        used_at = ${lesser('used_at', ':now')}, issued_at = ${lesser('issued_at', ':now')},
+        expires_at = expires_at - ${greater('issued_at - :now', '0')}
       WHERE used_at > :now OR issued_at > :now`,
     touchToken: 'UPDATE token SET used_at = ?, is_used = 1 WHERE token_hash = ?',
     freeToken: "UPDATE token SET restriction = NULL WHERE token_hash = ? AND restriction = 'password_only'",
@@ -215,17 +254,21 @@ export const STATEMENTS = {
     `SELECT count(*) AS count FROM
        (SELECT 1 FROM remembered_answer WHERE answered_at <= ? AND license_id = ? LIMIT ?) AS stale`,
   ),
-  findNextFeatureEnd: reads<{ readonly ends_at: Instant }>(
-    ['feature_slot', 'registration'],
-    `SELECT feature_slot.ends_at FROM feature_slot JOIN registration USING (license_id, "user")
-     WHERE license_id = :id AND feature = :feature
-       AND feature_slot.ends_at > :now AND registration.ends_at > :now
-     ORDER BY feature_slot.ends_at LIMIT 1`,
-  ),
+  findNextFeatureEnd: reads<{ readonly ends_at: Instant }>(['feature_slot', 'registration'], {
+    // Feature slots first: otherwise the planner may start from the registrations.
+    sqlite: `SELECT feature_slot.ends_at FROM feature_slot CROSS JOIN registration USING (license_id, "user")
+         WHERE license_id = :id AND feature = :feature
+           AND feature_slot.ends_at > :now AND registration.ends_at > :now
+         ORDER BY feature_slot.ends_at LIMIT 1`,
+    postgres: `SELECT feature_slot.ends_at FROM feature_slot JOIN registration USING (license_id, "user")
+         WHERE license_id = :id AND feature = :feature
+           AND feature_slot.ends_at > :now AND registration.ends_at > :now
+         ORDER BY feature_slot.ends_at LIMIT 1`,
+  }),
   countLiveFeatureSlots: reads<Count>(
     ['feature_slot', 'registration'],
     `SELECT count(*) AS count FROM feature_slot JOIN registration USING (license_id, "user")
-     WHERE license_id = :id AND (:feature::text IS NULL OR feature = :feature::text)
+     WHERE license_id = :id AND (CAST(:feature AS text) IS NULL OR feature = CAST(:feature AS text))
        AND feature_slot.ends_at > :now AND registration.ends_at > :now`,
   ),
   listFeaturesInUse: reads<Pick<RowOf<'feature_slot'>, 'feature'>>(

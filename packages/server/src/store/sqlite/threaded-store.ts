@@ -14,9 +14,8 @@ import { FileCheck } from './read/file-check.ts';
 import { needsMasterKey, type ReaderOptions } from './read/reader.ts';
 import { Verifier } from './read/verifier.ts';
 import { damageFault } from './wire/damage.ts';
-import { packCommands } from './wire/packed-commands.ts';
-import { ResultUnpacker } from './wire/packed-results.ts';
 import { ReaderThread } from './wire/reader-client.ts';
+import { ResultReceiver } from './wire/sent-results.ts';
 import { type FromWriter, storeFault, type ThreadData, type ToWriter } from './wire/thread-messages.ts';
 import { GroupCommit } from './write/group-commit.ts';
 
@@ -47,7 +46,7 @@ class ThreadedStore implements Store {
   readonly #clock: Clock = systemClock;
   readonly #writer: Worker;
   readonly #queue: GroupCommit;
-  readonly #unpacker = new ResultUnpacker();
+  readonly #received = new ResultReceiver();
   readonly #verifier: Verifier;
   readonly #fileCheck: FileCheck;
   readonly #reader: ReaderThread;
@@ -70,7 +69,7 @@ class ThreadedStore implements Store {
     const data: ThreadData = { file, masterKey, nextMasterKey, ignoresCase };
     this.#writer = startThread(new URL('./wire/writer-thread.ts', import.meta.url), data);
     this.#reader = startReader(file, (error) => this.#lose(error));
-    this.#queue = new GroupCommit((commands) => this.#post(packCommands(commands)), this.tally);
+    this.#queue = new GroupCommit((commands) => this.#post(commands), this.tally);
     this.#verifier = new Verifier({
       openThread: () => startReader(file, () => {}),
       readMasterKeys: () => this.#masterKeys,
@@ -203,7 +202,10 @@ class ThreadedStore implements Store {
     this.#noteSuccess();
     this.#noteTime(now);
     this.#tell(notices);
-    this.#queue.settle(this.#unpacker.unpack(results), syncMs);
+    this.#queue.settle(
+      results.map((result) => this.#received.receive(result)),
+      syncMs,
+    );
   }
 
   #noteFailure(error: string): void {

@@ -13,7 +13,7 @@ import type { CertificateFacts } from '../../../services/upkeep/certificates.ts'
 import type { Identity } from '../../../services/upkeep/identity.ts';
 import { actorOf } from '../../access/caller.ts';
 import { adminRoute } from '../../admin-route.ts';
-import { presentLicense } from '../../reply/present-license.ts';
+import { licenseFields } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
@@ -126,7 +126,7 @@ function presentRecord(record: Awaited<ReturnType<Catalogue['list']>>[number]) {
   const state = licenseState(license, now);
   const endsAt = endOf(license, now);
   const facts = { source: license.source, state, endsAt, borrowed, addedAt, checkedAt, movedAt };
-  const object = JSON.parse(presentLicense({ ...record, registration: null })) as LicenseObject;
+  const object = JSON.parse(`{${licenseFields({ ...record, registration: null })}}`) as LicenseObject;
   return { ...object, ...toWire(facts), ...presentAssurance(license) };
 }
 

@@ -95,7 +95,7 @@ function readIdempotencyKey(headers: HeaderFields): string | null {
 }
 
 /** Responses about consumption: a refusal, or the result in the format of the route. */
-export function measuredReply(outcome: Executed, present: (measured: Measured) => object): Reply {
+function measuredReply(outcome: Executed, present: (measured: Measured) => object): Reply {
   if (outcome.kind === 'refused') return refusalReply(outcome);
   if (outcome.kind === 'measured') return json(present(outcome));
   throw new Error(`Expected a count, not "${outcome.kind}".`);

@@ -13,10 +13,10 @@ import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import type { GrantFacts } from '../../reply/present-grant.ts';
 import { presentDate } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
-import { empty, text } from '../../reply/reply.ts';
+import { empty, fieldsOf, text } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
-import { measuredReply, presentMeasuredFeature } from './consumption.ts';
-import { addGrant, LICENSE_REFUSALS, requestOf, returnOf, untilOf } from './lending.ts';
+import { presentMeasuredFeature } from './consumption.ts';
+import { LICENSE_REFUSALS, replyWithGrant, requestOf, returnOf, untilOf } from './lending.ts';
 
 interface FeatureServices {
   readonly counting: Counting;
@@ -55,8 +55,9 @@ function featureRegisterRoute({ counting, grants, replyDenial }: FeatureServices
       const wanted = until === 'longest' ? null : until;
       const outcome = await counting.registerFeature(requestOf(body, caller), body.feature ?? null, wanted);
       if (outcome.kind === 'refused') return replyDenial(outcome, body);
-      const reply = measuredReply(outcome, presentHeldFeature);
-      return outcome.kind === 'measured' ? addGrant(grants, reply, () => featureFacts(outcome), body) : reply;
+      if (outcome.kind !== 'measured') throw new Error(`Expected a slot, not "${outcome.kind}".`);
+      const fields = { fields: fieldsOf(presentHeldFeature(outcome)), isAscii: false };
+      return replyWithGrant(grants, fields, () => featureFacts(outcome), body);
     },
   });
 }

@@ -19,9 +19,9 @@ import { actorOf, type Caller, credentialOf } from '../../access/caller.ts';
 import type { HeaderFields, HttpRequest } from '../../http-request.ts';
 import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import { type GrantFacts, type GrantMarks, presentGrant, withGrant } from '../../reply/present-grant.ts';
-import { grantedReply, minimalReply } from '../../reply/present-license.ts';
+import { grantedFields, minimalFields } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
-import { empty, type Reply, text } from '../../reply/reply.ts';
+import { empty, type Fields, fieldsReply, type Reply, text } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
 /** Refusals of all license requests. */
@@ -68,8 +68,7 @@ function registerRoute({ lending, grants, replyDenial }: LendingServices): Route
     handle: async ({ request, body, caller }) => {
       const outcome = await lending.register(requestOf(body, caller));
       if (outcome.kind === 'refused') return replyDenial(outcome, body);
-      const reply = slotReply(outcome, request);
-      return proveSlot(grants, reply, outcome, body);
+      return slotReply(grants, outcome, request, body);
     },
   });
 }
@@ -94,8 +93,7 @@ function borrowRoute({ lending, grants, replyDenial }: LendingServices): Route {
     handle: async ({ request, body, caller }) => {
       const outcome = await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until));
       if (outcome.kind === 'refused') return replyDenial(outcome, body);
-      const reply = slotReply(outcome, request);
-      return proveSlot(grants, reply, outcome, body);
+      return slotReply(grants, outcome, request, body);
     },
   });
 }
@@ -180,10 +178,15 @@ export function untilOf(text: string | null | undefined): BorrowUntil {
   return millis === null ? 'longest' : instant(millis);
 }
 
-function slotReply(outcome: Executed, { headers }: HttpRequest): Reply {
-  if (outcome.kind === 'granted')
-    return prefersMinimal(headers) ? minimalReply(outcome) : grantedReply(outcome);
-  throw new Error(`Expected a slot, not "${outcome.kind}".`);
+function slotReply(
+  grants: Grants,
+  outcome: Executed,
+  { headers }: HttpRequest,
+  body: Marks,
+): Reply | Promise<Reply> {
+  if (outcome.kind !== 'granted') throw new Error(`Expected a slot, not "${outcome.kind}".`);
+  const fields = prefersMinimal(headers) ? minimalFields(outcome) : grantedFields(outcome);
+  return replyWithGrant(grants, fields, () => slotFacts(outcome), body);
 }
 
 /** Preferences are a list, as RFC 7240 writes it. Unknown ones are ignored. */
@@ -197,10 +200,6 @@ function prefersMinimal(headers: HeaderFields): boolean {
   return listed.includes('return=minimal');
 }
 
-function proveSlot(grants: Grants, reply: Reply, outcome: Executed, body: Marks): Reply | Promise<Reply> {
-  return outcome.kind === 'granted' ? addGrant(grants, reply, () => slotFacts(outcome), body) : reply;
-}
-
 function slotFacts({ license, registration, now }: Granted): GrantFacts {
   const user = registration.spelling ?? registration.user;
   const isHeldByBorrow = isBorrowed(registration, now);
@@ -210,15 +209,17 @@ function slotFacts({ license, registration, now }: Granted): GrantFacts {
 /** The same before it is known whether a grant is asked for. */
 type Marks = Pick<GrantMarks, 'device_mark'> & { readonly nonce?: string | undefined };
 
-/** Adds a grant if the request asks for one: what the store has committed, signed. */
-export function addGrant(
+/** With a grant if the request asks for one: what the store has committed, signed. */
+export function replyWithGrant(
   grants: Grants,
-  reply: Reply,
+  fields: Fields,
   describe: () => GrantFacts,
   { nonce, device_mark }: Marks,
 ): Reply | Promise<Reply> {
-  if (nonce === undefined) return reply;
+  if (nonce === undefined) return fieldsReply(fields);
   const facts = describe();
   const claims = (hardwareId: string) => presentGrant(facts, { nonce, device_mark }, hardwareId);
-  return grants.sign(facts.license, facts.now, claims).then((signed) => withGrant(reply, signed));
+  return grants
+    .sign(facts.license, facts.now, claims)
+    .then((signed) => fieldsReply(withGrant(fields, signed)));
 }

@@ -1,10 +1,13 @@
-import type { Change } from '../../../core/decision.ts';
-import { type Instant, later } from '../../../core/nouns/instant.ts';
+import type { Change, Decision } from '../../../core/decision.ts';
+import { later } from '../../../core/nouns/instant.ts';
 import { COLLECT_LIMIT } from '../../../core/view.ts';
+import type { Executed } from '../../store.ts';
+import { eventText } from '../audit/audit-chain.ts';
+import type { Batch } from '../batch.ts';
 import { thinHistory } from '../history/write-history.ts';
+import { standingOf } from '../load/load-view.ts';
 import {
   type LoadedLicense,
-  type LoadedLicenses,
   mayHaveFeatureSlots,
   NO_END,
   noteEnd,
@@ -19,21 +22,10 @@ import {
   registrationRow,
 } from '../rows.ts';
 import { countOf } from '../sql.ts';
-import type { Statements } from '../statements.ts';
-
-/** How many first answers are stored, so that rows need not be counted. */
-export interface AnswerCount {
-  count: number;
-  readonly limit: number;
-}
 
 /** What a change is applied to. */
-interface ChangeTarget {
-  readonly statements: Statements;
-  readonly licenses: LoadedLicenses;
+interface ChangeTarget extends Pick<Batch, 'statements' | 'licenses' | 'now' | 'answers'> {
   readonly entry: LoadedLicense;
-  readonly now: Instant;
-  readonly answers: AnswerCount;
 }
 
 /** What to do for each kind of change. */
@@ -191,7 +183,7 @@ const IN_MEMORY: ReadonlySet<Change['kind']> = new Set(['set_in_use', 'put_meter
  * Returns whether the changes write at most one row now. That the earlier borrow of a registration is
  * forgotten then makes no difference: no constraint can prevent it.
  */
-export function isOneRow(changes: readonly Change[]): boolean {
+function isOneRow(changes: readonly Change[]): boolean {
   let rows = 0;
   for (const { kind } of changes) {
     if (IN_MEMORY.has(kind) || (kind === 'forget_borrow' && rows === 1)) continue;
@@ -201,8 +193,27 @@ export function isOneRow(changes: readonly Change[]): boolean {
   return true;
 }
 
-/** Writes what was decided. It decides nothing itself. */
-export function applyChange(target: ChangeTarget, change: Change): void {
+/** Writes what was decided about a license. It decides nothing itself. */
+export function applyDecision(batch: Batch, entry: LoadedLicense, decision: Decision): Executed {
+  const { changes, events, outcome, history } = decision;
+  const { statements, licenses, now, answers } = batch;
+  // First: an event that cannot be written must fail the command before it has changed anything.
+  for (const event of events) entry.events.push(eventText(event));
+  if (!isOneRow(changes)) batch.savepoint.set();
+  const target = { statements, licenses, entry, now, answers };
+  for (const change of changes) applyChange(target, change);
+  for (const happening of history ?? []) entry.history.push(happening);
+  if (changes.length > 0 || events.length > 0) {
+    batch.isChanged = true;
+    entry.isTouched = true;
+  }
+  if (outcome.kind !== 'granted') return outcome;
+  const { license, registration, inUse } = outcome;
+  const standing = standingOf(statements, entry, now);
+  return { kind: 'granted', license, registration, inUse, now: outcome.now, standing };
+}
+
+function applyChange(target: ChangeTarget, change: Change): void {
   const apply = APPLY[change.kind] as (target: ChangeTarget, change: Change) => void;
   apply(target, change);
 }

@@ -3,7 +3,7 @@ import { foldCase } from '../../../core/nouns/user-name.ts';
 import type { AuditLink, AuditPage, SearchAudit } from '../../query.ts';
 import type { Asked } from '../asked.ts';
 import type { Row, RowValue } from '../rows.ts';
-import { readable } from '../sql.ts';
+import { inEach, readable } from '../sql.ts';
 import type { RowOf } from '../tables.ts';
 import { auditLinkFromRow } from './link-texts.ts';
 
@@ -14,23 +14,27 @@ export const LINK_PLACE = ['seq', 'chain', 'n', 'at']
 
 const FIND_TOP = `SELECT ${readable('max(seq)', 'seq')} FROM audit_link WHERE seq < :before`;
 
+const STRPOS = { sqlite: 'instr', postgres: 'strpos' };
+
 /**
  * The texts are only searched for quoted names here, which is fast; which events match is decided on what is
  * left. An index would cost every commit something, and a search is rare.
  */
-const SEARCH = `SELECT ${LINK_PLACE}, events FROM audit_link
-  WHERE audit_link.seq < :before
-    AND audit_link.seq > (SELECT max(seq) FROM audit_link WHERE seq < :before) - :scan::bigint
-    AND (:since::bigint IS NULL OR audit_link.at >= :since)
-    AND (:until::bigint IS NULL OR audit_link.at < :until)
-    AND (:chain::bigint IS NULL OR chain = :chain
-      OR (:others::text IS NOT NULL AND strpos(:others::text, ',' || chain || ',') > 0)
-      OR (chain = 0 AND strpos(events, '"licenseId":') > 0))
-    AND (:user::text IS NULL OR strpos(events, :user::text) > 0 OR strpos(events, :folded::text) > 0)
-    AND (:kindA::text IS NULL OR strpos(events, :kindA::text) > 0 OR strpos(events, :kindB::text) > 0
-      OR strpos(events, :kindC::text) > 0 OR strpos(events, :kindD::text) > 0
-      OR strpos(events, :kindE::text) > 0)
-  ORDER BY audit_link.seq DESC LIMIT :links`;
+const SEARCH = inEach((dialect) => {
+  const has = (part: string) => `${STRPOS[dialect]}(events, CAST(${part} AS text)) > 0`;
+  return `SELECT ${LINK_PLACE}, events FROM audit_link
+    WHERE audit_link.seq < :before
+      AND audit_link.seq > (SELECT max(seq) FROM audit_link WHERE seq < :before) - CAST(:scan AS bigint)
+      AND (CAST(:since AS bigint) IS NULL OR audit_link.at >= :since)
+      AND (CAST(:until AS bigint) IS NULL OR audit_link.at < :until)
+      AND (CAST(:chain AS bigint) IS NULL OR chain = :chain
+        OR ${STRPOS[dialect]}(CAST(:others AS text), ',' || chain || ',') > 0
+        OR (chain = 0 AND ${has(`'"licenseId":'`)}))
+      AND (CAST(:user AS text) IS NULL OR ${has(':user')} OR ${has(':folded')})
+      AND (CAST(:kindA AS text) IS NULL OR ${has(':kindA')} OR ${has(':kindB')} OR ${has(':kindC')}
+        OR ${has(':kindD')} OR ${has(':kindE')})
+    ORDER BY audit_link.seq DESC LIMIT :links`;
+});
 
 /** Searches a bounded part of the log, so that no search keeps other readers waiting. */
 export function askAuditSearch(query: SearchAudit): Asked<AuditPage> {

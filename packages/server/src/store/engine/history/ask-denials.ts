@@ -9,8 +9,9 @@ import { isOfFeature, isOfLicense } from './ask-slots.ts';
 import { askSubjects, type SubjectBook } from './subject-book.ts';
 
 /** A store that ignores case has folded names, and those from before it did. */
-const IS_OF_USER = `"user" IN (:user::text,
-    CASE WHEN (SELECT ignores_case FROM server) = 1 THEN :folded::text ELSE :user::text END) AND others = 0`;
+const IS_OF_USER = `"user" IN (CAST(:user AS text),
+    CAST(CASE WHEN (SELECT ignores_case FROM server) = 1 THEN :folded ELSE :user END AS text))
+  AND others = 0`;
 
 /** All rows, or those of a user, which are found by the key through the licenses. */
 export function rowsOf(table: 'history_person' | 'history_denial', user: string | null): string {
@@ -41,7 +42,7 @@ export function askDenialHistory(query: ListDenialHistory): Asked<DenialHistory>
   const { licenseId, feature, user, reason, since, until, limit } = query;
   const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
   const where = `AND ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}
-    ${reason === null ? '' : 'AND reason = :reason::text'}`;
+    ${reason === null ? '' : 'AND reason = CAST(:reason AS text)'}`;
   const from = (at: string) =>
     `FROM ${rowsOf('history_denial', user)} ${where} AND ${at} >= :since AND ${at} < :until`;
   const at = user !== null || until - since > INDEXED_MS ? '+at' : 'at';
@@ -51,13 +52,13 @@ export function askDenialHistory(query: ListDenialHistory): Asked<DenialHistory>
     statements: [
       ...subjects.statements,
       {
-        sql: `SELECT license_id, feature, reason, sum(denials)::bigint AS denials, count(*) AS records
+        sql: `SELECT license_id, feature, reason, CAST(sum(denials) AS bigint) AS denials, count(*) AS records
           ${from(at)}
           GROUP BY license_id, feature, reason`,
         values,
       },
       {
-        sql: `SELECT "user", others, sum(denials)::bigint AS denials ${from(at)}
+        sql: `SELECT "user", others, CAST(sum(denials) AS bigint) AS denials ${from(at)}
           GROUP BY "user", others ORDER BY 3 DESC, "user" LIMIT ${MOST_USERS}`,
         values,
       },

@@ -10,16 +10,17 @@ import { earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { ListSlotHistory, SlotSeries } from '../../history-query.ts';
 import type { Asked } from '../asked.ts';
+import { type Dialect, inEach, lesser } from '../sql.ts';
 import { HAS_ENDED } from '../statements.ts';
 import type { RowOf } from '../tables.ts';
 import { askSubjects, type SubjectBook } from './subject-book.ts';
 
 export function isOfLicense(licenseId: LicenseId | null, column = 'license_id'): string {
-  return licenseId === null ? `${column} > 0` : `${column} = :licenseId::bigint`;
+  return licenseId === null ? `${column} > 0` : `${column} = CAST(:licenseId AS bigint)`;
 }
 
 export function isOfFeature(feature: string | null): string {
-  return feature === null ? "feature >= ''" : 'feature = :feature::text';
+  return feature === null ? "feature >= ''" : 'feature = CAST(:feature AS text)';
 }
 
 type Scope = Pick<ListSlotHistory, 'licenseId' | 'feature'>;
@@ -28,37 +29,42 @@ type Scope = Pick<ListSlotHistory, 'licenseId' | 'feature'>;
 const HELD = {
   registration: `SELECT license_id, '' AS feature, ends_at, borrowed_until FROM registration`,
   feature_slot: `SELECT license_id, feature, slot.borrowed_until,
-      least(slot.ends_at, holder.ends_at) AS ends_at
+      ${lesser('slot.ends_at', 'holder.ends_at')} AS ends_at
     FROM feature_slot AS slot JOIN registration AS holder USING (license_id, "user")`,
 } as const;
 
 /** Slots and borrows that have ended, and that nobody has collected yet, end in the history at their time. */
-function endedOf(table: keyof typeof HELD, { licenseId, feature }: Scope): readonly string[] {
+function endedOf(
+  table: keyof typeof HELD,
+  { licenseId, feature }: Scope,
+  dialect: Dialect,
+): readonly string[] {
   const where = [isOfLicense(licenseId), ...(table === 'registration' ? [] : [isOfFeature(feature)])];
   const select = (at: string, counts: string, held: string = HELD[table]) =>
     `SELECT license_id, feature, ${MINUTE_MS}, ${at} - ${at} % ${MINUTE_MS}, ${counts}
      FROM (${held}) AS held WHERE ${where.join(' AND ')} AND ${at} <= :now`;
-  const ended = table === 'registration' ? `${HELD.registration} WHERE ${HAS_ENDED}` : HELD[table];
+  const ended = table === 'registration' ? `${HELD.registration} WHERE ${HAS_ENDED[dialect]}` : HELD[table];
   return [
     select('ends_at', `0, 0, 1, 0, 0, -1, -(ends_at % ${MINUTE_MS}), 0`, ended),
-    `${select('least(borrowed_until, ends_at)', '0, 0, 0, 0, 0, 0, 0, -1')} AND borrowed_until IS NOT NULL`,
+    `${select(lesser('borrowed_until', 'ends_at'), '0, 0, 0, 0, 0, 0, 0, -1')}
+     AND borrowed_until IS NOT NULL`,
   ];
 }
 
 /** All changes, as if everything had been collected. */
-function recordedSlots(scope: Scope): string {
+function recordedSlots(scope: Scope, dialect: Dialect): string {
   const { licenseId, feature } = scope;
   const arms = [
     `SELECT license_id, feature, grain, at, grants, returns, expiries, denials, peak, net, late, borrowed
      FROM history_slot WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}`,
-    ...(feature === null || feature === '' ? endedOf('registration', scope) : []),
-    ...(feature === '' ? [] : endedOf('feature_slot', scope)),
+    ...(feature === null || feature === '' ? endedOf('registration', scope, dialect) : []),
+    ...(feature === '' ? [] : endedOf('feature_slot', scope, dialect)),
   ];
   return `(${arms.join(' UNION ALL ')}) AS recorded`;
 }
 
 const SUMS = ['grants', 'returns', 'expiries', 'denials', 'net', 'borrowed']
-  .map((column) => `sum(${column})::bigint AS ${column}`)
+  .map((column) => `CAST(sum(${column}) AS bigint) AS ${column}`)
   .join(', ');
 
 interface BucketRow extends Omit<RowOf<'history_slot'>, 'at'> {
@@ -71,19 +77,24 @@ type StateRow = Pick<RowOf<'history_slot'>, 'license_id' | 'feature' | 'net' | '
 export function askBuckets(query: Omit<ListSlotHistory, 'kind'>, now: Instant): Asked<SlotCurves> {
   const { since, until, licenseId, feature, stepMs } = query;
   const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
-  const recorded = recordedSlots(query);
   return {
     statements: [
       {
-        sql: `SELECT license_id, feature, at - at % :stepMs::bigint AS bucket, max(grain) AS grain, ${SUMS},
-            max(peak) AS peak, sum(late + net * (at % :stepMs::bigint))::bigint AS late
-          FROM ${recorded} WHERE at >= :since AND at < :until
+        sql: inEach(
+          (dialect) => `SELECT license_id, feature, at - at % CAST(:stepMs AS bigint) AS bucket,
+            max(grain) AS grain, ${SUMS},
+            max(peak) AS peak, CAST(sum(late + net * (at % CAST(:stepMs AS bigint))) AS bigint) AS late
+          FROM ${recordedSlots(query, dialect)} WHERE at >= :since AND at < :until
           GROUP BY license_id, feature, bucket ORDER BY license_id, feature, bucket`,
+        ),
         values: { ...scope, now, since, until, stepMs },
       },
       {
-        sql: `SELECT license_id, feature, sum(net)::bigint AS net, sum(borrowed)::bigint AS borrowed
-          FROM ${recorded} WHERE at < :since GROUP BY license_id, feature`,
+        sql: inEach(
+          (dialect) => `SELECT license_id, feature, CAST(sum(net) AS bigint) AS net,
+            CAST(sum(borrowed) AS bigint) AS borrowed
+          FROM ${recordedSlots(query, dialect)} WHERE at < :since GROUP BY license_id, feature`,
+        ),
         values: { ...scope, now, since },
       },
     ],

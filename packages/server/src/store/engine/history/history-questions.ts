@@ -31,7 +31,7 @@ const FEW_DAYS = 3;
 
 /** PostgreSQL adds up floating point numbers faster, and they are exact up to 2^53. */
 const PERSON_SUMS = ['grants', 'denials', 'sessions', 'held_ms']
-  .map((column) => `sum(${column}::float)::bigint AS ${column}`)
+  .map((column) => `CAST(sum(CAST(${column} AS float)) AS bigint) AS ${column}`)
   .join(', ');
 
 type UserRow = Omit<RowOf<'history_person'>, 'grain' | 'at'> & { readonly total: number };
@@ -95,7 +95,7 @@ const LIST_DENIED = `SELECT "user", others, first_at, last_at FROM history_denia
   WHERE license_id = :licenseId AND feature = :feature AND reason = 'floating_not_available'
     AND at >= :since AND at < :until ORDER BY at DESC LIMIT ${MOST_RECORDS}`;
 
-const SUM_DURATIONS = `SELECT minutes, sum(sessions)::bigint AS sessions FROM history_duration
+const SUM_DURATIONS = `SELECT minutes, CAST(sum(sessions) AS bigint) AS sessions FROM history_duration
   WHERE license_id = :licenseId AND feature = :feature AND at >= :day AND at < :until GROUP BY minutes`;
 
 type DeniedRow = Pick<RowOf<'history_denial'>, 'user' | 'others' | 'first_at' | 'last_at'>;

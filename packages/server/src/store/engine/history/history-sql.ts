@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../core/nouns/instant.ts';
-import { type Count, type Read, reads, type Write, writesTo } from '../sql.ts';
+import { type Count, greater, lesser, type Read, reads, type Write, writesTo } from '../sql.ts';
 import { columnsOf, quoteNames, type RowOf, type TableName, tableOf } from '../tables.ts';
 
 /** How the values of a column become one when rows become one. `same`: kept if they do not differ. */
@@ -45,7 +45,7 @@ export function addToRow(table: HistoryTable): string {
 
 function combine(fold: Exclude<Fold, 'same'>, a: string, b: string): string {
   if (fold === 'sum') return `${a} + ${b}`;
-  return `${fold === 'max' ? 'greatest' : 'least'}(${a}, ${b})`;
+  return fold === 'max' ? greater(a, b) : lesser(a, b);
 }
 
 function aggregate(fold: Fold, column: string): string {
@@ -74,10 +74,10 @@ const OLD = 'license_id = :id AND at < :to';
 const NAMED = 'license_id = :id AND "user" = :user AND others = 0';
 
 /** The bucket that a step is folded into. */
-const INTO = { grain: ':into::bigint', at: ':at::bigint' };
+const INTO = { grain: 'CAST(:into AS bigint)', at: 'CAST(:at AS bigint)' };
 
 /** The minute that everything after it is moved to when the clock goes back. */
-const NOW_BUCKET = { grain: `${MINUTE_MS}`, at: ':minute::bigint' };
+const NOW_BUCKET = { grain: `${MINUTE_MS}`, at: 'CAST(:minute AS bigint)' };
 
 const UNNAMED = { user: "''", others: '1' };
 
@@ -107,7 +107,7 @@ export const HISTORY_STATEMENTS = {
   ...writesTo('history_slot', {
     foldSlotHistory: moveRows('history_slot', STEP, {
       ...INTO,
-      late: 'sum(late + net * (at - :at::bigint))',
+      late: 'sum(late + net * (at - CAST(:at AS bigint)))',
     }),
     removeSlotHistory: `DELETE FROM history_slot WHERE ${STEP}`,
     /** What is forgotten still counts for the number in use after it. */
@@ -124,11 +124,11 @@ export const HISTORY_STATEMENTS = {
     removeOldSlotHistory: `DELETE FROM history_slot WHERE ${OLD} AND grain > 0`,
     pullBackSlotHistory: moveRows('history_slot', 'at > :minute', {
       ...NOW_BUCKET,
-      late: 'sum(net) * (:now::bigint - :minute::bigint)',
+      late: 'sum(net) * (CAST(:now AS bigint) - CAST(:minute AS bigint))',
     }),
     removeLaterSlotHistory: 'DELETE FROM history_slot WHERE at > :minute',
-    squareSlotHistory: SQUARE,
   }),
+  ...writesTo('history_slot', { squareSlotHistory: SQUARE }, ['registration', 'feature_slot']),
   ...writesTo('history_person', {
     foldPersonHistory: moveRows('history_person', STEP, INTO),
     removePersonHistory: `DELETE FROM history_person WHERE ${STEP}`,
@@ -136,8 +136,8 @@ export const HISTORY_STATEMENTS = {
       WHERE ${OLD} AND (grain = ${DAY_MS} OR at < :month)`,
     pullBackPersonHistory: moveRows('history_person', 'at > :day', {
       grain: `${DAY_MS}`,
-      at: ':day::bigint',
-      last_at: 'least(max(last_at), :now::bigint)',
+      at: 'CAST(:day AS bigint)',
+      last_at: lesser('max(last_at)', 'CAST(:now AS bigint)'),
     }),
     removeLaterPersonHistory: 'DELETE FROM history_person WHERE at > :day',
     pullBackPersons: 'UPDATE history_person SET last_at = :now WHERE last_at > :now',
@@ -150,23 +150,23 @@ export const HISTORY_STATEMENTS = {
     removeOldDenialHistory: `DELETE FROM history_denial WHERE ${OLD}`,
     pullBackDenialHistory: moveRows('history_denial', 'at > :minute', {
       ...NOW_BUCKET,
-      first_at: ':now::bigint',
-      last_at: ':now::bigint',
+      first_at: 'CAST(:now AS bigint)',
+      last_at: 'CAST(:now AS bigint)',
     }),
     removeLaterDenialHistory: 'DELETE FROM history_denial WHERE at > :minute',
-    pullBackDenialTimes: `UPDATE history_denial SET first_at = least(first_at, :now), last_at = :now
+    pullBackDenialTimes: `UPDATE history_denial SET first_at = ${lesser('first_at', ':now')}, last_at = :now
       WHERE last_at > :now`,
     forgetDenialHistory: moveRows('history_denial', NAMED, { ...UNNAMED, host: "''", address: "''" }),
     removeNamedDenialHistory: `DELETE FROM history_denial WHERE ${NAMED}`,
   }),
   ...writesTo('history_consumption', {
     removeOldConsumptionHistory: `DELETE FROM history_consumption WHERE ${OLD}`,
-    pullBackConsumptionHistory: moveRows('history_consumption', 'at > :day', { at: ':day::bigint' }),
+    pullBackConsumptionHistory: moveRows('history_consumption', 'at > :day', { at: 'CAST(:day AS bigint)' }),
     removeLaterConsumptionHistory: 'DELETE FROM history_consumption WHERE at > :day',
   }),
   ...writesTo('history_duration', {
     removeOldDurationHistory: `DELETE FROM history_duration WHERE ${OLD}`,
-    pullBackDurationHistory: moveRows('history_duration', 'at > :day', { at: ':day::bigint' }),
+    pullBackDurationHistory: moveRows('history_duration', 'at > :day', { at: 'CAST(:day AS bigint)' }),
     removeLaterDurationHistory: 'DELETE FROM history_duration WHERE at > :day',
   }),
   countNamedHistory: reads<Count>(

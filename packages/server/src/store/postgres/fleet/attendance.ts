@@ -2,13 +2,14 @@ import { CLOCK_TOLERANCE_MS, type ClockJump, REST_MS } from '../../../core/clock
 import { Fault } from '../../../core/nouns/fault.ts';
 import { type Instant, instant, SECOND_MS } from '../../../core/nouns/instant.ts';
 import { type Count, countOf } from '../../engine/sql.ts';
+import { STATEMENTS } from '../../engine/statements.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { ClockStatus } from '../../store.ts';
 import type { Connection } from '../wire/connection.ts';
 import type { Pool } from '../wire/pool.ts';
 import { beginLimited, DATABASE_NOW, rollBack } from '../wire/transaction.ts';
 import { numberLinks } from '../write/number-links.ts';
-import { compiledOf, POSTGRES_STATEMENTS } from '../write/statements.ts';
+import { compiledOf } from '../write/statements.ts';
 import type { PostgresWriter } from '../write/writer.ts';
 
 /** How long the lead lasts after it was renewed, which happens every second. */
@@ -177,7 +178,7 @@ async function trimAnswers(connection: Connection, limit: number): Promise<void>
   const [row] = await connection.query<Count>('SELECT count(*) AS count FROM remembered_answer');
   const surplus = countOf(row) - limit;
   if (surplus <= 0) return;
-  const { text } = compiledOf(POSTGRES_STATEMENTS.removeOldestAnswers);
+  const { text } = compiledOf(STATEMENTS.removeOldestAnswers);
   await connection.query(text, [surplus + Math.ceil(limit / 100)]);
 }
 

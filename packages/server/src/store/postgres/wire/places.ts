@@ -1,3 +1,5 @@
+import { type Sql, sqlFor } from '../../engine/sql.ts';
+
 /** SQL as this driver takes it. */
 export interface PlacedSql {
   readonly text: string;
@@ -8,10 +10,8 @@ export interface PlacedSql {
 const known = new Map<string, PlacedSql>();
 
 /** Numbers the places of values, which stand in shared SQL as `?` or `:name`. */
-export function withPlaces(sql: string): PlacedSql {
-  const found = known.get(sql) ?? numberPlaces(sql);
-  known.set(sql, found);
-  return found;
+export function withPlaces(sql: Sql): PlacedSql {
+  return known.getOrInsertComputed(sqlFor('postgres', sql), numberPlaces);
 }
 
 function numberPlaces(sql: string): PlacedSql {

@@ -3,7 +3,7 @@ import { Fault } from '../../../core/nouns/fault.ts';
 import { withIdentity } from '../../../core/nouns/user-name.ts';
 import { fingerprint } from '../../../secrets/seal.ts';
 import type { Batch } from '../../engine/batch.ts';
-import { type CommandResult, executeCommand, MissingRows } from '../../engine/execute-command.ts';
+import { type CommandResult, executeCommand, MissingRows } from '../../engine/execute.ts';
 import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
 import { listSecrets } from '../read/read-server.ts';
 import type { Connection } from '../wire/connection.ts';

@@ -1,6 +1,6 @@
 import type { Command } from '../../../core/command.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
-import type { CommandResult } from '../../engine/execute-command.ts';
+import type { CommandResult } from '../../engine/execute.ts';
 import type { Executed } from '../../store.ts';
 import type { StoreTally } from '../../store-tally.ts';
 import { type Filed, type Lane, maySharePlace } from './scope.ts';

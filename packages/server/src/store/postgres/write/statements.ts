@@ -5,16 +5,6 @@ import { STATEMENTS } from '../../engine/statements.ts';
 import type { TableName } from '../../engine/tables.ts';
 import { type PlacedSql, withPlaces } from '../wire/places.ts';
 
-/** The statements of the engine as this store takes them. */
-export const POSTGRES_STATEMENTS = {
-  ...STATEMENTS,
-  /** Skips rows that others have locked. */
-  removeOldestAnswers: {
-    ...STATEMENTS.removeOldestAnswers,
-    sql: STATEMENTS.removeOldestAnswers.sql.replace('LIMIT ?', 'LIMIT ? FOR UPDATE SKIP LOCKED'),
-  },
-} as const;
-
 export interface Compiled extends PlacedSql {
   readonly id: number;
   readonly reads: readonly TableName[];
@@ -22,9 +12,9 @@ export interface Compiled extends PlacedSql {
 }
 
 const compiled = new Map<Read | Write, Compiled>();
-for (const sql of [POSTGRES_STATEMENTS, ...Object.values(ROW_SQL)]) {
+for (const sql of [STATEMENTS, ...Object.values(ROW_SQL)]) {
   for (const declared of Object.values<Read | Write>(sql)) {
-    const tables = { reads: [], writes: null, ...declared };
+    const tables = { writes: null, ...declared };
     compiled.set(declared, { id: compiled.size, ...withPlaces(declared.sql), ...tables });
   }
 }

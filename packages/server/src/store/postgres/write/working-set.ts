@@ -1,15 +1,15 @@
 import type { Savepoint } from '../../engine/batch.ts';
-import { MissingRows } from '../../engine/execute-command.ts';
+import { MissingRows } from '../../engine/execute.ts';
 import { accessRows } from '../../engine/row-sql.ts';
 import type { Row, RowValue } from '../../engine/rows.ts';
 import type { Prepare, Values } from '../../engine/sql.ts';
-import type { StatementName, Statements } from '../../engine/statements.ts';
+import { STATEMENTS, type StatementName, type Statements } from '../../engine/statements.ts';
 import { TABLE_NAMES, TABLES, type TableName } from '../../engine/tables.ts';
 import type { Parameter } from '../wire/encode-parameter.ts';
 import { readGroups, readSoonest, type Sql, writeChanges } from './bulk-writes.ts';
 import { holdRows, type RowRequest } from './held-rows.ts';
 import { HELD_TABLES, type HeldRow, type HeldTable, isHeld, RowTable } from './row-table.ts';
-import { type Compiled, compiledOf, POSTGRES_STATEMENTS, valuesOf } from './statements.ts';
+import { type Compiled, compiledOf, valuesOf } from './statements.ts';
 
 /** Sends statements. Those sent without waiting share a round trip. */
 export interface Sender {
@@ -49,7 +49,7 @@ class LazyStatements {
   }
 
   static {
-    for (const name of [...Object.keys(POSTGRES_STATEMENTS), ...TABLE_NAMES] as Name[]) {
+    for (const name of [...Object.keys(STATEMENTS), ...TABLE_NAMES] as Name[]) {
       const get = function (this: LazyStatements) {
         return this.#find(name);
       };
@@ -105,7 +105,7 @@ export class WorkingSet {
       miss: (request: RowRequest) => this.#miss(request),
     };
     this.statements = new LazyStatements((name) => {
-      if (!isTable(name)) return prepare(POSTGRES_STATEMENTS[name]);
+      if (!isTable(name)) return prepare(STATEMENTS[name]);
       const aside = () => accessRows(name, prepare);
       return isHeld(name) ? holdRows(this.tables[name], aside, holder) : aside();
     }) as unknown as Statements;
@@ -131,7 +131,7 @@ export class WorkingSet {
 
   /** Keeps the result of a statement that will be run. */
   know(name: StatementName, values: readonly RowValue[], rows: readonly Row[]): void {
-    this.#keep(compiledOf(POSTGRES_STATEMENTS[name]), values, rows);
+    this.#keep(compiledOf(STATEMENTS[name]), values, rows);
   }
 
   /** Reads what was missing, after sending what earlier commands have written. */

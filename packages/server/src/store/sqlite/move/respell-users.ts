@@ -30,7 +30,7 @@ function respellTable(db: DatabaseSync, table: NameTable, respelling: Respelling
     { involved: JSON.stringify(involved) },
   );
   const { removed, added } = planRespelling(table, rows, respelling);
-  const remove = db.prepare(ROW_SQL[table.name].remove.sql);
+  const remove = prepare(db, ROW_SQL[table.name].remove.sql);
   for (const row of removed) remove.run(...pickValues(row, tableOf(table.name).key));
   const columns = Object.keys(rows[0] ?? {});
   const places = columns.map(() => '?').join(', ');

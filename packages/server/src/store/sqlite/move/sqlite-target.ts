@@ -10,7 +10,7 @@ import { DATABASE_FILE } from '../../folder-access.ts';
 import type { AuditVerdict } from '../../query.ts';
 import type { CopiedRow, RowCounts, StoreTarget } from '../../store-copy.ts';
 import { verifySnapshot } from '../read/verify-audit.ts';
-import { findRow } from '../wire/ask.ts';
+import { findRow, prepare } from '../wire/ask.ts';
 import { explainFailure } from '../wire/data-folder.ts';
 import { checkpoint, openReadOnly, openWritable } from '../wire/database.ts';
 import { countRows, readHead } from '../wire/describe-contents.ts';
@@ -114,7 +114,7 @@ class SqliteTarget implements StoreTarget {
   addRows(table: TableName, rows: readonly CopiedRow[]): Promise<void> {
     const columns = columnsOf(table);
     return attempt(() => {
-      const insert = this.#db.prepare(ROW_SQL[table].add.sql);
+      const insert = prepare(this.#db, ROW_SQL[table].add.sql);
       for (const row of rows) insert.run(...pickValues(row, columns));
     });
   }

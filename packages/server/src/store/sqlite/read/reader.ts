@@ -4,6 +4,7 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Asked } from '../../engine/asked.ts';
 import { askFor, askStore, isShared } from '../../engine/questions.ts';
 import { withListedIdentity } from '../../engine/rows.ts';
+import { sqlFor } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import type { Answer, Answers, Query, StoreDescription } from '../../query.ts';
 import { findRow, PreparedOnce, readPragma, sqliteVersion } from '../wire/ask.ts';
@@ -89,7 +90,7 @@ export class SqliteReader {
   }
 
   #ask<A>(asked: Asked<A>): A {
-    const isAboutSlots = asked.statements.some(({ sql }) => /\bregistration\b/.test(sql));
+    const isAboutSlots = asked.statements.some(({ sql }) => /\bregistration\b/.test(sqlFor('sqlite', sql)));
     const answer = () => this.#prepared.answer(asked);
     return isAboutSlots ? this.#renewals.during(answer) : answer();
   }

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { columnsOf, sqliteColumnsOf } from '../../engine/tables.ts';
-import { LIST_RENEWALS } from '../wire/renewal-log.ts';
+import { LIST_RENEWALS } from '../wire/fold-renewals.ts';
 
 const COLUMNS = [...columnsOf('registration'), ...sqliteColumnsOf('registration')];
 

@@ -1,27 +1,21 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Asked } from '../../engine/asked.ts';
 import type { Row } from '../../engine/rows.ts';
-import { HAS_ENDED } from '../../engine/statements.ts';
+import { type Sql, sqlFor } from '../../engine/sql.ts';
 
 /** Values for `:name` in a statement. */
 type Named = Readonly<Record<string, SQLInputValue>>;
 
-/** Prepares SQL that both stores share. Here, registrations are indexed by when they are due. */
-export function prepare(db: DatabaseSync, sql: string): StatementSync {
-  const text = sql
-    .replaceAll(HAS_ENDED, `due_at <= :now AND ${HAS_ENDED}`)
-    .replaceAll('least(', 'min(')
-    .replaceAll('greatest(', 'max(')
-    .replaceAll('strpos(', 'instr(');
-  return db.prepare(text.replace(/::[a-z]+/g, ''));
+export function prepare(db: DatabaseSync, sql: Sql): StatementSync {
+  return db.prepare(sqlFor('sqlite', sql));
 }
 
 /** Reads rows once. The SQL decides what they are. */
-export function listRows<R>(db: DatabaseSync, sql: string, values: Named = {}): R[] {
+export function listRows<R>(db: DatabaseSync, sql: Sql, values: Named = {}): R[] {
   return prepare(db, sql).all(values) as R[];
 }
 
-export function findRow<R>(db: DatabaseSync, sql: string, values: Named = {}): R | undefined {
+export function findRow<R>(db: DatabaseSync, sql: Sql, values: Named = {}): R | undefined {
   return prepare(db, sql).get(values) as R | undefined;
 }
 
@@ -38,8 +32,8 @@ export class PreparedOnce {
     this.#db = db;
   }
 
-  get(sql: string): StatementSync {
-    return this.#statements.getOrInsertComputed(sql, () => prepare(this.#db, sql));
+  get(sql: Sql): StatementSync {
+    return this.#statements.getOrInsertComputed(sqlFor('sqlite', sql), () => prepare(this.#db, sql));
   }
 
   answer<A>({ statements, answer }: Asked<A>): A {

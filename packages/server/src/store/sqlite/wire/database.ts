@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { readPragma, sqliteVersion } from './ask.ts';
 import { asFull } from './disk-full.ts';
+import { foldLeftRenewals } from './fold-renewals.ts';
 import { migrate, requireKnownSchema } from './migrate.ts';
-import { foldLeftRenewals } from './renewal-log.ts';
 
 /** Older releases can corrupt a database when a WAL is reset while it is being checkpointed. */
 const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;

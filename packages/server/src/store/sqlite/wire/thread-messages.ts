@@ -1,11 +1,11 @@
+import type { Command } from '../../../core/command.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Query } from '../../query.ts';
 import type { ClockStatus } from '../../store.ts';
-import type { PackedCommands } from './packed-commands.ts';
-import type { PackedResults } from './packed-results.ts';
+import type { SentResult } from './sent-results.ts';
 
 /** What the writing thread is started with. */
 export interface ThreadData {
@@ -18,7 +18,7 @@ export interface ThreadData {
 }
 
 /** A message that is an array is a batch of commands. Each gets one answer, in order. */
-export type ToWriter = PackedCommands | { readonly kind: 'keep_clock' } | { readonly kind: 'close' };
+export type ToWriter = readonly Command[] | { readonly kind: 'keep_clock' } | { readonly kind: 'close' };
 
 export type FromWriter =
   | { readonly kind: 'ready' }
@@ -27,7 +27,7 @@ export type FromWriter =
   | { readonly kind: 'failed_to_open'; readonly message: string }
   | {
       readonly kind: 'executed';
-      readonly results: PackedResults;
+      readonly results: readonly SentResult[];
       readonly now: Instant;
       /** How long the commit took; `null` if nothing changed. */
       readonly syncMs: number | null;

@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { Command } from '../../../core/command.ts';
 import { SECOND_MS } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import { SealError } from '../../../secrets/seal.ts';
@@ -6,8 +7,7 @@ import { systemClock } from '../../clock.ts';
 import { SqliteWriter } from '../write/writer.ts';
 import { DiskFull } from './disk-full.ts';
 import { lookInto } from './look-into.ts';
-import { type PackedCommands, unpackCommands } from './packed-commands.ts';
-import { ResultPacker } from './packed-results.ts';
+import { ResultSender } from './sent-results.ts';
 import type { FromWriter, ThreadData, ToWriter } from './thread-messages.ts';
 
 const port = parentPort as MessagePort;
@@ -29,7 +29,7 @@ let writer: SqliteWriter | null = null;
 let openedMs = 0;
 /** What to tell besides what the writer does. */
 let notices: StoreNotice[] = [];
-const packer = new ResultPacker((id) => writer?.findLicense(id));
+const sender = new ResultSender();
 
 function open(): SqliteWriter {
   openedMs = systemClock.readMonotonicMs();
@@ -74,11 +74,16 @@ function takeNotices(): readonly StoreNotice[] {
   return taken;
 }
 
-function execute(commands: PackedCommands): FromWriter {
+function execute(commands: readonly Command[]): FromWriter {
   try {
-    const { results, ...rest } = getWriter().executeBatch(unpackCommands(commands));
+    const { results, ...rest } = getWriter().executeBatch(commands);
     const told = [...takeNotices(), ...rest.notices];
-    return { kind: 'executed', results: packer.pack(results), ...rest, notices: told };
+    return {
+      kind: 'executed',
+      results: results.map((result) => sender.send(result)),
+      ...rest,
+      notices: told,
+    };
   } catch (error) {
     return { kind: 'batch_failed', message: messageOf(error) };
   }
@@ -103,7 +108,7 @@ function close(): void {
   port.close();
 }
 
-function isBatch(message: ToWriter): message is PackedCommands {
+function isBatch(message: ToWriter): message is readonly Command[] {
   return Array.isArray(message);
 }
 

@@ -9,7 +9,7 @@ const ROWS_AT_ONCE = [32, 8, 2, 1];
 /** Inserts rows with few statements: one with many rows costs two thirds of as many statements with one. */
 export class BulkInsert {
   readonly #db: DatabaseSync;
-  readonly #columns: number;
+  readonly columns: readonly string[];
   readonly #sqlFor: (rows: number) => string;
   readonly #statements = new Map<number, StatementSync>();
 
@@ -17,7 +17,7 @@ export class BulkInsert {
   constructor(db: DatabaseSync, table: TableName, columns: readonly string[], ending = '') {
     const row = `(${columns.map(() => '?').join(', ')})`;
     this.#db = db;
-    this.#columns = columns.length;
+    this.columns = columns;
     // OR FAIL: the caller gives up the transaction, so SQLite need not be able to undo the statement.
     this.#sqlFor = (rows) =>
       `INSERT OR FAIL INTO ${table} (${quoteNames(columns)}) VALUES ${Array(rows).fill(row)} ${ending}`;
@@ -27,7 +27,7 @@ export class BulkInsert {
   run(values: readonly RowValue[]): void {
     let written = 0;
     for (const rows of ROWS_AT_ONCE) {
-      const count = rows * this.#columns;
+      const count = rows * this.columns.length;
       for (; values.length - written >= count; written += count) {
         const isAll = count === values.length;
         this.#prepare(rows).run(...(isAll ? values : values.slice(written, written + count)));

@@ -5,7 +5,6 @@ import { temporaryFolder } from '../../../../../../test/support/server-process.t
 import { exampleSlot, LICENSE_ID, NOW } from '../../../core/examples.ts';
 import { endedBorrowRow } from '../../engine/rows.ts';
 import { openWritable } from '../wire/database.ts';
-import { CommandSavepoint } from './command-savepoint.ts';
 import { prepareStatements } from './statements.ts';
 
 /** The statements of a writer within a transaction; nobody has an ended borrow, and that is known. */
@@ -43,7 +42,7 @@ test('an ended borrow is forgotten although there was none a moment ago', (t) =>
 test('one that a failed command had forgotten is found again', (t) => {
   const { statements, put, forget, list } = begin(t);
   put('ada');
-  const savepoint = new CommandSavepoint(statements);
+  const savepoint = statements.registration;
   savepoint.begin();
   savepoint.set();
   forget('ada');

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Command } from '../../../core/command.ts';
-import type { CommandResult } from '../../engine/execute-command.ts';
+import type { CommandResult } from '../../engine/execute.ts';
 import type { Executed } from '../../store.ts';
 import type { StoreTally } from '../../store-tally.ts';
 

@@ -18,26 +18,12 @@ import { LIST_BARS, STATEMENTS, type Statements } from '../../engine/statements.
 import { columnsOf, type RowOf, sqliteColumnsOf, TABLE_NAMES } from '../../engine/tables.ts';
 import { prepare } from '../wire/ask.ts';
 import { BulkInsert } from './bulk-insert.ts';
-import { DueRegistrations } from './due-registrations.ts';
 import { EndedBorrows } from './ended-borrows.ts';
-import { AHEAD, KeptRegistrations } from './kept-registrations.ts';
-import { PendingRenewals } from './pending-renewals.ts';
-
-/** Whatever may end slots earlier makes them due by then. */
-function withDue({ sql, writes }: Write, end: string): Write {
-  const set = 'UPDATE registration SET ';
-  return { sql: sql.replace(set, `${set}due_at = least(due_at, ${end}), `), writes };
-}
+import { RenewalLog } from './renewal-log.ts';
+import { SlotBook } from './slot-book.ts';
 
 /** What only this store asks. */
 const OWN = {
-  endRegistrationsBy: withDue(STATEMENTS.endRegistrationsBy, ':endsBy'),
-  pullBackLive: withDue(STATEMENTS.pullBackLive, ':heartbeatEnd'),
-  /** Feature slots first: otherwise the planner may start from the registrations. */
-  findNextFeatureEnd: {
-    ...STATEMENTS.findNextFeatureEnd,
-    sql: STATEMENTS.findNextFeatureEnd.sql.replace(' JOIN ', ' CROSS JOIN '),
-  },
   ...writesTo('license', {
     updateLicenseHead: 'UPDATE license SET in_use = ?, audit_n = ?, audit_mac = ? WHERE id = ?',
   }),
@@ -55,16 +41,10 @@ const OWN = {
   ),
 } as const;
 
-const HAS_BORROWS = 'SELECT 1 FROM registration WHERE license_id = ? AND borrowed_until IS NOT NULL LIMIT 1';
-const LIST_AFTER = `SELECT * FROM registration WHERE license_id = ? AND "user" > ? ORDER BY "user" LIMIT ?`;
-
 const TRANSACTIONS = {
   begin: 'BEGIN IMMEDIATE',
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
-  savepoint: 'SAVEPOINT command',
-  release: 'RELEASE command',
-  rollbackTo: 'ROLLBACK TO command',
 } as const;
 
 type Transactions = Readonly<Record<keyof typeof TRANSACTIONS, { run(): void }>>;
@@ -72,68 +52,64 @@ type Transactions = Readonly<Record<keyof typeof TRANSACTIONS, { run(): void }>>
 export type SqliteStatements = Statements &
   PreparedAll<typeof OWN> &
   Transactions & {
-    readonly registration: KeptRegistrations;
-    readonly endedBorrows: EndedBorrows;
+    readonly registration: SlotBook;
     readonly addLinks: BulkInsert;
     readonly addHistory: Readonly<Record<HistoryTable, BulkInsert>>;
   };
 
-/** How much is kept in memory: see `PendingRenewals` and `KeptRegistrations`. */
+/** How much is kept in memory. */
 interface Sizes {
-  readonly part?: number | undefined;
-  readonly generation?: number | undefined;
+  /** Renewals that are folded together: see `RenewalLog`. */
+  readonly renewals?: number | undefined;
+  /** Rows of the `SlotBook`. */
+  readonly rows?: number | undefined;
 }
 
 /** Every statement of the writing connection, prepared once. */
-export function prepareStatements(db: DatabaseSync, { part, generation }: Sizes = {}): SqliteStatements {
+export function prepareStatements(db: DatabaseSync, sizes: Sizes = {}): SqliteStatements {
   const prepareOne = (({ sql }) => prepare(db, sql)) as Prepare;
-  const rows = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne, sqliteColumnsOf(name))]);
-  const { registration, ended_borrow, denial, place_denial, ...others } = Object.fromEntries(rows) as AllRows;
-  const pending = new PendingRenewals(db, part);
-  const after = prepare(db, LIST_AFTER);
-  const anyBorrow = prepare(db, HAS_BORROWS);
-  const kept = new KeptRegistrations({
-    rows: registration,
-    listAfter: ({ license_id, user }) =>
-      after.all(license_id, user, AHEAD) as unknown as RowOf<'registration'>[],
-    hasBorrows: (id) => anyBorrow.get(id) !== undefined,
-    pending,
-    due: new DueRegistrations(db, pending),
-    generation,
-  });
+  const tables = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne, sqliteColumnsOf(name))]);
+  const { registration, ended_borrow, denial, place_denial, ...others } = Object.fromEntries(
+    tables,
+  ) as AllRows;
   const endedBorrows = new EndedBorrows(db, ended_borrow);
+  const book = new SlotBook(db, {
+    rows: registration,
+    log: new RenewalLog(db, sizes.renewals),
+    onUndo: () => endedBorrows.forget(),
+    mostRows: sizes.rows,
+  });
   const transactions = Object.entries(TRANSACTIONS).map(([name, sql]) => [name, db.prepare(sql)]);
-  const statements = prepareAll({ ...STATEMENTS, ...OWN }, besides(kept, prepareOne));
+  const statements = prepareAll({ ...STATEMENTS, ...OWN }, besides(book, prepareOne));
   return {
     ...statements,
     ...others,
-    registration: kept,
-    denial: { ...denial, put: kept.counting(denial.put) },
-    place_denial: { ...place_denial, put: kept.counting(place_denial.put) },
+    registration: book,
+    denial: { ...denial, put: book.counting(denial.put) },
+    place_denial: { ...place_denial, put: book.counting(place_denial.put) },
     ended_borrow: endedBorrows.rows,
-    endedBorrows,
     removeEndedBorrows: endedBorrows.remove,
     addLinks: new BulkInsert(db, 'audit_link', ['chain', 'n', 'at', 'events', 'mac']),
     addHistory: addHistory(db),
-    countEnded: countEnded(kept),
-    countBorrowed: countBorrowed(kept, statements.countBorrowed),
+    countEnded: countEnded(book),
+    countBorrowed: countBorrowed(book, statements.countBorrowed),
     ...(Object.fromEntries(transactions) as Transactions),
   };
 }
 
 /** Counts in the index alone. */
-function countEnded(kept: KeptRegistrations): Statements['countEnded'] {
-  const get = (...[id, now]: Values) => ({ count: kept.countEnded(id as LicenseId, now as Instant) });
+function countEnded(book: SlotBook): Statements['countEnded'] {
+  const get = (...[id, now]: Values) => ({ count: book.countEnded(id as LicenseId, now as Instant) });
   return { get, all: (...values) => [get(...values)] };
 }
 
 const NONE: Count = { count: 0 };
 
 /** Most licenses have nothing to count. */
-function countBorrowed(kept: KeptRegistrations, counted: Statements['countBorrowed']) {
+function countBorrowed(book: SlotBook, counted: Statements['countBorrowed']) {
   const get: typeof counted.get = (...values) => {
     const { id } = values[0] as { readonly id: LicenseId };
-    return kept.isUnborrowed(id) ? NONE : counted.get(...values);
+    return book.isUnborrowed(id) ? NONE : counted.get(...values);
   };
   return { ...counted, get };
 }
@@ -143,7 +119,7 @@ const ASK_WHO_IS_LIVE: ReadonlySet<Read | Write> = new Set([
   STATEMENTS.countBorrowed,
   STATEMENTS.countCrowd,
   STATEMENTS.countLiveFeatureSlots,
-  OWN.findNextFeatureEnd,
+  STATEMENTS.findNextFeatureEnd,
 ]);
 
 /** Rows are added to those of the same key. */
@@ -155,20 +131,20 @@ function addHistory(db: DatabaseSync): SqliteStatements['addHistory'] {
 }
 
 /** Statements on many registrations must find what was renewed, and may change what is in memory. */
-function besides(kept: KeptRegistrations, prepareOne: Prepare): Prepare {
+function besides(book: SlotBook, prepareOne: Prepare): Prepare {
   return ((declared: Read | Write) => {
     const statement = prepareOne(declared) as StatementSync;
-    if (!/\bregistration\b/.test(declared.sql)) return statement;
     const isWrite = 'writes' in declared && declared.writes === 'registration';
+    if (!isWrite && !declared.reads.includes('registration')) return statement;
     const prepareRows = (values: readonly unknown[]) => {
-      if (!ASK_WHO_IS_LIVE.has(declared)) return kept.foldAll();
+      if (!ASK_WHO_IS_LIVE.has(declared)) return book.fold();
       const { id, now } = values[0] as { readonly id: LicenseId; readonly now: Instant };
-      kept.due.makeExact(id, now);
+      book.makeExact(id, now);
     };
     const after = <A extends readonly never[], T>(ask: (...values: A) => T) => {
       return (...values: A): T => {
         prepareRows(values);
-        if (isWrite) kept.forget();
+        if (isWrite) book.forget();
         return ask(...values);
       };
     };

@@ -2,7 +2,7 @@ import type { Instant } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Clock } from '../../clock.ts';
-import type { CommandResult } from '../../engine/execute-command.ts';
+import type { CommandResult } from '../../engine/execute.ts';
 
 export interface WriterOptions {
   readonly file: string;

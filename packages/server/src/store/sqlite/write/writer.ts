@@ -4,14 +4,12 @@ import type { Command } from '../../../core/command.ts';
 import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
 import type { ClockJumped, HeadsSigned } from '../../../core/nouns/audit-event.ts';
 import { type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
-import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
-import type { AnswerCount } from '../../engine/apply/apply.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import type { Batch, Savepoint } from '../../engine/batch.ts';
-import { type CommandResult, executeCommand } from '../../engine/execute-command.ts';
+import type { AnswerCount, Batch } from '../../engine/batch.ts';
+import { type CommandResult, executeCommand } from '../../engine/execute.ts';
 import { historyRows } from '../../engine/history/history-rows.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
 import { pullBackHistory } from '../../engine/history/write-history.ts';
@@ -21,13 +19,11 @@ import { pickValues } from '../../engine/row-sql.ts';
 import { rulesFromRows } from '../../engine/rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
-import { columnsOf } from '../../engine/tables.ts';
 import type { ClockStatus } from '../../store.ts';
 import { setIgnoresCase } from '../move/respell-users.ts';
 import { tellDamage } from '../wire/damage.ts';
 import { openWritable } from '../wire/database.ts';
 import { AuditLedger, getServer, openAudit } from './audit-ledger.ts';
-import { CommandSavepoint } from './command-savepoint.ts';
 import { Recovery } from './recovery.ts';
 import { listSecrets } from './sealed-secrets.ts';
 import { ServerClock } from './server-clock.ts';
@@ -47,7 +43,6 @@ export class SqliteWriter {
   readonly #options: WriterOptions;
   #db!: DatabaseSync;
   #statements!: SqliteStatements;
-  #savepoint!: Savepoint;
   #licenses!: LoadedLicenses;
   #answers!: AnswerCount;
   readonly #names = new NameAllowance();
@@ -120,10 +115,6 @@ export class SqliteWriter {
     return awayFrom ?? now;
   }
 
-  findLicense(id: LicenseId): License | undefined {
-    return this.#licenses.find(id)?.license;
-  }
-
   /** The keys that the secrets may be sealed with now. */
   get masterKeys(): readonly MasterKey[] {
     return this.#masterKeys;
@@ -141,7 +132,7 @@ export class SqliteWriter {
 
   /** Leaves a file in which every row is up to date. */
   #putInOrder(): CommandResult[] {
-    this.#statements.registration.foldAll();
+    this.#statements.registration.fold();
     return [];
   }
 
@@ -154,7 +145,6 @@ export class SqliteWriter {
     const { ignoresCase } = this.#options;
     if (ignoresCase !== undefined) setIgnoresCase(this.#db, ignoresCase);
     this.#statements = prepareStatements(this.#db);
-    this.#savepoint = new CommandSavepoint(this.#statements);
     const masterKey = chooseMasterKey(listSecrets(this.#db), this.#masterKeys);
     this.#ledger = new AuditLedger(this.#db, this.#statements, openAudit(this.#db, masterKey));
     if (!this.#ledger.isSound) this.#notices.push({ kind: 'anchor_lost' });
@@ -243,7 +233,7 @@ export class SqliteWriter {
     if (isNewJump || awayFrom !== null || now - this.#storedMark >= MARK_INTERVAL_MS) return true;
     for (const { license } of this.#licenses.entries()) {
       const since = [license.id, this.#storedMark, now] as const;
-      if (this.#statements.registration.due.hasEndedSince(...since)) return true;
+      if (this.#statements.registration.hasEndedSince(...since)) return true;
       if (this.#statements.hasFeatureEndedSince.get(...since) !== undefined) return true;
     }
     return false;
@@ -253,7 +243,7 @@ export class SqliteWriter {
   #transact(reading: ClockReading, work: (batch: Batch) => CommandResult[], { force = false } = {}) {
     const batch: Batch = {
       statements: this.#statements,
-      savepoint: this.#savepoint,
+      savepoint: this.#statements.registration,
       licenses: this.#licenses,
       clock: { jump: this.#clock.jump, wall: this.#clock.readWall() },
       now: reading.now,
@@ -317,9 +307,9 @@ export class SqliteWriter {
     if (batch.signed !== null && isSigningOnly) this.#ledger.markSigned();
     const { readMonotonicMs } = this.#options.clock;
     const startedMs = readMonotonicMs();
-    this.#statements.registration.finish();
+    this.#statements.registration.beforeCommit();
     this.#statements.commit.run();
-    this.#statements.registration.noteCommit();
+    this.#statements.registration.afterCommit();
     this.#syncMs = readMonotonicMs() - startedMs;
     this.#systemHead = systemHead;
     this.#masterKeys = [batch.masterKey];
@@ -340,8 +330,8 @@ export class SqliteWriter {
 
   #writeHistory({ names, now, pullsBackHistory }: Batch, changed: readonly LoadedLicense[]): void {
     for (const { table, rows } of historyRows(changed, names, now)) {
-      const columns = columnsOf(table);
-      this.#statements.addHistory[table].run(rows.flatMap((row) => pickValues(row, columns)));
+      const insert = this.#statements.addHistory[table];
+      insert.run(rows.flatMap((row) => pickValues(row, insert.columns)));
     }
     if (pullsBackHistory) pullBackHistory(this.#statements, now);
   }

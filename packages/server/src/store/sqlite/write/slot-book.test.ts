@@ -20,7 +20,6 @@ import { grantedOf, users } from '../../exam/exam-store.ts';
 import { expectSound } from '../../exam/soundness.ts';
 import { openInThreadStore } from '../in-thread-store.ts';
 import { openWritable } from '../wire/database.ts';
-import { CommandSavepoint } from './command-savepoint.ts';
 import { prepareStatements } from './statements.ts';
 
 const ENDED = plus(NOW, -MINUTE_MS);
@@ -30,18 +29,17 @@ const rowOf = (user: string) => registrationRow(LICENSE_ID, exampleSlot(user));
 const keyOf = (user: string) => ({ license_id: LICENSE_ID, user });
 
 /** The statements of a writer within a transaction; `ada` holds a slot. */
-function begin(t: TestContext, generation?: number) {
+function begin(t: TestContext, rows?: number) {
   const db = openWritable(join(temporaryFolder(t), 'berth.db'));
   t.after(() => db.close());
-  const statements = prepareStatements(db, { generation });
+  const statements = prepareStatements(db, { rows });
   const { registration } = statements;
   statements.begin.run();
   registration.put(rowOf('ada'));
-  const savepoint = new CommandSavepoint(statements);
-  savepoint.begin();
+  registration.begin();
   const endOf = (user: string) => registration.find(keyOf(user))?.ends_at;
   const countEnded = () => countOf(statements.countEnded.get(LICENSE_ID, NOW));
-  return { db, statements, registration, savepoint, endOf, countEnded };
+  return { statements, registration, savepoint: registration, endOf, countEnded };
 }
 
 describe('registrations in memory', () => {
@@ -65,7 +63,7 @@ describe('registrations in memory', () => {
     for (const user of ['bob', 'eve']) registration.put({ ...rowOf(user), ends_at: ENDED });
     assert.equal(registration.findEnd(LICENSE_ID), ENDED);
     registration.renew(keyOf('bob'), LATER);
-    assert.deepEqual([registration.due.hasMoved, countEnded(), registration.due.hasMoved], [false, 1, true]);
+    assert.deepEqual([registration.isAhead, countEnded(), registration.isAhead], [false, 1, true]);
     const ended = registration.listEnded(LICENSE_ID, NOW, 1000).map(({ user }) => user);
     assert.deepEqual([ended, registration.findEnd(LICENSE_ID, NOW)], [['eve'], LATER]);
     registration.remove(keyOf('eve'));
@@ -160,31 +158,6 @@ describe('registrations in memory', () => {
     assert.equal(countEnded(), 0);
   });
 
-  test('bring others when they are read, until all are there and no others are looked for', (t) => {
-    const { db, registration } = begin(t);
-    for (const user of users(600)) registration.put(rowOf(user));
-    registration.forget();
-    for (const user of ['nobody', 'user-0599', 'somebody']) {
-      registration.find(keyOf(user));
-      registration.finish();
-    }
-    db.exec(`UPDATE registration SET "user" = 'renamed-' || "user"`);
-    for (const user of users(600)) {
-      assert.equal(registration.find(keyOf(user))?.ends_at, rowOf('').ends_at, user);
-      assert.equal(registration.find(keyOf(`renamed-${user}`)), undefined);
-    }
-  });
-
-  test('bring others only once in a batch', (t) => {
-    const { db, registration } = begin(t);
-    for (const user of users(600)) registration.put(rowOf(user));
-    registration.forget();
-    for (const user of ['user-0000', 'user-0001', 'user-0599']) registration.find(keyOf(user));
-    db.exec('DELETE FROM registration');
-    const found = users(600).filter((user) => registration.find(keyOf(user)) !== undefined);
-    assert.equal(found.length, 256);
-  });
-
   test('are found in the file when there are more than fit into memory', (t) => {
     const { registration, endOf } = begin(t, 10);
     assert.equal(endOf('eve'), undefined);
@@ -199,7 +172,7 @@ describe('registrations in memory', () => {
     for (const user of users(100)) {
       const expected = user === 'user-0007' ? LATER : rowOf('').ends_at;
       assert.equal(endOf(user), gone.includes(user) ? undefined : expected, user);
-      registration.finish();
+      registration.beforeCommit();
     }
   });
 

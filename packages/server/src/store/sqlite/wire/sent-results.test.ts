@@ -1,55 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Command } from '../../../core/command.ts';
-import {
-  borrow,
-  consume,
-  exampleFeatureSlot,
-  exampleLicense,
-  exampleSlot,
-  NOW,
-  register,
-  unregister,
-} from '../../../core/examples.ts';
+import { exampleFeatureSlot, exampleLicense, exampleSlot, NOW } from '../../../core/examples.ts';
 import type { License } from '../../../core/nouns/license.ts';
 import { type Measured, refuse } from '../../../core/outcome.ts';
-import type { CommandResult } from '../../engine/execute-command.ts';
-import { packCommands, unpackCommands } from './packed-commands.ts';
-import { ResultPacker, ResultUnpacker } from './packed-results.ts';
-
-/** As the other thread gets it. Fields that were left out may arrive as undefined. */
-function carry(commands: readonly Command[]): unknown {
-  return JSON.parse(JSON.stringify(unpackCommands(structuredClone(packCommands(commands)))));
-}
-
-describe('commands between threads', () => {
-  test('arrive with all of their fields, in their order', () => {
-    const by = { name: 'ada', address: '10.0.0.1' };
-    const full = { by, credential: 'c', spelling: 'Ada' };
-    const commands: Command[] = [
-      register('ada'),
-      register('ada', { ...full, perAddress: { slots: 1, borrows: 2 } }),
-      borrow('ada', 'longest', full),
-      unregister('ada'),
-      unregister('ada', { ...full, by: 'server' }),
-      consume(3),
-      consume(4, {
-        ...{ by, spelling: 'Ada', feature: 'export', user: 'ada' },
-        narrowing: { allowOverages: true, maxOverages: 5 },
-        idempotency: { key: 'k', bodyHash: 'h' },
-      }),
-      { kind: 'sign_heads' },
-    ];
-    assert.deepEqual(carry(commands), JSON.parse(JSON.stringify(commands)));
-  });
-
-  test('keep values that JSON cannot hold', () => {
-    const odd = [register('\ud800\0'), register(10n as unknown as string)];
-    const [half, big] = unpackCommands(structuredClone(packCommands(odd))) as [Command, Command];
-    assert.equal('user' in half && half.user, '\ud800\0');
-    assert.equal('user' in big && big.user, 10n);
-  });
-});
+import type { CommandResult } from '../../engine/execute.ts';
+import { ResultReceiver, ResultSender } from './sent-results.ts';
 
 describe('results between threads', () => {
   const license = exampleLicense();
@@ -67,11 +22,20 @@ describe('results between threads', () => {
     return { outcome: { kind: 'measured', ...counted } satisfies Measured };
   }
 
+  /** A slot of a feature. */
+  function lent(of: License): CommandResult {
+    const { outcome } = measure(of, of.features[1] ?? null) as { outcome: Measured };
+    return { outcome: { ...outcome, holder: { license: of, endsAt: NOW } } };
+  }
+
   /** Both ends, and what the second makes of what the first sends. */
   function connect() {
-    const packer = new ResultPacker((id) => (id === license.id ? license : undefined));
-    const unpacker = new ResultUnpacker();
-    return (results: readonly CommandResult[]) => unpacker.unpack(structuredClone(packer.pack(results)));
+    const sender = new ResultSender();
+    const receiver = new ResultReceiver();
+    return (results: readonly CommandResult[]) => {
+      const sent = results.map((result) => sender.send(result));
+      return structuredClone(sent).map((result) => receiver.receive(result));
+    };
   }
 
   test('arrive complete, in their order', () => {
@@ -86,6 +50,8 @@ describe('results between threads', () => {
       measure(license, structuredClone(license.features[0]) ?? null),
       measure(exampleLicense({ id: 8 as License['id'] }), null),
       grant('bob', { registration: exampleSlot('bob') }),
+      lent(license),
+      lent(exampleLicense({ slots: 9 })),
     ];
     assert.deepEqual(connect()(results), results);
   });

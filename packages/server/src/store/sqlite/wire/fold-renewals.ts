@@ -14,9 +14,9 @@ const FOLD = `UPDATE OR FAIL registration SET ends_at = renewed.ends_at
 const CLEAR = `INSERT INTO renewal (license_id, ends_at, users) VALUES (0, 0, '[]');
   DELETE FROM renewal WHERE seq < (SELECT max(seq) FROM renewal)`;
 
-/** Writes renewals to their rows, within the caller's transaction. */
-export function foldRenewals(db: DatabaseSync): void {
-  db.exec(`${FOLD}; ${CLEAR}`);
+/** Empties the log, within the caller's transaction. */
+export function clearRenewals(db: DatabaseSync): void {
+  db.exec(CLEAR);
 }
 
 /** Writes the renewals that a crash, or whoever copied the file of a running server, has left in the log. */
@@ -25,8 +25,7 @@ export function foldLeftRenewals(db: DatabaseSync): void {
   if (isEmpty) return;
   db.exec('BEGIN IMMEDIATE');
   try {
-    foldRenewals(db);
-    db.exec('COMMIT');
+    db.exec(`${FOLD}; ${CLEAR}; COMMIT`);
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;

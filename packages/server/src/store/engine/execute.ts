@@ -1,0 +1,186 @@
+import type { Command, InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
+import { decide, isLicenseCommand, moduleOf, targetOf } from '../../core/decide.ts';
+import { decideAddLicense } from '../../core/decisions/install-license.ts';
+import { listMeant } from '../../core/lending/choose-license.ts';
+import { decidePool, type Pool, type PoolPart } from '../../core/lending/decide-pool.ts';
+import { judgeFile } from '../../core/lending/judge-file.ts';
+import {
+  ANSWER_LIFETIME_MS,
+  answerScope,
+  isRemembered,
+  repeatAnswer,
+} from '../../core/lending/repeat-answer.ts';
+import { plus } from '../../core/nouns/instant.ts';
+import type { LicenseId } from '../../core/nouns/license.ts';
+import { isLive } from '../../core/nouns/registration.ts';
+import { withIdentity } from '../../core/nouns/user-name.ts';
+import type { Measured, Refused } from '../../core/outcome.ts';
+import type { Candidate, LicenseView } from '../../core/view.ts';
+import type { Executed } from '../store.ts';
+import { applyDecision } from './apply/apply.ts';
+import type { Batch, Undo } from './batch.ts';
+import { executeSystem } from './execute-system.ts';
+import { findAnswer, findRegistration, loadView } from './load/load-view.ts';
+import { type LoadedLicense, type LoadedLicenses, rememberEntry } from './loaded-licenses.ts';
+
+/** The outcome of a command, or an error that concerns it alone. */
+export type CommandResult = { readonly outcome: Executed } | { readonly error: unknown };
+
+/** Decides a command and writes what was decided. A command that throws is undone, and fails alone. */
+export function executeCommand(batch: Batch, command: Command): CommandResult {
+  const undo: Undo[] = [];
+  batch.savepoint.begin();
+  try {
+    const identified = withIdentity(command, batch.ignoresCase);
+    const outcome = isLicenseCommand(identified)
+      ? executeOnLicense(batch, identified, undo)
+      : executeSystem(batch, identified, undo);
+    batch.savepoint.release();
+    return { outcome };
+  } catch (error) {
+    if (batch.savepoint.concernsAll(error)) throw error;
+    batch.savepoint.rollBack();
+    for (const step of undo.reverse()) step();
+    if (error instanceof MissingRows) throw error;
+    return { error };
+  }
+}
+
+/** Rows of a remote database are not loaded yet. The command is undone, and tried again when they are. */
+export class MissingRows extends Error {
+  override readonly name = 'MissingRows';
+}
+
+function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): Executed {
+  if (command.kind === 'install_license') {
+    const refusal = refuseFile(batch, command);
+    if (refusal !== null) return refusal;
+    if (batch.licenses.find(command.license.id) === undefined) return addLicense(batch, command, undo);
+  }
+  const entries = locate(batch, command);
+  if ('kind' in entries) return entries;
+  const repeated = repeatRemoved(batch, entries, command);
+  if (repeated !== null) return repeated;
+  const answerCount = batch.answers.count;
+  undo.push(() => {
+    batch.answers.count = answerCount;
+  });
+  if (entries.length > 1) return executeOnPool(batch, entries, command, undo);
+  const [entry] = entries as [LoadedLicense];
+  undo.push(rememberEntry(batch.licenses, entry));
+  return applyDecision(batch, entry, decide(command, loadView(batch, entry, command), batch.now));
+}
+
+/** One decision on several licenses, in one commit. */
+function executeOnPool(
+  batch: Batch,
+  entries: readonly LoadedLicense[],
+  command: LicenseCommand,
+  undo: Undo[],
+): Executed {
+  batch.savepoint.set();
+  const pool = loadPool(batch, entries, command, (entry) => undo.push(rememberEntry(batch.licenses, entry)));
+  const { answer, others } = decidePool(command, pool, batch.now);
+  const writePart = ({ licenseId, decision }: PoolPart) =>
+    applyDecision(batch, batch.licenses.find(licenseId) as LoadedLicense, decision);
+  for (const part of others) writePart(part);
+  return writePart(answer);
+}
+
+/** The licenses of a product. A view is loaded when the decision asks for it, and only once. */
+function loadPool(
+  batch: Batch,
+  entries: readonly LoadedLicense[],
+  command: LicenseCommand,
+  beforeView: (entry: LoadedLicense) => void,
+): Pool {
+  const views = new Map<LicenseId, LicenseView>();
+  return {
+    candidates: entries.map((entry) => candidateOf(batch, entry, command)),
+    viewOf(license) {
+      const known = views.get(license.id);
+      if (known !== undefined) return known;
+      const entry = entries.find((one) => one.license.id === license.id) as LoadedLicense;
+      beforeView(entry);
+      const view = loadView(batch, entry, command);
+      views.set(license.id, view);
+      return view;
+    },
+  };
+}
+
+/**
+ * Repeats the answer that a license, removed since, gave to this same request, so that the repeat is not
+ * counted again on another license of the product.
+ */
+function repeatRemoved(
+  { statements, licenses, now }: Batch,
+  [entry]: readonly LoadedLicense[],
+  command: LicenseCommand,
+): Measured | Refused | null {
+  if (command.kind !== 'add_consumption' || command.licenseId !== null || entry === undefined) return null;
+  const scope = answerScope(command);
+  if (scope === null) return null;
+  const removed = licenses.listRemoved(entry.license.product, plus(now, -ANSWER_LIFETIME_MS));
+  for (const id of removed) {
+    const repeated = repeatAnswer(command.idempotency, findAnswer(statements, id, scope), now);
+    if (repeated !== null) return repeated;
+  }
+  return null;
+}
+
+function candidateOf(
+  { statements, now }: Batch,
+  { license }: LoadedLicense,
+  command: LicenseCommand,
+): Candidate {
+  const { user } = targetOf(command);
+  const registration = user === null ? null : findRegistration(statements, license.id, user);
+  const scope = command.kind === 'add_consumption' ? answerScope(command) : null;
+  const answer = scope === null ? null : findAnswer(statements, license.id, scope);
+  return {
+    license,
+    holdsSlot: registration !== null && isLive(registration, now),
+    hasAnswered: answer !== null && isRemembered(answer, now),
+  };
+}
+
+function refuseFile({ licenses, statements }: Batch, { license, file }: InstallLicense): Refused | null {
+  if (file === undefined) return null;
+  const held = licenses.find(license.id);
+  const request = file.requestId === null ? undefined : statements.findRequest.get(file.requestId);
+  return judgeFile(license, file, {
+    hardwareId: statements.getServer.get()?.hardware_id ?? null,
+    known: (held ?? licenses.findRemoved(license.id))?.license ?? null,
+    isHeld: held !== undefined,
+    request:
+      request === undefined
+        ? null
+        : { answeredBy: request.answered_by, licenseKey: request.license_key },
+  });
+}
+
+/** A removed license comes back with everything that was kept of it. */
+function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Executed {
+  const { id } = command.license;
+  const removed = batch.licenses.findRemoved(id);
+  undo.push(removed === undefined ? () => batch.licenses.remove(id) : rememberEntry(batch.licenses, removed));
+  const entry =
+    removed === undefined ? batch.licenses.addNew(command.license) : batch.licenses.revive(removed);
+  const view = loadView(batch, entry, command);
+  return applyDecision(batch, entry, decideAddLicense(command, view, batch.now));
+}
+
+function locate({ licenses }: Batch, command: LicenseCommand): readonly LoadedLicense[] | Refused {
+  const module = moduleOf(command);
+  const target = module.target(command);
+  const candidates = listCandidates(licenses, target, module.mayBeRemoved(command));
+  return listMeant(target, { products: licenses.productCount, licenses: candidates });
+}
+
+function listCandidates(licenses: LoadedLicenses, { product, licenseId }: Target, mayBeRemoved: boolean) {
+  if (product !== null) return licenses.listByProduct(product);
+  if (licenseId === null) return licenses.listOnlyProduct();
+  const entry = licenses.find(licenseId) ?? (mayBeRemoved ? licenses.findRemoved(licenseId) : undefined);
+  return entry === undefined ? [] : [entry];
+}

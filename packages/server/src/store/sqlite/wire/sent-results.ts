@@ -1,0 +1,87 @@
+import type { Standing } from '../../../core/nouns/consumption.ts';
+import type { Instant } from '../../../core/nouns/instant.ts';
+import type { License, LicenseId } from '../../../core/nouns/license.ts';
+import type { Measured } from '../../../core/outcome.ts';
+import type { CommandResult } from '../../engine/execute.ts';
+import type { Executed, GrantedNow } from '../../store.ts';
+
+/** `null`: as in the last result that had one of this license. */
+type News<T> = T | null;
+
+interface SentGrant extends Omit<GrantedNow, 'license' | 'standing'> {
+  readonly licenseId: LicenseId;
+  readonly license: News<License>;
+  readonly standing: News<Standing>;
+}
+
+interface SentMeasured extends Omit<Measured, 'holder'> {
+  readonly holder?: { readonly license: News<License>; readonly endsAt: Instant };
+}
+
+/**
+ * A result as it crosses to another thread. A license and its standing are large and change seldom: they are
+ * sent only when they have changed.
+ */
+export type SentResult =
+  | { readonly kind: 'error'; readonly message: string; readonly stack: string }
+  | SentGrant
+  | SentMeasured
+  | Exclude<Executed, GrantedNow | Measured>;
+
+export class ResultSender {
+  readonly #licenses = new Map<LicenseId, License>();
+  readonly #standings = new Map<LicenseId, Standing>();
+
+  send(result: CommandResult): SentResult {
+    if ('error' in result) return describeError(result.error);
+    const { outcome } = result;
+    if (outcome.kind === 'granted') {
+      const { kind, registration, inUse, now } = outcome;
+      const { id: licenseId } = outcome.license;
+      const license = newsOf(this.#licenses, licenseId, outcome.license);
+      const standing = newsOf(this.#standings, licenseId, outcome.standing);
+      return { kind, licenseId, license, standing, registration, inUse, now };
+    }
+    if (outcome.kind !== 'measured' || outcome.holder === undefined) return outcome;
+    const { license, endsAt } = outcome.holder;
+    return { ...outcome, holder: { license: newsOf(this.#licenses, license.id, license), endsAt } };
+  }
+}
+
+function newsOf<T>(sent: Map<LicenseId, T>, id: LicenseId, value: T): News<T> {
+  if (sent.get(id) === value) return null;
+  sent.set(id, value);
+  return value;
+}
+
+function describeError(error: unknown): SentResult {
+  if (!(error instanceof Error)) return { kind: 'error', message: String(error), stack: '' };
+  return { kind: 'error', message: error.message, stack: error.stack ?? '' };
+}
+
+/** Outcomes share the license, and the standing, while it is the same. */
+export class ResultReceiver {
+  readonly #licenses = new Map<LicenseId, License>();
+  readonly #standings = new Map<LicenseId, Standing>();
+
+  receive(sent: SentResult): CommandResult {
+    if (sent.kind === 'error')
+      return { error: Object.assign(new Error(sent.message), { stack: sent.stack }) };
+    if (sent.kind === 'granted') {
+      const { kind, licenseId, registration, inUse, now } = sent;
+      const license = lastOf(this.#licenses, licenseId, sent.license);
+      const standing = lastOf(this.#standings, licenseId, sent.standing);
+      return { outcome: { kind, license, registration, inUse, now, standing } };
+    }
+    if (sent.kind !== 'measured') return { outcome: sent };
+    const { holder, ...measured } = sent;
+    if (holder === undefined) return { outcome: measured };
+    const license = lastOf(this.#licenses, sent.licenseId, holder.license);
+    return { outcome: { ...measured, holder: { license, endsAt: holder.endsAt } } };
+  }
+}
+
+function lastOf<T>(heard: Map<LicenseId, T>, id: LicenseId, news: News<T>): T {
+  if (news !== null) heard.set(id, news);
+  return heard.get(id) as T;
+}
