@@ -154,9 +154,7 @@ function refuseFile({ licenses, statements }: Batch, { license, file }: InstallL
     known: (held ?? licenses.findRemoved(license.id))?.license ?? null,
     isHeld: held !== undefined,
     request:
-      request === undefined
-        ? null
-        : { answeredBy: request.answered_by, licenseKey: request.license_key },
+      request === undefined ? null : { answeredBy: request.answered_by, licenseKey: request.license_key },
   });
 }
 
