@@ -9,8 +9,8 @@ import { makePage } from './page.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGES = join(ROOT, 'packages');
 const THREADS = [
-  'server/src/store/sqlite/wire/writer-thread.ts',
-  'server/src/store/sqlite/wire/reader-thread.ts',
+  'server/src/store/sqlite/threads/writer-thread.ts',
+  'server/src/store/sqlite/threads/reader-thread.ts',
   'server/src/compose/backup-thread.ts',
 ];
 

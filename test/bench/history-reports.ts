@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { licenseId } from '@berth/server/core/nouns/license';
 import { createHistory, type History } from '../../packages/server/src/services/history/history.ts';
-import { openDataFolder } from '../../packages/server/src/store/sqlite/wire/data-folder.ts';
+import { openDataFolder } from '../../packages/server/src/store/sqlite/data-folder.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { startPostgres } from '../support/stores/postgres.ts';
 import { fillDatabase, fillFolder } from './fill-history.ts';

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
 import { openPatiently } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { createDataFolder } from '../../packages/server/src/store/folder-access.ts';
-import { openDataFolder } from '../../packages/server/src/store/sqlite/wire/data-folder.ts';
+import { openDataFolder } from '../../packages/server/src/store/sqlite/data-folder.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { addAdministrator } from './administrator.ts';
 import { BERTH } from './program.ts';

@@ -16,7 +16,7 @@ import type { AuthSettings, Peer } from '../../packages/server/src/http/access/c
 import type { Route } from '../../packages/server/src/http/route.ts';
 import { loadMasterKey, type MasterKeySource } from '../../packages/server/src/secrets/master-key.ts';
 import type { Accounts } from '../../packages/server/src/services/access/accounts.ts';
-import type { MakeBackup } from '../../packages/server/src/services/upkeep/backup-job.ts';
+import type { MakeBackup } from '../../packages/server/src/services/backups/backup-job.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
 import { openQuickly } from '../../packages/server/src/store/exam/sqlite-file.ts';

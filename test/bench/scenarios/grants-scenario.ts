@@ -1,4 +1,4 @@
-import { RENEWALS_PER_GRANT } from '../../../packages/client/src/proof/proven-lease.ts';
+import { RENEWALS_PER_GRANT } from '../../../packages/client/src/lending/proven-lease.ts';
 import { PRODUCTS } from '../bench-licenses.ts';
 import { type Contested, cpuRatio, HEARTBEATS, rateRatio, showMiddle } from '../bench-run.ts';
 import { registerPlan, withNonce } from '../requests.ts';

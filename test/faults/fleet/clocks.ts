@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { DATABASE_NOW } from '../../../packages/server/src/store/postgres/wire/transaction.ts';
+import { DATABASE_NOW } from '../../../packages/server/src/store/postgres/write/transaction.ts';
 import { type FakedClock, MINUTE_MS, makeFakedClock } from '../../support/faked-clock.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import type { TestPostgres } from '../../support/stores/postgres.ts';

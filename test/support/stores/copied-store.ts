@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { MasterKey } from '../../../packages/server/src/secrets/seal.ts';
-import { moveStore } from '../../../packages/server/src/services/upkeep/move-store.ts';
+import { moveStore } from '../../../packages/server/src/services/backups/move-store.ts';
 import { openPostgresTarget } from '../../../packages/server/src/store/postgres/move/postgres-target.ts';
 import { openSqliteSource } from '../../../packages/server/src/store/sqlite/move/sqlite-source.ts';
 

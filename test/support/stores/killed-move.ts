@@ -1,4 +1,4 @@
-import { moveStore } from '../../../packages/server/src/services/upkeep/move-store.ts';
+import { moveStore } from '../../../packages/server/src/services/backups/move-store.ts';
 import { openPostgresSource } from '../../../packages/server/src/store/postgres/move/postgres-source.ts';
 import { openPostgresTarget } from '../../../packages/server/src/store/postgres/move/postgres-target.ts';
 import { openSqliteSource } from '../../../packages/server/src/store/sqlite/move/sqlite-source.ts';

@@ -23,7 +23,7 @@ import { openInThreadStore } from '../../../packages/server/src/store/sqlite/in-
 import {
   loadAuditKey,
   loadIdentityKey,
-} from '../../../packages/server/src/store/sqlite/write/sealed-secrets.ts';
+} from '../../../packages/server/src/store/sqlite/wire/sealed-secrets.ts';
 import type { Store } from '../../../packages/server/src/store/store.ts';
 import { copyToPostgres } from './copied-store.ts';
 import { hasPostgres, sharedPostgres } from './postgres.ts';

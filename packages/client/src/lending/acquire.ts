@@ -3,9 +3,9 @@ import { type Duration, parseDuration } from '../duration.ts';
 import type { ExitGuard, WireRequest } from '../environment.ts';
 import { BerthError, DeniedError } from '../errors.ts';
 import { pause } from '../pause.ts';
-import { type ProvenAnswer, SlotRequests } from '../proof/proven-lease.ts';
 import { type Account, holderOf, returnSlot, targetOf } from './account.ts';
 import { holdHere } from './held-here.ts';
+import { type ProvenAnswer, SlotRequests } from './proven-lease.ts';
 import { Slot } from './slot.ts';
 
 export interface WaitOptions {

@@ -1,8 +1,8 @@
 import type { BerthError } from '../errors.ts';
 import { DeniedError, UnreachableError } from '../errors.ts';
-import { SlotRequests } from '../proof/proven-lease.ts';
 import type { Account } from './account.ts';
 import type { Lease } from './lease.ts';
+import { SlotRequests } from './proven-lease.ts';
 import { type Register, Renewal, type SlotEvents } from './renewal.ts';
 
 interface FeatureFacts {

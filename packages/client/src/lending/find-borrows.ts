@@ -1,10 +1,10 @@
 import { BerthError, BorrowError } from '../errors.ts';
-import { SlotRequests } from '../proof/proven-lease.ts';
 import { toName } from '../proof/verifier.ts';
 import type { Account } from './account.ts';
 import { Borrow } from './borrow.ts';
 import { type BorrowRecord, giveBackRecord, listRecords, type StoredRecord } from './borrow-record.ts';
 import { judgeComputer, proveRecord } from './prove-record.ts';
+import { SlotRequests } from './proven-lease.ts';
 import { askForBorrow } from './take-borrow.ts';
 
 /** A borrow as it is stored, whether it can be used or not. */

@@ -1,8 +1,8 @@
 import { ProofError } from '../errors.ts';
-import { proveFor } from '../proof/proven-lease.ts';
 import type { Grant } from '../proof/verifier.ts';
 import type { Account } from './account.ts';
 import type { BorrowRecord, Lent } from './borrow-record.ts';
+import { proveFor } from './proven-lease.ts';
 import { judgeBorrow } from './take-borrow.ts';
 
 const ONLY_THERE = 'Use it there, or give it back there, and borrow on this computer.';

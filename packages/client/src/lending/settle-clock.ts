@@ -1,7 +1,7 @@
 import { BerthError, DeniedError } from '../errors.ts';
-import { proveAnswer } from '../proof/proven-lease.ts';
 import { type Account, holderOf } from './account.ts';
 import type { BorrowRecord, Lent } from './borrow-record.ts';
+import { proveAnswer } from './proven-lease.ts';
 
 /** A clock may be corrected by this much without being suspicious. */
 export const TOLERATED_MS = 5 * 60_000;

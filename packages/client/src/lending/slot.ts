@@ -1,11 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { ADVICE } from '../advice.ts';
 import { BerthError, DeniedError, UnreachableError } from '../errors.ts';
-import type { ProvenAnswer, SlotRequests } from '../proof/proven-lease.ts';
 import type { Grant } from '../proof/verifier.ts';
 import { type Account, holderOf, licenseIdOf, returnSlot, targetOf } from './account.ts';
 import { Borrow } from './borrow.ts';
 import { FeatureSlot } from './feature-slot.ts';
+import type { ProvenAnswer, SlotRequests } from './proven-lease.ts';
 import { Renewal, type SlotEvents } from './renewal.ts';
 import { type BorrowOptions, type Taken, takeBorrow } from './take-borrow.ts';
 

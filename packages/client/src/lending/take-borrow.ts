@@ -1,6 +1,5 @@
 import { type Duration, parseDuration } from '../duration.ts';
 import { BorrowError, DeniedError, ProofError, StorageError } from '../errors.ts';
-import { lengthMs, longestMs, type SlotRequests } from '../proof/proven-lease.ts';
 import type { Grant } from '../proof/verifier.ts';
 import { type Account, holderOf, licenseIdOf } from './account.ts';
 import {
@@ -12,6 +11,7 @@ import {
   storeRecord,
 } from './borrow-record.ts';
 import type { Lease } from './lease.ts';
+import { lengthMs, longestMs, type SlotRequests } from './proven-lease.ts';
 
 export interface BorrowOptions {
   /** The date, or for how long. Without it, as long as the license allows. */

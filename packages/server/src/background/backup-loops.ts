@@ -1,5 +1,5 @@
 import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
-import type { Backups } from '../services/upkeep/backups.ts';
+import type { Backups } from '../services/backups/backups.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 

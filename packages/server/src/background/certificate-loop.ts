@@ -1,5 +1,5 @@
 import { SECOND_MS } from '../core/nouns/instant.ts';
-import type { Certificates } from '../services/upkeep/certificates.ts';
+import type { Certificates } from '../services/certificates/certificates.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 

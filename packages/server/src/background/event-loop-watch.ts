@@ -1,4 +1,4 @@
-import type { Metrics } from '../services/upkeep/metrics.ts';
+import type { Metrics } from '../services/metrics/metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 

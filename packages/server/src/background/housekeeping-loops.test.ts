@@ -5,7 +5,7 @@ import { openTestStore } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
 import { DAY_MS, instant, MINUTE_MS } from '../core/nouns/instant.ts';
 import { createHistory, type History } from '../services/history/history.ts';
-import { createHousekeeping, type Housekeeping } from '../services/upkeep/housekeeping.ts';
+import { createHousekeeping, type Housekeeping } from '../services/lending/housekeeping.ts';
 import { createClockKeeper, createHistoryThinner, createSweeper } from './housekeeping-loops.ts';
 
 /** Housekeeping that also reports when a step is done. */

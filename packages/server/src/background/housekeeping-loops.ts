@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../core/nouns/instant.ts';
 import type { History } from '../services/history/history.ts';
-import type { Housekeeping } from '../services/upkeep/housekeeping.ts';
+import type { Housekeeping } from '../services/lending/housekeeping.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 

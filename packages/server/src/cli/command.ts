@@ -4,7 +4,7 @@ import type { Screen } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import type { Config } from '../config.ts';
 import type { Finding } from '../core/doctor/finding.ts';
-import type { Losses } from '../services/upkeep/find-losses.ts';
+import type { Losses } from '../services/backups/find-losses.ts';
 import type { AdminAnswer, AdminClient, RefusedAnswer } from './admin-client.ts';
 import type { SecretPrompt } from './read-secrets.ts';
 

@@ -8,12 +8,12 @@ import {
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
 import type { Config } from '../config.ts';
 import { presentEvent } from '../http/reply/present-event.ts';
+import type { Certificates } from '../services/certificates/certificates.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import { createEventFeed, type EventFeed } from '../services/events/event-feed.ts';
 import { createNotices, type Notices } from '../services/events/notices.ts';
 import { createServerNotices } from '../services/events/server-notices.ts';
 import { createWebhooks, type Webhooks } from '../services/events/webhooks.ts';
-import type { Certificates } from '../services/upkeep/certificates.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { openWebhooks } from '../webhooks/open-webhooks.ts';

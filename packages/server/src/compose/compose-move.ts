@@ -1,14 +1,14 @@
 import type { Config } from '../config.ts';
-import { createIdentity } from '../services/upkeep/identity.ts';
-import { type MovedStore, MoveError, moveStore as move } from '../services/upkeep/move-store.ts';
+import { type MovedStore, MoveError, moveStore as move } from '../services/backups/move-store.ts';
+import { createIdentity } from '../services/identity/identity.ts';
 import { hasData } from '../store/folder-access.ts';
 import { describeHolder, lockFolder } from '../store/folder-lock.ts';
 import { readMachineId } from '../store/machine-id.ts';
 import { openPostgresSource } from '../store/postgres/move/postgres-source.ts';
 import { openPostgresTarget } from '../store/postgres/move/postgres-target.ts';
+import { openDataFolder } from '../store/sqlite/data-folder.ts';
 import { openSqliteSource } from '../store/sqlite/move/sqlite-source.ts';
 import { openSqliteTarget } from '../store/sqlite/move/sqlite-target.ts';
-import { openDataFolder } from '../store/sqlite/wire/data-folder.ts';
 import {
   createFolderOrExplain,
   findMasterKey,

@@ -7,7 +7,7 @@ import type { StoreNotice } from '../core/nouns/store-notice.ts';
 import { openExport } from '../secrets/key-export.ts';
 import { findKeySource, type GivenKey } from '../secrets/master-key.ts';
 import { fingerprint, type MasterKey } from '../secrets/seal.ts';
-import { placeMasterKey } from '../services/upkeep/place-master-key.ts';
+import { placeMasterKey } from '../services/keys/place-master-key.ts';
 import { createDataFolder, DATABASE_FILE, explainFolder, hasData } from '../store/folder-access.ts';
 import {
   describeHolder,
@@ -20,8 +20,8 @@ import {
 import type { Store } from '../store/store.ts';
 
 /** Each store is only loaded if it is used. */
-const loadSqlite = () => import('../store/sqlite/wire/data-folder.ts');
-const loadPostgres = () => import('../store/postgres/wire/open-database.ts');
+const loadSqlite = () => import('../store/sqlite/data-folder.ts');
+const loadPostgres = () => import('../store/postgres/open-database.ts');
 
 /** A reason not to start that the administrator can fix. */
 export class StartError extends Error {}

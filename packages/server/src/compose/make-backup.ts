@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { addFooter, type BackupFacts } from '@berth/protocol/files/backup-file';
-import type { BackupOrder } from '../services/upkeep/backup-job.ts';
-import { copyStore } from '../services/upkeep/move-store.ts';
+import type { BackupOrder } from '../services/backups/backup-job.ts';
+import { copyStore } from '../services/backups/move-store.ts';
 import { openPostgresSnapshot } from '../store/postgres/move/postgres-source.ts';
 import { checkDatabase, describeDatabase } from '../store/sqlite/move/check-database.ts';
 import { becomeOneFile, copyDatabase } from '../store/sqlite/move/copy-database.ts';

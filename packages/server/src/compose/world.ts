@@ -1,7 +1,7 @@
 import type { Cloud } from '../cloud/cloud.ts';
 import type { Route } from '../http/route.ts';
 import type { Machine } from '../services/access/own-names.ts';
-import type { MakeBackup } from '../services/upkeep/backup-job.ts';
+import type { MakeBackup } from '../services/backups/backup-job.ts';
 import type { Clock } from '../store/clock.ts';
 
 /** The environment of a server. Tests provide their own. */

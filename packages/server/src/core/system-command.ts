@@ -22,9 +22,9 @@ import type {
   TokenExpiring,
 } from './nouns/audit-event.ts';
 import type { AuditPosition } from './nouns/audit-position.ts';
+import type { Bar } from './nouns/bar.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { License, LicenseId } from './nouns/license.ts';
-import type { Bar } from './rules/bar.ts';
 import type { FileRules } from './rules/rules.ts';
 
 /** Commands that act on the server itself. */

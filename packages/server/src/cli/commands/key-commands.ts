@@ -3,7 +3,7 @@ import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
 import { formatFacts } from '@berth/protocol/console/console-text';
 import type { CallOf } from '@berth/protocol/console/hints';
 import { explainFileError } from '@berth/protocol/files/explain-file-error';
-import { createKeyExportFile } from '../../services/upkeep/key-export-file.ts';
+import { createKeyExportFile } from '../../services/keys/key-export-file.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags, type LocalContext } from '../command.ts';
 import { InputError } from '../read-secrets.ts';

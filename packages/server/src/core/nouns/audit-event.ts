@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { BarKind, BarSource } from '../rules/bar.ts';
 import type { Actor } from './actor.ts';
+import type { BarKind, BarSource } from './bar.ts';
 import type { Instant } from './instant.ts';
 import type { LicenseId, Verdict } from './license.ts';
 

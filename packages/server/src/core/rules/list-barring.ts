@@ -1,4 +1,4 @@
-import type { Bar, BarKind, BarSource } from './bar.ts';
+import type { Bar, BarKind, BarSource } from '../nouns/bar.ts';
 import { type Asker, NO_RULES, type Rules, refuseByRules } from './rules.ts';
 
 /** A rule or a bar, and where it comes from. */

@@ -1,10 +1,10 @@
 import { parseRange } from '@berth/protocol/address-range';
 import { BAR_KINDS } from '@berth/protocol/admin/choices';
 import type { Actor } from '../nouns/actor.ts';
+import type { Bar, BarKind, BarSource } from '../nouns/bar.ts';
+import { fitsPattern, foldName, type NamePattern, parsePattern } from '../nouns/name-pattern.ts';
 import type { HostInfo } from '../nouns/registration.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import type { Bar, BarKind, BarSource } from './bar.ts';
-import { fitsPattern, foldName, type NamePattern, parsePattern } from './name-pattern.ts';
 import { indexRanges, isIndexed, type RangeIndex } from './range-index.ts';
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Bar, MAX_BARS } from '../rules/bar.ts';
+import { type Bar, MAX_BARS } from '../nouns/bar.ts';
 import { NO_RULES } from '../rules/rules.ts';
 import { addBar, removeBar } from './bars.ts';
 

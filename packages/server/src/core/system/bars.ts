@@ -1,7 +1,7 @@
 import { unchanged } from '../decision.ts';
 import { nameOf } from '../nouns/actor.ts';
+import { findSameBar, MAX_BARS } from '../nouns/bar.ts';
 import { refuse } from '../outcome.ts';
-import { findSameBar, MAX_BARS } from '../rules/bar.ts';
 import type { AddBar, RemoveBar } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 

@@ -1,4 +1,4 @@
-import type { Metrics } from '../../services/upkeep/metrics.ts';
+import type { Metrics } from '../../services/metrics/metrics.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 export function metricsRoute(metrics: Metrics): Route {

@@ -12,7 +12,7 @@ import { placeOf } from '@berth/protocol/address-range';
 import { TLS_HEADERS } from '@berth/protocol/cloud/tls-options';
 import type { ErrorCode } from '@berth/protocol/errors';
 import { LIMITS } from '../../config.ts';
-import type { Certificates } from '../../services/upkeep/certificates.ts';
+import type { Certificates } from '../../services/certificates/certificates.ts';
 import type { App } from '../app.ts';
 import type { HttpRequest } from '../http-request.ts';
 import { bugReply, problem } from '../reply/problem.ts';

@@ -16,7 +16,7 @@ import {
 import { readAnswerFrom, readToEnd } from '../../../../../test/support/raw-socket.ts';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { openTestApp } from '../../../../../test/support/test-app.ts';
-import { openCertificates } from '../../services/upkeep/certificates.ts';
+import { openCertificates } from '../../services/certificates/certificates.ts';
 import type { Peer } from '../access/caller.ts';
 import type { AnswerRoute, App } from '../app.ts';
 import { listen } from './listen.ts';

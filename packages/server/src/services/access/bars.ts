@@ -1,5 +1,5 @@
 import type { Actor } from '../../core/nouns/actor.ts';
-import type { Bar, BarKind } from '../../core/rules/bar.ts';
+import type { Bar, BarKind } from '../../core/nouns/bar.ts';
 import { type Barring, listBarring } from '../../core/rules/list-barring.ts';
 import type { Asker } from '../../core/rules/rules.ts';
 import type { BarRecord } from '../../store/query.ts';

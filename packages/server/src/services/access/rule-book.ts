@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { deniesNobody, type FileRules } from '../../core/rules/rules.ts';
 import type { BarRecord, RulesRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
-import type { Content } from '../upkeep/watched-file.ts';
+import type { Content } from '../watching/watched-file.ts';
 import { type Bars, createBars } from './bars.ts';
 import { RulesError } from './parse-rules.ts';
 import { type RulesFile, readRules } from './rules-file.ts';

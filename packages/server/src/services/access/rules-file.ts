@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { type Config, LIMITS } from '../../config.ts';
 import { type FileRules, NO_RULES } from '../../core/rules/rules.ts';
-import { type Content, type WatchedFile, watchFile } from '../upkeep/watched-file.ts';
+import { type Content, type WatchedFile, watchFile } from '../watching/watched-file.ts';
 import { parseRules, RulesError } from './parse-rules.ts';
 
 /** The rules file. */

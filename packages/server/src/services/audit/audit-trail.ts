@@ -2,9 +2,9 @@ import type { Actor } from '../../core/nouns/actor.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { AuditVerdict, ListAudit } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
+import { readIdentityKey } from '../identity/identity-key.ts';
 import { createRoom, type Room } from '../lending/room.ts';
 import { RequestError } from '../request-error.ts';
-import { readIdentityKey } from '../upkeep/identity-key.ts';
 import { exportAudit } from './export-audit.ts';
 import { type AuditWish, type FoundEvents, searchAudit } from './search-audit.ts';
 

@@ -2,7 +2,7 @@ import { createHash, sign } from 'node:crypto';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import type { AuditSegment, AuditVerdict, WrittenLink } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
-import { type IdentityKey, readIdentityKey } from '../upkeep/identity-key.ts';
+import { type IdentityKey, readIdentityKey } from '../identity/identity-key.ts';
 
 export const EXPORT_FORMAT = 'berth-audit-export';
 export const EXPORT_VERSION = 1;

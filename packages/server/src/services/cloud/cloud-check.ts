@@ -13,7 +13,7 @@ import type { Actor } from '../../core/nouns/actor.ts';
 import { type Certificate, isVerdict, type License, type Verdict } from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
 import type { Certification } from '../grants/certification.ts';
-import type { Identity } from '../upkeep/identity.ts';
+import type { Identity } from '../identity/identity.ts';
 import type { CloudSession } from './cloud-session.ts';
 
 /** The result of checking a license at the cloud. */

@@ -17,13 +17,13 @@ import { judgeClock, judgeDiskHealth, judgeFiles } from '../../core/doctor/judge
 import { type Instant, instant } from '../../core/nouns/instant.ts';
 import { explainSharing } from '../../store/folder-lock.ts';
 import type { Store } from '../../store/store.ts';
+import type { Backups } from '../backups/backups.ts';
+import { findDiskSpace } from '../backups/disk-space.ts';
+import { CertificateError, loadFiles } from '../certificates/certificate-files.ts';
 import type { CloudLink } from '../cloud/cloud-link.ts';
 import type { Webhooks } from '../events/webhooks.ts';
 import { listDoubts } from '../grants/certificate-doubts.ts';
 import type { FindUncertified } from '../grants/coverage.ts';
-import type { Backups } from '../upkeep/backups.ts';
-import { CertificateError, loadFiles } from '../upkeep/certificate-files.ts';
-import { findDiskSpace } from '../upkeep/disk-space.ts';
 import { measureSyncs } from './measure-syncs.ts';
 
 /** Examines the server and its surroundings, and says what to do about what it finds. */

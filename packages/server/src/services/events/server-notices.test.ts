@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { openTestStore, readEvents } from '../../../../../test/support/test-app.ts';
 import { DAY_MS, type Instant, plus } from '../../core/nouns/instant.ts';
-import { findDiskSpace } from '../upkeep/disk-space.ts';
+import { findDiskSpace } from '../backups/disk-space.ts';
 import { createServerNotices } from './server-notices.ts';
 
 async function openNotices(t: TestContext) {

@@ -1,8 +1,8 @@
 import type { Instant } from '../../core/nouns/instant.ts';
 import { isCertificateEnding, judgeDisk } from '../../core/system/note.ts';
 import type { Store } from '../../store/store.ts';
-import type { CertificateFacts } from '../upkeep/certificates.ts';
-import { findDiskSpace } from '../upkeep/disk-space.ts';
+import { findDiskSpace } from '../backups/disk-space.ts';
+import type { CertificateFacts } from '../certificates/certificates.ts';
 import { note } from './notices.ts';
 
 /** Notices about this server and its machine. With a shared database, every server looks for itself. */

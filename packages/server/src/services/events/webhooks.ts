@@ -12,7 +12,7 @@ import type { AuditLink } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { WebhookEvent, WebhookReceiver } from '../../webhooks/webhooks.ts';
-import { createTurns } from '../cloud/create-turns.ts';
+import { createTurns } from '../create-turns.ts';
 
 /**
  * Delivers some events to a receiver, each at least once and in order. It follows the audit log by a stored

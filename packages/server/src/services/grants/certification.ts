@@ -4,7 +4,7 @@ import type { KeyStatement, WrongCertificate } from '../../cloud/cloud.ts';
 import { DAY_MS, instant } from '../../core/nouns/instant.ts';
 import type { Certificate, License } from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
-import { readIdentityKey } from '../upkeep/identity-key.ts';
+import { readIdentityKey } from '../identity/identity-key.ts';
 import type { CertificateDoubts } from './certificate-doubts.ts';
 import type { GrantKeys } from './grant-keys.ts';
 

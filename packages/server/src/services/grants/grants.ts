@@ -4,7 +4,7 @@ import { base64url } from '@berth/protocol/grant/jws';
 import { findCertificate } from '../../core/nouns/grant-key.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License } from '../../core/nouns/license.ts';
-import type { Identity } from '../upkeep/identity.ts';
+import type { Identity } from '../identity/identity.ts';
 import type { GrantKeys, SigningKey } from './grant-keys.ts';
 
 /** Signs what was lent, so that an application can verify it without this server. */

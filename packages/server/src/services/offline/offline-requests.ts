@@ -9,9 +9,9 @@ import type { UsageRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { ReadKeys } from '../cloud/cloud-session.ts';
 import type { GrantKeys } from '../grants/grant-keys.ts';
+import type { Identity } from '../identity/identity.ts';
+import { readIdentityKey } from '../identity/identity-key.ts';
 import { RequestError } from '../request-error.ts';
-import type { Identity } from '../upkeep/identity.ts';
-import { readIdentityKey } from '../upkeep/identity-key.ts';
 
 /** Files that this server writes for the vendor, and a person carries. */
 export interface RequestOptions {

@@ -1,7 +1,7 @@
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Refused } from '../../core/outcome.ts';
 import type { LicenseRecord } from '../../store/query.ts';
-import { createTurns } from '../cloud/create-turns.ts';
+import { createTurns } from '../create-turns.ts';
 import {
   type ActivationCode,
   activateByCode,

@@ -1,9 +1,9 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { Role } from '../../core/access/role.ts';
 import type { TokenKind, TokenRestriction } from '../../core/access/token.ts';
+import type { BarKind } from '../../core/nouns/bar.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
-import type { BarKind } from '../../core/rules/bar.ts';
 
 /** What a column holds. Both databases return it as the same JavaScript value. */
 interface Column<T = unknown> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { NOW, register } from '../../core/examples.ts';
+import type { BarKind } from '../../core/nouns/bar.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../core/nouns/instant.ts';
-import type { BarKind } from '../../core/rules/bar.ts';
 import { NO_RULES } from '../../core/rules/rules.ts';
 import { codeOf, type ExamStore } from './exam-store.ts';
 import { deny } from './rules.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { REST_MS } from '../../core/clock/clock.ts';
 import type { MasterKeySource } from '../../secrets/master-key.ts';
-import { type DatabaseOptions, openDatabase, type Timeouts } from '../postgres/wire/open-database.ts';
+import { type DatabaseOptions, openDatabase, type Timeouts } from '../postgres/open-database.ts';
 import type { PoolOptions } from '../postgres/wire/pool.ts';
 import type { Store } from '../store.ts';
 import { askBeside } from './ask-beside.ts';

@@ -6,7 +6,7 @@ import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Store } from '../store.ts';
 import { StoreTally } from '../store-tally.ts';
 import { SqliteReader } from './read/reader.ts';
-import { storeFault, type ThreadData } from './wire/thread-messages.ts';
+import { storeFault, type ThreadData } from './threads/thread-messages.ts';
 import { GroupCommit } from './write/group-commit.ts';
 import { SqliteWriter } from './write/writer.ts';
 

@@ -10,13 +10,13 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
 import { type PoolUse, StoreTally } from '../store-tally.ts';
-import { FileCheck } from './read/file-check.ts';
 import { needsMasterKey, type ReaderOptions } from './read/reader.ts';
-import { Verifier } from './read/verifier.ts';
+import { FileCheck } from './threads/file-check.ts';
+import { ReaderThread } from './threads/reader-client.ts';
+import { ResultReceiver } from './threads/sent-results.ts';
+import { type FromWriter, storeFault, type ThreadData, type ToWriter } from './threads/thread-messages.ts';
+import { Verifier } from './threads/verifier.ts';
 import { damageFault } from './wire/damage.ts';
-import { ReaderThread } from './wire/reader-client.ts';
-import { ResultReceiver } from './wire/sent-results.ts';
-import { type FromWriter, storeFault, type ThreadData, type ToWriter } from './wire/thread-messages.ts';
 import { GroupCommit } from './write/group-commit.ts';
 
 interface ThreadedOptions extends ThreadData {
@@ -67,7 +67,7 @@ class ThreadedStore implements Store {
     const { file, masterKey, nextMasterKey = null, ignoresCase } = options;
     this.#masterKeys = nextMasterKey === null ? [masterKey] : [masterKey, nextMasterKey];
     const data: ThreadData = { file, masterKey, nextMasterKey, ignoresCase };
-    this.#writer = startThread(new URL('./wire/writer-thread.ts', import.meta.url), data);
+    this.#writer = startThread(new URL('./threads/writer-thread.ts', import.meta.url), data);
     this.#reader = startReader(file, (error) => this.#lose(error));
     this.#queue = new GroupCommit((commands) => this.#post(commands), this.tally);
     this.#verifier = new Verifier({
@@ -271,5 +271,8 @@ function startThread(code: URL, workerData: ThreadData | ReaderOptions): Worker 
 }
 
 function startReader(file: string, onLost: (error: unknown) => void): ReaderThread {
-  return new ReaderThread(startThread(new URL('./wire/reader-thread.ts', import.meta.url), { file }), onLost);
+  return new ReaderThread(
+    startThread(new URL('./threads/reader-thread.ts', import.meta.url), { file }),
+    onLost,
+  );
 }

@@ -1,5 +1,5 @@
 import { BACKUP_API } from '@berth/protocol/admin/backup';
-import type { Backups } from '../../../services/upkeep/backups.ts';
+import type { Backups } from '../../../services/backups/backups.ts';
 import { actorOf } from '../../access/caller.ts';
 import { adminRoute } from '../../admin-route.ts';
 import type { Route } from '../../route.ts';

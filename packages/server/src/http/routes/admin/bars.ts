@@ -1,6 +1,6 @@
 import { BAR_API } from '@berth/protocol/admin/bars';
 import { BAR_KINDS } from '@berth/protocol/admin/choices';
-import type { BarKind } from '../../../core/rules/bar.ts';
+import type { BarKind } from '../../../core/nouns/bar.ts';
 import type { Bars } from '../../../services/access/bars.ts';
 import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';

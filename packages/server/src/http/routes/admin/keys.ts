@@ -1,6 +1,6 @@
 import { KEY_API } from '@berth/protocol/admin/keys';
 import type { Credentials } from '../../../services/cloud/credentials.ts';
-import type { KeyCustody } from '../../../services/upkeep/key-custody.ts';
+import type { KeyCustody } from '../../../services/keys/key-custody.ts';
 import { actorOf } from '../../access/caller.ts';
 import { adminRoute } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';

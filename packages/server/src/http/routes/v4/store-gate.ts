@@ -1,5 +1,5 @@
+import type { Identity } from '../../../services/identity/identity.ts';
 import { RequestError } from '../../../services/request-error.ts';
-import type { Identity } from '../../../services/upkeep/identity.ts';
 import type { Route } from '../../route.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { SystemChange } from '../../../core/decision.ts';
-import type { Bar } from '../../../core/rules/bar.ts';
+import type { Bar } from '../../../core/nouns/bar.ts';
 import { orNoRules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { signHeads } from '../audit/sign-heads.ts';

@@ -7,9 +7,9 @@ import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { ClockStatus } from '../../store.ts';
 import type { Connection } from '../wire/connection.ts';
 import type { Pool } from '../wire/pool.ts';
-import { beginLimited, DATABASE_NOW, rollBack } from '../wire/transaction.ts';
 import { numberLinks } from '../write/number-links.ts';
 import { compiledOf } from '../write/statements.ts';
+import { beginLimited, DATABASE_NOW, rollBack } from '../write/transaction.ts';
 import type { PostgresWriter } from '../write/writer.ts';
 
 /** How long the lead lasts after it was renewed, which happens every second. */

@@ -5,12 +5,12 @@ import { type RowOf, TABLE_NAMES, type TableName } from '../../engine/tables.ts'
 import type { AuditVerdict } from '../../query.ts';
 import { type CopiedRow, PAGE_ROWS, type RowCounts, type StoreSource } from '../../store-copy.ts';
 import type { Ask } from '../wire/ask.ts';
-import { bePatient, type CopyConnection, type CopyOptions, connectForCopy } from '../wire/copy-connection.ts';
 import { hasTables, migrate } from '../wire/migrate.ts';
-import { DATABASE_NOW } from '../wire/transaction.ts';
+import { markMoved, refuseMoved } from '../wire/moved-mark.ts';
 import { numberLinks } from '../write/number-links.ts';
+import { DATABASE_NOW } from '../write/transaction.ts';
 import { countRows, readHead, readTable } from './copied-rows.ts';
-import { markMoved, refuseMoved } from './moved-mark.ts';
+import { bePatient, type CopyConnection, type CopyOptions, connectForCopy } from './copy-connection.ts';
 
 /** Servers report every second that they are alive. One that was silent for this long is gone. */
 const SILENCE_MS = 30 * SECOND_MS;

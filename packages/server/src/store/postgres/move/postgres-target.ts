@@ -5,12 +5,12 @@ import { type PostgresRowOf, type RowOf, TABLE_NAMES, type TableName } from '../
 import type { AuditVerdict } from '../../query.ts';
 import type { CopiedRow, Holdings, RowCounts, StoreTarget } from '../../store-copy.ts';
 import type { Ask } from '../wire/ask.ts';
-import { bePatient, type CopyConnection, type CopyOptions, connectForCopy } from '../wire/copy-connection.ts';
 import { toFault } from '../wire/database-error.ts';
 import { createTables, hasTables } from '../wire/migrate.ts';
+import { isMoved } from '../wire/moved-mark.ts';
 import { chainsMac } from '../write/audit-ledger.ts';
 import { countRows, insertRows, readHead, readTable } from './copied-rows.ts';
-import { isMoved } from './moved-mark.ts';
+import { bePatient, type CopyConnection, type CopyOptions, connectForCopy } from './copy-connection.ts';
 import { refuseRunning } from './postgres-source.ts';
 
 /** Opens a database to move data there: its tables are created in the same transaction as their rows. */

@@ -17,7 +17,7 @@ import { type Count, countOf } from '../../engine/sql.ts';
 import { type RowOf, tableOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
 import { withPlaces } from '../wire/places.ts';
-import { DATABASE_NOW, rollBack } from '../wire/transaction.ts';
+import { DATABASE_NOW, rollBack } from '../write/transaction.ts';
 
 /** Renames users within the caller's transaction. */
 async function respellUsers(connection: Connection, respelling: Respelling): Promise<void> {

@@ -11,9 +11,10 @@ import { type Ask, answerAsked, askAsOfOneMoment, askOver } from '../wire/ask.ts
 import type { Connection } from '../wire/connection.ts';
 import { toFault } from '../wire/database-error.ts';
 import type { Pool } from '../wire/pool.ts';
+import { listSecrets, openSecret } from '../wire/sealed-secrets.ts';
 import { numberLinks } from '../write/number-links.ts';
 import { listAudit } from './read-audit.ts';
-import { describeEngine, describeStore, listSecrets, openSecret } from './read-server.ts';
+import { describeEngine, describeStore } from './read-server.ts';
 import { verifyAudit } from './verify-audit.ts';
 
 interface PostgresReaderOptions {

@@ -5,9 +5,8 @@ import { fingerprint } from '../../../secrets/seal.ts';
 import type { Batch } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand, MissingRows } from '../../engine/execute.ts';
 import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
-import { listSecrets } from '../read/read-server.ts';
 import type { Connection } from '../wire/connection.ts';
-import { begin, type Opened, readTogether, rollBack } from '../wire/transaction.ts';
+import { listSecrets } from '../wire/sealed-secrets.ts';
 import { type Commit, commit, type Decided } from './commit.ts';
 import type { SharedCommands } from './lanes.ts';
 import { listRemovedBeside, readIndex } from './license-index.ts';
@@ -25,6 +24,7 @@ import { prepareBatch, rowsOf } from './prepare-batch.ts';
 import { type BatchName, hasReceipt } from './receipts.ts';
 import { isRested } from './resume.ts';
 import { type Filed, isInPlace, isSameScope, type Lane, lanesOf, type Scope, scopeOf } from './scope.ts';
+import { begin, type Opened, readTogether, rollBack } from './transaction.ts';
 import { type Sender, WorkingSet } from './working-set.ts';
 
 /** Commands that share a transaction. */

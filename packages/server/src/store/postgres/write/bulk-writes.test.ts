@@ -7,9 +7,9 @@ import type { Connection } from '../wire/connection.ts';
 import { openConnection } from '../wire/database.ts';
 import { parseDatabaseUrl } from '../wire/database-url.ts';
 import { migrate } from '../wire/migrate.ts';
-import { beginLimited } from '../wire/transaction.ts';
 import { readGroups, readLicenses, readSoonest, type Sql, writeChanges } from './bulk-writes.ts';
 import { HELD_TABLES, type HeldRow, type HeldTable } from './row-table.ts';
+import { beginLimited } from './transaction.ts';
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const shared = sharedPostgres();

@@ -8,12 +8,12 @@ import type { LoadedLicense } from '../../engine/loaded-licenses.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
 import { isConnectionLost } from '../wire/database-error.ts';
-import type { Opened } from '../wire/transaction.ts';
 import type { AuditLedger, NewLink } from './audit-ledger.ts';
 import { addHistory, type Sql } from './bulk-writes.ts';
 import type { LicenseIndex } from './license-index.ts';
 import { type BatchName, withReceipt } from './receipts.ts';
 import type { Scope } from './scope.ts';
+import type { Opened } from './transaction.ts';
 import type { WorkingSet } from './working-set.ts';
 
 const SAVE_LICENSE = `UPDATE license SET in_use = $2, audit_n = $3, audit_mac = $4,

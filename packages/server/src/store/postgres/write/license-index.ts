@@ -6,7 +6,7 @@ import { listRemovedOf, type RemovedLicense } from '../../engine/loaded-licenses
 import { licenseFromRow, rulesFromRows } from '../../engine/rows.ts';
 import { LIST_BARS } from '../../engine/statements.ts';
 import type { PostgresRowOf, RowOf } from '../../engine/tables.ts';
-import { refuseMoved } from '../move/moved-mark.ts';
+import { refuseMoved } from '../wire/moved-mark.ts';
 import type { Sender } from './working-set.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { instant } from '../../../core/nouns/instant.ts';
 import { EMPTY_HEAD } from '../../engine/audit/audit-chain.ts';
 import { LoadedLicenses } from '../../engine/loaded-licenses.ts';
-import type { Opened } from '../wire/transaction.ts';
 import { AuditLedger } from './audit-ledger.ts';
 import type { Decided, Part } from './commit.ts';
 import type { WriterMemory } from './memory.ts';
 import type { Lane } from './scope.ts';
+import type { Opened } from './transaction.ts';
 
 /** What the commands of one lane work on. */
 type Prepared = Pick<Decided, 'scope' | 'opened' | 'index' | 'set' | 'name'>;

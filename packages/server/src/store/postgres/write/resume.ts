@@ -2,11 +2,11 @@ import { REST_MS } from '../../../core/clock/clock.ts';
 import { instant } from '../../../core/nouns/instant.ts';
 import { prolongLive } from '../../engine/move-clock.ts';
 import type { Connection } from '../wire/connection.ts';
-import { begin } from '../wire/transaction.ts';
 import { commit, type Part } from './commit.ts';
 import { readIndex } from './license-index.ts';
 import type { WriterMemory } from './memory.ts';
 import { prepareBatch } from './prepare-batch.ts';
+import { begin } from './transaction.ts';
 import { WorkingSet } from './working-set.ts';
 
 /** Returns whether no server was alive for a while; `aliveAt` is null if none ever was. */

@@ -4,13 +4,13 @@ import { Fault } from '../../../core/nouns/fault.ts';
 import type { Connection } from '../wire/connection.ts';
 import { isConnectionLost, isDataError, isRetryable, translate } from '../wire/database-error.ts';
 import type { Pool } from '../wire/pool.ts';
-import { rollBack } from '../wire/transaction.ts';
 import { type Attempt, attemptBatch, type Task, type UnsureCommit, wasCommitted } from './batch.ts';
 import type { LaneResult, SharedCommands } from './lanes.ts';
 import { type MemoryOptions, WriterMemory } from './memory.ts';
 import type { BatchName } from './receipts.ts';
 import { resume } from './resume.ts';
 import { type Filed, isInPlace, lanesOf } from './scope.ts';
+import { rollBack } from './transaction.ts';
 
 interface WriterOptions extends MemoryOptions {
   readonly pool: Pool;

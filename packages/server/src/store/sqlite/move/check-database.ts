@@ -6,7 +6,7 @@ import { type RowOf, TABLE_NAMES, tableOf } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
 import { verifySnapshot } from '../read/verify-audit.ts';
 import { findRow, readPragma } from '../wire/ask.ts';
-import { listSecrets, loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
+import { listSecrets, loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 
 interface DatabaseFacts {
   readonly identity: string;

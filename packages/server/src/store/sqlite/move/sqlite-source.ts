@@ -6,12 +6,12 @@ import { columnsOf, quoteNames, TABLE_NAMES, type TableName } from '../../engine
 import { DATABASE_FILE } from '../../folder-access.ts';
 import type { AuditVerdict } from '../../query.ts';
 import { type CopiedRow, PAGE_ROWS, type RowCounts, type StoreSource } from '../../store-copy.ts';
+import { explainFailure, openDataFolder } from '../data-folder.ts';
 import { verifyAudit } from '../read/verify-audit.ts';
-import { explainFailure, openDataFolder } from '../wire/data-folder.ts';
 import { openReadOnly } from '../wire/database.ts';
 import { countRows, readHead } from '../wire/describe-contents.ts';
-import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
-import { markMoved } from './moved-mark.ts';
+import { markMoved } from '../wire/moved-mark.ts';
+import { loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 
 interface SqliteSourceOptions {
   readonly folder: string;

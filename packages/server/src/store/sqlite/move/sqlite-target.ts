@@ -9,14 +9,14 @@ import { columnsOf, type RowOf, type TableName } from '../../engine/tables.ts';
 import { DATABASE_FILE } from '../../folder-access.ts';
 import type { AuditVerdict } from '../../query.ts';
 import type { CopiedRow, RowCounts, StoreTarget } from '../../store-copy.ts';
+import { explainFailure } from '../data-folder.ts';
 import { verifySnapshot } from '../read/verify-audit.ts';
 import { findRow, prepare } from '../wire/ask.ts';
-import { explainFailure } from '../wire/data-folder.ts';
 import { checkpoint, openReadOnly, openWritable } from '../wire/database.ts';
 import { countRows, readHead } from '../wire/describe-contents.ts';
+import { forgetMoved, isMoved } from '../wire/moved-mark.ts';
+import { loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 import { anchorAll } from '../write/audit-ledger.ts';
-import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
-import { forgetMoved, isMoved } from './moved-mark.ts';
 
 interface SqliteTargetOptions {
   /** Callers must hold its lock. */

@@ -10,7 +10,7 @@ import type { Answer, Answers, Query, StoreDescription } from '../../query.ts';
 import { findRow, PreparedOnce, readPragma, sqliteVersion } from '../wire/ask.ts';
 import { tellDamage } from '../wire/damage.ts';
 import { openForReading } from '../wire/database.ts';
-import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
+import { loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 import { listAudit } from './read-audit.ts';
 import { RenewalOverlay } from './renewal-overlay.ts';
 import { verifyAudit } from './verify-audit.ts';

@@ -13,7 +13,7 @@ import type { AuditVerdict } from '../../query.ts';
 import type { Store } from '../../store.ts';
 import { openInThreadStore } from '../in-thread-store.ts';
 import { openReadOnly } from '../wire/database.ts';
-import { loadAuditKey, loadIdentityKey } from '../write/sealed-secrets.ts';
+import { loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 import { SqliteWriter } from '../write/writer.ts';
 import { verifyAudit } from './verify-audit.ts';
 

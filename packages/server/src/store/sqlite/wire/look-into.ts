@@ -2,9 +2,9 @@ import { type Instant, instant } from '../../../core/nouns/instant.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { SCHEMA_VERSION } from '../../engine/migrations.ts';
 import type { RowOf } from '../../engine/tables.ts';
-import { loadAuditKey } from '../write/sealed-secrets.ts';
 import { findRow, readPragma } from './ask.ts';
 import { openForReading } from './database.ts';
+import { loadAuditKey } from './sealed-secrets.ts';
 
 /**
  * Looks into a file that cannot be written now. Returns the time at which its store was last alive; `null` if

@@ -20,7 +20,7 @@ import type { Row, RowValue } from '../../engine/rows.ts';
 import { readable } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import { listRows } from '../wire/ask.ts';
-import { isAuditAnchored, loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
+import { isAuditAnchored, loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 import type { SqliteStatements } from './statements.ts';
 
 /**

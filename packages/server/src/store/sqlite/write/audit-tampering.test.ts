@@ -14,7 +14,7 @@ import { users } from '../../exam/exam-store.ts';
 import type { Store } from '../../store.ts';
 import { openInThreadStore } from '../in-thread-store.ts';
 import { type VerifyingKeys, verifySnapshot } from '../read/verify-audit.ts';
-import { loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
+import { loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 
 /**
  * A log of a thousand events, and every way to change it without a key, at every one of its links. Each must

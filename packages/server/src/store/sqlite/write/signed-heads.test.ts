@@ -13,7 +13,7 @@ import { createManualClock } from '../../clock.ts';
 import type { Store } from '../../store.ts';
 import { openInThreadStore } from '../in-thread-store.ts';
 import { verifyAudit } from '../read/verify-audit.ts';
-import { loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
+import { loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 const SIGN = { kind: 'sign_heads' } as const;

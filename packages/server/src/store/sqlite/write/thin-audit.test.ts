@@ -16,8 +16,8 @@ import { anchorMac, linkMac, sumHeads } from '../../engine/audit/audit-chain.ts'
 import type { Store } from '../../store.ts';
 import { openInThreadStore } from '../in-thread-store.ts';
 import { verifySnapshot } from '../read/verify-audit.ts';
+import { loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 import { listHeads } from './audit-ledger.ts';
-import { loadAuditKey, loadIdentityKey } from './sealed-secrets.ts';
 
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 const [ONE, TWO] = [licenseId(1), licenseId(2)];

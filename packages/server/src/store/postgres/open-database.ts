@@ -1,14 +1,14 @@
 import { createPrivateKey, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
-import { Fault } from '../../../core/nouns/fault.ts';
-import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
-import { findNextKey, settleNextKey } from '../../../secrets/key-rotation.ts';
-import { loadMasterKey, type MasterKeySource } from '../../../secrets/master-key.ts';
-import { fingerprint, type MasterKey, SealError, seal, unseal } from '../../../secrets/seal.ts';
-import { type Clock, systemClock } from '../../clock.ts';
-import { type AuditKeys, EMPTY_HEAD, headDigest, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
+import { MAX_REMEMBERED_ANSWERS } from '../../core/lending/repeat-answer.ts';
+import { Fault } from '../../core/nouns/fault.ts';
+import type { StoreNotice } from '../../core/nouns/store-notice.ts';
+import { findNextKey, settleNextKey } from '../../secrets/key-rotation.ts';
+import { loadMasterKey, type MasterKeySource } from '../../secrets/master-key.ts';
+import { fingerprint, type MasterKey, SealError, seal, unseal } from '../../secrets/seal.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import { type AuditKeys, EMPTY_HEAD, headDigest, SYSTEM_CHAIN } from '../engine/audit/audit-chain.ts';
 import {
   AUDIT_KEY,
   chooseMasterKey,
@@ -16,24 +16,24 @@ import {
   IDENTITY_KEY,
   makeKey,
   type SealedSecrets,
-} from '../../engine/sealed-secrets.ts';
-import type { Store } from '../../store.ts';
-import { Attendance } from '../fleet/attendance.ts';
-import { News } from '../fleet/news.ts';
-import { setIgnoresCase } from '../move/respell-users.ts';
-import { PostgresStore } from '../postgres-store.ts';
-import { listSecrets } from '../read/read-server.ts';
-import { PostgresReader } from '../read/reader.ts';
-import { chainsMac } from '../write/audit-ledger.ts';
-import { readIndex } from '../write/license-index.ts';
-import { PostgresWriter } from '../write/writer.ts';
-import type { Connection } from './connection.ts';
-import { openConnection } from './database.ts';
-import { toFault } from './database-error.ts';
-import { type DatabaseTarget, describeTarget, parseDatabaseUrl } from './database-url.ts';
-import { migrate } from './migrate.ts';
-import { Pool, type PoolOptions } from './pool.ts';
-import { beginLimited, rollBack } from './transaction.ts';
+} from '../engine/sealed-secrets.ts';
+import type { Store } from '../store.ts';
+import { Attendance } from './fleet/attendance.ts';
+import { News } from './fleet/news.ts';
+import { setIgnoresCase } from './move/respell-users.ts';
+import { PostgresStore } from './postgres-store.ts';
+import { PostgresReader } from './read/reader.ts';
+import type { Connection } from './wire/connection.ts';
+import { openConnection } from './wire/database.ts';
+import { toFault } from './wire/database-error.ts';
+import { type DatabaseTarget, describeTarget, parseDatabaseUrl } from './wire/database-url.ts';
+import { migrate } from './wire/migrate.ts';
+import { Pool, type PoolOptions } from './wire/pool.ts';
+import { listSecrets } from './wire/sealed-secrets.ts';
+import { chainsMac } from './write/audit-ledger.ts';
+import { readIndex } from './write/license-index.ts';
+import { beginLimited, rollBack } from './write/transaction.ts';
+import { PostgresWriter } from './write/writer.ts';
 
 export interface DatabaseOptions {
   readonly url: string;

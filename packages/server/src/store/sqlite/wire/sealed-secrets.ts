@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type MasterKey, seal, unsealWithAny } from '../../../secrets/seal.ts';
 import { askSecrets } from '../../engine/questions.ts';
 import { AUDIT_KEY, IDENTITY_KEY, makeKey, type SealedSecrets } from '../../engine/sealed-secrets.ts';
-import { answerAsked } from '../wire/ask.ts';
+import { answerAsked } from './ask.ts';
 
 /** All as of one moment. */
 export function listSecrets(db: DatabaseSync): SealedSecrets {

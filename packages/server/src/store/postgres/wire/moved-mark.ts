@@ -1,5 +1,5 @@
 import { Fault } from '../../../core/nouns/fault.ts';
-import type { Ask } from '../wire/ask.ts';
+import type { Ask } from './ask.ts';
 
 /** A table that exists only in a database whose data was moved away. */
 const FIND_MARK = "SELECT to_regclass('moved_away')::text AS mark";

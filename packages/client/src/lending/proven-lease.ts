@@ -1,8 +1,8 @@
 import { ProofError } from '../errors.ts';
-import type { Account } from '../lending/account.ts';
-import { HOUR_MS, type Lease, MINUTE_MS, RENEW_SHARE, readLease } from '../lending/lease.ts';
+import type { Grant, Proof } from '../proof/verifier.ts';
 import type { Answer } from '../servers.ts';
-import type { Grant, Proof } from './verifier.ts';
+import type { Account } from './account.ts';
+import { HOUR_MS, type Lease, MINUTE_MS, RENEW_SHARE, readLease } from './lease.ts';
 
 /**
  * A grant costs the server more than the renewal itself, so most renewals come without one. They are believed

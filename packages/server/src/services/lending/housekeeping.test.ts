@@ -5,9 +5,9 @@ import { testLicense } from '../../../../../test/support/test-license.ts';
 import { MINUTE_MS } from '../../core/nouns/instant.ts';
 import { COLLECT_LIMIT } from '../../core/view.ts';
 import type { Store } from '../../store/store.ts';
-import { createCatalogue } from '../lending/catalogue.ts';
-import { createLending } from '../lending/lending.ts';
+import { createCatalogue } from './catalogue.ts';
 import { createHousekeeping } from './housekeeping.ts';
+import { createLending } from './lending.ts';
 
 const HOST = { hostname: null, address: null, info: null };
 

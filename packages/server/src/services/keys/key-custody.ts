@@ -11,7 +11,7 @@ import {
 } from '../../secrets/master-key.ts';
 import { fingerprint, type MasterKey, SealError } from '../../secrets/seal.ts';
 import type { Store } from '../../store/store.ts';
-import { createTurns } from '../cloud/create-turns.ts';
+import { createTurns } from '../create-turns.ts';
 import { RequestError } from '../request-error.ts';
 
 /** Manages the master key, one operation at a time: a rotation and an export never overlap. */

@@ -1,28 +1,28 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Fault } from '../../../core/nouns/fault.ts';
-import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
-import { syncFolder } from '../../../secrets/durable-file.ts';
-import { findNextKey, settleNextKey } from '../../../secrets/key-rotation.ts';
+import { Fault } from '../../core/nouns/fault.ts';
+import type { StoreNotice } from '../../core/nouns/store-notice.ts';
+import { syncFolder } from '../../secrets/durable-file.ts';
+import { findNextKey, settleNextKey } from '../../secrets/key-rotation.ts';
 import {
   findKeySource,
   type GivenKey,
   loadMasterKey,
   type MasterKeySource,
-} from '../../../secrets/master-key.ts';
-import { SealError } from '../../../secrets/seal.ts';
-import { systemClock } from '../../clock.ts';
-import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
-import { DATABASE_FILE, explainFolder, hasData } from '../../folder-access.ts';
-import { type FolderLock, handOver, holdFolder, lockFolder } from '../../folder-lock.ts';
-import type { Store } from '../../store.ts';
-import { openInThreadStore } from '../in-thread-store.ts';
-import { refuseMoved } from '../move/moved-mark.ts';
-import { openThreadedStore } from '../threaded-store.ts';
-import { listSecrets } from '../write/sealed-secrets.ts';
-import { tellDamage } from './damage.ts';
-import { openReadOnly } from './database.ts';
-import { asFull } from './disk-full.ts';
+} from '../../secrets/master-key.ts';
+import { SealError } from '../../secrets/seal.ts';
+import { systemClock } from '../clock.ts';
+import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
+import { DATABASE_FILE, explainFolder, hasData } from '../folder-access.ts';
+import { type FolderLock, handOver, holdFolder, lockFolder } from '../folder-lock.ts';
+import type { Store } from '../store.ts';
+import { openInThreadStore } from './in-thread-store.ts';
+import { openThreadedStore } from './threaded-store.ts';
+import { tellDamage } from './wire/damage.ts';
+import { openReadOnly } from './wire/database.ts';
+import { asFull } from './wire/disk-full.ts';
+import { refuseMoved } from './wire/moved-mark.ts';
+import { listSecrets } from './wire/sealed-secrets.ts';
 
 export interface DataFolderOptions {
   readonly folder: string;

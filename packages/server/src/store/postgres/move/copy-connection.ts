@@ -1,14 +1,14 @@
 import type { MasterKeySource } from '../../../secrets/master-key.ts';
 import { AUDIT_KEY, IDENTITY_KEY } from '../../engine/sealed-secrets.ts';
 import type { AuditVerdict } from '../../query.ts';
-import { listSecrets, openSecret } from '../read/read-server.ts';
+import { readTarget, takeMasterKey } from '../open-database.ts';
 import { verifyAudit } from '../read/verify-audit.ts';
 import type { VerifyingKeys } from '../read/walk-chains.ts';
-import { type Ask, askOver } from './ask.ts';
-import type { Connection } from './connection.ts';
-import { openConnection } from './database.ts';
-import { describeTarget } from './database-url.ts';
-import { readTarget, takeMasterKey } from './open-database.ts';
+import { type Ask, askOver } from '../wire/ask.ts';
+import type { Connection } from '../wire/connection.ts';
+import { openConnection } from '../wire/database.ts';
+import { describeTarget } from '../wire/database-url.ts';
+import { listSecrets, openSecret } from '../wire/sealed-secrets.ts';
 
 export interface CopyOptions {
   readonly url: string;

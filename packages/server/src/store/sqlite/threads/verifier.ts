@@ -2,8 +2,8 @@ import { instant } from '../../../core/nouns/instant.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { SharedRun } from '../../engine/shared-run.ts';
 import type { AuditVerdict } from '../../query.ts';
-import type { ReaderThread } from '../wire/reader-client.ts';
-import { storeFault } from '../wire/thread-messages.ts';
+import type { ReaderThread } from './reader-client.ts';
+import { storeFault } from './thread-messages.ts';
 
 interface VerifierOptions {
   /** Opens a thread with a connection of its own, for one answer. */

@@ -13,7 +13,7 @@ import {
 } from '../../engine/respell-users.ts';
 import { pickValues, ROW_SQL } from '../../engine/row-sql.ts';
 import { quoteNames, type RowOf, tableOf } from '../../engine/tables.ts';
-import { findRow, listRows, prepare } from '../wire/ask.ts';
+import { findRow, listRows, prepare } from './ask.ts';
 
 /** Renames users within the caller's transaction. */
 function respellUsers(db: DatabaseSync, respelling: Respelling): void {

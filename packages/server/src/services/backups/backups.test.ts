@@ -5,9 +5,9 @@ import { describe, type TestContext, test } from 'node:test';
 import { openTestStore } from '../../../../../test/support/test-app.ts';
 import { parseSchedule } from '../../core/nouns/backup-schedule.ts';
 import { HOUR_MS, MINUTE_MS } from '../../core/nouns/instant.ts';
+import { createKeyCustody } from '../keys/key-custody.ts';
 import type { MakeBackup } from './backup-job.ts';
 import { createBackups } from './backups.ts';
-import { createKeyCustody } from './key-custody.ts';
 
 async function setUp(t: TestContext) {
   const { store, clock, folder, keySource } = await openTestStore(t);

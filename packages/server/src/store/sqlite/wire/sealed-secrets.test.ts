@@ -11,7 +11,7 @@ import { createManualClock } from '../../clock.ts';
 import type { Store } from '../../store.ts';
 import { openInThreadStore } from '../in-thread-store.ts';
 import { openThreadedStore } from '../threaded-store.ts';
-import { SqliteWriter } from './writer.ts';
+import { SqliteWriter } from '../write/writer.ts';
 
 type OpenStore = (file: string, masterKey: MasterKey) => Promise<Store>;
 

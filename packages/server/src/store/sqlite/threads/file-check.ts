@@ -1,4 +1,4 @@
-import type { ReaderThread } from '../wire/reader-client.ts';
+import type { ReaderThread } from './reader-client.ts';
 
 interface FileCheckOptions {
   /** Opens a thread with a connection of its own. */

@@ -1,5 +1,5 @@
 import { withoutHidden } from '@berth/protocol/hidden-characters';
-import { foldCase } from '../nouns/user-name.ts';
+import { foldCase } from './user-name.ts';
 
 /** A name in which `*` stands for any run of characters, or for none. */
 export interface NamePattern {

@@ -4,9 +4,9 @@ import { SECOND_MS } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import { SealError } from '../../../secrets/seal.ts';
 import { systemClock } from '../../clock.ts';
+import { DiskFull } from '../wire/disk-full.ts';
+import { lookInto } from '../wire/look-into.ts';
 import { SqliteWriter } from '../write/writer.ts';
-import { DiskFull } from './disk-full.ts';
-import { lookInto } from './look-into.ts';
 import { ResultSender } from './sent-results.ts';
 import type { FromWriter, ThreadData, ToWriter } from './thread-messages.ts';
 

@@ -12,10 +12,10 @@ import { type Instant, later, MINUTE_MS, plus, say } from '../../core/nouns/inst
 import { BACKUP_FAILED, backupKey } from '../../core/nouns/notice-key.ts';
 import type { Note } from '../../core/system-command.ts';
 import type { Store } from '../../store/store.ts';
+import type { KeyCustody } from '../keys/key-custody.ts';
 import { createRoom } from '../lending/room.ts';
 import { RequestError } from '../request-error.ts';
 import type { MakeBackup } from './backup-job.ts';
-import type { KeyCustody } from './key-custody.ts';
 
 /** Makes backups: for whoever asks, and by a schedule. */
 export interface Backups {

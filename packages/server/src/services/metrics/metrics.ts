@@ -5,9 +5,9 @@ import type { LicenseRecord } from '../../store/query.ts';
 import type { ClockStatus, Store } from '../../store/store.ts';
 import { type MetricFormat, MetricPage } from '../../telemetry/metrics/metric-page.ts';
 import type { RequestCounts } from '../../telemetry/metrics/request-counts.ts';
+import type { Backups } from '../backups/backups.ts';
+import type { CertificateFacts } from '../certificates/certificates.ts';
 import type { CloudLink } from '../cloud/cloud-link.ts';
-import type { Backups } from './backups.ts';
-import type { CertificateFacts } from './certificates.ts';
 import { addLicenses, daysUntil } from './license-metrics.ts';
 
 /** The state of the server, for monitoring. */
