@@ -1,3 +1,4 @@
+import type { PostAnswer } from '@berth/protocol/admin/admin-api';
 import { makeQrCode, outlineQrCode } from '@berth/protocol/carried/qr-code';
 import { writeScannedText } from '@berth/protocol/carried/scanned-text';
 import { codeSymbols, groupCode, groupGrantKey, groupHardwareId } from '@berth/protocol/carried/typed-code';
@@ -5,12 +6,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { CopyButton } from '../../parts/states.tsx';
 
 /** What the server makes of the vendor's initialization code. */
-export interface Activation {
-  readonly license_key: string;
-  readonly activation_code: string;
-  readonly hardware_id: string;
-  readonly grant_key: string;
-}
+export type Activation = PostAnswer<'/api/v4/airgap/generate'>;
 
 interface CodeSheetProps {
   readonly activation: Activation;
@@ -30,8 +26,8 @@ export function CodeSheet({ activation, onDone }: CodeSheetProps) {
     <>
       <p class="step-lead">
         Type them at the vendor’s portal, or read them out on the phone. Capital and small letters are the
-        same, digits are blue, and the last sign of each line checks the line. The portal does not take
-        the grant key: send it to the vendor if applications verify what they are lent, for a certificate.
+        same, digits are blue, and the last sign of each line checks the line. The portal does not take the
+        grant key: send it to the vendor if applications verify what they are lent, for a certificate.
       </p>
       <p class="print-only">License key {license_key}</p>
       <CodeBox title="Activation code" lines={groupCode(activation_code)} copy={activation_code} />
