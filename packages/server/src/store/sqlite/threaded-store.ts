@@ -264,7 +264,7 @@ function refuseClosing(): Promise<never> {
 const resourceLimits = { maxYoungGenerationSizeMb: 16 };
 
 function startThread(code: URL, workerData: ThreadData | ReaderOptions): Worker {
-  const bundled = findBundledFile(`server/src/store/sqlite/wire/${basename(code.pathname)}`);
+  const bundled = findBundledFile(`server/src/store/sqlite/threads/${basename(code.pathname)}`);
   if (bundled === undefined) return new Worker(code, { workerData, resourceLimits });
   // Otherwise Node would parse the code once more, to find out what it is.
   return new Worker(bundled, { eval: true, workerData, resourceLimits, execArgv: ['--input-type=commonjs'] });
