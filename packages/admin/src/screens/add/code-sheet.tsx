@@ -30,8 +30,8 @@ export function CodeSheet({ activation, onDone }: CodeSheetProps) {
     <>
       <p class="step-lead">
         Type them at the vendor’s portal, or read them out on the phone. Capital and small letters are the
-        same, digits are blue, and the last sign of each line checks the line. The portal does not take
-        the grant key: send it to the vendor if applications verify what they are lent, for a certificate.
+        same, digits are blue, and the last sign of each line checks the line. The portal does not take the
+        grant key: send it to the vendor if applications verify what they are lent, for a certificate.
       </p>
       <p class="print-only">License key {license_key}</p>
       <CodeBox title="Activation code" lines={groupCode(activation_code)} copy={activation_code} />
