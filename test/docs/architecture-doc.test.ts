@@ -10,10 +10,10 @@ const TEXT = readFileSync(PAGE, 'utf8');
 
 /** Lower them when the path gets shorter. */
 const MOST = {
-  register: { files: 61, functions: 251 },
-  heartbeat: { files: 53, functions: 215 },
+  register: { files: 62, functions: 256 },
+  heartbeat: { files: 55, functions: 221 },
   /** A few more than are traced: they vary with what the database sends together. */
-  postgres: { files: 83, functions: 441 },
+  postgres: { files: 87, functions: 452 },
 };
 
 /** On SQLite, every loop that runs within ten seconds runs within this, too. */
