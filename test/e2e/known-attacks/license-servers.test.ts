@@ -14,8 +14,8 @@ import {
 import { testLicense } from '../../support/test-license.ts';
 
 /**
- * One attack for each way in which license servers have been broken into, on a real server. SECURITY.md has
- * the table; what needs a cloud, a file or a clock is attacked where those are at hand.
+ * One attack for each way in which license servers have been broken into, on a real server. What needs a
+ * cloud, a file or a clock is attacked in the tests of those.
  */
 
 const PASSWORD = 'a password of my own';
