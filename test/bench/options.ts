@@ -25,7 +25,7 @@ npm run bench -- --against OTHER [--scenario NAME]… [--product NAME] [--slots 
   --runs N         how often to measure everything; once unless told
   --patience N     how many minutes of each run to pause in all, while other programs disturb; 0 unless told
   --json           print the results as JSON
-  --write          put the tables into docs/performance.md; needs all scenarios
+  --write          put the tables into docs/performance.md; needs all scenarios of a store
   --against OTHER  by turns with another server: checkout=FOLDER, a clone of Berth that is started from there;
                    berth=URL, a Berth that runs; relay=URL, a keygen-relay that runs
   --product NAME   what to ask the other Berth for; "${DEMO.product}" unless told
@@ -74,15 +74,14 @@ function parse(args: readonly string[]) {
   }).values;
 }
 
-/** Those of the store, those against the other server, or both if all of them are to be written down. */
+/** Those of the store, or those against the other server. */
 function findScenarios(store: StoreKind, values: ReturnType<typeof parse>): readonly Scenario[] {
   if (values.against === undefined) return ALL[store];
   if (store !== 'sqlite') throw new Error('--against compares servers on SQLite.');
   const slots = Number(values.slots);
   if (!Number.isInteger(slots) || slots < 1) throw new Error('--slots takes a whole number from 1.');
   const { product, 'counting-product': countingProduct = null } = values;
-  const against = againstScenarios(readPeerWish(values.against), { product, countingProduct, slots });
-  return values.write ? [...ALL[store], ...against] : against;
+  return againstScenarios(readPeerWish(values.against), { product, countingProduct, slots });
 }
 
 /** Throws what the user did wrong. */
@@ -99,7 +98,8 @@ export function readOptions(args: readonly string[]): Options {
   if (!Number.isInteger(runs) || runs < 1 || runs > 9) throw new Error('--runs takes a number from 1 to 9.');
   const patienceMinutes = Number(values.patience);
   if (!(patienceMinutes >= 0)) throw new Error('--patience takes a number of minutes.');
-  if (write && names.length > 0) throw new Error('--write needs all scenarios.');
+  if (write && (names.length > 0 || values.against !== undefined))
+    throw new Error('--write needs all scenarios of a store.');
   const isWanted = ({ name, isLong = false }: Scenario) =>
     names.length === 0 ? write || !isLong : names.includes(name);
   const scenarios = all.filter(isWanted);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Measurement } from '../measurement.ts';
 import { type Bar, describeChart, drawChart, listBars } from './chart.ts';
+import { rangeOf } from './report.ts';
 
 const BARS: readonly Bar[] = [
   { name: 'bare node:http', rate: 50_000, kind: 'yardstick' },
@@ -34,22 +35,24 @@ test('the chart has words for those who cannot see it', () => {
   assert.equal(describeChart(BARS), words);
 });
 
-test('it shows what was measured: yardstick, Berth, and another server once for each kind of request', () => {
+test('it shows what was measured: yardstick and Berth', () => {
   const bars = listBars([
     row('heartbeat, 64 connections', 3),
     row('bare node:http, 64 connections', 9),
     row('bare node:net, 64 connections', 10),
     row('heartbeat, 16 connections', 2),
-    row('heartbeat, 64 connections: the other checkout', 1),
-    row('heartbeat, 10 slots, 64 connections: the other checkout', 5),
-    row('register + unregister, 50,000 slots, 64 connections: the relay', 0.1),
   ]);
   assert.deepEqual(bars, [
     { name: 'bare node:http', rate: 9, kind: 'yardstick' },
     { name: 'Berth: heartbeat', rate: 3, kind: 'berth' },
-    { name: 'the other checkout: heartbeat', rate: 1, kind: 'peer' },
-    { name: 'the relay: register + unregister', rate: 0.1, kind: 'peer' },
   ]);
+});
+
+test('a target shows the lowest and the highest of all runs', () => {
+  assert.equal(rangeOf(['70.7 ms, in the middle 9 ms', '57.1 ms', '183.3 ms']), '57.1–183.3 ms');
+  assert.equal(rangeOf(['CPU 1.03 ×, rate 1.10 ×', 'CPU 1.07 ×, rate 1.07 ×']), 'CPU 1.03–1.07 ×');
+  assert.equal(rangeOf(['none', 'none']), 'none');
+  assert.equal(rangeOf(['0.96 × (0.80–1.54)', '0.96 × (0.67–1.06)']), '0.96 ×');
 });
 
 test('nothing measured is an empty chart', () => {

@@ -1,10 +1,10 @@
 import type { Measurement } from '../measurement.ts';
 
-/** A rate in the chart: of Berth, of a program without a store, or of another server. */
+/** A rate in the chart: of Berth, or of a program without a store. */
 export interface Bar {
   readonly name: string;
   readonly rate: number;
-  readonly kind: 'berth' | 'yardstick' | 'peer';
+  readonly kind: 'berth' | 'yardstick';
 }
 
 /** Rows of the results that the chart has, in its order, and what it calls them. */
@@ -20,19 +20,12 @@ const ROWS: readonly (Omit<Bar, 'rate'> & { readonly label: string })[] = [
   },
 ];
 
-/** Those that were measured, and what another server did over as many connections in the same run. */
+/** Those that were measured. */
 export function listBars(measurements: readonly Measurement[]): readonly Bar[] {
-  const known = ROWS.flatMap(({ label, name, kind }) => {
+  return ROWS.flatMap(({ label, name, kind }) => {
     const row = measurements.find((measurement) => measurement.label === label);
     return row === undefined ? [] : [{ name, rate: row.rate, kind }];
   });
-  const peers = measurements.flatMap(({ label, rate }): Bar[] => {
-    const [, what, peer] = /^(heartbeat|consumption|register)\b[^:]* 64 connections: (.+)$/.exec(label) ?? [];
-    const name = `${peer}: ${what === 'register' ? 'register + unregister' : what}`;
-    return what === undefined ? [] : [{ name, rate, kind: 'peer' }];
-  });
-  const first = peers.filter(({ name }, index) => peers.findIndex((peer) => peer.name === name) === index);
-  return [...known, ...first];
 }
 
 const WIDTH = 720;
@@ -45,7 +38,7 @@ const TOP = 36;
 /** Colors that are easy to see on white and on black; letters change with the reader's theme. */
 const STYLE = `
   text { font: 14px system-ui, sans-serif; fill: #1f2328 }
-  .berth { fill: #2f7de1 } .yardstick { fill: #848d97 } .peer { fill: #d0772b }
+  .berth { fill: #2f7de1 } .yardstick { fill: #848d97 }
   @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } }
 `;
 
