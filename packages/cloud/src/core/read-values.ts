@@ -31,7 +31,7 @@ export function readAmount(name: string, text: string, { from, to, isWhole }: Bo
 const DAY_MS = 24 * 60 * 60 * 1000;
 const DATE_ONLY = /^\d{4}-\d\d-\d\d$/;
 
-/** An end: a date without a time means the end of that day. */
+/** An end: a date without a time means its last millisecond in UTC, because people are shown the day. */
 export function readEndDate(name: string, text: string): number {
   const at = readDate(name, text);
   return DATE_ONLY.test(text.trim()) ? at + DAY_MS - 1 : at;

@@ -10,6 +10,7 @@ import { type Instant, instant } from './instant.ts';
 export interface Meter {
   /** A feature's code, or `''` for the license itself. */
   readonly feature: string;
+  /** Each window has a row of its own: a clock set ahead and back finds the old total unchanged. */
   readonly windowStart: Instant;
   /** Counted in this window. */
   readonly total: number;
