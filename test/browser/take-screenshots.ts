@@ -8,13 +8,13 @@ import { PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 import { startSampleSite } from './sample-site.ts';
 
-/** Where the README finds them. */
+/** Where the README and docs/operating.md find them. */
 const FOLDER = fileURLToPath(new URL('../../docs/screenshots', import.meta.url));
 
 const DESKTOP = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
-/** The four of the README; with `--all`, every screen in both themes and on a phone. */
+/** Those of the docs; with `--all`, every screen in both themes and on a phone. */
 const SHOWN = [
   { name: 'overview', path: 'overview', colorScheme: 'light', viewport: { width: 1440, height: 1080 } },
   { name: 'slots', path: 'slots?license=101', colorScheme: 'light', viewport: DESKTOP },
