@@ -177,7 +177,7 @@ function markdownTable(heading: readonly string[], rows: readonly (readonly stri
   return [heading, ruler, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** The lowest and the highest first number, such as "57.1–183.3 ms" for "70.7 ms, median 23.3 ms" and others. */
+/** The lowest and the highest of the first numbers, such as "57.1–183.3 ms". */
 export function rangeOf(measured: readonly string[]): string {
   const parts = measured.map((text) => /^(\D*)([\d.]+)([^,;:(]*)/.exec(text));
   const values = parts.map((part) => part?.[2] ?? '').sort((a, b) => Number(a) - Number(b));
