@@ -23,7 +23,7 @@ test('the way online goes as the page says', async (t) => {
   t.after(server.stop);
   const env = { ...process.env, LICENSING_CLOUD_DATA: cloud.data, BERTH_DATA: data };
   const steps = readConsoleSteps(ONLINE);
-  assert.ok(steps.length >= 19);
+  assert.ok(steps.length >= 22);
   for (const { command, expected } of steps) {
     const local = command.replaceAll('http://127.0.0.1:8080', server.url);
     assert.match((await runStep(local, { env })).trimEnd(), toPattern(expected), command);
