@@ -1,4 +1,4 @@
-# One executable in a small image with the libraries it needs. docs/containers.md explains how to use it.
+# One executable in a small image with the libraries it needs. docs/install.md explains how to use it.
 
 FROM node:20-bookworm AS build
 WORKDIR /src

@@ -11,7 +11,7 @@ import { runBerth } from '../support/berth-command.ts';
 import { PROJECT, plainEnv } from '../support/clone.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
-const PAGE = readFileSync(join(PROJECT, 'docs', 'service.md'), 'utf8');
+const PAGE = readFileSync(join(PROJECT, 'docs', 'install.md'), 'utf8');
 
 const skip = !has('systemd-analyze') && 'systemd is not installed';
 
@@ -44,7 +44,7 @@ describe('the systemd unit', { skip }, () => {
     });
   }
 
-  test('is as hardened as docs/service.md says', (t) => {
+  test('is as hardened as docs/install.md says', (t) => {
     const file = join(temporaryFolder(t), 'berth.service');
     writeFileSync(file, writeUnit('/var/lib/berth/data'));
     const args = ['security', '--offline=true', '--no-pager', file];

@@ -147,8 +147,8 @@ for (const name of ['compose.single.yaml', 'compose.postgres.yaml']) {
       }
     });
 
-    test('uses secrets that docs/containers.md creates', () => {
-      const page = read('docs/containers.md');
+    test('uses secrets that docs/install.md creates', () => {
+      const page = read('docs/install.md');
       for (const { file } of Object.values(compose.secrets ?? {}))
         assert.ok(page.includes(`deploy/${file}`), file);
     });

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/server-process.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
-/** The README promises it. Older versions of npm know nothing of `allowScripts`. */
+/** docs/install.md promises it. Older versions of npm know nothing of `allowScripts`. */
 describe('npm ci', () => {
   test('runs no script of any package', (t) => {
     const folder = temporaryFolder(t);

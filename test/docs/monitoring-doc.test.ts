@@ -45,8 +45,8 @@ function checkQuery(query: string): readonly string[] {
 describe('docs/monitoring.md', () => {
   test('has every metric with its type, its labels and its meaning, and no other', () => {
     const rows = Object.entries(TABLE).map(([name, { type, labels, help }]) => {
-      const listed = labels.map((label) => `\`${label}\``).join(', ');
-      return `| \`${name}\` | ${type} | ${listed === '' ? '' : `${listed} `}| ${help} |`;
+      const listed = labels.length === 0 ? '' : `{${labels.join(',')}}`;
+      return `| \`${name}${listed}\` | ${type} | ${help} |`;
     });
     const shown = read('docs/monitoring.md').match(/^\| `(?:berth|process)_.*$/gm);
     assert.deepEqual(shown, rows);

@@ -9,7 +9,7 @@ import { instant } from '../../packages/server/src/core/nouns/instant.ts';
 import { createHttpWebhooks } from '../../packages/server/src/webhooks/http-webhooks.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
-const PAGE = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
 const SECRET = 'x'.repeat(32);
 
 /** The receiver of the page, as a program of its own; answers its lines. */

@@ -21,15 +21,17 @@ const GROUPED = [
 /** Test files that change their process, or that would delay a group. */
 const ALONE = [
   'access.test.ts',
-  'air-gap-doc.test.ts',
-  'cloud-doc.test.ts',
   'executable.test.ts',
   'group-files.test.ts',
   'install-doc.test.ts',
+  'integrating-doc.test.ts',
+  'licenses-doc.test.ts',
+  'operating-doc.test.ts',
   'postgres-store.test.ts',
   'postgresql-doc.test.ts',
   'readme.test.ts',
   'threaded-store.test.ts',
+  'vendors-doc.test.ts',
   'without-lane.test.ts',
 ];
 

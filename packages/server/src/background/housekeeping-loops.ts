@@ -5,7 +5,7 @@ import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
 /** A crash loses at most this much of the time since the last commit. */
-export const CLOCK_INTERVAL_MS = 1000;
+const CLOCK_INTERVAL_MS = 1000;
 
 /** Stores the time and detects clock jumps. Not optional: what has expired must stay expired. */
 export function createClockKeeper(housekeeping: Housekeeping, log: Log): Loop {

@@ -3,10 +3,10 @@ import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
 /** How often a server checks whether it leads. */
-export const LOOK_INTERVAL_MS = SECOND_MS;
+const LOOK_INTERVAL_MS = SECOND_MS;
 
-export const THIS_LEADS = 'this server does the background work now';
-export const ANOTHER_LEADS = 'another server does the background work now';
+const THIS_LEADS = 'this server does the background work now';
+const ANOTHER_LEADS = 'another server does the background work now';
 
 interface LeaderGateOptions {
   /** Whether this server is the leader. */

@@ -27,7 +27,7 @@ export const ENTRIES: readonly Entry[] = [
 
 const TO_STOP = () =>
   'There is no command to stop the server. Press Ctrl-C where it runs, or use "kill PID"; where it is a ' +
-  'service, use "systemctl stop berth" (docs/service.md).';
+  'service, use "systemctl stop berth" (docs/install.md).';
 
 const TO_BAR = (program: string) =>
   `"${program} bar USER" bars a user, with --host or --address a machine, and "${program} unbar" lifts it; ` +

@@ -1,4 +1,4 @@
-/** All limits for callers, which may be strangers. `docs/cloud.md` documents them. */
+/** All limits for callers, which may be strangers. `docs/vendors.md` documents them. */
 export const LIMITS = {
   /** Slow clients occupy connections; honest ones need milliseconds. */
   handshakeTimeoutMs: 10_000,

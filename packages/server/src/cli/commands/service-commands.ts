@@ -99,7 +99,7 @@ const BOOTED = '/run/systemd/system';
 function requirePower({ name }: ServiceManager, verb: string): void {
   if (name === 'systemd' && !existsSync(BOOTED)) {
     throw new InputError(
-      'systemd does not run on this machine. In a container, run "berth serve" (docs/containers.md); ' +
+      'systemd does not run on this machine. In a container, run "berth serve" (docs/install.md); ' +
         'elsewhere let your service manager run it. ' +
         `"berth service ${verb} --dry-run" shows what systemd would get.`,
     );

@@ -61,7 +61,7 @@ function repeatFlag(setting: Setting, flags: ConfigSources['flags']): readonly s
   if (variable !== null) {
     throw new InputError(
       `Every user of this machine could read --${name} of a service. Put "${setting.path}" into ` +
-        `berth.yaml, or set ${variable} for the service (docs/service.md).`,
+        `berth.yaml, or set ${variable} for the service (docs/install.md).`,
     );
   }
   if (typeof value === 'boolean') return [`--${value ? '' : 'no-'}${name}`];

@@ -13,13 +13,13 @@ import { beginLimited, DATABASE_NOW, rollBack } from '../write/transaction.ts';
 import type { PostgresWriter } from '../write/writer.ts';
 
 /** How long the lead lasts after it was renewed, which happens every second. */
-export const LEASE_MS = 6 * SECOND_MS;
+const LEASE_MS = 6 * SECOND_MS;
 
 /** The holder stops leading this much before others may start: it needs a moment to notice. */
-export const LEASE_MARGIN_MS = SECOND_MS;
+const LEASE_MARGIN_MS = SECOND_MS;
 
 /** Servers that were not seen for this long leave the list. */
-export const FORGET_MS = 24 * 60 * 60 * SECOND_MS;
+const FORGET_MS = 24 * 60 * 60 * SECOND_MS;
 
 /** Remembered answers are counted every so many rounds, about once a minute. */
 const TRIM_ROUNDS = 60;
@@ -67,10 +67,18 @@ interface AttendanceOptions {
 }
 
 /**
- * Which servers work on the database, and which of them leads; `docs/leadership.md` has the details. Once a
- * second each server says that it is alive and takes or renews the lead. The row in the database decides who
- * may lead; how long this server relies on it is counted from before it asked, so a late answer, a pause or a
- * lost connection ends its lead by itself. Nothing may depend on there being only one leader.
+ * Which servers work on the database, and which of them leads. Once a second each server says that it is
+ * alive and takes or renews the lead, for six seconds of the database's clock. It relies on the lead for
+ * five seconds of its own monotonic clock, counted from before it asked. So a late answer, a pause or a
+ * lost connection ends its lead before another server can take it, and no server's date matters.
+ *
+ * A stopped leader is replaced within two seconds, a dead one within eight. After 30 seconds without any
+ * server, the first one to come back gives every user who held a slot a full timeout before anything else.
+ *
+ * Nothing may depend on there being only one leader: if its clock stood still, or the database's jumped, a
+ * stale leader works beside its successor for up to five seconds. Commands are decided under the locks, no
+ * matter which server sends them; links are numbered under one row's lock; reports have an id; webhooks
+ * arrive at least once.
  */
 export class Attendance {
   readonly #options: AttendanceOptions;

@@ -9,10 +9,29 @@ import { temporaryFolder } from '../support/server-process.ts';
 import { readConsoleSteps, toAnyFolder, toPattern } from './console-blocks.ts';
 import { enterFolder, runStep } from './run-step.ts';
 
-const PAGE = readFileSync(new URL('../../docs/air-gap.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../docs/licenses.md', import.meta.url), 'utf8');
+const [ONLINE = '', OFFLINE = ''] = PAGE.split('\n## Without internet\n');
+
+test('the way online goes as the page says', async (t) => {
+  if (!(await ensureTool('curl', 'curl'))) return t.skip('optional: needs curl');
+  const cloud = await startCloudProcess(t, { withKeys: false });
+  const data = temporaryFolder(t);
+  const link = ['--cloud-url', cloud.url, '--cloud-public-key', cloud.publicKeyFile];
+  // The page is about what is asked for, not about what the background does.
+  const quiet = ['--cloud-report-seconds', '3600'];
+  const server = await startServerHere({ data, args: [...link, ...quiet] });
+  t.after(server.stop);
+  const env = { ...process.env, LICENSING_CLOUD_DATA: cloud.data, BERTH_DATA: data };
+  const steps = readConsoleSteps(ONLINE);
+  assert.ok(steps.length >= 22);
+  for (const { command, expected } of steps) {
+    const local = command.replaceAll('http://127.0.0.1:8080', server.url);
+    assert.match((await runStep(local, { env })).trimEnd(), toPattern(expected), command);
+  }
+});
 
 /** The vendor and the server have no network between them: the server does not know where the vendor is. */
-test('both journeys without internet go as the page says', async (t) => {
+test('both ways without internet go as the page says', async (t) => {
   if (!(await ensureTool('curl', 'curl'))) return t.skip('optional: needs curl');
   const cloud = await startCloudProcess(t, { withKeys: false });
   await cloud.stop();
@@ -25,7 +44,7 @@ test('both journeys without internet go as the page says', async (t) => {
   t.after(server.stop);
   enterFolder(t, work);
   const env = { ...process.env, LICENSING_CLOUD_DATA: cloud.data, BERTH_DATA: data };
-  const steps = readConsoleSteps(PAGE);
+  const steps = readConsoleSteps(OFFLINE);
   assert.ok(steps.length >= 25);
   for (const { command, expected } of steps) {
     const local = toAnyFolder(command).replaceAll('http://127.0.0.1:8080', server.url);
