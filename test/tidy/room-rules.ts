@@ -4,6 +4,7 @@ import { type Finding, productFiles, type SourceFile } from './source.ts';
 
 const SERVER = 'packages/server/src/';
 const PROTOCOL = 'packages/protocol/src/';
+const SHELL = 'packages/shell/src/';
 const ADMIN = 'packages/admin/src/';
 const CLIENT = 'packages/client/src/';
 const CLIENT_ON_NODE = /^packages\/client\/src\/(?:node\/|main\.ts$)/;
@@ -136,6 +137,7 @@ function judgePackage(name: string, specifier: string): string | undefined {
 }
 
 function judgeServerPath(name: string, room: Room, specifier: string, path: string): string | undefined {
+  if (path.startsWith(SHELL) && name !== 'core') return undefined;
   if (!path.startsWith(SERVER) && !path.startsWith(PROTOCOL)) {
     if (/^packages\/server\/[^/]+$/.test(path)) return undefined;
     return `The server may not import '${specifier}', because it ships alone; move what it needs here.`;
@@ -159,8 +161,15 @@ function judgeProtocolImport(file: SourceFile, { specifier }: Import): string | 
   if (path?.startsWith(PROTOCOL) || /^(?:zod(?:\/|$)|uqr$|node:crypto$)/.test(specifier)) return undefined;
   return (
     `The protocol may not import '${specifier}', because every client loads it wherever it runs; ` +
-    'import only zod, uqr, node:crypto and its own files, and move the rest to the server.'
+    'import only zod, uqr, node:crypto and its own files, and move what needs files or a terminal to shell.'
   );
+}
+
+function judgeShellImport(file: SourceFile, { specifier }: Import): string | undefined {
+  const path = resolveImport(file.path, specifier);
+  if (path?.startsWith(SHELL) || path?.startsWith(PROTOCOL) || specifier.startsWith('node:'))
+    return undefined;
+  return `The shell may not import '${specifier}', because both programs stand on it; pass it in.`;
 }
 
 function judgeAdminImport(file: SourceFile, { specifier }: Import): string | undefined {
@@ -221,6 +230,9 @@ export function findForbiddenImports(files: SourceFile[]): Finding[] {
     ),
     ...productFiles(files, PROTOCOL).flatMap((file) =>
       findBadImports(file, (one) => judgeProtocolImport(file, one)),
+    ),
+    ...productFiles(files, SHELL).flatMap((file) =>
+      findBadImports(file, (one) => judgeShellImport(file, one)),
     ),
   ];
 }

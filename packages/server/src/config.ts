@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
-import { suggest } from '@berth/protocol/console/suggest';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { suggest } from '@berth/protocol/suggest';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { parseYaml } from './parse-yaml.ts';
 import type { Setting, Value } from './setting.ts';
 import { SETTINGS, type SettingEntry } from './settings.ts';

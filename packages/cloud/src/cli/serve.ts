@@ -1,7 +1,7 @@
 import { type AddressRange, parseRange } from '@berth/protocol/address-range';
-import { UsageError } from '@berth/protocol/console/command-line';
-import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/console/log-line';
-import { waitForStop } from '@berth/protocol/console/stop-signals';
+import { UsageError } from '@berth/shell/console/command-line';
+import { LOG_FORMATS, LOG_LEVELS } from '@berth/shell/console/log-line';
+import { waitForStop } from '@berth/shell/console/stop-signals';
 import type { Clock } from '../clock.ts';
 import { readAmount, ValueError } from '../core/read-values.ts';
 import { createApp } from '../http/app.ts';

@@ -8,15 +8,10 @@ import {
   type BackupFacts,
   extractBackup,
   requireAuthentic,
-} from '@berth/protocol/files/backup-file';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
-import {
-  MIN_PASSPHRASE_LENGTH,
-  openSealed,
-  readSealed,
-  sealText,
-} from '@berth/protocol/files/passphrase-seal';
-import { placeFile } from '@berth/protocol/files/place-file';
+} from '@berth/shell/files/backup-file';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
+import { MIN_PASSPHRASE_LENGTH, openSealed, readSealed, sealText } from '@berth/shell/files/passphrase-seal';
+import { placeFile } from '@berth/shell/files/place-file';
 import { type CloudStore, createCloudStore, record } from './cloud-store.ts';
 import { AIRGAP_KEY_FILE, DATABASE_FILE, listKeyFiles } from './data-folder.ts';
 import { openDatabase, SCHEMA_VERSION } from './database.ts';

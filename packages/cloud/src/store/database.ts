@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { findBundledFile } from '@berth/protocol/files/bundled-files';
+import { findBundledFile } from '@berth/shell/files/bundled-files';
 
 /** In order; the number of a migration is its position. Released migrations never change; only append. */
 const MIGRATIONS = [

@@ -1,11 +1,11 @@
 import fs from 'node:fs';
+import { parseTimestamp } from '@berth/protocol/timestamp';
 import {
   BackupError,
   type BackupFacts,
   extractBackup,
   requireAuthentic,
-} from '@berth/protocol/files/backup-file';
-import { parseTimestamp } from '@berth/protocol/timestamp';
+} from '@berth/shell/files/backup-file';
 import type { Restored, RestoreRequest } from '../cli/command.ts';
 import { type Instant, instant, say } from '../core/nouns/instant.ts';
 import type { MasterKey } from '../secrets/seal.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { explainReadable, explainWritable } from '@berth/protocol/files/file-sharing';
+import { explainReadable, explainWritable } from '@berth/shell/files/file-sharing';
 import type { Config } from '../config.ts';
 import type { StoreNotice } from '../core/nouns/store-notice.ts';
 import { openExport } from '../secrets/key-export.ts';

@@ -1,4 +1,4 @@
-import { BackupError } from '@berth/protocol/files/backup-file';
+import { BackupError } from '@berth/shell/files/backup-file';
 import manifest from '../../package.json' with { type: 'json' };
 import { describeRules } from '../background/rules-loop.ts';
 import { type Config, listChanged, showConfig } from '../config.ts';

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { addFooter, type BackupFacts } from '@berth/protocol/files/backup-file';
+import { addFooter, type BackupFacts } from '@berth/shell/files/backup-file';
 import type { BackupOrder } from '../services/backups/backup-job.ts';
 import { copyStore } from '../services/backups/move-store.ts';
 import { openPostgresSnapshot } from '../store/postgres/move/postgres-source.ts';

@@ -1,8 +1,8 @@
 import { FIELD_ALIASES } from '@berth/protocol/api/lending';
 import { findMisspeltCount } from '@berth/protocol/api/misspelt-count';
-import { suggest } from '@berth/protocol/console/suggest';
 import { isBlank, listReaders, Wrong } from '@berth/protocol/fields';
 import { parseJsonObject } from '@berth/protocol/json-text';
+import { suggest } from '@berth/protocol/suggest';
 import { z } from 'zod';
 import { LIMITS } from '../config.ts';
 import { RequestError } from '../services/request-error.ts';

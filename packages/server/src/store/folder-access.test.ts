@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../../../../test/support/server-process.ts';
 import { createDataFolder, explainFolder } from './folder-access.ts';
 
-const SOURCE = fileURLToPath(import.meta.resolve('@berth/protocol/files/folder-access'));
+const SOURCE = fileURLToPath(import.meta.resolve('@berth/shell/files/folder-access'));
 const STRANGER = 65_534;
 /** Runs in its own process, of which another user needs only one file. */
 const SCRIPT = `

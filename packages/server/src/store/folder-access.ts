@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { createPrivateFolder, explainFolder as explain } from '@berth/protocol/files/folder-access';
+import { createPrivateFolder, explainFolder as explain } from '@berth/shell/files/folder-access';
 
 const SYSTEM = { fs, path, userId: process.getuid?.() ?? null };
 

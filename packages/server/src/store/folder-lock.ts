@@ -1,7 +1,7 @@
 import { existsSync, lchownSync, lstatSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type explainWritable, isContainer, type SharedFile } from '@berth/protocol/files/file-sharing';
+import { type explainWritable, isContainer, type SharedFile } from '@berth/shell/files/file-sharing';
 import { Fault } from '../core/nouns/fault.ts';
 import { finishRestore } from './finish-restore.ts';
 import { explainFolder } from './folder-access.ts';

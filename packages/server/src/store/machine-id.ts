@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { isContainer } from '@berth/protocol/files/file-sharing';
+import { isContainer } from '@berth/shell/files/file-sharing';
 
 /**
  * Identifies this machine over restarts, upgrades and new addresses; `null` if there is no such id. A

@@ -7,7 +7,7 @@ import {
 } from 'node:crypto';
 import fs, { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { placeFile } from '@berth/protocol/files/place-file';
+import { placeFile } from '@berth/shell/files/place-file';
 
 const MODULUS_BITS = 3072;
 

@@ -1,11 +1,11 @@
 import fs, { readFileSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import path, { resolve } from 'node:path';
-import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
-import type { CallOf } from '@berth/protocol/console/hints';
-import { type BackupFacts, readBackup } from '@berth/protocol/files/backup-file';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
-import { placeFile } from '@berth/protocol/files/place-file';
+import { formatFacts, formatTable } from '@berth/shell/console/console-text';
+import type { CallOf } from '@berth/shell/console/hints';
+import { type BackupFacts, readBackup } from '@berth/shell/files/backup-file';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
+import { placeFile } from '@berth/shell/files/place-file';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags, type LocalContext, type Restored } from '../command.ts';
 import { InputError } from '../read-secrets.ts';

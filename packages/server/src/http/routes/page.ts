@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { told } from '@berth/protocol/fields';
-import type { BuiltPage } from '@berth/protocol/files/built-page';
+import type { BuiltPage } from '@berth/shell/files/built-page';
 import { z } from 'zod';
 import type { RequestHead } from '../http-request.ts';
 import type { Reply } from '../reply/reply.ts';

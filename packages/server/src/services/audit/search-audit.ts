@@ -1,5 +1,5 @@
-import { suggest } from '@berth/protocol/console/suggest';
 import { MOMENT_FORMS, parseMoment } from '@berth/protocol/moment';
+import { suggest } from '@berth/protocol/suggest';
 import { EVENT_KINDS } from '../../core/nouns/event-kinds.ts';
 import { type Instant, instant } from '../../core/nouns/instant.ts';
 import type { AuditLink, AuditPage, SearchAudit } from '../../store/query.ts';

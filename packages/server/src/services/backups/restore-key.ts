@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { BackupFacts } from '@berth/protocol/files/backup-file';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import type { BackupFacts } from '@berth/shell/files/backup-file';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { writeNewFile } from '../../secrets/durable-file.ts';
 import { openExport } from '../../secrets/key-export.ts';
 import { settleNextKey, stageNextKey } from '../../secrets/key-rotation.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { CHECKS } from '@berth/protocol/admin/choices';
-import { explainReadable, explainWritable } from '@berth/protocol/files/file-sharing';
+import { explainReadable, explainWritable } from '@berth/shell/files/file-sharing';
 import type { Config } from '../../config.ts';
 import type { Check, Finding, Verdict } from '../../core/doctor/finding.ts';
 import { judgeBackup } from '../../core/doctor/judge-backup.ts';

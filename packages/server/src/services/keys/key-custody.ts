@@ -1,4 +1,4 @@
-import { MIN_PASSPHRASE_LENGTH } from '@berth/protocol/files/passphrase-seal';
+import { MIN_PASSPHRASE_LENGTH } from '@berth/shell/files/passphrase-seal';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { Fault } from '../../core/nouns/fault.ts';
 import { type KeyExport, sealExport } from '../../secrets/key-export.ts';

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { syncFolder } from '../../secrets/durable-file.ts';
 import { openExport } from '../../secrets/key-export.ts';
 import { fingerprint, SealError } from '../../secrets/seal.ts';

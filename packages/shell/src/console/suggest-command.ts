@@ -1,4 +1,4 @@
-import { countEdits } from './suggest.ts';
+import { countEdits } from '@berth/protocol/suggest';
 
 /** A command by its words: one, or a group and a verb. */
 interface Named {

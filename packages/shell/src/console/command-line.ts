@@ -1,3 +1,4 @@
+import { didYouMean } from '@berth/protocol/suggest';
 import {
   explainFlagError,
   type FlagTable,
@@ -14,7 +15,6 @@ import {
   type Manual,
   overview,
 } from './command-help.ts';
-import { didYouMean } from './suggest.ts';
 import { findNearCommands } from './suggest-command.ts';
 
 interface ParsedWords {

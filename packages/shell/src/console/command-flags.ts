@@ -1,4 +1,4 @@
-import { suggest } from './suggest.ts';
+import { suggest } from '@berth/protocol/suggest';
 
 /** Flags by their names, as `parseArgs` of Node takes them. */
 export type FlagTable = Readonly<

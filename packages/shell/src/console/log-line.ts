@@ -1,4 +1,4 @@
-import { escapeJsonText, escapeUnprintable, toPrintableJson } from '../hidden-characters.ts';
+import { escapeJsonText, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { paint, type Screen, type Style, sayTime } from './console-text.ts';
 
 /** The server and the cloud write the same lines, so that one reader understands both. */

@@ -1,5 +1,5 @@
-import type { QrScreen } from '../carried/qr-code.ts';
-import { escapeLines } from '../hidden-characters.ts';
+import type { QrScreen } from '@berth/protocol/carried/qr-code';
+import { escapeLines } from '@berth/protocol/hidden-characters';
 import { describeScreen, emphasize, render, type Screen } from './console-text.ts';
 
 /** What a command writes to. Answers go to standard output, everything else to standard error. */

@@ -1,5 +1,5 @@
-import { escapeLines, escapeUnprintable, toPrintableJson } from '../hidden-characters.ts';
-import { formatLocalTime, isTimestamp } from '../timestamp.ts';
+import { escapeLines, escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { formatLocalTime, isTimestamp } from '@berth/protocol/timestamp';
 
 /** Where output goes: a terminal, or a file or pipe. */
 export interface Screen {
