@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, type KeyObject } from 'node:crypto';
-import fs, { existsSync, rmSync } from 'node:fs';
-import path, { basename, join } from 'node:path';
+import { chmodSync, existsSync, linkSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { backup as copy, DatabaseSync } from 'node:sqlite';
 import {
   addFooter,
@@ -19,7 +19,6 @@ import { type ListedEvent, listEvents } from './events.ts';
 import { readKeyFile, writeKeyFile } from './keys/key-files.ts';
 import { fingerprintOf, type KeyRing } from './keys/key-ring.ts';
 
-const SYSTEM = { fs, path, platform: process.platform };
 const PURPOSE = 'berth cloud keys\u00001';
 
 /** Private keys by the names of their files: all signing keys, and the air-gap key. */
@@ -47,9 +46,9 @@ export async function writeBackup({ db }: CloudStore, order: BackupOrder): Promi
     await copy(db, part, { rate: ALL_PAGES });
     inDatabase(part, (draft) => draft.exec('PRAGMA journal_mode = DELETE'));
     inDatabase(part, requireSound);
-    const facts = addFooter(fs, part, factsOf(sealed), secretOf(signing.current), () => {});
-    fs.chmodSync(part, 0o600);
-    placeFile(SYSTEM, part, file, replaces);
+    const facts = addFooter(part, factsOf(sealed), secretOf(signing.current), () => {});
+    chmodSync(part, 0o600);
+    placeFile(part, file, replaces);
     return facts;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw exists(file);
@@ -148,7 +147,7 @@ export async function restoreCloud(order: RestoreOrder): Promise<RestoredCloud> 
   discard(draft);
   const old = existsSync(database) ? takeOver(database) : null;
   try {
-    const backup = extractBackup(fs, file, draft);
+    const backup = extractBackup(file, draft);
     const { facts } = backup;
     requireOurs(facts);
     const keys = await findKeys(order, facts);
@@ -157,8 +156,8 @@ export async function restoreCloud(order: RestoreOrder): Promise<RestoredCloud> 
     for (const [name, key] of keys) writeKeyFile(within(name), key);
     const stamp = new Date(now).toISOString().replace(/[:.-]/g, '');
     const kept = old === null ? null : `${database}.replaced-${stamp}`;
-    if (kept !== null) fs.linkSync(database, kept);
-    placeFile(SYSTEM, draft, database, true);
+    if (kept !== null) linkSync(database, kept);
+    placeFile(draft, database, true);
     return { facts, kept, lost };
   } finally {
     old?.close();

@@ -1,4 +1,3 @@
-import fs from 'node:fs';
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import {
   BackupError,
@@ -176,7 +175,7 @@ async function openBackup(
   { file, passphrase, keyFile }: RestoreRequest,
   draft: RestoredDraft,
 ): Promise<OpenedBackup> {
-  const backup = extractBackup(fs, file, draft.file);
+  const backup = extractBackup(file, draft.file);
   const { facts } = backup;
   requireOurs(facts);
   const masterKey = await findBackupKey(facts, { passphrase, keyFile, source: findMasterKey(options) });

@@ -12,11 +12,9 @@ const STRANGER = 65_534;
 /** Runs in its own process, of which another user needs only one file. */
 const SCRIPT = `
   const [, source, folder] = process.argv;
-  const [fs, path] = [require('node:fs'), require('node:path')];
+  const path = require('node:path');
   const files = { written: [path.join(folder, 'berth.db')], read: [] };
-  import(source).then((it) => {
-    console.log(it.explainFolder(folder, files, { fs, path, userId: process.getuid() }));
-  });`;
+  import(source).then((it) => console.log(it.explainFolder(folder, files)));`;
 
 /** A folder that every user may look into. */
 function openFolder(t: TestContext): string {

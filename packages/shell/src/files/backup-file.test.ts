@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import fs, { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -24,7 +24,7 @@ const FACTS = {
 function makeFile(): string {
   const file = join(FOLDER, 'one.backup');
   writeFileSync(file, CONTENT);
-  addFooter(fs, file, FACTS, KEY, () => {});
+  addFooter(file, FACTS, KEY, () => {});
   return file;
 }
 
@@ -32,7 +32,7 @@ function open(bytes: Uint8Array, key = KEY) {
   const file = join(FOLDER, 'copy.backup');
   writeFileSync(file, bytes);
   const parts: Uint8Array[] = [];
-  const backup = readBackup(fs, file, (part) => parts.push(part));
+  const backup = readBackup(file, (part) => parts.push(part));
   requireAuthentic(backup, key);
   return { ...backup, content: Buffer.concat(parts) };
 }

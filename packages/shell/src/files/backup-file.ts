@@ -1,4 +1,5 @@
 import { createHash, createHmac, type Hash, timingSafeEqual } from 'node:crypto';
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { explainFileError } from './explain-file-error.ts';
 
 /**
@@ -25,16 +26,6 @@ export interface BackupFacts {
 /** Why a file is not a usable backup. The message is for people. */
 export class BackupError extends Error {}
 
-/** Of `node:fs`, passed in by the caller. */
-interface BackupSystem {
-  openSync(path: string, flags: string, mode?: number): number;
-  readSync(handle: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
-  writeSync(handle: number, buffer: Uint8Array): number;
-  fstatSync(handle: number): { readonly size: number };
-  fsyncSync(handle: number): void;
-  closeSync(handle: number): void;
-}
-
 const MARK = Buffer.from('berth backup v1\n');
 const LENGTH_BYTES = 4;
 const DIGEST_BYTES = 32;
@@ -51,41 +42,40 @@ function backupMac(secret: Uint8Array, digest: Uint8Array): Buffer {
 
 /** Turns a database file into a backup. `pause` is called after each part, so that the disk can rest. */
 export function addFooter(
-  fs: BackupSystem,
   file: string,
   facts: Omit<BackupFacts, 'bytes'>,
   secret: Uint8Array,
   pause: () => void,
 ): BackupFacts {
-  const handle = fs.openSync(file, 'r+');
+  const handle = openSync(file, 'r+');
   try {
-    const { size: bytes } = fs.fstatSync(handle);
+    const { size: bytes } = fstatSync(handle);
     const hash = createHash('sha256');
-    readParts(fs, handle, bytes, (part) => {
+    readParts(handle, bytes, (part) => {
       hash.update(part);
       pause();
     });
     const complete: BackupFacts = { ...facts, bytes };
     const head = encodeFacts(complete);
     const digest = hash.update(head).digest();
-    appendAll(fs, file, Buffer.concat([head, digest, backupMac(secret, digest)]));
-    fs.fsyncSync(handle);
+    appendAll(file, Buffer.concat([head, digest, backupMac(secret, digest)]));
+    fsyncSync(handle);
     return complete;
   } finally {
-    fs.closeSync(handle);
+    closeSync(handle);
   }
 }
 
-function writeAll(fs: BackupSystem, handle: number, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length; ) done += fs.writeSync(handle, bytes.subarray(done));
+function writeAll(handle: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length; ) done += writeSync(handle, bytes.subarray(done));
 }
 
-function appendAll(fs: BackupSystem, file: string, bytes: Uint8Array): void {
-  const handle = fs.openSync(file, 'a');
+function appendAll(file: string, bytes: Uint8Array): void {
+  const handle = openSync(file, 'a');
   try {
-    writeAll(fs, handle, bytes);
+    writeAll(handle, bytes);
   } finally {
-    fs.closeSync(handle);
+    closeSync(handle);
   }
 }
 
@@ -104,36 +94,36 @@ interface ReadBackup {
 }
 
 /** Reads a backup and checks every byte. `take` gets the database in parts, before the verdict is known. */
-export function readBackup(fs: BackupSystem, file: string, take: (part: Uint8Array) => void): ReadBackup {
-  const handle = fs.openSync(file, 'r');
+export function readBackup(file: string, take: (part: Uint8Array) => void): ReadBackup {
+  const handle = openSync(file, 'r');
   try {
-    const { size } = fs.fstatSync(handle);
-    const { facts, head, digest, mac } = readFooter(fs, handle, size);
+    const { size } = fstatSync(handle);
+    const { facts, head, digest, mac } = readFooter(handle, size);
     const hash = createHash('sha256');
-    readParts(fs, handle, facts.bytes, (part) => {
+    readParts(handle, facts.bytes, (part) => {
       hash.update(part);
       take(part);
     });
     requireDigest(hash.update(head), digest);
     return { facts, digest, mac };
   } finally {
-    fs.closeSync(handle);
+    closeSync(handle);
   }
 }
 
 /** Writes the database of a backup to a new file, and checks every byte. */
-export function extractBackup(fs: BackupSystem, file: string, to: string): ReadBackup {
-  const output = fs.openSync(to, 'wx', 0o600);
+export function extractBackup(file: string, to: string): ReadBackup {
+  const output = openSync(to, 'wx', 0o600);
   try {
-    const backup = readBackup(fs, file, (part) => writeAll(fs, output, part));
-    fs.fsyncSync(output);
+    const backup = readBackup(file, (part) => writeAll(output, part));
+    fsyncSync(output);
     return backup;
   } catch (error) {
     if (error instanceof BackupError) throw new BackupError(`${error.message} Nothing was changed.`);
     const isOutput = (error as { readonly syscall?: string }).syscall === 'write';
     throw new BackupError(explainFileError(isOutput ? to : file, error, isOutput ? 'written' : 'read'));
   } finally {
-    fs.closeSync(output);
+    closeSync(output);
   }
 }
 
@@ -157,14 +147,14 @@ interface Footer {
   readonly mac: Buffer;
 }
 
-function readFooter(fs: BackupSystem, handle: number, size: number): Footer {
+function readFooter(handle: number, size: number): Footer {
   if (size < END_BYTES) throw incomplete();
-  const end = readAt(fs, handle, size - END_BYTES, END_BYTES);
+  const end = readAt(handle, size - END_BYTES, END_BYTES);
   if (!end.subarray(LENGTH_BYTES, LENGTH_BYTES + MARK.length).equals(MARK)) throw incomplete();
   const length = end.readUInt32BE(0);
   const start = size - END_BYTES - length;
   if (length > MOST_FACTS_BYTES || start < 0) throw damaged('its footer is unreadable');
-  const json = readAt(fs, handle, start, length);
+  const json = readAt(handle, start, length);
   const facts = parseFacts(json);
   if (facts.bytes !== start) throw damaged('its length is wrong');
   const digests = end.subarray(LENGTH_BYTES + MARK.length);
@@ -185,16 +175,16 @@ function parseFacts(json: Buffer): BackupFacts {
   throw damaged('its footer is unreadable');
 }
 
-function readParts(fs: BackupSystem, handle: number, bytes: number, take: (part: Uint8Array) => void): void {
+function readParts(handle: number, bytes: number, take: (part: Uint8Array) => void): void {
   for (let at = 0; at < bytes; at += CHUNK_BYTES) {
-    take(readAt(fs, handle, at, Math.min(CHUNK_BYTES, bytes - at)));
+    take(readAt(handle, at, Math.min(CHUNK_BYTES, bytes - at)));
   }
 }
 
-function readAt(fs: BackupSystem, handle: number, at: number, length: number): Buffer {
+function readAt(handle: number, at: number, length: number): Buffer {
   const buffer = Buffer.alloc(length);
   for (let done = 0; done < length; ) {
-    const count = fs.readSync(handle, buffer, done, length - done, at + done);
+    const count = readSync(handle, buffer, done, length - done, at + done);
     if (count === 0) throw incomplete();
     done += count;
   }

@@ -1,5 +1,7 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+
 /** Checks which other users of the machine can access a private file or folder. */
-export interface SharedFile {
+interface SharedFile {
   readonly path: string;
   readonly isFolder: boolean;
   /** The entries of a folder. */
@@ -18,6 +20,32 @@ interface FileUser {
 }
 
 const ROOT = 0;
+
+/** The first problem that `explain` finds with these files, and what to do about it; `null`: none. */
+export function explainSharing(
+  paths: readonly string[],
+  env: Environment,
+  explain: typeof explainWritable,
+): string | null {
+  const user = { id: process.getuid?.() ?? null, isContainer: isContainer(env) };
+  const sentences = paths.filter((path) => existsSync(path)).map((path) => explain(statFile(path), user));
+  return sentences.find((sentence) => sentence !== null) ?? null;
+}
+
+function statFile(path: string): SharedFile {
+  const stats = statSync(path);
+  const isFolder = stats.isDirectory();
+  return { path, isFolder, names: isFolder ? listNames(path) : [], mode: stats.mode, owner: stats.uid };
+}
+
+/** `explainFolder` reports a folder that cannot be read. */
+function listNames(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
 
 const GROUP_WRITES = 0o020;
 const OTHERS_WRITE = 0o002;
@@ -92,16 +120,22 @@ function findOtherUse({ path, isFolder, mode, names }: SharedFile): string | nul
 const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io'];
 const CONTAINER_GROUP = /docker|kubepods|containerd|libpod|lxc/;
 
-/** The file system, as far as needed here. */
-interface Files {
-  exists(path: string): boolean;
-  /** `null` if it cannot be read. */
-  read(path: string): string | null;
-}
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const FILES = { exists: existsSync, read: readText };
 
 /** Whether the process appears to run in a container. */
-export function isContainer(env: Readonly<Record<string, string | undefined>>, files: Files): boolean {
+export function isContainer(env: Environment, files: typeof FILES = FILES): boolean {
   if (env.container !== undefined || env.KUBERNETES_SERVICE_HOST !== undefined) return true;
   if (CONTAINER_FILES.some((file) => files.exists(file))) return true;
   return CONTAINER_GROUP.test(files.read('/proc/1/cgroup') ?? '');
+}
+
+/** Returns null if the file cannot be read. */
+export function readText(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
 }

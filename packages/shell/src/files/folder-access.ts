@@ -1,38 +1,19 @@
-/** The system functions needed here: `node:fs`, `node:path` and the user's id, passed in by the caller. */
-interface FolderSystem {
-  readonly fs: {
-    accessSync(path: string, mode: number): void;
-    existsSync(path: string): boolean;
-    mkdirSync(path: string, options: { readonly mode: number }): unknown;
-    readFileSync(path: string, encoding: 'utf8'): string;
-    statSync(path: string): FileFacts;
-    readonly constants: { readonly R_OK: number; readonly W_OK: number; readonly X_OK: number };
-  };
-  readonly path: { dirname(path: string): string; resolve(path: string): string };
-  /** `null` if the system has no user ids. */
-  readonly userId: number | null;
-}
-
-interface FileFacts {
-  readonly uid: number;
-  readonly mode: number;
-  isDirectory(): boolean;
-}
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 
 /**
  * Creates a folder that only its owner can access. Node's `recursive` option loops forever where folders
  * cannot be created, such as in /proc, and reports a read-only disk as missing.
  */
-export function createPrivateFolder(folder: string, system: FolderSystem): void {
-  const { fs } = system;
-  const obstacle = findObstacle(folder, system);
+export function createPrivateFolder(folder: string): void {
+  const obstacle = findObstacle(folder);
   if (obstacle !== null) throw new Error(sayNoFolder(obstacle));
-  for (const path of listPath(folder, system).filter((one) => !fs.existsSync(one))) {
+  for (const path of listPath(folder).filter((one) => !existsSync(one))) {
     try {
-      fs.mkdirSync(path, { mode: 0o700 });
+      mkdirSync(path, { mode: 0o700 });
     } catch (error) {
       // Another process created it first.
-      if (codeOf(error) !== 'EEXIST') throw new Error(explainCreation(path, error, system));
+      if (codeOf(error) !== 'EEXIST') throw new Error(explainCreation(path, error));
     }
   }
 }
@@ -47,56 +28,54 @@ interface UsedFiles {
  * Explains why this process cannot use a folder and the files in it, and what to do; `null` if no reason is
  * known.
  */
-export function explainFolder(folder: string, files: UsedFiles, system: FolderSystem): string | null {
-  const { R_OK, W_OK, X_OK } = system.fs.constants;
-  const obstacle = findObstacle(folder, system);
+export function explainFolder(folder: string, files: UsedFiles): string | null {
+  const obstacle = findObstacle(folder);
   if (obstacle !== null) return sayNoFolder(obstacle);
-  const above = listPath(folder, system).slice(0, -1);
+  const above = listPath(folder).slice(0, -1);
   const problems = [
-    ...above.map((path) => explainAccess(path, X_OK, system)),
-    ...[folder, ...files.written].map((path) => explainAccess(path, R_OK | W_OK, system)),
-    ...files.read.map((path) => explainAccess(path, R_OK, system)),
+    ...above.map((path) => explainAccess(path, constants.X_OK)),
+    ...[folder, ...files.written].map((path) => explainAccess(path, constants.R_OK | constants.W_OK)),
+    ...files.read.map((path) => explainAccess(path, constants.R_OK)),
   ];
   return problems.find((problem) => problem !== null) ?? null;
 }
 
 /** The folder and its parents, the outermost first. */
-function listPath(folder: string, { path: names }: FolderSystem): readonly string[] {
-  const all = [names.resolve(folder)];
+function listPath(folder: string): readonly string[] {
+  const all = [resolve(folder)];
   for (;;) {
     const [path = ''] = all;
-    const parent = names.dirname(path);
+    const parent = dirname(path);
     if (parent === path) return all;
     all.unshift(parent);
   }
 }
 
 /** The path of the folder or of a parent that is not a folder. */
-function findObstacle(folder: string, system: FolderSystem): string | null {
-  return listPath(folder, system).find((path) => findFacts(path, system)?.isDirectory() === false) ?? null;
+function findObstacle(folder: string): string | null {
+  return listPath(folder).find((path) => findFacts(path)?.isDirectory() === false) ?? null;
 }
 
 function codeOf(error: unknown): unknown {
   return (error as { readonly code?: unknown }).code;
 }
 
-function explainCreation(path: string, error: unknown, system: FolderSystem): string {
-  const { W_OK, X_OK } = system.fs.constants;
-  const parent = system.path.dirname(path);
+function explainCreation(path: string, error: unknown): string {
+  const parent = dirname(path);
   if (codeOf(error) === 'ENOTDIR') return sayNoFolder(parent);
   if (codeOf(error) === 'ENOENT') {
     return `Cannot create a folder in ${parent}. Choose another one with --data.`;
   }
-  return explainAccess(parent, W_OK | X_OK, system) ?? (error as Error).message;
+  return explainAccess(parent, constants.W_OK | constants.X_OK) ?? (error as Error).message;
 }
 
 function sayNoFolder(path: string): string {
   return `${path} is a file, not a folder. Choose another path with --data.`;
 }
 
-function explainAccess(path: string, mode: number, system: FolderSystem): string | null {
+function explainAccess(path: string, mode: number): string | null {
   try {
-    system.fs.accessSync(path, mode);
+    accessSync(path, mode);
     return null;
   } catch (error) {
     const code = codeOf(error);
@@ -106,14 +85,14 @@ function explainAccess(path: string, mode: number, system: FolderSystem): string
         '--data.'
       );
     }
-    const facts = code === 'EACCES' || code === 'EPERM' ? findFacts(path, system) : null;
-    return facts === null ? null : sayDenied(path, facts, system);
+    const facts = code === 'EACCES' || code === 'EPERM' ? findFacts(path) : null;
+    return facts === null ? null : sayDenied(path, facts);
   }
 }
 
-function findFacts(path: string, { fs }: FolderSystem): FileFacts | null {
+function findFacts(path: string): Stats | null {
   try {
-    return fs.statSync(path);
+    return statSync(path);
   } catch {
     return null;
   }
@@ -121,9 +100,9 @@ function findFacts(path: string, { fs }: FolderSystem): FileFacts | null {
 
 const STICKY = 0o1000;
 
-function sayDenied(path: string, facts: FileFacts, system: FolderSystem): string {
+function sayDenied(path: string, facts: Stats): string {
   const { uid: owner } = facts;
-  const { userId: self } = system;
+  const self = process.getuid?.() ?? null;
   if (owner === self) {
     const mode = (facts.mode & 0o7777).toString(8).padStart(4, '0');
     const problem = `${path} is yours, but its mode ${mode} denies you access`;
@@ -131,33 +110,33 @@ function sayDenied(path: string, facts: FileFacts, system: FolderSystem): string
     if ((facts.mode & STICKY) !== 0) return `${problem}. Choose another folder with --data.`;
     return `${problem}: chmod ${facts.isDirectory() ? 700 : 600} ${path}`;
   }
-  if (self !== null && !facts.isDirectory() && isMine(system.path.dirname(path), system)) {
-    const me = findUserName(self, system) ?? self;
-    return `${path} is in your folder, but belongs to ${sayUser(owner, system)}: sudo chown ${me} ${path}`;
+  if (self !== null && !facts.isDirectory() && isMine(dirname(path))) {
+    const me = findUserName(self) ?? self;
+    return `${path} is in your folder, but belongs to ${sayUser(owner)}: sudo chown ${me} ${path}`;
   }
-  const you = self === null ? '' : `, and you are ${sayUser(self, system)}`;
-  const name = findUserName(owner, system) ?? `'#${owner}'`;
+  const you = self === null ? '' : `, and you are ${sayUser(self)}`;
+  const name = findUserName(owner) ?? `'#${owner}'`;
   return (
-    `${path} belongs to ${sayUser(owner, system)}${you}: you cannot use it. ` +
+    `${path} belongs to ${sayUser(owner)}${you}: you cannot use it. ` +
     `Run the command as that user (sudo -u ${name} …), or choose another folder with --data.`
   );
 }
 
-function isMine(folder: string, system: FolderSystem): boolean {
-  return findFacts(folder, system)?.uid === system.userId;
+function isMine(folder: string): boolean {
+  return findFacts(folder)?.uid === process.getuid?.();
 }
 
-function sayUser(id: number, system: FolderSystem): string {
-  const name = findUserName(id, system);
+function sayUser(id: number): string {
+  const name = findUserName(id);
   return name === null ? `the user with id ${id}` : `the user "${name}" (id ${id})`;
 }
 
 const USERS_FILE = '/etc/passwd';
 
 /** Node cannot look up a user name; `null` if /etc/passwd does not have it either. */
-function findUserName(id: number, { fs }: FolderSystem): string | null {
-  if (!fs.existsSync(USERS_FILE)) return null;
-  const users = fs.readFileSync(USERS_FILE, 'utf8').split('\n');
+function findUserName(id: number): string | null {
+  if (!existsSync(USERS_FILE)) return null;
+  const users = readFileSync(USERS_FILE, 'utf8').split('\n');
   const found = users.map((line) => line.split(':')).find(([, , uid]) => uid === String(id));
   return found?.[0] ?? null;
 }

@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import fs, { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import path, { join } from 'node:path';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { placeFile } from './place-file.ts';
 
-const SYSTEM = { fs, path, platform: process.platform };
 const skip = process.platform === 'win32' && 'sockets are no files';
 
 test('a draft replaces files, and no devices or sockets', { skip }, async (t) => {
@@ -20,12 +19,12 @@ test('a draft replaces files, and no devices or sockets', { skip }, async (t) =>
   ];
   writeFileSync(draft, 'new');
   writeFileSync(file, 'old');
-  assert.throws(() => placeFile(SYSTEM, draft, file, false), { code: 'EEXIST' });
+  assert.throws(() => placeFile(draft, file, false), { code: 'EEXIST' });
   const server = createServer();
   await once(server.listen(special), 'listening');
   t.after(() => server.close());
-  assert.throws(() => placeFile(SYSTEM, draft, special, true), /special file\. Give the path of a file$/);
+  assert.throws(() => placeFile(draft, special, true), /special file\. Give the path of a file$/);
   assert.ok(fs.statSync(special).isSocket());
-  placeFile(SYSTEM, draft, file, true);
+  placeFile(draft, file, true);
   assert.deepEqual([fs.readFileSync(file, 'utf8'), fs.existsSync(draft)], ['new', false]);
 });
