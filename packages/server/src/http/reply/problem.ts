@@ -1,9 +1,9 @@
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { JsonTextError } from '@berth/protocol/json-text';
+import { RequestError } from '@berth/protocol/request-error';
+import type { Reply, TextReply } from '@berth/web/reply';
 import { Fault } from '../../core/nouns/fault.ts';
 import type { Refused } from '../../core/outcome.ts';
-import { RequestError } from '../../services/request-error.ts';
-import type { Reply, TextReply } from './reply.ts';
 import { toWire } from './to-wire.ts';
 
 /**

@@ -4,7 +4,7 @@ import { EVENT_KINDS } from '../../core/nouns/event-kinds.ts';
 import { type Instant, instant } from '../../core/nouns/instant.ts';
 import type { AuditLink, AuditPage, SearchAudit } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 
 /** What to list, as it was asked for; nothing means everything. */
 export interface AuditWish {

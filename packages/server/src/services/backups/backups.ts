@@ -14,7 +14,7 @@ import type { Note } from '../../core/system-command.ts';
 import type { Store } from '../../store/store.ts';
 import type { KeyCustody } from '../keys/key-custody.ts';
 import { createRoom } from '../lending/room.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import type { MakeBackup } from './backup-job.ts';
 
 /** Makes backups: for whoever asks, and by a schedule. */

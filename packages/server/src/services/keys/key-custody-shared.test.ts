@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/stores/postgres.ts';
 import { openPatiently } from '../../store/exam/postgres-database.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { createKeyCustody } from './key-custody.ts';
 
 const getPostgres = sharedPostgres();

@@ -14,7 +14,7 @@ import { findSealedBy, openDataFolder } from '../../store/sqlite/data-folder.ts'
 import { openInThreadStore } from '../../store/sqlite/in-thread-store.ts';
 import type { Store } from '../../store/store.ts';
 import { createCredentials } from '../cloud/credentials.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { createKeyCustody } from './key-custody.ts';
 import { placeMasterKey } from './place-master-key.ts';
 

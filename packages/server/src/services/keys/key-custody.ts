@@ -12,7 +12,7 @@ import {
 import { fingerprint, type MasterKey, SealError } from '../../secrets/seal.ts';
 import type { Store } from '../../store/store.ts';
 import { createTurns } from '../create-turns.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 
 /** Manages the master key, one operation at a time: a rotation and an export never overlap. */
 export interface KeyCustody {

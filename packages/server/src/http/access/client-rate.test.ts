@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { RequestError } from '@berth/protocol/request-error';
 import { CONTROL, FOREIGN, LOCAL, openTestApp } from '../../../../../test/support/test-app.ts';
 import { LIMITS } from '../../config.ts';
-import { RequestError } from '../../services/request-error.ts';
 import { createClientRate } from './client-rate.ts';
 
 function openRate(requestsPerMinute: number) {

@@ -8,9 +8,8 @@ import {
   parseAddress,
   parseRange,
 } from '@berth/protocol/address-range';
-import type { Peer } from '../access/caller.ts';
-import type { HeaderFields } from '../http-request.ts';
 import { forwardedPeer } from './forwarded.ts';
+import type { HeaderFields, Peer } from './http-request.ts';
 
 /** The peers of the server's connections. */
 export interface NetworkPeers {

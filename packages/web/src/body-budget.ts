@@ -1,5 +1,5 @@
 import { placeOf } from '@berth/protocol/address-range';
-import { LIMITS } from '../../config.ts';
+import { HTTP_LIMITS } from './limits.ts';
 
 /** What the server keeps of one request that has not arrived completely. */
 export interface Unfinished {
@@ -26,12 +26,12 @@ export class BodyBudget {
     };
     return {
       keep: (bytes) => {
-        const beyond = bytes - LIMITS.ordinaryBytes;
+        const beyond = bytes - HTTP_LIMITS.ordinaryBytes;
         if (beyond <= 0) return true;
         if (place === '') place = placeOf(readAddress());
         const added = beyond - counted;
-        const isTooMuch = this.#at(place) + added > LIMITS.unfinishedBytesPerAddress;
-        if (isTooMuch || this.#all + added > LIMITS.unfinishedBytes) {
+        const isTooMuch = this.#at(place) + added > HTTP_LIMITS.unfinishedBytesPerAddress;
+        if (isTooMuch || this.#all + added > HTTP_LIMITS.unfinishedBytes) {
           end();
           return false;
         }

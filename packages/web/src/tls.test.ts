@@ -7,18 +7,18 @@ import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { openCertificates } from '@berth/server/services/certificates/certificates';
 import { pino } from 'pino';
 import {
   type Certificate,
   type CertificateOptions,
   makeTestCertificate,
-} from '../../../../../test/support/certificate.ts';
-import { readAnswerFrom, readToEnd } from '../../../../../test/support/raw-socket.ts';
-import { temporaryFolder } from '../../../../../test/support/server-process.ts';
-import { openTestApp } from '../../../../../test/support/test-app.ts';
-import { openCertificates } from '../../services/certificates/certificates.ts';
-import type { Peer } from '../access/caller.ts';
-import type { AnswerRoute, App } from '../app.ts';
+} from '../../../test/support/certificate.ts';
+import { readAnswerFrom, readToEnd } from '../../../test/support/raw-socket.ts';
+import { temporaryFolder } from '../../../test/support/server-process.ts';
+import { openTestApp } from '../../../test/support/test-app.ts';
+import type { AnswerRoute, App } from './app.ts';
+import type { Peer } from './http-request.ts';
 import { listen } from './listen.ts';
 
 const GET = 'GET /api/v4/health HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -59,6 +59,7 @@ async function openTls(t: TestContext, options: ServerOptions = {}) {
       return answer(request, peer);
     };
   const watched: App = {
+    ...app,
     answer: watch(app.answer),
     findPlain: (path) => watch(app.findPlain(path) as AnswerRoute),
   };

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@berth/protocol/errors';
+import type { ErrorCode } from './errors.ts';
 
 /** A request that cannot be decided: something is missing, unreadable or not allowed. */
 export class RequestError extends Error {

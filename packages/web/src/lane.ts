@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Peer } from '../access/caller.ts';
-import type { AnswerRoute, App } from '../app.ts';
-import type { Reply } from '../reply/reply.ts';
+import type { AnswerRoute, App } from './app.ts';
 import type { BodyBudget, Unfinished } from './body-budget.ts';
 import type { Connection, Connections, FastReader } from './connections.ts';
+import type { Peer } from './http-request.ts';
 import type { NetworkPeers } from './network-peer.ts';
 import { findHead, HEAD_END_BYTES, type PlainHead, PlainRequest, parsePlainHead } from './plain-request.ts';
+import type { Reply } from './reply.ts';
 import type { WriteReply } from './write-reply.ts';
 
 interface LaneOptions {

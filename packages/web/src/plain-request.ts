@@ -1,5 +1,5 @@
-import { LIMITS } from '../../config.ts';
-import type { HeaderFields, HttpRequest } from '../http-request.ts';
+import type { HeaderFields, HttpRequest } from './http-request.ts';
+import { HTTP_LIMITS } from './limits.ts';
 
 /** The head of a request in the plain form. */
 export interface PlainHead {
@@ -104,7 +104,7 @@ class PlainHeaders implements HeaderFields {
 function readLength(text: string | undefined): number | null {
   if (text === undefined || !/^(?:0|[1-9]\d{0,6})$/.test(text)) return null;
   const length = Number(text);
-  return length <= LIMITS.bodyBytes ? length : null;
+  return length <= HTTP_LIMITS.bodyBytes ? length : null;
 }
 
 /** Names and addresses that are valid in a URL whatever the port. */

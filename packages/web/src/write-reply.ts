@@ -4,8 +4,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { TLS_HEADERS } from '@berth/protocol/cloud/tls-options';
-import { LIMITS } from '../../config.ts';
-import { headersOf, type Reply } from '../reply/reply.ts';
+import { HTTP_LIMITS } from './limits.ts';
+import { headersOf, type Reply } from './reply.ts';
 
 /** Writes a reply as Node would. Returns whether the client reads fast enough to take another one. */
 export type WriteReply = (socket: Socket, reply: Reply) => boolean;
@@ -15,7 +15,7 @@ interface WriterOptions {
   readonly readWall: () => number;
 }
 
-const KEPT_SECONDS = LIMITS.keepAliveTimeoutMs / 1000;
+const KEPT_SECONDS = HTTP_LIMITS.keepAliveTimeoutMs / 1000;
 const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEPT_SECONDS}\r\n\r\n`;
 
 export function createReplyWriter({ isTls, readWall }: WriterOptions): WriteReply {

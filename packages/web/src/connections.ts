@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { LIMITS } from '../../config.ts';
+import { HTTP_LIMITS } from './limits.ts';
 
 /**
  * One TCP connection and its progress. Node cuts slow handshakes, headers and bodies; this also covers
@@ -96,7 +96,7 @@ export function watchConnections(server: Server, { isTls, readMonotonicMs }: Wat
       else if (connection.lane !== null) tendLane(connection, connection.lane, nowMs);
       else if (isTooSlow(connection, nowMs)) cut(connection);
     }
-  }, LIMITS.connectionCheckMs);
+  }, HTTP_LIMITS.connectionCheckMs);
   return {
     find: (socket) => bySocket.get(socket),
     closeIdle() {
@@ -139,13 +139,13 @@ function isIdle({ isBusy, isWaiting }: FastReader): boolean {
 }
 
 /** Node waits a little longer than clients are told, so that a late request is not lost. */
-const KEEP_ALIVE_MS = LIMITS.keepAliveTimeoutMs + 1000;
+const KEEP_ALIVE_MS = HTTP_LIMITS.keepAliveTimeoutMs + 1000;
 
 /** What Node does for its connections. The rest of a slow request is Node's to wait for. */
 function tendLane({ openedMs, doneMs, http }: Connection, lane: FastReader, nowMs: number): void {
   if (lane.isBusy) return;
   if (lane.isWaiting) lane.leave();
-  else if (doneMs === null && nowMs - openedMs > LIMITS.headersTimeoutMs) lane.expire();
+  else if (doneMs === null && nowMs - openedMs > HTTP_LIMITS.headersTimeoutMs) lane.expire();
   else if (doneMs !== null && nowMs - doneMs > KEEP_ALIVE_MS) http?.destroy();
 }
 
@@ -163,9 +163,9 @@ function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
 
 function isTooSlow({ openedMs, answers, doneMs }: Connection, nowMs: number): boolean {
   if (answers.size > 0) return false;
-  if (doneMs === null) return nowMs - openedMs > LIMITS.firstRequestTimeoutMs;
+  if (doneMs === null) return nowMs - openedMs > HTTP_LIMITS.firstRequestTimeoutMs;
   // Node's idle timeout ends with the first byte, even if it is only an empty line.
-  return nowMs - doneMs > LIMITS.keepAliveTimeoutMs + LIMITS.requestTimeoutMs;
+  return nowMs - doneMs > HTTP_LIMITS.keepAliveTimeoutMs + HTTP_LIMITS.requestTimeoutMs;
 }
 
 /** Whether data is waiting for the client, but it reads nothing. */
@@ -176,7 +176,7 @@ function isStuck(connection: Connection, nowMs: number): boolean {
     return false;
   }
   const taken = http.bytesWritten - http.writableLength;
-  if (stuckMs !== null && taken === takenBytes) return nowMs - stuckMs > LIMITS.readTimeoutMs;
+  if (stuckMs !== null && taken === takenBytes) return nowMs - stuckMs > HTTP_LIMITS.readTimeoutMs;
   connection.takenBytes = taken;
   connection.stuckMs = nowMs;
   return false;

@@ -1,7 +1,7 @@
 import { placeOf } from '@berth/protocol/address-range';
+import { RequestError } from '@berth/protocol/request-error';
+import type { Peer } from '@berth/web/http-request';
 import { LIMITS } from '../../config.ts';
-import { RequestError } from '../../services/request-error.ts';
-import type { Peer } from '../access/caller.ts';
 
 /** Throws if an address has sent too many requests. */
 export type AdmitClient = (peer: Peer) => void;

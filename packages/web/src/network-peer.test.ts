@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { exchange } from '../../../../../test/support/raw-socket.ts';
-import { openTestApp } from '../../../../../test/support/test-app.ts';
-import { json } from '../reply/reply.ts';
-import { defineRoute } from '../route.ts';
+import { defineRoute } from '@berth/server/http/route';
+import { exchange } from '../../../test/support/raw-socket.ts';
+import { openTestApp } from '../../../test/support/test-app.ts';
 import { listen } from './listen.ts';
+import { json } from './reply.ts';
 
 /** A server that responds with the peer it sees. */
 async function openMirror(t: TestContext, trustedProxies: readonly string[], host = '127.0.0.1') {

@@ -1,5 +1,5 @@
 import { type Address, formatAddress, parseAddress } from '@berth/protocol/address-range';
-import type { Peer } from '../access/caller.ts';
+import type { Peer } from './http-request.ts';
 
 /** Names in lower case, repeated headers joined with commas, as in Node. */
 export type ForwardingHeaders = Readonly<Record<string, string | string[] | undefined>>;

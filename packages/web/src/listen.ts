@@ -7,44 +7,20 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { type SecureContextOptions, TLSSocket } from 'node:tls';
 import { placeOf } from '@berth/protocol/address-range';
 import { TLS_HEADERS } from '@berth/protocol/cloud/tls-options';
 import type { ErrorCode } from '@berth/protocol/errors';
-import { LIMITS } from '../../config.ts';
-import type { Certificates } from '../../services/certificates/certificates.ts';
-import type { App } from '../app.ts';
-import type { HttpRequest } from '../http-request.ts';
-import { bugReply, problem } from '../reply/problem.ts';
-import { headersOf, type Reply } from '../reply/reply.ts';
+import type { App } from './app.ts';
 import { BodyBudget } from './body-budget.ts';
 import { type Connections, watchConnections } from './connections.ts';
+import type { HttpRequest } from './http-request.ts';
 import { openLane } from './lane.ts';
+import { HTTP_LIMITS } from './limits.ts';
 import { createNetworkPeers, type NetworkPeers } from './network-peer.ts';
 import { nodeRequest, type OpenUnfinished } from './node-request.ts';
+import { headersOf, type Reply, type TextReply } from './reply.ts';
 import { createReplyWriter, sendReply } from './write-reply.ts';
-
-/**
- * A placeholder for the app, so that the port can be bound before anything is created: a start that fails on
- * a busy port changes nothing. Early clients are told to retry.
- */
-export interface Entrance extends App {
-  open(app: App): void;
-}
-
-export function createEntrance(): Entrance {
-  let inside: App | null = null;
-  return {
-    answer: async (request, peer) =>
-      inside === null
-        ? problem('store_unavailable', 'The server is starting. Try again in a moment.')
-        : inside.answer(request, peer),
-    findPlain: (path) => inside?.findPlain(path),
-    open(app) {
-      inside = app;
-    },
-  };
-}
 
 interface Listening {
   /** Its URL. */
@@ -53,6 +29,15 @@ interface Listening {
   stop(): Promise<void>;
 }
 
+/** The certificate of this server, which may change while it runs. */
+interface TlsCertificates {
+  read(): TlsContext;
+  onChange(listener: (context: TlsContext) => void): void;
+}
+
+/** With `ca`, clients are asked for a certificate. */
+type TlsContext = SecureContextOptions & { readonly ca?: string };
+
 interface ListenOptions {
   readonly host: string;
   readonly port: number;
@@ -60,7 +45,7 @@ interface ListenOptions {
   readonly maxConnectionsPerAddress: number;
   readonly trustedProxies: readonly string[];
   /** `null` for plain HTTP. */
-  readonly certificates: Certificates | null;
+  readonly certificates: TlsCertificates | null;
   /** The date, and a monotonic clock in milliseconds. */
   readonly clock: { readWall(): number; readMonotonicMs(): number };
 }
@@ -81,7 +66,7 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
   const isTls = options.certificates !== null;
   openLane(server, lane);
   try {
-    const place = { host: options.host, port: options.port, backlog: LIMITS.waitingConnections };
+    const place = { host: options.host, port: options.port, backlog: HTTP_LIMITS.waitingConnections };
     await listening(server, () => server.listen(place));
   } catch (error) {
     connections.stopWatching();
@@ -101,13 +86,12 @@ export function createAppServer(app: App, options: Omit<ListenOptions, 'host' | 
   const isTls = certificates !== null;
   const peers = createNetworkPeers(options.trustedProxies);
   const bodies = new BodyBudget();
-  const server = createHttpServer(
-    answerWith(
-      (request, incoming) => app.answer(request, peers.read(incoming)),
-      (incoming) => bodies.open(() => peers.read(incoming).address),
-    ),
+  const server = createHttpServer({
+    answer: (request, incoming) => app.answer(request, peers.read(incoming)),
+    refuse: app.refuse,
+    openBody: (incoming) => bodies.open(() => peers.read(incoming).address),
     certificates,
-  );
+  });
   server.maxConnections = options.maxConnections;
   limitPerAddress(server, options.maxConnectionsPerAddress, peers);
   // Read now: a closed connection has no address.
@@ -123,52 +107,61 @@ function explain(error: NodeJS.ErrnoException, { host, port }: ListenOptions): E
   return reason === undefined ? error : new ListenError(`Cannot listen on ${host} port ${port}: ${reason}`);
 }
 
-type Answer = (request: HttpRequest, incoming: IncomingMessage) => Promise<Reply>;
-
-/** Answers what Node has read. */
-export function answerWith(answer: Answer, open?: OpenUnfinished): Handle {
-  return async (incoming, outgoing) => {
-    const request = nodeRequest(incoming, outgoing, open);
-    const reply =
-      request === null
-        ? problem('bad_request', 'The URL or the Host header of the request is not valid.')
-        : await answer(request, incoming).catch(() => bugReply('none'));
-    await sendReply(outgoing, reply);
-  };
+interface HttpServerOptions extends Pick<App, 'refuse'> {
+  /** Answers what Node has read. */
+  answer(request: HttpRequest, incoming: IncomingMessage): Promise<Reply>;
+  readonly openBody?: OpenUnfinished;
+  readonly certificates?: TlsCertificates | null;
 }
 
-type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => unknown;
-
-export function createHttpServer(handle: Handle, certificates: Certificates | null = null): Server {
-  const options = {
-    headersTimeout: LIMITS.headersTimeoutMs,
-    requestTimeout: LIMITS.requestTimeoutMs,
-    connectionsCheckingInterval: LIMITS.connectionCheckMs,
-    keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
-    requireHostHeader: false,
-  };
+/** Node's HTTP server, with all replies in the format of the app. */
+export function createHttpServer(options: HttpServerOptions): Server {
+  const { refuse, certificates = null } = options;
   const isTls = certificates !== null;
-  const server = isTls ? createSecureServer(options, certificates) : createServer(options);
-  const handleWithHost: Handle = (incoming, outgoing) => {
+  const server = isTls ? createSecureServer(certificates) : createServer(TIMEOUTS);
+  const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     if (isTls) outgoing.setHeaders(TLS_HEADERS);
     const wrong = findWrongHost(incoming);
-    return wrong === null ? handle(incoming, outgoing) : refuseHost(outgoing, wrong);
+    if (wrong === null) return answerRequest(incoming, outgoing, options);
+    const { status, body, headers } = lastReply(refuse('bad_request', wrong));
+    return outgoing.writeHead(status, headers).end(body);
   };
-  server.on('request', handleWithHost);
+  server.on('request', handle);
   // Node would answer these itself, but not in JSON: an unknown Expect, which may be ignored, and CONNECT.
-  server.on('checkExpectation', handleWithHost);
-  server.on('connect', (_, socket: Socket) => refuseTunnel(socket));
-  server.on('clientError', answerBrokenRequest);
+  server.on('checkExpectation', handle);
+  server.on('connect', (_, socket: Socket) => refuseTunnel(socket, refuse));
+  server.on('clientError', (error, socket) => answerBrokenRequest(error, socket as Socket, refuse));
   return server;
 }
 
+async function answerRequest(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { answer, refuse, openBody }: HttpServerOptions,
+): Promise<void> {
+  const request = nodeRequest(incoming, outgoing, openBody);
+  const reply =
+    request === null
+      ? refuse('bad_request', 'The URL or the Host header of the request is not valid.')
+      : await answer(request, incoming).catch(() => refuse('internal_error', 'Internal server error.'));
+  await sendReply(outgoing, reply);
+}
+
+const TIMEOUTS = {
+  headersTimeout: HTTP_LIMITS.headersTimeoutMs,
+  requestTimeout: HTTP_LIMITS.requestTimeoutMs,
+  connectionsCheckingInterval: HTTP_LIMITS.connectionCheckMs,
+  keepAliveTimeout: HTTP_LIMITS.keepAliveTimeoutMs,
+  requireHostHeader: false,
+};
+
 /** A client without a trusted certificate is treated like any other. */
-function createSecureServer(options: object, certificates: Certificates): Server {
+function createSecureServer(certificates: TlsCertificates): Server {
   const context = certificates.read();
   const server = createTlsServer({
-    ...options,
+    ...TIMEOUTS,
     ...context,
-    handshakeTimeout: LIMITS.handshakeTimeoutMs,
+    handshakeTimeout: HTTP_LIMITS.handshakeTimeoutMs,
     requestCert: context.ca !== undefined,
     rejectUnauthorized: false,
   });
@@ -198,11 +191,6 @@ function findWrongHost({ rawHeaders, httpVersion }: IncomingMessage): string | n
   return count === 0 && httpVersion === '1.1' ? 'The Host header is missing.' : null;
 }
 
-function refuseHost(outgoing: ServerResponse, message: string): void {
-  const { status, body, headers } = lastAnswer('bad_request', message);
-  outgoing.writeHead(status, headers).end(body);
-}
-
 export async function listening(server: Server, start: () => void): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -217,39 +205,38 @@ const BROKEN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 };
 
 /** Invalid HTTP never reaches the app; it is answered here, in JSON like all responses. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, refuse: App['refuse']): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
   const [code, message] = BROKEN[error.code ?? ''] ?? ['bad_request', 'This is not valid HTTP.'];
-  endWith(socket, code, message);
+  endWith(socket, refuse(code, message));
 }
 
 /**
  * Node leaves connections that request a tunnel to us: we must close them and handle their errors, which
  * would otherwise end the process.
  */
-function refuseTunnel(socket: Socket): void {
+function refuseTunnel(socket: Socket, refuse: App['refuse']): void {
   socket.on('error', () => socket.destroy());
   socket.once('finish', () => socket.destroy());
-  endWith(socket, 'bad_request', 'This is not a proxy.');
+  endWith(socket, refuse('bad_request', 'This is not a proxy.'));
   socket.resume();
 }
 
 /** Sends the usual error on a connection without a valid request. */
-function endWith(socket: Socket, code: ErrorCode, message: string): void {
-  const { status, body, headers } = lastAnswer(code, message);
+function endWith(socket: Socket, reply: TextReply): void {
+  const { status, body, headers } = lastReply(reply);
   const all = [...Object.entries(headers), ...(socket instanceof TLSSocket ? TLS_HEADERS : [])];
   const lines = all.map(([name, value]) => `${name}: ${value}\r\n`);
   // Closing with unread data would reset the connection before the response arrives. The wait is short.
-  setTimeout(() => socket.destroy(), LIMITS.farewellMs).unref();
+  setTimeout(() => socket.destroy(), HTTP_LIMITS.farewellMs).unref();
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
 }
 
 /** The last response on its connection, with all headers. */
-function lastAnswer(code: ErrorCode, message: string) {
-  const reply = problem(code, message);
+function lastReply(reply: TextReply) {
   const { status, body } = reply;
   const length = Buffer.byteLength(body);
   return { status, body, headers: { ...headersOf(reply), 'Content-Length': length, Connection: 'close' } };
@@ -290,7 +277,7 @@ export async function stopServer(server: Server, connections?: Connections): Pro
     connections?.cutAll();
   };
   const idle = setInterval(closeIdle, IDLE_CHECK_MS);
-  const cut = setTimeout(closeAll, LIMITS.drainTimeoutMs);
+  const cut = setTimeout(closeAll, HTTP_LIMITS.drainTimeoutMs);
   await closed;
   connections?.stopWatching();
   clearInterval(idle);

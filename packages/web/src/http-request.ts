@@ -25,3 +25,17 @@ export interface HttpRequest extends RequestHead {
   /** `null` for a body that is larger. */
   readBody(limit: number): Promise<Uint8Array | null> | Uint8Array | null;
 }
+
+/** The connection of a request. */
+export interface Peer {
+  /** The remote address of the connection. */
+  readonly address: string;
+  /** It came over the socket in the data folder, not over the network. */
+  readonly isControl: boolean;
+  /** It came over TLS, to this server or to a trusted proxy. */
+  readonly isSecure?: boolean;
+  /** The name in the client's certificate, if it is trusted. */
+  readonly certificate?: string | null;
+  /** It is HTTP/1.0, which is almost only used between proxies and servers. */
+  readonly isHttp10?: boolean;
+}

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { CONTROL } from '../../config.ts';
-import { isSameText } from '../access/same-text.ts';
-import type { App } from '../app.ts';
-import type { HttpRequest } from '../http-request.ts';
-import { problem } from '../reply/problem.ts';
-import { answerWith, createHttpServer, ListenError, listening, stopServer } from './listen.ts';
+import type { App } from '@berth/web/app';
+import type { HttpRequest } from '@berth/web/http-request';
+import { createHttpServer, ListenError, listening, stopServer } from '@berth/web/listen';
+import { CONTROL } from '../config.ts';
+import { isSameText } from './access/same-text.ts';
+import { problem } from './reply/problem.ts';
 
 /** The longest socket path that every system supports. */
 const MAX_SOCKET_PATH = 100;
@@ -34,7 +34,10 @@ export async function listenControl(app: App, dataFolder: string): Promise<() =>
 const CONTROL_PEER = { address: 'control', isControl: true } as const;
 
 async function listenOnSocket(app: App, path: string): Promise<() => Promise<void>> {
-  const server = createHttpServer(answerWith((request) => app.answer(request, CONTROL_PEER)));
+  const server = createHttpServer({
+    answer: (request) => app.answer(request, CONTROL_PEER),
+    refuse: app.refuse,
+  });
   await listening(server, () => server.listen(path));
   chmodSync(path, 0o600);
   return () => stopServer(server);
@@ -46,7 +49,7 @@ async function listenOnPort(app: App, file: string): Promise<() => Promise<void>
     isSameText(request.headers.get(CONTROL.header) ?? '', token)
       ? app.answer(request, CONTROL_PEER)
       : problem('unauthorized', 'This port is only for the command line on this machine.');
-  const server = createHttpServer(answerWith(answer));
+  const server = createHttpServer({ answer, refuse: app.refuse });
   await listening(server, () => server.listen(0, '127.0.0.1'));
   const { port } = server.address() as AddressInfo;
   writeFileSync(file, JSON.stringify({ port, token }), { mode: 0o600 });

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { openSocket, readAnswerFrom, readToEnd } from '../../../../../test/support/raw-socket.ts';
-import { openTestApp } from '../../../../../test/support/test-app.ts';
-import { LIMITS } from '../../config.ts';
-import { json, type Reply } from '../reply/reply.ts';
-import { defineRoute } from '../route.ts';
+import { defineRoute } from '@berth/server/http/route';
+import { openSocket, readAnswerFrom, readToEnd } from '../../../test/support/raw-socket.ts';
+import { openTestApp } from '../../../test/support/test-app.ts';
+import { HTTP_LIMITS } from './limits.ts';
 import { listen } from './listen.ts';
+import { json, type Reply } from './reply.ts';
 
 const BLOCK = new Uint8Array(64 * 1024);
 
@@ -69,7 +69,7 @@ async function openServer(t: TestContext) {
   /** Advances the clock and triggers a check of the connections. */
   const pass = (millis: number) => {
     clock.advance(millis);
-    t.mock.timers.tick(LIMITS.connectionCheckMs);
+    t.mock.timers.tick(HTTP_LIMITS.connectionCheckMs);
   };
   return { url, connect, events, held, pass };
 }
@@ -96,7 +96,7 @@ describe('a connection is cut', () => {
     const { connect, pass } = await openServer(t);
     const silent = await connect();
     await connect(get('/'));
-    pass(LIMITS.headersTimeoutMs + 1);
+    pass(HTTP_LIMITS.headersTimeoutMs + 1);
     assert.match(await readToEnd(silent), /^HTTP\/1\.1 408 [^{]*Connection: close\r\n.*"request_timeout"/s);
   });
 
@@ -105,7 +105,7 @@ describe('a connection is cut', () => {
     const slow = await connect();
     await new Promise((resolve) => slow.write('GET /', resolve));
     await connect(get('/'));
-    pass(LIMITS.firstRequestTimeoutMs + 1);
+    pass(HTTP_LIMITS.firstRequestTimeoutMs + 1);
     // Node would cut it too, a few seconds later, but with a response.
     assert.equal(await readToEnd(slow), '');
   });
@@ -115,7 +115,7 @@ describe('a connection is cut', () => {
     const socket = await connect(get('/'));
     const closed = closing(socket.resume());
     socket.write('\r\n');
-    pass(LIMITS.keepAliveTimeoutMs + LIMITS.requestTimeoutMs + 1);
+    pass(HTTP_LIMITS.keepAliveTimeoutMs + HTTP_LIMITS.requestTimeoutMs + 1);
     await closed;
   });
 
@@ -127,7 +127,7 @@ describe('a connection is cut', () => {
     const turn = () => new Promise<false>((resolve) => setImmediate(() => resolve(false)));
     while (!(await Promise.race([closed, turn()]))) {
       socket.write('\r\n');
-      pass(LIMITS.readTimeoutMs / 10);
+      pass(HTTP_LIMITS.readTimeoutMs / 10);
     }
   });
 });
@@ -140,7 +140,7 @@ describe('a connection stays open', () => {
     let looks = 0;
     socket.on('data', () => {
       looks += 1;
-      if (looks <= 500) pass(LIMITS.readTimeoutMs / 100);
+      if (looks <= 500) pass(HTTP_LIMITS.readTimeoutMs / 100);
       else enough.resolve(false);
     });
     assert.equal(await Promise.race([closing(socket), enough.promise]), false);
@@ -171,7 +171,7 @@ describe('a connection stays open', () => {
   test('while it is kept for the next request', async (t) => {
     const server = await openServer(t);
     const socket = await server.connect(get('/'));
-    await passAndLook(server, LIMITS.keepAliveTimeoutMs - 1);
+    await passAndLook(server, HTTP_LIMITS.keepAliveTimeoutMs - 1);
     socket.removeAllListeners('readable').read();
     socket.write(get('/'));
     assert.equal((await readAnswerFrom(socket)).status, 200);

@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
-import { exchange, openSocket, readAnswerFrom } from '../../../../../test/support/raw-socket.ts';
-import { openTestApp, type TestAppOptions } from '../../../../../test/support/test-app.ts';
-import { LIMITS } from '../../config.ts';
-import { empty } from '../reply/reply.ts';
-import { defineRoute } from '../route.ts';
+import { problem } from '@berth/server/http/reply/problem';
+import { defineRoute } from '@berth/server/http/route';
+import { exchange, openSocket, readAnswerFrom } from '../../../test/support/raw-socket.ts';
+import { openTestApp, type TestAppOptions } from '../../../test/support/test-app.ts';
+import { HTTP_LIMITS } from './limits.ts';
 import { createHttpServer, listen, listening } from './listen.ts';
+import { empty } from './reply.ts';
 
 interface TestContext {
   after(work: () => unknown): void;
@@ -49,20 +50,24 @@ function waitingRoute() {
   return { route, begun: begun.promise, answer: () => answer.resolve() };
 }
 
+function createSilentServer(): Server {
+  return createHttpServer({ answer: () => new Promise(() => {}), refuse: problem });
+}
+
 describe('slow clients', () => {
   test('are cut at the configured limits', () => {
-    const server = createHttpServer(() => {});
-    assert.equal(server.headersTimeout, LIMITS.headersTimeoutMs);
-    assert.equal(server.requestTimeout, LIMITS.requestTimeoutMs);
-    assert.equal(server.keepAliveTimeout, LIMITS.keepAliveTimeoutMs);
-    assert.equal(LIMITS.headersTimeoutMs, 10_000);
-    assert.ok(LIMITS.connectionCheckMs <= 1000, 'a bound holds only as often as it is looked at');
-    const longest = LIMITS.requestTimeoutMs + LIMITS.connectionCheckMs + LIMITS.farewellMs;
+    const server = createSilentServer();
+    assert.equal(server.headersTimeout, HTTP_LIMITS.headersTimeoutMs);
+    assert.equal(server.requestTimeout, HTTP_LIMITS.requestTimeoutMs);
+    assert.equal(server.keepAliveTimeout, HTTP_LIMITS.keepAliveTimeoutMs);
+    assert.equal(HTTP_LIMITS.headersTimeoutMs, 10_000);
+    assert.ok(HTTP_LIMITS.connectionCheckMs <= 1000, 'a bound holds only as often as it is looked at');
+    const longest = HTTP_LIMITS.requestTimeoutMs + HTTP_LIMITS.connectionCheckMs + HTTP_LIMITS.farewellMs;
     assert.ok(longest < 15_000, 'nothing slow lives longer');
   });
 
   test('are told why when they are cut', async (t) => {
-    const server: Server = createHttpServer(() => {});
+    const server: Server = createSilentServer();
     await listening(server, () => server.listen(0, '127.0.0.1'));
     t.after(() => server.close());
     const { port } = server.address() as { port: number };
@@ -107,7 +112,7 @@ describe('a handler that crashes over a socket', () => {
 
 /** Both ends of a connection that requested a tunnel; the client keeps listening. */
 async function askForTunnel(t: TestContext) {
-  const server: Server = createHttpServer(() => {});
+  const server: Server = createSilentServer();
   await listening(server, () => server.listen(0, '127.0.0.1'));
   t.after(() => server.close());
   const { port } = server.address() as { port: number };

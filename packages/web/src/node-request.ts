@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import { LIMITS } from '../../config.ts';
-import { RequestError } from '../../services/request-error.ts';
-import type { HeaderFields, HttpRequest } from '../http-request.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import type { Unfinished } from './body-budget.ts';
+import type { HeaderFields, HttpRequest } from './http-request.ts';
+import { HTTP_LIMITS } from './limits.ts';
 import { isPlainHost } from './plain-request.ts';
 
 /** How much of a request's body may be kept while it arrives. */
@@ -77,7 +77,7 @@ export function readStream(
     };
     incoming.on('data', (chunk: Uint8Array) => {
       size += chunk.length;
-      if (size > LIMITS.discardBytes) resolve(null);
+      if (size > HTTP_LIMITS.discardBytes) resolve(null);
       if (isKept && size > limit) drop();
       if (!isKept) return;
       if (unfinished.keep(size)) body.add(chunk);

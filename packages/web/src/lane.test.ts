@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
+import { deferApp } from '@berth/server/http/deferred-app';
+import { defineRoute } from '@berth/server/http/route';
 import { z } from 'zod';
-import { MemorySocket } from '../../../../../test/fuzz/lane/memory-socket.ts';
-import { openSocket, readAnswerFrom, readToEnd } from '../../../../../test/support/raw-socket.ts';
-import { openTestApp } from '../../../../../test/support/test-app.ts';
-import { LIMITS } from '../../config.ts';
-import type { App } from '../app.ts';
-import { type Reply, text } from '../reply/reply.ts';
-import { defineRoute } from '../route.ts';
+import { MemorySocket } from '../../../test/fuzz/lane/memory-socket.ts';
+import { openSocket, readAnswerFrom, readToEnd } from '../../../test/support/raw-socket.ts';
+import { openTestApp } from '../../../test/support/test-app.ts';
+import type { App } from './app.ts';
 import { openLane } from './lane.ts';
-import { createAppServer, createEntrance, listening, stopServer } from './listen.ts';
+import { HTTP_LIMITS } from './limits.ts';
+import { createAppServer, listening, stopServer } from './listen.ts';
+import { type Reply, text } from './reply.ts';
 
 const BODY = '{"user":"ann"}';
 
@@ -97,7 +98,7 @@ async function openServer(t: TestContext, options: ServerOptions = {}) {
   /** Advances the clock and triggers a check of the connections. */
   const pass = (millis: number) => {
     clock.advance(millis);
-    t.mock.timers.tick(LIMITS.connectionCheckMs);
+    t.mock.timers.tick(HTTP_LIMITS.connectionCheckMs);
   };
   const accepted = new Map<number | undefined, Socket>();
   server.on('connection', (socket: Socket) => accepted.set(socket.remotePort, socket));
@@ -148,7 +149,7 @@ describe('the lane', () => {
     const { connect, catchUp, pass, isInLane } = await openServer(t);
     const socket = await connect(HEAD_AND_HALF);
     await catchUp();
-    pass(LIMITS.connectionCheckMs);
+    pass(HTTP_LIMITS.connectionCheckMs);
     assert.ok(!isInLane(socket));
     socket.write(REST + post('quick'));
     assert.deepEqual(await readBodies(socket, 2), ['quick', 'quick']);
@@ -167,7 +168,7 @@ describe('the lane', () => {
     const { connect, catchUp, held, isInLane } = await openServer(t);
     const socket = await connect(post('held'));
     await held.begun.promise;
-    const large = post('quick', `${BODY}${' '.repeat(LIMITS.bodyBytes - BODY.length)}`);
+    const large = post('quick', `${BODY}${' '.repeat(HTTP_LIMITS.bodyBytes - BODY.length)}`);
     const unusual = post('quick').replace('HTTP/1.1', 'HTTP/1.1\r\nX: a\r\nX: b');
     for (const piece of [post('quick'), large, unusual, large, post('quick')]) {
       socket.write(piece);
@@ -203,7 +204,7 @@ describe('the lane', () => {
     const turn = () => new Promise<false>((resolve) => setImmediate(() => resolve(false)));
     while ((await Promise.race([closed, turn()])) === false) {
       socket.write('\r\n');
-      pass(LIMITS.readTimeoutMs / 10);
+      pass(HTTP_LIMITS.readTimeoutMs / 10);
     }
   });
 
@@ -229,7 +230,7 @@ describe('the lane', () => {
   });
 
   test('is not there before the server has started', async (t) => {
-    const entrance = createEntrance();
+    const entrance = deferApp();
     const opened = Promise.withResolvers<App>();
     const wrap = (app: App): App => {
       opened.resolve(app);
@@ -256,7 +257,7 @@ for (const hasLane of [true, false]) {
       const { connect, catchUp, pass } = await openServer(t, { hasLane });
       const socket = await connect(post('quick'));
       await once(socket, 'readable');
-      pass(LIMITS.keepAliveTimeoutMs);
+      pass(HTTP_LIMITS.keepAliveTimeoutMs);
       await catchUp();
       socket.read();
       socket.removeAllListeners('readable');
@@ -266,7 +267,7 @@ for (const hasLane of [true, false]) {
       if (!hasLane) return;
       // Node does this with a timer of its own.
       const closed = closing(socket);
-      pass(LIMITS.keepAliveTimeoutMs + 2000);
+      pass(HTTP_LIMITS.keepAliveTimeoutMs + 2000);
       await closed;
     });
 
@@ -324,10 +325,10 @@ for (const hasLane of [true, false]) {
       const answered = readToEnd(busy);
       await held.begun.promise;
       const stopped = stop();
-      t.mock.timers.tick(LIMITS.connectionCheckMs);
+      t.mock.timers.tick(HTTP_LIMITS.connectionCheckMs);
       await closed;
       held.reply.resolve(text('at last'));
-      while (!(await Promise.race([answered, later()]))) t.mock.timers.tick(LIMITS.connectionCheckMs);
+      while (!(await Promise.race([answered, later()]))) t.mock.timers.tick(HTTP_LIMITS.connectionCheckMs);
       assert.match(await answered, /at last$/);
       await stopped;
     });
@@ -340,7 +341,7 @@ for (const hasLane of [true, false]) {
       t.mock.timers.reset();
       t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
       const stopped = stop();
-      t.mock.timers.tick(LIMITS.drainTimeoutMs);
+      t.mock.timers.tick(HTTP_LIMITS.drainTimeoutMs);
       assert.equal(await closed, '');
       await stopped;
     });

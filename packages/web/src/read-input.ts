@@ -2,14 +2,22 @@ import { FIELD_ALIASES } from '@berth/protocol/api/lending';
 import { findMisspeltCount } from '@berth/protocol/api/misspelt-count';
 import { isBlank, listReaders, Wrong } from '@berth/protocol/fields';
 import { parseJsonObject } from '@berth/protocol/json-text';
+import { RequestError } from '@berth/protocol/request-error';
 import { suggest } from '@berth/protocol/suggest';
 import { z } from 'zod';
-import { LIMITS } from '../config.ts';
-import { RequestError } from '../services/request-error.ts';
 import type { HttpRequest } from './http-request.ts';
-import { inputOf, isStrict, type Route } from './route.ts';
+import { HTTP_LIMITS } from './limits.ts';
 
 type Fields = Record<string, unknown>;
+
+/** What a request may contain. */
+export interface InputRules {
+  readonly query: z.ZodObject | undefined;
+  readonly body: z.ZodObject | undefined;
+  /** Refuses unknown and empty fields. */
+  readonly isStrict: boolean;
+  readonly bodyBytes: number;
+}
 
 interface Input {
   readonly query: Fields;
@@ -21,20 +29,18 @@ interface Input {
 const NO_FIELDS = z.object({});
 
 /**
- * Reads the input of a request and validates it with the route's schemas. No promise if the body is here
+ * Reads the input of a request and validates it with these schemas. No promise if the body is here
  * already, because that takes time where clients call all day.
  */
-export function readInput(route: Route, request: HttpRequest): Input | Promise<Input> {
-  const schemas = inputOf(route, request.method);
-  const { judgeQuery, judgeBody, takesBody } = isStrict(route) ? STRICTLY : LENIENTLY;
-  const query = judgeQuery(schemas.query, request.url);
-  if (!takesBody(schemas.body, request.method)) return { query, body: {}, hasBody: false };
+export function readInput(rules: InputRules, request: HttpRequest): Input | Promise<Input> {
+  const { judgeQuery, judgeBody, takesBody } = rules.isStrict ? STRICTLY : LENIENTLY;
+  const query = judgeQuery(rules.query, request.url);
+  if (!takesBody(rules.body, request.method)) return { query, body: {}, hasBody: false };
   const judge = (bytes: Uint8Array | null): Input => {
-    const sent = parseJsonObject(decode(requireWithin(bytes, limit)));
-    return { query, body: judgeBody(schemas.body, sent, request.url), hasBody: true };
+    const sent = parseBody(requireWithin(bytes, rules.bodyBytes));
+    return { query, body: judgeBody(rules.body, sent, request.url), hasBody: true };
   };
-  const limit = route.holdsFile === true ? LIMITS.fileBodyBytes : LIMITS.bodyBytes;
-  const bytes = request.readBody(limit);
+  const bytes = request.readBody(rules.bodyBytes);
   return bytes instanceof Promise ? bytes.catch(refuseBroken).then(judge) : judge(bytes);
 }
 
@@ -159,12 +165,14 @@ function parseWith(schema: z.ZodObject, fields: Fields): Fields {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-function decode(bytes: Uint8Array): string {
+function parseBody(bytes: Uint8Array): Fields {
+  let text: string;
   try {
-    return decoder.decode(bytes);
+    text = decoder.decode(bytes);
   } catch {
     throw new RequestError('invalid_json', 'The body is not valid UTF-8.');
   }
+  return parseJsonObject(text);
 }
 
 /**
@@ -172,7 +180,7 @@ function decode(bytes: Uint8Array): string {
  * without a file may contain the text in its first field.
  */
 export async function readUploadText(request: HttpRequest): Promise<string> {
-  const bytes = await readBytes(request, LIMITS.fileBodyBytes);
+  const bytes = await readBytes(request, HTTP_LIMITS.fileBodyBytes);
   const type = request.headers.get('content-type') ?? '';
   const file = /^multipart\/form-data\b/i.test(type) ? await findFile(bytes, type) : bytes;
   try {
