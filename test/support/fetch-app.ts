@@ -47,5 +47,5 @@ export function toHttpRequest(request: Request): HttpRequest {
 }
 
 export function toResponse(reply: Reply): Response {
-  return new Response(reply.body, { status: reply.status, headers: headersOf(reply) });
+  return new Response(reply.body || null, { status: reply.status, headers: headersOf(reply) });
 }

@@ -22,7 +22,7 @@ import { nodeRequest, type OpenUnfinished } from './node-request.ts';
 import { headersOf, type Reply, type TextReply } from './reply.ts';
 import { createReplyWriter, sendReply } from './write-reply.ts';
 
-interface Listening {
+export interface Listening {
   /** Its URL. */
   readonly url: string;
   /** Refuses new connections, completes current requests, then stops. */

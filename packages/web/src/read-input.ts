@@ -52,7 +52,7 @@ interface Judging {
 
 /** Also for a route without fields: a sent field is probably a mistake. */
 const STRICTLY: Judging = {
-  judgeQuery: (schema = NO_FIELDS, url) => validate(schema, requireKnown(schema, readQuery(url))),
+  judgeQuery: (schema = NO_FIELDS, url) => validate(schema, requireKnown(schema, readParameters(url))),
   judgeBody: (schema = NO_FIELDS, sent) => validate(schema, requireKnown(schema, sent)),
   takesBody: (_, method) => method === 'POST',
 };
@@ -60,16 +60,21 @@ const STRICTLY: Judging = {
 /** Unknown keys are ignored, unless they look like a misspelt count. */
 const LENIENTLY: Judging = {
   judgeQuery: (schema, url) =>
-    schema === undefined ? {} : validate(schema, withoutAliases(readQuery(url, foldCase))),
+    schema === undefined ? {} : validate(schema, withoutAliases(readParameters(url, foldCase))),
   judgeBody(schema = NO_FIELDS, sent, url) {
     const fields = withoutAliases(sent);
     if (!Object.hasOwn(schema.shape, 'consumptions')) return validate(schema, fields);
-    const misspelt = findMisspeltCount(schema, fields, namesInUrl(url));
-    if (misspelt === null) return validate(schema, fields);
-    throw new RequestError('validation_error', misspelt.message, { field: misspelt.field });
+    refuseMisspelt(schema, fields, namesInUrl(url));
+    return validate(schema, fields);
   },
   takesBody: (schema) => schema !== undefined,
 };
+
+export function refuseMisspelt(schema: z.ZodObject, fields: Fields, inUrl?: readonly string[]): void {
+  const misspelt = findMisspeltCount(schema, fields, inUrl);
+  if (misspelt === null) return;
+  throw new RequestError('validation_error', misspelt.message, { field: misspelt.field });
+}
 
 /** Longer field names are not repeated in messages. */
 const MAX_SHOWN = 64;
@@ -118,7 +123,7 @@ function withoutAliases(fields: Fields): Fields {
 }
 
 /** A repeated parameter is refused, because it is ambiguous. */
-function readQuery(url: string, spell = (name: string) => name): Fields {
+export function readParameters(url: string, spell = (name: string) => name): Fields {
   const start = url.indexOf('?');
   const fields: Fields = {};
   if (start >= 0) {
@@ -135,7 +140,7 @@ function readQuery(url: string, spell = (name: string) => name): Fields {
 /** A cache, by schema. */
 const readersOf = new WeakMap<z.ZodObject, ReturnType<typeof listReaders>>();
 
-function validate(schema: z.ZodObject, fields: Fields): Fields {
+export function validate(schema: z.ZodObject, fields: Fields): Fields {
   let readers = readersOf.get(schema);
   if (readers === undefined) {
     readers = listReaders(schema);
@@ -165,7 +170,7 @@ function parseWith(schema: z.ZodObject, fields: Fields): Fields {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-function parseBody(bytes: Uint8Array): Fields {
+export function parseBody(bytes: Uint8Array): Fields {
   let text: string;
   try {
     text = decoder.decode(bytes);
@@ -206,7 +211,7 @@ function toBuffer(text: string): ArrayBuffer {
   return new TextEncoder().encode(text).buffer as ArrayBuffer;
 }
 
-async function readBytes(request: HttpRequest, limit: number): Promise<Uint8Array> {
+export async function readBytes(request: HttpRequest, limit: number): Promise<Uint8Array> {
   return requireWithin(await Promise.resolve(request.readBody(limit)).catch(refuseBroken), limit);
 }
 

@@ -1,3 +1,5 @@
+import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
+
 /**
  * The response of a route. The body is ready to send, so that nothing is serialised twice: text, or a stream
  * if it is long or endless.
@@ -33,7 +35,7 @@ const TYPES = {
 } as const;
 
 /** Headers of every response: no caching, framing, sniffing or referrers, and only our style sheet loads. */
-const SECURITY_HEADERS = {
+export const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'",
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -59,7 +61,7 @@ export const HEADERS = {
   bytes: { 'Content-Type': TYPES.bytes, ...SECURITY_HEADERS },
 } as const;
 
-export function json(value: unknown): Reply {
+export function json(value: unknown): TextReply {
   return jsonText(JSON.stringify(value));
 }
 
@@ -81,16 +83,16 @@ export function fieldsReply({ fields, isAscii }: Fields): Reply {
   return { status: 200, body: `{${fields}}`, type: 'json', isAscii };
 }
 
-export function jsonText(body: string): Reply {
+export function jsonText(body: string): TextReply {
   return { status: 200, body, type: 'json' };
 }
 
-export function text(body: string): Reply {
+export function text(body: string): TextReply {
   return { status: 200, body, type: 'text' };
 }
 
 /** A download with a plain ASCII name of our choice. */
-export function fileReply(body: string, fileName: string): Reply {
+export function fileReply(body: string, fileName: string): TextReply {
   return downloadReply(body, 'text', fileName);
 }
 
@@ -98,9 +100,27 @@ export function csvReply(body: string, fileName: string): Reply {
   return downloadReply(body, 'csv', fileName);
 }
 
-function downloadReply(body: string, type: 'text' | 'csv', fileName: string): Reply {
+function downloadReply(body: string, type: 'text' | 'csv', fileName: string): TextReply {
   const headers = { 'Content-Disposition': `attachment; filename="${fileName}"` };
   return { status: 200, body, type, headers };
+}
+
+/** Always `{status, code, message}`, followed by facts. */
+export function problemReply(
+  code: ErrorCode,
+  message: string,
+  details: object,
+  retryAfterSeconds?: number,
+): TextReply {
+  const { status } = ERRORS[code];
+  const body = JSON.stringify({ status, code, message, ...details });
+  return withRetryAfter({ status, body, type: 'json' }, retryAfterSeconds);
+}
+
+/** Tells the client when to retry, if its request may succeed then. */
+export function withRetryAfter<R extends Reply>(reply: R, seconds = 1): R {
+  if (reply.status !== 503 && reply.status !== 429) return reply;
+  return { ...reply, headers: { 'Retry-After': String(seconds) } };
 }
 
 /** 200 without a body. */

@@ -1,4 +1,5 @@
 import type { HttpRequest } from './http-request.ts';
+import { problemReply, type TextReply } from './reply.ts';
 
 /** Where a route is, and how it is called. */
 export interface RoutePlace {
@@ -67,11 +68,21 @@ function takesHead({ methods, takesPassword }: RoutePlace): boolean {
   return methods.includes('GET') && !methods.includes('POST') && takesPassword !== true;
 }
 
-export function listMethods(routes: readonly RoutePlace[]): readonly string[] {
+function listMethods(routes: readonly RoutePlace[]): readonly string[] {
   return routes.flatMap(({ methods }) => methods);
 }
 
-export function allowHeader(routes: readonly RoutePlace[]): Readonly<Record<string, string>> {
+function allowHeader(routes: readonly RoutePlace[]): Readonly<Record<string, string>> {
   const head = routes.some(takesHead) ? ['HEAD'] : [];
   return { Allow: [...listMethods(routes), ...head, 'OPTIONS'].join(', ') };
+}
+
+/** Answers OPTIONS with the methods of a path. */
+export function describeMethods(routes: readonly RoutePlace[]): TextReply {
+  return { status: 204, body: '', type: 'text', headers: allowHeader(routes) };
+}
+
+export function refuseMethod(method: string, routes: readonly RoutePlace[]): TextReply {
+  const message = `This path does not support ${method}. Use ${listMethods(routes).join(', ')}.`;
+  return { ...problemReply('method_not_allowed', message, {}), headers: allowHeader(routes) };
 }

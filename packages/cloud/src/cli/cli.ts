@@ -7,6 +7,7 @@ import type { CommandLine } from '@berth/shell/console/command-line';
 import { toReadable } from '@berth/shell/console/console-text';
 import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/shell/console/run-command-line';
 import { BackupError } from '@berth/shell/files/backup-file';
+import { ListenError } from '@berth/web/listen';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../clock.ts';
 import { ValueError } from '../core/read-values.ts';
@@ -61,6 +62,7 @@ function isExpected(error: unknown): boolean {
     return true;
   }
   if (error instanceof FileError || error instanceof ForeignDatabase || isStoreFailure(error)) return true;
+  if (error instanceof ListenError) return true;
   return error instanceof Error && 'syscall' in error;
 }
 

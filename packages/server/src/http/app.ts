@@ -2,7 +2,7 @@ import type { AnswerRoute, App } from '@berth/web/app';
 import type { HttpRequest, Peer } from '@berth/web/http-request';
 import { readInput } from '@berth/web/read-input';
 import type { Reply } from '@berth/web/reply';
-import { allowHeader, createRouter, listMethods, type Router } from '@berth/web/router';
+import { createRouter, describeMethods, type Router, refuseMethod } from '@berth/web/router';
 import { Fault } from '../core/nouns/fault.ts';
 import type { Accounts } from '../services/access/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -58,7 +58,7 @@ export function createApp(options: AppOptions): App {
     async answer(request, peer) {
       const { path, here, route, isAllowed } = router.find(request);
       if (here.length === 0) return refuse('unknown', peer, nothingHere(path));
-      if (!isAllowed) return refuse(route?.name ?? 'unknown', peer, notAllowed(request.method, here));
+      if (!isAllowed) return refuse(route?.name ?? 'unknown', peer, refuseMethod(request.method, here));
       return (answers.get(route as Route) as AnswerRoute)(request, peer);
     },
     findPlain: (path) => plainAnswers.get(path),
@@ -100,7 +100,7 @@ async function handle(route: Route, request: HttpRequest, peer: Peer, options: H
   if (request.method === 'OPTIONS')
     return (
       (await answerPreflight({ route, request, peer, pages })) ??
-      optionsOf(options.router.listAt(route.paths[0]))
+      describeMethods(options.router.listAt(route.paths[0]))
     );
   const isAdmitted = admitPage({ route, request, peer, pages });
   if (isAdmitted !== true) await isAdmitted;
@@ -122,16 +122,6 @@ async function handle(route: Route, request: HttpRequest, peer: Peer, options: H
     }
   };
   return route.handle({ request, caller, peer, isStillAllowed, query, body });
-}
-
-/** Answers OPTIONS with the methods of a path. */
-function optionsOf(routes: readonly Route[]): Reply {
-  return { status: 204, body: null, type: 'text', headers: allowHeader(routes) };
-}
-
-function notAllowed(method: string, routes: readonly Route[]): Reply {
-  const message = `This path does not support ${method}. Use ${listMethods(routes).join(', ')}.`;
-  return { ...problem('method_not_allowed', message), headers: allowHeader(routes) };
 }
 
 /** Unknown paths and other versions of the API: always JSON, as clients expect. */
