@@ -79,7 +79,7 @@ function requireUsable(folder: string): void {
   if (problem !== null) throw new DataFolderError(problem);
 }
 
-/** Data from before the air gap has no such key yet; once created, the key must stay the same. */
+/** A new folder has no such key yet; once created, the key must stay the same. */
 function openAirgapKey({ sql }: CloudStore, file: string): KeyObject {
   const isKnown = sql.findAirgapPublicKey.get()?.airgap_public_key !== null;
   if (!isKnown) createAirgapKey(file);
