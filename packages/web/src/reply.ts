@@ -44,22 +44,9 @@ export const SECURITY_HEADERS = {
   'X-Frame-Options': 'DENY',
 } as const;
 
-export const HEADERS = {
-  json: { 'Content-Type': TYPES.json, ...SECURITY_HEADERS },
-  text: { 'Content-Type': TYPES.text, ...SECURITY_HEADERS },
-  csv: { 'Content-Type': TYPES.csv, ...SECURITY_HEADERS },
-  html: { 'Content-Type': TYPES.html, ...SECURITY_HEADERS },
-  css: { 'Content-Type': TYPES.css, ...SECURITY_HEADERS },
-  js: { 'Content-Type': TYPES.js, ...SECURITY_HEADERS },
-  svg: { 'Content-Type': TYPES.svg, ...SECURITY_HEADERS },
-  png: { 'Content-Type': TYPES.png, ...SECURITY_HEADERS },
-  jpeg: { 'Content-Type': TYPES.jpeg, ...SECURITY_HEADERS },
-  lines: { 'Content-Type': TYPES.lines, ...SECURITY_HEADERS },
-  events: { 'Content-Type': TYPES.events, ...SECURITY_HEADERS },
-  openmetrics: { 'Content-Type': TYPES.openmetrics, ...SECURITY_HEADERS },
-  prometheus: { 'Content-Type': TYPES.prometheus, ...SECURITY_HEADERS },
-  bytes: { 'Content-Type': TYPES.bytes, ...SECURITY_HEADERS },
-} as const;
+export const HEADERS = Object.fromEntries(
+  Object.entries(TYPES).map(([type, value]) => [type, { 'Content-Type': value, ...SECURITY_HEADERS }]),
+) as Readonly<Record<Reply['type'], { readonly 'Content-Type': string } & typeof SECURITY_HEADERS>>;
 
 export function json(value: unknown): TextReply {
   return jsonText(JSON.stringify(value));

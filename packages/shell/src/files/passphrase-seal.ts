@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt } from 'node:crypto';
+import { decodeBase64 } from '@berth/protocol/carried/canonical-base64';
 
 /** A text sealed with a passphrase. All values except names are in base64. */
 export interface SealedText {
@@ -57,16 +58,18 @@ interface ReadSeal {
   readonly sealed: Buffer;
 }
 
-/** `null`: it is damaged. */
+/** Returns null if the file is damaged. */
 export function readSealed(file: Readonly<Record<string, unknown>>): ReadSeal | null {
   if (JSON.stringify(file.kdf) !== JSON.stringify(KDF)) return null;
-  const [salt, nonce, sealed] = [file.salt, file.nonce, file.sealed].map(bytesOf);
-  if (salt?.length !== SALT_BYTES || nonce?.length !== NONCE_BYTES || sealed === undefined) return null;
+  const [salt, nonce, sealed] = [file.salt, file.nonce, file.sealed].map((text) =>
+    typeof text === 'string' ? decodeBase64(text) : null,
+  );
+  if (salt?.length !== SALT_BYTES || nonce?.length !== NONCE_BYTES || sealed == null) return null;
   if (file.checksum !== checksumOf(file as unknown as SealedText)) return null;
   return { salt, nonce, sealed };
 }
 
-/** `null`: the passphrase is wrong. */
+/** Returns null if the passphrase is wrong. */
 export async function openSealed(
   purpose: string,
   { salt, nonce, sealed }: ReadSeal,
@@ -90,11 +93,4 @@ function checksumOf({ salt, nonce, sealed }: Pick<SealedText, 'salt' | 'nonce' |
 
 function associatedData(purpose: string, salt: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${purpose}\0${JSON.stringify(KDF)}\0`), salt]);
-}
-
-/** Strict, because Node skips invalid base64, and a changed file must not pass as another. */
-function bytesOf(value: unknown): Buffer | undefined {
-  if (typeof value !== 'string') return undefined;
-  const bytes = Buffer.from(value, 'base64');
-  return bytes.toString('base64') === value ? bytes : undefined;
 }

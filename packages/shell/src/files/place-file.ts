@@ -1,14 +1,6 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  lstatSync,
-  openSync,
-  renameSync,
-  unlinkSync,
-} from 'node:fs';
+import { existsSync, linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncFolder } from './durable-file.ts';
 
 /**
  * Gives a finished and synced draft its name, durably. Unless `replaces`, a file that has the name already
@@ -38,16 +30,5 @@ function linkNew(draft: string, file: string): boolean {
     const isTaken = (error as { readonly code?: string }).code === 'EEXIST' || existsSync(file);
     if (isTaken) throw Object.assign(new Error(`${file} exists already.`), { code: 'EEXIST' });
     return false;
-  }
-}
-
-/** Makes the names in a folder durable. Windows does not support or need this. */
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return;
-  const handle = openSync(folder, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { RequestError } from '@berth/protocol/request-error';
 import type { BackupFacts } from '@berth/shell/files/backup-file';
 import { createPrivateFolder } from '@berth/shell/files/folder-access';
 import { placeFile } from '@berth/shell/files/place-file';
@@ -14,7 +15,6 @@ import type { Note } from '../../core/system-command.ts';
 import type { Store } from '../../store/store.ts';
 import type { KeyCustody } from '../keys/key-custody.ts';
 import { createRoom } from '../lending/room.ts';
-import { RequestError } from '@berth/protocol/request-error';
 import type { MakeBackup } from './backup-job.ts';
 
 /** Makes backups: for whoever asks, and by a schedule. */
