@@ -8,6 +8,8 @@ COPY packages/client/package.json packages/client/
 COPY packages/cloud/package.json packages/cloud/
 COPY packages/protocol/package.json packages/protocol/
 COPY packages/server/package.json packages/server/
+COPY packages/shell/package.json packages/shell/
+COPY packages/web/package.json packages/web/
 RUN npm ci
 COPY LICENSE ./
 COPY bin bin

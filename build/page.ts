@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { globSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { BuiltPage } from '../packages/protocol/src/files/built-page.ts';
+import type { BuiltPage } from '../packages/shell/src/files/built-page.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FILE = join(ROOT, 'packages', 'admin', 'dist', 'page.json');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type FlagTable, listFlags } from '@berth/protocol/console/command-flags';
-import type { CommandUsage } from '@berth/protocol/console/command-help';
+import { type FlagTable, listFlags } from '@berth/shell/console/command-flags';
+import type { CommandUsage } from '@berth/shell/console/command-help';
 import { FLAGS as CLOUD_FLAGS } from '../../packages/cloud/src/cli/command.ts';
 import { ENTRIES as CLOUD_ENTRIES } from '../../packages/cloud/src/cli/usage.ts';
 import { FLAGS } from '../../packages/server/src/cli/command.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { listFlags } from '@berth/protocol/console/command-flags';
+import { listFlags } from '@berth/shell/console/command-flags';
 import { ENTRIES as CLOUD } from '../../packages/cloud/src/cli/usage.ts';
 import { ENTRIES as SERVER } from '../../packages/server/src/cli/usage.ts';
 import { flagOf } from '../../packages/server/src/config.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { listFlags } from '@berth/protocol/console/command-flags';
+import { listFlags } from '@berth/shell/console/command-flags';
 import { parse } from 'yaml';
 import { ENTRIES } from '../../packages/server/src/cli/usage.ts';
 import { flagOf, loadConfig } from '../../packages/server/src/config.ts';

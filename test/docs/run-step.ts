@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { runCli as runCloud } from '@berth/cloud/cli/cli';
-import { createTerminal } from '@berth/protocol/console/terminal';
+import { createTerminal } from '@berth/shell/console/terminal';
 import { runCli as runServer } from '../../packages/server/src/cli/cli.ts';
 import { HOUSE } from '../../packages/server/src/main.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
-import { HEADERS } from '@berth/server/http/reply/reply';
+import { HEADERS } from '@berth/web/reply';
 import type { FuzzRequest } from './fuzz-requests.ts';
 import type { FuzzWorld } from './fuzz-world.ts';
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { Readable } from 'node:stream';
-import { createTerminal } from '@berth/protocol/console/terminal';
+import { createTerminal } from '@berth/shell/console/terminal';
 import { runCli } from '../../packages/server/src/cli/cli.ts';
 import { readSecrets, type SecretPrompt } from '../../packages/server/src/cli/read-secrets.ts';
 import { HOUSE } from '../../packages/server/src/main.ts';

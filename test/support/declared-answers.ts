@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { AnswerRoute, App } from '../../packages/server/src/http/app.ts';
+import type { AnswerRoute, App } from '@berth/web/app';
+import type { HttpRequest } from '@berth/web/http-request';
+import type { Reply } from '@berth/web/reply';
 import { errorsOf } from '../../packages/server/src/http/describe/openapi.ts';
-import type { HttpRequest } from '../../packages/server/src/http/http-request.ts';
-import type { Reply } from '../../packages/server/src/http/reply/reply.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
 
 /** Makes the app fail on every response that its route does not declare, such as other errors or fields. */

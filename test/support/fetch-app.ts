@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream';
-import type { Peer } from '../../packages/server/src/http/access/caller.ts';
-import type { App } from '../../packages/server/src/http/app.ts';
-import type { HttpRequest } from '../../packages/server/src/http/http-request.ts';
-import { headersOf, type Reply } from '../../packages/server/src/http/reply/reply.ts';
-import { readStream } from '../../packages/server/src/http/sockets/node-request.ts';
-import { PlainRequest, parsePlainHead } from '../../packages/server/src/http/sockets/plain-request.ts';
+import type { App } from '@berth/web/app';
+import type { HttpRequest, Peer } from '@berth/web/http-request';
+import { readStream } from '@berth/web/node-request';
+import { PlainRequest, parsePlainHead } from '@berth/web/plain-request';
+import { headersOf, type Reply } from '@berth/web/reply';
 
 /**
  * Sends a request to the app without a socket, as if the fast lane had read it. `null` if it would leave the
@@ -48,5 +47,5 @@ export function toHttpRequest(request: Request): HttpRequest {
 }
 
 export function toResponse(reply: Reply): Response {
-  return new Response(reply.body, { status: reply.status, headers: headersOf(reply) });
+  return new Response(reply.body || null, { status: reply.status, headers: headersOf(reply) });
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
+import type { Peer } from '@berth/web/http-request';
 import { pino } from 'pino';
 import type { Cloud } from '../../packages/server/src/cloud/cloud.ts';
 import { composeApp } from '../../packages/server/src/compose/compose.ts';
@@ -12,7 +13,7 @@ import { type BackupSource, makeBackup } from '../../packages/server/src/compose
 import { type Config, loadConfig } from '../../packages/server/src/config.ts';
 import { instant, SECOND_MS } from '../../packages/server/src/core/nouns/instant.ts';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
-import type { AuthSettings, Peer } from '../../packages/server/src/http/access/caller.ts';
+import type { AuthSettings } from '../../packages/server/src/http/access/caller.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
 import { loadMasterKey, type MasterKeySource } from '../../packages/server/src/secrets/master-key.ts';
 import type { Accounts } from '../../packages/server/src/services/access/accounts.ts';

@@ -58,6 +58,7 @@ const rejectedPurity: Rejected[] = [
   reject('one-clock', 'a date without parentheses', `${SERVER}/http/a.ts`, 'const now = new Date;\n'),
   reject('one-clock', 'a monotonic time', `${SERVER}/http/a.ts`, 'const now = performance.now();\n'),
   reject('one-clock', 'a time of the process', 'packages/client/src/a.ts', 'process.hrtime.bigint();\n'),
+  reject('core-purity', 'a file in the protocol', 'packages/protocol/src/a.ts', 'const x = process.cwd();\n'),
   reject('core-purity', 'a time in the cloud', `${CLOUD}/core/a.ts`, 'const now = Date.now();\n'),
   reject('one-clock', 'a time in the cloud', `${CLOUD}/store/a.ts`, 'const now = Date.now();\n'),
   reject('console-log', 'a cloud which prints', `${CLOUD}/http/a.ts`, 'console.log(1);\n'),

@@ -36,6 +36,7 @@ const rejectedServerImports: Rejected[] = [
   rejectImport('a core which imports a service', 'core/lend.ts', '@berth/server/services/lend'),
   rejectImport('a config which imports a service', 'config.ts', './services/lend.ts'),
   rejectImport('an entry which imports a service', 'main.ts', './services/lend.ts'),
+  rejectImport('a service which imports the HTTP stack', 'services/a.ts', '@berth/web/reply'),
   rejectImport('a server which imports the client', 'compose/compose.ts', '@berth/client/client'),
   rejectImport('a client which imports the protocol', 'a.ts', '@berth/protocol/errors', CLIENT),
   rejectImport('a client which needs Node', 'lending/a.ts', 'node:fs', CLIENT),
@@ -46,6 +47,7 @@ const rejectedServerImports: Rejected[] = [
   reject('imports', 'a dynamic import', `${SERVER}/http/a.ts`, "\nawait import('../store/store.ts');\n", 2),
   reject('imports', 'a re-export', `${SERVER}/http/a.ts`, "export * from '../store/store.ts';\n"),
   reject('imports', 'a bare import', `${SERVER}/core/a.ts`, "import 'node:fs';\n"),
+  reject('imports', 'an HTTP stack of the server', 'packages/web/src/a.ts', "import '@berth/server/a';\n"),
   reject('imports', 'a protocol of node', 'packages/protocol/src/a.ts', "import { x } from 'node:fs';\n"),
   reject('imports', 'a protocol of the server', 'packages/protocol/src/a.ts', "import '@berth/server/a';\n"),
 ];
@@ -67,7 +69,7 @@ const rejectedCloudImports: Rejected[] = [
   rejectImport('a server which imports the cloud', 'compose/compose.ts', '@berth/cloud/http/app'),
 ];
 
-const rejectedAdminImports: Rejected[] = ['node:fs', '@berth/server/config', 'hono'].map((specifier) =>
+const rejectedAdminImports: Rejected[] = ['node:fs', '@berth/server/config', 'zod'].map((specifier) =>
   reject('imports', 'a page that is no page', 'packages/admin/src/a.tsx', `import '${specifier}';\n`),
 );
 
@@ -84,7 +86,15 @@ export const acceptedImports: Example[] = [
     'packages/admin/src/a.tsx',
     "import 'preact/hooks';\nimport './b.css';\nimport '@berth/protocol/errors';\n",
   ),
-  acceptImport('a route', 'http/a.ts', '../services/b.ts', '../config.ts', './c.ts', 'hono', 'node:http'),
+  acceptImport(
+    'a route',
+    'http/a.ts',
+    '../services/b.ts',
+    '../config.ts',
+    './c.ts',
+    '@berth/web/reply',
+    'node:http',
+  ),
   acceptImport('a job', 'background/a.ts', '../services/b.ts', '../core/c.ts', '../telemetry/log.ts'),
   acceptImport(
     'a service',
@@ -110,7 +120,7 @@ export const acceptedImports: Example[] = [
     'imports',
     'a route of the cloud',
     `${CLOUD}/http/a.ts`,
-    "import 'hono';\nimport '@berth/protocol/errors';\nimport '../store/b.ts';\nimport '../clock.ts';\n",
+    "import '@berth/web/reply';\nimport '../store/b.ts';\nimport '../clock.ts';\n",
   ),
   accept('imports', 'a command of the cloud', `${CLOUD}/cli/a.ts`, "import '../../package.json';\n"),
   accept('imports', 'an import in a string', `${SERVER}/core/a.ts`, 'f("import \'zod\'");\n'),

@@ -1,6 +1,6 @@
 import { codeOf, type Finding, findPattern, isTypeScript, productFiles, type SourceFile } from './source.ts';
 
-const CORES = ['packages/server/src/core/', 'packages/cloud/src/core/'];
+const PURE = ['packages/server/src/core/', 'packages/cloud/src/core/', 'packages/protocol/src/'];
 /** One for each program; whatever else wants the time is handed it. */
 const CLOCKS_OF_PROGRAMS = [
   'packages/server/src/store/clock.ts',
@@ -35,16 +35,17 @@ function anyOf(patterns: RegExp[]): RegExp {
   return new RegExp(patterns.map((pattern) => pattern.source).join('|'));
 }
 
+/** The protocol may still sign and verify: rooms hold that it imports nothing but `node:crypto`. */
 export function findCoreImpurity(files: SourceFile[]): Finding[] {
-  const cores = CORES.flatMap((folder) => productFiles(files, folder));
-  return cores.flatMap((file) =>
+  const pure = PURE.flatMap((folder) => productFiles(files, folder));
+  return pure.flatMap((file) =>
     findPattern(
       file,
       codeOf(file),
       anyOf(IMPURE),
       'core-purity',
       (found) =>
-        `The core may not use '${found}', because the same values must always give the same decision; ` +
+        `Cores and protocol may not use '${found}': the same values must always give the same result; ` +
         'take what it yields as an argument.',
     ),
   );

@@ -4,6 +4,9 @@ import { type Finding, productFiles, type SourceFile } from './source.ts';
 
 const SERVER = 'packages/server/src/';
 const PROTOCOL = 'packages/protocol/src/';
+const SHELL = 'packages/shell/src/';
+const WEB = 'packages/web/src/';
+const HTTP_ROOMS = ['compose', 'http'];
 const ADMIN = 'packages/admin/src/';
 const CLIENT = 'packages/client/src/';
 const CLIENT_ON_NODE = /^packages\/client\/src\/(?:node\/|main\.ts$)/;
@@ -136,6 +139,8 @@ function judgePackage(name: string, specifier: string): string | undefined {
 }
 
 function judgeServerPath(name: string, room: Room, specifier: string, path: string): string | undefined {
+  if (path.startsWith(SHELL) && name !== 'core') return undefined;
+  if (path.startsWith(WEB) && HTTP_ROOMS.includes(name)) return undefined;
   if (!path.startsWith(SERVER) && !path.startsWith(PROTOCOL)) {
     if (/^packages\/server\/[^/]+$/.test(path)) return undefined;
     return `The server may not import '${specifier}', because it ships alone; move what it needs here.`;
@@ -159,8 +164,16 @@ function judgeProtocolImport(file: SourceFile, { specifier }: Import): string | 
   if (path?.startsWith(PROTOCOL) || /^(?:zod(?:\/|$)|uqr$|node:crypto$)/.test(specifier)) return undefined;
   return (
     `The protocol may not import '${specifier}', because every client loads it wherever it runs; ` +
-    'import only zod, uqr, node:crypto and its own files, and move the rest to the server.'
+    'import only zod, uqr, node:crypto and its own files, and move what needs files or a terminal to shell.'
   );
+}
+
+/** `shell` and `web` know neither program. */
+function judgeSharedImport(file: SourceFile, { specifier }: Import): string | undefined {
+  const path = resolveImport(file.path, specifier);
+  const isOwn = path?.split('/')[1] === file.path.split('/')[1];
+  if (isOwn || path?.startsWith(PROTOCOL) || /^(?:node:|zod$)/.test(specifier)) return undefined;
+  return `Shared code may not import '${specifier}', because both programs stand on it; pass it in.`;
 }
 
 function judgeAdminImport(file: SourceFile, { specifier }: Import): string | undefined {
@@ -221,6 +234,9 @@ export function findForbiddenImports(files: SourceFile[]): Finding[] {
     ),
     ...productFiles(files, PROTOCOL).flatMap((file) =>
       findBadImports(file, (one) => judgeProtocolImport(file, one)),
+    ),
+    ...[...productFiles(files, SHELL), ...productFiles(files, WEB)].flatMap((file) =>
+      findBadImports(file, (one) => judgeSharedImport(file, one)),
     ),
   ];
 }

@@ -1,4 +1,4 @@
-import { parseJsonText } from './json-text.ts';
+import { endOfString, parseJsonText } from './json-text.ts';
 
 /** A member of a JSON object, as it is written. */
 interface JsonMember {
@@ -42,7 +42,6 @@ export function findMemberText(text: string, name: string): string | undefined {
 
 const QUOTE = 34;
 const COMMA = 44;
-const BACKSLASH = 92;
 
 function isOpening(code: number): boolean {
   return code === 91 || code === 123;
@@ -55,17 +54,6 @@ function isClosing(code: number): boolean {
 /** Between tokens, JSON knows no other blanks. */
 function isBlank(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
-}
-
-/** Index of the quote that closes the string which opens at `start`; every string of valid JSON has one. */
-function endOfString(text: string, start: number): number {
-  let index = start + 1;
-  while (index < text.length) {
-    const code = text.charCodeAt(index);
-    if (code === QUOTE) return index;
-    index += code === BACKSLASH ? 2 : 1;
-  }
-  return index;
 }
 
 /** Without the blanks between its tokens. Cut into pieces: letter by letter, a large text takes long. */

@@ -20,7 +20,7 @@ const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
 /** Index of the quote that closes the string which opens at `start`; the text's length when none does. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   let index = start + 1;
   while (index < text.length) {
     const code = text.charCodeAt(index);

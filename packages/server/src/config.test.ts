@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
-import { suggest } from '@berth/protocol/console/suggest';
+import { suggest } from '@berth/protocol/suggest';
 import { temporaryFolder } from '../../../test/support/server-process.ts';
 import { type Config, ConfigError, envOf, flagOf, listChanged, loadConfig, showConfig } from './config.ts';
 import { SETTINGS } from './settings.ts';

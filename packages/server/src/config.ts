@@ -1,8 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
-import { suggest } from '@berth/protocol/console/suggest';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { suggest } from '@berth/protocol/suggest';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { parseYaml } from './parse-yaml.ts';
 import type { Setting, Value } from './setting.ts';
 import { SETTINGS, type SettingEntry } from './settings.ts';
@@ -33,52 +32,14 @@ export type Config = {
 /** How the command line finds the running server: names in the data folder, and the header of its token. */
 export const CONTROL = { socket: 'berth.sock', file: 'control.json', header: 'x-berth-control' } as const;
 
-/** Fixed limits, each with its reason. */
+/** Fixed limits, each with its reason; `@berth/web/limits` has those of connections and bodies. */
 export const LIMITS = {
-  /** A v4 request body has a few hundred bytes. */
-  bodyBytes: 64 * 1024,
-  /**
-   * For bodies with a license file: base64 makes the largest file a third larger than its license, and a
-   * client that escapes every "/" in JSON adds a quarter of that.
-   */
-  fileBodyBytes: 2 * MOST_LICENSE_BYTES,
-  /**
-   * How much of an oversized body is read, so that the client gets an error and not a broken connection.
-   */
-  discardBytes: 4 * 1024 * 1024,
-  /**
-   * What is kept of unfinished requests beyond their first part: enough for hundreds of the largest from one
-   * address, and little beside what 10,000 connections take anyway. Applications send no more than that part.
-   */
-  ordinaryBytes: 4 * 1024,
-  unfinishedBytesPerAddress: 16 * 1024 * 1024,
-  unfinishedBytes: 64 * 1024 * 1024,
   /** Ten thousand names have some hundred thousand bytes. */
   rulesBytes: 1024 * 1024,
-  /**
-   * Slow clients hold connections; honest ones need milliseconds. The next check finds slow connections and
-   * sends an error before it closes them: none lives longer than 15 s.
-   */
-  handshakeTimeoutMs: 10_000,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 11_000,
-  /** From the connection to its first request, including the handshake. */
-  firstRequestTimeoutMs: 11_000,
-  /** How long a client may read nothing of its response. */
-  readTimeoutMs: 10_000,
-  farewellMs: 1000,
-  /** The listen backlog. If it is too small, bursts of clients are refused. */
-  waitingConnections: 4096,
-  /** How often to look for slow connections. */
-  connectionCheckMs: 1000,
-  /** How long an idle connection is kept for the client's next heartbeat. */
-  keepAliveTimeoutMs: 75_000,
   /** How many addresses the limits of requests and of new slots remember; the oldest is forgotten. */
   countedAddresses: 50_000,
   /** For how many licenses and features those who wait are told when to ask again; as above. */
   pacedLicenses: 10_000,
-  /** How long a stop waits before it closes connections. */
-  drainTimeoutMs: 10_000,
   /** Scrypt needs a core and memory for each password. */
   passwordChecksAtOnce: 2,
   /** The last one waits for about ten seconds; further clients are told to retry. */

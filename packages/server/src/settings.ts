@@ -1,5 +1,5 @@
 import { parseRange } from '@berth/protocol/address-range';
-import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/console/log-line';
+import { LOG_FORMATS, LOG_LEVELS } from '@berth/shell/console/log-line';
 import { parseSchedule, SCHEDULE_FORM } from './core/nouns/backup-schedule.ts';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
 import { WEBHOOK_TOPICS, type WebhookTopic } from './core/nouns/webhook-topics.ts';

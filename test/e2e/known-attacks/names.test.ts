@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { runCli } from '@berth/cloud/cli/cli';
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
-import { createTerminal } from '@berth/protocol/console/terminal';
+import { createTerminal } from '@berth/shell/console/terminal';
 import { createDataFolder } from '../../../packages/server/src/store/folder-access.ts';
 import { runBerth } from '../../support/berth-command.ts';
 import { cloudFolder } from '../../support/cloud/test-cloud.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { forwardedPeer } from '../../../packages/server/src/http/sockets/forwarded.ts';
+import { forwardedPeer } from '@berth/web/forwarded';
 
 /** What a penetration test found about headers that pass through a trusted proxy. */
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { LIMITS } from '../../../packages/server/src/config.ts';
+import { HTTP_LIMITS } from '@berth/web/limits';
 import { exchange } from '../../support/raw-socket.ts';
 import { startServerHere } from '../../support/server-here.ts';
 import { seedLicenses, temporaryFolder } from '../../support/server-process.ts';
@@ -29,9 +29,11 @@ async function startSite(t: TestContext, clients: readonly Client[] = []): Promi
 const HEAD = 'POST /api/v4/register HTTP/1.1\r\nHost: localhost\r\n';
 const BODY = '{"product":"cad","user":"ann"}';
 /** As much as a body may have, and nearly as much. */
-const LARGE = BODY.padEnd(LIMITS.bodyBytes);
+const LARGE = BODY.padEnd(HTTP_LIMITS.bodyBytes);
 const MOST_OF_IT = LARGE.slice(0, -1);
-const HOW_MANY = Math.ceil(LIMITS.unfinishedBytesPerAddress / (LIMITS.bodyBytes - LIMITS.ordinaryBytes));
+const HOW_MANY = Math.ceil(
+  HTTP_LIMITS.unfinishedBytesPerAddress / (HTTP_LIMITS.bodyBytes - HTTP_LIMITS.ordinaryBytes),
+);
 
 /** The kinds of requests, without their last byte; and that. */
 const KINDS = {
@@ -152,7 +154,7 @@ describe('unfinished requests', { skip }, () => {
       await gone.send(start);
       gone.socket.destroy();
     }
-    const large = ' '.repeat(LIMITS.bodyBytes + 1);
+    const large = ' '.repeat(HTTP_LIMITS.bodyBytes + 1);
     const { status } = await exchange(url, `${HEAD}Content-Length: ${large.length}\r\n\r\n${large}`);
     assert.equal(status, 413);
     const chunked = KINDS['of Node'];

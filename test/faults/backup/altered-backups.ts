@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BackupError } from '@berth/protocol/files/backup-file';
+import { BackupError } from '@berth/shell/files/backup-file';
 import { restore } from '../../support/backups.ts';
 import { createRandom, pickNumber, type Random } from '../../support/random.ts';
 

@@ -11,7 +11,7 @@ import { writeKeyStatement } from '@berth/protocol/grant/key-statement';
 import { CloudFault } from '../../../packages/server/src/cloud/cloud.ts';
 import { type License, licenseId } from '../../../packages/server/src/core/nouns/license.ts';
 import type { CloudLink } from '../../../packages/server/src/services/cloud/cloud-link.ts';
-import { RequestError } from '../../../packages/server/src/services/request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import type { Answer, Request } from '../../support/chaos/chaos-fault.ts';
 import { forward } from '../../support/chaos/chaos-message.ts';
 import { type CloudApp, openCloudApp } from '../../support/cloud/cloud-app.ts';

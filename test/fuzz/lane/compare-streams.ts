@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { findHead, HEAD_END_BYTES, parsePlainHead } from '@berth/server/http/sockets/plain-request';
+import { findHead, HEAD_END_BYTES, parsePlainHead } from '@berth/web/plain-request';
 import { normalizeAnswers } from './answer-stream.ts';
 import { type EchoPair, type EchoServer, turn } from './echo-pair.ts';
 import { type ByteStream, piecesOf } from './make-stream.ts';

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Server } from 'node:http';
 import { mock } from 'node:test';
-import { LIMITS } from '@berth/server/config';
-import type { Peer } from '@berth/server/http/access/caller';
-import type { App } from '@berth/server/http/app';
-import type { HttpRequest } from '@berth/server/http/http-request';
 import { problem } from '@berth/server/http/reply/problem';
-import { empty, json, type Reply } from '@berth/server/http/reply/reply';
-import { openLane } from '@berth/server/http/sockets/lane';
-import { createAppServer } from '@berth/server/http/sockets/listen';
-import { PlainRequest } from '@berth/server/http/sockets/plain-request';
 import { systemClock } from '@berth/server/store/clock';
+import type { App } from '@berth/web/app';
+import type { HttpRequest, Peer } from '@berth/web/http-request';
+import { openLane } from '@berth/web/lane';
+import { HTTP_LIMITS } from '@berth/web/limits';
+import { createAppServer } from '@berth/web/listen';
+import { PlainRequest } from '@berth/web/plain-request';
+import { empty, json, type Reply } from '@berth/web/reply';
 import { HOT } from './stream-parts.ts';
 
 /** A server that answers with what it has read. */
@@ -55,13 +54,13 @@ function answerWith(echoing: EchoServer): App {
   const answer = async (request: HttpRequest, peer: Peer): Promise<Reply> => {
     if (request instanceof PlainRequest) echoing.inLane += 1;
     else echoing.inNode += 1;
-    const read = await Promise.resolve(request.readBody(LIMITS.bodyBytes)).then(
+    const read = await Promise.resolve(request.readBody(HTTP_LIMITS.bodyBytes)).then(
       (body) => body ?? problem('payload_too_large', 'Too much was said.'),
       () => problem('bad_request', 'Only half of it was said.'),
     );
     return read instanceof Uint8Array ? reply(request, read, peer) : read;
   };
-  return { answer, findPlain: (path) => (HOT_PATHS.has(path) ? answer : undefined) };
+  return { answer, findPlain: (path) => (HOT_PATHS.has(path) ? answer : undefined), refuse: problem };
 }
 
 /** The same server with and without the lane. They have no ports: sockets are given to them. */
@@ -83,7 +82,7 @@ export function openEchoPair() {
     lane: open(true),
     node: open(false),
     /** What happens once a second: whoever is slow leaves the lane. */
-    check: () => mock.timers.tick(LIMITS.connectionCheckMs),
+    check: () => mock.timers.tick(HTTP_LIMITS.connectionCheckMs),
     close: () => mock.timers.reset(),
   };
 }

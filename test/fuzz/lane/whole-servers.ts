@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { mock } from 'node:test';
-import { LIMITS } from '@berth/server/config';
 import { exampleFeature, exampleLimits } from '@berth/server/core/examples';
-import type { AnswerRoute, App } from '@berth/server/http/app';
-import type { HttpRequest } from '@berth/server/http/http-request';
-import { openLane } from '@berth/server/http/sockets/lane';
-import { createAppServer, listening, stopServer } from '@berth/server/http/sockets/listen';
-import { PlainRequest } from '@berth/server/http/sockets/plain-request';
+import type { AnswerRoute, App } from '@berth/web/app';
+import type { HttpRequest } from '@berth/web/http-request';
+import { openLane } from '@berth/web/lane';
+import { HTTP_LIMITS } from '@berth/web/limits';
+import { createAppServer, listening, stopServer } from '@berth/web/listen';
+import { PlainRequest } from '@berth/web/plain-request';
 import { createRandom } from '../../support/random.ts';
 import { openSocket } from '../../support/raw-socket.ts';
 import { openTestApp, readEvents } from '../../support/test-app.ts';
@@ -50,6 +50,7 @@ function countWork(app: App, work: Work): App {
       return reply;
     };
   return {
+    ...app,
     answer: counted(app.answer),
     findPlain: (path) => {
       const found = app.findPlain(path);
@@ -144,7 +145,7 @@ const EPISODE = 50;
 export async function compareWhole(t: Context, { seed, streams, say }: Run) {
   mock.timers.enable({ apis: ['setInterval'] });
   t.after(() => mock.timers.reset());
-  const check = () => mock.timers.tick(LIMITS.connectionCheckMs);
+  const check = () => mock.timers.tick(HTTP_LIMITS.connectionCheckMs);
   const [lane, node] = [await openWhole(t, true), await openWhole(t, false)];
   let dropped = 0;
   for (let sent = 0; sent < streams; sent++) {

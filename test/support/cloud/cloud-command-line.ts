@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { runCli } from '@berth/cloud/cli/cli';
 import type { Terminal } from '@berth/cloud/cli/terminal';
-import { render } from '@berth/protocol/console/console-text';
+import { render } from '@berth/shell/console/console-text';
 import { cloudFolder } from './test-cloud.ts';
 
 interface TestLife {

@@ -9,6 +9,7 @@ import { createKey } from '@berth/cloud/store/keys/keys';
 import { createLicense, type LicenseDraft } from '@berth/cloud/store/licenses';
 import { createProduct, findProduct } from '@berth/cloud/store/products';
 import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
+import { fetchFrom } from '../fetch-app.ts';
 
 /** Smaller than a real key, and one per test file, because generating it is slow. */
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -69,7 +70,12 @@ export function createTestCloud(t: Pick<TestContext, 'after'>): TestCloud {
   const app = createApp({ ...folder, clock, log: writer });
   const signed = () => signedHeaders(keys, cloud.now);
   const send = async (target: string, init: RequestInit, place = '') =>
-    readAnswer(await app.request(target, init, { place }));
+    readAnswer(
+      await fetchFrom(app, new Request(new URL(target, 'http://cloud'), init), {
+        address: place,
+        isControl: false,
+      }),
+    );
   const cloud: TestCloud = {
     folder,
     path,

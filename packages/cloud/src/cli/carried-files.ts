@@ -1,5 +1,5 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { MOST_FILE_BYTES } from '../core/judge-request.ts';
 import { ValueError } from '../core/read-values.ts';
 

@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { showQrCode } from '@berth/protocol/carried/qr-code';
-import type { CommandLine } from '@berth/protocol/console/command-line';
-import { toReadable } from '@berth/protocol/console/console-text';
-import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/protocol/console/run-command-line';
-import { suggest } from '@berth/protocol/console/suggest';
-import { BackupError } from '@berth/protocol/files/backup-file';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { suggest } from '@berth/protocol/suggest';
+import type { CommandLine } from '@berth/shell/console/command-line';
+import { toReadable } from '@berth/shell/console/console-text';
+import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/shell/console/run-command-line';
+import { BackupError } from '@berth/shell/files/backup-file';
+import { ListenError } from '@berth/web/listen';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Clock, systemClock } from '../clock.ts';
 import { ValueError } from '../core/read-values.ts';
@@ -61,6 +62,7 @@ function isExpected(error: unknown): boolean {
     return true;
   }
   if (error instanceof FileError || error instanceof ForeignDatabase || isStoreFailure(error)) return true;
+  if (error instanceof ListenError) return true;
   return error instanceof Error && 'syscall' in error;
 }
 

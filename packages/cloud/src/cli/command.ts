@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import type { FlagsOf } from '@berth/protocol/console/command-flags';
-import type { CommandUsage } from '@berth/protocol/console/command-help';
+import type { FlagsOf } from '@berth/shell/console/command-flags';
+import type { CommandUsage } from '@berth/shell/console/command-help';
 import type { CloudStore } from '../store/cloud-store.ts';
 import type { KeyRing, SigningKeys } from '../store/keys/key-ring.ts';
 

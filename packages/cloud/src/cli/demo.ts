@@ -1,4 +1,4 @@
-import { waitForStop } from '@berth/protocol/console/stop-signals';
+import { waitForStop } from '@berth/shell/console/stop-signals';
 import { parseFeatureSpec } from '../core/feature-spec.ts';
 import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import { judgeLicense } from '../http/portal/write-files.ts';

@@ -1,11 +1,13 @@
-import { type AddressRange, parseRange } from '@berth/protocol/address-range';
-import { UsageError } from '@berth/protocol/console/command-line';
-import { LOG_FORMATS, LOG_LEVELS } from '@berth/protocol/console/log-line';
-import { waitForStop } from '@berth/protocol/console/stop-signals';
+import { parseRange } from '@berth/protocol/address-range';
+import { TLS_OPTIONS } from '@berth/protocol/cloud/tls-options';
+import { UsageError } from '@berth/shell/console/command-line';
+import { LOG_FORMATS, LOG_LEVELS } from '@berth/shell/console/log-line';
+import { waitForStop } from '@berth/shell/console/stop-signals';
+import { type Listening, listen } from '@berth/web/listen';
 import type { Clock } from '../clock.ts';
 import { readAmount, ValueError } from '../core/read-values.ts';
 import { createApp } from '../http/app.ts';
-import { type Listening, listen } from '../http/listen.ts';
+import { LIMITS } from '../http/limits/limits.ts';
 import { createLog } from '../http/log.ts';
 import type { DataFolder } from '../store/data-folder.ts';
 import { readNamedFile } from './carried-files.ts';
@@ -27,7 +29,6 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
 /** Starts the server. The log goes to standard error. */
 export async function startCloud(options: ServeOptions): Promise<Listening> {
   const { folder, flags, clock, terminal, defaultPort } = options;
-  const { keyRing } = folder;
   const port = flags.port === undefined ? defaultPort : readAmount('port', flags.port, PORT);
   const { host = '127.0.0.1' } = flags;
   const tls = readTls(flags);
@@ -44,7 +45,15 @@ export async function startCloud(options: ServeOptions): Promise<Listening> {
     log.write('warn', 'without TLS, license keys and passwords can be read on the network', { host });
   }
   const app = createApp({ ...folder, clock, log });
-  return listen(app, { host, port, tls, trustedProxies, keyRing, clock });
+  return listen(app, {
+    host,
+    port,
+    maxConnections: LIMITS.connections,
+    maxConnectionsPerAddress: LIMITS.connectionsPerPlace,
+    trustedProxies,
+    certificates: tls === null ? null : { read: () => tls, onChange: () => {} },
+    clock: { readWall: clock.readWallMs, readMonotonicMs: clock.readMonotonicMs },
+  });
 }
 
 function readChoice<T extends string>(
@@ -59,14 +68,13 @@ function readChoice<T extends string>(
   throw new ValueError(`"${name}" cannot be "${text}". Allowed: ${choices.join(', ')}.`);
 }
 
-function readProxies({ 'trusted-proxies': text = '' }: Flags): readonly AddressRange[] {
+function readProxies({ 'trusted-proxies': text = '' }: Flags): readonly string[] {
   return text
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
     .map((part) => {
-      const range = parseRange(part);
-      if (range !== null) return range;
+      if (parseRange(part) !== null) return part;
       throw new ValueError(
         `"trusted-proxies" cannot be "${part}". Write addresses, such as 10.0.0.1,10.1.0.0/16.`,
       );
@@ -78,7 +86,7 @@ function readTls({ 'tls-cert': cert, 'tls-key': key }: Flags) {
   if (cert === undefined || key === undefined) {
     throw new UsageError('TLS needs both --tls-cert FILE and --tls-key FILE.');
   }
-  return { cert: readNamedFile(cert), key: readNamedFile(key) };
+  return { ...TLS_OPTIONS, cert: readNamedFile(cert), key: readNamedFile(key) };
 }
 
 /** Runs until a signal. Prints one line when ready. */

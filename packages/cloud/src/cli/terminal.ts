@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { createTerminal, type LogTerminal } from '@berth/protocol/console/terminal';
+import { createTerminal, type LogTerminal } from '@berth/shell/console/terminal';
 
 export interface Terminal extends LogTerminal {
   /** Reads a secret from standard input, never from the command line, which every local user can see. */

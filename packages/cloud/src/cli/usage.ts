@@ -1,4 +1,4 @@
-import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-help';
+import { ANSWERED, type CommandUsage } from '@berth/shell/console/command-help';
 import type { Command } from './command.ts';
 import { AIRGAP_COMMANDS } from './commands/airgap-commands.ts';
 import { BACKUP_COMMANDS, RESTORE_USAGE } from './commands/backup-commands.ts';

@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isSignedBy, SIGNATURE_HEADER } from '@berth/protocol/cloud/vendor-signature';
+import { SECURITY_HEADERS } from '@berth/web/reply';
 import {
   type Answer,
   createTestCloud,
   signedHeaders,
   type TestCloud,
 } from '../../../../test/support/cloud/test-cloud.ts';
-import { SECURITY_HEADERS } from './sign-reply.ts';
+import { CONTENT_POLICY } from './sign-reply.ts';
 
 function assertSigned(cloud: TestCloud, { headers, bytes }: Answer): void {
   assert.ok(isSignedBy(cloud.publicKey, bytes, headers.get(SIGNATURE_HEADER) ?? ''));
-  for (const [name, value] of Object.entries(SECURITY_HEADERS)) assert.equal(headers.get(name), value);
+  const expected = { ...SECURITY_HEADERS, 'Content-Security-Policy': CONTENT_POLICY };
+  for (const [name, value] of Object.entries(expected)) assert.equal(headers.get(name), value);
   assert.equal(headers.get('date'), new Date(cloud.now).toUTCString());
 }
 
@@ -58,7 +60,7 @@ describe('an invalid request', () => {
   test('with another method is told the right one', async (t) => {
     const cloud = createTestCloud(t);
     const { status, body, headers } = await cloud.send('/api/v4/activate_license', {});
-    assert.deepEqual([status, body.code, headers.get('allow')], [405, 'method_not_allowed', 'POST']);
+    assert.deepEqual([status, body.code, headers.get('allow')], [405, 'method_not_allowed', 'POST, OPTIONS']);
   });
 
   test('with a body of more than 64 KiB is refused', async (t) => {

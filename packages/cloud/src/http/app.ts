@@ -1,5 +1,9 @@
 import type { KeyObject } from 'node:crypto';
-import { Hono } from 'hono';
+import { placeOf } from '@berth/protocol/address-range';
+import type { App } from '@berth/web/app';
+import type { HttpRequest } from '@berth/web/http-request';
+import type { TextReply } from '@berth/web/reply';
+import { createRouter, describeMethods, refuseMethod } from '@berth/web/router';
 import type { Clock } from '../clock.ts';
 import type { CloudStore } from '../store/cloud-store.ts';
 import type { KeyRing, SigningKeys } from '../store/keys/key-ring.ts';
@@ -7,8 +11,8 @@ import { authorize } from './authorize.ts';
 import { type Asked, bindReply, noteAsked, noteContent } from './bind-reply.ts';
 import { createGuessLimit } from './limits/guess-limit.ts';
 import type { Log } from './log.ts';
-import { BUG, findProblem, type Problem, problem } from './problem.ts';
-import type { Reply } from './reply.ts';
+import { BUG, findProblem, type Problem } from './problem.ts';
+import { problem, type Reply } from './reply.ts';
 import type { Context, Route } from './route.ts';
 import { ROUTES } from './routes.ts';
 import { signReply } from './sign-reply.ts';
@@ -21,35 +25,34 @@ interface AppOptions {
   readonly log: Log;
 }
 
-/** The peer of the connection; without a connection there is no client address. */
-export interface AppEnv {
-  readonly Bindings: { readonly place?: string };
-}
-
-/** The whole HTTP API as a function from request to response, without a socket. */
-export function createApp(options: AppOptions): Hono<AppEnv> {
-  const app = new Hono<AppEnv>();
-  const limitGuesses = createGuessLimit(options.clock.readMonotonicMs);
-  for (const route of ROUTES) {
-    // Separate limits: a client that guesses in the portal does not slow down a server at the same address.
-    const callers = route.needsKeys ? 'keys' : 'portal';
-    app.on(route.method, route.path, (c) =>
-      answer(route, options, c.req.raw, (now, asked, signingKeys) => {
-        const place = c.env?.place ?? '';
-        const limit = (work: () => Reply | Promise<Reply>) => limitGuesses(`${callers} ${place}`, work);
-        return handle(route, c.req.raw, { ...options, signingKeys, now, asked, place, limitGuesses: limit });
-      }),
-    );
-  }
-  app.notFound((c) => answer(NO_ROUTE, options, c.req.raw, () => nothingHere(c.req.method, c.req.path)));
-  app.onError((error, c) => answer(NO_ROUTE, options, c.req.raw, () => Promise.reject(error)));
-  return app;
+/** The whole HTTP API as a function from request to reply, without a socket. */
+export function createApp(options: AppOptions): App {
+  const { keyRing, clock } = options;
+  const router = createRouter(ROUTES);
+  const limitGuesses = createGuessLimit(clock.readMonotonicMs);
+  return {
+    answer(request, peer) {
+      const { here, route, isAllowed } = router.find(request);
+      if (route === undefined || !isAllowed || request.method === 'OPTIONS')
+        return answer(NO_ROUTE, options, request, () => answerUnrouted(request.method, here));
+      const place = placeOf(peer.address);
+      // Separate limits: a client that guesses in the portal does not slow down a server at the same address.
+      const who = `${route.needsKeys ? 'keys' : 'portal'} ${place}`;
+      return answer(route, options, request, (now, asked, signingKeys) => {
+        const limit = (work: () => Reply | Promise<Reply>) => limitGuesses(who, work);
+        return handle(route, request, { ...options, signingKeys, now, asked, place, limitGuesses: limit });
+      });
+    },
+    // The cloud has too few requests to need the fast path.
+    findPlain: () => undefined,
+    refuse: (code, message) => signReply(problem(code, message), keyRing.read().current, clock.readWallMs()),
+  };
 }
 
 const NO_ROUTE = { name: 'unknown' };
 
 /** Reads bodies first, so that a slow client does not delay others from the same address. */
-async function handle(route: Route, request: Request, context: Context): Promise<Reply> {
+async function handle(route: Route, request: HttpRequest, context: Context): Promise<Reply> {
   if (!route.needsKeys) return route.handle(request, context);
   const caller = authorize(context.store, request.headers, context.now);
   const noted = await noteContent(request, context.asked);
@@ -63,9 +66,9 @@ type Answering = Pick<Route, 'name' | 'explain'>;
 async function answer(
   route: Answering,
   options: AppOptions,
-  request: Request,
+  request: HttpRequest,
   work: Work,
-): Promise<Response> {
+): Promise<TextReply> {
   const { keyRing, clock, log } = options;
   const startedMs = clock.readMonotonicMs();
   const now = clock.readWallMs();
@@ -73,11 +76,11 @@ async function answer(
   // One set of keys for the whole request, too: what is signed in an answer fits the answer.
   const signingKeys = keyRing.read();
   const reply = await attempt(route, log, () => work(now, asked, signingKeys));
-  const { status, bytes, headers } = signReply(bindReply(reply, asked), signingKeys.current, now);
+  const signed = signReply(bindReply(reply, asked), signingKeys.current, now);
   const ms = Math.round(clock.readMonotonicMs() - startedMs);
   const code = reply.code === undefined ? {} : { code: reply.code };
-  log.write('info', 'request', { route: route.name, status, ...code, ms });
-  return new Response(bytes, { status, headers });
+  log.write('info', 'request', { route: route.name, status: reply.status, ...code, ms });
+  return signed;
 }
 
 async function attempt(route: Answering, log: Log, work: () => Reply | Promise<Reply>): Promise<Reply> {
@@ -102,11 +105,9 @@ function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-function nothingHere(method: string, path: string): Reply {
-  const methods = ROUTES.filter((one) => one.path === path).map((one) => one.method);
-  if (methods.length === 0)
+function answerUnrouted(method: string, here: readonly Route[]): Reply {
+  if (here.length === 0)
     return problem('not_found', 'There is nothing at this path. The API is under /api/v4/.');
-  const allowed = methods.join(', ');
-  const reply = problem('method_not_allowed', `This path does not support ${method}. Use ${allowed}.`);
-  return { ...reply, headers: { Allow: allowed } };
+  if (method === 'OPTIONS') return describeMethods(here);
+  return { ...refuseMethod(method, here), code: 'method_not_allowed' };
 }

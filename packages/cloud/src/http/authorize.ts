@@ -3,22 +3,20 @@ import {
   isDateSigned,
   parseAuthorization,
 } from '@berth/protocol/cloud/cloud-authorization';
+import { RequestError } from '@berth/protocol/request-error';
+import type { HeaderFields } from '@berth/web/http-request';
 import type { CloudStore } from '../store/cloud-store.ts';
-import { type CallerKey, findCaller } from '../store/keys/keys.ts';
-import { RequestError } from './problem.ts';
-
-/** Checks unknown API keys against this dummy, so that they take as long as known ones. It never matches. */
-const NOBODYS_SHARED_KEY = '0'.repeat(64);
+import { type CallerKey, DUMMY_SHARED_KEY, findCaller } from '../store/keys/keys.ts';
 
 /** The caller. Throws unless the API key, the signature and the date are valid, checked in this order. */
-export function authorize(store: CloudStore, headers: Headers, now: number): CallerKey {
+export function authorize(store: CloudStore, headers: HeaderFields, now: number): CallerKey {
   const authorization = parseAuthorization(headers.get('authorization') ?? '');
   if (authorization === null) {
     throw new RequestError('invalid_api_key', 'The Authorization header is missing or cannot be read.');
   }
   const date = headers.get('date') ?? '';
   const caller = findCaller(store, authorization.apiKey);
-  const isSigned = isDateSigned(caller?.sharedKey ?? NOBODYS_SHARED_KEY, date, authorization.signature);
+  const isSigned = isDateSigned(caller?.sharedKey ?? DUMMY_SHARED_KEY, date, authorization.signature);
   if (caller === null) throw new RequestError('invalid_api_key', 'The API key is unknown or disabled.');
   if (date === '') throw new RequestError('date_not_valid', 'The Date header is missing.');
   if (!isSigned) {

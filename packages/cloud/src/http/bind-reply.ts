@@ -5,7 +5,9 @@ import {
   readNonce,
 } from '@berth/protocol/cloud/cloud-binding';
 import { KEY_STATEMENT_HEADER } from '@berth/protocol/grant/key-statement';
-import { MOST_BODY_BYTES, readBytes } from './read-input.ts';
+import type { HeaderFields, HttpRequest } from '@berth/web/http-request';
+import { HTTP_LIMITS } from '@berth/web/limits';
+import { readBytes } from '@berth/web/read-input';
 import type { Reply } from './reply.ts';
 
 /** What is known about a request so far. An early refusal repeats what was read until then. */
@@ -17,21 +19,22 @@ export interface Asked {
   licenseId: number | null;
 }
 
-export function noteAsked(headers: Headers): Asked {
-  const nonce = readNonce(headers.get(NONCE_HEADER));
+export function noteAsked(headers: HeaderFields): Asked {
+  const nonce = readNonce(headers.get(NONCE_HEADER.toLowerCase()));
   return { nonce, requestDigest: null, hardwareId: null, licenseId: null };
 }
 
 /** Stores the digest of the exact request and returns a request whose body is already read. */
-export async function noteContent(request: Request, asked: Asked): Promise<Request> {
-  const { pathname, search } = new URL(request.url);
+export async function noteContent(request: HttpRequest, asked: Asked): Promise<HttpRequest> {
+  const { pathname, search } = new URL(request.url, 'http://localhost');
   const operation = pathname.slice(pathname.lastIndexOf('/') + 1);
-  const isGet = request.method === 'GET';
-  const content = isGet ? search.slice(1) : await readBytes(request, MOST_BODY_BYTES);
-  const keyStatement = request.headers.get(KEY_STATEMENT_HEADER);
+  const { method, url, headers, signal } = request;
+  const hasBody = method === 'POST';
+  const content = hasBody ? await readBytes(request, HTTP_LIMITS.bodyBytes) : search.slice(1);
+  const keyStatement = headers.get(KEY_STATEMENT_HEADER.toLowerCase());
   if (asked.nonce !== null) asked.requestDigest = digestRequest(operation, content, keyStatement);
   if (typeof content === 'string') return request;
-  return new Request(request.url, { method: request.method, headers: request.headers, body: content });
+  return { method, url, headers, signal, readBody: () => content };
 }
 
 /** Inside the body, so that the signature covers it. */

@@ -1,12 +1,12 @@
-import type { Screen } from '@berth/protocol/console/console-text';
+import { formatTimestamp } from '@berth/protocol/timestamp';
+import type { Screen } from '@berth/shell/console/console-text';
 import {
   formatLogLine,
   LOG_LEVELS,
   type LogFormat,
   type LogLevel,
   writeLogLine,
-} from '@berth/protocol/console/log-line';
-import { formatTimestamp } from '@berth/protocol/timestamp';
+} from '@berth/shell/console/log-line';
 
 /** Writes one line per event. Facts are chosen by hand: no URL, no body, no header. */
 export interface Log {

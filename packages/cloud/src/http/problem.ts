@@ -1,37 +1,14 @@
-import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
+import type { ErrorCode } from '@berth/protocol/errors';
 import { JsonTextError } from '@berth/protocol/json-text';
+import { RequestError } from '@berth/protocol/request-error';
 import type { Refusal } from '../core/refusal.ts';
 import { TooManyPasswords } from '../store/passwords.ts';
-import type { Reply } from './reply.ts';
-
-/** The request is invalid; thrown before any decision. */
-export class RequestError extends Error {
-  readonly code: ErrorCode;
-  readonly details: Refusal['details'];
-
-  constructor(code: ErrorCode, message: string, details: Refusal['details'] = {}) {
-    super(message);
-    this.code = code;
-    this.details = details;
-  }
-}
 
 /** An error, before it is written as JSON or as a page. */
 export interface Problem {
   readonly code: ErrorCode;
   readonly message: string;
   readonly details: Refusal['details'];
-}
-
-/** Always `{status, code, message}`, followed by facts. */
-export function problem(code: ErrorCode, message: string, details: Refusal['details'] = {}): Reply {
-  const { status } = ERRORS[code];
-  const body = JSON.stringify({ status, code, message, ...details });
-  return { status, code, body, type: 'json', headers: retryHeaders(status) };
-}
-
-export function retryHeaders(status: number): Readonly<Record<string, string>> {
-  return status === 503 || status === 429 ? { 'Retry-After': '1' } : {};
 }
 
 /** `null` for a bug: its text only goes to the log. */

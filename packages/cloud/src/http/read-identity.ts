@@ -1,9 +1,9 @@
+import { RequestError } from '@berth/protocol/request-error';
 import type { Identity, KeyProof, UserProof } from '../core/command.ts';
 import type { HostFacts } from '../core/license.ts';
 import type { CloudStore } from '../store/cloud-store.ts';
 import { findPasswordHash } from '../store/licenses.ts';
 import { isPassword } from '../store/passwords.ts';
-import { RequestError } from './problem.ts';
 import type { Identification } from './requests.ts';
 
 type Fields = Pick<

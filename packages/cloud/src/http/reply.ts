@@ -1,24 +1,15 @@
-/** The response of a route. The body is text that is ready to be signed and sent. */
-export interface Reply {
-  readonly status: number;
-  readonly body: string;
-  readonly type: 'json' | 'text' | 'html' | 'css';
+import type { ErrorCode } from '@berth/protocol/errors';
+import { problemReply, type TextReply } from '@berth/web/reply';
+import type { Refusal } from '../core/refusal.ts';
+
+/** The response of a route, before it is signed. */
+export interface Reply extends TextReply {
   /** The error code, for the log. */
   readonly code?: string;
   /** It reveals whether a key exists, whatever its code; see `createGuessLimit`. */
   readonly isGuess?: true;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
-export function json(value: unknown): Reply {
-  return { status: 200, body: JSON.stringify(value), type: 'json' };
-}
-
-export function text(body: string): Reply {
-  return { status: 200, body, type: 'text' };
-}
-
-/** Text that the browser saves as a file. The name consists of letters, digits, ".", "_" and "-". */
-export function download(body: string, fileName: string): Reply {
-  return { ...text(body), headers: { 'Content-Disposition': `attachment; filename="${fileName}"` } };
+export function problem(code: ErrorCode, message: string, details: Refusal['details'] = {}): Reply {
+  return { ...problemReply(code, message, details), code };
 }

@@ -1,4 +1,6 @@
 import type { KeyObject } from 'node:crypto';
+import type { HttpRequest } from '@berth/web/http-request';
+import type { RoutePlace } from '@berth/web/router';
 import type { CloudStore } from '../store/cloud-store.ts';
 import type { SigningKeys } from '../store/keys/key-ring.ts';
 import type { CallerKey } from '../store/keys/keys.ts';
@@ -25,14 +27,12 @@ export interface Context {
   readonly asked: Asked;
 }
 
-/** One operation: its path, who may call it, and what it does. */
-export interface Route {
+/** One operation: where it is, who may call it, and what it does. */
+export interface Route extends RoutePlace {
   readonly name: string;
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
   /** Whether the caller must authenticate with the two keys. */
   readonly needsKeys: boolean;
-  handle(request: Request, context: Context): Promise<Reply> | Reply;
+  handle(request: HttpRequest, context: Context): Promise<Reply> | Reply;
   /** How it reports errors; JSON by default. */
   explain?(problem: Problem): Reply;
 }

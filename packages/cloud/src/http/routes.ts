@@ -8,6 +8,9 @@ import {
   SYNC_EVENT,
 } from '@berth/protocol/cloud/cloud-requests';
 import { KEY_STATEMENT_HEADER } from '@berth/protocol/grant/key-statement';
+import { RequestError } from '@berth/protocol/request-error';
+import type { HeaderFields, HttpRequest } from '@berth/web/http-request';
+import { json, text } from '@berth/web/reply';
 import type { Command, Count, Identity } from '../core/command.ts';
 import type { Counted, Licensed, Outcome } from '../core/decision.ts';
 import { execute } from '../store/execute.ts';
@@ -22,53 +25,35 @@ import {
   presentProduct,
   presentTotal,
 } from './present-license.ts';
-import { problem, RequestError } from './problem.ts';
 import { readHost, readIdentity } from './read-identity.ts';
 import { readBody, readQuery } from './read-input.ts';
-import { json, type Reply, text } from './reply.ts';
+import { problem, type Reply } from './reply.ts';
 import { type CountFields, countRequest, featureCountRequest, type Identification } from './requests.ts';
 import type { Context, Route } from './route.ts';
 
-const API = '/api/v4';
-
 export const ROUTES: readonly Route[] = [
-  {
-    name: 'root',
-    method: 'GET',
-    path: '/',
-    needsKeys: false,
-    handle: () => json({ name: 'licensing cloud' }),
-  },
-  { name: 'health', method: 'GET', path: '/health', needsKeys: false, handle: tellHealth },
-  { name: 'activate', method: 'POST', path: `${API}/activate_license`, needsKeys: true, handle: activate },
-  { name: 'check', method: 'GET', path: `${API}/check_license`, needsKeys: true, handle: check },
-  {
-    name: 'deactivate',
-    method: 'POST',
-    path: `${API}/deactivate_license`,
-    needsKeys: true,
-    handle: deactivate,
-  },
-  { name: 'count', method: 'POST', path: `${API}/add_consumption`, needsKeys: true, handle: addConsumption },
-  {
-    name: 'count_feature',
-    method: 'POST',
-    path: `${API}/add_feature_consumption`,
-    needsKeys: true,
-    handle: addFeatureConsumption,
-  },
-  {
-    name: 'product',
-    method: 'GET',
-    path: `${API}/product_details`,
-    needsKeys: true,
-    handle: describeProduct,
-  },
+  { name: 'root', methods: ['GET'], paths: ['/'], needsKeys: false, handle: describeCloud },
+  { name: 'health', methods: ['GET'], paths: ['/health'], needsKeys: false, handle: checkHealth },
+  operation('POST', 'activate_license', 'activate', activate),
+  operation('GET', 'check_license', 'check', check),
+  operation('POST', 'deactivate_license', 'deactivate', deactivate),
+  operation('POST', 'add_consumption', 'count', addConsumption),
+  operation('POST', 'add_feature_consumption', 'count_feature', addFeatureConsumption),
+  operation('GET', 'product_details', 'product', describeProduct),
   ...PORTAL_ROUTES,
 ];
 
+/** An operation of the v4 API, for servers with a pair of keys. */
+function operation(method: 'GET' | 'POST', path: string, name: string, handle: Route['handle']): Route {
+  return { name, methods: [method], paths: [`/api/v4/${path}`], needsKeys: true, handle };
+}
+
+function describeCloud(): Reply {
+  return json({ name: 'licensing cloud' });
+}
+
 /** Also reads the database: a cloud that cannot read its data is not healthy. */
-function tellHealth(_: Request, { store }: Context): Reply {
+function checkHealth(_: HttpRequest, { store }: Context): Reply {
   store.sql.readNextId.get();
   return json({ status: 'ok' });
 }
@@ -95,7 +80,7 @@ function identify(context: Context, fields: Identification, needsPassword = fals
   return readIdentity(context.store, fields, callerOf(context).customer, needsPassword);
 }
 
-async function activate(request: Request, context: Context): Promise<Reply> {
+async function activate(request: HttpRequest, context: Context): Promise<Reply> {
   const fields = await readBody(request, activateRequest);
   const who = await identify(context, fields, true);
   return answer(context, { kind: 'activate', who, host: readHost(fields) }, (outcome) =>
@@ -103,12 +88,12 @@ async function activate(request: Request, context: Context): Promise<Reply> {
   );
 }
 
-async function check(request: Request, context: Context): Promise<Reply> {
-  const who = await identify(context, readQuery(request.url, checkQuery));
+async function check(request: HttpRequest, context: Context): Promise<Reply> {
+  const who = await identify(context, readQuery(request, checkQuery));
   return answer(context, { kind: 'check', who }, (outcome) => presentLicense(outcome, context, request));
 }
 
-function presentLicense(outcome: Outcome, context: Context, { headers }: Request): Reply {
+function presentLicense(outcome: Outcome, context: Context, { headers }: HttpRequest): Reply {
   const { store, signingKeys, now } = context;
   if (outcome.kind !== 'licensed') throw new Error(`A license was expected, not "${outcome.kind}".`);
   const request = readCertificateRequest(headers, outcome, context);
@@ -119,21 +104,21 @@ function presentLicense(outcome: Outcome, context: Context, { headers }: Request
 
 /** `null`: the server asks for no certificate, or gets none because it can lend nothing. */
 function readCertificateRequest(
-  headers: Headers,
+  headers: HeaderFields,
   { license, hardwareId }: Licensed,
   context: Context,
 ): OnlineRequest | null {
   const { nonce, requestDigest } = context.asked;
-  const keyStatement = headers.get(KEY_STATEMENT_HEADER);
+  const keyStatement = headers.get(KEY_STATEMENT_HEADER.toLowerCase());
   if (keyStatement === null || license.terms.lending === null) return null;
   const date = headers.get('date') ?? '';
   const asked = { date, nonce: nonce ?? '', requestDigest: requestDigest ?? '', hardwareId, keyStatement };
   // Whoever takes proof or nonce out of a request on its way must not go unnoticed.
-  const proof = nonce === null ? '' : (headers.get(CERTIFICATE_PROOF_HEADER) ?? '');
+  const proof = nonce === null ? '' : (headers.get(CERTIFICATE_PROOF_HEADER.toLowerCase()) ?? '');
   return { ...asked, proof, caller: callerOf(context), from: context.place };
 }
 
-async function deactivate(request: Request, context: Context): Promise<Reply> {
+async function deactivate(request: HttpRequest, context: Context): Promise<Reply> {
   const who = await identify(context, await readBody(request, deactivateRequest));
   // A bare string cannot carry a binding.
   const isBound = context.asked.nonce !== null;
@@ -142,13 +127,13 @@ async function deactivate(request: Request, context: Context): Promise<Reply> {
   );
 }
 
-async function addConsumption(request: Request, context: Context): Promise<Reply> {
+async function addConsumption(request: HttpRequest, context: Context): Promise<Reply> {
   const fields = await readBody(request, countRequest);
   const command = await readCount(context, fields, null);
   return answer(context, command, (outcome) => presentCount(outcome, command));
 }
 
-async function addFeatureConsumption(request: Request, context: Context): Promise<Reply> {
+async function addFeatureConsumption(request: HttpRequest, context: Context): Promise<Reply> {
   const fields = await readBody(request, featureCountRequest);
   if (fields.feature === undefined) throw missing('feature');
   const command = await readCount(context, fields, fields.feature);
@@ -175,8 +160,8 @@ function presentCount(outcome: Outcome, { reportId }: Count): Reply {
   return json(reportId === null ? counted : { ...counted, report_id: reportId });
 }
 
-function describeProduct(request: Request, { store }: Context): Reply {
-  const { product: code } = readQuery(request.url, productQuery);
+function describeProduct(request: HttpRequest, { store }: Context): Reply {
+  const { product: code } = readQuery(request, productQuery);
   if (code === undefined) throw missing('product');
   const product = findProduct(store, code);
   if (product !== null) return json(presentProduct(product));

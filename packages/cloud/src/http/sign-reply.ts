@@ -1,41 +1,25 @@
 import type { KeyObject } from 'node:crypto';
 import { SIGNATURE_HEADER, signBytes } from '@berth/protocol/cloud/vendor-signature';
-import type { Reply } from './reply.ts';
+import type { TextReply } from '@berth/web/reply';
 
-const TYPES = {
-  json: 'application/json; charset=utf-8',
-  text: 'text/plain; charset=utf-8',
-  html: 'text/html; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-} as const;
-
-/** Headers of every response: no caching, framing, sniffing or referrers, and only our style sheet loads. */
-export const SECURITY_HEADERS = {
-  'Cache-Control': 'no-store',
-  'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-} as const;
-
-interface SignedReply {
-  readonly status: number;
-  readonly bytes: Buffer<ArrayBuffer>;
-  readonly headers: Readonly<Record<string, string>>;
-}
+/** The portal has forms, which the usual policy forbids. */
+export const CONTENT_POLICY =
+  "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /** Every response is signed, including refusals, so that a man in the middle cannot fake "expired". */
-export function signReply({ status, body, type, headers }: Reply, key: KeyObject, now: number): SignedReply {
-  const bytes = Buffer.from(body);
+export function signReply(
+  { status, body, type, headers }: TextReply,
+  key: KeyObject,
+  now: number,
+): TextReply {
   return {
     status,
-    bytes,
+    body,
+    type,
     headers: {
-      'Content-Type': TYPES[type],
-      ...SECURITY_HEADERS,
+      'Content-Security-Policy': CONTENT_POLICY,
       Date: new Date(now).toUTCString(),
-      [SIGNATURE_HEADER]: signBytes(key, bytes),
+      [SIGNATURE_HEADER]: signBytes(key, Buffer.from(body)),
       ...headers,
     },
   };

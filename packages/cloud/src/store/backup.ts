@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, type KeyObject } from 'node:crypto';
-import fs, { existsSync, rmSync } from 'node:fs';
-import path, { basename, join } from 'node:path';
+import { chmodSync, existsSync, linkSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { backup as copy, DatabaseSync } from 'node:sqlite';
 import {
   addFooter,
@@ -8,15 +8,10 @@ import {
   type BackupFacts,
   extractBackup,
   requireAuthentic,
-} from '@berth/protocol/files/backup-file';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
-import {
-  MIN_PASSPHRASE_LENGTH,
-  openSealed,
-  readSealed,
-  sealText,
-} from '@berth/protocol/files/passphrase-seal';
-import { placeFile } from '@berth/protocol/files/place-file';
+} from '@berth/shell/files/backup-file';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
+import { MIN_PASSPHRASE_LENGTH, openSealed, readSealed, sealText } from '@berth/shell/files/passphrase-seal';
+import { placeFile } from '@berth/shell/files/place-file';
 import { type CloudStore, createCloudStore, record } from './cloud-store.ts';
 import { AIRGAP_KEY_FILE, DATABASE_FILE, listKeyFiles } from './data-folder.ts';
 import { openDatabase, SCHEMA_VERSION } from './database.ts';
@@ -24,7 +19,6 @@ import { type ListedEvent, listEvents } from './events.ts';
 import { readKeyFile, writeKeyFile } from './keys/key-files.ts';
 import { fingerprintOf, type KeyRing } from './keys/key-ring.ts';
 
-const SYSTEM = { fs, path, platform: process.platform };
 const PURPOSE = 'berth cloud keys\u00001';
 
 /** Private keys by the names of their files: all signing keys, and the air-gap key. */
@@ -52,9 +46,9 @@ export async function writeBackup({ db }: CloudStore, order: BackupOrder): Promi
     await copy(db, part, { rate: ALL_PAGES });
     inDatabase(part, (draft) => draft.exec('PRAGMA journal_mode = DELETE'));
     inDatabase(part, requireSound);
-    const facts = addFooter(fs, part, factsOf(sealed), secretOf(signing.current), () => {});
-    fs.chmodSync(part, 0o600);
-    placeFile(SYSTEM, part, file, replaces);
+    const facts = addFooter(part, factsOf(sealed), secretOf(signing.current), () => {});
+    chmodSync(part, 0o600);
+    placeFile(part, file, replaces);
     return facts;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw exists(file);
@@ -153,7 +147,7 @@ export async function restoreCloud(order: RestoreOrder): Promise<RestoredCloud> 
   discard(draft);
   const old = existsSync(database) ? takeOver(database) : null;
   try {
-    const backup = extractBackup(fs, file, draft);
+    const backup = extractBackup(file, draft);
     const { facts } = backup;
     requireOurs(facts);
     const keys = await findKeys(order, facts);
@@ -162,8 +156,8 @@ export async function restoreCloud(order: RestoreOrder): Promise<RestoredCloud> 
     for (const [name, key] of keys) writeKeyFile(within(name), key);
     const stamp = new Date(now).toISOString().replace(/[:.-]/g, '');
     const kept = old === null ? null : `${database}.replaced-${stamp}`;
-    if (kept !== null) fs.linkSync(database, kept);
-    placeFile(SYSTEM, draft, database, true);
+    if (kept !== null) linkSync(database, kept);
+    placeFile(draft, database, true);
     return { facts, kept, lost };
   } finally {
     old?.close();

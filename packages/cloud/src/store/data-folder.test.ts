@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
@@ -62,22 +62,6 @@ describe('the data folder', () => {
     rmSync(join(path, 'airgap-key.pem'));
     createAirgapKey(join(path, 'airgap-key.pem'));
     assert.throws(() => openDataFolder(path), /is a different air-gap key/);
-  });
-
-  test('from before the air gap gets a key for it, and keeps its data', (t) => {
-    const path = cloudFolder(t);
-    const db = new DatabaseSync(join(path, 'cloud.db'));
-    db.exec(readFileSync(new URL('./migrations/0001-cloud.sql', import.meta.url), 'utf8'));
-    db.exec(`INSERT INTO cloud (id, next_id) VALUES (1, 4711);
-      PRAGMA user_version = 1; PRAGMA application_id = 0x42434c44`);
-    db.close();
-    const folder = openDataFolder(path);
-    assert.equal(folder.store.sql.readNextId.get()?.next_id, 4711);
-    const { airgapKey } = folder;
-    folder.close();
-    const again = openDataFolder(path);
-    t.after(() => again.close());
-    assert.ok(again.airgapKey.equals(airgapKey));
   });
 
   for (const [title, sql, sentence] of [

@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
-import fs, { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import path, { join } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
-import { explainWritable, isContainer } from '@berth/protocol/files/file-sharing';
-import { createPrivateFolder, explainFolder } from '@berth/protocol/files/folder-access';
+import { explainSharing, explainWritable } from '@berth/shell/files/file-sharing';
+import { createPrivateFolder, explainFolder } from '@berth/shell/files/folder-access';
 import { type CloudStore, createCloudStore } from './cloud-store.ts';
 import { DataFolderError, missingKey } from './data-folder-error.ts';
 import { openDatabase } from './database.ts';
@@ -50,7 +50,9 @@ export function prepareFolder(folder: string): void {
   process.umask(0o077);
   createFolder(folder);
   requireUsable(folder);
-  refuseShared([folder, ...listKeyFiles(folder)]);
+  // Anyone who can write here can sign licenses.
+  const problem = explainSharing([folder, ...listKeyFiles(folder)], process.env, explainWritable);
+  if (problem !== null) throw new DataFolderError(problem);
 }
 
 /** The files of private keys in a folder that exists. */
@@ -61,11 +63,9 @@ export function listKeyFiles(folder: string): readonly string[] {
     .map((name) => join(folder, name));
 }
 
-const SYSTEM = { fs, path, userId: process.getuid?.() ?? null };
-
 function createFolder(folder: string): void {
   try {
-    createPrivateFolder(folder, SYSTEM);
+    createPrivateFolder(folder);
   } catch (error) {
     throw new DataFolderError(`The data folder ${folder} cannot be created: ${(error as Error).message}`);
   }
@@ -74,36 +74,12 @@ function createFolder(folder: string): void {
 function requireUsable(folder: string): void {
   const written = [join(folder, DATABASE_FILE)];
   const problem =
-    explainFolder(folder, { written, read: [] }, SYSTEM) ??
-    (existsSync(folder) ? explainFolder(folder, { written, read: listKeyFiles(folder) }, SYSTEM) : null);
+    explainFolder(folder, { written, read: [] }) ??
+    (existsSync(folder) ? explainFolder(folder, { written, read: listKeyFiles(folder) }) : null);
   if (problem !== null) throw new DataFolderError(problem);
 }
 
-/** Anyone who can write here can sign licenses. */
-function refuseShared(paths: readonly string[]): void {
-  const user = {
-    id: process.getuid?.() ?? null,
-    isContainer: isContainer(process.env, { exists: existsSync, read: readText }),
-  };
-  for (const one of paths.filter((file) => existsSync(file))) {
-    const stats = statSync(one);
-    const isFolder = stats.isDirectory();
-    const names = isFolder ? readdirSync(one) : [];
-    const file = { path: one, isFolder, names, mode: stats.mode, owner: stats.uid };
-    const problem = explainWritable(file, user);
-    if (problem !== null) throw new DataFolderError(problem);
-  }
-}
-
-function readText(file: string): string | null {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return null;
-  }
-}
-
-/** Data from before the air gap has no such key yet; once created, the key must stay the same. */
+/** A new folder has no such key yet; once created, the key must stay the same. */
 function openAirgapKey({ sql }: CloudStore, file: string): KeyObject {
   const isKnown = sql.findAirgapPublicKey.get()?.airgap_public_key !== null;
   if (!isKnown) createAirgapKey(file);

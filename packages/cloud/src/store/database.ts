@@ -1,18 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { findBundledFile } from '@berth/protocol/files/bundled-files';
+import { findBundledFile } from '@berth/shell/files/bundled-files';
 
 /** In order; the number of a migration is its position. Released migrations never change; only append. */
-const MIGRATIONS = [
-  '0001-cloud.sql',
-  '0002-portal.sql',
-  '0003-server-keys.sql',
-  '0004-grant-keys.sql',
-  '0005-signing-keys.sql',
-  '0006-customers.sql',
-  '0007-proven-keys.sql',
-] as const;
+const MIGRATIONS = ['0001-schema.sql'] as const;
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

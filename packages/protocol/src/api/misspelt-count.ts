@@ -1,4 +1,4 @@
-import { suggest } from '../console/suggest.ts';
+import { suggest } from '../suggest.ts';
 import { FIELD_ALIASES } from './lending.ts';
 import { featureObject, licenseObject } from './license-object.ts';
 

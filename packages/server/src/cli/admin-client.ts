@@ -182,7 +182,7 @@ async function* chunksOf(body: StoppedReply['body']): AsyncGenerator<Uint8Array>
 
 type ControlAddress = Pick<RequestOptions, 'socketPath' | 'host' | 'port' | 'headers' | 'signal'>;
 
-/** Where the running server listens for commands: see `http/sockets/control.ts`. */
+/** Where the running server listens for commands: see `http/control.ts`. */
 function findControl(folder: string): ControlAddress | null {
   const file = join(folder, CONTROL.file);
   if (existsSync(file)) {

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { showQrCode } from '@berth/protocol/carried/qr-code';
-import { type FlagValues, listFlags } from '@berth/protocol/console/command-flags';
-import type { CommandLine, Given } from '@berth/protocol/console/command-line';
-import { toReadable } from '@berth/protocol/console/console-text';
-import { type CallOf, type Hints, rewriteHints } from '@berth/protocol/console/hints';
-import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/protocol/console/run-command-line';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { type FlagValues, listFlags } from '@berth/shell/console/command-flags';
+import type { CommandLine, Given } from '@berth/shell/console/command-line';
+import { toReadable } from '@berth/shell/console/console-text';
+import { type CallOf, type Hints, rewriteHints } from '@berth/shell/console/hints';
+import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/shell/console/run-command-line';
 import { type Config, ConfigError, type ConfigSources, flagOf, loadConfig } from '../config.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import { SETTINGS } from '../settings.ts';

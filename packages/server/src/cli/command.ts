@@ -1,7 +1,7 @@
-import type { FlagsOf } from '@berth/protocol/console/command-flags';
-import type { CommandUsage } from '@berth/protocol/console/command-help';
-import type { Screen } from '@berth/protocol/console/console-text';
-import type { CallOf } from '@berth/protocol/console/hints';
+import type { FlagsOf } from '@berth/shell/console/command-flags';
+import type { CommandUsage } from '@berth/shell/console/command-help';
+import type { Screen } from '@berth/shell/console/console-text';
+import type { CallOf } from '@berth/shell/console/hints';
 import type { Config } from '../config.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { Losses } from '../services/backups/find-losses.ts';

@@ -1,4 +1,4 @@
-import { waitForStop } from '@berth/protocol/console/stop-signals';
+import { waitForStop } from '@berth/shell/console/stop-signals';
 import type { Config, LoadedConfig } from '../config.ts';
 import type { AdminClient } from './admin-client.ts';
 import { type DemoCloud, startDemoCloud } from './demo-cloud.ts';

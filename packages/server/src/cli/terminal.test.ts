@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
+import { formatFacts, formatTable } from '@berth/shell/console/console-text';
 import { SETTINGS } from '../settings.ts';
 import { describeSettings } from './usage.ts';
 

@@ -1,5 +1,5 @@
-import { createTerminal, type Terminal as Screens } from '@berth/protocol/console/terminal';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { createTerminal, type Terminal as Screens } from '@berth/shell/console/terminal';
 import { readSecrets, type SecretPrompt } from './read-secrets.ts';
 
 export interface Terminal extends Screens {

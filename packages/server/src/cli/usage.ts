@@ -1,4 +1,4 @@
-import { ANSWERED, type CommandUsage } from '@berth/protocol/console/command-help';
+import { ANSWERED, type CommandUsage } from '@berth/shell/console/command-help';
 import { envOf, fileVariableOf, flagOf } from '../config.ts';
 import type { Setting } from '../setting.ts';
 import { SETTINGS } from '../settings.ts';

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import type { BackupFacts } from '@berth/protocol/files/backup-file';
+import type { BackupFacts } from '@berth/shell/files/backup-file';
 import { type BackupTask, makeBackup } from './make-backup.ts';
 
 /** What the thread tells before it ends. */

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { BackupFacts } from '@berth/protocol/files/backup-file';
-import { findBundledFile } from '@berth/protocol/files/bundled-files';
+import type { BackupFacts } from '@berth/shell/files/backup-file';
+import { findBundledFile } from '@berth/shell/files/bundled-files';
 import type { Config } from '../config.ts';
 import { parseSchedule } from '../core/nouns/backup-schedule.ts';
 import { Fault } from '../core/nouns/fault.ts';

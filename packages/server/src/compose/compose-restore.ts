@@ -1,11 +1,10 @@
-import fs from 'node:fs';
+import { parseTimestamp } from '@berth/protocol/timestamp';
 import {
   BackupError,
   type BackupFacts,
   extractBackup,
   requireAuthentic,
-} from '@berth/protocol/files/backup-file';
-import { parseTimestamp } from '@berth/protocol/timestamp';
+} from '@berth/shell/files/backup-file';
 import type { Restored, RestoreRequest } from '../cli/command.ts';
 import { type Instant, instant, say } from '../core/nouns/instant.ts';
 import type { MasterKey } from '../secrets/seal.ts';
@@ -176,7 +175,7 @@ async function openBackup(
   { file, passphrase, keyFile }: RestoreRequest,
   draft: RestoredDraft,
 ): Promise<OpenedBackup> {
-  const backup = extractBackup(fs, file, draft.file);
+  const backup = extractBackup(file, draft.file);
   const { facts } = backup;
   requireOurs(facts);
   const masterKey = await findBackupKey(facts, { passphrase, keyFile, source: findMasterKey(options) });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { explainReadable, explainWritable } from '@berth/protocol/files/file-sharing';
+import { explainReadable, explainSharing, explainWritable } from '@berth/shell/files/file-sharing';
 import type { Config } from '../config.ts';
 import type { StoreNotice } from '../core/nouns/store-notice.ts';
 import { openExport } from '../secrets/key-export.ts';
@@ -9,14 +9,7 @@ import { findKeySource, type GivenKey } from '../secrets/master-key.ts';
 import { fingerprint, type MasterKey } from '../secrets/seal.ts';
 import { placeMasterKey } from '../services/keys/place-master-key.ts';
 import { createDataFolder, DATABASE_FILE, explainFolder, hasData } from '../store/folder-access.ts';
-import {
-  describeHolder,
-  explainSharing,
-  type FolderLock,
-  holdFolder,
-  LOCK_FILE,
-  lockFolder,
-} from '../store/folder-lock.ts';
+import { describeHolder, type FolderLock, holdFolder, LOCK_FILE, lockFolder } from '../store/folder-lock.ts';
 import type { Store } from '../store/store.ts';
 
 /** Each store is only loaded if it is used. */

@@ -1,16 +1,18 @@
-import { BackupError } from '@berth/protocol/files/backup-file';
+import { BackupError } from '@berth/shell/files/backup-file';
+import type { App } from '@berth/web/app';
+import { NO_HEADERS } from '@berth/web/http-request';
+import { ListenError } from '@berth/web/listen';
 import manifest from '../../package.json' with { type: 'json' };
 import { describeRules } from '../background/rules-loop.ts';
 import { type Config, listChanged, showConfig } from '../config.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import type { AuthSettings } from '../http/access/caller.ts';
 import { isLoopbackHost } from '../http/access/local-caller.ts';
-import { type App, createApp } from '../http/app.ts';
-import { NO_HEADERS } from '../http/http-request.ts';
+import { createApp } from '../http/app.ts';
+import { listenControl } from '../http/control.ts';
+import type { DeferredApp } from '../http/deferred-app.ts';
 import type { Route } from '../http/route.ts';
 import { createRoutes } from '../http/route-table.ts';
-import { listenControl } from '../http/sockets/control.ts';
-import { type Entrance, ListenError } from '../http/sockets/listen.ts';
 import { SealError } from '../secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from '../services/access/accounts.ts';
 import { createOwnNames } from '../services/access/own-names.ts';
@@ -67,7 +69,7 @@ interface BoundOptions extends ServeOptions {
   readonly certificates: Certificates | null;
   readonly recent: RecentLines;
   readonly news: News;
-  readonly entrance: Entrance;
+  readonly app: DeferredApp;
   readonly url: string;
 }
 
@@ -78,19 +80,19 @@ export async function serveStore(
   log: Log,
   stops: Stop[],
 ): Promise<Parts> {
-  const { config, entrance, url } = options;
-  stops.push(await listenControl(entrance, config.data));
+  const { config, app, url } = options;
+  stops.push(await listenControl(app, config.data));
   if (store.isHealthy()) return serveWhole(store, options, log, stops);
   // The disk is full. What was lent can be read; whatever has to be stored is refused.
   const reading = composeApp(withoutWriting(store), { ...options, isServing: true }, log, () => url);
   stops.push(dismissPasswords, reading.cloud.close, reading.events.close);
   const begin = (late: Stop[]) => serveWhole(store, options, log, late);
-  stops.push(serveOnceWritable(store, { begin, wait: () => entrance.open(reading.app), ...options }, log));
+  stops.push(serveOnceWritable(store, { begin, wait: () => app.open(reading.app), ...options }, log));
   return reading;
 }
 
 async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: Stop[]): Promise<Parts> {
-  const { config, certificates, news, entrance, url } = options;
+  const { config, certificates, news, app, url } = options;
   const parts = composeApp(store, { ...options, isServing: true }, log, () => url);
   stops.push(dismissPasswords, parts.cloud.close, parts.events.close);
   // From here on, the store knows whether this server leads.
@@ -99,7 +101,7 @@ async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: 
   const eventLoops = await parts.events.begin();
   await prepareStore(parts, options, log);
   warnAboutExposure(options, log);
-  entrance.open(parts.app);
+  app.open(parts.app);
   const houseLoops = createHouseLoops(store, { ...parts, certificates }, config, log);
   const loops = [houseLoops, eventLoops, createCloudLoops(parts.cloud, config, log)];
   stops.push(...startLoops(store, loops, { ...parts, ...parts.cloud, ...parts.events }, log));

@@ -1,6 +1,5 @@
-import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { addFooter, type BackupFacts } from '@berth/protocol/files/backup-file';
+import { addFooter, type BackupFacts } from '@berth/shell/files/backup-file';
 import type { BackupOrder } from '../services/backups/backup-job.ts';
 import { copyStore } from '../services/backups/move-store.ts';
 import { openPostgresSnapshot } from '../store/postgres/move/postgres-source.ts';
@@ -38,7 +37,7 @@ export async function makeBackup({ source, order }: BackupTask, pause: () => voi
       key_fingerprint: sealedBy,
       sealed_keys: sealedKeys,
     };
-    return addFooter(fs, to, facts, masterKey, pause);
+    return addFooter(to, facts, masterKey, pause);
   } finally {
     db.close();
   }

@@ -1,7 +1,8 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
+import { listen } from '@berth/web/listen';
 import manifest from '../../package.json' with { type: 'json' };
 import { stopAll } from '../background/stop-all.ts';
-import { createEntrance, listen } from '../http/sockets/listen.ts';
+import { deferApp } from '../http/deferred-app.ts';
 import type { AuditTrail } from '../services/audit/audit-trail.ts';
 import { openCertificates } from '../services/certificates/certificates.ts';
 import type { Catalogue } from '../services/lending/catalogue.ts';
@@ -35,9 +36,9 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     readWall: systemClock.readWall,
     warnDays: options.config.notices.certificateDays,
   });
-  const entrance = createEntrance();
+  const app = deferApp();
   const place = { ...options.config, ...options.config.http, certificates, clock: systemClock };
-  const listening = await listen(entrance, place).catch((error) => {
+  const listening = await listen(app, place).catch((error) => {
     throw explainTakenPort(options.config, error);
   });
   const stops: Stop[] = [listening.stop];
@@ -49,7 +50,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     closes.push(async () => (await opening).close());
     const [store, { serveStore }] = await Promise.all([opening, loadParts()]);
     const { url } = listening;
-    const bound = { ...options, config, certificates, recent, news, entrance, url };
+    const bound = { ...options, config, certificates, recent, news, app, url };
     const { audit, catalogue } = await serveStore(store, bound, log, stops);
     const { findLendable } = catalogue;
     return { url, findLendable, stop: () => stopServer({ stops, store, audit, log }) };

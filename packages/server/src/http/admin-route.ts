@@ -1,6 +1,6 @@
 import type { Operation, Operations } from '@berth/protocol/admin/operation';
+import { json, type Reply } from '@berth/web/reply';
 import type { z } from 'zod';
-import { json, type Reply } from './reply/reply.ts';
 import type { Route, RouteInput } from './route.ts';
 
 type Fields<S> = S extends z.ZodObject ? z.output<S> : Readonly<Record<string, never>>;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { RequestError } from '@berth/protocol/request-error';
+import { HTTP_LIMITS } from '@berth/web/limits';
+import { text } from '@berth/web/reply';
 import { FOREIGN, openTestApp, type TestAnswer } from '../../../../test/support/test-app.ts';
-import { LIMITS } from '../config.ts';
 import { Fault } from '../core/nouns/fault.ts';
-import { RequestError } from '../services/request-error.ts';
-import { text } from './reply/reply.ts';
 import { defineRoute, type Route } from './route.ts';
 
 function throwingRoute(path: string, error: unknown) {
@@ -187,7 +187,7 @@ test('every answer has the security headers', async (t) => {
     await send('DELETE', '/auth'),
     await get('/api/admin/status', { peer: FOREIGN }),
     await get('/broken'),
-    await post('/api/v4/register', ' '.repeat(LIMITS.bodyBytes + 1)),
+    await post('/api/v4/register', ' '.repeat(HTTP_LIMITS.bodyBytes + 1)),
     await post('/api/v4/register', '{'),
   ];
   assert.deepEqual(

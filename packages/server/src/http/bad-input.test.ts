@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { HTTP_LIMITS } from '@berth/web/limits';
 import { openTestApp, readTraces } from '../../../../test/support/test-app.ts';
-import { LIMITS } from '../config.ts';
 
 interface Refusal {
   readonly status: number;
@@ -25,7 +25,7 @@ function stream(bytes: number): ReadableStream<Uint8Array> {
 }
 
 const UNREADABLE: Readonly<Record<string, readonly [unknown, Refusal]>> = {
-  'a declared body of 64 KiB and a byte': [' '.repeat(LIMITS.bodyBytes + 1), TOO_LARGE],
+  'a declared body of 64 KiB and a byte': [' '.repeat(HTTP_LIMITS.bodyBytes + 1), TOO_LARGE],
   '60,000 opened brackets': ['['.repeat(60_000), VALIDATION],
   '100,000 opened brackets': ['['.repeat(100_000), TOO_LARGE],
   '12,000 nested objects': ['{"a":'.repeat(12_000), VALIDATION],
@@ -76,7 +76,7 @@ describe('a body that cannot be read is refused, and nothing is stored', () => {
   test('a body without a declared length', async (t) => {
     const { post, store } = await openTestApp(t);
     const before = await readTraces(store);
-    const answer = await post('/api/v4/register', stream(LIMITS.bodyBytes + 1));
+    const answer = await post('/api/v4/register', stream(HTTP_LIMITS.bodyBytes + 1));
     assert.equal(answer.status, 413);
     assert.equal(answer.body.code, 'payload_too_large');
     assert.deepEqual(await readTraces(store), before);
@@ -88,14 +88,14 @@ describe('a body that cannot be read is refused, and nothing is stored', () => {
     const read = { bytes: 0 };
     const body = new ReadableStream({
       async pull(controller) {
-        if (read.bytes > 2 * LIMITS.discardBytes) return controller.close();
-        if (read.bytes > LIMITS.discardBytes) await answered.promise;
+        if (read.bytes > 2 * HTTP_LIMITS.discardBytes) return controller.close();
+        if (read.bytes > HTTP_LIMITS.discardBytes) await answered.promise;
         read.bytes += PIECE.length;
         controller.enqueue(PIECE);
       },
     });
     assert.equal((await post('/api/v4/register', body)).status, 413);
-    assert.ok(read.bytes > LIMITS.discardBytes);
+    assert.ok(read.bytes > HTTP_LIMITS.discardBytes);
     answered.resolve();
   });
 });
@@ -103,7 +103,7 @@ describe('a body that cannot be read is refused, and nothing is stored', () => {
 describe('the largest that can be read', () => {
   test('a body of exactly 64 KiB, declared or not', async (t) => {
     const { post } = await openTestApp(t);
-    const body = '{"user":"ann"}'.padEnd(LIMITS.bodyBytes);
+    const body = '{"user":"ann"}'.padEnd(HTTP_LIMITS.bodyBytes);
     for (const headers of [{}, { 'content-length': String(body.length) }]) {
       assert.equal((await post('/api/v4/register', body, { headers })).status, 200);
     }

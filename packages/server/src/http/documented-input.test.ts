@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { RequestError } from '@berth/protocol/request-error';
 import { parseTimestamp } from '@berth/protocol/timestamp';
+import { readInput } from '@berth/web/read-input';
 import { toHttpRequest } from '../../../../test/support/fetch-app.ts';
 import { resolve, whyNot } from '../../../../test/support/json-schema.ts';
 import { CONTROL, openTestApp } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
 import { exampleFeature, exampleLimits } from '../core/examples.ts';
-import { RequestError } from '../services/request-error.ts';
-import { readInput } from './read-input.ts';
-import type { Route } from './route.ts';
+import { inputOf, type Route } from './route.ts';
 
 type Schema = Parameters<typeof whyNot>[1];
 
@@ -160,7 +160,7 @@ async function isTaken({ route, method, name, value }: Tried): Promise<boolean> 
     method === 'GET'
       ? new Request(`${url}?${new URLSearchParams({ [name]: String(value) })}`)
       : new Request(url, { method, body: JSON.stringify({ [name]: value }) });
-  const read = async () => readInput(route, toHttpRequest(request));
+  const read = async () => readInput(inputOf(route, method), toHttpRequest(request));
   return read().then(
     () => true,
     (error: unknown) => !(error instanceof RequestError && error.code === 'validation_error'),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { BuiltPage } from '@berth/protocol/files/built-page';
-import { findBundledFile } from '@berth/protocol/files/bundled-files';
+import type { BuiltPage } from '@berth/shell/files/built-page';
+import { findBundledFile } from '@berth/shell/files/bundled-files';
 import type { FindPage } from './routes/page.ts';
 
 const FILE = new URL('../../../admin/dist/page.json', import.meta.url);

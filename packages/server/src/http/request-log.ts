@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { Reply } from '@berth/web/reply';
 import type { Fault } from '../core/nouns/fault.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { RequestCounts } from '../telemetry/metrics/request-counts.ts';
 import { bugReply } from './reply/problem.ts';
-import type { Reply } from './reply/reply.ts';
 
 interface LoggedRequest {
   readonly route: string;

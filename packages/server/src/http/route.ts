@@ -1,8 +1,11 @@
 import type { ErrorCode } from '@berth/protocol/errors';
+import type { HttpRequest, Peer } from '@berth/web/http-request';
+import { HTTP_LIMITS } from '@berth/web/limits';
+import type { InputRules } from '@berth/web/read-input';
+import type { Reply } from '@berth/web/reply';
+import type { RoutePlace } from '@berth/web/router';
 import type { z } from 'zod';
-import type { Caller, Peer } from './access/caller.ts';
-import type { HttpRequest } from './http-request.ts';
-import type { Reply } from './reply/reply.ts';
+import type { Caller } from './access/caller.ts';
 
 /**
  * Who may call a route: its class, and the lowest role if it requires one. Every route declares one.
@@ -43,12 +46,9 @@ export const TAGS = {
 export type Tag = keyof typeof TAGS;
 
 /** One operation of the API: its callers, input, responses and handler. */
-export interface Route {
+export interface Route extends RoutePlace {
   /** The name of the operation in the log and in the API document. */
   readonly name: string;
-  readonly methods: readonly ('GET' | 'POST')[];
-  /** The path, then its aliases. */
-  readonly paths: readonly [string, ...string[]];
   readonly access: Access;
   readonly summary: string;
   /** Its heading in the API document, from the route table. */
@@ -58,8 +58,6 @@ export interface Route {
   readonly body?: z.ZodObject;
   /** Headers that only this route uses. */
   readonly headers?: readonly ('Idempotency-Key' | 'Last-Event-ID' | 'Prefer')[];
-  /** Whether it receives a password, which is refused over plain HTTP if TLS is required. */
-  readonly takesPassword?: boolean;
   /** Whether the body is a file, sent in a form or directly. */
   readonly takesFile?: boolean;
   /** Whether a field of the body contains a whole license file, so the body may be large. */
@@ -131,13 +129,14 @@ export function isStrict({ paths }: Pick<Route, 'paths'>): boolean {
   return paths[0].startsWith('/api/admin/');
 }
 
-/** The schemas for the fields of a request with this method. */
-export function inputOf({ query, body }: Route, method: string): RouteFields {
-  if (query === undefined || body === undefined) return { query, body };
-  return method === 'POST' ? { query: undefined, body } : { query, body: undefined };
-}
-
-interface RouteFields {
-  readonly query: z.ZodObject | undefined;
-  readonly body: z.ZodObject | undefined;
+/** What a request with this method may contain. */
+export function inputOf(route: Route, method: string): InputRules {
+  const { query, body, holdsFile } = route;
+  const isEither = query !== undefined && body !== undefined;
+  return {
+    query: isEither && method === 'POST' ? undefined : query,
+    body: isEither && method !== 'POST' ? undefined : body,
+    isStrict: isStrict(route),
+    bodyBytes: holdsFile === true ? HTTP_LIMITS.fileBodyBytes : HTTP_LIMITS.bodyBytes,
+  };
 }

@@ -9,6 +9,7 @@ const FILES = [
   './bad-input.test.ts',
   './documented-input.test.ts',
   './lenient-input.test.ts',
+  './access/client-rate.test.ts',
   './access/web-page.test.ts',
   './routes/v4/consumption.test.ts',
   './routes/v4/features.test.ts',
@@ -16,7 +17,6 @@ const FILES = [
   './routes/v4/lending.test.ts',
   './routes/v4/pools.test.ts',
   './routes/v4/user-names.test.ts',
-  './sockets/client-rate.test.ts',
 ];
 
 for (const file of FILES) describe(file, () => import(file));

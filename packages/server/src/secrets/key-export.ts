@@ -4,7 +4,7 @@ import {
   type SealedText,
   type Stretch,
   sealText,
-} from '@berth/protocol/files/passphrase-seal';
+} from '@berth/shell/files/passphrase-seal';
 import { parseMasterKey } from './master-key.ts';
 import { type MasterKey, SealError } from './seal.ts';
 

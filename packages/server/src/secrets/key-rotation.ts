@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { removeDurably, renameDurably } from './durable-file.ts';
+import { removeDurably, renameDurably } from '@berth/shell/files/durable-file';
 import { parseMasterKey, writeKeyFile } from './master-key.ts';
 import { fingerprint, type MasterKey, SealError } from './seal.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeNewFile } from './durable-file.ts';
+import { writeNewFile } from '@berth/shell/files/durable-file';
 import { type MasterKey, SealError } from './seal.ts';
 
 /** Where the master key comes from. */

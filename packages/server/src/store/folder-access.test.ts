@@ -7,16 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../../../../test/support/server-process.ts';
 import { createDataFolder, explainFolder } from './folder-access.ts';
 
-const SOURCE = fileURLToPath(import.meta.resolve('@berth/protocol/files/folder-access'));
+const SOURCE = fileURLToPath(import.meta.resolve('@berth/shell/files/folder-access'));
 const STRANGER = 65_534;
 /** Runs in its own process, of which another user needs only one file. */
 const SCRIPT = `
   const [, source, folder] = process.argv;
-  const [fs, path] = [require('node:fs'), require('node:path')];
+  const path = require('node:path');
   const files = { written: [path.join(folder, 'berth.db')], read: [] };
-  import(source).then((it) => {
-    console.log(it.explainFolder(folder, files, { fs, path, userId: process.getuid() }));
-  });`;
+  import(source).then((it) => console.log(it.explainFolder(folder, files)));`;
 
 /** A folder that every user may look into. */
 function openFolder(t: TestContext): string {

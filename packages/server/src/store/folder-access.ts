@@ -1,8 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { createPrivateFolder, explainFolder as explain } from '@berth/protocol/files/folder-access';
-
-const SYSTEM = { fs, path, userId: process.getuid?.() ?? null };
+import { createPrivateFolder, explainFolder as explain } from '@berth/shell/files/folder-access';
 
 export const DATABASE_FILE = 'berth.db';
 
@@ -25,11 +23,11 @@ export function findRestored(folder: string): string | null {
 
 /** Creates the folder for its owner only. */
 export function createDataFolder(folder: string): void {
-  createPrivateFolder(folder, SYSTEM);
+  createPrivateFolder(folder);
 }
 
 /** Why this process cannot work in a folder, and what to do; `null`: no problem is known. */
 export function explainFolder(folder: string): string | null {
   const within = (name: string) => path.join(folder, name);
-  return explain(folder, { written: WRITTEN.map(within), read: READ.map(within) }, SYSTEM);
+  return explain(folder, { written: WRITTEN.map(within), read: READ.map(within) });
 }

@@ -1,11 +1,10 @@
-import { existsSync, lchownSync, lstatSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { lchownSync, lstatSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type explainWritable, isContainer, type SharedFile } from '@berth/protocol/files/file-sharing';
+import { readText } from '@berth/shell/files/file-sharing';
 import { Fault } from '../core/nouns/fault.ts';
 import { finishRestore } from './finish-restore.ts';
 import { explainFolder } from './folder-access.ts';
-import { readText } from './machine-id.ts';
 import type { Store } from './store.ts';
 
 export const LOCK_FILE = 'berth.lock';
@@ -16,35 +15,6 @@ const SQLITE_BUSY = 5;
 /** The right to use a data folder, held until it is released or the process ends. */
 export interface FolderLock {
   release(): void;
-}
-
-/** The first problem that `explain` finds with these files, and what to do about it; `null`: none. */
-export function explainSharing(
-  paths: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-  explain: typeof explainWritable,
-): string | null {
-  const user = {
-    id: process.getuid?.() ?? null,
-    isContainer: isContainer(env, { exists: existsSync, read: readText }),
-  };
-  const sentences = paths.filter((path) => existsSync(path)).map((path) => explain(statFile(path), user));
-  return sentences.find((sentence) => sentence !== null) ?? null;
-}
-
-function statFile(path: string): SharedFile {
-  const stats = statSync(path);
-  const isFolder = stats.isDirectory();
-  return { path, isFolder, names: isFolder ? listNames(path) : [], mode: stats.mode, owner: stats.uid };
-}
-
-/** `explainFolder` reports a folder that cannot be read. */
-function listNames(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
 
 /**

@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { isContainer } from '@berth/protocol/files/file-sharing';
+import { isContainer, readText } from '@berth/shell/files/file-sharing';
 
 /**
  * Identifies this machine over restarts, upgrades and new addresses; `null` if there is no such id. A
  * container has none: it is created anew from its image, so only its data identifies a server there.
  */
 export function readMachineId(env: Readonly<Record<string, string | undefined>>): string | null {
-  if (isContainer(env, { exists: existsSync, read: readText })) return null;
+  if (isContainer(env)) return null;
   switch (process.platform) {
     case 'linux':
       return readFirstLine('/etc/machine-id') ?? readFirstLine('/var/lib/dbus/machine-id');
@@ -20,15 +19,6 @@ export function readMachineId(env: Readonly<Record<string, string | undefined>>)
       );
     default:
       return null;
-  }
-}
-
-/** `null`: it cannot be read. */
-export function readText(file: string): string | null {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return null;
   }
 }
 

@@ -1,5 +1,5 @@
-import { describeScreen } from '@berth/protocol/console/console-text';
-import { formatLogLine, type LogFormat } from '@berth/protocol/console/log-line';
+import { describeScreen } from '@berth/shell/console/console-text';
+import { formatLogLine, type LogFormat } from '@berth/shell/console/log-line';
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config.ts';
 

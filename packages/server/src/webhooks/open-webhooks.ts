@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { type Config, ConfigError } from '../config.ts';
 import { SECOND_MS } from '../core/nouns/instant.ts';
 import { createHttpWebhooks, type HttpWebhookOptions } from './http-webhooks.ts';

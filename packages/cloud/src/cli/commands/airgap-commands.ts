@@ -1,6 +1,6 @@
 import { readScannedText, writeScannedText } from '@berth/protocol/carried/scanned-text';
 import { codeSymbols, groupCode } from '@berth/protocol/carried/typed-code';
-import { formatFacts } from '@berth/protocol/console/console-text';
+import { formatFacts } from '@berth/shell/console/console-text';
 import { ValueError } from '../../core/read-values.ts';
 import { isRefusal } from '../../core/refusal.ts';
 import { createFileWriter, judgeLicense } from '../../http/portal/write-files.ts';

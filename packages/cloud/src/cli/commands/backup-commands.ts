@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
-import { BackupError, type BackupFacts } from '@berth/protocol/files/backup-file';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { formatFacts, formatTable } from '@berth/shell/console/console-text';
+import { BackupError, type BackupFacts } from '@berth/shell/files/backup-file';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import manifest from '../../../package.json' with { type: 'json' };
 import { type RestoredCloud, restoreCloud, writeBackup } from '../../store/backup.ts';
 import { prepareFolder } from '../../store/data-folder.ts';

@@ -1,5 +1,5 @@
-import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
+import { formatFacts, formatTable } from '@berth/shell/console/console-text';
 import { readAmount } from '../../core/read-values.ts';
 import { isRefusal, type Refusal } from '../../core/refusal.ts';
 import type { CloudStore } from '../../store/cloud-store.ts';

@@ -1,5 +1,5 @@
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
-import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
+import { formatFacts, formatTable } from '@berth/shell/console/console-text';
 import type { AuthorizationMethod } from '../../core/license.ts';
 import { ValueError } from '../../core/read-values.ts';
 import { isRefusal, type Refusal } from '../../core/refusal.ts';

@@ -1,5 +1,5 @@
-import { UsageError } from '@berth/protocol/console/command-line';
-import { formatFacts } from '@berth/protocol/console/console-text';
+import { UsageError } from '@berth/shell/console/command-line';
+import { formatFacts } from '@berth/shell/console/console-text';
 import type { License } from '../../core/license.ts';
 import { ValueError } from '../../core/read-values.ts';
 import { isRefusal, type Refusal } from '../../core/refusal.ts';

@@ -1,7 +1,7 @@
 import { LICENSE_TYPES } from '@berth/protocol/api/license-object';
-import { UsageError } from '@berth/protocol/console/command-line';
 import { name } from '@berth/protocol/fields';
 import { parseJsonText } from '@berth/protocol/json-text';
+import { UsageError } from '@berth/shell/console/command-line';
 import { CARRIED_DAYS } from '../../core/certificate-term.ts';
 import type { TermsChange } from '../../core/change-terms.ts';
 import { parseFeatureSpec, readPeriod } from '../../core/feature-spec.ts';

@@ -1,6 +1,6 @@
 import { type ReadRequest, readOfflineRequest } from '@berth/protocol/carried/offline-request';
 import { readUsageFile } from '@berth/protocol/carried/usage-file';
-import { formatTable } from '@berth/protocol/console/console-text';
+import { formatTable } from '@berth/shell/console/console-text';
 import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
 import { createFileWriter } from '../../http/portal/write-files.ts';
 import { type IssuedFile, refreshFile } from '../../store/offline/license-files.ts';

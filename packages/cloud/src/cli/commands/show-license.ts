@@ -1,4 +1,4 @@
-import { formatFacts, formatTable, paint, type Style } from '@berth/protocol/console/console-text';
+import { formatFacts, formatTable, paint, type Style } from '@berth/shell/console/console-text';
 import type { presentLicenseFacts } from './present.ts';
 
 export type LicenseFacts = ReturnType<typeof presentLicenseFacts>;

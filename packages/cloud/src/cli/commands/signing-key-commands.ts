@@ -1,4 +1,4 @@
-import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
+import { formatFacts, formatTable } from '@berth/shell/console/console-text';
 import { isRefusal, type Refusal } from '../../core/refusal.ts';
 import type { ListedSigningKey } from '../../store/keys/key-ring.ts';
 import type { Command } from '../command.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { problem, RequestError } from '../problem.ts';
-import { type Reply, text } from '../reply.ts';
+import { RequestError } from '@berth/protocol/request-error';
+import { text } from '@berth/web/reply';
+import { problem, type Reply } from '../reply.ts';
 import { createGuessLimit } from './guess-limit.ts';
 import { LIMITS } from './limits.ts';
 

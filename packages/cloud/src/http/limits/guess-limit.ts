@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@berth/protocol/errors';
-import { RequestError } from '../problem.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import type { Reply } from '../reply.ts';
 import { LIMITS } from './limits.ts';
 

@@ -1,16 +1,5 @@
-/** All limits for callers, which may be strangers. `docs/vendors.md` documents them. */
+/** The limits for callers, which may be strangers, beside those of `@berth/web`; see `docs/vendors.md`. */
 export const LIMITS = {
-  /** Slow clients occupy connections; honest ones need milliseconds. */
-  handshakeTimeoutMs: 10_000,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 15_000,
-  /** An idle connection: no request arrives, or the client does not read the response. */
-  silenceTimeoutMs: 15_000,
-  /** From the connection to its first complete request. */
-  firstRequestTimeoutMs: 15_000,
-  /** How long a connection is kept alive for the next request. */
-  keepAliveTimeoutMs: 75_000,
-  connectionCheckMs: 1000,
   connections: 5000,
   connectionsPerPlace: 100,
   /** Concurrent form uploads: anyone may send them, and each holds its file in memory. */

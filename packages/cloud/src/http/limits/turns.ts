@@ -1,4 +1,4 @@
-import { RequestError } from '../problem.ts';
+import { RequestError } from '@berth/protocol/request-error';
 
 interface TurnLimits {
   readonly inAll: number;

@@ -2,10 +2,11 @@ import { makeQrCode, outlineQrCode } from '@berth/protocol/carried/qr-code';
 import { writeScannedText } from '@berth/protocol/carried/scanned-text';
 import { codeSymbols, groupCode } from '@berth/protocol/carried/typed-code';
 import { ERRORS } from '@berth/protocol/errors';
+import { withRetryAfter } from '@berth/web/reply';
 import type { AirgapAnswer } from '../../store/offline/airgap.ts';
 import type { AnsweredDeactivation } from '../../store/offline/offline-requests.ts';
 import type { CountedUsage } from '../../store/offline/usage.ts';
-import { type Problem, retryHeaders } from '../problem.ts';
+import type { Problem } from '../problem.ts';
 import type { Reply } from '../reply.ts';
 import { type Html, html } from './html.ts';
 
@@ -60,8 +61,7 @@ export function showProblem({ code, message }: Problem, form: FormName, typed: T
       ? html`${offlineForm(typed)}${airgapForm(NOTHING_TYPED)}`
       : html`${airgapForm(typed)}${offlineForm(NOTHING_TYPED)}`;
   const { status } = ERRORS[code];
-  const headers = retryHeaders(status);
-  return { ...reply('Error · License portal', html`${note}${forms}`), status, code, headers };
+  return withRetryAfter({ ...reply('Error · License portal', html`${note}${forms}`), status, code });
 }
 
 function offlineForm({ licenseKey }: Typed): Html {

@@ -57,7 +57,7 @@ describe('the page', () => {
   test('another method is told the allowed ones', async (t) => {
     const { cloud } = createTestPortal(t);
     const answer = await cloud.send('/portal/offline', { method: 'DELETE' });
-    assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET, POST']);
+    assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET, POST, HEAD, OPTIONS']);
   });
 });
 

@@ -2,6 +2,7 @@ import { readOfflineRequest } from '@berth/protocol/carried/offline-request';
 import { readScannedText } from '@berth/protocol/carried/scanned-text';
 import { readUsageFile } from '@berth/protocol/carried/usage-file';
 import type { ErrorCode } from '@berth/protocol/errors';
+import { fileReply } from '@berth/web/reply';
 import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
 import { type AirgapAnswer, confirmAirgap } from '../../store/offline/airgap.ts';
 import {
@@ -12,7 +13,7 @@ import {
 import { takeUsage } from '../../store/offline/usage.ts';
 import { LIMITS } from '../limits/limits.ts';
 import { createTurns } from '../limits/turns.ts';
-import { download, type Reply } from '../reply.ts';
+import type { Reply } from '../reply.ts';
 import type { Context, Route } from '../route.ts';
 import {
   type FormName,
@@ -35,8 +36,14 @@ import { createFileWriter } from './write-files.ts';
  * machine, and codes must match.
  */
 export const PORTAL_ROUTES: readonly Route[] = [
-  { name: 'portal', method: 'GET', path: PORTAL, needsKeys: false, handle: showForms },
-  { name: 'portal_style', method: 'GET', path: `${PORTAL}/style.css`, needsKeys: false, handle: sendStyle },
+  { name: 'portal', methods: ['GET'], paths: [PORTAL], needsKeys: false, handle: showForms },
+  {
+    name: 'portal_style',
+    methods: ['GET'],
+    paths: [`${PORTAL}/style.css`],
+    needsKeys: false,
+    handle: sendStyle,
+  },
   ...formRoutes('offline', 'offline', handInFile),
   ...formRoutes('airgap', 'airgap', confirmCodes),
   ...formRoutes('airgap/policy', 'airgap', downloadPolicy),
@@ -48,14 +55,14 @@ type Handle = (form: Form, context: Context) => Promise<Reply> | Reply;
 function formRoutes(path: string, form: FormName, handle: Handle): readonly Route[] {
   const where = {
     name: `portal_${path.replace('/', '_')}`,
-    path: `${PORTAL}/${path}`,
+    paths: [`${PORTAL}/${path}`],
     needsKeys: false,
   } as const;
   return [
-    { ...where, method: 'GET', handle: showForms },
+    { ...where, methods: ['GET'], handle: showForms },
     {
       ...where,
-      method: 'POST',
+      methods: ['POST'],
       handle: (request, context) =>
         takeTurn(context.place, async () => {
           const form = await readForm(request);
@@ -137,7 +144,7 @@ function answerRequest(carried: CarriedRequest, { store, signingKeys, now }: Con
     return isRefusal(given) ? given : showDeactivation(given);
   }
   const answer = answerActivation(store, carried, createFileWriter(signingKeys, now), now);
-  return isRefusal(answer) ? answer : download(answer.file, `${answer.product}.lic`);
+  return isRefusal(answer) ? answer : fileReply(answer.file, `${answer.product}.lic`);
 }
 
 function confirmCodes(form: Form, context: Context): Reply {
@@ -146,7 +153,7 @@ function confirmCodes(form: Form, context: Context): Reply {
 
 /** The same codes return the same response; this is the file in it. */
 function downloadPolicy(form: Form, context: Context): Reply {
-  return confirm(form, context, ({ policyFile, product }) => download(policyFile, `${product}-policy.lic`));
+  return confirm(form, context, ({ policyFile, product }) => fileReply(policyFile, `${product}-policy.lic`));
 }
 
 function confirm(

@@ -1,6 +1,7 @@
+import { RequestError } from '@berth/protocol/request-error';
+import type { HttpRequest } from '@berth/web/http-request';
+import { readBytes } from '@berth/web/read-input';
 import { MOST_FILE_BYTES } from '../../core/judge-request.ts';
-import { RequestError } from '../problem.ts';
-import { readBytes } from '../read-input.ts';
 
 /** The largest file plus the form encoding. */
 const MOST_FORM_BYTES = MOST_FILE_BYTES + 64 * 1024;
@@ -16,7 +17,7 @@ export interface Form {
   readonly file: File | null;
 }
 
-export async function readForm(request: Request): Promise<Form> {
+export async function readForm(request: HttpRequest): Promise<Form> {
   const bytes = await readBytes(request, MOST_FORM_BYTES);
   const data = await parseForm(bytes, request.headers.get('content-type') ?? '');
   const values = [...data.values()];
@@ -27,9 +28,11 @@ export async function readForm(request: Request): Promise<Form> {
   return { file, text: (name) => readText(data.get(name)) };
 }
 
-async function parseForm(bytes: Uint8Array<ArrayBuffer>, type: string) {
+async function parseForm(bytes: Uint8Array, type: string) {
   try {
-    return await new Response(bytes, { headers: { 'Content-Type': type } }).formData();
+    return await new Response(bytes as Uint8Array<ArrayBuffer>, {
+      headers: { 'Content-Type': type },
+    }).formData();
   } catch {
     throw new RequestError('bad_request', 'The form is not valid. Send it from the portal page.');
   }

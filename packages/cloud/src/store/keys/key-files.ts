@@ -5,9 +5,8 @@ import {
   type KeyObject,
   randomUUID,
 } from 'node:crypto';
-import fs, { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { placeFile } from '@berth/protocol/files/place-file';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { placeFile } from '@berth/shell/files/place-file';
 
 const MODULUS_BITS = 3072;
 
@@ -30,15 +29,13 @@ export function writeKeyFile(file: string, key: KeyObject): void {
   createKeyFile(file, () => key);
 }
 
-const SYSTEM = { fs, path, platform: process.platform };
-
 /** Durable when it returns. Concurrent processes end up with the same key. */
 function createKeyFile(file: string, generate: () => KeyObject): void {
   if (existsSync(file)) return;
   const draft = `${file}.${randomUUID()}`;
   writeFileSync(draft, generate().export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flush: true });
   try {
-    placeFile(SYSTEM, draft, file, false);
+    placeFile(draft, file, false);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {

@@ -72,7 +72,7 @@ export function openKeyRing(store: CloudStore, folder: string): KeyRing {
   };
 }
 
-/** A new folder, or one from before there were several keys. */
+/** For a new folder, or one whose creation was interrupted. */
 function listFirst(store: CloudStore, folder: string): void {
   if (listKeys(store).length > 0) return;
   const file = join(folder, FIRST_KEY_FILE);

@@ -5,15 +5,12 @@ import {
 } from '@berth/protocol/carried/offline-request';
 import { type Refusal, refuse } from '../../core/refusal.ts';
 import type { CloudStore } from '../cloud-store.ts';
-import { findCaller } from './keys.ts';
+import { DUMMY_SHARED_KEY, findCaller } from './keys.ts';
 
 /** Who vouches for a request. */
 export type Voucher =
   | { readonly kind: 'cloud-keys'; readonly customer: string | null }
   | { readonly kind: 'server' };
-
-/** Checks unknown API keys against this dummy, so that they take as long as known ones. It never matches. */
-const NOBODYS_SHARED_KEY = '0'.repeat(64);
 
 /** A request with an API key is signed with it; any other request is signed by the server. */
 export function verifyRequest(store: CloudStore, request: ReadRequest): Voucher | Refusal {
@@ -28,7 +25,7 @@ export function verifyRequest(store: CloudStore, request: ReadRequest): Voucher 
 
 function verifyKeys(store: CloudStore, request: ReadRequest, apiKey: string): Voucher | Refusal {
   const caller = findCaller(store, apiKey);
-  const isSigned = isSignedWithKeys(request, caller?.sharedKey ?? NOBODYS_SHARED_KEY);
+  const isSigned = isSignedWithKeys(request, caller?.sharedKey ?? DUMMY_SHARED_KEY);
   if (caller === null) {
     return refuse('invalid_api_key', 'The request is signed with an API key that is unknown or disabled.');
   }

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import type { GetAnswer } from '@berth/protocol/admin/admin-api';
-import { formatFacts, formatTable, paint } from '@berth/protocol/console/console-text';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { escapeJsonText } from '@berth/protocol/hidden-characters';
 import { MOMENT_FORMS } from '@berth/protocol/moment';
+import { formatFacts, formatTable, paint } from '@berth/shell/console/console-text';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { ExportCheck, type ExportVerdict } from '../../services/audit/check-export.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags, type LocalContext } from '../command.ts';

@@ -1,11 +1,11 @@
-import fs, { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
-import path, { resolve } from 'node:path';
-import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
-import type { CallOf } from '@berth/protocol/console/hints';
-import { type BackupFacts, readBackup } from '@berth/protocol/files/backup-file';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
-import { placeFile } from '@berth/protocol/files/place-file';
+import { resolve } from 'node:path';
+import { formatFacts, formatTable } from '@berth/shell/console/console-text';
+import type { CallOf } from '@berth/shell/console/hints';
+import { type BackupFacts, readBackup } from '@berth/shell/files/backup-file';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
+import { placeFile } from '@berth/shell/files/place-file';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags, type LocalContext, type Restored } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
@@ -44,7 +44,7 @@ async function askBackup(
   flags: Flags,
 ): Promise<AdminAnswer<SavedBackup>> {
   const replaces = flags.replace === true;
-  if (!replaces && fs.existsSync(file)) throw exists(file);
+  if (!replaces && existsSync(file)) throw exists(file);
   const passphrase = readPassphrase(flags);
   const part = `${file}.${process.pid}.part`;
   const output = await open(part, 'wx', 0o600).catch(cannotWrite(file));
@@ -54,7 +54,7 @@ async function askBackup(
     const answer = await client.downloadPost('/api/admin/backup', body, take);
     if (!answer.ok) return answer;
     await output.sync().catch(cannotWrite(file));
-    const { facts } = readBackup(fs, part, () => {});
+    const { facts } = readBackup(part, () => {});
     place(part, file, replaces);
     const { size } = await output.stat();
     return { ok: true, body: present(file, size, facts) };
@@ -69,11 +69,9 @@ function present(file: string, bytes: number, facts: BackupFacts): SavedBackup {
   return { saved_as: resolve(file), made_at, bytes, key_fingerprint, includes_key: sealed_keys !== null };
 }
 
-const SYSTEM = { fs, path, platform: process.platform };
-
 function place(part: string, file: string, replaces: boolean): void {
   try {
-    placeFile(SYSTEM, part, file, replaces);
+    placeFile(part, file, replaces);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw exists(file);
     cannotWrite(file)(error);

@@ -1,6 +1,6 @@
 import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
-import { formatTable } from '@berth/protocol/console/console-text';
-import type { CallOf } from '@berth/protocol/console/hints';
+import { formatTable } from '@berth/shell/console/console-text';
+import type { CallOf } from '@berth/shell/console/hints';
 import type { AdminClient, RefusedAnswer } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
 import { InputError } from '../read-secrets.ts';

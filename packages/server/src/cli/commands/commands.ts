@@ -1,6 +1,6 @@
 import type { GetAnswer } from '@berth/protocol/admin/admin-api';
-import { formatFacts, formatTable, paint, type Style } from '@berth/protocol/console/console-text';
-import type { CallOf } from '@berth/protocol/console/hints';
+import { formatFacts, formatTable, paint, type Style } from '@berth/shell/console/console-text';
+import type { CallOf } from '@berth/shell/console/hints';
 import { showConfig } from '../../config.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';

@@ -1,5 +1,5 @@
-import { paint, type Style } from '@berth/protocol/console/console-text';
-import type { CallOf } from '@berth/protocol/console/hints';
+import { paint, type Style } from '@berth/shell/console/console-text';
+import type { CallOf } from '@berth/shell/console/hints';
 import { type Finding, splitAdvice } from '../../core/doctor/finding.ts';
 import { type Command, defineCommand, type LocalContext } from '../command.ts';
 

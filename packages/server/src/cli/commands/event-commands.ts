@@ -1,5 +1,5 @@
-import { toReadable } from '@berth/protocol/console/console-text';
 import { toPrintableJson } from '@berth/protocol/hidden-characters';
+import { toReadable } from '@berth/shell/console/console-text';
 import type { AdminAnswer, RefusedAnswer } from '../admin-client.ts';
 import type { Flags, FollowContext, FollowingCommand } from '../command.ts';
 import { formatInline } from '../terminal.ts';

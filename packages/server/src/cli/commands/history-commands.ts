@@ -1,9 +1,9 @@
 import type { GetAnswer } from '@berth/protocol/admin/admin-api';
 import { type HistoryReport, historyTable } from '@berth/protocol/api/history-tables';
-import { formatTable } from '@berth/protocol/console/console-text';
 import { formatCsv } from '@berth/protocol/csv';
 import { escapeLines } from '@berth/protocol/hidden-characters';
 import { MOMENT_FORMS } from '@berth/protocol/moment';
+import { formatTable } from '@berth/shell/console/console-text';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
 import { printText } from '../terminal.ts';

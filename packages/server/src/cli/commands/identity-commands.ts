@@ -1,5 +1,5 @@
 import type { GetAnswer } from '@berth/protocol/admin/admin-api';
-import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
+import { formatFacts, formatTable } from '@berth/shell/console/console-text';
 import { type Command, defineCommand } from '../command.ts';
 import { readInput } from './offline-commands.ts';
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
-import { formatFacts } from '@berth/protocol/console/console-text';
-import type { CallOf } from '@berth/protocol/console/hints';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { formatFacts } from '@berth/shell/console/console-text';
+import type { CallOf } from '@berth/shell/console/hints';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { createKeyExportFile } from '../../services/keys/key-export-file.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags, type LocalContext } from '../command.ts';

@@ -1,5 +1,5 @@
-import { formatFacts } from '@berth/protocol/console/console-text';
-import type { CallOf } from '@berth/protocol/console/hints';
+import { formatFacts } from '@berth/shell/console/console-text';
+import type { CallOf } from '@berth/shell/console/hints';
 import { type Command, defineCommand } from '../command.ts';
 
 /** Moving the data between SQLite and PostgreSQL. */

@@ -10,9 +10,9 @@ import {
   isWholeCode,
   readTypedCode,
 } from '@berth/protocol/carried/typed-code';
-import { formatFacts } from '@berth/protocol/console/console-text';
-import type { CallOf } from '@berth/protocol/console/hints';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { formatFacts } from '@berth/shell/console/console-text';
+import type { CallOf } from '@berth/shell/console/hints';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { type AdminAnswer, type AdminClient, withFacts } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
 import { InputError, type SecretPrompt } from '../read-secrets.ts';

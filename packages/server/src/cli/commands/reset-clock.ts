@@ -1,5 +1,5 @@
 import type { PostAnswer } from '@berth/protocol/admin/admin-api';
-import { formatTable } from '@berth/protocol/console/console-text';
+import { formatTable } from '@berth/shell/console/console-text';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import type { Flags } from '../command.ts';
 

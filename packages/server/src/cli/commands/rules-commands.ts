@@ -1,5 +1,5 @@
 import type { GetAnswer } from '@berth/protocol/admin/admin-api';
-import { formatFacts, formatTable } from '@berth/protocol/console/console-text';
+import { formatFacts, formatTable } from '@berth/shell/console/console-text';
 import type { DenyList } from '../../core/rules/rules.ts';
 import { RulesError } from '../../services/access/parse-rules.ts';
 import { openRulesFile, readRules } from '../../services/access/rules-file.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { formatFacts } from '@berth/protocol/console/console-text';
-import type { CallOf } from '@berth/protocol/console/hints';
+import { formatFacts } from '@berth/shell/console/console-text';
+import type { CallOf } from '@berth/shell/console/hints';
 import type { ConfigSources } from '../../config.ts';
 import { type Command, defineCommand, type LocalContext } from '../command.ts';
 import { InputError } from '../read-secrets.ts';

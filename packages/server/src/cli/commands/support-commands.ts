@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import { arch, hostname, platform, release, userInfo } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import type { GetAnswer, GetPath } from '@berth/protocol/admin/admin-api';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { showConfig } from '../../config.ts';
 import { Pseudonyms } from '../../services/support/pseudonyms.ts';
 import { type BundleFile, writeTar } from '../../services/support/write-tar.ts';

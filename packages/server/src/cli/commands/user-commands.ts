@@ -1,8 +1,8 @@
 import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
 import { ROLES } from '@berth/protocol/admin/choices';
-import { formatTable } from '@berth/protocol/console/console-text';
-import type { CallOf } from '@berth/protocol/console/hints';
-import { suggest } from '@berth/protocol/console/suggest';
+import { suggest } from '@berth/protocol/suggest';
+import { formatTable } from '@berth/shell/console/console-text';
+import type { CallOf } from '@berth/shell/console/hints';
 import { type AdminClient, type RefusedAnswer, withFacts } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
 import { InputError } from '../read-secrets.ts';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { InputError } from '../read-secrets.ts';
 import type { ServiceFile, ServicePlan, ServiceStep } from './service-manager.ts';
 

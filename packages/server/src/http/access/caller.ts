@@ -31,20 +31,6 @@ export function credentialOf({ kind, name, holder }: Caller): string | undefined
   return holder.account === null ? `token ${holder.tokenId}` : `account ${holder.account}`;
 }
 
-/** The connection of a request. */
-export interface Peer {
-  /** The remote address of the connection. */
-  readonly address: string;
-  /** It came over the socket in the data folder, not over the network. */
-  readonly isControl: boolean;
-  /** It came over TLS, to this server or to a trusted proxy. */
-  readonly isSecure?: boolean;
-  /** The name in the client's certificate, if it is trusted. */
-  readonly certificate?: string | null;
-  /** It is HTTP/1.0, which is almost only used between proxies and servers. */
-  readonly isHttp10?: boolean;
-}
-
 /** The access settings. */
 export interface AuthSettings extends Pick<Config['auth'], 'localAdmin' | 'clients' | 'requireTls'> {
   /** The server listens on loopback only, and no proxy is configured. */

@@ -1,10 +1,10 @@
+import { RequestError } from '@berth/protocol/request-error';
+import type { Peer, RequestHead } from '@berth/web/http-request';
 import { includesRole } from '../../core/access/role.ts';
 import type { Accounts } from '../../services/access/accounts.ts';
 import type { Holder } from '../../services/access/tokens.ts';
-import { RequestError } from '../../services/request-error.ts';
-import type { RequestHead } from '../http-request.ts';
 import { ACCESS, type Access, isChanging, type Route } from '../route.ts';
-import type { AuthSettings, Caller, Peer } from './caller.ts';
+import type { AuthSettings, Caller } from './caller.ts';
 import { whyNotFromHere, whyNotLocal } from './local-caller.ts';
 import { readSessionToken, requireOwnPage } from './session.ts';
 

@@ -1,4 +1,4 @@
-import type { RequestHead } from '../http-request.ts';
+import type { RequestHead } from '@berth/web/http-request';
 import type { AuthSettings } from './caller.ts';
 
 interface Sender {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { RequestError } from '../../services/request-error.ts';
-import type { RequestHead } from '../http-request.ts';
-import type { AuthSettings, Peer } from './caller.ts';
+import { RequestError } from '@berth/protocol/request-error';
+import type { Peer, RequestHead } from '@berth/web/http-request';
+import type { AuthSettings } from './caller.ts';
 import { isSameText } from './same-text.ts';
 
 /**

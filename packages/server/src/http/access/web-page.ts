@@ -1,10 +1,9 @@
 import { parseAddress } from '@berth/protocol/address-range';
+import { RequestError } from '@berth/protocol/request-error';
+import type { HeaderFields, Peer, RequestHead } from '@berth/web/http-request';
+import type { Reply } from '@berth/web/reply';
 import { normalizeName, type OwnNames } from '../../services/access/own-names.ts';
-import { RequestError } from '../../services/request-error.ts';
-import type { HeaderFields, RequestHead } from '../http-request.ts';
-import type { Reply } from '../reply/reply.ts';
 import { ACCESS, type Route } from '../route.ts';
-import type { Peer } from './caller.ts';
 import { ownOriginOf } from './session.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
+import { HEADERS } from '@berth/web/reply';
 import type { z } from 'zod';
-import { HEADERS } from '../reply/reply.ts';
 import { ACCESS, type Access, isStrict, type Route, TAGS } from '../route.ts';
 import type { Answer, ApiDocument, Described, Operation, RequestBody } from './api-document.ts';
 import { HEADER_PARAMETERS } from './header-parameters.ts';

@@ -1,6 +1,6 @@
+import type { Reply } from '@berth/web/reply';
 import type { Executed } from '../../services/lending/lending.ts';
 import { refusalReply } from './problem.ts';
-import type { Reply } from './reply.ts';
 
 /** The refusal, or the reply with how many were affected. */
 export function countReply(outcome: Executed, send: (count: number) => Reply): Reply {

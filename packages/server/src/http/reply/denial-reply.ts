@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@berth/protocol/errors';
+import type { Reply } from '@berth/web/reply';
 import type { Refused } from '../../core/outcome.ts';
 import { refusalReply } from './problem.ts';
-import type { Reply } from './reply.ts';
 import { WaitingPace } from './waiting-pace.ts';
 
 /** What was asked for, as the client names it. */

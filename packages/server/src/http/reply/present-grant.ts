@@ -1,11 +1,11 @@
 import type { GrantClaims, GrantedFeature, GrantedTerms } from '@berth/protocol/grant/grant-claims';
 import { formatTimestamp } from '@berth/protocol/timestamp';
+import { type Fields, fieldsOf } from '@berth/web/reply';
 import type { Feature } from '../../core/nouns/feature.ts';
 import { type Instant, SECOND_MS } from '../../core/nouns/instant.ts';
 import type { License } from '../../core/nouns/license.ts';
 import type { SignedGrant } from '../../services/grants/grants.ts';
 import { presentDate } from './present-license.ts';
-import { type Fields, fieldsOf } from './reply.ts';
 
 /** What was lent, and to whom. */
 export interface GrantFacts {

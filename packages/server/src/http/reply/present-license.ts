@@ -1,5 +1,6 @@
 import type { FeatureObject, LicenseObject } from '@berth/protocol/api/license-object';
 import { formatTimestamp } from '@berth/protocol/timestamp';
+import { type Fields, fieldsOf } from '@berth/web/reply';
 import type { FeatureStanding, Standing } from '../../core/nouns/consumption.ts';
 import {
   type ConsumptionLimits,
@@ -10,7 +11,6 @@ import {
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../core/nouns/instant.ts';
 import { type License, type LicenseId, licenseState } from '../../core/nouns/license.ts';
 import { isBorrowed, type Registration } from '../../core/nouns/registration.ts';
-import { type Fields, fieldsOf } from './reply.ts';
 
 /** A license at a given time, optionally with the registration of one user. */
 interface LicenseMoment {

@@ -1,9 +1,9 @@
-import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
+import type { ErrorCode } from '@berth/protocol/errors';
 import { JsonTextError } from '@berth/protocol/json-text';
+import { RequestError } from '@berth/protocol/request-error';
+import { problemReply, type Reply, type TextReply } from '@berth/web/reply';
 import { Fault } from '../../core/nouns/fault.ts';
 import type { Refused } from '../../core/outcome.ts';
-import { RequestError } from '../../services/request-error.ts';
-import type { Reply, TextReply } from './reply.ts';
 import { toWire } from './to-wire.ts';
 
 /**
@@ -14,13 +14,9 @@ export function problem(
   code: ErrorCode,
   message: string,
   details: Refused['details'] = {},
-  retryAfterSeconds = 1,
+  retryAfterSeconds?: number,
 ): TextReply {
-  const { status } = ERRORS[code];
-  const body = JSON.stringify({ status, code, message, ...toWire(details) });
-  return status === 503 || status === 429
-    ? { status, body, type: 'json', headers: { 'Retry-After': String(retryAfterSeconds) } }
-    : { status, body, type: 'json' };
+  return problemReply(code, message, toWire(details), retryAfterSeconds);
 }
 
 export function refusalReply({ code, message, details }: Refused): Reply {

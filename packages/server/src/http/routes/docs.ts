@@ -1,9 +1,9 @@
 import { told } from '@berth/protocol/fields';
+import { jsonText } from '@berth/web/reply';
 import { z } from 'zod';
 import { renderDocs } from '../describe/docs-page.ts';
 import { DOCS_STYLE } from '../describe/docs-style.ts';
 import { describeApi } from '../describe/openapi.ts';
-import { jsonText } from '../reply/reply.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 /** The documentation of the API. `routes` is the whole table, including these three. */

@@ -3,10 +3,10 @@ import { readFileSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { told } from '@berth/protocol/fields';
-import type { BuiltPage } from '@berth/protocol/files/built-page';
+import type { BuiltPage } from '@berth/shell/files/built-page';
+import type { RequestHead } from '@berth/web/http-request';
+import type { Reply } from '@berth/web/reply';
 import { z } from 'zod';
-import type { RequestHead } from '../http-request.ts';
-import type { Reply } from '../reply/reply.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 /** Returns the administrator's page; `null` if it was not built. */

@@ -1,12 +1,12 @@
 import { told } from '@berth/protocol/fields';
+import { RequestError } from '@berth/protocol/request-error';
+import { json } from '@berth/web/reply';
 import { z } from 'zod';
 import type { Accounts } from '../../services/access/accounts.ts';
 import type { GrantKeys } from '../../services/grants/grant-keys.ts';
 import type { Identity } from '../../services/identity/identity.ts';
 import type { Oversight } from '../../services/lending/oversight.ts';
-import { RequestError } from '../../services/request-error.ts';
 import { problem } from '../reply/problem.ts';
-import { json } from '../reply/reply.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { type FindPage, pageReply, wantsPage } from './page.ts';
 

@@ -3,7 +3,7 @@ import type { Actor } from '../../core/nouns/actor.ts';
 import type { Refused } from '../../core/outcome.ts';
 import type { AccountRecord } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { checkPassword, hashPassword, makeOneTimePassword, requireGoodPassword } from './passwords.ts';
 import { createSignInThrottle, NO_THROTTLE, type SignInThrottle } from './sign-in-throttle.ts';
 import { createTokens, hashToken, makeToken, type Tokens } from './tokens.ts';

@@ -4,7 +4,7 @@ import { type Barring, listBarring } from '../../core/rules/list-barring.ts';
 import type { Asker } from '../../core/rules/rules.ts';
 import type { BarRecord } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { refuseEntry } from './parse-rules.ts';
 
 /** Who is barred by a command, besides the rules file. */

@@ -1,5 +1,5 @@
 import { parseRange } from '@berth/protocol/address-range';
-import { suggest } from '@berth/protocol/console/suggest';
+import { suggest } from '@berth/protocol/suggest';
 import type { BarKind } from '../../core/nouns/bar.ts';
 import { DENY_LISTS, type DenyList, NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
 import { parseYaml } from '../../parse-yaml.ts';

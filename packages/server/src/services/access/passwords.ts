@@ -4,7 +4,7 @@ import { networksOf } from '@berth/protocol/address-range';
 import { LIMITS } from '../../config.ts';
 import { isGuessable } from '../../core/access/guessable-password.ts';
 import { createFairQueue } from '../lending/fair-queue.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 
 const deriveKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 

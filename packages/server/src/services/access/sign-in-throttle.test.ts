@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { createSignInThrottle } from './sign-in-throttle.ts';
 
 /** A throttle on a clock of its own. */

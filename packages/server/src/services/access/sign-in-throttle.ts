@@ -1,6 +1,6 @@
 import { placeOf } from '@berth/protocol/address-range';
 import { backOffMs } from '../../core/back-off.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 
 /** This many wrong passwords for one account from one address are free. */
 const FREE_FAILURES = 5;

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { openTestStore } from '../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../test/support/test-license.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { createAuditTrail } from './audit-trail.ts';
 
 const isRefused = (error: unknown) => error instanceof RequestError && error.code === 'too_many_requests';

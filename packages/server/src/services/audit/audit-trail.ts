@@ -4,7 +4,7 @@ import type { AuditVerdict, ListAudit } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import { readIdentityKey } from '../identity/identity-key.ts';
 import { createRoom, type Room } from '../lending/room.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { exportAudit } from './export-audit.ts';
 import { type AuditWish, type FoundEvents, searchAudit } from './search-audit.ts';
 

@@ -1,10 +1,10 @@
-import { suggest } from '@berth/protocol/console/suggest';
 import { MOMENT_FORMS, parseMoment } from '@berth/protocol/moment';
+import { suggest } from '@berth/protocol/suggest';
 import { EVENT_KINDS } from '../../core/nouns/event-kinds.ts';
 import { type Instant, instant } from '../../core/nouns/instant.ts';
 import type { AuditLink, AuditPage, SearchAudit } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 
 /** What to list, as it was asked for; nothing means everything. */
 export interface AuditWish {

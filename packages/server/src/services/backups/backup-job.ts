@@ -1,4 +1,4 @@
-import type { BackupFacts } from '@berth/protocol/files/backup-file';
+import type { BackupFacts } from '@berth/shell/files/backup-file';
 import type { MasterKey } from '../../secrets/seal.ts';
 
 /** What a backup is made of, besides the data. */

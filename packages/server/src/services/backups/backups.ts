@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import fs, { createReadStream, readdirSync, rmSync, statSync } from 'node:fs';
-import path, { join } from 'node:path';
+import { createReadStream, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { BackupFacts } from '@berth/protocol/files/backup-file';
-import { createPrivateFolder } from '@berth/protocol/files/folder-access';
-import { placeFile } from '@berth/protocol/files/place-file';
+import { RequestError } from '@berth/protocol/request-error';
+import type { BackupFacts } from '@berth/shell/files/backup-file';
+import { createPrivateFolder } from '@berth/shell/files/folder-access';
+import { placeFile } from '@berth/shell/files/place-file';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { type BackupSchedule, dueAt, isOverdue } from '../../core/nouns/backup-schedule.ts';
 import { Fault } from '../../core/nouns/fault.ts';
@@ -14,7 +15,6 @@ import type { Note } from '../../core/system-command.ts';
 import type { Store } from '../../store/store.ts';
 import type { KeyCustody } from '../keys/key-custody.ts';
 import { createRoom } from '../lending/room.ts';
-import { RequestError } from '../request-error.ts';
 import type { MakeBackup } from './backup-job.ts';
 
 /** Makes backups: for whoever asks, and by a schedule. */
@@ -151,7 +151,7 @@ class BackupDesk implements Backups {
     for (const name of readdirSync(folder)) if (LEFT.test(name)) rmSync(join(folder, name));
     const file = join(folder, `berth-${say(now).replace(/[:-]|\.\d+/g, '')}.backup`);
     await this.#make(`${file}${PART}`, null, 'schedule');
-    placeFile(SYSTEM, `${file}${PART}`, file, true);
+    placeFile(`${file}${PART}`, file, true);
     const { size: bytes } = statSync(file);
     await this.#note({ kind: 'backup_made', file, bytes, withKey: false, by: 'schedule' });
     [this.#retryAt, this.#error] = [null, null];
@@ -207,11 +207,10 @@ class BackupDesk implements Backups {
 
 const PART = '.part';
 const LEFT = /^berth-\d{8}T\d{6}Z\.backup\.part/;
-const SYSTEM = { fs, path, platform: process.platform, userId: process.getuid?.() ?? null };
 
 function createFolder(folder: string): void {
   try {
-    createPrivateFolder(folder, SYSTEM);
+    createPrivateFolder(folder);
   } catch (error) {
     const { message } = error as Error;
     throw new Fault(

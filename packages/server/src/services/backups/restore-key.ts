@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { BackupFacts } from '@berth/protocol/files/backup-file';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
-import { writeNewFile } from '../../secrets/durable-file.ts';
+import type { BackupFacts } from '@berth/shell/files/backup-file';
+import { writeNewFile } from '@berth/shell/files/durable-file';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { openExport } from '../../secrets/key-export.ts';
 import { settleNextKey, stageNextKey } from '../../secrets/key-rotation.ts';
 import { type MasterKeySource, parseMasterKey, writeKeyFile } from '../../secrets/master-key.ts';

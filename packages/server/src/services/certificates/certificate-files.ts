@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { TLS_OPTIONS } from '@berth/protocol/cloud/tls-options';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import type { Config } from '../../config.ts';
 import { readFileVersion } from '../watching/file-version.ts';
 

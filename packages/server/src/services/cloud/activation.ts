@@ -11,7 +11,7 @@ import { type LicenseId, NO_TIE } from '../../core/nouns/license.ts';
 import type { LicenseRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { LicenseLocks } from '../lending/license-locks.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { askForCertificate, type CheckParts, checkLicense, install, withCertificate } from './cloud-check.ts';
 
 /** A license to add: by its key, or by the user it was issued to. */

@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 import type { Certification } from '../grants/certification.ts';
 import type { Identity } from '../identity/identity.ts';
 import { LicenseLocks } from '../lending/license-locks.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { type AddRequest, addLicense, refusalError } from './activation.ts';
 import { type CheckParts, checkLicense } from './cloud-check.ts';
 import type { CloudHold } from './cloud-hold.ts';

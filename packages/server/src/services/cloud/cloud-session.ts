@@ -1,6 +1,6 @@
 import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 import { type Cloud, type CloudRefusal, type CloudReply, UNPROVEN } from '../../cloud/cloud.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import type { CloudHold } from './cloud-hold.ts';
 import type { LinkState, Subject } from './link-state.ts';
 

@@ -3,7 +3,7 @@ import type { Actor } from '../../core/nouns/actor.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
 import type { BacklogRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { type AddParts, refusalError } from './activation.ts';
 import { type CheckParts, identify } from './cloud-check.ts';
 import type { Reporter } from './cloud-report.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { CHECKS } from '@berth/protocol/admin/choices';
-import { explainReadable, explainWritable } from '@berth/protocol/files/file-sharing';
+import { explainReadable, explainSharing, explainWritable } from '@berth/shell/files/file-sharing';
 import type { Config } from '../../config.ts';
 import type { Check, Finding, Verdict } from '../../core/doctor/finding.ts';
 import { judgeBackup } from '../../core/doctor/judge-backup.ts';
@@ -15,7 +15,6 @@ import {
 } from '../../core/doctor/judge-links.ts';
 import { judgeClock, judgeDiskHealth, judgeFiles } from '../../core/doctor/judge-machine.ts';
 import { type Instant, instant } from '../../core/nouns/instant.ts';
-import { explainSharing } from '../../store/folder-lock.ts';
 import type { Store } from '../../store/store.ts';
 import type { Backups } from '../backups/backups.ts';
 import { findDiskSpace } from '../backups/disk-space.ts';

@@ -5,7 +5,7 @@ import { testLicense } from '../../../../../test/support/test-license.ts';
 import { eventId, readPosition } from '../../core/nouns/audit-position.ts';
 import type { Query } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { createEventFeed, type EventFeed, type Subscription } from './event-feed.ts';
 
 const HOST = { hostname: null, address: null, info: null };

@@ -1,7 +1,7 @@
 import { type AuditPosition, endOfLink, isAfter, linkBefore } from '../../core/nouns/audit-position.ts';
 import type { AuditLink } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 
 /**
  * The audit log as it grows. Subscribers read it by a cursor, so they also see events of other servers and

@@ -5,7 +5,7 @@ import type { Actor } from '../../core/nouns/actor.ts';
 import { type GrantKey, isInKeySet } from '../../core/nouns/grant-key.ts';
 import { SECOND_MS } from '../../core/nouns/instant.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 
 /** The keys that sign grants: sealed in the store, and the same on all servers of one database. */
 export interface GrantKeys {

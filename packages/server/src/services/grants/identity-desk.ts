@@ -7,7 +7,7 @@ import type { License, LicenseId } from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
 import type { Identity } from '../identity/identity.ts';
 import { readIdentityKey } from '../identity/identity-key.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import type { Certification } from './certification.ts';
 import type { FindUncertified } from './coverage.ts';
 import type { GrantKeys } from './grant-keys.ts';

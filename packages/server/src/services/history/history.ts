@@ -15,7 +15,7 @@ import type { LicenseId } from '../../core/nouns/license.ts';
 import { userNameOf } from '../../core/nouns/user-name.ts';
 import type { HistoryAnswers } from '../../store/history-query.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 
 /** Reports on what was lent, denied and consumed. */
 export interface History {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { RequestError } from '@berth/protocol/request-error';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/stores/postgres.ts';
 import { openPatiently } from '../../store/exam/postgres-database.ts';
-import { RequestError } from '../request-error.ts';
 import { createKeyCustody } from './key-custody.ts';
 
 const getPostgres = sharedPostgres();

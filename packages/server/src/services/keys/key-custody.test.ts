@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { RequestError } from '@berth/protocol/request-error';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { openTestStore, readEvents } from '../../../../../test/support/test-app.ts';
 import { Fault } from '../../core/nouns/fault.ts';
@@ -14,7 +15,6 @@ import { findSealedBy, openDataFolder } from '../../store/sqlite/data-folder.ts'
 import { openInThreadStore } from '../../store/sqlite/in-thread-store.ts';
 import type { Store } from '../../store/store.ts';
 import { createCredentials } from '../cloud/credentials.ts';
-import { RequestError } from '../request-error.ts';
 import { createKeyCustody } from './key-custody.ts';
 import { placeMasterKey } from './place-master-key.ts';
 

@@ -1,4 +1,5 @@
-import { MIN_PASSPHRASE_LENGTH } from '@berth/protocol/files/passphrase-seal';
+import { RequestError } from '@berth/protocol/request-error';
+import { MIN_PASSPHRASE_LENGTH } from '@berth/shell/files/passphrase-seal';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { Fault } from '../../core/nouns/fault.ts';
 import { type KeyExport, sealExport } from '../../secrets/key-export.ts';
@@ -12,7 +13,6 @@ import {
 import { fingerprint, type MasterKey, SealError } from '../../secrets/seal.ts';
 import type { Store } from '../../store/store.ts';
 import { createTurns } from '../create-turns.ts';
-import { RequestError } from '../request-error.ts';
 
 /** Manages the master key, one operation at a time: a rotation and an export never overlap. */
 export interface KeyCustody {

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
-import { syncFolder } from '../../secrets/durable-file.ts';
+import { syncFolder } from '@berth/shell/files/durable-file';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { openExport } from '../../secrets/key-export.ts';
 import { fingerprint, SealError } from '../../secrets/seal.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as settle } from 'node:timers/promises';
 import { networksOf } from '@berth/protocol/address-range';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { createFairQueue } from './fair-queue.ts';
 
 /** A queue whose work ends when the test says so. */

@@ -1,4 +1,4 @@
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 
 /**
  * A queue that no client can fill for others. Waiting requests form a tree by origin: wide networks, the

@@ -5,7 +5,7 @@ import type { HostInfo } from '../../core/nouns/registration.ts';
 import { explainUnfit, userNameOf } from '../../core/nouns/user-name.ts';
 import type { ListRegistrations, RegistrationPage } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 import { executeOnEachLicense } from './each-license.ts';
 import type { TakeSlot } from './new-slots.ts';
 

@@ -18,7 +18,7 @@ import type { Store } from '../../store/store.ts';
 import type { Certification } from '../grants/certification.ts';
 import type { GrantKeys } from '../grants/grant-keys.ts';
 import type { Identity } from '../identity/identity.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 
 /** Installs files and codes from the vendor. The core decides whether they are trusted. */
 export interface InstallOptions {

@@ -11,7 +11,7 @@ import type { ReadKeys } from '../cloud/cloud-session.ts';
 import type { GrantKeys } from '../grants/grant-keys.ts';
 import type { Identity } from '../identity/identity.ts';
 import { readIdentityKey } from '../identity/identity-key.ts';
-import { RequestError } from '../request-error.ts';
+import { RequestError } from '@berth/protocol/request-error';
 
 /** Files that this server writes for the vendor, and a person carries. */
 export interface RequestOptions {

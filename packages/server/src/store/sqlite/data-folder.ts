@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { syncFolder } from '@berth/shell/files/durable-file';
 import { Fault } from '../../core/nouns/fault.ts';
 import type { StoreNotice } from '../../core/nouns/store-notice.ts';
-import { syncFolder } from '../../secrets/durable-file.ts';
 import { findNextKey, settleNextKey } from '../../secrets/key-rotation.ts';
 import {
   findKeySource,

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { findBundledFile } from '@berth/protocol/files/bundled-files';
+import { findBundledFile } from '@berth/shell/files/bundled-files';
 import { Fault } from '../../core/nouns/fault.ts';
 import { type Instant, instant, plus } from '../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../core/nouns/store-notice.ts';

@@ -1,14 +1,14 @@
 import { AUDIT_API } from '@berth/protocol/admin/audit';
+import { RequestError } from '@berth/protocol/request-error';
 import { parseTimestamp } from '@berth/protocol/timestamp';
+import type { HttpRequest } from '@berth/web/http-request';
 import type { z } from 'zod';
 import { type Instant, instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { AuditTrail } from '../../../services/audit/audit-trail.ts';
 import type { Identity } from '../../../services/identity/identity.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
 import { adminRoute } from '../../admin-route.ts';
-import type { HttpRequest } from '../../http-request.ts';
 import { presentEvent } from '../../reply/present-event.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';

@@ -1,8 +1,8 @@
 import { BAR_API } from '@berth/protocol/admin/bars';
 import { BAR_KINDS } from '@berth/protocol/admin/choices';
+import { RequestError } from '@berth/protocol/request-error';
 import type { BarKind } from '../../../core/nouns/bar.ts';
 import type { Bars } from '../../../services/access/bars.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
 import { adminRoute } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';

@@ -1,7 +1,7 @@
 import { CLOUD_API } from '@berth/protocol/admin/cloud';
+import { RequestError } from '@berth/protocol/request-error';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
 import { adminRoute } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
+import { listen } from '@berth/web/listen';
 import { pollUntil } from '../../../../../../test/support/poll.ts';
 import {
   CONTROL,
@@ -12,7 +13,6 @@ import {
   type TestApp,
 } from '../../../../../../test/support/test-app.ts';
 import { systemClock } from '../../../store/clock.ts';
-import { listen } from '../../sockets/listen.ts';
 
 const LIMIT = {
   maxConnections: 200,

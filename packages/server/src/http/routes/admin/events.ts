@@ -1,10 +1,10 @@
 import { EVENT_API, NO_ID } from '@berth/protocol/admin/events';
+import { RequestError } from '@berth/protocol/request-error';
+import type { Reply } from '@berth/web/reply';
 import { type AuditPosition, eventId, readPosition } from '../../../core/nouns/audit-position.ts';
 import type { EventFeed, FeedItem, FeedLink, Subscription } from '../../../services/events/event-feed.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { adminRoute } from '../../admin-route.ts';
 import { presentEvent } from '../../reply/present-event.ts';
-import type { Reply } from '../../reply/reply.ts';
 import type { Route } from '../../route.ts';
 
 export function eventRoutes(feed: EventFeed): readonly Route[] {

@@ -1,14 +1,14 @@
 import { HISTORY_API } from '@berth/protocol/admin/history';
 import { type HistoryReport, historyTable } from '@berth/protocol/api/history-tables';
 import { formatCsv } from '@berth/protocol/csv';
+import { RequestError } from '@berth/protocol/request-error';
 import { formatTimestamp } from '@berth/protocol/timestamp';
+import type { RequestHead } from '@berth/web/http-request';
+import { csvReply, type Reply } from '@berth/web/reply';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { History } from '../../../services/history/history.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
 import { adminRoute } from '../../admin-route.ts';
-import type { RequestHead } from '../../http-request.ts';
-import { csvReply, type Reply } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 

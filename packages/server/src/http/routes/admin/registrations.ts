@@ -1,9 +1,9 @@
 import { REGISTRATION_API } from '@berth/protocol/admin/registrations';
+import { RequestError } from '@berth/protocol/request-error';
 import { LIMITS } from '../../../config.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import { isBorrowed } from '../../../core/nouns/registration.ts';
 import { type Lending, requireRange } from '../../../services/lending/lending.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
 import { adminRoute } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';

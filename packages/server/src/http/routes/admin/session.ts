@@ -1,9 +1,10 @@
 import { SESSION_API } from '@berth/protocol/admin/session';
+import { RequestError } from '@berth/protocol/request-error';
+import type { Peer, RequestHead } from '@berth/web/http-request';
 import type { Config } from '../../../config.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
-import { RequestError } from '../../../services/request-error.ts';
-import { type AuthSettings, actorOf, type Caller, type Peer } from '../../access/caller.ts';
+import { type AuthSettings, actorOf, type Caller } from '../../access/caller.ts';
 import {
   csrfTokenOf,
   endedSessionCookie,
@@ -12,7 +13,6 @@ import {
   sessionCookie,
 } from '../../access/session.ts';
 import { adminRoute } from '../../admin-route.ts';
-import type { RequestHead } from '../../http-request.ts';
 import type { Route } from '../../route.ts';
 
 interface SessionServices {

@@ -1,11 +1,11 @@
 import { ROLES } from '@berth/protocol/admin/choices';
 import { DEFAULT_TOKEN_DAYS, TOKEN_API } from '@berth/protocol/admin/tokens';
+import { RequestError } from '@berth/protocol/request-error';
 import { LIMITS } from '../../../config.ts';
 import { isTokenAlive, SESSION_LIFETIME_MS } from '../../../core/access/token.ts';
 import { plus } from '../../../core/nouns/instant.ts';
 import type { Shown } from '../../../core/system-command.ts';
 import type { Tokens } from '../../../services/access/tokens.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';
 import { adminRoute } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';

@@ -1,8 +1,8 @@
 import { USAGE_API } from '@berth/protocol/admin/usage';
+import { fileReply } from '@berth/web/reply';
 import type { Offline } from '../../../services/offline/offline.ts';
 import { actorOf } from '../../access/caller.ts';
 import { adminRoute } from '../../admin-route.ts';
-import { fileReply } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 import { wantsText } from '../v4/offline.ts';

@@ -1,14 +1,14 @@
 import { ROLES } from '@berth/protocol/admin/choices';
 import { USER_API } from '@berth/protocol/admin/users';
+import { RequestError } from '@berth/protocol/request-error';
+import type { Reply } from '@berth/web/reply';
 import { oneTimeUntil as untilOf } from '../../../core/access/one-time-password.ts';
 import type { Refused } from '../../../core/outcome.ts';
 import type { Accounts, PasswordSet } from '../../../services/access/accounts.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';
 import { adminRoute } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
 import { refusalReply } from '../../reply/problem.ts';
-import type { Reply } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 

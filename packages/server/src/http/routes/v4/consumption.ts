@@ -6,16 +6,16 @@ import {
   featureAnswer,
   IDEMPOTENCY_KEY,
 } from '@berth/protocol/api/consumption';
+import { RequestError } from '@berth/protocol/request-error';
+import type { HeaderFields, RequestHead } from '@berth/web/http-request';
+import { json, type Reply } from '@berth/web/reply';
 import type { z } from 'zod';
 import type { Measured } from '../../../core/outcome.ts';
 import { type Counting, requireFeature } from '../../../services/lending/counting.ts';
 import type { Executed } from '../../../services/lending/lending.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';
-import type { HeaderFields, RequestHead } from '../../http-request.ts';
 import { limitFields, presentFeature } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
-import { json, type Reply } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { LICENSE_REFUSALS, targetOf } from './lending.ts';
 

@@ -3,6 +3,7 @@ import {
   featureRegisterRequest,
   featureReleaseRequest,
 } from '@berth/protocol/api/consumption';
+import { empty, fieldsOf, text } from '@berth/web/reply';
 import type { FeatureSlot } from '../../../core/nouns/feature-slot.ts';
 import { earlier, type Instant } from '../../../core/nouns/instant.ts';
 import type { Measured } from '../../../core/outcome.ts';
@@ -13,7 +14,6 @@ import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import type { GrantFacts } from '../../reply/present-grant.ts';
 import { presentDate } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
-import { empty, fieldsOf, text } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { presentMeasuredFeature } from './consumption.ts';
 import { LICENSE_REFUSALS, replyWithGrant, requestOf, returnOf, untilOf } from './lending.ts';

@@ -1,9 +1,9 @@
 import { setKeysAnswer, setKeysRequest } from '@berth/protocol/api/cloud-keys';
+import { RequestError } from '@berth/protocol/request-error';
+import type { HttpRequest } from '@berth/web/http-request';
+import { json } from '@berth/web/reply';
 import type { Credentials } from '../../../services/cloud/credentials.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
-import type { HttpRequest } from '../../http-request.ts';
-import { json } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
 

@@ -7,6 +7,8 @@ import {
   unregisterRequest,
 } from '@berth/protocol/api/lending';
 import { parseTimestamp } from '@berth/protocol/timestamp';
+import type { HeaderFields, HttpRequest } from '@berth/web/http-request';
+import { empty, type Fields, fieldsReply, type Reply, text } from '@berth/web/reply';
 import { includesRole } from '../../../core/access/role.ts';
 import type { BorrowUntil, Target } from '../../../core/command.ts';
 import { instant } from '../../../core/nouns/instant.ts';
@@ -16,12 +18,10 @@ import type { Granted } from '../../../core/outcome.ts';
 import type { Grants } from '../../../services/grants/grants.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
 import { actorOf, type Caller, credentialOf } from '../../access/caller.ts';
-import type { HeaderFields, HttpRequest } from '../../http-request.ts';
 import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import { type GrantFacts, type GrantMarks, presentGrant, withGrant } from '../../reply/present-grant.ts';
 import { grantedFields, minimalFields } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
-import { empty, type Fields, fieldsReply, type Reply, text } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
 /** Refusals of all license requests. */

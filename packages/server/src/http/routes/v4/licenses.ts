@@ -1,10 +1,10 @@
 import { licenseQuery, licensesQuery } from '@berth/protocol/api/lending';
 import { licenseObject } from '@berth/protocol/api/license-object';
+import { jsonText } from '@berth/web/reply';
 import { z } from 'zod';
 import type { Catalogue } from '../../../services/lending/catalogue.ts';
 import { presentLicense } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
-import { jsonText } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { targetOf } from './lending.ts';
 

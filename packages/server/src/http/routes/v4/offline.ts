@@ -6,15 +6,15 @@ import {
   generateAnswer,
   generateRequest,
 } from '@berth/protocol/api/offline';
+import { RequestError } from '@berth/protocol/request-error';
+import type { RequestHead } from '@berth/web/http-request';
+import { readUploadText } from '@berth/web/read-input';
+import { fileReply, json, jsonText, type Reply } from '@berth/web/reply';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { Offline } from '../../../services/offline/offline.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
-import type { RequestHead } from '../../http-request.ts';
-import { readUploadText } from '../../read-input.ts';
 import { presentLicense } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
-import { fileReply, json, jsonText, type Reply } from '../../reply/reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
 

@@ -1,9 +1,9 @@
 import { setPasswordAnswer, setPasswordRequest } from '@berth/protocol/api/passwords';
+import { RequestError } from '@berth/protocol/request-error';
+import { json } from '@berth/web/reply';
 import { type Accounts, FIRST_ADMINISTRATOR } from '../../../services/access/accounts.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
 import { refusalReply } from '../../reply/problem.ts';
-import { json } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { rejectSecretsInUrl } from './keys.ts';
 

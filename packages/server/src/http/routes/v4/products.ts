@@ -1,11 +1,11 @@
 import { licenseObject } from '@berth/protocol/api/license-object';
 import { addProductRequest, removeProductAnswer, removeProductRequest } from '@berth/protocol/api/products';
+import { RequestError } from '@berth/protocol/request-error';
+import { json, jsonText } from '@berth/web/reply';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import { actorOf } from '../../access/caller.ts';
 import { presentLicense } from '../../reply/present-license.ts';
-import { json, jsonText } from '../../reply/reply.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
 interface ProductServices {

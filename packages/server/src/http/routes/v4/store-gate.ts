@@ -1,5 +1,5 @@
+import { RequestError } from '@berth/protocol/request-error';
 import type { Identity } from '../../../services/identity/identity.ts';
-import { RequestError } from '../../../services/request-error.ts';
 import type { Route } from '../../route.ts';
 
 /**

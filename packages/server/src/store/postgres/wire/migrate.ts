@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { findBundledFile } from '@berth/protocol/files/bundled-files';
+import { findBundledFile } from '@berth/shell/files/bundled-files';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { MIGRATIONS, SCHEMA_VERSION } from '../../engine/migrations.ts';
 import type { Connection } from './connection.ts';

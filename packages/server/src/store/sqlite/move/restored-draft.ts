@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { renameDurably } from '@berth/shell/files/durable-file';
 import type { RestoreBackup } from '../../../core/system-command.ts';
-import { renameDurably } from '../../../secrets/durable-file.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { systemClock } from '../../clock.ts';
 import { finishRestore, keptName } from '../../finish-restore.ts';

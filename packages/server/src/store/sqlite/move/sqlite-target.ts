@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { renameDurably } from '../../../secrets/durable-file.ts';
+import { renameDurably } from '@berth/shell/files/durable-file';
 import { loadMasterKey, type MasterKeySource } from '../../../secrets/master-key.ts';
 import { pickValues, ROW_SQL } from '../../engine/row-sql.ts';
 import { columnsOf, type RowOf, type TableName } from '../../engine/tables.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { findBundledFile } from '@berth/protocol/files/bundled-files';
+import { findBundledFile } from '@berth/shell/files/bundled-files';
 import { MIGRATIONS, SCHEMA_VERSION } from '../../engine/migrations.ts';
 import { readPragma } from './ask.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { removeDurably, writeNewFile } from '@berth/shell/files/durable-file';
 import { Fault } from '../../../core/nouns/fault.ts';
-import { removeDurably, writeNewFile } from '../../../secrets/durable-file.ts';
 
 const MARK_FILE = 'moved-to-postgres';
 

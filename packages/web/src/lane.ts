@@ -1,0 +1,210 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { AnswerRoute, App } from './app.ts';
+import type { BodyBudget, Unfinished } from './body-budget.ts';
+import type { Connection, Connections, FastReader } from './connections.ts';
+import type { Peer } from './http-request.ts';
+import type { NetworkPeers } from './network-peer.ts';
+import { findHead, HEAD_END_BYTES, type PlainHead, PlainRequest, parsePlainHead } from './plain-request.ts';
+import type { Reply } from './reply.ts';
+import type { WriteReply } from './write-reply.ts';
+
+interface LaneOptions {
+  readonly app: Pick<App, 'findPlain'>;
+  readonly event: 'connection' | 'secureConnection';
+  readonly peers: NetworkPeers;
+  readonly bodies: BodyBudget;
+  readonly connections: Connections;
+  readonly writeReply: WriteReply;
+}
+
+/** What all lanes of a server share. */
+interface Lanes extends LaneOptions {
+  readonly server: Server;
+  /** Lets Node read the rest of a connection. */
+  serve(socket: Socket): void;
+}
+
+/**
+ * The fast lane: reads the requests that clients send all day from the socket itself, which takes Node's HTTP
+ * layer longer than everything else about them. It never refuses anything. The first request of a connection
+ * that is not in the plain form goes to Node with everything that follows.
+ */
+export function openLane(server: Server, options: LaneOptions): void {
+  // Node adds its own listener first, in the constructor.
+  const [serve] = server.listeners(options.event) as [(socket: Socket) => void];
+  server.removeListener(options.event, serve);
+  const lanes: Lanes = {
+    ...options,
+    server,
+    serve(socket) {
+      serve.call(server, socket);
+      if (options.event === 'secureConnection') readThroughStream(socket);
+    },
+  };
+  server.on(options.event, (socket: Socket) => {
+    if (socket.destroyed) return;
+    const connection = options.connections.find(socket);
+    // One that was reset during its handshake has no address to be found by.
+    if (connection === undefined) lanes.serve(socket);
+    else connection.lane = new Lane(lanes, socket, connection);
+  });
+}
+
+/**
+ * Node's parser reads from the handle of a socket itself, until somebody else listens for its data. The
+ * handle of TLS hands on all that it has decrypted, even if Node has paused it because the client reads
+ * slowly, and the paused parser takes that for a broken request (HPE_PAUSED). A paused stream keeps it.
+ */
+function readThroughStream(socket: Socket): void {
+  socket.on('data', () => {});
+}
+
+const NOTHING = Buffer.alloc(0);
+
+const KEPT_HEADS = 3;
+
+/** The head of a request, with what follows from it. */
+interface ReadHead {
+  readonly text: string;
+  readonly head: PlainHead;
+  readonly answer: AnswerRoute;
+  readonly peer: Peer;
+}
+
+/** One connection. Its requests are answered one after the other. */
+class Lane implements FastReader {
+  readonly #lanes: Lanes;
+  readonly #socket: Socket;
+  readonly #connection: Connection;
+  #unread: Buffer = NOTHING;
+  /** How many bytes the request has whose rest is waited for. */
+  #needed = 0;
+  /** That request. */
+  #unfinished: Unfinished | null = null;
+  /** A client sends the same few heads again and again. */
+  #heads: ReadHead[] = [];
+  isBusy = false;
+  isWaiting = false;
+
+  constructor(lanes: Lanes, socket: Socket, connection: Connection) {
+    this.#lanes = lanes;
+    this.#socket = socket;
+    this.#connection = connection;
+    socket.on('data', this.#onData);
+    socket.on('end', this.#onEnd);
+    socket.on('error', this.#onError);
+    socket.on('close', this.#forget);
+  }
+
+  leave(): void {
+    const socket = this.#socket;
+    this.#stopReading();
+    socket.off('error', this.#onError);
+    this.#lanes.serve(socket);
+    if (this.#unread.length > 0) socket.unshift(this.#unread);
+    socket.resume();
+  }
+
+  expire(): void {
+    this.#stopReading();
+    // It has a moment to read that.
+    this.#connection.noteDone();
+    this.#fail('ERR_HTTP_REQUEST_TIMEOUT');
+  }
+
+  #stopReading(): void {
+    this.#socket.off('data', this.#onData);
+    this.#socket.off('end', this.#onEnd);
+    this.#socket.off('close', this.#forget);
+    this.#forget();
+    this.#connection.lane = null;
+  }
+
+  /** What Node reports if it can read no request. */
+  #fail(code: string): void {
+    this.#lanes.server.emit('clientError', Object.assign(new Error(code), { code }), this.#socket);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
+    // Requests that a client sends before it has the answer wait in the system's buffers.
+    if (this.isBusy) this.#socket.pause();
+    else if (this.#unread.length >= this.#needed) this.#proceed();
+    else this.#wait();
+  };
+
+  /** Node refuses it if there is no room. */
+  #wait(): void {
+    if (this.#unfinished?.keep(this.#unread.length) === false) this.leave();
+  }
+
+  readonly #forget = (): void => {
+    this.#unfinished?.end();
+    this.#unfinished = null;
+  };
+
+  readonly #onEnd = (): void => {
+    if (this.isWaiting) this.#fail('HPE_INVALID_EOF_STATE');
+    else this.#socket.end();
+  };
+
+  /** The socket closes itself. */
+  readonly #onError = (): void => {};
+
+  #proceed(): void {
+    const unread = this.#unread;
+    const read = this.#readHead();
+    if (read === null) {
+      this.leave();
+      return;
+    }
+    const { text, head, answer, peer } = read;
+    const start = text.length + HEAD_END_BYTES;
+    const end = start + head.bodyBytes;
+    this.isWaiting = unread.length < end;
+    this.#needed = this.isWaiting ? end : 0;
+    if (this.isWaiting) {
+      this.#unfinished = this.#lanes.bodies.open(() => peer.address);
+      this.#wait();
+      return;
+    }
+    if (this.#unfinished !== null) this.#forget();
+    this.isBusy = true;
+    this.#unread = unread.length === end ? NOTHING : unread.subarray(end);
+    answer(new PlainRequest(head, unread.subarray(start, end)), peer)
+      .then(this.#onReply)
+      .catch(this.#onBug);
+  }
+
+  #readHead(): ReadHead | null {
+    const text = findHead(this.#unread);
+    if (text === null) return null;
+    const known = this.#heads.find((head) => head.text === text);
+    if (known !== undefined) return known;
+    const head = parsePlainHead(text);
+    const answer = head === null ? undefined : this.#lanes.app.findPlain(head.path);
+    if (head === null || answer === undefined) return null;
+    const read = { text, head, answer, peer: this.#lanes.peers.readHead(this.#socket, head.headers) };
+    this.#heads = [read, ...this.#heads].slice(0, KEPT_HEADS);
+    return read;
+  }
+
+  readonly #onReply = (reply: Reply): void => {
+    const socket = this.#socket;
+    if (!socket.writable) return;
+    if (this.#lanes.writeReply(socket, reply)) this.#onRead();
+    else socket.once('drain', this.#onRead);
+  };
+
+  /** Nobody knows how much of a reply was written. */
+  readonly #onBug = (): void => void this.#socket.destroy();
+
+  readonly #onRead = (): void => {
+    this.isBusy = false;
+    this.#connection.noteDone();
+    if (this.#unread.length > 0) this.#proceed();
+    // Unless that found another request to answer first, or one for Node.
+    if (!this.isBusy && this.#connection.lane === this) this.#socket.resume();
+  };
+}

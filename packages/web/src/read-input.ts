@@ -1,0 +1,227 @@
+import { FIELD_ALIASES } from '@berth/protocol/api/lending';
+import { findMisspeltCount } from '@berth/protocol/api/misspelt-count';
+import { isBlank, listReaders, Wrong } from '@berth/protocol/fields';
+import { parseJsonObject } from '@berth/protocol/json-text';
+import { RequestError } from '@berth/protocol/request-error';
+import { suggest } from '@berth/protocol/suggest';
+import { z } from 'zod';
+import type { HttpRequest } from './http-request.ts';
+import { HTTP_LIMITS } from './limits.ts';
+
+type Fields = Record<string, unknown>;
+
+/** What a request may contain. */
+export interface InputRules {
+  readonly query: z.ZodObject | undefined;
+  readonly body: z.ZodObject | undefined;
+  /** Refuses unknown and empty fields. */
+  readonly isStrict: boolean;
+  readonly bodyBytes: number;
+}
+
+interface Input {
+  readonly query: Fields;
+  readonly body: Fields;
+  /** Called after the body was read, which may take a while. */
+  readonly hasBody: boolean;
+}
+
+const NO_FIELDS = z.object({});
+
+/**
+ * Reads the input of a request and validates it with these schemas. No promise if the body is here
+ * already, because that takes time where clients call all day.
+ */
+export function readInput(rules: InputRules, request: HttpRequest): Input | Promise<Input> {
+  const { judgeQuery, judgeBody, takesBody } = rules.isStrict ? STRICTLY : LENIENTLY;
+  const query = judgeQuery(rules.query, request.url);
+  if (!takesBody(rules.body, request.method)) return { query, body: {}, hasBody: false };
+  const judge = (bytes: Uint8Array | null): Input => {
+    const sent = parseBody(requireWithin(bytes, rules.bodyBytes));
+    return { query, body: judgeBody(rules.body, sent, request.url), hasBody: true };
+  };
+  const bytes = request.readBody(rules.bodyBytes);
+  return bytes instanceof Promise ? bytes.catch(refuseBroken).then(judge) : judge(bytes);
+}
+
+interface Judging {
+  judgeQuery(schema: z.ZodObject | undefined, url: string): Fields;
+  judgeBody(schema: z.ZodObject | undefined, sent: Fields, url: string): Fields;
+  takesBody(schema: z.ZodObject | undefined, method: string): boolean;
+}
+
+/** Also for a route without fields: a sent field is probably a mistake. */
+const STRICTLY: Judging = {
+  judgeQuery: (schema = NO_FIELDS, url) => validate(schema, requireKnown(schema, readParameters(url))),
+  judgeBody: (schema = NO_FIELDS, sent) => validate(schema, requireKnown(schema, sent)),
+  takesBody: (_, method) => method === 'POST',
+};
+
+/** Unknown keys are ignored, unless they look like a misspelt count. */
+const LENIENTLY: Judging = {
+  judgeQuery: (schema, url) =>
+    schema === undefined ? {} : validate(schema, withoutAliases(readParameters(url, foldCase))),
+  judgeBody(schema = NO_FIELDS, sent, url) {
+    const fields = withoutAliases(sent);
+    if (!Object.hasOwn(schema.shape, 'consumptions')) return validate(schema, fields);
+    refuseMisspelt(schema, fields, namesInUrl(url));
+    return validate(schema, fields);
+  },
+  takesBody: (schema) => schema !== undefined,
+};
+
+export function refuseMisspelt(schema: z.ZodObject, fields: Fields, inUrl?: readonly string[]): void {
+  const misspelt = findMisspeltCount(schema, fields, inUrl);
+  if (misspelt === null) return;
+  throw new RequestError('validation_error', misspelt.message, { field: misspelt.field });
+}
+
+/** Longer field names are not repeated in messages. */
+const MAX_SHOWN = 64;
+
+function requireKnown(schema: z.ZodObject, fields: Fields): Fields {
+  const known = Object.keys(schema.shape);
+  for (const [name, value] of Object.entries(fields)) {
+    const field = name.slice(0, MAX_SHOWN);
+    if (!known.includes(name)) {
+      const taken = known.length === 0 ? 'It has no fields.' : `Its fields are ${known.join(', ')}.`;
+      const message = `This request has no field "${field}".${suggest(field, known)} ${taken}`;
+      throw new RequestError('validation_error', message, { field });
+    }
+    if (isBlank(value)) {
+      const message = `"${field}" is empty. Give it a value, or leave it out.`;
+      throw new RequestError('validation_error', message, { field });
+    }
+  }
+  return fields;
+}
+
+function namesInUrl(url: string): readonly string[] {
+  const start = url.indexOf('?');
+  return start < 0 ? [] : [...new URLSearchParams(url.slice(start + 1)).keys()];
+}
+
+const ALIASES = new Map(Object.entries(FIELD_ALIASES).map(([alias, name]) => [foldCase(alias), name]));
+
+function foldCase(name: string): string {
+  return name.toLowerCase();
+}
+
+function withoutAliases(fields: Fields): Fields {
+  for (const alias of Object.keys(fields)) {
+    const name = ALIASES.get(alias);
+    if (name === undefined) continue;
+    if (Object.hasOwn(fields, name)) {
+      throw new RequestError(
+        'validation_error',
+        `"${alias}" and "${name}" are the same field. Send only one of them.`,
+      );
+    }
+    fields[name] = fields[alias];
+  }
+  return fields;
+}
+
+/** A repeated parameter is refused, because it is ambiguous. */
+export function readParameters(url: string, spell = (name: string) => name): Fields {
+  const start = url.indexOf('?');
+  const fields: Fields = {};
+  if (start >= 0) {
+    for (const [key, value] of new URLSearchParams(url.slice(start + 1))) {
+      const name = spell(key);
+      if (Object.hasOwn(fields, name))
+        throw new RequestError('validation_error', `The parameter "${name}" is given twice.`);
+      fields[name] = value;
+    }
+  }
+  return fields;
+}
+
+/** A cache, by schema. */
+const readersOf = new WeakMap<z.ZodObject, ReturnType<typeof listReaders>>();
+
+export function validate(schema: z.ZodObject, fields: Fields): Fields {
+  let readers = readersOf.get(schema);
+  if (readers === undefined) {
+    readers = listReaders(schema);
+    readersOf.set(schema, readers);
+  }
+  return readers === null ? parseWith(schema, fields) : readEach(readers, fields);
+}
+
+function readEach(readers: NonNullable<ReturnType<typeof listReaders>>, sent: Fields): Fields {
+  const fields: Fields = {};
+  for (const [field, read] of readers) {
+    const found = read(sent[field]);
+    if (found instanceof Wrong)
+      throw new RequestError('validation_error', `"${field}" ${found.why}.`, { field });
+    if (found !== undefined) fields[field] = found;
+  }
+  return fields;
+}
+
+function parseWith(schema: z.ZodObject, fields: Fields): Fields {
+  const result = schema.safeParse(fields);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const field = issue?.path.join('.') ?? '';
+  throw new RequestError('validation_error', `"${field}" ${issue?.message}.`, { field });
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+export function parseBody(bytes: Uint8Array): Fields {
+  let text: string;
+  try {
+    text = decoder.decode(bytes);
+  } catch {
+    throw new RequestError('invalid_json', 'The body is not valid UTF-8.');
+  }
+  return parseJsonObject(text);
+}
+
+/**
+ * The text of an uploaded file: the first file of a form, whatever its field name, or the whole body. A form
+ * without a file may contain the text in its first field.
+ */
+export async function readUploadText(request: HttpRequest): Promise<string> {
+  const bytes = await readBytes(request, HTTP_LIMITS.fileBodyBytes);
+  const type = request.headers.get('content-type') ?? '';
+  const file = /^multipart\/form-data\b/i.test(type) ? await findFile(bytes, type) : bytes;
+  try {
+    return decoder.decode(file);
+  } catch {
+    throw new RequestError('offline_file_invalid', 'The file is not text.');
+  }
+}
+
+async function findFile(bytes: Uint8Array, type: string): Promise<ArrayBuffer> {
+  const form = await new Response(bytes as Uint8Array<ArrayBuffer>, { headers: { 'content-type': type } })
+    .formData()
+    .catch(() => {
+      throw new RequestError('bad_request', 'The form cannot be read.');
+    });
+  const parts = [...form.values()];
+  const first = parts.find((part) => typeof part !== 'string') ?? parts[0];
+  if (first === undefined) throw new RequestError('missing_parameters', 'The form does not contain a file.');
+  return typeof first === 'string' ? toBuffer(first) : first.arrayBuffer();
+}
+
+function toBuffer(text: string): ArrayBuffer {
+  return new TextEncoder().encode(text).buffer as ArrayBuffer;
+}
+
+export async function readBytes(request: HttpRequest, limit: number): Promise<Uint8Array> {
+  return requireWithin(await Promise.resolve(request.readBody(limit)).catch(refuseBroken), limit);
+}
+
+function requireWithin(bytes: Uint8Array | null, limit: number): Uint8Array {
+  if (bytes !== null) return bytes;
+  throw new RequestError('payload_too_large', `The body is larger than ${limit} bytes.`);
+}
+
+/** The client disconnected, or was too slow. This is not a bug. */
+function refuseBroken(error: unknown): never {
+  if (error instanceof RequestError) throw error;
+  throw new RequestError('bad_request', 'The connection was closed before the end of the body.');
+}
