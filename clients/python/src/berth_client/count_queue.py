@@ -11,6 +11,7 @@ from .environment import Signal
 from .errors import BerthError, DeniedError, StorageError, UnreachableError
 from .events import Listeners, Remove
 from .lease import Account
+from .refusals import REFUSES_COUNT
 from .servers import is_of_addresses
 from .storage import name_of
 from .timing import back_off
@@ -88,16 +89,6 @@ class Uncertain:
     count: QueuedCount
 
 
-# These concern the count itself. All other refusals may change, so the count waits.
-_FINAL = {
-    "license_not_enough_consumptions",
-    "feature_not_enough_consumptions",
-    "license_not_consumption",
-    "feature_not_consumption",
-    "invalid_license_feature_code",
-    "idempotency_key_reused",
-    "validation_error",
-}
 
 # Servers remember a key for a day; an hour is left for clocks that differ.
 _KEY_LASTS_MS = 23 * 3_600_000
@@ -277,7 +268,7 @@ class CountQueue:
         return True
 
     def _accept_error(self, name: str, count: QueuedCount, error: Exception) -> bool:
-        if isinstance(error, DeniedError) and error.code in _FINAL:
+        if isinstance(error, DeniedError) and error.code in REFUSES_COUNT:
             self._account.storage.remove(name)
             self._events.announce("refused", Refused(count, error))
             return True

@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 from .environment import Environment, Storage
 from .errors import BerthError, DeniedError, ProofError
 from .proof import Expected, Grant, Proof, Verifier, longest_ms, read_instant
+from .refusals import NOT_HELD
 from .servers import Answer, Servers
 from .timing import SteadyClock, read_timestamp
 
@@ -126,7 +127,7 @@ def return_slot(
     try:
         account.servers.post("unregister", target_of(account, license_id), None, timeout, binding)
     except DeniedError as error:
-        if error.code != "device_not_found":
+        if error.code not in NOT_HELD:
             raise
 
 

@@ -7,6 +7,7 @@ from .environment import Signal
 from .errors import BerthError, DeniedError, ProofError, SlotLostError, UnreachableError
 from .events import Denied, Listeners, Lost, LossReason, Reachable, Restored, Unreachable
 from .lease import Account, Lease, renew_at, safe_until
+from .refusals import ENDS_BY_WAITING, NOT_HELD
 from .timing import back_off
 
 # How often the slot is looked at: on some systems timers do not notice that the machine slept.
@@ -19,9 +20,6 @@ _LONGEST_PAUSE = 15.0
 _SPREAD = 0.5
 # A refusal that does not concern the slot itself changes only when somebody acts.
 _LONGEST_DENIED_PAUSE = 60.0
-
-# They tell that this user no longer has the slot. All other refusals leave it the time it has.
-_TAKEN = {"floating_not_available", "address_limit_reached", "device_not_found"}
 
 
 class Renewal:
@@ -213,7 +211,8 @@ class Renewal:
             self._account.environment.report_error(failure)
 
     def _accept_denial(self, error: Union[DeniedError, ProofError]) -> None:
-        is_taken = error.code in _TAKEN
+        # The slot is gone. After any other refusal, it may be used to its end.
+        is_taken = error.code in ENDS_BY_WAITING or error.code in NOT_HELD
         if is_taken:
             self._lose("taken", error)
         self._last_error = error

@@ -2,6 +2,7 @@ import { backOffMs } from '../back-off.ts';
 import { BerthError, DeniedError, StorageError, UnreachableError } from '../errors.ts';
 import type { Account } from '../lending/account.ts';
 import { Listeners } from '../listeners.ts';
+import { REFUSES_COUNT } from '../refusals.ts';
 import { type CountOptions, type CountTarget, describeCount, sendCount, type Total } from './count.ts';
 import { type QueuedCount, StoredCounts, type StrayCount } from './stored-counts.ts';
 
@@ -18,17 +19,6 @@ export interface QueueEvents {
    */
   uncertain: { readonly count: QueuedCount };
 }
-
-/** These concern the count itself. All other refusals may change, so the count waits. */
-const FINAL = new Set([
-  'license_not_enough_consumptions',
-  'feature_not_enough_consumptions',
-  'license_not_consumption',
-  'feature_not_consumption',
-  'invalid_license_feature_code',
-  'idempotency_key_reused',
-  'validation_error',
-]);
 
 /** Servers remember a key for a day; an hour is left for clocks that differ. */
 const KEY_LASTS_MS = 23 * 3_600_000;
@@ -168,7 +158,7 @@ export class CountQueue {
   }
 
   async #acceptError(name: string, count: QueuedCount, error: unknown): Promise<boolean> {
-    if (error instanceof DeniedError && FINAL.has(error.code)) {
+    if (error instanceof DeniedError && REFUSES_COUNT.has(error.code)) {
       await this.#counts.remove(name);
       this.#events.emit('refused', { count, error });
       return true;

@@ -12,7 +12,7 @@ export function holdHere(environment: Environment, name: string): () => void {
   held.set(environment, names);
   if (names.has(name)) {
     const message = `This program already has a slot for ${name}.`;
-    throw new BerthError('slot_in_use_here', message, 'Call acquire() once, and share the slot.');
+    throw new BerthError('slot_in_use_here', message);
   }
   names.add(name);
   return () => names.delete(name);

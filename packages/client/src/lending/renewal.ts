@@ -2,6 +2,7 @@ import { askAgainInMs } from '../back-off.ts';
 import type { Environment } from '../environment.ts';
 import { type BerthError, DeniedError, ProofError, SlotLostError, UnreachableError } from '../errors.ts';
 import { Listeners } from '../listeners.ts';
+import { ENDS_BY_WAITING, NOT_HELD } from '../refusals.ts';
 import type { SteadyClock } from '../steady-clock.ts';
 import { type Lease, MARGIN, type Margin, renewAtMs, safeUntilMs } from './lease.ts';
 
@@ -48,9 +49,6 @@ const LATE_TIMER_MS = 65_000;
 const LONGEST_PAUSE_MS = 15_000;
 /** A refusal that does not concern the slot itself changes only when somebody acts. */
 const LONGEST_DENIED_PAUSE_MS = 60_000;
-
-/** They tell that this user no longer has the slot. All other refusals leave it the time it has. */
-const TAKEN = new Set(['floating_not_available', 'address_limit_reached', 'device_not_found']);
 
 /** Keeps a slot: renews it in time, knows until when it may be used, and asks for it again after a loss. */
 export class Renewal {
@@ -202,7 +200,8 @@ export class Renewal {
   }
 
   #acceptDenial(error: DeniedError | ProofError): void {
-    const isTaken = TAKEN.has(error.code);
+    // The slot is gone. After any other refusal, it may be used to its end.
+    const isTaken = ENDS_BY_WAITING.has(error.code) || NOT_HELD.has(error.code);
     if (isTaken) this.lose('taken', error);
     this.#lastError = error;
     this.#isUnreachable = false;
