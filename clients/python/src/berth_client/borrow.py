@@ -40,7 +40,7 @@ class StoredBorrow:
 
     @property
     def until(self) -> Optional[datetime]:
-        """`None` if it was asked for, and nobody knows whether the server has lent it."""
+        """`None` if it was asked for, and the answer is unknown."""
         ends_ms = self._record.ends_ms
         return None if ends_ms is None else from_ms(ends_ms)
 
@@ -224,7 +224,7 @@ def prove_record(account: Account, record: BorrowRecord, lent: Lent) -> Optional
         if grant.get("borrowed") is not True:
             raise ProofError("The grant is not for a borrow.")
         if (lent.license_id, lent.until_ms) != (grant["license_id"], read_instant(grant, "valid_until")):
-            raise ProofError("It says something else than its grant.")
+            raise ProofError("It does not match its signed grant.")
     except ProofError as error:
         raise error.of_borrow() from error
     judge_computer(account, grant.get("device_mark"))

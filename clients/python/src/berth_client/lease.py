@@ -65,8 +65,8 @@ def read_lease(answer: Answer) -> Lease:
     return Lease(answer.sent_at, lasts, renew_after, _read_borrow(fields))
 
 
-def _first_of(told: Optional[float], otherwise: float) -> float:
-    return otherwise if told is None else told
+def _first_of(stated: Optional[float], otherwise: float) -> float:
+    return otherwise if stated is None else stated
 
 
 def _read_seconds(value: object, unit: float) -> Optional[float]:
@@ -199,7 +199,8 @@ class SlotRequests:
         """
         servers = self._account.servers
         if self._account.verifier is None:
-            return self._trust(servers.post(path, fields, headers, binding=binding))
+            answer = servers.post(path, fields, headers, binding=binding)
+            return ProvenAnswer(answer, read_lease(answer))
         proven = self._proven
         if proven is not None and path != "borrow" and not in_doubt and not self._is_grant_due(proven):
             answer = servers.post(path, fields, headers)
@@ -222,9 +223,6 @@ class SlotRequests:
             self._account.servers.post("unregister", fields, timeout=timeout)
         except BerthError:
             pass
-
-    def _trust(self, answer: Answer) -> ProvenAnswer:
-        return ProvenAnswer(answer, read_lease(answer))
 
     def _is_grant_due(self, proven: _Proven) -> bool:
         proven_for = self._account.clock.read() - proven.lease.sent_at
@@ -273,9 +271,9 @@ def _extend(proven: _Proven, answer: Answer) -> ProvenAnswer:
     An answer without proof of the server that has proven itself. It cannot extend the slot beyond a timeout
     from now, nor delay the next renewals. A borrow ends when its grant says.
     """
-    told = read_lease(answer)
-    proven_for = proven.lease.sent_at + proven.lease.lasts - told.sent_at
-    lasts = min(told.lasts, max(proven.timeout, proven_for))
-    renew_after = min(told.renew_after, proven.timeout * _RENEW_SHARE)
+    stated = read_lease(answer)
+    proven_for = proven.lease.sent_at + proven.lease.lasts - stated.sent_at
+    lasts = min(stated.lasts, max(proven.timeout, proven_for))
+    renew_after = min(stated.renew_after, proven.timeout * _RENEW_SHARE)
     proven.renewals += 1
-    return ProvenAnswer(answer, replace(told, lasts=lasts, renew_after=renew_after))
+    return ProvenAnswer(answer, replace(stated, lasts=lasts, renew_after=renew_after))

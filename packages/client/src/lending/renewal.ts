@@ -12,11 +12,9 @@ export interface SlotEvents {
   unreachable: { readonly error: UnreachableError; readonly heldForMs: number };
   /** A server answers again, before the slot was lost. */
   reachable: { readonly heldForMs: number };
-  /**
-   * The server refuses to renew the slot, or to give it back after it was lost. Told once for each reason.
-   */
+  /** The server refuses to renew the slot, or to lend it again after a loss. Emitted once for each reason. */
   denied: { readonly error: DeniedError | ProofError; readonly heldForMs: number };
-  /** Stop using the slot now: the server may lend it to somebody else. */
+  /** Stop using the slot now: the server may lend it to another user. */
   lost: { readonly reason: LossReason; readonly error: BerthError | null };
   /** The slot is held again after it was lost. */
   restored: { readonly heldForMs: number };
@@ -47,7 +45,7 @@ const LONGEST_TIMER_MS = 5000;
 const LATE_TIMER_MS = 65_000;
 /** A server that was away is found again within this time. */
 const LONGEST_PAUSE_MS = 15_000;
-/** A refusal that does not concern the slot itself changes only when somebody acts. */
+/** A refusal that does not concern the slot itself changes only when a person acts. */
 const LONGEST_DENIED_PAUSE_MS = 60_000;
 
 /** Keeps a slot: renews it in time, knows until when it may be used, and asks for it again after a loss. */

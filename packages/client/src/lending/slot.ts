@@ -165,7 +165,7 @@ export class Slot {
   }
 
   async #borrow(options: BorrowOptions): Promise<Taken> {
-    // Somebody else may get the slot before it is asked for again.
+    // Another user may get the slot before it is asked for again.
     const beforeReturn = () => this.#renewal.lose('taken', null);
     try {
       return await takeBorrow(this.#account, this.#requests, this.#licenseId, { ...options, beforeReturn });
