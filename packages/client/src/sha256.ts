@@ -21,7 +21,7 @@ export function sha256(message: Uint8Array): Uint8Array {
 export function hmacSha256(key: Uint8Array, message: Uint8Array): Uint8Array {
   const short = key.length > 64 ? sha256(key) : key;
   const mask = (byte: number) => Uint8Array.from({ length: 64 }, (_, i) => (short[i] ?? 0) ^ byte);
-  return sha256(join(mask(0x5c), sha256(join(mask(0x36), message))));
+  return sha256(Uint8Array.of(...mask(0x5c), ...sha256(Uint8Array.of(...mask(0x36), ...message))));
 }
 
 /** The first 128 bits of the hash. */
@@ -50,13 +50,6 @@ function pad(message: Uint8Array): DataView {
   const view = new DataView(bytes.buffer);
   view.setUint32(bytes.length - 4, message.length * 8);
   return view;
-}
-
-function join(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const both = new Uint8Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
 }
 
 function turn(word: number, by: number): number {
