@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { Script } from 'node:vm';
 
 /**
- * Runs a command and then the server, and writes the code that V8 has compiled by then: an executable that has
- * it starts sooner. Commands have a file of their own, since they would load the server's code for nothing. The
- * Node that runs this must be the one in the executable.
+ * Runs a command and then the server, and writes the code that V8 has compiled by then: an executable that
+ * has it starts sooner. Commands have a file of their own, since they do not need the server's code. The Node
+ * that runs this must be the one in the executable.
  */
 const [assets = '', forCommands = '', forServers = ''] = process.argv.slice(2);
 const program = join(assets, 'program.js');

@@ -33,7 +33,7 @@ export function lineAt(text: string, offset: number): number {
 }
 
 export function isTypeScript(file: SourceFile): boolean {
-  return /^(?:packages|test)\/.*\.tsx?$/.test(file.path);
+  return /^(?:build|packages|test)\/.*\.tsx?$/.test(file.path);
 }
 
 export function isTest(path: string): boolean {

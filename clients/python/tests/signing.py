@@ -41,7 +41,7 @@ class RsaKey:
     def __init__(self, seed: int) -> None:
         random = Random(seed)
         p, q = (_find_prime(random) for _ in range(2))
-        self._modulus = p * q
+        self.modulus = p * q
         self._private = pow(65537, -1, (p - 1) * (q - 1))
 
     @property
@@ -50,7 +50,7 @@ class RsaKey:
             length = len(content)
             return bytes([tag, length] if length < 128 else [tag, 0x82, *length.to_bytes(2, "big")]) + content
 
-        numbers = der(0x02, b"\0" + self._modulus.to_bytes(128, "big")) + der(0x02, b"\1\0\1")
+        numbers = der(0x02, b"\0" + self.modulus.to_bytes(128, "big")) + der(0x02, b"\1\0\1")
         algorithm = der(0x30, bytes.fromhex("06092a864886f70d0101010500"))
         info = der(0x30, algorithm + der(0x03, b"\0" + der(0x30, numbers)))
         body = base64.encodebytes(info).decode()
@@ -58,8 +58,11 @@ class RsaKey:
 
     def sign(self, text: bytes) -> bytes:
         digest = bytes.fromhex("3031300d060960864801650304020105000420") + hashlib.sha256(text).digest()
-        padded = b"\0\1" + b"\xff" * (125 - len(digest)) + b"\0" + digest
-        return pow(int.from_bytes(padded, "big"), self._private, self._modulus).to_bytes(128, "big")
+        return self.sign_block(b"\0\1" + b"\xff" * (125 - len(digest)) + b"\0" + digest)
+
+    def sign_block(self, block: bytes) -> bytes:
+        """Signs what only a holder of the key can: any padding, however wrong."""
+        return pow(int.from_bytes(block, "big"), self._private, self.modulus).to_bytes(128, "big")
 
 
 def _find_prime(random: Random) -> int:

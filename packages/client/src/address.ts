@@ -6,14 +6,10 @@ export function readAddress(text: unknown): string {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : null;
   if (url !== null && (url.username !== '' || url.password !== '')) {
     const advice = 'Write it like http://host:8080, and give a "token" if the server requires one.';
-    throw new BerthError(
-      'invalid_option',
-      'The address of the server has a user or a password in it.',
-      advice,
-    );
+    throw new BerthError('invalid_option', 'The address has a user or a password in it.', advice);
   }
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
-    // What is no address may have a password in it, too.
+    // An invalid address may have a password in it, too.
     const shown = /^[\w.:/[\]-]*$/.test(String(text)) ? `"${text}"` : 'The "server"';
     throw new BerthError('invalid_option', `${shown} is not an address.`, 'Write it like http://host:8080.');
   }

@@ -1,12 +1,6 @@
 import { BerthError } from './errors.ts';
 
-const UNITS_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Milliseconds, or a text such as `90s`, `5m`, `2h` or `7d`. */
 export type Duration = number | string;

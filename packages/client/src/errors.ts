@@ -1,4 +1,4 @@
-import { ADVICE } from './advice.ts';
+import { ADVICE, RETRYABLE } from './refusals.ts';
 
 interface ErrorFacts {
   /** Whether the same call may succeed later without any change. */
@@ -13,7 +13,7 @@ export class BerthError extends Error {
   readonly advice: string;
   readonly isRetryable: boolean;
 
-  constructor(code: string, message: string, advice: string, facts: ErrorFacts = {}) {
+  constructor(code: string, message: string, advice = ADVICE[code] ?? '', facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? {} : { cause: facts.cause });
     this.code = code;
     this.advice = advice;
@@ -21,15 +21,7 @@ export class BerthError extends Error {
   }
 }
 
-const RETRYABLE = new Set([
-  'floating_not_available',
-  'address_limit_reached',
-  'license_start_date_error',
-  'license_check_overdue',
-]);
-
-/** Headers of an answer. */
-interface Told {
+interface AnswerHeaders {
   readonly date?: string | null;
   readonly retryAfter?: string | null;
 }
@@ -41,20 +33,21 @@ export class DeniedError extends BerthError {
   /** The whole answer: some codes have further facts, such as `slots`, `left` or `latest_until`. */
   readonly details: Readonly<Record<string, unknown>>;
 
-  /** How long the server asks those to pause who wait for a slot; `null` if it does not say. */
+  /** How long the server asks clients to wait before they ask again; `null` if it does not say. */
   readonly retryAfterMs: number | null;
 
   readonly #date: string | null;
 
-  constructor(status: number, details: Readonly<Record<string, unknown>>, told: Told = {}) {
+  constructor(status: number, details: Readonly<Record<string, unknown>>, headers: AnswerHeaders = {}) {
     const code = String(details.code);
     const message = String(details.message ?? `The server refused with "${code}".`);
     const advice = ADVICE[code] ?? 'See the table of errors in the documentation of the server.';
     super(code, message, advice, { isRetryable: RETRYABLE.has(code) });
     this.status = status;
     this.details = details;
-    this.#date = told.date ?? null;
-    this.retryAfterMs = /^[1-9]\d{0,5}$/.test(told.retryAfter ?? '') ? Number(told.retryAfter) * 1000 : null;
+    const { date = null, retryAfter } = headers;
+    this.#date = date;
+    this.retryAfterMs = /^[1-9]\d{0,5}$/.test(retryAfter ?? '') ? Number(retryAfter) * 1000 : null;
   }
 
   /** When a slot may become free, by the server's clock; `null` if the server does not say. */
@@ -63,7 +56,7 @@ export class DeniedError extends BerthError {
     return Number.isNaN(at.getTime()) ? null : at;
   }
 
-  /** The same from now on, whatever the clock of this machine says. */
+  /** The time until `nextFreeAt`, whatever the clock of this machine says. */
   get nextFreeInMs(): number | null {
     const restMs = (this.nextFreeAt?.getTime() ?? Number.NaN) - Date.parse(this.#date ?? '');
     return Number.isNaN(restMs) ? null : Math.max(0, restMs);
@@ -83,10 +76,10 @@ export class UnreachableError extends BerthError {
   override readonly name = 'UnreachableError';
   readonly attempts: readonly FailedAttempt[];
 
-  constructor(attempts: readonly FailedAttempt[], cause: unknown, told?: { advice?: string }, what?: string) {
+  constructor(attempts: readonly FailedAttempt[], cause: unknown, from?: { advice?: string }, what?: string) {
     const tried = attempts.map(({ server, reason }) => `${server} (${reason})`).join(', ');
     const message = what ?? `No license server answered: ${tried}.`;
-    super('unreachable', message, told?.advice ?? ADVICE.unreachable ?? '', { isRetryable: true, cause });
+    super('unreachable', message, from?.advice, { isRetryable: true, cause });
     this.attempts = attempts;
   }
 }
@@ -96,7 +89,7 @@ export class SlotLostError extends BerthError {
   override readonly name = 'SlotLostError';
 
   constructor(message: string, cause: unknown) {
-    super('slot_lost', message, ADVICE.slot_lost ?? '', { isRetryable: true, cause });
+    super('slot_lost', message, undefined, { isRetryable: true, cause });
   }
 }
 
@@ -111,12 +104,12 @@ export class ProofError extends BerthError {
   readonly #reason: string;
 
   constructor(reason: string, facts: ProofFacts = {}, who = 'The license server') {
-    const { code = 'not_proven', advice = ADVICE[code] ?? '' } = facts;
+    const { code = 'not_proven', advice } = facts;
     super(code, `${who} cannot be trusted. ${reason}`, advice, facts);
     this.#reason = reason;
   }
 
-  /** The same about a stored borrow, of which the server knows nothing. @internal */
+  /** The error for a stored borrow, which no server was asked about. @internal */
   ofBorrow(advice = ADVICE.borrow_unreadable): ProofError {
     return new ProofError(this.#reason, { cause: this, advice }, 'The stored borrow');
   }
@@ -129,7 +122,7 @@ export class StorageError extends BerthError {
   constructor(cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     const message = `The storage of the client cannot be used: ${reason}.`;
-    super('storage_failed', message, ADVICE.storage_failed ?? '', { isRetryable: true, cause });
+    super('storage_failed', message, undefined, { isRetryable: true, cause });
   }
 }
 
@@ -138,6 +131,6 @@ export class BorrowError extends BerthError {
   override readonly name = 'BorrowError';
 
   constructor(code: string, message: string, cause?: unknown) {
-    super(code, message, ADVICE[code] ?? '', { cause });
+    super(code, message, undefined, { cause });
   }
 }

@@ -13,7 +13,7 @@ export function readFields(text: string): Fields {
   }
 }
 
-/** Others answer 200, too: the page of a guest network, a proxy, another service. No request has these. */
+/** Others answer 200, too: the page of a guest network, a proxy, another service. They lack these fields. */
 export function isFromBerth(path: string, fields: Fields, text: string): boolean {
   const { total_consumptions, slot_ends_in_seconds, floating_timeout, borrowed_until } = fields;
   if (path === 'unregister') return text.includes('user_unregistered');
@@ -25,8 +25,8 @@ export function isFromBerth(path: string, fields: Fields, text: string): boolean
 }
 
 /**
- * The public id of a server's store in the answer to a request for its keys; `null` if it has none. Servers
- * that do not know the request refuse it. Throws if it is the answer of somebody else.
+ * The public id of a server's store in the answer to a request for its keys; `null` if it has none, or if
+ * the server does not know the request. Throws if something other than Berth has answered.
  */
 export function readStoreId({ status, text }: WireAnswer): string | null {
   if (status >= 400) return null;

@@ -198,6 +198,6 @@ function readAnswer(path: string, answer: WireAnswer): Pick<Answer, 'fields' | '
   if (isFine && isFromBerth(path, fields, text)) return { fields, date };
   if (!isFine && typeof fields.code === 'string') throw new DeniedError(status, fields, answer);
   const reason = `HTTP status ${status}, and not from Berth`;
-  // Whoever refuses has not passed it on.
+  // A proxy that refuses a request has not passed it on.
   throw status >= 400 ? new NotSentError(reason) : new Error(reason);
 }

@@ -21,7 +21,7 @@ export function sha256(message: Uint8Array): Uint8Array {
 export function hmacSha256(key: Uint8Array, message: Uint8Array): Uint8Array {
   const short = key.length > 64 ? sha256(key) : key;
   const mask = (byte: number) => Uint8Array.from({ length: 64 }, (_, i) => (short[i] ?? 0) ^ byte);
-  return sha256(join(mask(0x5c), sha256(join(mask(0x36), message))));
+  return sha256(Uint8Array.of(...mask(0x5c), ...sha256(Uint8Array.of(...mask(0x36), ...message))));
 }
 
 /** The first 128 bits of the hash. */
@@ -31,16 +31,7 @@ export function fingerprint(text: string): string {
 }
 
 function mix(hash: Uint32Array, words: Uint32Array): void {
-  let [a, b, c, d, e, f, g, h] = [...hash] as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = hash;
   for (let i = 0; i < 64; i++) {
     const s1 = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25);
     const one = (h + s1 + ((e & f) ^ (~e & g)) + at(ROUNDS, i) + at(words, i)) | 0;
@@ -59,13 +50,6 @@ function pad(message: Uint8Array): DataView {
   const view = new DataView(bytes.buffer);
   view.setUint32(bytes.length - 4, message.length * 8);
   return view;
-}
-
-function join(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const both = new Uint8Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
 }
 
 function turn(word: number, by: number): number {

@@ -129,10 +129,10 @@ describe('with the key of the vendor, a borrow', () => {
       ...record,
       lent: { ...record.lent, untilMs: record.lent.untilMs + WEEK_MS },
     }));
-    await assert.rejects(borrow.check(), { code: 'not_proven', message: /else than its grant/ });
+    await assert.rejects(borrow.check(), { code: 'not_proven', message: /match its signed grant/ });
     await world.run(25 * 3_600_000);
     assert.equal(borrow.isValid, false);
-    await assert.rejects(make().resume(), { code: 'not_proven', message: /else than its grant/ });
+    await assert.rejects(make().resume(), { code: 'not_proven', message: /match its signed grant/ });
   });
 
   test('is refused if the clock is set back, whatever the file says', async () => {

@@ -9,12 +9,11 @@ from .borrow_file import BorrowFile, BorrowRecord, Lent, bound_to, mark_of
 from .errors import BerthError, BorrowError, DeniedError, ProofError
 from .lease import Account, holder_of, prove_answer, prove_for
 from .proof import Grant, read_instant
+from .refusals import ENDS_BY_WAITING
 from .timing import from_ms, read_date_header, to_ms, write_timestamp
 
 # A clock may be corrected by this much without being suspicious.
 _TOLERATED_MS = 5 * 60_000
-# The server has no slot for this user, so it has no borrow, either.
-_NOT_THERE = {"floating_not_available", "address_limit_reached"}
 _GIVEN_BACK = "The borrow was given back."
 _OVER = "The borrow is over: the server does not have it any more."
 
@@ -41,7 +40,7 @@ class StoredBorrow:
 
     @property
     def until(self) -> Optional[datetime]:
-        """`None` if it was asked for, and nobody knows whether the server has lent it."""
+        """`None` if it was asked for, and the answer is unknown."""
         ends_ms = self._record.ends_ms
         return None if ends_ms is None else from_ms(ends_ms)
 
@@ -167,7 +166,8 @@ class Borrow(StoredBorrow):
         try:
             told_ms = self._ask_time() if self._grant is None else self._ask_for_grant()
         except DeniedError as error:
-            raise (BorrowError("borrow_ended", _OVER) if error.code in _NOT_THERE else doubt) from error
+            # A server that has no slot for this user has no borrow, either.
+            raise (BorrowError("borrow_ended", _OVER) if error.code in ENDS_BY_WAITING else doubt) from error
         except BorrowError:
             raise
         except BerthError as error:
@@ -224,7 +224,7 @@ def prove_record(account: Account, record: BorrowRecord, lent: Lent) -> Optional
         if grant.get("borrowed") is not True:
             raise ProofError("The grant is not for a borrow.")
         if (lent.license_id, lent.until_ms) != (grant["license_id"], read_instant(grant, "valid_until")):
-            raise ProofError("It says something else than its grant.")
+            raise ProofError("It does not match its signed grant.")
     except ProofError as error:
         raise error.of_borrow() from error
     judge_computer(account, grant.get("device_mark"))

@@ -51,7 +51,7 @@ class BorrowRecord:
 
     @property
     def ends_ms(self) -> Optional[float]:
-        """Nobody knows whether the server has carried out a request that makes it shorter."""
+        """The server may have carried out an unanswered request that makes it shorter."""
         if self.lent is None:
             return None
         asked = None if self.asked is None else read_timestamp(self.asked.until)

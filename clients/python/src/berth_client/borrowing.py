@@ -61,8 +61,8 @@ def _ask(
 ) -> Tuple[Borrow, Lease]:
     """`was_asked`: it was asked for before, and perhaps lent."""
     try:
-        told = _send(requests, file.account, record)
-        lent = _read_lent_of(told)
+        proven = _send(requests, file.account, record)
+        lent = _read_lent_of(proven)
         seen_ms = _now_ms(file.account)
         complete = replace(record, asked=None, lent=lent, seen_ms=seen_ms)
         file.write(complete)
@@ -73,7 +73,7 @@ def _ask(
             # What is stored says that something may be lent.
             pass
         raise
-    return Borrow(file, complete, lent, told.grant), told.lease
+    return Borrow(file, complete, lent, proven.grant), proven.lease
 
 
 def _send(requests: SlotRequests, account: Account, record: BorrowRecord) -> ProvenAnswer:
@@ -81,20 +81,20 @@ def _send(requests: SlotRequests, account: Account, record: BorrowRecord) -> Pro
     fields["device_mark"] = record.mark
     if record.asked is not None and record.asked.until is not None:
         fields["borrowed_until"] = record.asked.until
-    told = requests.send("borrow", fields, binding=bound_to(account, record))
-    if told.grant is not None and told.grant.get("borrowed") is not True:
+    proven = requests.send("borrow", fields, binding=bound_to(account, record))
+    if proven.grant is not None and proven.grant.get("borrowed") is not True:
         raise ProofError("The grant is not for a borrow.")
-    if told.grant is not None and told.grant.get("device_mark") != record.mark:
+    if proven.grant is not None and proven.grant.get("device_mark") != record.mark:
         raise ProofError("The grant is for another computer.")
-    return told
+    return proven
 
 
-def _read_lent_of(told: ProvenAnswer) -> Lent:
-    grant = told.grant or {}
-    ends_at = read_timestamp(grant.get("valid_until") or told.answer.fields.get("borrowed_until"))
+def _read_lent_of(proven: ProvenAnswer) -> Lent:
+    grant = proven.grant or {}
+    ends_at = read_timestamp(grant.get("valid_until") or proven.answer.fields.get("borrowed_until"))
     if ends_at is None:
         raise ProofError("It does not say until when the slot is borrowed.")
-    return Lent(grant.get("license_id") or license_id_of(told.answer), to_ms(ends_at), told.proof)
+    return Lent(grant.get("license_id") or license_id_of(proven.answer), to_ms(ends_at), proven.proof)
 
 
 def _undo(
@@ -125,8 +125,8 @@ def resume_borrow(account: Account, is_default_user: bool) -> Borrow:
             return _open(file, record)
         except BerthError as error:
             faults.append(error)
-    nobody = f'No slot of "{account.product}" is borrowed here by "{account.user}".'
-    raise [*faults, *unreadable, BorrowError("no_borrow", nobody)][0]
+    message = f'No slot of "{account.product}" is borrowed here by "{account.user}".'
+    raise [*faults, *unreadable, BorrowError("no_borrow", message)][0]
 
 
 def list_borrows(account: Account, is_default_user: bool) -> List[StoredBorrow]:

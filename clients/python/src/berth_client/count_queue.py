@@ -11,6 +11,7 @@ from .environment import Signal
 from .errors import BerthError, DeniedError, StorageError, UnreachableError
 from .events import Listeners, Remove
 from .lease import Account
+from .refusals import REFUSES_COUNT
 from .servers import is_of_addresses
 from .storage import name_of
 from .timing import back_off
@@ -37,9 +38,7 @@ def _write_count(count: QueuedCount) -> str:
 
 
 def _read_count(name: str, text: Optional[str]) -> Optional[QueuedCount]:
-    """
-    `None` if another program has sent it meanwhile, or if the file is damaged: nobody knows what it was.
-    """
+    """`None` if another program has sent it meanwhile, or if the file is damaged."""
     try:
         fields, binding = json.loads(text or ""), _binding_of(name)
         return QueuedCount(
@@ -74,7 +73,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Blocked:
-    """The queue waits: no server answers, the license cannot be used, or files cannot. Told once."""
+    """The queue waits: no server answers, the license cannot be used, or files cannot. Announced once."""
 
     error: BerthError
 
@@ -87,17 +86,6 @@ class Uncertain:
 
     count: QueuedCount
 
-
-# These concern the count itself. All other refusals may change, so the count waits.
-_FINAL = {
-    "license_not_enough_consumptions",
-    "feature_not_enough_consumptions",
-    "license_not_consumption",
-    "feature_not_consumption",
-    "invalid_license_feature_code",
-    "idempotency_key_reused",
-    "validation_error",
-}
 
 # Servers remember a key for a day; an hour is left for clocks that differ.
 _KEY_LASTS_MS = 23 * 3_600_000
@@ -261,7 +249,7 @@ class CountQueue:
         if now_ms - (count.tried_at_ms or 0) > _KEY_LASTS_MS:
             self._events.announce("uncertain", Uncertain(count))
             return True
-        # Before it is sent: afterwards, nobody knows whether it was.
+        # Stored before it is sent: after a crash, it may have been counted.
         if stored.tried_at_ms is None:
             self._store(name, count)
         try:
@@ -277,7 +265,7 @@ class CountQueue:
         return True
 
     def _accept_error(self, name: str, count: QueuedCount, error: Exception) -> bool:
-        if isinstance(error, DeniedError) and error.code in _FINAL:
+        if isinstance(error, DeniedError) and error.code in REFUSES_COUNT:
             self._account.storage.remove(name)
             self._events.announce("refused", Refused(count, error))
             return True
@@ -299,7 +287,7 @@ class CountQueue:
     def _is_own(self, binding: str) -> bool:
         if self._binding is not None:
             return binding == self._binding
-        # Nobody knows yet which of them it is.
+        # No server has answered yet, so it may be any of them.
         return binding == self._account.servers.addresses or not is_of_addresses(binding)
 
     def _read_all(self) -> Sequence[Tuple[str, QueuedCount]]:
@@ -336,7 +324,7 @@ class CountQueue:
 
 
 def _was_not_counted(error: Exception) -> bool:
-    """Then it can wait as long as it has to: nothing has counted it yet."""
+    """Whether no server has counted it. Then it can wait as long as it has to."""
     if isinstance(error, DeniedError):
         return error.code == "wrong_store"
     return isinstance(error, UnreachableError) and not any(one.may_have_arrived for one in error.attempts)

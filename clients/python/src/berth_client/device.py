@@ -25,7 +25,7 @@ _TIMEOUT = 10.0
 
 
 def mark_device(product: str, identifier: str) -> str:
-    """What stands for the computer. Nobody finds the identifier in it, and each product has its own."""
+    """What stands for the computer. It does not reveal the identifier, and each product has its own."""
     key = f"berth device mark\n{product}".encode()
     digest = hmac.new(key, _tidy_id(identifier).encode(), hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
@@ -69,8 +69,8 @@ def _read_machine_id() -> str:
         import subprocess
 
         command = ["/usr/sbin/ioreg", "-rd1", "-c", "IOPlatformExpertDevice"]
-        told = subprocess.run(command, capture_output=True, check=True, text=True, timeout=_TIMEOUT).stdout
-        match = re.search(r'"IOPlatformUUID" = "([^"]+)"', told)
+        result = subprocess.run(command, capture_output=True, check=True, text=True, timeout=_TIMEOUT)
+        match = re.search(r'"IOPlatformUUID" = "([^"]+)"', result.stdout)
         return "" if match is None else match[1]
     for file in _ID_FILES:
         try:

@@ -5,61 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Mapping, Optional, Sequence
 
+from .refusals import ADVICE, RETRYABLE
 from .timing import read_date_header, read_timestamp
-
-# What to do, by code: those of the server that applications meet, and those of this package.
-_ADVICE: Mapping[str, str] = {
-    "unreachable": "Check the network and the address of the license server, then try again.",
-    "slot_lost": "Stop the work that needs the license. The slot is asked for again by itself.",
-    "storage_failed": "Check that the folder exists, can be written, and has space left.",
-    "slot_released": "Take a slot with acquire() first, or borrow one with the borrow() of the client.",
-    "slot_in_use_here": "Call acquire() once, and share the slot within the program.",
-    "no_borrow": "Borrow a slot while the license server can be reached. Where the name of the host changes, "
-    'always give a "user".',
-    "borrow_ended": "Connect to the license server, and take or borrow a slot again.",
-    "borrow_unreadable": "Connect to the license server, and borrow again.",
-    "not_proven": "Check the address of the license server, and that it has the certificate of the vendor.",
-    "certificate_expired": "Check the clock of this machine. If it is right, ask the administrator to connect "
-    "the license server to the vendor.",
-    "clock_set_back": "Set the clock of this machine right. If it is, connect to the license server.",
-    "floating_not_available": "Wait until somebody returns a slot, or ask the administrator for more slots.",
-    "address_limit_reached": "Close another program on this machine that uses a slot.",
-    "unknown_product": "Check the product code, or ask the administrator to add the license.",
-    "license_not_found": "Check the license id, or leave it out.",
-    "license_not_enabled": "Ask the vendor why the license is disabled.",
-    "license_not_active": "Ask the administrator to activate the license.",
-    "license_start_date_error": "Wait until the license starts.",
-    "license_expired": "Renew the license with the vendor.",
-    "license_check_overdue": "Ask the administrator to reconnect the license server to the vendor.",
-    "server_identity_changed": "Ask the administrator: the license server was moved or copied.",
-    "blacklisted": "Ask the administrator, whose rules bar this user, host or address.",
-    "invalid_license_feature_code": "Check the code of the feature.",
-    "license_feature_expired": "Renew the feature with the vendor.",
-    "feature_not_consumption": "Use feature() for a feature with slots.",
-    "feature_not_floating": "Use consume() for a feature that counts.",
-    "license_not_consumption": "The license does not count consumption: leave the call out.",
-    "device_not_found": "There is nothing to return. For a feature, take a slot of the license first.",
-    "wrong_store": "Give the address of the server that it was borrowed from or queued for.",
-    "slot_of_another_client": "Return the slot with the credentials with which it was taken.",
-    "license_borrow_not_allowed": "The license does not allow borrowing: stay connected instead.",
-    "borrow_until_not_valid": 'Borrow for a shorter time; "latest_until" is the latest date.',
-    "floating_feature_device_not_in_use": "There is nothing to return.",
-    "license_not_enough_consumptions": 'Buy more, or wait for the next period; "left" is what is left.',
-    "feature_not_enough_consumptions": 'Buy more, or wait for the next period; "left" is what is left.',
-    "idempotency_key_reused": "Use a new key for every count.",
-    "unauthorized": "Give the client a valid token of the license server.",
-    "forbidden": "Give the client a token with the required role.",
-    "validation_error": "Correct the field that the message names.",
-    "missing_parameters": 'Give "user" and "product".',
-    "not_found": "Check the address of the server: there is no Berth at it.",
-}
-
-_RETRYABLE = {
-    "floating_not_available",
-    "address_limit_reached",
-    "license_start_date_error",
-    "license_check_overdue",
-}
 
 
 class BerthError(Exception):
@@ -71,7 +18,7 @@ class BerthError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
-        self.advice = _ADVICE.get(code, "") if advice is None else advice
+        self.advice = ADVICE.get(code, "") if advice is None else advice
         # Whether the same call may succeed later without any change.
         self.is_retryable = is_retryable
 
@@ -91,12 +38,12 @@ class DeniedError(BerthError):
     ) -> None:
         code = str(details.get("code"))
         message = details.get("message") or f'The server refused with "{code}".'
-        advice = _ADVICE.get(code, "See the table of errors in the documentation of the server.")
-        super().__init__(code, str(message), advice, code in _RETRYABLE)
+        advice = ADVICE.get(code, "See the table of errors in the documentation of the server.")
+        super().__init__(code, str(message), advice, code in RETRYABLE)
         self.status = status
         # The whole answer: some codes have further facts, such as `slots`, `left` or `latest_until`.
         self.details = details
-        # How many seconds the server asks those to pause who wait for a slot; `None` if it does not say.
+        # How many seconds the server asks clients to wait before they ask again; `None` if it does not say.
         match = re.fullmatch("[1-9][0-9]{0,5}", retry_after or "")
         self.retry_after: Optional[int] = None if match is None else int(match[0])
         self._date = date
@@ -108,7 +55,7 @@ class DeniedError(BerthError):
 
     @property
     def next_free_in(self) -> Optional[float]:
-        """The same in seconds from now on, whatever the clock of this machine says."""
+        """The seconds until `next_free_at`, whatever the clock of this machine says."""
         free_at = self.next_free_at
         answered_at = read_date_header(self._date)
         if free_at is None or answered_at is None:
@@ -165,8 +112,8 @@ class ProofError(BerthError):
     def of_expired_certificate(cls) -> ProofError:
         return cls("Its certificate has expired.", code="certificate_expired", is_retryable=True)
 
-    def of_borrow(self, advice: str = _ADVICE["borrow_unreadable"]) -> ProofError:
-        """The same about a stored borrow, of which the server knows nothing."""
+    def of_borrow(self, advice: str = ADVICE["borrow_unreadable"]) -> ProofError:
+        """The error for a stored borrow, which no server was asked about."""
         return ProofError(self._reason, advice, "The stored borrow")
 
 

@@ -84,9 +84,7 @@ class Reachable:
 
 @dataclass(frozen=True)
 class Denied:
-    """
-    The server refuses to renew the slot, or to give it back after it was lost. Told once for each reason.
-    """
+    """The server refuses to renew the slot, or to lend it again after a loss. Once for each reason."""
 
     error: Union[DeniedError, ProofError]
     held_for: float
@@ -94,7 +92,7 @@ class Denied:
 
 @dataclass(frozen=True)
 class Lost:
-    """Stop using the slot now: the server may lend it to somebody else."""
+    """Stop using the slot now: the server may lend it to another user."""
 
     reason: LossReason
     error: Optional[BerthError]

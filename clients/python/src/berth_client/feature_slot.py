@@ -5,9 +5,8 @@ from typing import Any, Callable, Mapping, Optional
 from .errors import BerthError, DeniedError, UnreachableError
 from .events import Announcing
 from .lease import Account, Lease, SlotRequests
+from .refusals import NOT_HELD
 from .renewal import Renewal
-
-_GONE = {"floating_feature_device_not_in_use", "device_not_found"}
 
 
 class FeatureSlot(Announcing):
@@ -48,7 +47,7 @@ class FeatureSlot(Announcing):
         except UnreachableError:
             return False
         except DeniedError as error:
-            return error.code in _GONE
+            return error.code in NOT_HELD
 
     def __enter__(self) -> FeatureSlot:
         return self

@@ -95,8 +95,8 @@ class HttpSender:
                 connection.close()
         return None
 
-    def _keep(self, origin: _Origin, connection: http.client.HTTPConnection, told: Optional[str]) -> None:
-        match = re.search(r"timeout=(\d{1,6})", told or "")
+    def _keep(self, origin: _Origin, connection: http.client.HTTPConnection, header: Optional[str]) -> None:
+        match = re.search(r"timeout=(\d{1,6})", header or "")
         kept_for = _KEPT_FOR if match is None else int(match[1]) - _SAFETY
         with self._lock:
             idle = self._idle.setdefault(origin, [])

@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 from .environment import Environment, Storage
 from .errors import BerthError, DeniedError, ProofError
 from .proof import Expected, Grant, Proof, Verifier, longest_ms, read_instant
+from .refusals import NOT_HELD
 from .servers import Answer, Servers
 from .timing import SteadyClock, read_timestamp
 
@@ -64,8 +65,8 @@ def read_lease(answer: Answer) -> Lease:
     return Lease(answer.sent_at, lasts, renew_after, _read_borrow(fields))
 
 
-def _first_of(told: Optional[float], otherwise: float) -> float:
-    return otherwise if told is None else told
+def _first_of(stated: Optional[float], otherwise: float) -> float:
+    return otherwise if stated is None else stated
 
 
 def _read_seconds(value: object, unit: float) -> Optional[float]:
@@ -126,7 +127,7 @@ def return_slot(
     try:
         account.servers.post("unregister", target_of(account, license_id), None, timeout, binding)
     except DeniedError as error:
-        if error.code != "device_not_found":
+        if error.code not in NOT_HELD:
             raise
 
 
@@ -198,7 +199,8 @@ class SlotRequests:
         """
         servers = self._account.servers
         if self._account.verifier is None:
-            return self._trust(servers.post(path, fields, headers, binding=binding))
+            answer = servers.post(path, fields, headers, binding=binding)
+            return ProvenAnswer(answer, read_lease(answer))
         proven = self._proven
         if proven is not None and path != "borrow" and not in_doubt and not self._is_grant_due(proven):
             answer = servers.post(path, fields, headers)
@@ -221,9 +223,6 @@ class SlotRequests:
             self._account.servers.post("unregister", fields, timeout=timeout)
         except BerthError:
             pass
-
-    def _trust(self, answer: Answer) -> ProvenAnswer:
-        return ProvenAnswer(answer, read_lease(answer))
 
     def _is_grant_due(self, proven: _Proven) -> bool:
         proven_for = self._account.clock.read() - proven.lease.sent_at
@@ -272,9 +271,9 @@ def _extend(proven: _Proven, answer: Answer) -> ProvenAnswer:
     An answer without proof of the server that has proven itself. It cannot extend the slot beyond a timeout
     from now, nor delay the next renewals. A borrow ends when its grant says.
     """
-    told = read_lease(answer)
-    proven_for = proven.lease.sent_at + proven.lease.lasts - told.sent_at
-    lasts = min(told.lasts, max(proven.timeout, proven_for))
-    renew_after = min(told.renew_after, proven.timeout * _RENEW_SHARE)
+    stated = read_lease(answer)
+    proven_for = proven.lease.sent_at + proven.lease.lasts - stated.sent_at
+    lasts = min(stated.lasts, max(proven.timeout, proven_for))
+    renew_after = min(stated.renew_after, proven.timeout * _RENEW_SHARE)
     proven.renewals += 1
-    return ProvenAnswer(answer, replace(told, lasts=lasts, renew_after=renew_after))
+    return ProvenAnswer(answer, replace(stated, lasts=lasts, renew_after=renew_after))

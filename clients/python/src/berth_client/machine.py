@@ -30,7 +30,7 @@ def _read_monotonic() -> float:
 
 _ENDING = ".json"
 _DRAFT = ".new"
-# Seconds. Nobody writes a small file for so long.
+# Seconds. No program takes that long to write a small file.
 _OLD = 3600.0
 
 # What is being written, and by which process.
@@ -71,7 +71,7 @@ class FileStorage:
         except FileNotFoundError:
             return None
         except UnicodeDecodeError:
-            # It is damaged, as an empty text is to everybody who reads it.
+            # A damaged file counts as an empty one.
             return ""
 
     def write(self, name: str, text: str) -> None:
@@ -107,7 +107,7 @@ class FileStorage:
         return sorted(name for name in names if name.startswith(prefix))
 
     def _remove_old_drafts(self) -> None:
-        """Of programs that were killed. Others may be at it, too."""
+        """Removes the drafts of programs that were killed. Other programs may do so at the same time."""
         if self._is_tidy:
             return
         self._is_tidy = True
@@ -133,7 +133,7 @@ class FileStorage:
             os.close(descriptor)
 
 
-# Nobody waits longer for a program to end because of its slot.
+# Returning its slot delays the end of a program by no more than this.
 _LONGEST = 2.0
 
 _guards_lock = threading.RLock()

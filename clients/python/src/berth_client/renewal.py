@@ -7,6 +7,7 @@ from .environment import Signal
 from .errors import BerthError, DeniedError, ProofError, SlotLostError, UnreachableError
 from .events import Denied, Listeners, Lost, LossReason, Reachable, Restored, Unreachable
 from .lease import Account, Lease, renew_at, safe_until
+from .refusals import ENDS_BY_WAITING, NOT_HELD
 from .timing import back_off
 
 # How often the slot is looked at: on some systems timers do not notice that the machine slept.
@@ -17,11 +18,8 @@ _LATE_TIMER = 65.0
 _LONGEST_PAUSE = 15.0
 # How long clients that wait for the same end ask one after the other, at least.
 _SPREAD = 0.5
-# A refusal that does not concern the slot itself changes only when somebody acts.
+# A refusal that does not concern the slot itself changes only when a person acts.
 _LONGEST_DENIED_PAUSE = 60.0
-
-# They tell that this user no longer has the slot. All other refusals leave it the time it has.
-_TAKEN = {"floating_not_available", "address_limit_reached", "device_not_found"}
 
 
 class Renewal:
@@ -33,8 +31,8 @@ class Renewal:
 
     def __init__(self, account: Account, register: Callable[[bool], Lease], lease: Lease) -> None:
         """
-        `register` is told whether the server is in doubt: a request has failed, the slot was lost or the
-        machine has slept since the last answer, so the server may be another one.
+        `register` gets whether the server is in doubt: a request has failed, the slot was lost or the machine
+        has slept since the last answer, so the server may be another one.
         """
         self._account = account
         self._register = register
@@ -213,7 +211,8 @@ class Renewal:
             self._account.environment.report_error(failure)
 
     def _accept_denial(self, error: Union[DeniedError, ProofError]) -> None:
-        is_taken = error.code in _TAKEN
+        # The slot is gone. After any other refusal, it may be used to its end.
+        is_taken = error.code in ENDS_BY_WAITING or error.code in NOT_HELD
         if is_taken:
             self._lose("taken", error)
         self._last_error = error
@@ -251,6 +250,6 @@ def ask_again_in(
     many wait; without its word, longer each time. If a slot ends by itself before that, until then, and up to
     as long again, so that not all ask at the same moment.
     """
-    told, free_in = (error.retry_after, error.next_free_in) if isinstance(error, DeniedError) else (None, None)
-    pause = back_off(failures, longest, random) if told is None else told * (0.5 + random())
-    return pause if free_in is None else min(pause, free_in + random() * max(_SPREAD, told or 0))
+    wait, free_in = (error.retry_after, error.next_free_in) if isinstance(error, DeniedError) else (None, None)
+    pause = back_off(failures, longest, random) if wait is None else wait * (0.5 + random())
+    return pause if free_in is None else min(pause, free_in + random() * max(_SPREAD, wait or 0))

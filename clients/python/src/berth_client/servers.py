@@ -16,7 +16,7 @@ from .timing import SteadyClock, read_timestamp
 
 Token = Union[str, Callable[[], str]]
 
-_Told = TypeVar("_Told")
+_T = TypeVar("_T")
 
 # A server has read the request, but it may well accept it a little later.
 _TRY_LATER = {408, 429}
@@ -132,8 +132,8 @@ class Servers:
 
         return self._try_each(ask, None)
 
-    def _try_each(self, send: Callable[[str, Callable[[], float]], _Told], timeout: Optional[float]) -> _Told:
-        """Until one answers. `send` is told how much time is left whenever it asks."""
+    def _try_each(self, send: Callable[[str, Callable[[], float]], _T], timeout: Optional[float]) -> _T:
+        """Until one answers. `send` can ask how much time is left."""
         deadline = math.inf if timeout is None else self._clock.read() + timeout
         attempts: List[FailedAttempt] = []
         cause: Optional[Exception] = None
@@ -146,9 +146,9 @@ class Servers:
             if self._clock.read() >= deadline:
                 break
             try:
-                told = send(url, lambda: min(self._timeout, deadline - self._clock.read()))
+                result = send(url, lambda: min(self._timeout, deadline - self._clock.read()))
                 self._current = index
-                return told
+                return result
             except Exception as error:
                 if isinstance(error, DeniedError) and error.code != "wrong_store":
                     self._current = index
@@ -258,12 +258,12 @@ _UNKNOWN_CA = (
 _OTHER_NAME = "Give the address with the name of the host that is in its certificate."
 # By the codes of OpenSSL.
 _CERTIFICATE_ADVICE = {**dict.fromkeys((18, 19, 20, 21), _UNKNOWN_CA), 62: _OTHER_NAME, 64: _OTHER_NAME}
-# Servers with TLS close a connection on which a plain request comes; but others do so, too.
+# A server with TLS closes the connection after a plain request, but so do others.
 _CLOSED = "Check the network. If the server uses TLS, begin its address with https://."
 
 
 def _advise(error: Exception, url: str) -> Optional[str]:
-    """What to do about TLS that did not come about."""
+    """What to do about failed TLS."""
     cause = error.__cause__ if isinstance(error, NotSentError) else error
     if isinstance(cause, ssl.SSLCertVerificationError):
         return _CERTIFICATE_ADVICE.get(cause.verify_code)
@@ -287,7 +287,7 @@ def read_url(text: str) -> str:
             return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/').removesuffix('/api/v4')}"
     except (ValueError, TypeError, AttributeError):
         pass
-    # What is no address may have a password in it, too.
+    # An invalid address may have a password in it, too.
     shown = f'"{text}"' if re.fullmatch(r"[\w.:/\[\]-]*", str(text)) else 'The "server"'
     raise BerthError("invalid_option", f"{shown} is not an address.", advice)
 
@@ -313,12 +313,12 @@ def _read_answer(path: str, answer: WireAnswer) -> Mapping[str, Any]:
     elif isinstance(fields.get("code"), str):
         raise DeniedError(answer.status, fields, answer.date, answer.retry_after)
     reason = f"HTTP status {answer.status}, and not from Berth"
-    # Whoever refuses has not passed it on.
+    # A proxy that refuses a request has not passed it on.
     raise NotSentError(reason) if answer.status >= 400 else _ForeignAnswer(reason)
 
 
 def _is_from_berth(path: str, fields: Mapping[str, Any], text: str) -> bool:
-    """Others say OK, too: the page of a guest network, a proxy, another service. No request has these."""
+    """Others say OK, too: the page of a guest network, a proxy, another service. They lack these fields."""
     if path == "unregister":
         return "user_unregistered" in text
     if path == "featureRelease":

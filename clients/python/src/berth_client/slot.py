@@ -47,7 +47,7 @@ class Slot(Announcing):
         self._features: Dict[str, FeatureSlot] = {}
         self._was_lost = account.environment.create_signal()
         self._is_released = False
-        # Set when the server has been told, or could not be.
+        # Set when the server has got the slot back, or cannot be reached.
         self._was_returned = account.environment.create_signal()
         self._is_confirmed = False
         self._renewal = Renewal(account, self._register, first.lease)
@@ -195,14 +195,14 @@ class Slot(Announcing):
 
     def _register(self, in_doubt: bool) -> Lease:
         fields = holder_of(self._account, self._license_id)
-        told = self._requests.send("register", fields, _BRIEFLY, in_doubt)
-        answer = told.answer
+        proven = self._requests.send("register", fields, _BRIEFLY, in_doubt)
+        answer = proven.answer
         license_id = license_id_of(answer)
         self._license_id = self._license_id if license_id is None else license_id
         if "license_type" in answer.fields:
             self._license = answer.fields
-        self._grant = told.grant or self._grant
-        return told.lease
+        self._grant = proven.grant or self._grant
+        return proven.lease
 
     def _lose_features(self, event: Lost) -> None:
         self._was_lost.set()
@@ -243,7 +243,7 @@ def hold_here(environment: Environment, user: str, product: str) -> Callable[[],
     return let_go
 
 
-# Nobody waits longer for a program to end because of its slot.
+# Returning its slot delays the end of a program by no more than this.
 _LONGEST_FAREWELL = 2.0
 # How long a program that ends waits for an answer, before it returns what the server may have lent.
 _LAST_ANSWER = 1.0

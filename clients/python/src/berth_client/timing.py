@@ -58,9 +58,9 @@ def back_off(failures: int, longest: float, random: Callable[[], float]) -> floa
 
 class SteadyClock:
     """
-    Time that passes while the machine sleeps, too. The monotonic clock may stand still then, and only the
-    wall clock tells. A wall clock that somebody sets ahead looks the same: it costs a slot that is asked for
-    again, where the opposite would keep one too long. A wall clock that is set back changes nothing.
+    A clock that goes on while the machine sleeps. The monotonic clock may stand still then, so the wall clock
+    is compared with it. A wall clock that is set ahead looks like sleep: the slot is lost and asked for
+    again. The opposite mistake would keep a slot too long. A wall clock that is set back changes nothing.
     """
 
     def __init__(self, environment: Environment) -> None:

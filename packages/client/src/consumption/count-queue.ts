@@ -2,6 +2,7 @@ import { backOffMs } from '../back-off.ts';
 import { BerthError, DeniedError, StorageError, UnreachableError } from '../errors.ts';
 import type { Account } from '../lending/account.ts';
 import { Listeners } from '../listeners.ts';
+import { REFUSES_COUNT } from '../refusals.ts';
 import { type CountOptions, type CountTarget, describeCount, sendCount, type Total } from './count.ts';
 import { type QueuedCount, StoredCounts, type StrayCount } from './stored-counts.ts';
 
@@ -11,24 +12,13 @@ export interface QueueEvents {
   sent: { readonly count: QueuedCount; readonly total: Total };
   /** The server refuses this count for good. It is no longer in the queue. */
   refused: { readonly count: QueuedCount; readonly error: DeniedError };
-  /** The queue waits: no server answers, the license cannot be used, or files cannot. Told once. */
+  /** The queue waits: no server answers, the license cannot be used, or files cannot. Emitted once. */
   blocked: { readonly error: BerthError };
   /**
    * It may have been counted, and the server no longer remembers its key. It stays until `settle` is called.
    */
   uncertain: { readonly count: QueuedCount };
 }
-
-/** These concern the count itself. All other refusals may change, so the count waits. */
-const FINAL = new Set([
-  'license_not_enough_consumptions',
-  'feature_not_enough_consumptions',
-  'license_not_consumption',
-  'feature_not_consumption',
-  'invalid_license_feature_code',
-  'idempotency_key_reused',
-  'validation_error',
-]);
 
 /** Servers remember a key for a day; an hour is left for clocks that differ. */
 const KEY_LASTS_MS = 23 * 3_600_000;
@@ -126,7 +116,7 @@ export class CountQueue {
   async #sendAll(): Promise<void> {
     const seen = new Set<string>();
     const listNew = async () => {
-      // Nobody is asked in vain.
+      // Without counts, no server is asked.
       if (this.#counts.store === undefined && (await this.#counts.listOwn()).length === 0) return [];
       await this.#counts.bind();
       return (await this.#counts.listOwn()).filter((name) => !seen.has(name));
@@ -137,7 +127,7 @@ export class CountQueue {
         if (this.#isClosed || !(await this.#sendOne(name))) return;
       }
     }
-    // Nothing is in the way of the next count, even if the last one that was is uncertain by now.
+    // Nothing blocks the next count, even if an uncertain one stays.
     this.#failures = 0;
     this.#isBlocked = false;
   }
@@ -152,7 +142,7 @@ export class CountQueue {
       this.#events.emit('uncertain', { count });
       return true;
     }
-    // Before it is sent: afterwards, nobody knows whether it was.
+    // Stored before it is sent: after a crash, it may have been counted.
     if (stored.triedAtMs === null) await this.#counts.write(name, count);
     try {
       const total = await sendCount(this.#account, count, this.#counts.store);
@@ -168,7 +158,7 @@ export class CountQueue {
   }
 
   async #acceptError(name: string, count: QueuedCount, error: unknown): Promise<boolean> {
-    if (error instanceof DeniedError && FINAL.has(error.code)) {
+    if (error instanceof DeniedError && REFUSES_COUNT.has(error.code)) {
       await this.#counts.remove(name);
       this.#events.emit('refused', { count, error });
       return true;
@@ -186,7 +176,7 @@ export class CountQueue {
   }
 }
 
-/** Then it can wait as long as it has to: nothing has counted it yet. */
+/** Whether no server has counted it. Then it can wait as long as it has to. */
 function wasNotCounted(error: unknown): boolean {
   if (error instanceof DeniedError) return error.code === 'wrong_store';
   return error instanceof UnreachableError && error.attempts.every(({ mayHaveArrived }) => !mayHaveArrived);

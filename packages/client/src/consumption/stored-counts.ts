@@ -39,8 +39,8 @@ export class StoredCounts {
   }
 
   /**
-   * Finds out which server this is, once. Counts that no server can have got yet are its own from now on,
-   * also those that somebody adds meanwhile. A count that is there twice after a crash has the same name and
+   * Finds out which server this is, once. From now on, counts that were never sent belong to it, also those
+   * that another program adds meanwhile. A count that is stored twice after a crash has the same name and
    * key, and counts once.
    */
   async bind(): Promise<void> {
@@ -78,7 +78,7 @@ export class StoredCounts {
     return found;
   }
 
-  /** `null` if another program has sent it meanwhile, or if it is damaged: then nobody knows what it was. */
+  /** `null` if another program has sent it meanwhile, or if it is damaged. */
   async read(name: string): Promise<QueuedCount | null> {
     const text = await this.#account.storage.read(name);
     try {
@@ -133,7 +133,7 @@ export class StoredCounts {
   }
 }
 
-/** Whatever server they are for. */
+/** Sorts the counts of all servers together. */
 function byTime(a: string, b: string): number {
   const [x, y] = [a.slice(a.lastIndexOf('@')), b.slice(b.lastIndexOf('@'))];
   return x < y ? -1 : x > y ? 1 : 0;

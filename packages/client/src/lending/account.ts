@@ -1,6 +1,7 @@
 import type { Environment, Storage } from '../environment.ts';
 import { DeniedError } from '../errors.ts';
 import type { Verifier } from '../proof/verifier.ts';
+import { NOT_HELD } from '../refusals.ts';
 import type { Answer, Servers } from '../servers.ts';
 import type { SteadyClock } from '../steady-clock.ts';
 import type { Margin } from './lease.ts';
@@ -47,7 +48,7 @@ export async function returnSlot(account: Account, licenseId: number | null, sto
   try {
     await account.servers.post('unregister', target, store === undefined ? {} : { store });
   } catch (error) {
-    if (!(error instanceof DeniedError && error.code === 'device_not_found')) throw error;
+    if (!(error instanceof DeniedError && NOT_HELD.has(error.code))) throw error;
   }
 }
 

@@ -13,7 +13,7 @@ export interface BorrowRecord {
   readonly mark: string;
   /** The public id of the server's store, or what stands for its addresses. */
   readonly binding: string;
-  /** What was asked for, as long as nobody knows whether it was lent. Stored before the server is asked. */
+  /** What was asked for, until the answer is known. Stored before the server is asked. */
   readonly asked: Asked | null;
   /** `null` if nothing is known to be lent. */
   readonly lent: Lent | null;

@@ -1,5 +1,6 @@
 import type { BerthError } from '../errors.ts';
 import { DeniedError, UnreachableError } from '../errors.ts';
+import { NOT_HELD } from '../refusals.ts';
 import type { Account } from './account.ts';
 import type { Lease } from './lease.ts';
 import { SlotRequests } from './proven-lease.ts';
@@ -55,7 +56,7 @@ export class FeatureSlot {
       return true;
     } catch (error) {
       if (error instanceof UnreachableError) return false;
-      if (error instanceof DeniedError) return GONE.has(error.code);
+      if (error instanceof DeniedError) return NOT_HELD.has(error.code);
       throw error;
     }
   }
@@ -84,5 +85,3 @@ export class FeatureSlot {
     this.#renewal.renewNow();
   }
 }
-
-const GONE = new Set(['floating_feature_device_not_in_use', 'device_not_found']);

@@ -31,7 +31,7 @@ export class StoredBorrow {
     return lent?.licenseId ?? licenseId;
   }
 
-  /** `null` if it was asked for, and nobody knows whether the server has lent it. */
+  /** `null` if it was asked for, and the answer is unknown. */
   get until(): Date | null {
     const { lent } = this.#stored.record;
     return lent === null ? null : new Date(lent.untilMs);
@@ -72,8 +72,8 @@ export async function resumeBorrow(account: Account, isDefaultUser: boolean): Pr
       faults.push(error);
     }
   }
-  const nobody = `No slot of "${account.product}" is borrowed here by "${account.user}".`;
-  throw faults[0] ?? unreadable[0] ?? new BorrowError('no_borrow', nobody);
+  const message = `No slot of "${account.product}" is borrowed here by "${account.user}".`;
+  throw faults[0] ?? unreadable[0] ?? new BorrowError('no_borrow', message);
 }
 
 async function findRecords(account: Account, isDefaultUser: boolean) {

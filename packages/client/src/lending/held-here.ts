@@ -10,10 +10,8 @@ const held = new WeakMap<Environment, Set<string>>();
 export function holdHere(environment: Environment, name: string): () => void {
   const names = held.get(environment) ?? new Set();
   held.set(environment, names);
-  if (names.has(name)) {
-    const message = `This program already has a slot for ${name}.`;
-    throw new BerthError('slot_in_use_here', message, 'Call acquire() once, and share the slot.');
-  }
+  if (names.has(name))
+    throw new BerthError('slot_in_use_here', `This program already has a slot for ${name}.`);
   names.add(name);
   return () => names.delete(name);
 }

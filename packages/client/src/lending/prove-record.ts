@@ -24,7 +24,7 @@ export async function proveRecord(account: Account, record: BorrowRecord, lent: 
     judgeBorrow(grant, mark);
     const isAsGranted = lent.licenseId === grant.license_id && lent.untilMs === Date.parse(grant.valid_until);
     if (isAsGranted) return grant;
-    throw new ProofError('It says something else than its grant.');
+    throw new ProofError('It does not match its signed grant.');
   } catch (error) {
     throw error instanceof ProofError ? error.ofBorrow() : error;
   }

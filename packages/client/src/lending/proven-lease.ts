@@ -66,7 +66,10 @@ export class SlotRequests {
   async send(path: string, fields: object, options: SendOptions = {}): Promise<ProvenAnswer> {
     const { verifier, servers } = this.#account;
     const { inDoubt = false, ...posting } = options;
-    if (verifier === null) return this.#trust(await servers.post(path, fields, posting));
+    if (verifier === null) {
+      const answer = await servers.post(path, fields, posting);
+      return { answer, lease: readLease(answer), grant: null, proof: null };
+    }
     const proven = this.#proven;
     if (proven !== null && path !== 'borrow' && !inDoubt && !this.#isGrantDue(proven)) {
       const answer = await servers.post(path, fields, posting);
@@ -89,10 +92,6 @@ export class SlotRequests {
     await this.#account.servers.post('unregister', fields).catch(() => {});
   }
 
-  #trust(answer: Answer): ProvenAnswer {
-    return { answer, lease: readLease(answer), grant: null, proof: null };
-  }
-
   #isGrantDue({ renewals, lease }: Proven): boolean {
     const provenForMs = this.#account.clock.readMs() - lease.sentAtMs;
     return renewals + 1 >= RENEWALS_PER_GRANT || provenForMs + lease.renewAfterMs > LONGEST_WITHOUT_GRANT_MS;
@@ -104,8 +103,9 @@ export class SlotRequests {
     const { grant, proof } = await proveAnswer(this.#account, answer, facts);
     const timeoutMs = longestMs(grant, false);
     const lastsMs = Math.min(lengthMs(grant), longestMs(grant, grant.borrowed));
-    const told = readLease(answer);
-    const lease = { ...told, lastsMs, renewAfterMs: Math.min(told.renewAfterMs, timeoutMs * RENEW_SHARE) };
+    const stated = readLease(answer);
+    const renewAfterMs = Math.min(stated.renewAfterMs, timeoutMs * RENEW_SHARE);
+    const lease = { ...stated, lastsMs, renewAfterMs };
     this.#proven = { server: answer.server, lease, timeoutMs, renewals: 0 };
     return { answer, lease, grant, proof };
   }
@@ -117,12 +117,12 @@ export class SlotRequests {
  */
 function extend(proven: Proven, answer: Answer): ProvenAnswer {
   const { lease: last, timeoutMs } = proven;
-  const told = readLease(answer);
-  const provenForMs = last.sentAtMs + last.lastsMs - told.sentAtMs;
-  const lastsMs = Math.min(told.lastsMs, Math.max(timeoutMs, provenForMs));
-  const renewAfterMs = Math.min(told.renewAfterMs, timeoutMs * RENEW_SHARE);
+  const stated = readLease(answer);
+  const provenForMs = last.sentAtMs + last.lastsMs - stated.sentAtMs;
+  const lastsMs = Math.min(stated.lastsMs, Math.max(timeoutMs, provenForMs));
+  const renewAfterMs = Math.min(stated.renewAfterMs, timeoutMs * RENEW_SHARE);
   proven.renewals += 1;
-  return { answer, lease: { ...told, lastsMs, renewAfterMs }, grant: null, proof: null };
+  return { answer, lease: { ...stated, lastsMs, renewAfterMs }, grant: null, proof: null };
 }
 
 /** How long the slot lasts from when the grant was issued. */

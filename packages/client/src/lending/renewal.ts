@@ -2,6 +2,7 @@ import { askAgainInMs } from '../back-off.ts';
 import type { Environment } from '../environment.ts';
 import { type BerthError, DeniedError, ProofError, SlotLostError, UnreachableError } from '../errors.ts';
 import { Listeners } from '../listeners.ts';
+import { ENDS_BY_WAITING, NOT_HELD } from '../refusals.ts';
 import type { SteadyClock } from '../steady-clock.ts';
 import { type Lease, MARGIN, type Margin, renewAtMs, safeUntilMs } from './lease.ts';
 
@@ -11,11 +12,9 @@ export interface SlotEvents {
   unreachable: { readonly error: UnreachableError; readonly heldForMs: number };
   /** A server answers again, before the slot was lost. */
   reachable: { readonly heldForMs: number };
-  /**
-   * The server refuses to renew the slot, or to give it back after it was lost. Told once for each reason.
-   */
+  /** The server refuses to renew the slot, or to lend it again after a loss. Emitted once for each reason. */
   denied: { readonly error: DeniedError | ProofError; readonly heldForMs: number };
-  /** Stop using the slot now: the server may lend it to somebody else. */
+  /** Stop using the slot now: the server may lend it to another user. */
   lost: { readonly reason: LossReason; readonly error: BerthError | null };
   /** The slot is held again after it was lost. */
   restored: { readonly heldForMs: number };
@@ -46,11 +45,8 @@ const LONGEST_TIMER_MS = 5000;
 const LATE_TIMER_MS = 65_000;
 /** A server that was away is found again within this time. */
 const LONGEST_PAUSE_MS = 15_000;
-/** A refusal that does not concern the slot itself changes only when somebody acts. */
+/** A refusal that does not concern the slot itself changes only when a person acts. */
 const LONGEST_DENIED_PAUSE_MS = 60_000;
-
-/** They tell that this user no longer has the slot. All other refusals leave it the time it has. */
-const TAKEN = new Set(['floating_not_available', 'address_limit_reached', 'device_not_found']);
 
 /** Keeps a slot: renews it in time, knows until when it may be used, and asks for it again after a loss. */
 export class Renewal {
@@ -202,7 +198,8 @@ export class Renewal {
   }
 
   #acceptDenial(error: DeniedError | ProofError): void {
-    const isTaken = TAKEN.has(error.code);
+    // The slot is gone. After any other refusal, it may be used to its end.
+    const isTaken = ENDS_BY_WAITING.has(error.code) || NOT_HELD.has(error.code);
     if (isTaken) this.lose('taken', error);
     this.#lastError = error;
     this.#isUnreachable = false;

@@ -1,13 +1,11 @@
 import { BerthError, DeniedError } from '../errors.ts';
+import { ENDS_BY_WAITING } from '../refusals.ts';
 import { type Account, holderOf } from './account.ts';
 import type { BorrowRecord, Lent } from './borrow-record.ts';
 import { proveAnswer } from './proven-lease.ts';
 
 /** A clock may be corrected by this much without being suspicious. */
 export const TOLERATED_MS = 5 * 60_000;
-
-/** The server has no slot for this user, so it has no borrow, either. */
-const NOT_THERE = new Set(['floating_not_available', 'address_limit_reached']);
 
 /** The time now; or what the server says of the borrow instead. */
 type Verdict = number | 'in_doubt' | 'not_borrowed' | 'over';
@@ -21,7 +19,8 @@ export async function settleClock(account: Account, record: BorrowRecord, lent: 
     const ask = account.verifier === null ? askForTime : askForGrant;
     return await ask(account, record, lent);
   } catch (error) {
-    if (error instanceof DeniedError && NOT_THERE.has(error.code)) return 'over';
+    // The server has no slot for this user, so it has no borrow, either.
+    if (error instanceof DeniedError && ENDS_BY_WAITING.has(error.code)) return 'over';
     if (error instanceof BerthError) return 'in_doubt';
     throw error;
   }

@@ -1,5 +1,4 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { ADVICE } from '../advice.ts';
 import { BerthError, DeniedError, UnreachableError } from '../errors.ts';
 import type { Grant } from '../proof/verifier.ts';
 import { type Account, holderOf, licenseIdOf, returnSlot, targetOf } from './account.ts';
@@ -130,9 +129,7 @@ export class Slot {
    * or proven, the slot is returned and taken again at once.
    */
   async borrow(options: BorrowOptions = {}): Promise<Borrow> {
-    if (this.isReleased) {
-      throw new BerthError('slot_released', 'The slot was released.', ADVICE.slot_released ?? '');
-    }
+    if (this.isReleased) throw new BerthError('slot_released', 'The slot was released.');
     const { stored, lent, grant, lease } = await this.#borrow(options);
     this.#renewal.accept(lease);
     const borrow = new Borrow(this.#account, stored, lent, grant);
@@ -168,7 +165,7 @@ export class Slot {
   }
 
   async #borrow(options: BorrowOptions): Promise<Taken> {
-    // Somebody else may get the slot before it is asked for again.
+    // Another user may get the slot before it is asked for again.
     const beforeReturn = () => this.#renewal.lose('taken', null);
     try {
       return await takeBorrow(this.#account, this.#requests, this.#licenseId, { ...options, beforeReturn });

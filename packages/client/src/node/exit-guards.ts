@@ -5,32 +5,25 @@ import type { ExitGuard, WireRequest } from '../environment.ts';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type Signal = (typeof SIGNALS)[number];
 
-/** Nobody waits longer for a program to end because of its slot. */
+/** Returning its slot delays the end of a program by no more than this. */
 const LONGEST_MS = 2000;
 
 const guards = new Set<ExitGuard>();
 
 /** Returns the slots of this process when it ends: by itself, by a signal, or by `process.exit()`. */
 export function guardProcess(guard: ExitGuard): () => void {
-  if (guards.size === 0) listen();
+  if (guards.size === 0) listen('on');
   guards.add(guard);
   return () => {
-    if (guards.delete(guard) && guards.size === 0) ignore();
+    if (guards.delete(guard) && guards.size === 0) listen('off');
   };
 }
 
-function listen(): void {
-  for (const signal of SIGNALS) process.on(signal, endBySignal);
-  process.on('beforeExit', releaseAll);
-  process.on('exit', releaseAtExit);
-  process.on('uncaughtExceptionMonitor', releaseAtError);
-}
-
-function ignore(): void {
-  for (const signal of SIGNALS) process.off(signal, endBySignal);
-  process.off('beforeExit', releaseAll);
-  process.off('exit', releaseAtExit);
-  process.off('uncaughtExceptionMonitor', releaseAtError);
+function listen(how: 'on' | 'off'): void {
+  for (const signal of SIGNALS) process[how](signal, endBySignal);
+  process[how]('beforeExit', releaseAll);
+  process[how]('exit', releaseAtExit);
+  process[how]('uncaughtExceptionMonitor', releaseAtError);
 }
 
 async function releaseAll(): Promise<void> {
@@ -44,7 +37,7 @@ async function endBySignal(signal: Signal): Promise<void> {
   if (process.listenerCount(signal) > 1) return;
   await releaseAll();
   guards.clear();
-  ignore();
+  listen('off');
   process.kill(process.pid, signal);
 }
 
@@ -61,7 +54,7 @@ function releaseAtExit(): void {
   });
 }
 
-/** Deno ends without `exit` after an error that nobody catches. */
+/** Deno ends without `exit` after an uncaught error. */
 function releaseAtError(): void {
   if (!('Deno' in globalThis) || process.listenerCount('uncaughtException') > 0) return;
   releaseAtExit();

@@ -14,7 +14,7 @@ const UNKNOWN_CA =
   'The authority of the certificate is not known here. Start the program with NODE_EXTRA_CA_CERTS=FILE, ' +
   'the certificate of the authority as PEM.';
 
-/** TLS that did not come about: what to do, by code. */
+/** What to do about failed TLS, by code. */
 const TLS_ADVICE: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
@@ -24,7 +24,7 @@ const TLS_ADVICE: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_CA,
   ERR_TLS_CERT_ALTNAME_INVALID: 'Give the address with the name of the host that is in its certificate.',
 };
-/** Servers with TLS close a connection on which a plain request comes; but others do so, too. */
+/** A server with TLS closes the connection after a plain request, but so do others. */
 const CLOSED = 'Check the network. If the server uses TLS, begin its address with https://.';
 
 /** What `fetch` throws: in Node and Deno the reason is in its cause, in Bun it is the error itself. */
@@ -43,8 +43,8 @@ export function explainFailure(error: Failure): Error {
   if (name === null ? isDenoConnect(message) : NOT_CONNECTED.has(name) || advice !== undefined) {
     return Object.assign(new NotSentError(reason, { cause: error }), { advice });
   }
-  const told = name === 'UND_ERR_SOCKET' ? { advice: CLOSED } : {};
-  return Object.assign(new Error(reason, { cause: error }), told);
+  const advised = name === 'UND_ERR_SOCKET' ? { advice: CLOSED } : {};
+  return Object.assign(new Error(reason, { cause: error }), advised);
 }
 
 /** Deno has no codes, but names the step that failed. */

@@ -66,7 +66,7 @@ export function createFileStorage(given?: string): Storage {
 
 const ENDING = '.json';
 const DRAFT = '.new';
-/** Nobody writes a small file for so long. */
+/** No program takes that long to write a small file. */
 const OLD_MS = 3_600_000;
 
 /** What this program is writing. */
@@ -76,7 +76,7 @@ function removeDrafts(): void {
   for (const draft of drafts) rmSync(draft, { force: true });
 }
 
-/** Of programs that were killed. Others may be at it, too. */
+/** Removes the drafts of programs that were killed. Other programs may do so at the same time. */
 async function removeOldDrafts(folder: string): Promise<void> {
   for (const file of (await readdir(folder)).filter((name) => name.endsWith(DRAFT))) {
     const draft = join(folder, file);

@@ -22,8 +22,8 @@ async function read(): Promise<string | null> {
     return match(await ask('reg', words), /MachineGuid\s+REG_SZ\s+(\S+)/);
   }
   if (process.platform !== 'darwin') return null;
-  const told = await ask('/usr/sbin/ioreg', ['-rd1', '-c', 'IOPlatformExpertDevice']);
-  return match(told, /"IOPlatformUUID" = "([^"]+)"/);
+  const devices = await ask('/usr/sbin/ioreg', ['-rd1', '-c', 'IOPlatformExpertDevice']);
+  return match(devices, /"IOPlatformUUID" = "([^"]+)"/);
 }
 
 async function readFirst(files: readonly string[]): Promise<string | null> {

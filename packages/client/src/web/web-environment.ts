@@ -1,6 +1,5 @@
 import { MACHINE_CLOCKS } from '../clock.ts';
 import type { Environment, ExitGuard, Storage, WireAnswer, WireRequest } from '../environment.ts';
-import { createMemoryStorage } from '../memory-storage.ts';
 
 /** What all places with `fetch` share; browsers have nothing else. */
 export function createWebEnvironment(): Environment {
@@ -35,8 +34,9 @@ export async function sendByFetch(request: WireRequest, keepalive = false): Prom
   const content = method === 'GET' ? { method } : { method, body: request.body };
   const signal = AbortSignal.timeout(Math.ceil(timeoutMs));
   const response = await fetch(url, { ...content, headers, signal, keepalive, redirect: 'error' });
-  const { status, headers: told } = response;
-  return { status, text: await response.text(), date: told.get('date'), retryAfter: told.get('retry-after') };
+  const header = (name: string) => response.headers.get(name);
+  const text = await response.text();
+  return { status: response.status, text, date: header('date'), retryAfter: header('retry-after') };
 }
 
 /** Where the application notices it, but later: the renewals go on. */
@@ -93,5 +93,20 @@ function wrapLocalStorage(local: LocalStorage): Storage {
         .filter((name) => name.startsWith(NAMESPACE + prefix))
         .map((name) => name.slice(NAMESPACE.length))
         .sort(),
+  };
+}
+
+/** Texts that are gone when the program ends. */
+function createMemoryStorage(): Storage {
+  const texts = new Map<string, string>();
+  return {
+    read: async (name) => texts.get(name) ?? null,
+    write: async (name, text) => {
+      texts.set(name, text);
+    },
+    remove: async (name) => {
+      texts.delete(name);
+    },
+    list: async (prefix) => [...texts.keys()].filter((name) => name.startsWith(prefix)).sort(),
   };
 }

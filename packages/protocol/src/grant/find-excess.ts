@@ -6,8 +6,8 @@ import type { CertifiedLicense } from './server-certificate.ts';
 type Claimed = GrantedTerms & Partial<Pick<GrantClaims, 'feature' | 'valid_until'>>;
 
 /**
- * The first claim that goes beyond what the vendor has certified for the license; `null`: it claims no more.
- * It may claim less. Claims may be anything: whoever is not certified can sign what they like.
+ * The first claim that goes beyond what the vendor has certified for the license; `null`: there is none. Less
+ * may be claimed. Claims can be anything, because an uncertified server signs what it likes.
  */
 export function findExcess(certified: CertifiedLicense, claimed: Claimed): string | null {
   const { limits, features, feature = null, valid_until: validUntil } = claimed;
@@ -49,7 +49,7 @@ function isMore(claimed: unknown, most: number): boolean {
   return typeof claimed !== 'number' || !(claimed <= most);
 }
 
-/** `null` is never, which is later than any date. What is no date could mean anything. */
+/** `null` is never, which is later than any date. So is a value that is not a date. */
 function isLater(claimed: unknown, latest: string | null): boolean {
   if (latest === null) return false;
   const [at, end] = [typeof claimed === 'string' ? parseTimestamp(claimed) : null, parseTimestamp(latest)];

@@ -3,7 +3,7 @@ import type { FeatureObject, LicenseObject } from '../api/license-object.ts';
 /** The `typ` of grants. Nothing else that a server signs has it, so nothing else passes as a grant. */
 export const GRANT_TYPE = 'berth-grant+jwt';
 
-/** What a grant says. Fields that the license object has too mean the same there. */
+/** What a grant says. Fields that the license object has, too, have the same meaning. */
 export interface GrantClaims extends GrantedTerms {
   readonly user: string;
   /** The code of the feature whose slot this is; `null`: the license's own slot. */
@@ -12,12 +12,12 @@ export interface GrantClaims extends GrantedTerms {
   readonly issued_at: string;
   /** When the slot ends, unless it is renewed before. */
   readonly valid_until: string;
-  /** The same in seconds since 1970, rounded down, for libraries that check them. */
+  /** Both dates in seconds since 1970, rounded down, for libraries that check them. */
   readonly iat: number;
   readonly exp: number;
   readonly hardware_id: string;
   readonly nonce: string;
-  /** The computer that it is for, as the request has named it; `null`: it named none. */
+  /** The computer that it is for, as the request named it; `null`: the request did not. */
   readonly device_mark: string | null;
 }
 

@@ -43,7 +43,7 @@ const MOST_CHARACTERS = MOST_LICENSE_BYTES;
 
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/** `null` if it is no compact JWS of this type, in canonical base64url. It proves nothing yet. */
+/** Returns null if the text is not a compact JWS of this type, in canonical base64url. Verifies nothing. */
 export function readJws(text: string, alg: JwsAlgorithm, typ: string): ReadJws | null {
   if (text.length > MOST_CHARACTERS || !COMPACT.test(text)) return null;
   const parts = text.split('.').map((part) => Buffer.from(part, 'base64url'));
@@ -81,7 +81,7 @@ export function okpJwkOf(key: KeyObject): OkpJwk {
 
 const X = /^[A-Za-z0-9_-]{43}$/;
 
-/** `null` if it is no public Ed25519 key. */
+/** Returns null if it is not a public Ed25519 key. */
 export function readOkpKey(jwk: unknown): KeyObject | null {
   const { kty, crv, x } = (jwk ?? {}) as Partial<Record<keyof OkpJwk, unknown>>;
   if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string' || !X.test(x)) return null;

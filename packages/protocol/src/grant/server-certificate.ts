@@ -8,7 +8,7 @@ const CERTIFICATE_TYPE = 'berth-server+jwt';
 
 /** A license as the vendor has granted it to the server. A grant may claim less, never more. */
 export interface CertifiedLicense extends GrantedTerms {
-  /** When no slot of it is valid any more: its end and its grace period; `null`: never. */
+  /** When its last slot ends: the end of the license plus its grace period; `null`: never. */
   readonly ends_at: string | null;
 }
 
@@ -20,7 +20,7 @@ interface CertificateClaims {
   readonly cnf: { readonly jwk: OkpJwk & { readonly kid: string } };
   readonly issued_at: string;
   readonly expires_at: string;
-  /** The same in seconds since 1970, for libraries that check them. */
+  /** Both dates in seconds since 1970, for libraries that check them. */
   readonly iat: number;
   readonly exp: number;
 }
@@ -54,19 +54,19 @@ export interface ReadCertificate extends CertificateFacts {
   readonly kid: string;
 }
 
-/** Its content if this vendor has signed it; `null` otherwise. Whether it has expired is for the caller. */
+/** The content if this vendor has signed it; `null` otherwise. The caller checks whether it has expired. */
 export function readCertificate(text: string, vendorKey: KeyObject): ReadCertificate | null {
   const jws = readJws(text, 'RS256', CERTIFICATE_TYPE);
   return jws?.isSignedBy(vendorKey) === true ? readClaims(text, jws.claims) : null;
 }
 
-/** The content of one that was verified before. */
+/** The content of a certificate that was verified before. */
 export function readKnownCertificate(text: string): ReadCertificate | null {
   const jws = readJws(text, 'RS256', CERTIFICATE_TYPE);
   return jws === null ? null : readClaims(text, jws.claims);
 }
 
-/** A certificate that somebody brings, under one or several keys of the vendor. */
+/** A certificate from the cloud or from a file, under one or several keys of the vendor. */
 export interface OfferedCertificate extends Omit<ReadCertificate, 'text'> {
   /** As they were written, in that order. */
   readonly texts: readonly [string, ...string[]];

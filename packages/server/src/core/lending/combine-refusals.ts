@@ -1,28 +1,21 @@
-import type { ErrorCode } from '@berth/protocol/errors';
+import { ERROR_CODES } from '@berth/protocol/errors';
 import type { AddConsumption, LicenseCommand } from '../command.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import { refuseFull } from '../refusals.ts';
 
 /**
- * How far a request got on a license. Of several licenses, the one on which it got furthest says what is
- * missing: if one is full and another does not allow borrowing, a borrow waits for a slot. Other codes mean
- * that a license cannot be used, and come before all of these.
+ * How far a request got on a license. Refusals stand in the order in which decisions check for them, so a
+ * later one got further; those before the rules mean that the license cannot be used. Of several licenses,
+ * the one on which the request got furthest says what is missing: if one is full and another does not allow
+ * borrowing, a borrow waits for a slot.
  */
-export const FURTHER_AND_FURTHER: readonly ErrorCode[] = [
-  'blacklisted',
-  'license_borrow_not_allowed',
-  'borrow_until_not_valid',
-  'floating_not_available',
-  'address_limit_reached',
-  'license_not_consumption',
-  'invalid_license_feature_code',
-  'license_feature_expired',
-  'feature_not_consumption',
-  'validation_error',
-  'license_not_enough_consumptions',
-  'feature_not_enough_consumptions',
-];
+function progressOf({ code }: Refused): number {
+  // A count that cannot be taken back is refused last.
+  if (code === 'validation_error') return ERROR_CODES.length;
+  const place = ERROR_CODES.indexOf(code);
+  return place < ERROR_CODES.indexOf('blacklisted') ? -1 : place;
+}
 
 /** One refusal for several licenses of a product, given in order. */
 export function combineRefusals(
@@ -30,8 +23,8 @@ export function combineRefusals(
   product: string,
   refusals: readonly Refused[],
 ): Refused {
-  const furthest = Math.max(...refusals.map(({ code }) => FURTHER_AND_FURTHER.indexOf(code)));
-  const said = refusals.filter(({ code }) => FURTHER_AND_FURTHER.indexOf(code) === furthest);
+  const furthest = Math.max(...refusals.map(progressOf));
+  const said = refusals.filter((refusal) => progressOf(refusal) === furthest);
   const [first] = said as [Refused];
   switch (first.code) {
     case 'floating_not_available':

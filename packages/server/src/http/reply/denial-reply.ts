@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@berth/protocol/errors';
+import { ERRORS } from '@berth/protocol/errors';
 import type { Reply } from '@berth/web/reply';
 import type { Refused } from '../../core/outcome.ts';
 import { refusalReply } from './problem.ts';
@@ -11,17 +11,15 @@ interface Wanted {
   readonly feature?: string | undefined;
 }
 
-/** Replies to somebody who gets no slot. */
+/** Replies to a client that gets no slot. */
 export type ReplyDenial = (refused: Refused, wanted: Wanted) => Reply;
-
-const ENDS_BY_WAITING = new Set<ErrorCode>(['floating_not_available', 'address_limit_reached']);
 
 /** If waiting may help, the reply says when to ask again. */
 export function createDenialReply(readMonotonicMs: () => number): ReplyDenial {
   const pace = new WaitingPace();
   return (refused, { product, license_id, feature }) => {
     const reply = refusalReply(refused);
-    if (!ENDS_BY_WAITING.has(refused.code)) return reply;
+    if (ERRORS[refused.code].endsByWaiting !== true) return reply;
     const { retryAfterSeconds } = refused.details;
     if (typeof retryAfterSeconds === 'number') return waitFor(reply, retryAfterSeconds);
     const seconds = pace.takeTurn(JSON.stringify([product, license_id, feature]), readMonotonicMs());

@@ -3,10 +3,8 @@ import { describe, test } from 'node:test';
 import { openTestApp, readEvents, readTraces, START } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { exampleFeature, exampleLimits } from '../../../core/examples.ts';
-import { FURTHER_AND_FURTHER } from '../../../core/lending/combine-refusals.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { License } from '../../../core/nouns/license.ts';
-import { LICENSE_REFUSALS } from './lending.ts';
 
 const CAD = { product: 'cad' };
 const iso = (millis: number) => new Date(millis).toISOString();
@@ -161,15 +159,4 @@ describe('consumption of two licenses of one product', () => {
     const { body } = await post('/api/v4/add_consumption', { ...CAD, consumptions: 0 });
     assert.deepEqual([body.id, body.total_consumptions], [1, 0], 'nothing was counted a second time');
   });
-});
-
-test('every refusal by a usable license of a pool has its place in their order', async (t) => {
-  const { routes } = await openTestApp(t, { licenses: [] });
-  const pooled = ['register', 'borrow', 'add_consumption', 'add_feature_consumption'];
-  const declared = routes.filter(({ name }) => pooled.includes(name)).flatMap(({ errors }) => errors);
-  const before = new Set<string>([...LICENSE_REFUSALS, 'idempotency_key_reused', 'wrong_store']).difference(
-    new Set(['blacklisted']),
-  );
-  const ordered = FURTHER_AND_FURTHER.filter((code) => code !== 'validation_error');
-  assert.deepEqual(new Set<string>(declared).difference(before), new Set(ordered));
 });
