@@ -4,7 +4,7 @@ import { exampleFeatureSlot, exampleLicense, exampleSlot, NOW } from '../../../c
 import type { License } from '../../../core/nouns/license.ts';
 import { type Measured, refuse } from '../../../core/outcome.ts';
 import type { CommandResult } from '../../engine/execute.ts';
-import { ResultReceiver, ResultSender } from './sent-results.ts';
+import { ResultReceiver, ResultSender, type SentResult } from './sent-results.ts';
 
 describe('results between threads', () => {
   const license = exampleLicense();
@@ -34,7 +34,7 @@ describe('results between threads', () => {
     const receiver = new ResultReceiver();
     return (results: readonly CommandResult[]) => {
       const sent = results.map((result) => sender.send(result));
-      return structuredClone(sent).map((result) => receiver.receive(result));
+      return JSON.parse(JSON.stringify(sent)).map((result: SentResult) => receiver.receive(result));
     };
   }
 

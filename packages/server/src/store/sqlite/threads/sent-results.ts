@@ -73,11 +73,10 @@ export class ResultReceiver {
       const standing = lastOf(this.#standings, licenseId, sent.standing);
       return { outcome: { kind, license, registration, inUse, now, standing } };
     }
-    if (sent.kind !== 'measured') return { outcome: sent };
-    const { holder, ...measured } = sent;
-    if (holder === undefined) return { outcome: measured };
-    const license = lastOf(this.#licenses, sent.licenseId, holder.license);
-    return { outcome: { ...measured, holder: { license, endsAt: holder.endsAt } } };
+    if (sent.kind !== 'measured' || sent.holder === undefined) return { outcome: sent as Executed };
+    const { license, endsAt } = sent.holder;
+    const holder = { license: lastOf(this.#licenses, sent.licenseId, license), endsAt };
+    return { outcome: { ...sent, holder } };
   }
 }
 
