@@ -1,5 +1,5 @@
 import type { Command, InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
-import { decide, isLicenseCommand, moduleOf, targetOf } from '../../core/decide.ts';
+import { decide, isLicenseCommand, moduleOf, subjectOf } from '../../core/decide.ts';
 import { decideAddLicense } from '../../core/decisions/install-license.ts';
 import { listMeant } from '../../core/lending/choose-license.ts';
 import { decidePool, type Pool, type PoolPart } from '../../core/lending/decide-pool.ts';
@@ -134,9 +134,8 @@ function candidateOf(
   { license }: LoadedLicense,
   command: LicenseCommand,
 ): Candidate {
-  const { user } = targetOf(command);
+  const { user, answer: scope } = subjectOf(command);
   const registration = user === null ? null : findRegistration(statements, license.id, user);
-  const scope = command.kind === 'add_consumption' ? answerScope(command) : null;
   const answer = scope === null ? null : findAnswer(statements, license.id, scope);
   return {
     license,
@@ -171,9 +170,9 @@ function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Execut
 
 function locate({ licenses }: Batch, command: LicenseCommand): readonly LoadedLicense[] | Refused {
   const module = moduleOf(command);
-  const target = module.target(command);
-  const candidates = listCandidates(licenses, target, module.mayBeRemoved(command));
-  return listMeant(target, { products: licenses.productCount, licenses: candidates });
+  const subject = module.subject(command);
+  const candidates = listCandidates(licenses, subject, module.mayBeRemoved(command));
+  return listMeant(subject, { products: licenses.productCount, licenses: candidates });
 }
 
 function listCandidates(licenses: LoadedLicenses, { product, licenseId }: Target, mayBeRemoved: boolean) {

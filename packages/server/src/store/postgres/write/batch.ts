@@ -82,7 +82,7 @@ export async function attemptBatch(
   for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] ?? []);
   await readLate(connection, set, planOwnReads(partsOf(memory, late, scope)));
   const { index } = memory;
-  set.expect('place_denial', () => listPlaces(partsOf(memory, task.filed, scope), () => true));
+  set.expect('place_denial', () => listPlaces(partsOf(memory, task.filed, scope)));
   const decided = prepareBatch(memory, { scope, opened, index, set, name: task.name }, lanes);
   expectMeters(set, () => listLicenses(decided, task.filed));
   const results = await decideAll(connection, decided, task.filed);

@@ -1,5 +1,5 @@
 import type { Command, LicenseCommand } from '../../../core/command.ts';
-import { isLicenseCommand, moduleOf, targetOf } from '../../../core/decide.ts';
+import { isLicenseCommand, moduleOf, subjectOf } from '../../../core/decide.ts';
 import { systemModuleOf } from '../../../core/decide-system.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { SystemScope } from '../../../core/system-module.ts';
@@ -37,7 +37,7 @@ const NOTHING: Lane = { name: 'nothing', scopeIn: () => ({ server: false, licens
 export function laneOf(command: Command, index: LicenseIndex): Lane {
   if (!isLicenseCommand(command)) return SYSTEM_LANES[systemModuleOf(command).scope];
   return moduleOf(command).changesLicense
-    ? catalogueLane(targetOf(command).licenseId as LicenseId)
+    ? catalogueLane(subjectOf(command).licenseId as LicenseId)
     : lendingLane(command, index);
 }
 
@@ -61,7 +61,7 @@ function catalogueLane(id: LicenseId): Lane {
 
 /** Locks all licenses of the product: which one a command means depends on what its user holds. */
 function lendingLane(command: LicenseCommand, index: LicenseIndex): Lane {
-  const { product, licenseId } = targetOf(command);
+  const { product, licenseId } = subjectOf(command);
   if (product !== null) return productLane(product, index);
   if (licenseId !== null) return licenseLane(licenseId, index);
   const [only, ...others] = index.byProduct.keys();
