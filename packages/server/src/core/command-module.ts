@@ -3,20 +3,15 @@ import type { Decision } from './decision.ts';
 import type { Collected } from './lending/collect.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { License, LicenseId } from './nouns/license.ts';
-import type { Registration } from './nouns/registration.ts';
 import type { Refused } from './outcome.ts';
-import type { LicenseHead, LicenseView, MeterNeed, ViewNeeds } from './view.ts';
+import type { AnswerScope, LicenseView, MeterNeed } from './view.ts';
 
 /** Everything about one kind of command. The table of all kinds is in `decide.ts`. */
 export interface CommandModule<C extends LicenseCommand> {
-  /** Which license the command means. The store looks it up; `listMeant` judges what it finds. */
-  target(command: C): CommandTarget;
-  /** Whose registration the decision looks at; `null`: nobody's. */
-  holder(command: C): string | null;
-  /** Which meter the command is about; `null` for none, and for a feature that the license lacks. */
-  meter(command: C, license: License, now: Instant): MeterNeed | null;
-  /** Which other facts the decision needs, so that the view stays narrow. `registration` is the holder's. */
-  needs(command: C, head: LicenseHead, registration: Registration | null, now: Instant): ViewNeeds;
+  /** What the command is about. The store looks up the license; `listMeant` judges what it finds. */
+  subject(command: C): Subject;
+  /** Which meter the command is about; `null` for a feature that the license lacks. */
+  meter?(command: C, license: License, now: Instant): MeterNeed | null;
   /** Pure: no clock, no I/O. The store may run it again with a newer view. */
   decide(command: C, view: LicenseView, now: Instant): Decision;
   /**
@@ -31,36 +26,41 @@ export interface CommandModule<C extends LicenseCommand> {
   /** It changes the license itself, or which licenses there are. */
   readonly changesLicense: boolean;
   /** It also applies to a license that was removed: something of it has not ended yet. */
-  mayBeRemoved(command: C): boolean;
+  mayBeRemoved?(command: C): boolean;
 }
 
-export interface CommandTarget extends Target {
+/** What a command is about, as far as the command alone can tell. */
+export interface Subject extends Target {
+  /** Who takes, returns or counts; `null`: the license as a whole. */
   readonly user: string | null;
+  /** Whose registration the decision looks at; `null`: nobody's. */
+  readonly holder: string | null;
+  /** Other users whose slots it looks at. */
+  readonly users: readonly string[];
+  /** The answer that it repeats, if there is one. */
+  readonly answer: AnswerScope | null;
 }
-
-const NO_NEEDS: ViewNeeds = {};
 
 const DEFAULTS = {
-  meter: () => null,
-  needs: () => NO_NEEDS,
   isFromClients: false,
   isReturn: false,
   changesLicense: false,
-  mayBeRemoved: () => false,
 };
+
+const NONE: readonly never[] = [];
 
 /** Defaults for a command of a user, on a license or a pool. */
 export const ON_POOL = {
   ...DEFAULTS,
-  target: (command: CommandTarget): CommandTarget => command,
-  holder: ({ user }: CommandTarget): string | null => user,
+  subject({ product, licenseId, user }: Target & { readonly user: string | null }): Subject {
+    return { product, licenseId, user, holder: user, users: NONE, answer: null };
+  },
 };
 
 /** Defaults for a command on one license as a whole. */
 export const ON_LICENSE = {
   ...DEFAULTS,
-  target: ({ licenseId }: { readonly licenseId: LicenseId }): CommandTarget => {
-    return { product: null, licenseId, user: null };
+  subject({ licenseId }: { readonly licenseId: LicenseId }): Subject {
+    return { product: null, licenseId, user: null, holder: null, users: NONE, answer: null };
   },
-  holder: () => null,
 };

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { parseRange } from '@berth/protocol/address-range';
 import { ERROR_CODES, type ErrorCode } from '@berth/protocol/errors';
 import type { LicenseCommand } from './command.ts';
-import { decide, moduleOf, targetOf } from './decide.ts';
+import { decide, subjectOf } from './decide.ts';
 import {
   borrow,
   exampleLicense,
@@ -12,6 +12,7 @@ import {
   from,
   LICENSE_ID,
   NOW,
+  readsOf,
   recall,
   register,
   release,
@@ -21,8 +22,6 @@ import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from './lending/deny.ts';
 import { ANSWER_LIFETIME_MS } from './lending/repeat-answer.ts';
 import { HOUR_MS, plus } from './nouns/instant.ts';
 import type { License } from './nouns/license.ts';
-import type { Registration } from './nouns/registration.ts';
-import type { LicenseHead, ViewNeeds } from './view.ts';
 
 const FULL = [exampleSlot('bob'), exampleSlot('eve')];
 
@@ -86,92 +85,78 @@ describe('which license a command is about', () => {
   test('lending commands name it', () => {
     const aim = { product: 'cad', licenseId: LICENSE_ID };
     for (const command of [register, unregister, release, recall].map((make) => make('ada', aim))) {
-      const { product, licenseId, user } = targetOf(command);
+      const { product, licenseId, user } = subjectOf(command);
       assert.deepEqual({ product, licenseId, user }, { ...aim, user: 'ada' });
     }
   });
 
   test('the others have one license, and no user', () => {
     const target = { product: null, licenseId: LICENSE_ID, user: null };
-    assert.deepEqual(targetOf({ kind: 'collect', licenseId: LICENSE_ID }), target);
-    assert.deepEqual(targetOf({ kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' }), target);
+    const subject = { ...target, holder: null, users: [], answer: null };
+    assert.deepEqual(subjectOf({ kind: 'collect', licenseId: LICENSE_ID }), subject);
+    assert.deepEqual(subjectOf({ kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' }), subject);
     const license = exampleLicense();
-    assert.deepEqual(targetOf({ kind: 'install_license', license, by: 'admin' }), target);
+    assert.deepEqual(subjectOf({ kind: 'install_license', license, by: 'admin' }), subject);
   });
 });
 
-/** What the command asks for. */
-function needsOf(command: LicenseCommand, head: LicenseHead, held: Registration | null = null): ViewNeeds {
-  const needs = moduleOf(command).needs(command, head, held, NOW);
-  return Object.fromEntries(Object.entries(needs).filter(([, need]) => need));
-}
-
-describe('a view is no wider than the decision needs', () => {
-  const free = exampleView({}, null);
-  const full = exampleView({ slots: FULL }, null);
-  const closed = exampleView({ license: exampleLicense({ enabled: false }) }, null);
+describe('a decision reads no more than it needs', () => {
+  const free = exampleView({}, 'ada');
+  const full = exampleView({ slots: FULL }, 'ada');
+  const held = exampleView({ slots: [exampleSlot('ada'), exampleSlot('eve')] }, 'ada');
+  const closed = exampleView({ license: exampleLicense({ enabled: false }) }, 'ada');
   const HERE = from('192.0.2.7');
-  const denials = { user: 'ada', place: null };
-  const noSlot = { denials, nextEnd: true, borrowed: true };
-  const own = { endedBorrow: true, featureSlots: true };
+  const LIMITED = { ...HERE, perAddress: { slots: 1, borrows: 1 } };
+  const denied = { listDenials: ['ada'] };
+  const noSlot = { ...denied, findNextEnd: [], countBorrowed: [] };
   const late = plus(NOW, 25 * HOUR_MS);
+  const crowd = { countCrowd: [parseRange('192.0.2.7')] };
+  const own = { listFeatureSlots: [] };
 
-  const cases: [string, LicenseCommand, typeof free, ViewNeeds][] = [
+  const cases: [string, LicenseCommand, typeof free, object][] = [
     ['register on a free license', register('ada'), free, {}],
     ['register on a full license', register('ada'), full, noSlot],
-    ['register on a closed license', register('ada'), closed, { denials }],
-    ['borrow on a free license', borrow('ada', 'longest'), free, { featureSlots: true }],
-    ['borrow until a date that is refused', borrow('ada', late), free, { denials, featureSlots: true }],
-    ['borrow on a full license', borrow('ada', 'longest'), full, { ...noSlot, featureSlots: true }],
+    ['register on a closed license', register('ada'), closed, denied],
+    ['a heartbeat with limits for addresses on a full license', register('ada', LIMITED), held, {}],
+    ['borrow on a free license', borrow('ada', 'longest'), free, {}],
+    ['borrow by a holder', borrow('ada', 'longest'), held, own],
+    ['borrow until a date that is refused', borrow('ada', late), free, denied],
+    ['borrow on a full license', borrow('ada', 'longest'), full, noSlot],
     [
       'register from somewhere on a full license',
       register('ada', HERE),
       full,
-      { ...noSlot, denials: { user: 'ada', place: '192.0.2.7' } },
+      { ...noSlot, listPlaceDenials: ['192.0.2.7'] },
     ],
-    [
-      'register with a limit for the address',
-      register('ada', { ...HERE, perAddress: { slots: 1, borrows: 0 } }),
-      free,
-      { crowd: parseRange('192.0.2.7'), denials: { user: 'ada', place: '192.0.2.7' } },
-    ],
-    ['unregister', unregister('ada', HERE), full, own],
-    ['release', release('ada'), full, own],
-    ['recall', recall('ada'), full, own],
+    ['register with a limit for the address', register('ada', LIMITED), free, crowd],
+    ['unregister', unregister('ada', HERE), held, own],
+    ['release', release('ada'), held, own],
+    ['unregister without a slot', unregister('ada', HERE), full, { findEndedBorrow: [] }],
+    ['recall without a slot', recall('ada'), full, { findEndedBorrow: [] }],
     [
       'collect',
       { kind: 'collect', licenseId: LICENSE_ID },
       full,
       {
-        stale: {
-          denialsBy: plus(NOW, -DENIAL_WINDOW_MS),
-          placesBy: plus(NOW, -PLACE_WINDOW_MS),
-          answersBy: plus(NOW, -ANSWER_LIFETIME_MS),
-        },
+        listStaleDenials: [plus(NOW, -DENIAL_WINDOW_MS)],
+        listStalePlaceDenials: [plus(NOW, -PLACE_WINDOW_MS)],
+        countStaleAnswers: [plus(NOW, -ANSWER_LIFETIME_MS)],
       },
     ],
-    ['release all', { kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' }, full, { all: true }],
+    ['release all', { kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' }, full, { listAll: [] }],
     ['install', { kind: 'install_license', license: exampleLicense(), by: 'admin' }, full, {}],
   ];
-  for (const [title, command, head, needs] of cases) {
-    test(title, () => assert.deepEqual(needsOf(command, head), needs));
+  for (const [title, command, view, reads] of cases) {
+    test(title, () => assert.deepEqual(readsOf(command, view), reads));
   }
 
-  test('a heartbeat needs one registration, even on a full license and with limits for addresses', () => {
-    const heartbeat = register('ada', { ...HERE, perAddress: { slots: 1, borrows: 1 } });
-    assert.equal(moduleOf(heartbeat).holder(heartbeat), 'ada');
-    assert.deepEqual(needsOf(heartbeat, full, exampleSlot('ada')), {});
-    const ended = exampleSlot('ada', { endsAt: NOW });
-    assert.deepEqual(needsOf(heartbeat, full, ended).crowd, parseRange('192.0.2.7'));
-  });
-
-  test('commands about a whole license look at no particular user', () => {
-    const command = { kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' } as const;
-    assert.equal(moduleOf(command).holder(command), null);
+  test('the registration of its user, if it is about one', () => {
+    assert.equal(subjectOf(register('ada')).holder, 'ada');
+    assert.equal(subjectOf({ kind: 'release_all', licenseId: LICENSE_ID, by: 'admin' }).holder, null);
   });
 
   test('ended slots do not make a license full', () => {
-    const head = exampleView({ slots: [exampleSlot('bob', { endsAt: NOW }), exampleSlot('eve')] }, null);
-    assert.equal(needsOf(register('ada'), head).nextEnd, undefined);
+    const view = exampleView({ slots: [exampleSlot('bob', { endsAt: NOW }), exampleSlot('eve')] }, 'ada');
+    assert.deepEqual(readsOf(register('ada'), view), {});
   });
 });

@@ -1,5 +1,5 @@
 import type { Command, LicenseCommand } from './command.ts';
-import type { CommandModule, CommandTarget } from './command-module.ts';
+import type { CommandModule, Subject } from './command-module.ts';
 import type { Decision } from './decision.ts';
 import { addConsumption } from './decisions/add-consumption.ts';
 import { applyVerdict } from './decisions/apply-verdict.ts';
@@ -61,8 +61,8 @@ export function moduleOf(command: LicenseCommand): CommandModule<LicenseCommand>
   return MODULES[command.kind] as CommandModule<LicenseCommand>;
 }
 
-export function targetOf(command: LicenseCommand): CommandTarget {
-  return moduleOf(command).target(command);
+export function subjectOf(command: LicenseCommand): Subject {
+  return moduleOf(command).subject(command);
 }
 
 export function decide(command: LicenseCommand, view: LicenseView, now: Instant): Decision {

@@ -2,6 +2,7 @@ import type {
   AddConsumption,
   Borrow,
   BorrowUntil,
+  LicenseCommand,
   Recall,
   Register,
   RegisterFeature,
@@ -9,8 +10,10 @@ import type {
   ReleaseFeature,
   Unregister,
 } from './command.ts';
+import { decide } from './decide.ts';
 import { type Meter, WHOLE_LICENSE } from './nouns/consumption.ts';
 import { DEMO_LICENSE } from './nouns/demo-license.ts';
+import type { EndedBorrow } from './nouns/ended-borrow.ts';
 import type { ConsumptionLimits, Feature } from './nouns/feature.ts';
 import type { FeatureSlot } from './nouns/feature-slot.ts';
 import { type Instant, instant, MINUTE_MS, plus } from './nouns/instant.ts';
@@ -19,7 +22,9 @@ import { type HostInfo, isBorrowed, isLive, type Registration } from './nouns/re
 import { type DenyList, NO_RULES, type Rules } from './rules/rules.ts';
 import {
   COLLECT_LIMIT,
+  type Crowd,
   type Denial,
+  type Holder,
   type LicenseView,
   type PlaceDenial,
   type RememberedAnswer,
@@ -69,9 +74,9 @@ export interface ViewFacts {
   readonly meters?: readonly Meter[];
   readonly staleAnswers?: number;
   readonly rules?: Rules;
-  readonly endedBorrow?: LicenseView['endedBorrow'];
-  readonly crowd?: LicenseView['crowd'];
-  readonly holders?: LicenseView['holders'];
+  readonly endedBorrow?: EndedBorrow;
+  readonly crowd?: Crowd;
+  readonly holders?: readonly Holder[];
 }
 
 /** What a store would show of these facts to a command of this user. */
@@ -83,25 +88,40 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
     license,
     rules: facts.rules ?? NO_RULES,
     ...exampleFeatureView(facts, ended, user, now),
-    rememberedAnswer: facts.rememberedAnswer ?? null,
-    reports: facts.reports ?? [],
-    meters: facts.meters ?? [],
-    staleAnswers: facts.staleAnswers ?? 0,
+    findAnswer: () => facts.rememberedAnswer ?? null,
+    listReports: () => facts.reports ?? [],
+    listMeters: () => facts.meters ?? [],
+    countStaleAnswers: () => facts.staleAnswers ?? 0,
     storedInUse: slots.length,
     ended: ended.slice(0, COLLECT_LIMIT),
     endedBeyond: Math.max(0, ended.length - COLLECT_LIMIT),
-    nextEndsAt: byEnd.find((slot) => isLive(slot, now))?.endsAt ?? null,
-    borrowed: slots.filter((slot) => isLive(slot, now) && isBorrowed(slot, now)).length,
+    findNextEnd: () => byEnd.find((slot) => isLive(slot, now))?.endsAt ?? null,
+    countBorrowed: () => slots.filter((slot) => isLive(slot, now) && isBorrowed(slot, now)).length,
     registration: slots.find((slot) => slot.user === user) ?? null,
-    endedBorrow: facts.endedBorrow ?? null,
-    crowd: facts.crowd ?? null,
-    holders: facts.holders ?? [],
-    all: { registrations: slots, featureSlots: facts.featureSlots ?? [] },
-    denials: denials.filter((denial) => denial.user === user),
-    placeDenials: facts.placeDenials ?? [],
-    staleDenials,
-    stalePlaceDenials: facts.stalePlaceDenials ?? [],
+    findEndedBorrow: () => facts.endedBorrow ?? null,
+    countCrowd: () => facts.crowd ?? { slots: 0, borrows: 0 },
+    listHolders: () => facts.holders ?? [],
+    listAll: () => ({ registrations: slots, featureSlots: facts.featureSlots ?? [] }),
+    listDenials: (of) => denials.filter((denial) => denial.user === of),
+    listPlaceDenials: () => facts.placeDenials ?? [],
+    listStaleDenials: () => staleDenials,
+    listStalePlaceDenials: () => facts.stalePlaceDenials ?? [],
   };
+}
+
+/** What a decision reads of a view besides its head, with the arguments. */
+export function readsOf(command: LicenseCommand, view: LicenseView): Readonly<Record<string, unknown[]>> {
+  const reads: Record<string, unknown[]> = {};
+  const watched = Object.entries(view).map(([name, fact]) => {
+    if (typeof fact !== 'function') return [name, fact];
+    const read = (...args: unknown[]) => {
+      reads[name] = args;
+      return fact(...args);
+    };
+    return [name, read];
+  });
+  decide(command, Object.fromEntries(watched), NOW);
+  return reads;
 }
 
 /** A slot of the feature "render" that was lent a minute ago and lives for nine more. */
@@ -131,11 +151,11 @@ function exampleFeatureView(
     ...meter,
   };
   return {
-    featureSlots: featureSlots.filter((slot) => slot.user === user),
+    listFeatureSlots: () => featureSlots.filter((slot) => slot.user === user),
     endedFeatureSlots: featureSlots.filter(isOver),
-    featureEndedBeyond: 0,
-    featureNextEndsAt: ofFeature.find((slot) => !isOver(slot))?.endsAt ?? null,
-    featureSlotCount: featureSlots.filter((slot) => !isOver(slot)).length,
+    countFeatureEndedBeyond: () => 0,
+    findNextFeatureEnd: () => ofFeature.find((slot) => !isOver(slot))?.endsAt ?? null,
+    countFeatureSlots: () => featureSlots.filter((slot) => !isOver(slot)).length,
     meter: { storedInUse: ofFeature.length, ...counted },
   };
 }

@@ -96,8 +96,9 @@ export interface Lender {
   readonly licenses?: number;
 }
 
-export function lenderOf({ license, nextEndsAt }: LicenseView, { inUse }: Collected): Lender {
-  return { name: license.product, slots: license.slots, inUse, nextFreeAt: nextEndsAt };
+export function lenderOf(view: LicenseView, { inUse }: Collected): Lender {
+  const { product, slots } = view.license;
+  return { name: product, slots, inUse, nextFreeAt: view.findNextEnd() };
 }
 
 export function refuseFull({ name, slots, inUse, nextFreeAt, licenses }: Lender): Refused {

@@ -37,86 +37,56 @@ export interface Crowd {
   readonly borrows: number;
 }
 
-/** The head, and the facts that the command's module asked for. */
+/**
+ * What a decision may look at. A method reads its fact when it is called, so that a command pays only for
+ * what it needs. Facts about the holder are about the `holder` of the command's subject.
+ */
 export interface LicenseView extends LicenseHead {
-  /** When the next live slot ends; `null`: none is held, or it was not asked for. */
-  readonly nextEndsAt: Instant | null;
-  /** How many slots are borrowed; `null`: not asked for. */
-  readonly borrowed: number | null;
+  /** The holder's. */
   readonly registration: Registration | null;
-  /** The holder's ended borrow, if asked for and there is no registration. */
-  readonly endedBorrow: EndedBorrow | null;
-  /** What is held from the sender's address; `null`: not asked for. */
-  readonly crowd: Crowd | null;
-  readonly holders: readonly {
-    readonly registration: Registration;
-    readonly featureSlots: readonly FeatureSlot[];
-  }[];
-  /** All stored slots, of the license and of its features; `null`: not asked for. */
-  readonly all: {
+  /** When the next live slot ends; `null`: none is held. */
+  findNextEnd(): Instant | null;
+  countBorrowed(): number;
+  /** The holder's borrow that has ended. */
+  findEndedBorrow(): EndedBorrow | null;
+  /** What is held from these addresses. */
+  countCrowd(range: AddressRange): Crowd;
+  /** The slots of the subject's `users`. */
+  listHolders(): readonly Holder[];
+  /** All stored slots. They may be very many: only for what removes them all. */
+  listAll(): {
     readonly registrations: readonly Registration[];
     readonly featureSlots: readonly FeatureSlot[];
-  } | null;
+  };
   /** The holder's. */
-  readonly featureSlots: readonly FeatureSlot[];
+  listFeatureSlots(): readonly FeatureSlot[];
   /** How many slots of the meter's feature have ended beyond `endedFeatureSlots`. */
-  readonly featureEndedBeyond: number;
-  /** When its next slot ends by itself; `null`: none is held, or it was not asked for. */
-  readonly featureNextEndsAt: Instant | null;
+  countFeatureEndedBeyond(): number;
+  /** When the next slot of the meter's feature ends by itself; `null`: none is held. */
+  findNextFeatureEnd(): Instant | null;
   /** Live slots of all features. */
-  readonly featureSlotCount: number;
-  readonly rememberedAnswer: RememberedAnswer | null;
+  countFeatureSlots(): number;
+  /** The first answer to this request. */
+  findAnswer(): RememberedAnswer | null;
   /** All reports of the license on their way to the vendor. */
-  readonly reports: readonly Report[];
-  readonly meters: readonly Meter[];
-  /** The user's earlier denials, one per code. */
-  readonly denials: readonly Denial[];
-  /** Earlier denials from the sender's place, one per code. */
-  readonly placeDenials: readonly PlaceDenial[];
-  /** Denials whose window is over, at most `COLLECT_LIMIT`. */
-  readonly staleDenials: readonly Denial[];
-  /** Those of places that have folded denials, or whose window is over. */
-  readonly stalePlaceDenials: readonly PlaceDenial[];
-  /** How many remembered answers are too old, at most `COLLECT_LIMIT`. */
-  readonly staleAnswers: number;
+  listReports(): readonly Report[];
+  listMeters(needs: readonly MeterNeed[]): readonly Meter[];
+  /** Earlier denials of this user. */
+  listDenials(user: string): readonly Denial[];
+  /** Earlier denials from this place, one per code. */
+  listPlaceDenials(place: string): readonly PlaceDenial[];
+  /** Denials whose window was opened by then, at most `COLLECT_LIMIT`. */
+  listStaleDenials(deniedBy: Instant): readonly Denial[];
+  /** The same for places, and those that have folded denials. */
+  listStalePlaceDenials(deniedBy: Instant): readonly PlaceDenial[];
+  /** How many answers are at least this old, at most `COLLECT_LIMIT`. */
+  countStaleAnswers(answeredBy: Instant): number;
 }
 
-/** Which facts a decision needs besides the head and the holder's registration. */
-export interface ViewNeeds {
-  readonly nextEnd?: boolean;
-  /** How many slots are borrowed. */
-  readonly borrowed?: boolean;
-  /** The holder's borrow that has ended. */
-  readonly endedBorrow?: boolean;
-  /** The holder's feature slots. */
-  readonly featureSlots?: boolean;
-  /** How much is held from these addresses. */
-  readonly crowd?: AddressRange | null;
-  /** The registrations of these users, with their feature slots. */
-  readonly holders?: readonly string[];
-  /** All slots of the license. They may be very many: only for what removes them all. */
-  readonly all?: boolean;
-  /** How many slots of the meter's feature have ended beyond the collected ones, and when the next ends. */
-  readonly featureSlotsEnd?: boolean;
-  readonly featureSlotCount?: boolean;
-  readonly answer?: AnswerScope | null;
-  readonly reports?: boolean;
-  readonly meters?: readonly MeterNeed[];
-  readonly denials?: DenialScope | null;
-  readonly stale?: StaleNeeds;
-}
-
-/** Whose earlier denials, and from which place; `null`: the request did not come over the network. */
-export interface DenialScope {
-  readonly user: string;
-  readonly place: string | null;
-}
-
-/** Counters and answers that were begun at or before these instants are over. */
-export interface StaleNeeds {
-  readonly denialsBy: Instant;
-  readonly placesBy: Instant;
-  readonly answersBy: Instant;
+/** A user's slot, and their feature slots. */
+export interface Holder {
+  readonly registration: Registration;
+  readonly featureSlots: readonly FeatureSlot[];
 }
 
 /** A user's last recorded denial with this code, and how often it was repeated since. */

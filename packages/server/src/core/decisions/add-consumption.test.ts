@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ERROR_CODES, type ErrorCode } from '@berth/protocol/errors';
 import type { AddConsumption } from '../command.ts';
-import { decide } from '../decide.ts';
+import { decide, subjectOf } from '../decide.ts';
 import {
   consume,
   exampleFeature,
@@ -11,6 +11,7 @@ import {
   exampleSlot,
   exampleView,
   NOW,
+  readsOf,
   type ViewFacts,
 } from '../examples.ts';
 import { DENIAL_WINDOW_MS } from '../lending/deny.ts';
@@ -334,17 +335,16 @@ describe('a request with a key', () => {
 });
 
 describe('a view for a count', () => {
-  test('asks for denials only if one may follow, and for an answer only with a key', () => {
-    const head = exampleView({ license: LICENSE }, null);
-    const needsOf = (command: AddConsumption) => addConsumption.needs(command, head, null, NOW);
-    const nothing = { answer: null, denials: null, featureSlotsEnd: false };
-    assert.deepEqual(needsOf(consume(1, { user: 'ada' })), nothing);
-    const denials = { user: 'ada', place: null };
-    assert.deepEqual(needsOf(consume(11, { user: 'ada' })), { ...nothing, denials });
-    assert.deepEqual(needsOf(consume(11)), { ...nothing, denials: { user: '', place: null } });
-    const answer = { operation: 'add_consumption', user: 'ada', key: 'k' };
+  test('asks for denials only if one follows, and for an answer only with a key', () => {
+    const view = exampleView({ license: LICENSE }, null);
+    const answer = { findAnswer: [] };
+    assert.deepEqual(readsOf(consume(1, { user: 'ada' }), view), answer);
+    assert.deepEqual(readsOf(consume(11, { user: 'ada' }), view), { ...answer, listDenials: ['ada'] });
+    assert.deepEqual(readsOf(consume(11), view), { ...answer, listDenials: [''] });
+    assert.equal(subjectOf(consume(1, { user: 'ada' })).answer, null);
+    const scope = { operation: 'add_consumption', user: 'ada', key: 'k' };
     const command = consume(1, { user: 'ada', idempotency: { key: 'k', bodyHash: 'b' } });
-    assert.deepEqual(needsOf(command), { ...nothing, answer });
+    assert.deepEqual(subjectOf(command).answer, scope);
   });
 
   test('asks for the meter and window of what is counted', () => {

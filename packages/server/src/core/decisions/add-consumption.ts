@@ -8,7 +8,7 @@ import {
   countFeatureInUse,
   withoutEffect,
 } from '../lending/collect.ts';
-import { denialScope, denyConsumption } from '../lending/deny.ts';
+import { denyConsumption } from '../lending/deny.ts';
 import { meterOf } from '../lending/meter-need.ts';
 import { answerScope, repeatAnswer } from '../lending/repeat-answer.ts';
 import { highestTotal, LARGEST_AMOUNT, type Meter } from '../nouns/consumption.ts';
@@ -28,21 +28,12 @@ import type { LicenseHead, LicenseView } from '../view.ts';
 export const addConsumption = {
   ...ON_POOL,
   isFromClients: true,
-  holder: () => null,
+  subject: (command) => ({ ...ON_POOL.subject(command), holder: null, answer: answerScope(command) }),
   meter: meterOf,
-
-  needs(command, head, _registration, now) {
-    const isRefused = 'code' in chooseCounted(command, head, now);
-    return {
-      answer: answerScope(command),
-      denials: isRefused ? denialScope(command) : null,
-      featureSlotsEnd: command.feature !== null,
-    };
-  },
 
   decide(command, view, now) {
     const base = collect(view, now);
-    const repeated = repeatAnswer(command.idempotency, view.rememberedAnswer, now);
+    const repeated = repeatAnswer(command.idempotency, view.findAnswer(), now);
     if (repeated !== null) return withoutEffect(view, base, repeated);
     const target = chooseCounted(command, view, now);
     return 'code' in target
@@ -162,7 +153,7 @@ function measure(view: LicenseView, { feature, limits }: Counted, total: number,
 /** A refusal is not remembered: a retry is decided anew. */
 function rememberAnswer(
   command: AddConsumption,
-  { rememberedAnswer }: LicenseView,
+  view: LicenseView,
   outcome: Measured,
   now: Instant,
 ): readonly Change[] {
@@ -170,5 +161,5 @@ function rememberAnswer(
   if (scope === null || command.idempotency === null) return [];
   const { bodyHash } = command.idempotency;
   const answer = { ...scope, bodyHash, answeredAt: now, outcome };
-  return [{ kind: 'remember_answer', answer, isNew: rememberedAnswer === null }];
+  return [{ kind: 'remember_answer', answer, isNew: view.findAnswer() === null }];
 }

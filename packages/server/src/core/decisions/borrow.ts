@@ -2,16 +2,16 @@ import type { Borrow } from '../command.ts';
 import { type CommandModule, ON_POOL } from '../command-module.ts';
 import type { Decision } from '../decision.ts';
 import { isShort, resolveLicenseUntil } from '../lending/borrow-until.ts';
-import { type Collected, collect, countInUse } from '../lending/collect.ts';
+import { type Collected, collect, countInUse, listHeldFeatures } from '../lending/collect.ts';
 import { denySlot } from '../lending/deny.ts';
 import { forgetBorrow } from '../lending/keep-borrows.ts';
-import { refuseSlot, type SlotRefusal, slotNeeds } from '../lending/lend-slot.ts';
+import { refuseSlot, type SlotRefusal } from '../lending/lend-slot.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import { WHOLE_LICENSE } from '../nouns/consumption.ts';
 import { cutBorrow } from '../nouns/feature-slot.ts';
 import { type Instant, later } from '../nouns/instant.ts';
 import { heartbeatEnd } from '../nouns/license.ts';
-import { holderFacts, orNoSlot, type Registration, slotOf } from '../nouns/registration.ts';
+import { holderFacts, type Registration, slotOf } from '../nouns/registration.ts';
 import { refuseByState } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
 import type { LicenseHead, LicenseView } from '../view.ts';
@@ -25,12 +25,6 @@ export const borrow = {
   isFromClients: true,
   deny: denySlot,
 
-  needs(command, head, registration, now) {
-    const held = orNoSlot(registration, now);
-    const until = chooseUntil(command, head, held, now);
-    return slotNeeds(command, head, held, typeof until === 'number' ? null : until, now);
-  },
-
   decide(command, view, now) {
     const base = collect(view, now);
     const until = chooseUntil(command, view, base.held, now);
@@ -40,7 +34,7 @@ export const borrow = {
   },
 } satisfies CommandModule<Borrow>;
 
-/** The end of the borrow, or why there is none, for `needs` as for `decide`. */
+/** The end of the borrow, or why there is none. */
 function chooseUntil(
   command: Borrow,
   head: LicenseHead,
@@ -91,8 +85,8 @@ function lendUntil(
 }
 
 /** The user's feature borrows that reach beyond the new date, cut to it. */
-function cutFeatures(view: LicenseView, { heldFeatures }: Collected, until: Instant, now: Instant) {
-  return heldFeatures.flatMap((slot) => {
+function cutFeatures(view: LicenseView, base: Collected, until: Instant, now: Instant) {
+  return listHeldFeatures(view, base, now).flatMap((slot) => {
     const cut = cutBorrow(slot, until, view.license, now);
     return cut === slot ? [] : [cut];
   });

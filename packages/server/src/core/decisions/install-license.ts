@@ -6,7 +6,6 @@ import { certificateEvent, isSameCertificate } from '../lending/certificate-even
 import { changeLicense, endByValidity, noteCheck } from '../lending/change-license.ts';
 import { type RebasedAll, rebaseAll } from '../lending/cloud-total.ts';
 import { collect, collectedChanges } from '../lending/collect.ts';
-import { metersOf } from '../lending/meter-need.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import type { Meter } from '../nouns/consumption.ts';
 import type { Instant } from '../nouns/instant.ts';
@@ -20,15 +19,11 @@ import type { LicenseView } from '../view.ts';
 export const installLicense = {
   ...ON_LICENSE,
   changesLicense: true,
-  target: ({ license }) => ON_LICENSE.target({ licenseId: licenseId(license.id) }),
-
-  needs({ counted, license }, _head, _registration, now) {
-    return counted === undefined ? {} : { reports: true, meters: metersOf(license, now) };
-  },
+  subject: ({ license }) => ON_LICENSE.subject({ licenseId: licenseId(license.id) }),
 
   decide(command, view, now) {
     const { by, file } = command;
-    const rebased = rebaseAll(command.license, command.counted, seedable(command, view), now);
+    const rebased = rebaseAll(command.license, command.counted, view, now, mayTake(command));
     const changed = changeLicense(view, tieNew(command, view, rebased, now), { by }, now);
     return {
       ...changed,
@@ -41,7 +36,7 @@ export const installLicense = {
 /** Adds a license. If the server had it before, its slots, totals and records are still there. */
 export function decideAddLicense(command: InstallLicense, view: LicenseView, now: Instant): Decision {
   const base = collect(view, now);
-  const rebased = rebaseAll(command.license, command.counted, seedable(command, view), now);
+  const rebased = rebaseAll(command.license, command.counted, view, now, mayTake(command));
   const license = tieNew(command, view, rebased, now);
   const { product, slots } = license;
   const added: Decision = {
@@ -107,10 +102,9 @@ function noteFile(license: License, file: FileFacts | undefined, known: License[
 }
 
 /** The totals in a file are only used for meters that have not counted here: this server knows the others. */
-function seedable(command: InstallLicense, view: LicenseView): LicenseView {
-  if (command.file === undefined) return view;
-  const isUntouched = ({ total, pending, reported }: Meter) => total === 0 && pending === 0 && reported === 0;
-  return { ...view, meters: view.meters.filter(isUntouched) };
+function mayTake({ file }: InstallLicense): (meter: Meter) => boolean {
+  return ({ total, pending, reported }) =>
+    file === undefined || (total === 0 && pending === 0 && reported === 0);
 }
 
 function answerRequest(file: FileFacts | undefined, known: License | null = null): readonly Change[] {

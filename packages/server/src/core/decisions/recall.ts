@@ -23,6 +23,6 @@ export const recall = {
       return withoutEffect(view, base, refuse('slot_not_borrowed', message));
     }
     const borrowedUntil = base.held.borrowedUntil as Instant;
-    return freeSlot(view, base, user, { kind: 'slot_recalled', user, borrowedUntil, by });
+    return freeSlot(view, base, { kind: 'slot_recalled', user, borrowedUntil, by }, now);
   },
 } satisfies CommandModule<Recall>;

@@ -3,8 +3,14 @@ import { type CommandModule, ON_POOL } from '../command-module.ts';
 import type { Decision } from '../decision.ts';
 import { isShort, resolveFeatureUntil } from '../lending/borrow-until.ts';
 import { chooseFloating } from '../lending/choose-floating.ts';
-import { type Collected, collect, collectedChanges, countFeatureInUse } from '../lending/collect.ts';
-import { denialScope, denySlot } from '../lending/deny.ts';
+import {
+  type Collected,
+  collect,
+  collectedChanges,
+  countFeatureInUse,
+  listHeldFeatures,
+} from '../lending/collect.ts';
+import { denySlot } from '../lending/deny.ts';
 import { forgetBorrow } from '../lending/keep-borrows.ts';
 import { refuseSpent } from '../lending/lend-slot.ts';
 import { meterOf } from '../lending/meter-need.ts';
@@ -26,13 +32,9 @@ export const registerFeature = {
   isFromClients: true,
   meter: meterOf,
 
-  needs(command) {
-    return { featureSlots: true, featureSlotsEnd: true, denials: denialScope(command) };
-  },
-
   decide(command, view, now) {
     const base = collect(view, now);
-    const held = base.heldFeatures.find((slot) => slot.feature === command.feature) ?? null;
+    const held = listHeldFeatures(view, base, now).find((slot) => slot.feature === command.feature) ?? null;
     const loan = chooseLoan(command, view, base, held, now);
     return 'code' in loan
       ? denySlot(command, view, base, loan, now)
@@ -69,7 +71,7 @@ function chooseLoan(
   const { code: name, floating } = feature;
   const inUse = countFeatureInUse(view, name);
   if (isShort(floating.slots, inUse, held, until)) {
-    return refuseFull({ name, slots: floating.slots, inUse, nextFreeAt: view.featureNextEndsAt });
+    return refuseFull({ name, slots: floating.slots, inUse, nextFreeAt: view.findNextFeatureEnd() });
   }
   return refuseSpent(command, held) ?? { holder: base.held, feature, until, inUse };
 }

@@ -3,10 +3,10 @@ import { type CommandModule, ON_POOL } from '../command-module.ts';
 import type { Decision } from '../decision.ts';
 import { type Collected, collect, countInUse, inUseChange } from '../lending/collect.ts';
 import { denySlot } from '../lending/deny.ts';
-import { refuseSlot, type SlotRefusal, slotNeeds } from '../lending/lend-slot.ts';
+import { refuseSlot, type SlotRefusal } from '../lending/lend-slot.ts';
 import { type Instant, later } from '../nouns/instant.ts';
 import { heartbeatEnd } from '../nouns/license.ts';
-import { holderFacts, isSameHolder, orNoSlot, type Registration, slotOf } from '../nouns/registration.ts';
+import { holderFacts, isSameHolder, type Registration, slotOf } from '../nouns/registration.ts';
 import { refuseByState, refuseRenewal } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
 import type { LicenseHead, LicenseView } from '../view.ts';
@@ -20,11 +20,6 @@ export const register = {
   isFromClients: true,
   deny: denySlot,
 
-  needs(command, head, registration, now) {
-    const held = orNoSlot(registration, now);
-    return slotNeeds(command, head, held, refuseEarly(command, head, held, now), now);
-  },
-
   decide(command, view, now) {
     const base = collect(view, now);
     const early = refuseEarly(command, view, base.held, now);
@@ -34,7 +29,6 @@ export const register = {
   },
 } satisfies CommandModule<Register>;
 
-/** `needs` and `decide` both call it, so that a refusal cannot be forgotten in one of them. */
 function refuseEarly(
   command: Register,
   head: LicenseHead,

@@ -4,11 +4,10 @@ import { collect, collectedChanges, withoutEffect } from '../lending/collect.ts'
 
 export const releaseAllFeatures = {
   ...ON_LICENSE,
-  needs: () => ({ featureSlotCount: true, all: true }),
 
   decide({ by }, view, now) {
     const base = collect(view, now);
-    const count = view.featureSlotCount;
+    const count = view.countFeatureSlots();
     if (count === 0) return withoutEffect(view, base, { kind: 'done', count: 0 });
     return {
       outcome: { kind: 'done', count },

@@ -5,7 +5,6 @@ import { mayHaveBorrows } from '../lending/keep-borrows.ts';
 
 export const releaseAll = {
   ...ON_LICENSE,
-  needs: () => ({ all: true }),
 
   decide({ by }, view, now) {
     const base = collect(view, now);

@@ -1,6 +1,6 @@
 import type { ReleaseFeature } from '../command.ts';
 import { type CommandModule, ON_POOL } from '../command-module.ts';
-import { collect, collectedChanges, withoutEffect } from '../lending/collect.ts';
+import { collect, collectedChanges, listHeldFeatures, withoutEffect } from '../lending/collect.ts';
 import { forgetBorrow } from '../lending/keep-borrows.ts';
 import { meterOf } from '../lending/meter-need.ts';
 import { findFeature } from '../nouns/feature-slot.ts';
@@ -12,14 +12,13 @@ export const releaseFeature = {
   ...ON_POOL,
   isFromClients: true,
   meter: meterOf,
-  needs: () => ({ featureSlots: true, featureSlotsEnd: true }),
 
   decide(command, view, now) {
     const base = collect(view, now);
     const { feature: code, user } = command;
     const feature = findFeature(view.license, code);
     if (feature === undefined) return withoutEffect(view, base, refuseUnknownFeature(view.license, code));
-    if (!base.heldFeatures.some((slot) => slot.feature === code)) {
+    if (!listHeldFeatures(view, base, now).some((slot) => slot.feature === code)) {
       const message = `"${user}" holds no slot of the feature "${code}".`;
       return withoutEffect(view, base, refuse('floating_feature_device_not_in_use', message));
     }

@@ -7,7 +7,7 @@ import { forgetBorrow } from '../lending/keep-borrows.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isBorrowed, isLive, type Registration } from '../nouns/registration.ts';
-import type { LicenseView } from '../view.ts';
+import type { Holder } from '../view.ts';
 
 /**
  * Frees what came from one address, borrowed or not. A user who has moved to another address since the list
@@ -15,14 +15,14 @@ import type { LicenseView } from '../view.ts';
  */
 export const releaseFrom = {
   ...ON_LICENSE,
-  needs: ({ users }) => ({ holders: users }),
+  subject: (command) => ({ ...ON_LICENSE.subject(command), users: command.users }),
 
   decide(command, view, now) {
     const base = collect(view, now);
     const range = parseRange(command.address);
-    const held = view.holders.filter(
-      ({ registration }) => isLive(registration, now) && isFrom(registration, range),
-    );
+    const held = view
+      .listHolders()
+      .filter(({ registration }) => isLive(registration, now) && isFrom(registration, range));
     const freed = held.map((holder) => withoutEnded(holder, now));
     return {
       outcome: { kind: 'done', count: freed.length },
@@ -36,8 +36,6 @@ export const releaseFrom = {
     };
   },
 } satisfies CommandModule<ReleaseFrom>;
-
-type Holder = LicenseView['holders'][number];
 
 function isFrom({ origin }: Registration, range: AddressRange | null): boolean {
   const address = origin === null ? null : parseAddress(origin);

@@ -19,6 +19,6 @@ export const release = {
       const message = `"${user}" has borrowed the slot until ${say(until)}. Recall it instead.`;
       return withoutEffect(view, base, refuse('slot_is_borrowed', message, { borrowedUntil: until }));
     }
-    return freeSlot(view, base, user, { kind: 'slot_returned', user, by });
+    return freeSlot(view, base, { kind: 'slot_returned', user, by }, now);
   },
 } satisfies CommandModule<Release>;

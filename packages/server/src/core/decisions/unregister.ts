@@ -14,6 +14,6 @@ export const unregister = {
     if (base.held === null) return refuseReturn(command, view, base);
     const refusal = refuseOthers(base.held, command);
     if (refusal !== null) return withoutEffect(view, base, refusal);
-    return freeSlot(view, base, command.user, { kind: 'slot_returned', user: command.user, by: null });
+    return freeSlot(view, base, { kind: 'slot_returned', user: command.user, by: null }, now);
   },
 } satisfies CommandModule<Unregister>;

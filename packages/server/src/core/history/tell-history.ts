@@ -121,15 +121,15 @@ function nobodyElse(user: string): Person {
   return { user, host: null, address: null };
 }
 
-function tellAll({ all }: LicenseView, now: Instant): readonly Happening[] {
-  const live = all?.registrations.filter((slot) => isLive(slot, now)) ?? [];
+function tellAll(view: LicenseView, now: Instant): readonly Happening[] {
+  const live = view.listAll().registrations.filter((slot) => isLive(slot, now));
   return live.map((slot) => tellEnd('returned', slot, now));
 }
 
 /** Those that have ended already, and are removed with the others, ended at their own time. */
 function tellAllFeatures(view: LicenseView, now: Instant): readonly Happening[] {
   const told = new Set(view.endedFeatureSlots.map(nameOf));
-  const { registrations = [], featureSlots = [] } = view.all ?? {};
+  const { registrations, featureSlots } = view.listAll();
   const persons = new Map(registrations.map((slot) => [slot.user, personOf(slot)]));
   const rest = featureSlots.filter((slot) => !told.has(nameOf(slot)));
   return rest.map((slot) => {
@@ -156,6 +156,7 @@ function tellDenial(
   const host = 'host' in command ? (command.host?.hostname ?? null) : null;
   const address = addressOf('by' in command ? command.by : undefined);
   const { license } = view;
+  const inUse = numberIn(details.inUse);
   return [
     {
       kind: 'denied',
@@ -164,9 +165,10 @@ function tellDenial(
       person: { user: command.user ?? '', host, address },
       reason: code,
       slots: numberIn(details.slots) ?? findFeature(license, feature)?.floating?.slots ?? license.slots,
-      inUse: numberIn(details.inUse),
+      inUse,
       // A pool adds up the use of several licenses.
-      borrowed: numberIn(details.inUse) === null || 'licenses' in details ? null : view.borrowed,
+      borrowed:
+        inUse !== null && feature === WHOLE_LICENSE && !('licenses' in details) ? view.countBorrowed() : null,
       nextFreeAt: numberIn(details.nextFreeAt) as Instant | null,
     },
   ];
@@ -186,10 +188,11 @@ function personNamed(user: string, view: LicenseView): Person {
   return slot === undefined ? nobodyElse(user) : personOf(slot);
 }
 
-function findKnown(user: string, { registration, ended, holders }: LicenseView) {
+function findKnown(user: string, view: LicenseView) {
+  const { registration, ended } = view;
   if (registration?.user === user) return registration;
   const isOf = (slot: Registration) => slot.user === user;
-  return ended.find(isOf) ?? holders.find((holder) => isOf(holder.registration))?.registration;
+  return ended.find(isOf) ?? view.listHolders().find((holder) => isOf(holder.registration))?.registration;
 }
 
 /** An event about a slot comes from the view, so the slot is there. */
@@ -200,9 +203,12 @@ function findSlot(user: string, view: LicenseView): Registration {
 function findFeatureSlot(feature: string, user: string, view: LicenseView): FeatureSlot {
   const isIt = (slot: FeatureSlot) => slot.feature === feature && slot.user === user;
   const found =
-    view.featureSlots.find(isIt) ??
     view.endedFeatureSlots.find(isIt) ??
-    view.holders.flatMap(({ featureSlots }) => featureSlots).find(isIt);
+    view.listFeatureSlots().find(isIt) ??
+    view
+      .listHolders()
+      .flatMap(({ featureSlots }) => featureSlots)
+      .find(isIt);
   return found as FeatureSlot;
 }
 
@@ -212,6 +218,6 @@ function findLive(user: string, { registration }: LicenseView, now: Instant): Re
 
 function findLiveFeature(feature: string, user: string, view: LicenseView, now: Instant): FeatureSlot | null {
   if (findLive(user, view, now) === null) return null;
-  const slot = view.featureSlots.find((one) => one.feature === feature && one.user === user);
+  const slot = view.listFeatureSlots().find((one) => one.feature === feature && one.user === user);
   return slot !== undefined && slot.endsAt > now ? slot : null;
 }

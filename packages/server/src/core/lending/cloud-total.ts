@@ -8,6 +8,7 @@ import { indexByCode } from '../nouns/feature.ts';
 import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import type { LicenseView, Report } from '../view.ts';
+import { metersOf } from './meter-need.ts';
 
 /**
  * The vendor's cloud owns the totals, because several servers may count on one license. A total is what the
@@ -40,6 +41,7 @@ export function rebaseAll(
   counted: CloudCounts | undefined,
   view: LicenseView,
   now: Instant,
+  mayTake: (meter: Meter) => boolean,
 ): RebasedAll {
   if (counted === undefined) return { ...NOTHING, keptTotal: false };
   const { askedAt, takesLower, acceptedBy } = counted;
@@ -48,7 +50,9 @@ export function rebaseAll(
   const judgingPeriod = mayBeOld ? heldPeriod : newPeriod;
   const totals = listTotals(counted);
   const underWay = new Set(listUnderWay(view).map(({ feature }) => feature));
-  const told = view.meters
+  const told = view
+    .listMeters(metersOf(license, now))
+    .filter(mayTake)
     .filter(({ feature }) => !underWay.has(feature))
     .filter((meter) => !isOutdated(meter, askedAt, now))
     .filter(({ feature }) => isOneWindow(judgingPeriod(feature), askedAt, now))
@@ -93,8 +97,8 @@ function isOutdated({ cloudAt }: Meter, askedAt: Instant, now: Instant): boolean
 }
 
 /** Reports that the cloud may count any moment. Uncertain ones are not sent any more. */
-export function listUnderWay({ reports }: LicenseView): readonly Report[] {
-  return reports.filter(({ uncertainAt }) => uncertainAt === null);
+export function listUnderWay(view: LicenseView): readonly Report[] {
+  return view.listReports().filter(({ uncertainAt }) => uncertainAt === null);
 }
 
 /** What the cloud has counted, by feature. */

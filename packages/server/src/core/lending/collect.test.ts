@@ -12,7 +12,7 @@ import {
 } from '../examples.ts';
 import { plus } from '../nouns/instant.ts';
 import { COLLECT_LIMIT, type Denial } from '../view.ts';
-import { collect, countFeatureInUse, countInUse, inUseChange } from './collect.ts';
+import { collect, countFeatureInUse, countInUse, inUseChange, listHeldFeatures } from './collect.ts';
 import { ANSWER_LIFETIME_MS } from './repeat-answer.ts';
 
 const collectCommand = { kind: 'collect', licenseId: LICENSE_ID } as const;
@@ -138,17 +138,21 @@ describe('feature slots that have ended', () => {
     const own = exampleFeatureSlot('ada', { endsAt: NOW });
     const view = exampleView({ slots: [exampleSlot('ada')], featureSlots: [own] }, 'ada');
     assert.equal(collect(view, NOW).changes.length, 1);
-    const { changes, heldFeatures } = collect({ ...view, endedFeatureSlots: [] }, NOW);
+    const beyond = { ...view, endedFeatureSlots: [], endedBeyond: 1 };
+    const base = collect(beyond, NOW);
+    const { changes } = base;
     assert.deepEqual(changes, [{ kind: 'remove_feature_slot', feature: 'render', user: 'ada' }]);
-    assert.deepEqual(heldFeatures, []);
+    assert.deepEqual(listHeldFeatures(beyond, base, NOW), []);
   });
 
   test('of the user end with the slot of the license, even if no view lists them as ended', () => {
     const slots = [exampleSlot('ada', { endsAt: NOW })];
     const view = exampleView({ slots, featureSlots: [exampleFeatureSlot('ada')] }, 'ada');
-    const { changes, heldFeatures } = collect({ ...view, endedFeatureSlots: [] }, NOW);
+    const beyond = { ...view, endedFeatureSlots: [], endedBeyond: 1 };
+    const base = collect(beyond, NOW);
+    const { changes } = base;
     assert.deepEqual(changes[0], { kind: 'remove_feature_slot', feature: 'render', user: 'ada' });
-    assert.deepEqual(heldFeatures, []);
+    assert.deepEqual(listHeldFeatures(beyond, base, NOW), []);
   });
 
   test('do not count, nor do those beyond the view', () => {
@@ -157,7 +161,7 @@ describe('feature slots that have ended', () => {
       null,
     );
     const meter = { ...(view.meter as NonNullable<typeof view.meter>), storedInUse: 12 };
-    assert.equal(countFeatureInUse({ ...view, meter, featureEndedBeyond: 10 }, 'render'), 1);
+    assert.equal(countFeatureInUse({ ...view, meter, countFeatureEndedBeyond: () => 10 }, 'render'), 1);
   });
 
   test('only housekeeping removes old answers', () => {

@@ -4,7 +4,7 @@ import type { FeatureSlot } from '../nouns/feature-slot.ts';
 import { earlier, type Instant } from '../nouns/instant.ts';
 import { orNoSlot, type Registration } from '../nouns/registration.ts';
 import type { Outcome } from '../outcome.ts';
-import type { LicenseHead, LicenseView } from '../view.ts';
+import { COLLECT_LIMIT, type LicenseHead, type LicenseView } from '../view.ts';
 import { keepBorrows } from './keep-borrows.ts';
 
 /** A view without what has ended, and the changes that remove it. */
@@ -15,8 +15,6 @@ export interface Collected {
   readonly storedInUse: number;
   /** The user's slot, if it is live. */
   readonly held: Registration | null;
-  /** The user's live feature slots. */
-  readonly heldFeatures: readonly FeatureSlot[];
   readonly changes: readonly Change[];
   readonly events: readonly LicenseEvent[];
 }
@@ -33,17 +31,15 @@ export function collect(view: LicenseView, now: Instant): Collected {
   const { registration } = view;
   const held = orNoSlot(registration, now);
   const ended = withOwnEnded(view, registration, held);
-  if (ended.length === 0 && view.featureSlots.length === 0 && view.endedFeatureSlots.length === 0) {
+  const endedFeatures = withOwnEndedFeatures(view, held, now);
+  if (ended.length === 0 && endedFeatures.length === 0) {
     const { storedInUse } = view;
-    return { inUse: countInUse(view), storedInUse, held, heldFeatures: NONE, changes: NONE, events: NONE };
+    return { inUse: countInUse(view), storedInUse, held, changes: NONE, events: NONE };
   }
-  const isOver = (slot: FeatureSlot) => held === null || slot.endsAt <= now;
-  const endedFeatures = withOwnEndedFeatures(view, view.featureSlots.filter(isOver));
   return {
     inUse: countInUse(view),
     storedInUse: view.storedInUse - ended.length,
     held,
-    heldFeatures: view.featureSlots.filter((slot) => !isOver(slot)),
     changes: [
       ...endedFeatures.map(({ feature, user }) => ({ kind: 'remove_feature_slot', feature, user }) as const),
       ...ended.map(({ user }) => ({ kind: 'remove_registration', user }) as const),
@@ -54,6 +50,15 @@ export function collect(view: LicenseView, now: Instant): Collected {
       ...ended.map(({ user, endsAt }) => ({ kind: 'slot_expired', user, endedAt: endsAt }) as const),
     ],
   };
+}
+
+/** The live feature slots of the user whose slot is `held`. */
+export function listHeldFeatures(
+  view: LicenseView,
+  { held }: Collected,
+  now: Instant,
+): readonly FeatureSlot[] {
+  return held === null ? NONE : view.listFeatureSlots().filter(({ endsAt }) => endsAt > now);
 }
 
 /** A feature slot ended with its own time or with its user's slot, whichever came first. */
@@ -69,12 +74,14 @@ function expireFeatures(
   });
 }
 
-/** The user's own ended feature slots must go before they get new ones. */
-function withOwnEndedFeatures({ endedFeatureSlots }: LicenseView, own: readonly FeatureSlot[]) {
+/** The user's own ended feature slots may be beyond the limit; they must go before the user gets new ones. */
+function withOwnEndedFeatures(view: LicenseView, held: Registration | null, now: Instant) {
+  const { endedFeatureSlots } = view;
+  if (view.endedBeyond === 0 && endedFeatureSlots.length < COLLECT_LIMIT) return endedFeatureSlots;
   const isCollected = (slot: FeatureSlot) =>
     endedFeatureSlots.some(({ feature, user }) => feature === slot.feature && user === slot.user);
-  const missing = own.filter((slot) => !isCollected(slot));
-  return missing.length === 0 ? endedFeatureSlots : [...endedFeatureSlots, ...missing];
+  const own = view.listFeatureSlots().filter((slot) => held === null || slot.endsAt <= now);
+  return [...endedFeatureSlots, ...own.filter((slot) => !isCollected(slot))];
 }
 
 /** The user's own ended slot may be beyond the limit; it must go before they get a new one. */
@@ -102,5 +109,5 @@ export function withoutEffect(view: LicenseView, base: Collected, outcome: Outco
 /** Slots of a feature in use now. */
 export function countFeatureInUse(view: LicenseView, feature: string): number {
   const ended = view.endedFeatureSlots.filter((slot) => slot.feature === feature).length;
-  return (view.meter?.storedInUse ?? 0) - ended - view.featureEndedBeyond;
+  return (view.meter?.storedInUse ?? 0) - ended - view.countFeatureEndedBeyond();
 }

@@ -100,7 +100,7 @@ function leave(command: LicenseCommand, tried: readonly Tried[], now: Instant): 
   return tried.flatMap(({ view }) => {
     const base = collect(view, now);
     if (base.held === null) return [];
-    const freed = freeSlot(view, base, user, { kind: 'slot_returned', user, by: null });
+    const freed = freeSlot(view, base, { kind: 'slot_returned', user, by: null }, now);
     const decision = withOrigin(withHistory(freed, command, view, now), command);
     return [{ licenseId: view.license.id, decision }];
   });

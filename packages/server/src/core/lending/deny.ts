@@ -6,7 +6,7 @@ import type { Denied, LicenseEvent } from '../nouns/audit-event.ts';
 import { WHOLE_LICENSE } from '../nouns/consumption.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../nouns/instant.ts';
 import type { Refused } from '../outcome.ts';
-import type { Denial, DenialScope, LicenseView, PlaceDenial } from '../view.ts';
+import type { Denial, LicenseView, PlaceDenial } from '../view.ts';
 import { type Collected, collectedChanges } from './collect.ts';
 
 /** Within this time, a user's repeated denials are counted and become no events. */
@@ -52,11 +52,6 @@ function deny(
 export const denySlot = deny.bind(null, 'slot_denied');
 export const denyConsumption = deny.bind(null, 'consumption_denied');
 
-/** Which earlier denials a denial of this command may be folded into. */
-export function denialScope({ user, by }: Deniable): DenialScope {
-  return { user: user ?? NOBODY, place: deniedPlace(by) };
-}
-
 type Trace = Pick<Decision, 'changes' | 'events'>;
 
 function trace(
@@ -67,7 +62,8 @@ function trace(
   now: Instant,
 ): Trace {
   const feature = command.feature ?? WHOLE_LICENSE;
-  const last = view.denials.find((denial) => denial.code === code && denial.feature === feature);
+  const earlier = view.listDenials(command.user ?? NOBODY);
+  const last = earlier.find((denial) => denial.code === code && denial.feature === feature);
   if (last !== undefined && isInWindow(last, DENIAL_WINDOW_MS, now)) {
     const denial = { ...last, repeated: last.repeated + 1 };
     return { changes: [{ kind: 'put_denial', denial }], events: [] };
@@ -75,8 +71,9 @@ function trace(
   const place = deniedPlace(command.by);
   const recorded = () => recordFirst(kind, command, { code, ...facts }, last, now);
   if (place === null) return recorded();
-  const isOver = countRecorded(view.placeDenials, now) >= PLACE_DENIALS;
-  const counted = countAt(view.placeDenials, place, code, isOver ? 'repeated' : 'recorded', now);
+  const fromPlace = view.listPlaceDenials(place);
+  const isOver = countRecorded(fromPlace, now) >= PLACE_DENIALS;
+  const counted = countAt(fromPlace, place, code, isOver ? 'repeated' : 'recorded', now);
   const first = isOver ? NOTHING : recorded();
   return {
     changes: [...first.changes, ...counted.changes],

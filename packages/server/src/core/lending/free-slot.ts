@@ -2,18 +2,16 @@ import type { Recall, Release, Unregister } from '../command.ts';
 import { ON_POOL } from '../command-module.ts';
 import type { Decision } from '../decision.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
+import type { Instant } from '../nouns/instant.ts';
 import { refuseNotHeld, refuseOthers } from '../refusals.ts';
-import type { LicenseHead, LicenseView, ViewNeeds } from '../view.ts';
-import { type Collected, inUseChange, withoutEffect } from './collect.ts';
+import type { LicenseView } from '../view.ts';
+import { type Collected, inUseChange, listHeldFeatures, withoutEffect } from './collect.ts';
 import { forgetBorrow, mayHaveBorrows } from './keep-borrows.ts';
 
 /** Defaults for a command that gives back the slot of a user. */
 export const ON_HELD_SLOT = {
   ...ON_POOL,
   isReturn: true,
-  needs: (_: unknown, { license }: LicenseHead): ViewNeeds => {
-    return { endedBorrow: mayHaveBorrows(license), featureSlots: true };
-  },
 };
 
 /**
@@ -25,17 +23,20 @@ export function refuseReturn(
   view: LicenseView,
   base: Collected,
 ): Decision {
-  const { license, registration, endedBorrow } = view;
+  const { license, registration } = view;
   const refused = withoutEffect(view, base, refuseNotHeld(license, command.user));
-  const ended = registration ?? endedBorrow;
+  const ended = registration ?? (mayHaveBorrows(license) ? view.findEndedBorrow() : null);
   if (ended === null || ended.borrowedUntil === null) return refused;
   if (command.kind === 'unregister' && refuseOthers(ended, command) !== null) return refused;
   return { ...refused, changes: [...refused.changes, ...forgetBorrow(license, command.user)] };
 }
 
+type SlotEnded = Extract<LicenseEvent, { kind: 'slot_returned' | 'slot_recalled' }>;
+
 /** Frees the slot of a user, together with their feature slots. */
-export function freeSlot(view: LicenseView, base: Collected, user: string, event: LicenseEvent): Decision {
-  const features = base.heldFeatures.map(({ feature }) => feature);
+export function freeSlot(view: LicenseView, base: Collected, event: SlotEnded, now: Instant): Decision {
+  const { user } = event;
+  const features = listHeldFeatures(view, base, now).map(({ feature }) => feature);
   return {
     outcome: { kind: 'done', count: 1 },
     changes: [

@@ -3,10 +3,18 @@ import { describe, test } from 'node:test';
 import { parseRange } from '@berth/protocol/address-range';
 import type { Borrow, Register } from '../command.ts';
 import { decide } from '../decide.ts';
-import { borrow, exampleLicense, exampleSlot, exampleView, from, NOW, register } from '../examples.ts';
+import {
+  borrow,
+  exampleLicense,
+  exampleSlot,
+  exampleView,
+  from,
+  NOW,
+  readsOf,
+  register,
+} from '../examples.ts';
 import { HOUR_MS, plus } from '../nouns/instant.ts';
 import type { Registration } from '../nouns/registration.ts';
-import { crowdToCount } from './lend-slot.ts';
 
 const HERE = '192.0.2.7';
 const asked = { ...from(HERE), perAddress: { slots: 3, borrows: 1 } };
@@ -15,18 +23,19 @@ const BORROWED = exampleSlot('ada', { borrowedUntil: plus(NOW, HOUR_MS), endsAt:
 
 describe('the limit of an address', () => {
   test('applies only to a user who takes more than they hold', () => {
-    const here = parseRange(HERE);
-    const cases: [Register | Borrow, Registration | null, typeof here][] = [
+    const here = [parseRange(HERE)];
+    const cases: [Register | Borrow, Registration | null, typeof here | undefined][] = [
       [register('ada', asked), null, here],
-      [register('ada', asked), PLAIN, null],
+      [register('ada', asked), PLAIN, undefined],
       [borrow('ada', 'longest', asked), PLAIN, here],
-      [borrow('ada', 'longest', asked), BORROWED, null],
-      [borrow('ada', 'longest', { ...asked, perAddress: { slots: 3, borrows: 0 } }), PLAIN, null],
-      [register('ada', from(HERE)), null, null],
-      [register('ada', { perAddress: asked.perAddress }), null, null],
+      [borrow('ada', 'longest', asked), BORROWED, undefined],
+      [borrow('ada', 'longest', { ...asked, perAddress: { slots: 3, borrows: 0 } }), PLAIN, undefined],
+      [register('ada', from(HERE)), null, undefined],
+      [register('ada', { perAddress: asked.perAddress }), null, undefined],
     ];
-    for (const [command, registration, range] of cases) {
-      assert.deepEqual(crowdToCount(command, registration, NOW), range);
+    for (const [command, slot, counted] of cases) {
+      const view = exampleView({ slots: slot === null ? [] : [slot] }, 'ada');
+      assert.deepEqual(readsOf(command, view).countCrowd, counted);
     }
   });
 

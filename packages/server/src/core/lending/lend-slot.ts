@@ -1,37 +1,15 @@
-import { type AddressRange, placeRange } from '@berth/protocol/address-range';
+import { placeRange } from '@berth/protocol/address-range';
 import type { AddressLimits, Borrow, Register, RegisterFeature } from '../command.ts';
 import { addressOf } from '../nouns/actor.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isBorrowed, type Registration } from '../nouns/registration.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import { lenderOf, refuseFull } from '../refusals.ts';
-import type { Crowd, LicenseHead, LicenseView, ViewNeeds } from '../view.ts';
+import type { Crowd, LicenseView } from '../view.ts';
 import type { Collected } from './collect.ts';
-import { denialScope } from './deny.ts';
 
 /** Why a slot is not lent, as far as the head and the holder's slot can tell. `full`: no slot is free. */
 export type SlotRefusal = Refused | 'full';
-
-/** What a decision to lend a slot needs, once it is known whether it will be refused. */
-export function slotNeeds(
-  command: Register | Borrow,
-  head: LicenseHead,
-  held: Registration | null,
-  refusal: SlotRefusal | null,
-  now: Instant,
-): ViewNeeds {
-  const crowd = crowdToCount(command, held, now);
-  // A borrow may shorten them; and the user's ended ones may be beyond those that are collected anyway.
-  const featureSlots = command.kind === 'borrow' || head.endedBeyond > 0;
-  const mayBeDenied = refusal !== null || crowd !== null || refuseSpent(command, held) !== null;
-  return {
-    nextEnd: refusal === 'full',
-    borrowed: refusal === 'full',
-    featureSlots,
-    crowd,
-    denials: mayBeDenied ? denialScope(command) : null,
-  };
-}
 
 /** The refusal with the facts that only the view has, or that of a crowded address; `null`: neither. */
 export function refuseSlot(
@@ -66,32 +44,25 @@ export function refuseSpent(
 }
 
 /**
- * The addresses whose slots must be counted before the command is decided; `null`: none. Only somebody who
- * takes more than they hold is counted, so a heartbeat costs nothing here.
+ * Why the address gets no more; `null`: it does. Only a request that takes more than its user holds is
+ * counted, so a heartbeat costs nothing here, and a holder may renew from anywhere.
  */
-export function crowdToCount(
-  command: Register | Borrow,
-  held: Registration | null,
-  now: Instant,
-): AddressRange | null {
-  const address = limitFor(command, held, now) === null ? null : addressOf(command.by);
-  return address === null ? null : placeRange(address);
-}
-
-/** Why the address gets no more; `null`: it does. A holder may renew from anywhere. */
 function refuseCrowd(
   command: Register | Borrow,
-  { license, crowd }: LicenseView,
+  view: LicenseView,
   held: Registration | null,
   now: Instant,
 ): Refused | null {
   const limit = limitFor(command, held, now);
-  if (limit === null || crowd === null) return null;
+  const address = limit === null ? null : addressOf(command.by);
+  const range = address === null ? null : placeRange(address);
+  if (limit === null || range === null) return null;
+  const crowd = view.countCrowd(range);
+  const { product } = view.license;
   const isFull = (kind: keyof Crowd) => limit[kind] > 0 && crowd[kind] >= limit[kind];
-  if (isFull('slots'))
-    return refuseMore(`${crowd.slots} slots of "${license.product}" are held`, limit.slots);
+  if (isFull('slots')) return refuseMore(`${crowd.slots} slots of "${product}" are held`, limit.slots);
   if (!isFull('borrows')) return null;
-  return refuseMore(`${crowd.borrows} slots of "${license.product}" are borrowed`, limit.borrows);
+  return refuseMore(`${crowd.borrows} slots of "${product}" are borrowed`, limit.borrows);
 }
 
 /** The limits that this request can reach; `null`: none. */

@@ -22,13 +22,12 @@ import { reportedMeterOf } from './meter-need.ts';
 export const ON_REPORT = {
   ...ON_LICENSE,
   meter: reportedMeterOf,
-  needs: () => ({ reports: true }),
 };
 
 export const NOTHING_DONE = { kind: 'done', count: 0 } as const;
 
 export function findReport(view: LicenseView, id: string): Report | undefined {
-  return view.reports.find((report) => report.id === id);
+  return view.listReports().find((report) => report.id === id);
 }
 
 /** The report is not sent again. Later ones are compared with the cloud's total, unless that may be old. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LicenseCommand } from '../command.ts';
-import { decide, moduleOf } from '../decide.ts';
+import { decide } from '../decide.ts';
 import {
   borrow,
   consume,
@@ -13,6 +13,7 @@ import {
   exampleSlot,
   exampleView,
   NOW,
+  readsOf,
   recall,
   register,
   registerFeature,
@@ -163,8 +164,7 @@ describe('a denied user', () => {
     for (const command of [register('ada'), consume(1, { user: 'ada' }), registerFeature('ada')]) {
       const facts = command.kind === 'add_consumption' ? { ...HELD, meter: {} } : HELD;
       const view = exampleView(facts, 'ada');
-      const needs = moduleOf(command).needs(command, view, view.registration, NOW);
-      assert.equal(needs.denials?.user, 'ada', 'earlier denials are asked for');
+      assert.deepEqual(readsOf(command, view).listDenials, ['ada'], 'earlier denials are asked for');
       const { events, changes } = decide({ ...command, by }, view, NOW);
       const [event] = events;
       assert.ok(event?.kind === 'slot_denied' || event?.kind === 'consumption_denied');

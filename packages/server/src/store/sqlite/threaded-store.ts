@@ -78,7 +78,7 @@ class ThreadedStore implements Store {
       openThread: () => startReader(file, () => {}),
       onDamage: (detail) => this.#noteDamage(damageFault(file, detail)),
     });
-    this.#writer.on('message', (message: FromWriter) => this.#hear(message));
+    this.#writer.on('message', (text: string) => this.#hear(JSON.parse(text)));
     this.#writer.on('error', (error) => this.#lose(error));
     this.#writer.on('exit', () => {
       this.#closing.resolve();
@@ -121,7 +121,7 @@ class ThreadedStore implements Store {
     if (this.#isClosing) return refuseClosing();
     if (query.kind === 'verify_audit') return this.#verifier.verify(signal) as Promise<Answer<Q>>;
     const masterKeys = needsMasterKey(query) ? this.#masterKeys : [];
-    return this.#reader.ask(query, this.#estimateNow(), masterKeys);
+    return this.#reader.query(query, this.#estimateNow(), masterKeys);
   }
 
   keepClock(): Promise<ClockStatus> {
@@ -157,7 +157,7 @@ class ThreadedStore implements Store {
   }
 
   #post(message: ToWriter): void {
-    this.#writer.postMessage(message);
+    this.#writer.postMessage(holdsKey(message) ? message : JSON.stringify(message));
   }
 
   #hear(message: FromWriter): void {
@@ -254,6 +254,10 @@ class ThreadedStore implements Store {
     this.#isHealthy = false;
     this.#options.onNotice({ kind: 'store_lost', error: String(error) });
   }
+}
+
+function holdsKey(message: ToWriter): boolean {
+  return Array.isArray(message) && message.some(({ kind }) => kind === 'rotate_master_key');
 }
 
 function refuseClosing(): Promise<never> {

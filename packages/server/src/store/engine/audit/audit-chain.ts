@@ -1,8 +1,7 @@
-import { createHash, type KeyObject, sign, timingSafeEqual } from 'node:crypto';
-import { type AuditEvent, type HeadsSigned, recordedEvent } from '../../../core/nouns/audit-event.ts';
+import { createHash, createHmac, type KeyObject, sign, timingSafeEqual } from 'node:crypto';
+import type { AuditEvent, HeadsSigned, RecordedEvent } from '../../../core/nouns/audit-event.ts';
 import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
-import { keyedHash } from './keyed-hash.ts';
 
 /** The number of the system's own chain. Those of licenses have their ids. */
 export const SYSTEM_CHAIN = 0;
@@ -28,12 +27,21 @@ interface LinkContent {
  * command, not the commit.
  */
 export function eventText(event: AuditEvent): string {
-  return JSON.stringify(recordedEvent(event));
+  const by = 'by' in event ? event.by : undefined;
+  if (typeof by !== 'object' || by === null) return JSON.stringify(event);
+  return JSON.stringify({ ...event, by: by.name, origin: by.address } as RecordedEvent);
 }
 
 /** The events of one link, from their texts. */
 export function joinEvents(texts: readonly string[]): string {
   return `[${texts.join(',')}]`;
+}
+
+/** The HMAC of all parts, one after the other. */
+function keyedHash(key: Uint8Array, parts: readonly (string | Uint8Array)[]): Uint8Array {
+  const hmac = createHmac('sha256', key);
+  for (const part of parts) hmac.update(part);
+  return new Uint8Array(hmac.digest());
 }
 
 /** Each MAC covers the one before it, so that no link can be changed, removed or inserted. */

@@ -1,7 +1,14 @@
 import type { AddressRange } from '@berth/protocol/address-range';
 import type { LicenseCommand } from '../../../core/command.ts';
+import type { Subject } from '../../../core/command-module.ts';
 import { moduleOf } from '../../../core/decide.ts';
-import { type Standing, WHOLE_LICENSE, windowEnd, windowStart } from '../../../core/nouns/consumption.ts';
+import {
+  type ConsumptionTotals,
+  type Meter,
+  WHOLE_LICENSE,
+  windowEnd,
+  windowStart,
+} from '../../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../../core/nouns/ended-borrow.ts';
 import type { ConsumptionLimits } from '../../../core/nouns/feature.ts';
 import type { FeatureSlot } from '../../../core/nouns/feature-slot.ts';
@@ -14,13 +21,13 @@ import {
   type AnswerScope,
   COLLECT_LIMIT,
   type Crowd,
-  type DenialScope,
-  type LicenseHead,
+  type Denial,
+  type Holder,
   type LicenseView,
   type MeterNeed,
+  type PlaceDenial,
   type RememberedAnswer,
-  type StaleNeeds,
-  type ViewNeeds,
+  type Report,
 } from '../../../core/view.ts';
 import { type LoadedLicense, mayHaveFeatureSlots, NO_END } from '../loaded-licenses.ts';
 import {
@@ -42,74 +49,163 @@ interface ViewSource {
   readonly now: Instant;
 }
 
-/**
- * Loads the narrow view that a decision asks for. A renewal costs one statement. Every field is written out:
- * the view is made for every command, and copying parts of it would cost more than everything else here.
- */
-export function loadView(source: ViewSource, entry: LoadedLicense, command: LicenseCommand): LicenseView {
-  const { statements, now } = source;
-  const module = moduleOf(command);
-  const head = loadHead(source, entry, module.meter(command, entry.license, now));
-  const { id } = entry.license;
-  const user = module.holder(command);
-  const registration = user === null ? null : findRegistration(statements, id, user);
-  const needs = module.needs(command, head, registration, now);
-  const slots = loadFeatureView(statements, entry, head, needs, user, now);
-  const stale = loadHousekeeping(statements, id, needs.stale);
-  const { denials, placeDenials } = loadDenials(statements, id, needs.denials);
-  return {
-    license: head.license,
-    storedInUse: head.storedInUse,
-    ended: head.ended,
-    endedBeyond: head.endedBeyond,
-    endedFeatureSlots: head.endedFeatureSlots,
-    meter: head.meter,
-    rules: head.rules,
-    featureSlots: slots.featureSlots,
-    featureEndedBeyond: slots.featureEndedBeyond,
-    featureNextEndsAt: slots.featureNextEndsAt,
-    featureSlotCount: slots.featureSlotCount,
-    staleDenials: stale.staleDenials,
-    stalePlaceDenials: stale.stalePlaceDenials,
-    staleAnswers: stale.staleAnswers,
-    nextEndsAt: needs.nextEnd ? statements.registration.findEnd(id, now) : null,
-    borrowed: needs.borrowed ? countOf(statements.countBorrowed.get({ id, now })) : null,
-    registration,
-    endedBorrow:
-      needs.endedBorrow && registration === null ? findEndedBorrow(statements, id, user as string) : null,
-    crowd: needs.crowd ? countCrowd(statements, id, needs.crowd, now) : null,
-    holders: needs.holders ? listHolders(statements, entry, needs.holders) : NONE,
-    all: needs.all ? loadAll(statements, entry) : null,
-    denials,
-    placeDenials,
-    rememberedAnswer: needs.answer ? findAnswer(statements, id, needs.answer) : null,
-    reports: needs.reports ? statements.listReports.all(id).map(reportFromRow) : NONE,
-    meters: needs.meters?.map((need) => entry.meters.get(statements, need)) ?? NONE,
-  };
+export function loadView(
+  source: ViewSource,
+  entry: LoadedLicense,
+  command: LicenseCommand,
+  subject: Subject,
+): LicenseView {
+  const meter = moduleOf(command).meter?.(command, entry.license, source.now) ?? null;
+  return new LoadedView(source, entry, subject, meter);
 }
 
-function loadAll(statements: Statements, entry: LoadedLicense): LicenseView['all'] {
-  const { id } = entry.license;
-  return {
-    registrations: statements.listRegistrationsOf.all(id).map(registrationFromRow),
-    featureSlots: mayHaveFeatureSlots(entry)
-      ? statements.listFeatureSlotsOf.all(id).map(featureSlotFromRow)
-      : NO_SLOTS,
-  };
-}
+/** Reads the head at once, and every other fact when the decision asks for it. A renewal reads one row. */
+class LoadedView implements LicenseView {
+  readonly license: License;
+  readonly storedInUse: number;
+  readonly ended: readonly Registration[];
+  readonly endedBeyond: number;
+  readonly endedFeatureSlots: readonly FeatureSlot[];
+  readonly meter: Meter | null;
+  readonly rules: Rules;
+  readonly registration: Registration | null;
+  readonly #statements: Statements;
+  readonly #entry: LoadedLicense;
+  readonly #subject: Subject;
+  readonly #now: Instant;
+  #featureSlots: readonly FeatureSlot[] | undefined;
+  #holders: readonly Holder[] | undefined;
+  #answer: RememberedAnswer | null | undefined;
 
-function loadDenials(
-  statements: Statements,
-  id: LicenseId,
-  scope: DenialScope | null | undefined,
-): Pick<LicenseView, 'denials' | 'placeDenials'> {
-  if (!scope) return NO_DENIALS;
-  const { user, place } = scope;
-  return {
-    denials: statements.denial.list({ license_id: id, user }).map(denialFromRow),
-    placeDenials:
-      place === null ? NONE : statements.place_denial.list({ license_id: id, place }).map(placeDenialFromRow),
-  };
+  constructor(
+    { statements, rules, now }: ViewSource,
+    entry: LoadedLicense,
+    subject: Subject,
+    need: MeterNeed | null,
+  ) {
+    this.#statements = statements;
+    this.#entry = entry;
+    this.#subject = subject;
+    this.#now = now;
+    this.license = entry.license;
+    this.storedInUse = entry.storedInUse;
+    this.ended = loadEnded(statements, entry, now);
+    this.endedBeyond = countBeyond(statements, entry, this.ended.length, now);
+    this.endedFeatureSlots = loadEndedFeatureSlots(statements, entry, this.ended, now);
+    this.meter = need === null ? null : entry.meters.get(statements, need);
+    this.rules = rules;
+    const { holder } = subject;
+    this.registration = holder === null ? null : findRegistration(statements, entry.license.id, holder);
+  }
+
+  findNextEnd(): Instant | null {
+    return this.#statements.registration.findEnd(this.license.id, this.#now);
+  }
+
+  countBorrowed(): number {
+    return countOf(this.#statements.countBorrowed.get({ id: this.license.id, now: this.#now }));
+  }
+
+  findEndedBorrow(): EndedBorrow | null {
+    const key = { license_id: this.license.id, user: this.#subject.holder as string, feature: WHOLE_LICENSE };
+    const row = this.#statements.ended_borrow.find(key);
+    return row === undefined ? null : endedBorrowFromRow(row);
+  }
+
+  countCrowd(range: AddressRange): Crowd {
+    const keys = { id: this.license.id, now: this.#now, ...originKeys(range) };
+    const row = this.#statements.countCrowd.get(keys);
+    return { slots: countOf(row), borrows: row?.borrows ?? 0 };
+  }
+
+  listHolders(): readonly Holder[] {
+    this.#holders ??= this.#subject.users.flatMap((user) => {
+      const registration = findRegistration(this.#statements, this.license.id, user);
+      return registration === null ? [] : [{ registration, featureSlots: this.#listFeatureSlotsOf(user) }];
+    });
+    return this.#holders;
+  }
+
+  listAll(): ReturnType<LicenseView['listAll']> {
+    const { id } = this.license;
+    const { listRegistrationsOf, listFeatureSlotsOf } = this.#statements;
+    return {
+      registrations: listRegistrationsOf.all(id).map(registrationFromRow),
+      featureSlots: this.#mayHaveFeatureSlots ? listFeatureSlotsOf.all(id).map(featureSlotFromRow) : NONE,
+    };
+  }
+
+  listFeatureSlots(): readonly FeatureSlot[] {
+    const { holder } = this.#subject;
+    this.#featureSlots ??= holder === null ? NONE : this.#listFeatureSlotsOf(holder);
+    return this.#featureSlots;
+  }
+
+  #listFeatureSlotsOf(user: string): readonly FeatureSlot[] {
+    return this.#mayHaveFeatureSlots ? listSlotsOf(this.#statements, this.license.id, user) : NONE;
+  }
+
+  get #mayHaveFeatureSlots(): boolean {
+    return mayHaveFeatureSlots(this.#entry);
+  }
+
+  /** Nothing is left to the next command unless very many slots have ended at once. */
+  countFeatureEndedBeyond(): number {
+    const { meter } = this;
+    if (this.endedBeyond === 0 && this.endedFeatureSlots.length < COLLECT_LIMIT) return 0;
+    if (meter === null || meter.feature === WHOLE_LICENSE || !this.#mayHaveFeatureSlots) return 0;
+    const collected = this.endedFeatureSlots.filter((slot) => slot.feature === meter.feature).length;
+    return (
+      meter.storedInUse - collected - countLive(this.#statements, this.license.id, meter.feature, this.#now)
+    );
+  }
+
+  findNextFeatureEnd(): Instant | null {
+    if (this.meter === null || !this.#mayHaveFeatureSlots) return null;
+    const key = { id: this.license.id, feature: this.meter.feature, now: this.#now };
+    return this.#statements.findNextFeatureEnd.get(key)?.ends_at ?? null;
+  }
+
+  countFeatureSlots(): number {
+    return this.#mayHaveFeatureSlots ? countLive(this.#statements, this.license.id, null, this.#now) : 0;
+  }
+
+  findAnswer(): RememberedAnswer | null {
+    const { answer } = this.#subject;
+    if (answer === null) return null;
+    if (this.#answer === undefined) this.#answer = findAnswer(this.#statements, this.license.id, answer);
+    return this.#answer;
+  }
+
+  listReports(): readonly Report[] {
+    return this.#statements.listReports.all(this.license.id).map(reportFromRow);
+  }
+
+  listMeters(needs: readonly MeterNeed[]): readonly Meter[] {
+    return needs.map((need) => this.#entry.meters.get(this.#statements, need));
+  }
+
+  listDenials(user: string): readonly Denial[] {
+    return this.#statements.denial.list({ license_id: this.license.id, user }).map(denialFromRow);
+  }
+
+  listPlaceDenials(place: string): readonly PlaceDenial[] {
+    return this.#statements.place_denial.list({ license_id: this.license.id, place }).map(placeDenialFromRow);
+  }
+
+  listStaleDenials(deniedBy: Instant): readonly Denial[] {
+    const { id } = this.license;
+    return this.#statements.listDenialsBy.all(id, deniedBy, COLLECT_LIMIT).map(denialFromRow);
+  }
+
+  listStalePlaceDenials(deniedBy: Instant): readonly PlaceDenial[] {
+    const { id } = this.license;
+    return this.#statements.listPlaceDenialsBy.all(id, deniedBy, COLLECT_LIMIT).map(placeDenialFromRow);
+  }
+
+  countStaleAnswers(answeredBy: Instant): number {
+    return countOf(this.#statements.countStaleAnswers.get(answeredBy, this.license.id, COLLECT_LIMIT));
+  }
 }
 
 export function findRegistration(
@@ -119,24 +215,6 @@ export function findRegistration(
 ): Registration | null {
   const row = statements.registration.find({ license_id: licenseId, user });
   return row === undefined ? null : registrationFromRow(row);
-}
-
-function findEndedBorrow(statements: Statements, licenseId: LicenseId, user: string): EndedBorrow | null {
-  const row = statements.ended_borrow.find({ license_id: licenseId, user, feature: WHOLE_LICENSE });
-  return row === undefined ? null : endedBorrowFromRow(row);
-}
-
-function countCrowd(statements: Statements, id: number, range: AddressRange, now: Instant): Crowd {
-  const row = statements.countCrowd.get({ id, now, ...originKeys(range) });
-  return { slots: countOf(row), borrows: row?.borrows ?? 0 };
-}
-
-function listHolders(statements: Statements, entry: LoadedLicense, users: readonly string[]) {
-  return users.flatMap((user) => {
-    const registration = findRegistration(statements, entry.license.id, user);
-    if (registration === null) return [];
-    return [{ registration, featureSlots: listFeatureSlots(statements, entry, user) }];
-  });
 }
 
 export function findAnswer(
@@ -152,27 +230,7 @@ export function findNotice(statements: Statements, key: NoticeKey): number | nul
   return statements.notice.find(key)?.value ?? null;
 }
 
-function loadHead(
-  { statements, rules, now }: ViewSource,
-  entry: LoadedLicense,
-  need: MeterNeed | null,
-): LicenseHead {
-  const { license, storedInUse } = entry;
-  const ended = loadEnded(statements, entry, now);
-  return {
-    license,
-    storedInUse,
-    ended,
-    endedBeyond: countBeyond(statements, entry, ended.length, now),
-    endedFeatureSlots: loadEndedFeatureSlots(statements, entry, ended, now),
-    meter: need === null ? null : entry.meters.get(statements, need),
-    rules,
-  };
-}
-
 const NONE: readonly never[] = [];
-
-const NO_DENIALS = { denials: NONE, placeDenials: NONE };
 
 function loadEnded(statements: Statements, entry: LoadedLicense, now: Instant): readonly Registration[] {
   if (now < entry.noEndBefore) return NONE;
@@ -189,57 +247,6 @@ function countBeyond(statements: Statements, entry: LoadedLicense, collected: nu
   return countOf(statements.countEnded.get(entry.license.id, now)) - collected;
 }
 
-type Housekeeping = Pick<LicenseView, 'staleDenials' | 'stalePlaceDenials' | 'staleAnswers'>;
-
-const NO_HOUSEKEEPING: Housekeeping = { staleDenials: NONE, stalePlaceDenials: NONE, staleAnswers: 0 };
-
-function loadHousekeeping(statements: Statements, id: number, stale: StaleNeeds | undefined): Housekeeping {
-  if (stale === undefined) return NO_HOUSEKEEPING;
-  const { denialsBy, placesBy, answersBy } = stale;
-  return {
-    staleDenials: statements.listDenialsBy.all(id, denialsBy, COLLECT_LIMIT).map(denialFromRow),
-    stalePlaceDenials: statements.listPlaceDenialsBy.all(id, placesBy, COLLECT_LIMIT).map(placeDenialFromRow),
-    staleAnswers: countOf(statements.countStaleAnswers.get(answersBy, id, COLLECT_LIMIT)),
-  };
-}
-
-type FeatureView = Pick<
-  LicenseView,
-  'featureSlots' | 'featureEndedBeyond' | 'featureNextEndsAt' | 'featureSlotCount'
->;
-
-const NO_SLOTS: readonly FeatureSlot[] = [];
-
-const NO_FEATURE_VIEW: FeatureView = {
-  featureSlots: NO_SLOTS,
-  featureEndedBeyond: 0,
-  featureNextEndsAt: null,
-  featureSlotCount: 0,
-};
-
-/** What a decision asks about feature slots. It costs nothing if nobody holds one. */
-function loadFeatureView(
-  statements: Statements,
-  entry: LoadedLicense,
-  head: LicenseHead,
-  needs: ViewNeeds,
-  user: string | null,
-  now: Instant,
-): FeatureView {
-  if (!mayHaveFeatureSlots(entry)) return NO_FEATURE_VIEW;
-  const { id } = entry.license;
-  const feature = needs.featureSlotsEnd ? (head.meter?.feature ?? WHOLE_LICENSE) : WHOLE_LICENSE;
-  return {
-    featureSlots: needs.featureSlots ? listSlotsOf(statements, id, user as string) : NO_SLOTS,
-    featureEndedBeyond: feature === WHOLE_LICENSE ? 0 : countFeatureBeyond(statements, head, feature, now),
-    featureNextEndsAt:
-      feature === WHOLE_LICENSE
-        ? null
-        : (statements.findNextFeatureEnd.get({ id, feature, now })?.ends_at ?? null),
-    featureSlotCount: needs.featureSlotCount ? countLive(statements, id, null, now) : 0,
-  };
-}
-
 /** Ended slots, and those of users whose license slot has ended. */
 function loadEndedFeatureSlots(
   statements: Statements,
@@ -247,7 +254,7 @@ function loadEndedFeatureSlots(
   ended: readonly Registration[],
   now: Instant,
 ): readonly FeatureSlot[] {
-  if (!mayHaveFeatureSlots(entry)) return NO_SLOTS;
+  if (!mayHaveFeatureSlots(entry)) return NONE;
   const { id } = entry.license;
   const byThemselves = listEnded(statements, entry, now);
   const withTheirUser = ended.flatMap(({ user }) => listSlotsOf(statements, id, user));
@@ -256,7 +263,7 @@ function loadEndedFeatureSlots(
 }
 
 function listEnded(statements: Statements, entry: LoadedLicense, now: Instant): readonly FeatureSlot[] {
-  if (now < entry.noFeatureEndBefore) return NO_SLOTS;
+  if (now < entry.noFeatureEndBefore) return NONE;
   const { id } = entry.license;
   const ended = statements.feature_slot.listEnded(id, now, COLLECT_LIMIT).map(featureSlotFromRow);
   if (ended.length === 0) {
@@ -266,25 +273,8 @@ function listEnded(statements: Statements, entry: LoadedLicense, now: Instant): 
 }
 
 /** All slots of a user, ended or not. */
-function listFeatureSlots(statements: Statements, entry: LoadedLicense, user: string) {
-  return mayHaveFeatureSlots(entry) ? listSlotsOf(statements, entry.license.id, user) : NO_SLOTS;
-}
-
 function listSlotsOf(statements: Statements, id: LicenseId, user: string): readonly FeatureSlot[] {
   return statements.feature_slot.list({ license_id: id, user }).map(featureSlotFromRow);
-}
-
-/** How many ended slots of a feature this command leaves to the next: none unless very many ended at once. */
-function countFeatureBeyond(
-  statements: Statements,
-  head: LicenseHead,
-  feature: string,
-  now: Instant,
-): number {
-  if (head.endedBeyond === 0 && head.endedFeatureSlots.length < COLLECT_LIMIT) return 0;
-  const stored = head.meter?.storedInUse ?? 0;
-  const collected = head.endedFeatureSlots.filter((slot) => slot.feature === feature).length;
-  return stored - collected - countLive(statements, head.license.id, feature, now);
 }
 
 /** Live slots of a feature, or of all features, whose user holds the license's slot. */
@@ -296,18 +286,17 @@ function countLive(statements: Statements, id: number, feature: string | null, n
  * What was counted of a license and its features. Returns the same object while nothing changes, so a
  * heartbeat costs nothing here, and callers can cache what they make of it.
  */
-export function standingOf(statements: Statements, entry: LoadedLicense, now: Instant): Standing {
-  const kept = entry.standing;
-  const isKept =
-    kept !== null && kept.license === entry.license && kept.metersVersion === entry.meters.version;
-  if (isKept && (kept.endsAt === null || now < kept.endsAt)) return kept.standing;
-  const standing = makeStanding(statements, entry, now);
+export function totalsOf(statements: Statements, entry: LoadedLicense, now: Instant): ConsumptionTotals {
+  const kept = entry.totals;
+  const isKept = kept !== null && kept.license === entry.license && kept.meters === entry.meters.known;
+  if (isKept && (kept.endsAt === null || now < kept.endsAt)) return kept.totals;
+  const totals = makeTotals(statements, entry, now);
   const { license, meters } = entry;
-  entry.standing = { standing, license, metersVersion: meters.version, endsAt: firstWindowEnd(license, now) };
-  return standing;
+  entry.totals = { totals, license, meters: meters.known, endsAt: firstWindowEnd(license, now) };
+  return totals;
 }
 
-function makeStanding(statements: Statements, entry: LoadedLicense, now: Instant): Standing {
+function makeTotals(statements: Statements, entry: LoadedLicense, now: Instant): ConsumptionTotals {
   const { license, meters } = entry;
   const isBehind = hasEnded(statements, entry, now);
   const read = (feature: string, { period }: ConsumptionLimits) =>

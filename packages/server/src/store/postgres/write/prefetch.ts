@@ -1,7 +1,6 @@
 import type { Command } from '../../../core/command.ts';
-import { isLicenseCommand, targetOf } from '../../../core/decide.ts';
+import { isLicenseCommand, subjectOf } from '../../../core/decide.ts';
 import { deniedPlace } from '../../../core/lending/deny.ts';
-import { answerScope } from '../../../core/lending/repeat-answer.ts';
 import { WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
 import { type Instant, plus, SECOND_MS } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
@@ -56,10 +55,6 @@ export function planOwnReads(parts: readonly PartReads[]): readonly Prefetched[]
     ...groups('registration', owned.flat()),
     ...groups('denial', owned.flat()),
     ...groups('feature_slot', floating.flat()),
-    ...groups(
-      'place_denial',
-      listPlaces(parts, ({ kind }) => OFTEN_DENIED.has(kind)),
-    ),
     ...groups('remembered_answer', answers),
   ];
 }
@@ -89,23 +84,16 @@ function meterGroupsOf({ id, features }: License): readonly GroupOf<'meter'>[] {
 
 function usersOf(command: Command): readonly string[] {
   if (!isLicenseCommand(command)) return [];
-  if (command.kind === 'release_from') return command.users;
-  const { user } = targetOf(command);
-  return typeof user === 'string' ? [user] : [];
+  const { user, users } = subjectOf(command);
+  return typeof user === 'string' ? [user] : users;
 }
-
-/** Commands that look at earlier denials before they know whether they are denied. Heartbeats do not. */
-const OFTEN_DENIED: ReadonlySet<Command['kind']> = new Set(['borrow', 'register_feature', 'add_consumption']);
 
 /** Where the commands come from, on each of their licenses. */
 export function listPlaces(
   parts: readonly Pick<PartReads, 'commands' | 'ids'>[],
-  isMeant: (command: Command) => boolean,
 ): readonly GroupOf<'place_denial'>[] {
   return parts.flatMap(({ commands, ids }) => {
-    const found = commands
-      .filter(isMeant)
-      .map((command) => deniedPlace('by' in command ? command.by : undefined));
+    const found = commands.map((command) => deniedPlace('by' in command ? command.by : undefined));
     const places = [...new Set(found.filter((place) => place !== null))];
     return ids.flatMap((id) => places.map((place) => ({ license_id: id, place })));
   });
@@ -125,7 +113,7 @@ function windowsOf(license: License, now: Instant): readonly GroupOf<'consumptio
 }
 
 function scopesOf(command: Command, ids: readonly LicenseId[]): readonly GroupOf<'remembered_answer'>[] {
-  const scope = command.kind === 'add_consumption' ? answerScope(command) : null;
+  const scope = isLicenseCommand(command) ? subjectOf(command).answer : null;
   if (scope === null || ![scope.user, scope.key].every((text) => typeof text === 'string')) return [];
   return ids.map((id) => ({ license_id: id, ...scope }));
 }

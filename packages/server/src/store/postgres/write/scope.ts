@@ -1,5 +1,5 @@
 import type { Command, LicenseCommand } from '../../../core/command.ts';
-import { isLicenseCommand, moduleOf, targetOf } from '../../../core/decide.ts';
+import { isLicenseCommand, moduleOf, subjectOf } from '../../../core/decide.ts';
 import { systemModuleOf } from '../../../core/decide-system.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { SystemScope } from '../../../core/system-module.ts';
@@ -19,7 +19,7 @@ export interface Lane {
 }
 
 /** A command and the lane that it waits in. */
-export interface Filed {
+export interface QueuedCommand {
   readonly command: Command;
   readonly lane: Lane;
 }
@@ -37,12 +37,12 @@ const NOTHING: Lane = { name: 'nothing', scopeIn: () => ({ server: false, licens
 export function laneOf(command: Command, index: LicenseIndex): Lane {
   if (!isLicenseCommand(command)) return SYSTEM_LANES[systemModuleOf(command).scope];
   return moduleOf(command).changesLicense
-    ? catalogueLane(targetOf(command).licenseId as LicenseId)
+    ? catalogueLane(subjectOf(command).licenseId as LicenseId)
     : lendingLane(command, index);
 }
 
 /** Whether a command still belongs to the lane that it waits in. */
-export function isInPlace({ command, lane }: Filed, index: LicenseIndex): boolean {
+export function isInRightLane({ command, lane }: QueuedCommand, index: LicenseIndex): boolean {
   return laneOf(command, index).name === lane.name;
 }
 
@@ -50,7 +50,7 @@ export function isInPlace({ command, lane }: Filed, index: LicenseIndex): boolea
  * Whether a command may share a transaction with commands of other lanes. Clients wait for theirs, and what
  * they do is quick. Others may take long, and would keep the locks of all lanes.
  */
-export function maySharePlace(command: Command): boolean {
+export function canShareTransaction(command: Command): boolean {
   return isLicenseCommand(command) && moduleOf(command).isFromClients;
 }
 
@@ -61,7 +61,7 @@ function catalogueLane(id: LicenseId): Lane {
 
 /** Locks all licenses of the product: which one a command means depends on what its user holds. */
 function lendingLane(command: LicenseCommand, index: LicenseIndex): Lane {
-  const { product, licenseId } = targetOf(command);
+  const { product, licenseId } = subjectOf(command);
   if (product !== null) return productLane(product, index);
   if (licenseId !== null) return licenseLane(licenseId, index);
   const [only, ...others] = index.byProduct.keys();
@@ -95,8 +95,8 @@ export function scopeOf(lanes: readonly Lane[], index: LicenseIndex): Scope {
 }
 
 /** Each lane once. */
-export function lanesOf(filed: readonly Filed[]): readonly Lane[] {
-  return [...new Map(filed.map(({ lane }) => [lane.name, lane])).values()];
+export function lanesOf(queued: readonly QueuedCommand[]): readonly Lane[] {
+  return [...new Map(queued.map(({ lane }) => [lane.name, lane])).values()];
 }
 
 export function isSameScope(a: Scope, b: Scope): boolean {

@@ -17,7 +17,7 @@ const data = workerData as ThreadData;
 const REOPEN_INTERVAL_MS = SECOND_MS;
 
 function send(message: FromWriter): void {
-  port.postMessage(message);
+  port.postMessage(JSON.stringify(message));
 }
 
 function messageOf(error: unknown): string {
@@ -76,14 +76,9 @@ function takeNotices(): readonly StoreNotice[] {
 
 function execute(commands: readonly Command[]): FromWriter {
   try {
-    const { results, ...rest } = getWriter().executeBatch(commands);
-    const told = [...takeNotices(), ...rest.notices];
-    return {
-      kind: 'executed',
-      results: results.map((result) => sender.send(result)),
-      ...rest,
-      notices: told,
-    };
+    const { results, now, syncMs, notices: own } = getWriter().executeBatch(commands);
+    const sent = results.map((result) => sender.send(result));
+    return { kind: 'executed', results: sent, now, syncMs, notices: [...takeNotices(), ...own] };
   } catch (error) {
     return { kind: 'batch_failed', message: messageOf(error) };
   }
@@ -113,7 +108,8 @@ function isBatch(message: ToWriter): message is readonly Command[] {
 }
 
 function work(): void {
-  port.on('message', (message: ToWriter) => {
+  port.on('message', (sent: string | ToWriter) => {
+    const message: ToWriter = typeof sent === 'string' ? JSON.parse(sent) : sent;
     if (isBatch(message)) send(execute(message));
     else if (message.kind === 'keep_clock') send(keepClock());
     else close();

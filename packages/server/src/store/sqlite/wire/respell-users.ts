@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { bucketStart } from '../../../core/history/grain.ts';
-import { type Instant, instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import { bucketStart, type Instant, instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import { HISTORY_STATEMENTS } from '../../engine/history/history-sql.ts';
 import {
   LIST_SPELLINGS,
@@ -13,7 +12,7 @@ import {
 } from '../../engine/respell-users.ts';
 import { pickValues, ROW_SQL } from '../../engine/row-sql.ts';
 import { quoteNames, type RowOf, tableOf } from '../../engine/tables.ts';
-import { findRow, listRows, prepare } from './ask.ts';
+import { findRow, listRows, prepare } from './read-rows.ts';
 
 /** Renames users within the caller's transaction. */
 function respellUsers(db: DatabaseSync, respelling: Respelling): void {

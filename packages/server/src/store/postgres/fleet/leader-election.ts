@@ -80,7 +80,7 @@ interface AttendanceOptions {
  * matter which server sends them; links are numbered under one row's lock; reports have an id; webhooks
  * arrive at least once.
  */
-export class Attendance {
+export class LeaderElection {
   readonly #options: AttendanceOptions;
   #attending: Promise<ClockStatus> | null = null;
   #rounds = 0;
