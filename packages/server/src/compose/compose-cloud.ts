@@ -54,7 +54,7 @@ interface CloudOptions {
 export function composeCloud(store: Store, options: CloudOptions, log: Log): CloudParts {
   const { config, env, isServing, world } = options;
   const { readWall, readMonotonicMs } = world.clock;
-  const { url, settleSeconds } = config.cloud;
+  const { url, timeoutSeconds } = config.cloud;
   const cutOff = new AbortController();
   const state = new LinkState(readWall, (link) => describeLink(log, link));
   const onClock = (aheadMs: number) => state.noteClock(aheadMs);
@@ -95,7 +95,8 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
     host,
     certification,
     url: url === '' ? null : url,
-    settleMs: settleSeconds * SECOND_MS,
+    // A request that was given up may still arrive.
+    settleMs: 2 * timeoutSeconds * SECOND_MS,
     readMonotonicMs,
   });
   const offline = createOffline({

@@ -158,7 +158,6 @@ export function composeApp(
   const startedMs = readMonotonicMs();
   const accounts = createAccounts(store, {
     readMonotonicMs,
-    isThrottled: config.auth.throttleSignIns,
     passwordCost: world.passwordCost,
   });
   const auth = describeAccess(config);

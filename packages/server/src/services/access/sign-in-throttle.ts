@@ -32,8 +32,6 @@ export interface SignInThrottle {
   begin(account: string, address: string): { end(isRight: boolean | 'unknown'): void };
 }
 
-export const NO_THROTTLE: SignInThrottle = { begin: () => ({ end: () => {} }) };
-
 /**
  * Slows down guessing: per account and place together, so that nobody can lock out others, and far more
  * leniently per place, so that nobody can try one password on every account or use up all checks. Kept in
