@@ -16,13 +16,9 @@ export class DatabaseError extends Error {
   }
 }
 
-/** Codes of the driver and the system for a connection that is gone or cannot be opened. */
+/** Our code and the system's for a connection that is gone or cannot be opened. */
 const LOST = new Set([
   'CONNECTION_LOST',
-  'CONNECTION_CLOSED',
-  'CONNECTION_ENDED',
-  'CONNECTION_DESTROYED',
-  'CONNECT_TIMEOUT',
   'ECONNABORTED',
   'ECONNREFUSED',
   'ECONNRESET',
@@ -113,7 +109,7 @@ function describe(error: unknown): string {
   return isConnectionLost(error) ? UNREACHABLE : FAILED;
 }
 
-/** The code of a system error, or the SQLSTATE of a driver's error. */
+/** The code of a system error, or the SQLSTATE of a database error. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : '';

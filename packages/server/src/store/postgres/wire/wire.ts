@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Row } from '../../engine/rows.ts';
 import { isFatal } from './database-error.ts';
+import type { DatabaseTarget } from './database-url.ts';
 import { encodeParameters, type Parameter } from './encode-parameter.ts';
+import { Login } from './log-in.ts';
 import {
   type Message,
   MessageReader,
@@ -54,9 +56,9 @@ interface WireOptions {
 const UNNAMED: Statement = { name: '', columns: [] };
 
 /**
- * Speaks with the database over a socket that has logged in. Statements are sent without waiting for the
- * answers of those before them, and never again by themselves. Those of one round trip end with one Sync:
- * the database answers all of them with one write, and if one fails, it does not carry out the rest.
+ * Speaks with the database over a socket. Statements are sent without waiting for the answers of those before
+ * them, and never again by themselves. Those of one round trip end with one Sync: the database answers all of
+ * them with one write, and if one fails, it does not carry out the rest.
  */
 export class Wire {
   readonly #socket: Socket;
@@ -66,6 +68,7 @@ export class Wire {
   /** By their text, as soon as the database has accepted them. */
   readonly #statements = new Map<string, Statement>();
   #named = 0;
+  #login: Login | null = null;
   /** Those of the round trip that is being put together. */
   #gathered: Asked[] | null = null;
   #due: Trip[] = [];
@@ -81,11 +84,20 @@ export class Wire {
     return this.#due.length > 0;
   }
 
+  /** Starts the session; nothing may be asked before. */
+  logIn(target: DatabaseTarget): Promise<unknown> {
+    const { user, database, startup } = target;
+    this.#login = new Login(target);
+    return new Promise((resolve, reject) => {
+      this.#writer.start({ user, database, client_encoding: 'UTF8', ...startup });
+      this.#expect([{ text: '', parameters: [], rows: noRows(), statement: UNNAMED, resolve, reject }]);
+    });
+  }
+
   /** Without parameters, and not sent `together`, a text may hold several statements. */
   query(text: string, parameters: readonly Parameter[]): Promise<Rows> {
     return new Promise((resolve, reject) => {
-      const rows = Object.assign([], { count: 0 });
-      const asked = { text, parameters, rows, statement: UNNAMED, resolve, reject };
+      const asked = { text, parameters, rows: noRows(), statement: UNNAMED, resolve, reject };
       if (this.#gathered !== null) this.#gathered.push(asked);
       else if (parameters.length === 0) this.#sendText(asked);
       else this.#send([asked]);
@@ -164,6 +176,10 @@ export class Wire {
       case 'n': // no rows
       case 't': // parameters
       case 'I': // nothing to run
+      case 'K': // how to cancel
+        return;
+      case 'R':
+        this.#answerLogin(message);
         return;
       case 'A':
         this.#options.onTold();
@@ -177,6 +193,13 @@ export class Wire {
       default:
         this.#takeAnswer(message);
     }
+  }
+
+  #answerLogin(message: Message): void {
+    const answer = this.#login?.answer(message) ?? null;
+    if (answer === null) return;
+    this.#writer.logIn(answer);
+    this.#flush();
   }
 
   #takeAnswer(message: Message): void {
@@ -212,7 +235,7 @@ export class Wire {
 
   #finish(): void {
     const trip = this.#due.shift();
-    if (trip === undefined) throw new Error('An answer that nobody waits for.');
+    if (trip === undefined) throw new Error('The database sent a message although no query is pending.');
     const { asked, error } = trip;
     for (const { resolve, reject, rows } of asked) {
       if (error === null) resolve(rows);
@@ -220,6 +243,10 @@ export class Wire {
     }
     if (error !== null) this.#options.onFailed(error);
   }
+}
+
+function noRows(): Rows {
+  return Object.assign([], { count: 0 });
 }
 
 /** `null` if a value cannot be encoded: then nothing is sent, and all of them fail. */
