@@ -2,16 +2,16 @@ import { open, rm } from 'node:fs/promises';
 import { arch, hostname, platform, release, userInfo } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import type { GetAnswer, GetPath } from '@berth/protocol/admin/admin-api';
-import { explainFileError } from '@berth/protocol/files/explain-file-error';
 import { showConfig } from '../../config.ts';
 import { Pseudonyms } from '../../services/support/pseudonyms.ts';
 import { type BundleFile, writeTar } from '../../services/support/write-tar.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type LocalContext } from '../command.ts';
+import { cannot } from '../files.ts';
 import { InputError } from '../read-secrets.ts';
 import { findOut } from './doctor-commands.ts';
 
-/** Something to send to somebody who helps. */
+/** A bundle for support. */
 export const SUPPORT_COMMANDS: readonly Command[] = [
   defineCommand({
     words: 'support-bundle',
@@ -64,7 +64,7 @@ function cannotWrite(file: string): (error: unknown) => never {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
       throw new InputError(`${file} already exists. Choose another file, or move that one.`);
     }
-    throw new InputError(explainFileError(file, error, 'written'));
+    return cannot('written', file)(error);
   };
 }
 
