@@ -75,7 +75,7 @@ export const LIMITS = {
   keepAliveTimeoutMs: 75_000,
   /** How many addresses the limits of requests and of new slots remember; the oldest is forgotten. */
   countedAddresses: 50_000,
-  /** For how many licenses and features those who wait are told when to ask again; as above. */
+  /** How many licenses and features have a pace for clients that wait; the oldest is forgotten. */
   pacedLicenses: 10_000,
   /** How long a stop waits before it closes connections. */
   drainTimeoutMs: 10_000,
@@ -187,7 +187,7 @@ function readValueFile(variable: string, file: string): string {
   throw new ConfigError(`${variable}: ${file} is empty. Write the value into it.`);
 }
 
-/** A secret that is given twice is a mistake: nobody could tell which one is in use. */
+/** A secret that is given twice is a mistake: it would be unclear which one is in use. */
 function refuseTwoSources(env: ConfigSources['env']): void {
   const isGiven = (name: string) => (env[name] ?? '') !== '';
   for (const file of listKnownVariables().filter((name) => name.endsWith(FILE_SUFFIX) && isGiven(name))) {

@@ -9,7 +9,7 @@ import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type LocalContext } from '../command.ts';
 import { cannot } from '../files.ts';
 import { InputError } from '../read-secrets.ts';
-import { findOut } from './doctor-commands.ts';
+import { runDoctor } from './doctor-commands.ts';
 
 /** A bundle for support. */
 export const SUPPORT_COMMANDS: readonly Command[] = [
@@ -85,7 +85,7 @@ async function collect(context: LocalContext): Promise<Collected> {
   const program = { berth: context.version, node: process.versions.node };
   const machine = { platform: platform(), release: release(), arch: arch() };
   const versions = { name: 'versions.json', content: { ...program, ...machine } };
-  const findings = { name: 'doctor.json', content: { findings: await findOut(context) } };
+  const findings = { name: 'doctor.json', content: { findings: await runDoctor(context) } };
   try {
     const client = await context.open();
     try {
@@ -159,7 +159,7 @@ function describeBundle(files: readonly BundleFile[], isPlain: boolean): string 
   return [ABOUT, isPlain ? KEPT : ABOUT_PSEUDONYMS, '', ...list, ''].join('\n');
 }
 
-/** The time of the server, which dates the files; 0 if nobody could be asked. */
+/** The time of the server, which dates the files; 0 if the server did not answer. */
 function readSeconds(documents: readonly Document[]): number {
   const status = documents.find(({ name }) => name === 'status.json')?.content as
     | Partial<GetAnswer<'/api/admin/status'>>

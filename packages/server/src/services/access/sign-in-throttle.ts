@@ -12,7 +12,7 @@ const FREE_FAILURES_OF_PLACE = 100;
 const PLACE_WAIT_MS = 1000;
 
 /** How many guesses from one place are checked at once, because each takes a while. */
-const MOST_AT_ONCE = 8;
+const MAX_AT_ONCE = 8;
 
 /** Older failures are forgotten. */
 const MEMORY_MS = 60 * 60 * 1000;
@@ -79,7 +79,7 @@ function waitOfPair({ count, lastMs, open }: Failures, nowMs: number): number {
 }
 
 function waitOfPlace({ count, lastMs, open }: Failures, nowMs: number): number {
-  if (open >= MOST_AT_ONCE) return PLACE_WAIT_MS;
+  if (open >= MAX_AT_ONCE) return PLACE_WAIT_MS;
   if (count < FREE_FAILURES_OF_PLACE) return 0;
   return open > 0 ? PLACE_WAIT_MS : Math.max(0, lastMs + PLACE_WAIT_MS - nowMs);
 }

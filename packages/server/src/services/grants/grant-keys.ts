@@ -33,7 +33,7 @@ export function createGrantKeys(store: Store, readMonotonicMs: () => number): Gr
     list() {
       const readMs = readMonotonicMs();
       if (last !== null && readMs - last.readMs < FRESH_MS) return last.keys;
-      // The keys that are known will do while the store cannot be read.
+      // While the store cannot be read, the last known keys stay in use.
       const known = last?.keys;
       const keys = loadKeys(store).catch((error: unknown) => known ?? Promise.reject(error));
       const loaded = { keys, readMs };

@@ -146,7 +146,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
   const { onNotice, onNews, isServing, version, clock } = options;
   const serverId = randomBytes(8).toString('hex');
   const news = isServing
-    ? new News({ open: (onTold) => openConnection({ ...opening, onTold }), onNews })
+    ? new News({ open: (onNotification) => openConnection({ ...opening, onNotification }), onNews })
     : null;
   const { readMonotonicMs } = clock ?? systemClock;
   const readWall = clock === undefined ? null : () => clock.readWall();

@@ -20,14 +20,14 @@ export function askOver(connection: Connection): Ask {
 }
 
 const BEGIN = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
-/** A report on many users would be sorted on disk with the memory that a statement has unless told. */
+/** A report on many users would be sorted on disk with the memory that a statement has by default. */
 const LIMITS = `SELECT set_config('statement_timeout', $1::text, true), set_config('work_mem', '64MB', true)`;
 
 /**
  * Answers everything that `read` asks from one snapshot. Its first queries share the round trip of the BEGIN.
  * It must await all of its queries. No transaction is left open.
  */
-export async function askAsOfOneMoment<T>(
+export async function readSnapshot<T>(
   connection: Connection,
   statementTimeoutMs: number,
   read: (ask: Ask) => Promise<T>,

@@ -13,7 +13,7 @@ export interface ConnectionOptions {
   /** How long the database may be silent while answers are due, before the connection counts as lost. */
   readonly answerTimeoutMs: number;
   /** Called for every notification on a channel that this connection listens to. */
-  readonly onTold?: () => void;
+  readonly onNotification?: () => void;
 }
 
 /** After this long without traffic, TCP checks that the other end is still there. */
@@ -23,7 +23,7 @@ const LOST = 'The connection to the database was lost. Try again in a moment.';
 const SILENT = 'The database has not answered for too long. Try again in a moment.';
 
 /** How long closing may take. */
-const FAREWELL_MS = 1000;
+const CLOSE_TIMEOUT_MS = 1000;
 
 /** Tells the database that nothing more will come. */
 const TERMINATE = Uint8Array.of('X'.charCodeAt(0), 0, 0, 0, 4);
@@ -37,10 +37,10 @@ export class Connection {
 
   private constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
-    const { prepareStatements, onTold = () => {} } = options;
+    const { prepareStatements, onNotification = () => {} } = options;
     this.#wire = new Wire(socket, {
       prepareStatements,
-      onTold,
+      onNotification,
       onFailed: (error) => {
         if (isConnectionUseless(error)) this.#lose(LOST, error);
       },
@@ -110,7 +110,7 @@ export class Connection {
     this.#end('The connection to the database was closed.');
     if (this.#socket.writable) this.#socket.write(TERMINATE);
     this.#socket.destroySoon();
-    const late = setTimeout(() => this.#socket.destroy(), FAREWELL_MS);
+    const late = setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT_MS);
     await this.#closed;
     clearTimeout(late);
   }

@@ -25,7 +25,7 @@ interface Statement {
 }
 
 /** A statement that was sent, and who waits for its answer. */
-interface Asked {
+interface PendingStatement {
   readonly text: string;
   readonly parameters: readonly Parameter[];
   readonly rows: Rows;
@@ -36,8 +36,8 @@ interface Asked {
 
 /** Statements that are answered together. */
 interface Trip {
-  readonly asked: readonly Asked[];
-  /** The one that the next message is about. */
+  readonly asked: readonly PendingStatement[];
+  /** The statement that the next message is about. */
   current: number;
   error: Error | null;
 }
@@ -46,10 +46,10 @@ interface WireOptions {
   /** Whether statements are prepared once and used again. Some poolers do not support it. */
   readonly prepareStatements: boolean;
   /** Called for every notification on a channel that this connection listens to. */
-  readonly onTold: () => void;
-  /** Called when a statement has failed, after those who wait for it were told. */
+  readonly onNotification: () => void;
+  /** Called when a statement has failed, after its promise was rejected. */
   readonly onFailed: (error: unknown) => void;
-  /** The database has said goodbye, or something that cannot be understood. */
+  /** The database has ended the session, or sent something that cannot be understood. */
   readonly onBroken: (error: unknown) => void;
 }
 
@@ -70,13 +70,13 @@ export class Wire {
   #named = 0;
   #login: Login | null = null;
   /** Those of the round trip that is being put together. */
-  #gathered: Asked[] | null = null;
+  #gathered: PendingStatement[] | null = null;
   #due: Trip[] = [];
 
   constructor(socket: Socket, options: WireOptions) {
     this.#socket = socket;
     this.#options = options;
-    socket.on('data', (chunk: Buffer) => this.#hear(chunk));
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
   }
 
   /** Whether answers are due. */
@@ -106,7 +106,7 @@ export class Wire {
 
   /** Sends all statements that `ask` asks for in one round trip: either all of them succeed or none. */
   together<T>(ask: () => T): T {
-    const gathered: Asked[] = [];
+    const gathered: PendingStatement[] = [];
     this.#gathered = gathered;
     try {
       return ask();
@@ -124,7 +124,7 @@ export class Wire {
     for (const { asked } of due) for (const { reject } of asked) reject(error);
   }
 
-  #send(asked: readonly Asked[]): void {
+  #send(asked: readonly PendingStatement[]): void {
     const encoded = encodeAll(asked);
     if (encoded === null) return;
     for (const [index, one] of asked.entries()) this.#write(one, encoded[index] ?? []);
@@ -132,7 +132,7 @@ export class Wire {
     this.#expect(asked);
   }
 
-  #write(asked: Asked, values: readonly (string | null)[]): void {
+  #write(asked: PendingStatement, values: readonly (string | null)[]): void {
     const { text } = asked;
     const known = this.#statements.get(text);
     asked.statement = known ?? this.#newStatement();
@@ -144,13 +144,13 @@ export class Wire {
     return { name: this.#options.prepareStatements ? `berth_${++this.#named}` : '', columns: [] };
   }
 
-  #sendText(asked: Asked): void {
+  #sendText(asked: PendingStatement): void {
     asked.statement = { name: '', columns: [] };
     this.#writer.runAll(asked.text);
     this.#expect([asked]);
   }
 
-  #expect(asked: readonly Asked[]): void {
+  #expect(asked: readonly PendingStatement[]): void {
     this.#due.push({ asked, current: 0, error: null });
     // Those that are sent without waiting share a write.
     queueMicrotask(() => this.#flush());
@@ -160,15 +160,15 @@ export class Wire {
     if (!this.#writer.isEmpty && this.#socket.writable) this.#socket.write(this.#writer.take());
   }
 
-  #hear(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     try {
-      for (const message of this.#reader.read(chunk)) this.#take(message);
+      for (const message of this.#reader.read(chunk)) this.#handle(message);
     } catch (error) {
       this.#options.onBroken(error);
     }
   }
 
-  #take(message: Message): void {
+  #handle(message: Message): void {
     switch (message.type) {
       case 'N': // notice
       case 'S': // setting
@@ -182,7 +182,7 @@ export class Wire {
         this.#answerLogin(message);
         return;
       case 'A':
-        this.#options.onTold();
+        this.#options.onNotification();
         return;
       case 'E':
         this.#noteError(readError(message));
@@ -191,7 +191,7 @@ export class Wire {
         this.#finish();
         return;
       default:
-        this.#takeAnswer(message);
+        this.#handleAnswer(message);
     }
   }
 
@@ -202,7 +202,7 @@ export class Wire {
     this.#flush();
   }
 
-  #takeAnswer(message: Message): void {
+  #handleAnswer(message: Message): void {
     const trip = this.#due[0];
     const asked = trip?.asked[trip.current];
     if (trip === undefined || asked === undefined) throw new Error(`Unexpected message ${message.type}.`);
@@ -250,7 +250,7 @@ function noRows(): Rows {
 }
 
 /** `null` if a value cannot be encoded: then nothing is sent, and all of them fail. */
-function encodeAll(asked: readonly Asked[]): readonly (readonly (string | null)[])[] | null {
+function encodeAll(asked: readonly PendingStatement[]): readonly (readonly (string | null)[])[] | null {
   try {
     return asked.map(({ parameters }) => encodeParameters(parameters));
   } catch (error) {
