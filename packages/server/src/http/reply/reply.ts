@@ -27,7 +27,6 @@ const TYPES = {
   jpeg: 'image/jpeg',
   lines: 'application/jsonl; charset=utf-8',
   events: 'text/event-stream; charset=utf-8',
-  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
   bytes: 'application/octet-stream',
 } as const;
@@ -54,7 +53,6 @@ export const HEADERS = {
   jpeg: { 'Content-Type': TYPES.jpeg, ...SECURITY_HEADERS },
   lines: { 'Content-Type': TYPES.lines, ...SECURITY_HEADERS },
   events: { 'Content-Type': TYPES.events, ...SECURITY_HEADERS },
-  openmetrics: { 'Content-Type': TYPES.openmetrics, ...SECURITY_HEADERS },
   prometheus: { 'Content-Type': TYPES.prometheus, ...SECURITY_HEADERS },
   bytes: { 'Content-Type': TYPES.bytes, ...SECURITY_HEADERS },
 } as const;
