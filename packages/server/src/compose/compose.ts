@@ -102,7 +102,7 @@ async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: 
   entrance.open(parts.app);
   const houseLoops = createHouseLoops(store, { ...parts, certificates }, config, log);
   const loops = [houseLoops, eventLoops, createCloudLoops(parts.cloud, config, log)];
-  stops.push(...startLoops(store, loops, { ...parts, ...parts.cloud, ...parts.events }, log));
+  stops.push(...startLoops(store, loops, { ...parts, ...parts.cloud }, log));
   news.tell = parts.events.wake;
   await Promise.all([
     // After a crash, this signs what the last run left unsigned.
