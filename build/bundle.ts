@@ -33,8 +33,9 @@ interface Program extends Bundle {
 
 /**
  * Both programs with all the code they need as the text of one CommonJS file, which starts twice as fast.
+ * `commit` becomes part of their version.
  */
-export async function bundleProgram(): Promise<Program> {
+export async function bundleProgram(commit = ''): Promise<Program> {
   const sql = globSync('*/src/**/migrations/*.sql', { cwd: PACKAGES });
   const texts = Object.fromEntries(sql.map((path) => [path, readFileSync(join(PACKAGES, path), 'utf8')]));
   const bundled = THREADS.map(
@@ -43,13 +44,13 @@ export async function bundleProgram(): Promise<Program> {
   const threads = Object.fromEntries(await Promise.all(bundled));
   const { packages: inPage, digest: _, ...page } = await makePage();
   const files = { ...texts, ...threads, 'admin/dist/page.json': JSON.stringify(page) };
-  const { text, packages } = await bundle('bin/main.ts');
+  const { text, packages } = await bundle('bin/main.ts', undefined, [carryCommit(commit)]);
   await stop();
   return { text, packages: [...new Set([...packages, ...inPage])].sort(), files, threads };
 }
 
 /** `files`: what a thread carries itself. */
-async function bundle(entry: string, files?: Files): Promise<Bundle> {
+async function bundle(entry: string, files?: Files, plugins: readonly Plugin[] = []): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],
@@ -65,7 +66,7 @@ async function bundle(entry: string, files?: Files): Promise<Bundle> {
       'import.meta.main': 'true',
     },
     banner: { js: "const BUNDLE_URL = require('node:url').pathToFileURL(__filename).href;" },
-    plugins: [bundleRequired, loadLater, onlyEnglish],
+    plugins: [...plugins, bundleRequired, loadLater, onlyEnglish],
     logLevel: 'warning',
   });
   const [output] = outputFiles;
@@ -97,6 +98,22 @@ const loadLater: Plugin = {
     });
   },
 };
+
+/** Adds the commit to the version of each program: `0.1.0+1a2b3c4`. */
+function carryCommit(commit: string): Plugin {
+  return {
+    name: 'carry-commit',
+    setup({ onLoad }) {
+      onLoad({ filter: /packages\/(server|cloud)\/package\.json$/ }, async ({ path }) => {
+        const { version } = JSON.parse(await readFile(path, 'utf8'));
+        return {
+          contents: JSON.stringify({ version: [version, commit].filter(Boolean).join('+') }),
+          loader: 'json',
+        };
+      });
+    },
+  };
+}
 
 /** Our messages are our own: those of zod in 50 languages would only be loaded. */
 const onlyEnglish: Plugin = {

@@ -98,6 +98,12 @@ function writeAssets(files: Readonly<Record<string, string>>): Assets {
   return Object.fromEntries(Object.entries(files).map(([name, text]) => write(name, text)));
 }
 
+/** Empty for a release, and where there is no repository. */
+function findCommit(): string {
+  const git = (...words: string[]) => spawnSync('git', words, { cwd: ROOT, encoding: 'utf8' }).stdout ?? '';
+  return git('tag', '--points-at', 'HEAD') === '' ? git('rev-parse', '--short', 'HEAD').trim() : '';
+}
+
 const { values, positionals } = parseArgs({
   options: { out: { type: 'string', default: join(ROOT, 'dist') } },
   allowPositionals: true,
@@ -105,7 +111,7 @@ const { values, positionals } = parseArgs({
 const folder = resolve(values.out);
 mkdirSync(folder, { recursive: true });
 mkdirSync(CACHE, { recursive: true });
-const { text, packages, files } = await bundleProgram();
+const { text, packages, files } = await bundleProgram(findCommit());
 const assets = writeAssets({ ...files, 'program.js': wrap(text) });
 writeFileSync(join(folder, 'LICENSES.txt'), collectLicenses(ROOT, packages));
 for (const platform of positionals.length === 0 ? [OWN_PLATFORM] : positionals) {

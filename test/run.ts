@@ -4,15 +4,13 @@ import { once } from 'node:events';
 import { globSync, mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { Readable } from 'node:stream';
 import { run } from 'node:test';
-import { spec, type TestEvent } from 'node:test/reporters';
+import type { TestEvent } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { bundleProgram } from '../build/bundle.ts';
 import { Durations } from './runner/durations.ts';
 import { groupFiles } from './runner/group-files.ts';
 import { formatCounts, Ledger } from './runner/ledger.ts';
-import { Progress, startProgressLine } from './runner/progress.ts';
 import { formatFailure, reportCompactly } from './runner/reporter.ts';
 import { hasMemory, hasPostgres, MEMORY, SHARED_SETTINGS, startPostgres } from './support/stores/postgres.ts';
 
@@ -74,22 +72,17 @@ async function startSharedPostgres(files: readonly string[]): Promise<() => Prom
   return () => postgres.end();
 }
 
-async function* recordEvents(
+async function* recordDurations(
   events: AsyncIterable<TestEvent>,
-  recorder: { record(event: TestEvent): unknown },
+  durations: Durations,
 ): AsyncGenerator<TestEvent> {
   for await (const event of events) {
-    recorder.record(event);
+    durations.record(event);
     yield event;
   }
 }
 
-function report(events: AsyncIterable<TestEvent>, ledger: Ledger, isCompact: boolean): AsyncIterable<string> {
-  if (isCompact) return reportCompactly(events, ledger);
-  return Readable.from(recordEvents(events, ledger)).compose(spec());
-}
-
-async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean): Promise<void> {
+async function runTestFiles(files: string[], ledger: Ledger): Promise<void> {
   print(`# ${files.length} test ${files.length === 1 ? 'file' : 'files'}\n`);
   if (files.length === 0) return;
   const { entries, ungroup } = groupFiles(files, ROOT, BUILT);
@@ -102,16 +95,7 @@ async function runTestFiles(files: string[], ledger: Ledger, isCompact: boolean)
     concurrency: CONCURRENCY,
     timeout: TEST_TIMEOUT_MS,
   });
-  const progress = new Progress({
-    files: entries,
-    concurrency: CONCURRENCY,
-    durations,
-    readMs: () => performance.now(),
-  });
-  const line = isCompact ? { print, stop: () => {} } : startProgressLine(progress, print);
-  const texts = report(ungroup(recordEvents(events, progress)), ledger, isCompact);
-  for await (const text of texts) line.print(text);
-  line.stop();
+  for await (const text of reportCompactly(ungroup(recordDurations(events, durations)), ledger)) print(text);
   await endPostgres();
   durations.save();
   for (const file of ledger.listSilent(files)) {
@@ -159,7 +143,7 @@ const ledger = new Ledger({ skipsFail: isCi });
 const staticChecks = filters.length === 0 ? STATIC_CHECKS : [];
 await Promise.all([
   ...staticChecks.map((commandLine) => runStaticCheck(commandLine, ledger)),
-  runTestFiles(findTestFiles(filters), ledger, isCi || !process.stdout.isTTY),
+  runTestFiles(findTestFiles(filters), ledger),
 ]);
 
 const { passed, failed } = ledger.counts;

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { createApp } from '../../packages/server/src/http/app.ts';
+import { listen } from '@berth/web/listen';
 import { jsonText } from '@berth/web/reply';
+import { createApp } from '../../packages/server/src/http/app.ts';
 import type { Route } from '../../packages/server/src/http/route.ts';
 import { lendingRoutes } from '../../packages/server/src/http/routes/v4/lending.ts';
-import { listen } from '@berth/web/listen';
 import { createAccounts } from '../../packages/server/src/services/access/accounts.ts';
 import { createLending } from '../../packages/server/src/services/lending/lending.ts';
 import { systemClock } from '../../packages/server/src/store/clock.ts';

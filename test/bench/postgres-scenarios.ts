@@ -24,12 +24,13 @@ function hundredths({ whole, least, most }: RateRatio): string {
   return `${whole.toFixed(2)} × (${least.toFixed(2)}–${most.toFixed(2)})`;
 }
 
-/** Berth as it is beside the same with a transaction for every request. */
-async function compareBatches(bench: BenchRun, wish: LoadWish): Promise<Verdict> {
-  const { first, single } = await bench.postgres();
+/** Many connections beside a single one, whose requests have a transaction each. */
+async function compareBatches(bench: BenchRun, load: (connections: number) => LoadWish): Promise<Verdict> {
+  const { first } = await bench.postgres();
+  const [wish, single] = [load(CONNECTIONS), load(1)];
   const ratio = await bench.compare(
     { servers: [first], wish },
-    { servers: [single], wish: { ...wish, label: `${wish.label}, a transaction each` } },
+    { servers: [first], wish: { ...single, label: `${single.label}, a transaction each` } },
   );
   return {
     target: `${wish.label}: at least ${LEAST_GAIN} × the rate of a transaction each`,
@@ -42,7 +43,9 @@ const heartbeat: Scenario = {
   name: 'heartbeat',
   about: 'renewals on one license, with shared transactions and with one each',
   async run(bench) {
-    return [await compareBatches(bench, { label: 'heartbeat', connections: CONNECTIONS, ...HEARTBEATS })];
+    return [
+      await compareBatches(bench, (connections) => ({ label: 'heartbeat', connections, ...HEARTBEATS })),
+    ];
   },
 };
 
@@ -50,8 +53,9 @@ const churn: Scenario = {
   name: 'churn',
   about: 'register and unregister by turns on one license, with shared transactions and with one each',
   async run(bench) {
-    const wish = { ...churnOf(PRODUCTS.half1000, 1000, CONNECTIONS), label: 'register + unregister' };
-    return [await compareBatches(bench, wish)];
+    const load = (connections: number) => churnOf(PRODUCTS.half1000, 1000, connections);
+    const label = 'register + unregister';
+    return [await compareBatches(bench, (connections) => ({ ...load(connections), label }))];
   },
 };
 
@@ -59,7 +63,7 @@ const consumption: Scenario = {
   name: 'consumption',
   about: 'counts on one license, with shared transactions and with one each',
   async run(bench) {
-    return [await compareBatches(bench, counting('consumption', CONNECTIONS))];
+    return [await compareBatches(bench, (connections) => counting('consumption', connections))];
   },
 };
 

@@ -14,8 +14,6 @@ export interface PostgresServers {
   /** As Berth is, twice. */
   readonly first: BenchServer;
   readonly second: BenchServer;
-  /** The same with a transaction for every single request. */
-  readonly single: BenchServer;
   readonly servers: readonly BenchServer[];
 }
 
@@ -42,12 +40,10 @@ export async function startPostgresServers(bench: BenchRun): Promise<PostgresSer
   bench.facts.database = await describe(postgres);
   const place = { url: await postgres.createDatabase(), masterKey: randomBytes(32).toString('hex') };
   await seedDatabase(place.url, place.masterKey, SEEDS);
-  const start = async (args: readonly string[] = []) =>
-    bench.keep(await startBerthOn(place, bench.makeFolder(), args));
+  const start = async () => bench.keep(await startBerthOn(place, bench.makeFolder()));
   const first = await start();
   const second = await start();
-  const single = await start(['--database-max-batch', '1']);
-  return { databasePid, first, second, single, servers: [first, second, single] };
+  return { databasePid, first, second, servers: [first, second] };
 }
 
 /** What decides how much a commit costs, as the database itself says it. */

@@ -33,13 +33,13 @@ export async function seedFolder(data: string, seeds: readonly Seed[]): Promise<
 
 /** Fills a database, before servers that have the same master key are started on it. */
 export async function seedDatabase(url: string, masterKey: string, seeds: readonly Seed[]): Promise<void> {
-  await seedAndClose(await openBenchDatabase(url, masterKey, { isServing: false, maxBatch: 1000 }), seeds);
+  await seedAndClose(await openBenchDatabase(url, masterKey, { isServing: false }), seeds);
 }
 
 export function openBenchDatabase(
   url: string,
   masterKey: string,
-  options: { readonly isServing: boolean; readonly maxBatch?: number },
+  options: { readonly isServing: boolean },
 ): Promise<Store> {
   return openDatabase({
     url,

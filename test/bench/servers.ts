@@ -50,10 +50,9 @@ export async function startBerth(data: string, under: readonly string[] = []): P
 export async function startBerthOn(
   { url, masterKey }: { readonly url: string; readonly masterKey: string },
   data: string,
-  args: readonly string[] = [],
 ): Promise<BenchServer> {
   const env = { BERTH_DATABASE_URL: url, BERTH_MASTER_KEY: masterKey };
-  return startProcess({ data, args, env, under: pinServer() });
+  return startProcess({ data, env, under: pinServer() });
 }
 
 /** The Berth of another clone, in the same way. */

@@ -65,6 +65,14 @@ describe('the executable, without Node or any other file', { skip }, () => {
   const berth = (...words: string[]) =>
     spawnSync('chroot', [root, '/opt/berth', ...words], { env: ENV, encoding: 'utf8' });
 
+  test('has its commit in its version, unless it is a release', () => {
+    const git = (...words: string[]) => spawnSync('git', words, { cwd: PROJECT, encoding: 'utf8' }).stdout;
+    const commit = git('tag', '--points-at', 'HEAD') === '' ? git('rev-parse', '--short', 'HEAD').trim() : '';
+    const end = commit === '' ? '' : `+${commit}`;
+    assert.equal(berth('--version').stdout, `berth 0.1.0${end}\n`);
+    assert.equal(berth('cloud', '--version').stdout, `cloud 0.1.0${end}\n`);
+  });
+
   test('serves the demo with a cloud, keeps its data beside itself, and stops in order', async () => {
     const first = await serve('--demo-cloud');
     const body = JSON.stringify({ product: 'demo', user: 'ada' });

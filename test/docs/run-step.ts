@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { runCli as runCloud } from '@berth/cloud/cli/cli';
 import { createTerminal } from '@berth/shell/console/terminal';
 import { runCli as runServer } from '../../packages/server/src/cli/cli.ts';
-import { HOUSE } from '../../packages/server/src/main.ts';
+import { CLI_BACKEND } from '../../packages/server/src/main.ts';
 
 const run = promisify(execFile);
 const HOME = fileURLToPath(new URL('../..', import.meta.url));
@@ -50,7 +50,7 @@ async function runHere(
   };
   const place = { home: HOME, self: [], env, terminal };
   if (words[0] === 'cloud') await runCloud(words.slice(1), { ...place, program: `${program} cloud` });
-  else await runServer(words, { ...HOUSE, ...place, program });
+  else await runServer(words, { ...CLI_BACKEND, ...place, program });
   return printed;
 }
 

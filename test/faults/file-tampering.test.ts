@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { readUsageFile } from '@berth/protocol/carried/usage-file';
-import type { Offline } from '../../packages/server/src/services/offline/offline.ts';
 import { RequestError } from '@berth/protocol/request-error';
+import type { Offline } from '../../packages/server/src/services/offline/offline.ts';
 import { TEST_VENDOR as vendor } from '../support/cloud/test-vendor.ts';
 import { createRandom, makeUpSeed, pickOne } from '../support/random.ts';
 import { openTestApp, readTraces, type TestApp } from '../support/test-app.ts';

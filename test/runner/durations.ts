@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { TestEvent } from 'node:test/reporters';
 
 /** Estimated seconds of a file that has not run here yet. Unit tests that are not in a group are long. */
 const GUESSES: readonly (readonly [RegExp, number])[] = [
@@ -12,25 +13,31 @@ const GUESSES: readonly (readonly [RegExp, number])[] = [
 export class Durations {
   readonly #file: string;
   readonly #milliseconds: Record<string, number>;
+  readonly #startedMs = new Map<string, number>();
 
   constructor(file: string) {
     this.#file = file;
     this.#milliseconds = readDurations(file);
   }
 
-  /** Milliseconds. */
-  estimate(path: string): number {
+  #estimate(path: string): number {
     const guess = GUESSES.find(([pattern]) => pattern.test(path))?.[1] ?? 1;
     return this.#milliseconds[path] ?? guess * 1000;
   }
 
   /** Longest first, so that none of them runs alone at the end while other cores are idle. */
   sort(paths: readonly string[]): string[] {
-    return paths.toSorted((a, b) => this.estimate(b) - this.estimate(a) || (a < b ? -1 : 1));
+    return paths.toSorted((a, b) => this.#estimate(b) - this.#estimate(a) || (a < b ? -1 : 1));
   }
 
-  note(path: string, milliseconds: number): void {
-    this.#milliseconds[path] = Math.round(milliseconds);
+  /** A file is an event without an `entryFile`. */
+  record(event: TestEvent): void {
+    if (event.type !== 'test:dequeue' && event.type !== 'test:complete') return;
+    const { name, entryFile } = event.data;
+    if (entryFile !== undefined) return;
+    const startedMs = this.#startedMs.get(name);
+    if (event.type === 'test:dequeue') this.#startedMs.set(name, performance.now());
+    else if (startedMs !== undefined) this.#milliseconds[name] = Math.round(performance.now() - startedMs);
   }
 
   save(): void {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { createTerminal } from '@berth/shell/console/terminal';
 import { runCli } from '../../packages/server/src/cli/cli.ts';
 import { readSecrets, type SecretPrompt } from '../../packages/server/src/cli/read-secrets.ts';
-import { HOUSE } from '../../packages/server/src/main.ts';
+import { CLI_BACKEND } from '../../packages/server/src/main.ts';
 import { BERTH } from './program.ts';
 import { environmentOf } from './stores/test-stores.ts';
 
@@ -40,7 +40,7 @@ export async function runBerth(
   const stderr = new Recorder();
   const all = { ...process.env, ...(await environmentOf(data)), ...env };
   const code = await runCli([...words, '--data', data], {
-    ...HOUSE,
+    ...CLI_BACKEND,
     program: 'berth',
     home: process.cwd(),
     self: [BERTH.file, ...BERTH.args],

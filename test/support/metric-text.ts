@@ -6,21 +6,20 @@ const LABEL = /^([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"(?:,(?=.)|$)/;
 
 const ENDINGS: Readonly<Record<string, readonly string[]>> = {
   gauge: [''],
-  counter: ['_total'],
-  info: ['_info'],
+  counter: [''],
   histogram: ['_bucket', '_count', '_sum'],
 };
 
 /**
- * Reads a page in the format of OpenMetrics, strictly: families in one piece, no series twice, histograms
+ * Reads a page in Prometheus's text format, strictly: families in one piece, no series twice, histograms
  * that add up. Returns values by series as written, and types by family.
  */
-export function readOpenMetrics(text: string) {
-  assert.ok(text.endsWith('\n# EOF\n'), 'ends with # EOF');
+export function readMetrics(text: string) {
+  assert.ok(text.endsWith('\n'), 'ends with a line break');
   const types = new Map<string, string>();
   const values = new Map<string, number>();
   let family = '';
-  for (const line of text.slice(0, -'# EOF\n'.length).trimEnd().split('\n')) {
+  for (const line of text.trimEnd().split('\n')) {
     const [, word, name = '', rest = ''] = /^# (TYPE|HELP) (\S+) (.+)$/.exec(line) ?? [];
     if (word === 'TYPE') {
       assert.match(name, NAME);

@@ -218,7 +218,8 @@ function makeConfig(options: TestAppOptions, data: string): Config {
       publicKey: [options.vendorKey ?? []]
         .flat()
         .map((key) => key.export({ type: 'spki', format: 'pem' }).toString()),
-      settleSeconds: (options.settleMs ?? 0) / SECOND_MS,
+      // It only says how long to wait with a report here.
+      timeoutSeconds: (options.settleMs ?? 0) / SECOND_MS / 2,
     },
     airgap: {
       publicKey: options.airgapKey === undefined ? '' : writeAirgapPublicKey(options.airgapKey),

@@ -38,7 +38,7 @@ export const LIMITS = {
   rulesBytes: 1024 * 1024,
   /** How many addresses the limits of requests and of new slots remember; the oldest is forgotten. */
   countedAddresses: 50_000,
-  /** For how many licenses and features those who wait are told when to ask again; as above. */
+  /** How many licenses and features have a pace for clients that wait; the oldest is forgotten. */
   pacedLicenses: 10_000,
   /** Scrypt needs a core and memory for each password. */
   passwordChecksAtOnce: 2,
@@ -148,7 +148,7 @@ function readValueFile(variable: string, file: string): string {
   throw new ConfigError(`${variable}: ${file} is empty. Write the value into it.`);
 }
 
-/** A secret that is given twice is a mistake: nobody could tell which one is in use. */
+/** A secret that is given twice is a mistake: it would be unclear which one is in use. */
 function refuseTwoSources(env: ConfigSources['env']): void {
   const isGiven = (name: string) => (env[name] ?? '') !== '';
   for (const file of listKnownVariables().filter((name) => name.endsWith(FILE_SUFFIX) && isGiven(name))) {

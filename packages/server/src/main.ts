@@ -1,5 +1,5 @@
 import manifest from '../package.json' with { type: 'json' };
-import { type CliDependencies, type House, runCli } from './cli/cli.ts';
+import { type CliBackend, type CliDependencies, runCli } from './cli/cli.ts';
 import { processTerminal } from './cli/terminal.ts';
 
 /** How Berth was started, as determined by `bin/`. */
@@ -9,7 +9,7 @@ const loadServer = () => import('./compose/compose.ts');
 const loadStore = () => import('./compose/compose-store.ts');
 
 /** What the command line can ask of the house. Each part is loaded when a command needs it. */
-export const HOUSE: House = {
+export const CLI_BACKEND: CliBackend = {
   version: manifest.version,
   startServer: async (options) => (await import('./compose/start-server.ts')).startServer(options),
   async openStoppedServer(config, env) {
@@ -27,5 +27,5 @@ export const HOUSE: House = {
 
 export async function main(argv: readonly string[], launch: Launch): Promise<void> {
   const env = process.env;
-  process.exitCode = await runCli(argv, { ...launch, ...HOUSE, env, terminal: processTerminal });
+  process.exitCode = await runCli(argv, { ...launch, ...CLI_BACKEND, env, terminal: processTerminal });
 }

@@ -50,13 +50,6 @@ const TABLE = [
     about: 'Whether to prepare statements; turn it off behind a pooler that does not support this.',
   },
   {
-    path: 'database.maxBatch',
-    default: 256,
-    from: 1,
-    to: 1000,
-    about: 'Maximum number of requests that share a database transaction.',
-  },
-  {
     path: 'hardwareId',
     default: '',
     about: "Id of this server at the vendor; if empty, derived from the data and the machine's id.",
@@ -112,13 +105,6 @@ const TABLE = [
     about: 'How long a request to the licensing cloud may take.',
   },
   {
-    path: 'cloud.settleSeconds',
-    default: 30,
-    from: 0,
-    to: 24 * 60 * 60,
-    about: 'How long to wait after an unanswered report before its total is read from the licensing cloud.',
-  },
-  {
     path: 'airgap.publicKey',
     default: '',
     about: "Public key that verifies the vendor's confirmation codes: the base64 of its two numbers.",
@@ -144,11 +130,6 @@ const TABLE = [
     path: 'auth.requireTls',
     default: false,
     about: 'Whether to refuse sign-ins over plain HTTP.',
-  },
-  {
-    path: 'auth.throttleSignIns',
-    default: true,
-    about: 'Whether to slow down clients that send wrong passwords; turn it off only for measurements.',
   },
   {
     path: 'limits.slotsPerAddress',

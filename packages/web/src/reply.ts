@@ -29,7 +29,6 @@ const TYPES = {
   jpeg: 'image/jpeg',
   lines: 'application/jsonl; charset=utf-8',
   events: 'text/event-stream; charset=utf-8',
-  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
   bytes: 'application/octet-stream',
 } as const;

@@ -4,8 +4,6 @@ import { readCpuSeconds } from '../process-facts.ts';
 import type { Scenario, Verdict } from '../scenarios.ts';
 import type { BenchServer } from '../servers.ts';
 
-const ACCEPT = { Accept: 'application/openmetrics-text; version=1.0.0' };
-
 /** As often as nobody scrapes: usual are 15 to 60 seconds. */
 const INTERVAL_MS = 1000;
 
@@ -18,7 +16,7 @@ const SCRAPES = 200;
 const TARGET = 'a scrape every second beside 64 connections of heartbeats: under 2 % of the processor time';
 
 async function scrapeOnce({ url }: BenchServer): Promise<number> {
-  const response = await fetch(`${url}/metrics`, { headers: ACCEPT });
+  const response = await fetch(`${url}/metrics`);
   const { length } = await response.text();
   if (response.status !== 200) throw new Error(`/metrics was answered ${response.status}.`);
   return length;

@@ -1,7 +1,7 @@
+import { RequestError } from '@berth/protocol/request-error';
 import { CloudFault } from '../../../packages/server/src/cloud/cloud.ts';
 import { licenseId } from '../../../packages/server/src/core/nouns/license.ts';
 import type { CloudLink } from '../../../packages/server/src/services/cloud/cloud-link.ts';
-import { RequestError } from '@berth/protocol/request-error';
 import { type CloudApp, openCloudApp } from '../../support/cloud/cloud-app.ts';
 import type { CloudProcess } from '../../support/cloud/cloud-process.ts';
 import type { Middle } from './middle.ts';

@@ -46,7 +46,7 @@ export class Site {
     const args = [
       ...['--cloud-url', isDirect ? cloud.url : proxy.url, '--cloud-public-key', cloud.publicKeyFile],
       ...['--cloud-timeout-seconds', `${timeoutSeconds}`],
-      ...['--cloud-report-seconds', '1', '--cloud-settle-seconds', '0'],
+      ...['--cloud-report-seconds', '1'],
     ];
     const site = new Site(cloud, proxy, ServerUnderTest.make(t, undefined, { args, isHere }));
     await seedLicenses(site.server.data);

@@ -4,7 +4,7 @@ import { createLoop, type Loop } from './loop.ts';
 
 const INTERVAL_MS = 100;
 
-/** Measures how late a timer fires: as long as the server computes, nobody is answered. */
+/** Measures how late a timer fires: while the server computes, no request is answered. */
 export function createEventLoopWatch(
   metrics: Pick<Metrics, 'noteLoopDelay'>,
   readMonotonicMs: () => number,

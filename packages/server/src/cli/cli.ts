@@ -34,7 +34,7 @@ import type { Terminal } from './terminal.ts';
 import { describeSettings, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
 /** What the command line needs from the rest of the server; `compose.ts` provides it. */
-export interface House {
+export interface CliBackend {
   readonly version: string;
   readonly startServer: StartServer;
   openStoppedServer(config: Config, env: NodeJS.ProcessEnv): Promise<StoppedServer | null>;
@@ -55,7 +55,7 @@ export interface House {
   isExpected(error: unknown): Promise<boolean>;
 }
 
-export interface CliDependencies extends House {
+export interface CliDependencies extends CliBackend {
   /** How the caller starts the program, such as `./berth`; hints use it. */
   readonly program: string;
   /** The folder with the default data folder and settings file. */
@@ -81,7 +81,7 @@ export function runCli(argv: readonly string[], deps: CliDependencies): Promise<
   });
 }
 
-async function isExpected(error: unknown, deps: House): Promise<boolean> {
+async function isExpected(error: unknown, deps: CliBackend): Promise<boolean> {
   const own = [ConfigError, ServerUnreachable, InputError];
   return own.some((kind) => error instanceof kind) || deps.isExpected(error);
 }

@@ -47,7 +47,7 @@ export type LicenseHolder =
   | { readonly licenseKey: string }
   | { readonly username: string; readonly password: string | null };
 
-/** What the vendor is told about the machine. */
+/** What the vendor learns about the machine. */
 export interface CloudHost {
   readonly hostname: string;
   readonly osVersion: string;
@@ -149,7 +149,7 @@ export class CloudFault extends Fault {
 }
 
 /**
- * The answer has a certificate for another key than the request named: somebody has put their own key into
+ * The answer has a certificate for another key than the request named: an attacker has put their own key into
  * the request, or answers in the vendor's place. Nothing of such an answer is used.
  */
 export class WrongCertificate extends CloudFault {

@@ -41,7 +41,7 @@ import {
   rejectFile,
   requireNamed,
 } from './judge-answer.ts';
-import { readOffered, readVendorLicense } from './vendor-license.ts';
+import { readServerCertificates, readVendorLicense } from './vendor-license.ts';
 
 export interface HttpCloudOptions {
   /** The URL of the cloud, without `/api/v4`. */
@@ -261,7 +261,7 @@ function vouch(answered: Answered, options: HttpCloudOptions): CloudReply<Vouche
       'The license in the answer of the licensing cloud is not signed for the hardware id of this server.',
     );
   }
-  const certificates = readOffered(fields, options.publicKeys);
+  const certificates = readServerCertificates(fields, options.publicKeys);
   return { kind: 'ok', value: { ...readVendorLicense(value), certificates }, isBound };
 }
 
@@ -273,7 +273,7 @@ function rejectWrongCertificate(
 ): void {
   if (meant?.keyStatement === undefined || (fields.nonce ?? nonce) !== nonce) return;
   const { kid } = meant.keyStatement;
-  const wrong = readOffered(fields, keys).find((one) => one.kid !== kid);
+  const wrong = readServerCertificates(fields, keys).find((one) => one.kid !== kid);
   if (wrong !== undefined) throw new WrongCertificate(wrong);
 }
 

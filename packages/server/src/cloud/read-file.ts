@@ -9,7 +9,7 @@ import { isAnswerContent } from '@berth/protocol/cloud/cloud-binding';
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import { type Instant, instant } from '../core/nouns/instant.ts';
 import type { Vouched } from './cloud.ts';
-import { readOffered, readVendorLicense } from './vendor-license.ts';
+import { readServerCertificates, readVendorLicense } from './vendor-license.ts';
 
 /** The content of a vendor file, and whether the vendor has signed it. This does not decide on trust. */
 export interface VendorFile extends Vouched {
@@ -31,7 +31,7 @@ export function readVendorFile(text: string, kind: FileKind, keys: readonly KeyO
   return {
     ...readVendorLicense(readLicenseFields(fields)),
     isSigned: keys.some((key) => isVendorFile(file, key)),
-    certificates: readOffered(fields, keys),
+    certificates: readServerCertificates(fields, keys),
     issuedAt: readDate(fields.date),
     hardwareId: readText(fields.hardware_id),
     requestId: readText(fields.request_id),

@@ -41,7 +41,10 @@ export function readVendorLicense(wire: CloudLicense): Omit<Vouched, 'certificat
 }
 
 /** The certificates in an answer or a file. One that cannot be used is as good as none. */
-export function readOffered(fields: Readonly<Record<string, unknown>>, keys: readonly KeyObject[]) {
+export function readServerCertificates(
+  fields: Readonly<Record<string, unknown>>,
+  keys: readonly KeyObject[],
+) {
   const { server_certificates: texts } = fields;
   return Array.isArray(texts) ? readCertificates(texts, keys) : [];
 }

@@ -7,11 +7,11 @@ import { openCloud, readAirgapKey, readVendorKeys } from '../cloud/open-cloud.ts
 import { findOwnAddress } from '../cloud/own-address.ts';
 import type { Config } from '../config.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
-import { createCloudHold } from '../services/cloud/cloud-hold.ts';
 import { type CloudLink, createCloudLink } from '../services/cloud/cloud-link.ts';
 import { createCloudSession } from '../services/cloud/cloud-session.ts';
 import { type Credentials, createCredentials } from '../services/cloud/credentials.ts';
 import { LinkState } from '../services/cloud/link-state.ts';
+import { createNonceRequirement } from '../services/cloud/nonce-requirement.ts';
 import { createCertificateDoubts } from '../services/grants/certificate-doubts.ts';
 import { type Certification, createCertification } from '../services/grants/certification.ts';
 import { createGrantKeys, type GrantKeys } from '../services/grants/grant-keys.ts';
@@ -54,7 +54,7 @@ interface CloudOptions {
 export function composeCloud(store: Store, options: CloudOptions, log: Log): CloudParts {
   const { config, env, isServing, world } = options;
   const { readWall, readMonotonicMs } = world.clock;
-  const { url, settleSeconds } = config.cloud;
+  const { url, timeoutSeconds } = config.cloud;
   const cutOff = new AbortController();
   const state = new LinkState(readWall, (link) => describeLink(log, link));
   const onClock = (aheadMs: number) => state.noteClock(aheadMs);
@@ -85,7 +85,7 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
   // A running server has recorded its machine.
   const requireHome = isServing ? async () => {} : identity.requireHome;
   const vendorKeys = readVendorKeys(config.cloud);
-  const hold = createCloudHold(store, vendorKeys.map(fingerprintKey));
+  const hold = createNonceRequirement(store, vendorKeys.map(fingerprintKey));
   const cloudLink = createCloudLink({
     store,
     session: createCloudSession({ cloud, readKeys, state, hold, requireHome }),
@@ -95,7 +95,8 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
     host,
     certification,
     url: url === '' ? null : url,
-    settleMs: settleSeconds * SECOND_MS,
+    // A request that was given up may still arrive.
+    settleMs: 2 * timeoutSeconds * SECOND_MS,
     readMonotonicMs,
   });
   const offline = createOffline({

@@ -1,7 +1,7 @@
 import { presentTerms } from '../http/reply/present-grant.ts';
 import { createCoverage } from '../services/grants/coverage.ts';
+import { createGrantKeyAdmin } from '../services/grants/grant-key-admin.ts';
 import { createGrants } from '../services/grants/grants.ts';
-import { createIdentityDesk } from '../services/grants/identity-desk.ts';
 import type { Store } from '../store/store.ts';
 import type { CloudParts } from './compose-cloud.ts';
 
@@ -15,7 +15,7 @@ export function composeGrants(store: Store, parts: CloudParts) {
   };
   return {
     grants: createGrants(keys, identity),
-    identityDesk: createIdentityDesk({
+    identityDesk: createGrantKeyAdmin({
       ...{ store, keys, identity, certification, vendorKeys, findUncertified, onRotated },
     }),
   };

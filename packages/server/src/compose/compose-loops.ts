@@ -12,7 +12,6 @@ import type { AuditTrail } from '../services/audit/audit-trail.ts';
 import type { Backups } from '../services/backups/backups.ts';
 import type { Certificates } from '../services/certificates/certificates.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
-import type { Webhooks } from '../services/events/webhooks.ts';
 import { createHistory } from '../services/history/history.ts';
 import { createHousekeeping } from '../services/lending/housekeeping.ts';
 import type { Metrics } from '../services/metrics/metrics.ts';
@@ -65,18 +64,17 @@ export function createHouseLoops(
 interface Successors {
   readonly ruleBook: RuleBook;
   readonly cloudLink: CloudLink;
-  readonly webhooks: Webhooks;
 }
 
 /** Starts all loops and returns how to stop each. */
 export function startLoops(
   store: Store,
   all: readonly Loops[],
-  { ruleBook, cloudLink, webhooks }: Successors,
+  { ruleBook, cloudLink }: Successors,
   log: Log,
 ): readonly (() => Promise<void>)[] {
   const takeOver = () => {
-    for (const successor of [ruleBook, cloudLink, webhooks]) successor.takeOver();
+    for (const successor of [ruleBook, cloudLink]) successor.takeOver();
   };
   const loops = all.flatMap(({ leading }) => leading);
   const gate = createLeaderGate({ isLeader: () => store.isLeader(), takeOver, loops }, log);

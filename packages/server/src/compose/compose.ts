@@ -104,7 +104,7 @@ async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: 
   app.open(parts.app);
   const houseLoops = createHouseLoops(store, { ...parts, certificates }, config, log);
   const loops = [houseLoops, eventLoops, createCloudLoops(parts.cloud, config, log)];
-  stops.push(...startLoops(store, loops, { ...parts, ...parts.cloud, ...parts.events }, log));
+  stops.push(...startLoops(store, loops, { ...parts, ...parts.cloud }, log));
   news.tell = parts.events.wake;
   await Promise.all([
     // After a crash, this signs what the last run left unsigned.
@@ -160,7 +160,6 @@ export function composeApp(
   const startedMs = readMonotonicMs();
   const accounts = createAccounts(store, {
     readMonotonicMs,
-    isThrottled: config.auth.throttleSignIns,
     passwordCost: world.passwordCost,
   });
   const auth = describeAccess(config);

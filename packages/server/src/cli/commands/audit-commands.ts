@@ -4,10 +4,10 @@ import type { GetAnswer } from '@berth/protocol/admin/admin-api';
 import { escapeJsonText } from '@berth/protocol/hidden-characters';
 import { MOMENT_FORMS } from '@berth/protocol/moment';
 import { formatFacts, formatTable, paint } from '@berth/shell/console/console-text';
-import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { ExportCheck, type ExportVerdict } from '../../services/audit/check-export.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags, type LocalContext } from '../command.ts';
+import { cannot } from '../files.ts';
 import { InputError } from '../read-secrets.ts';
 import { formatInline, printText } from '../terminal.ts';
 
@@ -160,23 +160,17 @@ function printToTerminal(): (chunk: Uint8Array) => Promise<void> {
 /** The file gets its name once it is complete. */
 async function downloadTo(client: AdminClient, out: string): Promise<AdminAnswer<ExportFacts>> {
   const part = `${out}.part`;
-  const file = await open(part, 'w', 0o600).catch(cannotWrite(out));
+  const file = await open(part, 'w', 0o600).catch(cannot('written', out));
   try {
-    const answer = await download(client, (chunk) => file.appendFile(chunk).catch(cannotWrite(out)));
+    const answer = await download(client, (chunk) => file.appendFile(chunk).catch(cannot('written', out)));
     await file.sync();
     if (!answer.ok) return answer;
-    await rename(part, out).catch(cannotWrite(out));
+    await rename(part, out).catch(cannot('written', out));
     return { ok: true, body: { ...answer.body, saved_as: out } };
   } finally {
     await file.close();
     await rm(part, { force: true });
   }
-}
-
-function cannotWrite(out: string): (error: unknown) => never {
-  return (error) => {
-    throw new InputError(explainFileError(out, error, 'written'));
-  };
 }
 
 /** Checks an export without a server or a key: what it says about itself, and whether it is complete. */
@@ -186,7 +180,7 @@ async function checkFile({ flags }: LocalContext): Promise<AdminAnswer<ExportFac
   try {
     for await (const chunk of createReadStream(file)) check.take(chunk as Uint8Array);
   } catch (error) {
-    throw new InputError(explainFileError(file, error, 'read'));
+    cannot('read', file)(error);
   }
   return { ok: true, body: presentExport(check.end()) };
 }

@@ -1,13 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { formatFacts, formatTable } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
 import { type BackupFacts, readBackup } from '@berth/shell/files/backup-file';
-import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { placeFile } from '@berth/shell/files/place-file';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags, type LocalContext, type Restored } from '../command.ts';
+import { cannot, readBytes } from '../files.ts';
 import { InputError } from '../read-secrets.ts';
 
 /** Backup and restore. */
@@ -47,13 +47,13 @@ async function askBackup(
   if (!replaces && existsSync(file)) throw exists(file);
   const passphrase = readPassphrase(flags);
   const part = `${file}.${process.pid}.part`;
-  const output = await open(part, 'wx', 0o600).catch(cannotWrite(file));
+  const output = await open(part, 'wx', 0o600).catch(cannot('written', file));
   try {
     const body = passphrase === null ? {} : { passphrase };
-    const take = (chunk: Uint8Array) => output.appendFile(chunk).catch(cannotWrite(file));
+    const take = (chunk: Uint8Array) => output.appendFile(chunk).catch(cannot('written', file));
     const answer = await client.downloadPost('/api/admin/backup', body, take);
     if (!answer.ok) return answer;
-    await output.sync().catch(cannotWrite(file));
+    await output.sync().catch(cannot('written', file));
     const { facts } = readBackup(part, () => {});
     place(part, file, replaces);
     const { size } = await output.stat();
@@ -74,7 +74,7 @@ function place(part: string, file: string, replaces: boolean): void {
     placeFile(part, file, replaces);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw exists(file);
-    cannotWrite(file)(error);
+    cannot('written', file)(error);
   }
 }
 
@@ -82,26 +82,12 @@ function exists(file: string): InputError {
   return new InputError(`${file} already exists. Choose another name, or replace it with --replace.`);
 }
 
-function cannotWrite(file: string): (error: unknown) => never {
-  return (error) => {
-    throw new InputError(explainFileError(file, error, 'written'));
-  };
-}
-
 /** The first line of the file; `null`: none is given. */
 function readPassphrase({ 'passphrase-file': file }: Flags): string | null {
   if (file === undefined) return null;
-  const [line = ''] = readOrExplain(file).split(/\r?\n/);
+  const [line = ''] = readBytes(file).toString('utf8').split(/\r?\n/);
   if (line === '') throw new InputError(`${file} has no passphrase in its first line.`);
   return line;
-}
-
-function readOrExplain(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new InputError(explainFileError(file, error, 'read'));
-  }
 }
 
 function showBackup(

@@ -17,12 +17,12 @@ export const DOCTOR_COMMANDS: readonly Command[] = [
 const isProblem = ({ severity }: Finding) => severity === 'problem';
 
 async function examine(context: LocalContext) {
-  const findings = await findOut(context);
+  const findings = await runDoctor(context);
   return { ok: true, body: { healthy: !findings.some(isProblem), findings } } as const;
 }
 
-/** A server that cannot be asked is a finding, too, and its surroundings may tell why. */
-export async function findOut(context: LocalContext): Promise<readonly Finding[]> {
+/** A server that does not answer is a finding, too, and its surroundings may show why. */
+export async function runDoctor(context: LocalContext): Promise<readonly Finding[]> {
   try {
     return await askServer(context);
   } catch (error) {

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
 import { formatFacts } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
-import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { createKeyExportFile } from '../../services/keys/key-export-file.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags, type LocalContext } from '../command.ts';
+import { readBytes } from '../files.ts';
 import { InputError } from '../read-secrets.ts';
 
 /** Keys are never given on the command line, because every user of the machine can read it. */
@@ -135,16 +134,8 @@ function showExport(body: SavedExport | object): string {
 }
 
 async function importKey({ words: [file = ''], lines: [passphrase = ''], importMasterKey }: LocalContext) {
-  const fingerprint = await importMasterKey(readExportFile(file), passphrase);
+  const fingerprint = await importMasterKey(decodeText(readBytes(file)), passphrase);
   return { ok: true, body: { fingerprint } } as const;
-}
-
-function readExportFile(file: string): string {
-  try {
-    return decodeText(readFileSync(file));
-  } catch (error) {
-    throw new InputError(explainFileError(file, error, 'read'));
-  }
 }
 
 /** Windows PowerShell redirects output as UTF-16. */

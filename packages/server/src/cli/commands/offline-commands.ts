@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
 import { INITIALIZATION_CODE_BYTES, SIGNED_CODE_BYTES } from '@berth/protocol/carried/airgap-codes';
 import { readScannedText, writeScannedText } from '@berth/protocol/carried/scanned-text';
@@ -12,9 +12,9 @@ import {
 } from '@berth/protocol/carried/typed-code';
 import { formatFacts } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
-import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { type AdminAnswer, type AdminClient, withFacts } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
+import { cannot, readBytes } from '../files.ts';
 import { InputError, type SecretPrompt } from '../read-secrets.ts';
 
 /** Licenses for servers without internet: from files and from codes. */
@@ -159,7 +159,7 @@ function requireWritable(out: string | undefined): void {
   try {
     closeSync(openSync(out, 'a', 0o600));
   } catch (error) {
-    throw new InputError(explainFileError(out, error, 'written'));
+    cannot('written', out)(error);
   }
 }
 
@@ -173,7 +173,7 @@ function save<Field extends string, Made extends Readonly<Record<Field, string>>
   try {
     writeFileSync(out, answer.body[field], { mode: 0o600 });
   } catch (error) {
-    throw new InputError(explainFileError(out, error, 'written'));
+    cannot('written', out)(error);
   }
   return withFacts(answer, { saved_as: out });
 }
@@ -218,17 +218,9 @@ async function addCertificate(
 
 /** The text of a file of the vendor. */
 export function readInput(file: string): string {
-  const text = readOrExplain(file);
+  const text = readBytes(file).toString('utf8');
   if (text.trim() === '') throw new InputError(`${file} is empty. ${REMEDY}`);
   return text;
-}
-
-function readOrExplain(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new InputError(explainFileError(file, error, 'read'));
-  }
 }
 
 function showInstalled(license: InstalledLicense, callOf: CallOf): string {

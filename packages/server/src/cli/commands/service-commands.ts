@@ -45,7 +45,7 @@ interface Done {
 }
 
 interface Installed extends Done {
-  /** Why it cannot be done; only --dry-run goes on all the same. */
+  /** Why it cannot be installed; only --dry-run continues anyway. */
   readonly problem: string | null;
   readonly manager: string;
   readonly user: string;

@@ -2,16 +2,16 @@ import { open, rm } from 'node:fs/promises';
 import { arch, hostname, platform, release, userInfo } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import type { GetAnswer, GetPath } from '@berth/protocol/admin/admin-api';
-import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { showConfig } from '../../config.ts';
 import { Pseudonyms } from '../../services/support/pseudonyms.ts';
 import { type BundleFile, writeTar } from '../../services/support/write-tar.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type LocalContext } from '../command.ts';
+import { cannot } from '../files.ts';
 import { InputError } from '../read-secrets.ts';
-import { findOut } from './doctor-commands.ts';
+import { runDoctor } from './doctor-commands.ts';
 
-/** Something to send to somebody who helps. */
+/** A bundle for support. */
 export const SUPPORT_COMMANDS: readonly Command[] = [
   defineCommand({
     words: 'support-bundle',
@@ -64,7 +64,7 @@ function cannotWrite(file: string): (error: unknown) => never {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
       throw new InputError(`${file} already exists. Choose another file, or move that one.`);
     }
-    throw new InputError(explainFileError(file, error, 'written'));
+    return cannot('written', file)(error);
   };
 }
 
@@ -85,7 +85,7 @@ async function collect(context: LocalContext): Promise<Collected> {
   const program = { berth: context.version, node: process.versions.node };
   const machine = { platform: platform(), release: release(), arch: arch() };
   const versions = { name: 'versions.json', content: { ...program, ...machine } };
-  const findings = { name: 'doctor.json', content: { findings: await findOut(context) } };
+  const findings = { name: 'doctor.json', content: { findings: await runDoctor(context) } };
   try {
     const client = await context.open();
     try {
@@ -159,7 +159,7 @@ function describeBundle(files: readonly BundleFile[], isPlain: boolean): string 
   return [ABOUT, isPlain ? KEPT : ABOUT_PSEUDONYMS, '', ...list, ''].join('\n');
 }
 
-/** The time of the server, which dates the files; 0 if nobody could be asked. */
+/** The time of the server, which dates the files; 0 if the server did not answer. */
 function readSeconds(documents: readonly Document[]): number {
   const status = documents.find(({ name }) => name === 'status.json')?.content as
     | Partial<GetAnswer<'/api/admin/status'>>

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { explainFileError } from '@berth/shell/files/explain-file-error';
+import { cannot } from '../files.ts';
 import { InputError } from '../read-secrets.ts';
 import type { ServiceFile, ServicePlan, ServiceStep } from './service-manager.ts';
 
@@ -46,7 +46,7 @@ function writeServiceFile(file: ServiceFile): void {
     mkdirSync(dirname(file.path), { recursive: true });
     writeFileSync(file.path, encode(file));
   } catch (error) {
-    throw new InputError(explainFileError(file.path, error, 'written'));
+    cannot('written', file.path)(error);
   }
 }
 

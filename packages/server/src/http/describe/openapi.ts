@@ -286,13 +286,7 @@ function describeAnswer(route: Route, shared: Shared): Answer {
     case 'page':
       return { description: 'A page to read.', content: { [answer.type]: { schema: { type: 'string' } } } };
     case 'metrics':
-      return {
-        description: 'The metrics. With `Accept: application/openmetrics-text`, in that format.',
-        content: {
-          'text/plain': { schema: { type: 'string' } },
-          'application/openmetrics-text': { schema: { type: 'string' } },
-        },
-      };
+      return { description: 'The metrics.', content: { 'text/plain': { schema: { type: 'string' } } } };
     case 'empty':
       return { description: 'Done. The body is empty.' };
   }

@@ -7,23 +7,9 @@ export function metricsRoute(metrics: Metrics): Route {
     methods: ['GET'],
     paths: ['/metrics'],
     access: 'monitor',
-    summary: 'The state of the server for monitoring, in the format of OpenMetrics or Prometheus',
+    summary: 'The state of the server for monitoring, in the format of Prometheus',
     answer: { kind: 'metrics' },
     errors: [],
-    handle: async ({ request }) => {
-      const type = takesOpenMetrics(request.headers.get('accept') ?? '') ? 'openmetrics' : 'prometheus';
-      return { status: 200, type, body: await metrics.write(type) };
-    },
-  });
-}
-
-/** Only if it is named: wildcards get the older format, which every program can read. */
-function takesOpenMetrics(accept: string): boolean {
-  return accept.split(',').some((choice) => {
-    const [type = '', ...parameters] = choice.split(';').map((part) => part.trim().toLowerCase());
-    if (type !== 'application/openmetrics-text') return false;
-    const given = new Map(parameters.map((part) => part.split('=', 2) as [string, string | undefined]));
-    const version = given.get('version') ?? '1.0.0';
-    return version.replaceAll('"', '') === '1.0.0' && Number(given.get('q') ?? 1) > 0;
+    handle: async () => ({ status: 200, type: 'prometheus', body: await metrics.write() }),
   });
 }

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { PASSWORD_COST } from '../../../../../test/support/administrator.ts';
 import { createAdministrator, openTestStore, readEvents } from '../../../../../test/support/test-app.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from './accounts.ts';
-import { checkPassword, hashPassword, makeOneTimePassword, makeUpPassword } from './passwords.ts';
+import { checkPassword, generatePassword, hashPassword, makeOneTimePassword } from './passwords.ts';
 
 const OWN = 'a password of my own';
 
@@ -144,7 +144,7 @@ describe('a password', () => {
   test('is checked against its hash if it was generated', async () => {
     const { password, passwordHash } = makeOneTimePassword();
     assert.equal(await checkPassword(password, passwordHash, 'x'), true);
-    assert.equal(await checkPassword(makeUpPassword(), passwordHash, 'x'), false);
+    assert.equal(await checkPassword(generatePassword(), passwordHash, 'x'), false);
   });
 
   test('is hashed slowly if a person chose it', async () => {
@@ -160,7 +160,7 @@ describe('a password', () => {
   });
 
   test('is different each time it is generated', () => {
-    const many = new Set(Array.from({ length: 100 }, makeUpPassword));
+    const many = new Set(Array.from({ length: 100 }, generatePassword));
     assert.equal(many.size, 100);
   });
 });

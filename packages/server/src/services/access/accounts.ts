@@ -1,11 +1,11 @@
+import { RequestError } from '@berth/protocol/request-error';
 import type { Role } from '../../core/access/role.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Refused } from '../../core/outcome.ts';
 import type { AccountRecord } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
-import { RequestError } from '@berth/protocol/request-error';
 import { checkPassword, hashPassword, makeOneTimePassword, requireGoodPassword } from './passwords.ts';
-import { createSignInThrottle, NO_THROTTLE, type SignInThrottle } from './sign-in-throttle.ts';
+import { createSignInThrottle, type SignInThrottle } from './sign-in-throttle.ts';
 import { createTokens, hashToken, makeToken, type Tokens } from './tokens.ts';
 
 /** The administrator that the first start creates. */
@@ -13,8 +13,6 @@ export const FIRST_ADMINISTRATOR = 'admin';
 
 interface AccountsOptions {
   readonly readMonotonicMs: () => number;
-  /** Whether wrong passwords slow down sign-ins; `false` only for measurements. */
-  readonly isThrottled?: boolean;
   /** Of scrypt, in tests of everything but passwords. */
   readonly passwordCost?: number | undefined;
 }
@@ -78,8 +76,7 @@ interface NewAccount {
 
 export function createAccounts(store: Store, options: AccountsOptions): Accounts {
   const tokens = createTokens(store, options.readMonotonicMs);
-  const throttle =
-    options.isThrottled === false ? NO_THROTTLE : createSignInThrottle(options.readMonotonicMs);
+  const throttle = createSignInThrottle(options.readMonotonicMs);
   const check = (request: SignInRequest) => judge(store, throttle, request, options.passwordCost);
   const hash = (password: string) => hashPassword(password, options.passwordCost);
 

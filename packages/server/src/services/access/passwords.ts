@@ -1,10 +1,10 @@
 import { randomBytes, type ScryptOptions, scrypt, scryptSync, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { networksOf } from '@berth/protocol/address-range';
+import { RequestError } from '@berth/protocol/request-error';
 import { LIMITS } from '../../config.ts';
 import { isGuessable } from '../../core/access/guessable-password.ts';
 import { createFairQueue } from '../lending/fair-queue.ts';
-import { RequestError } from '@berth/protocol/request-error';
 
 const deriveKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
@@ -49,7 +49,7 @@ interface OneTimePassword {
 }
 
 export function makeOneTimePassword(): OneTimePassword {
-  const password = makeUpPassword();
+  const password = generatePassword();
   const salt = randomBytes(SALT_BYTES);
   return { password, passwordHash: format(QUICK_COST, salt, deriveQuickly(password, salt)) };
 }
@@ -74,7 +74,7 @@ export async function checkPassword(
   signal?: AbortSignal,
   N: number = COST.N,
 ): Promise<boolean> {
-  const [, n, r, p, salt64, key] = (hash ?? NOBODY).split('$') as [
+  const [, n, r, p, salt64, key] = (hash ?? NO_PASSWORD).split('$') as [
     string,
     string,
     string,
@@ -91,7 +91,7 @@ export async function checkPassword(
   return timingSafeEqual(isQuick ? quick : slow, Buffer.from(key, 'base64')) && hash !== null;
 }
 
-const NOBODY = format(COST, Buffer.alloc(SALT_BYTES), Buffer.alloc(KEY_BYTES));
+const NO_PASSWORD = format(COST, Buffer.alloc(SALT_BYTES), Buffer.alloc(KEY_BYTES));
 
 const SHORTEST_PASSWORD = 12;
 const LONGEST_PASSWORD = 256;
@@ -128,7 +128,7 @@ const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const GROUPS = 5;
 const GROUP_LENGTH = 5;
 
-export function makeUpPassword(): string {
+export function generatePassword(): string {
   const group = () => Array.from({ length: GROUP_LENGTH }, pickLetter).join('');
   return Array.from({ length: GROUPS }, group).join('-');
 }

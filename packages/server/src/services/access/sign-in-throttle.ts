@@ -1,6 +1,6 @@
 import { placeOf } from '@berth/protocol/address-range';
-import { backOffMs } from '../../core/back-off.ts';
 import { RequestError } from '@berth/protocol/request-error';
+import { backOffMs } from '../../core/back-off.ts';
 
 /** This many wrong passwords for one account from one address are free. */
 const FREE_FAILURES = 5;
@@ -12,7 +12,7 @@ const FREE_FAILURES_OF_PLACE = 100;
 const PLACE_WAIT_MS = 1000;
 
 /** How many guesses from one place are checked at once, because each takes a while. */
-const MOST_AT_ONCE = 8;
+const MAX_AT_ONCE = 8;
 
 /** Older failures are forgotten. */
 const MEMORY_MS = 60 * 60 * 1000;
@@ -31,8 +31,6 @@ export interface SignInThrottle {
   /** Throws if it is too early for another guess. Otherwise the caller must call `end` with the result. */
   begin(account: string, address: string): { end(isRight: boolean | 'unknown'): void };
 }
-
-export const NO_THROTTLE: SignInThrottle = { begin: () => ({ end: () => {} }) };
 
 /**
  * Slows down guessing: per account and place together, so that nobody can lock out others, and far more
@@ -81,7 +79,7 @@ function waitOfPair({ count, lastMs, open }: Failures, nowMs: number): number {
 }
 
 function waitOfPlace({ count, lastMs, open }: Failures, nowMs: number): number {
-  if (open >= MOST_AT_ONCE) return PLACE_WAIT_MS;
+  if (open >= MAX_AT_ONCE) return PLACE_WAIT_MS;
   if (count < FREE_FAILURES_OF_PLACE) return 0;
   return open > 0 ? PLACE_WAIT_MS : Math.max(0, lastMs + PLACE_WAIT_MS - nowMs);
 }

@@ -28,7 +28,7 @@ export interface Holder {
   readonly tokenHash: string;
 }
 
-interface TokenWish {
+interface NewToken {
   readonly name: string;
   readonly role: Role;
   /** `null` if it does not expire. */
@@ -53,7 +53,7 @@ export interface Tokens {
   /** Named tokens first, then the newest; includes expired ones. */
   list(limit: number): Promise<readonly TokenRecord[]>;
   /** Returns the token only here; the store keeps its hash. */
-  create(wish: TokenWish, by: Actor): Promise<CreatedToken>;
+  create(wanted: NewToken, by: Actor): Promise<CreatedToken>;
   /** By its id or its name. */
   revoke(id: string, by: Actor): Promise<Executed>;
   /** Runs a change that affects tokens, and clears the cache. */
@@ -132,10 +132,10 @@ export function createTokens(store: Store, readMonotonicMs: () => number): Token
       return holderOf(found.record.token, tokenHash);
     },
     list: (limit) => store.read({ kind: 'list_tokens', limit }),
-    async create(wish, by) {
+    async create(wanted, by) {
       const token = makeToken();
       const tokenHash = hashToken(token);
-      const outcome = await execute({ kind: 'create_token', tokenHash, ...wish, by });
+      const outcome = await execute({ kind: 'create_token', tokenHash, ...wanted, by });
       const record = await store.read({ kind: 'find_token', tokenHash });
       return { id: tokenIdOf(tokenHash), token, kept: record?.token ?? null, outcome };
     },

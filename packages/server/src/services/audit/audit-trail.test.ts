@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { RequestError } from '@berth/protocol/request-error';
 import { openTestStore } from '../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../test/support/test-license.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '@berth/protocol/request-error';
 import { createAuditTrail } from './audit-trail.ts';
 
 const isRefused = (error: unknown) => error instanceof RequestError && error.code === 'too_many_requests';

@@ -1,21 +1,21 @@
+import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { AuditVerdict, ListAudit } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import { readIdentityKey } from '../identity/identity-key.ts';
 import { createRoom, type Room } from '../lending/room.ts';
-import { RequestError } from '@berth/protocol/request-error';
 import { exportAudit } from './export-audit.ts';
-import { type AuditWish, type FoundEvents, searchAudit } from './search-audit.ts';
+import { type AuditFilter, type FoundEvents, searchAudit } from './search-audit.ts';
 
 /** Searches, verifies, exports and thins out the audit log. */
 export interface AuditTrail {
   /** `signal`: the client has disconnected. */
-  search(wish: AuditWish, signal: AbortSignal): Promise<FoundEvents>;
+  search(input: AuditFilter, signal: AbortSignal): Promise<FoundEvents>;
   /** `signal`: the client has disconnected. */
   verify(signal: AbortSignal): Promise<AuditVerdict>;
   /** Replaces links from before an instant with totals, in as many commits as needed. */
-  thin(wish: ThinWish, by: Actor): Promise<Executed>;
+  thin(input: ThinInput, by: Actor): Promise<Executed>;
   /** The whole log in lines, signed. `signal`: the client has disconnected. */
   export(hardwareId: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
   /** Signs the heads of all chains, unless nothing has happened since. */
@@ -24,30 +24,30 @@ export interface AuditTrail {
   readKeyFingerprint(): Promise<string>;
 }
 
-interface ThinWish {
+interface ThinInput {
   readonly before: Instant;
   readonly chain: ListAudit['chain'];
 }
 
 /** The store verifies the log once for all waiting callers; each holds a connection. */
-const MOST_VERIFIES = 8;
+const MAX_VERIFIES = 8;
 /** An export reads the whole log, page by page, while the server works. */
-const MOST_EXPORTS = 2;
+const MAX_EXPORTS = 2;
 const RETRY_AFTER_SECONDS = 10;
 
 export function createAuditTrail(store: Store): AuditTrail {
   const verifies = createRoom(
-    MOST_VERIFIES,
-    `${MOST_VERIFIES} callers are already waiting for the audit log to be verified. Try again later.`,
+    MAX_VERIFIES,
+    `${MAX_VERIFIES} callers are already waiting for the audit log to be verified. Try again later.`,
     RETRY_AFTER_SECONDS,
   );
   const exports = createRoom(
-    MOST_EXPORTS,
-    `${MOST_EXPORTS} exports of the audit log are already running. Try again when one has ended.`,
+    MAX_EXPORTS,
+    `${MAX_EXPORTS} exports of the audit log are already running. Try again when one has ended.`,
     RETRY_AFTER_SECONDS,
   );
   return {
-    search: (wish, signal) => searchAudit(store, wish, signal),
+    search: (input, signal) => searchAudit(store, input, signal),
     async verify(signal) {
       const leave = verifies.enter();
       try {
@@ -58,7 +58,7 @@ export function createAuditTrail(store: Store): AuditTrail {
         leave();
       }
     },
-    thin: (wish, by) => thinAll(store, wish, by),
+    thin: (input, by) => thinAll(store, input, by),
     export: (hardwareId, signal) => exportWithin(exports, store, hardwareId, signal),
     async signHeads() {
       await store.execute({ kind: 'sign_heads' });
@@ -85,10 +85,10 @@ async function exportWithin(
   }
 }
 
-async function thinAll(store: Store, wish: ThinWish, by: Actor): Promise<Executed> {
+async function thinAll(store: Store, input: ThinInput, by: Actor): Promise<Executed> {
   let links = 0;
   for (;;) {
-    const outcome = await store.execute({ kind: 'thin_audit', ...wish, by });
+    const outcome = await store.execute({ kind: 'thin_audit', ...input, by });
     if (outcome.kind !== 'done') return outcome;
     links += outcome.count;
     // Fewer than the maximum does not mean the end: a link in between may have a date in the future.

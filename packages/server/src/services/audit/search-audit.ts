@@ -1,13 +1,13 @@
 import { MOMENT_FORMS, parseMoment } from '@berth/protocol/moment';
+import { RequestError } from '@berth/protocol/request-error';
 import { suggest } from '@berth/protocol/suggest';
 import { EVENT_KINDS } from '../../core/nouns/event-kinds.ts';
 import { type Instant, instant } from '../../core/nouns/instant.ts';
 import type { AuditLink, AuditPage, SearchAudit } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '@berth/protocol/request-error';
 
 /** What to list, as it was asked for; nothing means everything. */
-export interface AuditWish {
+export interface AuditFilter {
   readonly chain?: 'system' | undefined;
   readonly licenseId?: number | undefined;
   /** The id of a license, or a product. */
@@ -25,26 +25,30 @@ export interface AuditWish {
 /** A page of links with the events that match. */
 export type FoundEvents = Pick<AuditPage, 'links' | 'next'>;
 
-const MOST_EVENTS = 1000;
+const MAX_EVENTS = 1000;
 
 /** How many links one read searches: some 20 ms, for which other readers wait. */
 const SCANNED_AT_ONCE = 50_000;
 /** How many links one request searches: about half a second. The rest is for the next page. */
-const MOST_SCANNED = 1_000_000;
+const MAX_SCANNED = 1_000_000;
 /** How many links one read returns: one may hold a whole commit. */
 const LINKS_AT_ONCE = 100;
 
-const MOST_KINDS = 5;
+const MAX_KINDS = 5;
 
 /** A page of events that match, the newest first. `signal`: the client has disconnected. */
-export async function searchAudit(store: Store, wish: AuditWish, signal: AbortSignal): Promise<FoundEvents> {
-  const query = await readWish(store, wish);
-  const most = Math.min(wish.limit ?? MOST_EVENTS, MOST_EVENTS);
+export async function searchAudit(
+  store: Store,
+  filter: AuditFilter,
+  signal: AbortSignal,
+): Promise<FoundEvents> {
+  const query = await readFilter(store, filter);
+  const most = Math.min(filter.limit ?? MAX_EVENTS, MAX_EVENTS);
   const links: AuditLink[] = [];
   let events = 0;
   let next = query.before;
   let searched = 0;
-  while (searched < MOST_SCANNED && !signal.aborted) {
+  while (searched < MAX_SCANNED && !signal.aborted) {
     const page = await store.read({ ...query, before: next, links: LINKS_AT_ONCE });
     for (const link of page.links) {
       links.push(link);
@@ -58,24 +62,24 @@ export async function searchAudit(store: Store, wish: AuditWish, signal: AbortSi
   return { links, next };
 }
 
-async function readWish(store: Store, wish: AuditWish): Promise<SearchAudit> {
-  const hasDates = wish.since !== undefined || wish.until !== undefined;
+async function readFilter(store: Store, filter: AuditFilter): Promise<SearchAudit> {
+  const hasDates = filter.since !== undefined || filter.until !== undefined;
   const now = hasDates ? (await store.keepClock()).now : instant(0);
   return {
     kind: 'search_audit',
-    chains: await readChains(store, wish),
-    since: readMoment(wish, 'since', now),
-    until: readMoment(wish, 'until', now),
-    user: wish.user ?? null,
-    kinds: readKinds(wish.kind),
-    before: wish.before ?? null,
+    chains: await readChains(store, filter),
+    since: readMoment(filter, 'since', now),
+    until: readMoment(filter, 'until', now),
+    user: filter.user ?? null,
+    kinds: readKinds(filter.kind),
+    before: filter.before ?? null,
     scanned: SCANNED_AT_ONCE,
     links: LINKS_AT_ONCE,
   };
 }
 
-function readMoment(wish: AuditWish, field: 'since' | 'until', now: Instant): Instant | null {
-  const text = wish[field];
+function readMoment(filter: AuditFilter, field: 'since' | 'until', now: Instant): Instant | null {
+  const text = filter[field];
   if (text === undefined) return null;
   const millis = parseMoment(text, field, now);
   if (millis !== undefined) return instant(millis);
@@ -91,12 +95,12 @@ function readKinds(text: string | undefined): readonly string[] | null {
     const message = `"kind": there are no events "${unknown}".${suggest(unknown, EVENT_KINDS)}`;
     throw new RequestError('validation_error', `${message} docs/audit.md lists them.`, field);
   }
-  if (kinds.length <= MOST_KINDS) return kinds;
-  throw new RequestError('validation_error', `"kind" must not name more than ${MOST_KINDS} kinds.`, field);
+  if (kinds.length <= MAX_KINDS) return kinds;
+  throw new RequestError('validation_error', `"kind" must not name more than ${MAX_KINDS} kinds.`, field);
 }
 
-async function readChains(store: Store, wish: AuditWish): Promise<readonly number[] | null> {
-  const { chain, licenseId, license } = wish;
+async function readChains(store: Store, filter: AuditFilter): Promise<readonly number[] | null> {
+  const { chain, licenseId, license } = filter;
   if ([chain, licenseId, license].filter((one) => one !== undefined).length > 1) {
     const message = 'Send one of "license", "license_id" and "chain".';
     throw new RequestError('validation_error', message, { field: 'license' });

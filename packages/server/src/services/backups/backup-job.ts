@@ -13,5 +13,5 @@ export interface BackupOrder {
   readonly sealedKeys: object | null;
 }
 
-/** Writes a consistent, verified copy of all data to a file while the server works. It delays nobody. */
+/** Writes a consistent, verified copy of all data to a file while the server works, and delays no request. */
 export type MakeBackup = (order: BackupOrder) => Promise<BackupFacts>;

@@ -58,7 +58,7 @@ interface BackupOptions {
 }
 
 /** Each needs as much disk as the data, until it is sent. */
-const MOST_AT_ONCE = 2;
+const MAX_AT_ONCE = 2;
 const RETRY_AFTER_SECONDS = 60;
 /** After a failure; the loop comes more often. */
 const RETRY_MS = 10 * MINUTE_MS;
@@ -72,8 +72,8 @@ export function createBackups(options: BackupOptions): Backups {
 class BackupDesk implements Backups {
   readonly #options: BackupOptions;
   readonly #room = createRoom(
-    MOST_AT_ONCE,
-    `${MOST_AT_ONCE} backups are already being made. Try again when one has ended.`,
+    MAX_AT_ONCE,
+    `${MAX_AT_ONCE} backups are already being made. Try again when one has ended.`,
     RETRY_AFTER_SECONDS,
   );
   readonly #drafts = new Set<string>();

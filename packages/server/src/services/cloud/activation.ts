@@ -1,4 +1,5 @@
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
+import { RequestError } from '@berth/protocol/request-error';
 import {
   CloudFault,
   type CloudRefusal,
@@ -11,7 +12,6 @@ import { type LicenseId, NO_TIE } from '../../core/nouns/license.ts';
 import type { LicenseRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { LicenseLocks } from '../lending/license-locks.ts';
-import { RequestError } from '@berth/protocol/request-error';
 import { askForCertificate, type CheckParts, checkLicense, install, withCertificate } from './cloud-check.ts';
 
 /** A license to add: by its key, or by the user it was issued to. */

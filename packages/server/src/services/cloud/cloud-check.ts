@@ -68,7 +68,7 @@ function moveHere({ certificate: _, ...tie }: License['tie'], hardwareId: string
   return { ...tie, hardwareId, movedAt: null };
 }
 
-/** Sends the question with what asks for a certificate, and reports a certificate for somebody else's key. */
+/** Sends a request that also asks for a certificate, and reports a certificate for another key. */
 export async function askForCertificate<T>(
   certification: Certification,
   meant: Identification,

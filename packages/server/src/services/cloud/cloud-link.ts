@@ -1,3 +1,4 @@
+import { RequestError } from '@berth/protocol/request-error';
 import { CloudFault, type CloudHost, type CloudRefusal } from '../../cloud/cloud.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
@@ -7,15 +8,14 @@ import type { Store } from '../../store/store.ts';
 import type { Certification } from '../grants/certification.ts';
 import type { Identity } from '../identity/identity.ts';
 import { LicenseLocks } from '../lending/license-locks.ts';
-import { RequestError } from '@berth/protocol/request-error';
 import { type AddRequest, addLicense, refusalError } from './activation.ts';
 import { type CheckParts, checkLicense } from './cloud-check.ts';
-import type { CloudHold } from './cloud-hold.ts';
 import { createReporter, type Reporter } from './cloud-report.ts';
 import type { CloudSession } from './cloud-session.ts';
-import { goThrough } from './go-through.ts';
 import type { LinkError, LinkState, LinkStatus } from './link-state.ts';
+import type { NonceRequirement } from './nonce-requirement.ts';
 import { type RemoveRequest, removeLicense } from './removal.ts';
+import { runSequentially } from './run-sequentially.ts';
 
 /**
  * The server's side of the licensing cloud: activates, checks and deactivates licenses, and reports
@@ -39,7 +39,7 @@ export interface CloudLink {
   settle(reportId: string, isCounted: boolean, by: Actor): Promise<void>;
   listBacklog(): Promise<readonly BacklogRecord[]>;
   describe(): Promise<CloudStatus>;
-  /** Asks the cloud whether it accepts the keys; `describe` tells the result. */
+  /** Asks the cloud whether it accepts the keys; `describe` has the result. */
   probe(): Promise<void>;
   /** Whether the last request, for any license, failed. */
   isFailing(): boolean;
@@ -75,7 +75,7 @@ interface CloudStatus extends LinkStatus {
 interface CloudLinkOptions {
   readonly store: Store;
   readonly session: CloudSession;
-  readonly hold: CloudHold;
+  readonly hold: NonceRequirement;
   readonly identity: Identity;
   readonly state: LinkState;
   readonly host: CloudHost;
@@ -86,7 +86,7 @@ interface CloudLinkOptions {
 }
 
 interface LinkParts extends CheckParts {
-  readonly hold: CloudHold;
+  readonly hold: NonceRequirement;
   readonly reporter: Reporter;
   readonly locks: LicenseLocks;
 }
@@ -106,11 +106,13 @@ export function createCloudLink(options: CloudLinkOptions): CloudLink {
       if ((await session.findObstacle()) !== null) return;
       const licenses = await listCloudLicenses(store);
       if (licenses.length === 0) await session.ask(null, (cloud, keys) => cloud.probe(keys));
-      await goThrough(licenses, ({ id }) => onLicense(parts, id, (license) => checkLicense(parts, license)));
+      await runSequentially(licenses, ({ id }) =>
+        onLicense(parts, id, (license) => checkLicense(parts, license)),
+      );
     },
     async reportAll() {
       if ((await session.findObstacle()) !== null) return;
-      await goThrough(await listReportable(store), (id) =>
+      await runSequentially(await listReportable(store), (id) =>
         onLicense(parts, id, async (license) => {
           if (license.tie.movedAt === null) await parts.reporter.report(license);
         }),

@@ -11,7 +11,7 @@ import type { License, LicenseId } from '../../core/nouns/license.ts';
 import type { BacklogRecord, OpenReport } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import { type CheckParts, checkLicense, identify } from './cloud-check.ts';
-import { goThrough } from './go-through.ts';
+import { runSequentially } from './run-sequentially.ts';
 
 interface ReporterOptions extends CheckParts {
   /** How long to wait after an unclear report before trusting the cloud's total. */
@@ -39,7 +39,7 @@ export function createReporter(options: ReporterOptions): Reporter {
   return {
     async report(license) {
       let first: CloudRefusal | null = null;
-      await goThrough(await listBacklog(store, license), async (record) => {
+      await runSequentially(await listBacklog(store, license), async (record) => {
         const refusal = await reportMeter(options, unclear, license, record);
         first ??= refusal;
       });
@@ -117,7 +117,7 @@ async function settleUnclear(
 ): Promise<boolean> {
   if (isOurs && unclear.isCertainlyNotCounted(reportId)) return false;
   if (await doesKnowIds(options, license, feature)) return false;
-  if (!options.store.isLeader() || !unclear.isRipe(reportId)) return true;
+  if (!options.store.isLeader() || !unclear.hasWaited(reportId)) return true;
   const result = await checkLicense(options, license);
   if (result.kind === 'refused') return true;
   const { total, features } = result.counted;
@@ -254,7 +254,7 @@ class UnclearReports {
   }
 
   /** Whether a delayed request would have arrived by now. For reports of earlier runs the wait starts now. */
-  isRipe(reportId: string): boolean {
+  hasWaited(reportId: string): boolean {
     const nowMs = this.#readMonotonicMs();
     const sinceMs = this.#sinceMs.get(reportId) ?? nowMs;
     this.#sinceMs.set(reportId, sinceMs);

@@ -1,8 +1,8 @@
 import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
-import { type Cloud, type CloudRefusal, type CloudReply, UNPROVEN } from '../../cloud/cloud.ts';
 import { RequestError } from '@berth/protocol/request-error';
-import type { CloudHold } from './cloud-hold.ts';
+import { type Cloud, type CloudRefusal, type CloudReply, UNPROVEN } from '../../cloud/cloud.ts';
 import type { LinkState, Subject } from './link-state.ts';
+import type { NonceRequirement } from './nonce-requirement.ts';
 
 /** The cloud with the configured keys, if there are any. */
 export interface CloudSession {
@@ -24,7 +24,7 @@ interface SessionOptions {
   readonly cloud: Cloud | null;
   readonly readKeys: ReadKeys;
   readonly state: LinkState;
-  readonly hold: Pick<CloudHold, 'admit'>;
+  readonly hold: Pick<NonceRequirement, 'admit'>;
   /** Throws if this process must not act for the server. */
   readonly requireHome: () => Promise<void>;
 }

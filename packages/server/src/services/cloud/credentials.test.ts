@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { RequestError } from '@berth/protocol/request-error';
 import { openTestStore, readEvents } from '../../../../../test/support/test-app.ts';
 import { secretFingerprint } from '../../secrets/seal.ts';
-import { RequestError } from '@berth/protocol/request-error';
 import { createCredentials } from './credentials.ts';
 
 const API = secretFingerprint('cloud_api_key', 'one');

@@ -1,9 +1,9 @@
+import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { CloudKeyName } from '../../core/nouns/audit-event.ts';
 import type { CloudKeys } from '../../core/system-command.ts';
 import { secretFingerprint } from '../../secrets/seal.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '@berth/protocol/request-error';
 
 /** The vendor's keys for the licensing cloud. They can be set, but only the cloud link can read them. */
 export interface Credentials {

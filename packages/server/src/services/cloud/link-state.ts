@@ -54,7 +54,7 @@ export class LinkState {
     this.#onChange = onChange;
   }
 
-  /** The time of an answer, which nobody has signed: it is only shown. */
+  /** The time in an answer is not signed, so it is only shown. */
   noteClock(aheadMs: number): void {
     this.#clockAheadMs = aheadMs;
   }

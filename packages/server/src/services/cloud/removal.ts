@@ -1,9 +1,9 @@
+import { RequestError } from '@berth/protocol/request-error';
 import { isCredible } from '../../cloud/cloud.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
 import type { BacklogRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '@berth/protocol/request-error';
 import { type AddParts, refusalError } from './activation.ts';
 import { type CheckParts, identify } from './cloud-check.ts';
 import type { Reporter } from './cloud-report.ts';

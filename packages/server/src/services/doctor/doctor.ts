@@ -78,7 +78,7 @@ async function examineAll(examinations: Partial<Record<Check, Examination>>): Pr
   return findings;
 }
 
-/** What cannot be examined is a finding as well, and keeps nobody from the others. */
+/** A failed examination is a finding as well, and does not prevent the others. */
 async function examineOne(examination: Examination | undefined): Promise<readonly Verdict[] | undefined> {
   try {
     return await examination?.();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const PROBE_FILE = 'berth.probe';
 const PROBE_BYTES = 4096;
-const MOST_SYNCS = 15;
+const MAX_SYNCS = 15;
 /** A slow disk is known as such by then. */
 const LONGEST_MS = 2000;
 
@@ -18,7 +18,7 @@ export async function measureSyncs(
     try {
       const startedMs = readMonotonicMs();
       const tookMs: number[] = [];
-      while (tookMs.length < MOST_SYNCS && readMonotonicMs() - startedMs < LONGEST_MS) {
+      while (tookMs.length < MAX_SYNCS && readMonotonicMs() - startedMs < LONGEST_MS) {
         await handle.write(Buffer.alloc(PROBE_BYTES, tookMs.length), 0, PROBE_BYTES, 0);
         const beforeMs = readMonotonicMs();
         await handle.datasync();

@@ -1,17 +1,16 @@
+import { RequestError } from '@berth/protocol/request-error';
 import { type AuditPosition, endOfLink, isAfter, linkBefore } from '../../core/nouns/audit-position.ts';
 import type { AuditLink } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '@berth/protocol/request-error';
 
 /**
- * The audit log as it grows. Subscribers read it by a cursor, so they also see events of other servers and
- * can resume where they were. A subscriber that is behind reads the log at its own pace; one poll serves all
- * that have caught up.
+ * The audit log as it grows. Each subscriber reads it by a cursor, at its own pace, so it also sees events of
+ * other servers and can resume where it was.
  */
 export interface EventFeed {
   /** `after`: where to resume; `null` for new events only. */
   subscribe(options: SubscribeOptions): Subscription;
-  /** Reads new events once for all subscribers. */
+  /** Tells all subscribers if there are new events. */
   poll(): Promise<void>;
   /** Sends a keep-alive to all, and ends subscribers that may no longer listen or no longer read. */
   beat(): Promise<void>;
@@ -52,27 +51,10 @@ const MAX_SUBSCRIBERS = 100;
 const PAGE_LINKS = 100;
 const PAGE_EVENTS = 1000;
 
-/** How much may wait for a slow subscriber; beyond that it is ended, and can resume with its last id. */
-const MAX_WAITING_EVENTS = 5000;
-
 export function createEventFeed(store: Pick<Store, 'read'>): EventFeed {
   const subscribers = new Set<Subscriber>();
-  /** The position of those who have caught up; `null` if none has. */
-  let cursor: number | null = null;
+  let newest = 0;
   let isClosed = false;
-
-  const log: Log = {
-    readOn: (position) => readOn(store, position),
-    async findNewest() {
-      const [link] = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1 });
-      return link?.seq ?? 0;
-    },
-    /** Only a subscriber that has read as far as the poll can join it. */
-    mayJoin(seq) {
-      cursor ??= seq;
-      return seq >= cursor;
-    },
-  };
 
   function requireRoom(): void {
     if (subscribers.size < MAX_SUBSCRIBERS) return;
@@ -85,20 +67,17 @@ export function createEventFeed(store: Pick<Store, 'read'>): EventFeed {
   return {
     subscribe(options) {
       requireRoom();
-      const subscriber: Subscriber = new Subscriber(log, options, () => subscribers.delete(subscriber));
+      const subscriber: Subscriber = new Subscriber(store, options, () => subscribers.delete(subscriber));
       subscribers.add(subscriber);
       if (isClosed) subscriber.end();
       return subscriber;
     },
     async poll() {
-      const isAnyLive = () => [...subscribers].some((subscriber) => subscriber.isLive);
-      if (!isAnyLive()) cursor = null;
-      while (cursor !== null) {
-        const links = await readOn(store, endOfLink(cursor));
-        cursor = links.at(-1)?.seq ?? cursor;
-        for (const subscriber of [...subscribers]) subscriber.push(links);
-        if (!isFull(links)) return;
-      }
+      if (subscribers.size === 0) return;
+      const found = await findNewest(store);
+      if (found === newest) return;
+      newest = found;
+      for (const subscriber of subscribers) subscriber.notify();
     },
     async beat() {
       await Promise.all([...subscribers].map((subscriber) => subscriber.beat()));
@@ -114,16 +93,11 @@ export function createEventFeed(store: Pick<Store, 'read'>): EventFeed {
   };
 }
 
-/** What a subscriber needs of the feed. */
-interface Log {
-  readOn(position: AuditPosition): Promise<readonly AuditLink[]>;
-  findNewest(): Promise<number>;
-  mayJoin(seq: number): boolean;
-}
+type AuditLog = Pick<Store, 'read'>;
 
-function readOn(store: Pick<Store, 'read'>, position: AuditPosition): Promise<readonly AuditLink[]> {
-  const scope = { chain: null, before: null, limit: PAGE_LINKS, eventLimit: PAGE_EVENTS };
-  return store.read({ kind: 'list_audit', ...scope, after: linkBefore(position) });
+async function findNewest(log: AuditLog): Promise<number> {
+  const [link] = await log.read({ kind: 'list_audit', chain: null, before: null, limit: 1 });
+  return link?.seq ?? 0;
 }
 
 /** Whether there may be more after a page. */
@@ -133,20 +107,19 @@ function isFull(links: readonly AuditLink[]): boolean {
 }
 
 class Subscriber implements Subscription {
-  readonly #log: Log;
+  readonly #log: AuditLog;
   readonly #options: SubscribeOptions;
   readonly #onEnd: () => void;
-  /** The position up to which everything was sent or queued; `null` before the start. */
+  /** The position up to which everything was sent; `null` before the start. */
   #position: AuditPosition | null = null;
-  /** Whether the poll serves it; before that it reads by itself. */
-  isLive = false;
-  #waiting: FeedItem[] = [];
-  #waitingEvents = 0;
+  /** The log may have more. */
+  #hasNews = false;
+  #isBeatDue = false;
   #hasTaken = false;
   #isEnded = false;
   #wake = () => {};
 
-  constructor(log: Log, options: SubscribeOptions, onEnd: () => void) {
+  constructor(log: AuditLog, options: SubscribeOptions, onEnd: () => void) {
     this.#log = log;
     this.#options = options;
     this.#onEnd = onEnd;
@@ -156,18 +129,25 @@ class Subscriber implements Subscription {
     this.#hasTaken = true;
     if (this.#position === null && !this.#isEnded) {
       this.#position = await this.#findStart();
+      this.#hasNews = true;
       return { kind: 'opened' };
     }
     while (!this.#isEnded) {
-      const item = this.#waiting.shift();
-      if (item !== undefined) {
-        this.#waitingEvents -= countEvents(item);
-        return this.#deliver(item);
-      }
-      const read = this.isLive ? await this.#sleep() : await this.#catchUp();
-      if (read !== null) return this.#deliver(read);
+      const item = await this.#findNext();
+      if (item !== null) return this.#deliver(item);
     }
     return null;
+  }
+
+  async #findNext(): Promise<FeedItem | null> {
+    if (this.#hasNews) return this.#readOn(this.#position as AuditPosition);
+    if (!this.#isBeatDue)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    if (this.#hasNews || !this.#isBeatDue) return null;
+    this.#isBeatDue = false;
+    return { kind: 'beat' };
   }
 
   /** What ends a session is an event, so the stream ends with it, and without that event. */
@@ -181,70 +161,45 @@ class Subscriber implements Subscription {
     return this.#options.isStillAllowed().catch(() => false);
   }
 
-  /** Queues what the poll has read, except what this subscriber has already read. */
-  push(links: readonly AuditLink[]): void {
-    if (!this.isLive || this.#isEnded) return;
-    const item = this.#take(links);
-    if (item === null) return;
-    this.#waiting.push(item);
-    this.#waitingEvents += countEvents(item);
-    // One poll may bring much; a subscriber that listens takes it before the next one.
-    if (this.#waiting.length > 1 && this.#waitingEvents > MAX_WAITING_EVENTS) this.end();
+  notify(): void {
+    this.#hasNews = true;
     this.#wake();
   }
 
   /** A subscriber that has read nothing for a whole beat no longer listens. */
   async beat(): Promise<void> {
     const isAllowed = await this.#isAllowed();
-    const isStuck = this.#waiting.length > 0 && !this.#hasTaken;
+    const isStuck = (this.#isBeatDue || this.#hasNews) && !this.#hasTaken;
     this.#hasTaken = false;
-    if (!isAllowed || isStuck) this.end();
-    else if (this.#waiting.length === 0) this.#waiting.push({ kind: 'beat' });
+    if (!isAllowed || isStuck) return this.end();
+    this.#isBeatDue = true;
     this.#wake();
   }
 
   end(): void {
     this.#isEnded = true;
-    this.#waiting = [];
     this.#onEnd();
     this.#wake();
   }
 
   /** A position beyond the end of the log, as after a restore, means the end. */
   async #findStart(): Promise<AuditPosition> {
-    const newest = endOfLink(await this.#log.findNewest());
+    const newest = endOfLink(await findNewest(this.#log));
     const { after } = this.#options;
     return after === null || isAfter(after, newest) ? newest : after;
   }
 
-  async #catchUp(): Promise<FeedItem | null> {
-    const links = await this.#log.readOn(this.#position as AuditPosition);
-    const item = this.#take(links);
-    const { seq } = this.#position as AuditPosition;
-    if (!isFull(links) && this.#log.mayJoin(seq)) this.isLive = true;
-    return item;
-  }
-
-  /** Returns the events of these links that were not sent yet, and marks them as sent. */
-  #take(links: readonly AuditLink[]): FeedItem | null {
-    const { seq, index } = this.#position as AuditPosition;
+  /** The events after a position. What is written meanwhile may be news again. */
+  async #readOn({ seq, index }: AuditPosition): Promise<FeedItem | null> {
+    this.#hasNews = false;
+    const scope = { chain: null, before: null, limit: PAGE_LINKS, eventLimit: PAGE_EVENTS };
+    const after = linkBefore({ seq, index });
+    const links = await this.#log.read({ kind: 'list_audit', ...scope, after });
+    if (isFull(links)) this.#hasNews = true;
     const fresh = links
-      .filter((link) => link.seq >= seq)
       .map((link) => ({ link, from: link.seq === seq ? index + 1 : 0 }))
       .filter(({ link, from }) => from < link.events.length);
-    this.#position = endOfLink(Math.max(seq, links.at(-1)?.seq ?? 0));
+    this.#position = endOfLink(links.at(-1)?.seq ?? seq);
     return fresh.length === 0 ? null : { kind: 'links', links: fresh };
   }
-
-  async #sleep(): Promise<null> {
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-    return null;
-  }
-}
-
-function countEvents(item: FeedItem): number {
-  if (item.kind !== 'links') return 0;
-  return item.links.reduce((sum, { link, from }) => sum + link.events.length - from, 0);
 }

@@ -29,7 +29,7 @@ interface NoticeOptions {
 }
 
 /** Each is reported once; beyond this number, the last to end wait until others have ended. */
-const MOST_TOKENS = 1000;
+const MAX_TOKENS = 1000;
 
 export function createNotices(options: NoticeOptions): Notices {
   return {
@@ -130,7 +130,7 @@ async function findNoted(store: Store, of: NoticeKey['kind']): Promise<ReadonlyS
 
 async function lookAtTokens({ store, expiryDays }: NoticeOptions): Promise<number> {
   let told = 0;
-  const ending = { endingWithinMs: expiryDays * DAY_MS, limit: MOST_TOKENS };
+  const ending = { endingWithinMs: expiryDays * DAY_MS, limit: MAX_TOKENS };
   for (const { token } of await store.read({ kind: 'list_tokens', ...ending })) {
     const { id: tokenId, name, expiresAt } = token;
     if (expiresAt !== null) told += await note(store, { kind: 'token_expiring', tokenId, name, expiresAt });
@@ -138,7 +138,7 @@ async function lookAtTokens({ store, expiryDays }: NoticeOptions): Promise<numbe
   return told;
 }
 
-/** A cloud that refuses the keys is as useless as an unreachable one; the code tells them apart. */
+/** A cloud that refuses the keys is as useless as an unreachable one; the code says which it is. */
 async function lookAtCloud({ store, cloudLink, readWall, cloudMinutes }: NoticeOptions): Promise<number> {
   const { state, failingAt, error } = await cloudLink.describe();
   if (state === 'ok') return note(store, { kind: 'cloud_reachable' });

@@ -12,7 +12,6 @@ import type { AuditLink } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { WebhookEvent, WebhookReceiver } from '../../webhooks/webhooks.ts';
-import { createTurns } from '../create-turns.ts';
 
 /**
  * Delivers some events to a receiver, each at least once and in order. It follows the audit log by a stored
@@ -24,8 +23,6 @@ export interface Webhooks {
   begin(): Promise<void>;
   /** Reads the log and sends what is due, while this server is the leader. */
   deliver(): Promise<void>;
-  /** Another server has delivered until now: the next round starts at its stored cursor. */
-  takeOver(): void;
   describe(): Promise<WebhookStatus>;
 }
 
@@ -53,7 +50,7 @@ export interface WebhookOptions {
   readonly readMonotonicMs: () => number;
 }
 
-/** Events kept in memory; the log has the rest. */
+/** More are not counted. */
 const MAX_WAITING = 1000;
 const PAGE_LINKS = 500;
 
@@ -65,7 +62,13 @@ export const BACK_OFF = { firstMs: SECOND_MS, longestMs: 5 * MINUTE_MS };
 
 interface Waiting extends WebhookEvent {
   readonly position: AuditPosition;
-  firstTriedMs: number | null;
+}
+
+interface Page {
+  readonly events: readonly Waiting[];
+  readonly end: AuditPosition;
+  /** There may be more. */
+  readonly isFull: boolean;
 }
 
 export function createWebhooks(options: WebhookOptions): Webhooks {
@@ -75,17 +78,11 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
 class WebhookDelivery implements Webhooks {
   readonly #options: WebhookOptions;
   readonly #kinds: ReadonlySet<string>;
-  readonly #takeTurn = createTurns();
-  readonly #queue: Waiting[] = [];
-  /** How far the log has been read; `null` if not yet. */
-  #read: AuditPosition | null = null;
-  /** The last event that was delivered or dropped. */
-  #settled: AuditPosition | null = null;
-  /** The stored cursor. */
-  #saved: AuditPosition | null = null;
-  /** After another server has delivered, only the stored cursor says how far. */
-  #isOutdated = false;
-  #isDelivering = false;
+  /** Everything up to here was delivered, dropped or not meant for the receiver. */
+  #position: AuditPosition | null = null;
+  /** The last event that was delivered or dropped is not in the stored cursor yet. */
+  #isUnsaved = false;
+  #firstTry: { readonly id: string; readonly atMs: number } | null = null;
   #failures = 0;
   #nextTryMs = 0;
   #failing: Pick<WebhookStatus, 'failingAt' | 'error'> = WELL;
@@ -110,54 +107,44 @@ class WebhookDelivery implements Webhooks {
   async deliver(): Promise<void> {
     const { receiver } = this.#options;
     if (receiver === null) return;
-    this.#isDelivering = true;
+    const droppedBefore = this.#dropped;
     try {
-      if (this.#isOutdated) await this.#beginAgain();
-      await this.#readOn();
-      if (this.#queue.length > 0) await this.#deliverQueue(receiver);
-      await this.#save();
+      await this.#deliverAll(receiver);
     } finally {
-      this.#isDelivering = false;
+      if (this.#dropped > droppedBefore) this.#logDrops(this.#dropped - droppedBefore);
     }
   }
 
-  takeOver(): void {
-    this.#isOutdated = true;
+  async #deliverAll(receiver: WebhookReceiver): Promise<void> {
+    const saved = await this.#findCursor();
+    if (saved === null) return;
+    let readNow: (() => Instant) | null = null;
+    for (;;) {
+      const page = await this.#readPage(this.#position ?? saved);
+      if (page.events.length > 0) readNow ??= await this.#startClock();
+      for (const event of page.events)
+        if (!(await this.#deliverOne(event, receiver, readNow as () => Instant))) return this.#save();
+      this.#position = page.end;
+      // Now and then even without deliveries, so that a start has less to read.
+      if (page.end.seq - saved.seq >= PAGE_LINKS) this.#isUnsaved = true;
+      await this.#save();
+      if (!page.isFull) return;
+    }
   }
 
-  /** Never while an event of the queue is being sent: it would be mistaken for another one. */
-  #beginAgain(): Promise<void> {
-    return this.#takeTurn(async () => {
-      this.#isOutdated = false;
-      this.#queue.length = 0;
-      this.#read = null;
-      this.#settled = null;
-      this.#saved = null;
-    });
-  }
-
-  async #deliverQueue(receiver: WebhookReceiver): Promise<void> {
+  /** Asked once per round, which may have a thousand events. */
+  async #startClock(): Promise<() => Instant> {
     const { store, readMonotonicMs } = this.#options;
     const [{ now }, askedMs] = [await store.keepClock(), readMonotonicMs()];
-    // Asked once per round, which may have a thousand events.
-    const readNow = () => plus(now, Math.floor(readMonotonicMs() - askedMs));
-    const droppedBefore = this.#dropped;
-    for (;;) {
-      const head = this.#queue[0];
-      if (head === undefined || !(await this.#deliverOne(head, receiver, readNow))) break;
-    }
-    if (this.#dropped > droppedBefore) this.#logDrops(this.#dropped - droppedBefore);
+    return () => plus(now, Math.floor(readMonotonicMs() - askedMs));
   }
 
   async describe(): Promise<WebhookStatus> {
-    // The log and the cursor show what is waiting, whichever server delivers.
-    if (!this.#options.store.isLeader() && !this.#isDelivering) await this.#beginAgain();
-    if (this.#options.isOn) await this.#readOn();
     return {
       state: this.#stateOf(),
       deliveredAt: this.#deliveredAt,
       ...this.#failing,
-      waiting: this.#queue.length,
+      waiting: this.#options.isOn ? await this.#countWaiting() : 0,
       delivered: this.#delivered,
       dropped: this.#dropped,
     };
@@ -174,19 +161,19 @@ class WebhookDelivery implements Webhooks {
     const { store, readMonotonicMs } = this.#options;
     // The last events may be delivered twice; the new leader continues with the rest.
     if (!store.isLeader()) return false;
-    if (this.#isTooOld(head, readNow())) return this.#drop('it did not accept them within a day');
+    if (this.#isTooOld(head, readNow())) return this.#drop(head, 'it did not accept them within a day');
     if (readMonotonicMs() < this.#nextTryMs) return false;
     // While the disk fails, deliveries cannot be recorded, and the same events would be sent repeatedly.
     await this.#save();
-    head.firstTriedMs ??= readMonotonicMs();
+    if (this.#firstTry?.id !== head.id) this.#firstTry = { id: head.id, atMs: readMonotonicMs() };
     const delivery = await receiver.send(head);
     switch (delivery.kind) {
       case 'delivered':
-        this.#noteDelivered(readNow());
+        this.#noteDelivered(head, readNow());
         return true;
       case 'gone':
         this.#noteTaken();
-        return this.#drop('it refused them permanently (410)');
+        return this.#drop(head, 'it refused them permanently (410)');
       case 'failed':
         this.#noteFailure(delivery.reason, readNow());
         return false;
@@ -196,24 +183,25 @@ class WebhookDelivery implements Webhooks {
   }
 
   /** The server's time may have been set back, so a monotonic clock decides, too. */
-  #isTooOld({ at, firstTriedMs }: Waiting, now: Instant): boolean {
-    const triedMs = firstTriedMs === null ? 0 : this.#options.readMonotonicMs() - firstTriedMs;
+  #isTooOld({ id, at }: Waiting, now: Instant): boolean {
+    const triedMs = this.#firstTry?.id === id ? this.#options.readMonotonicMs() - this.#firstTry.atMs : 0;
     return now >= at + GIVE_UP_MS || triedMs >= GIVE_UP_MS;
   }
 
-  #settle(): void {
-    this.#settled = this.#queue.shift()?.position ?? null;
+  #settle({ position }: Waiting): void {
+    this.#position = position;
+    this.#isUnsaved = true;
   }
 
-  #drop(reason: string): true {
-    this.#settle();
+  #drop(event: Waiting, reason: string): true {
+    this.#settle(event);
     this.#dropped += 1;
     this.#dropReason = reason;
     return true;
   }
 
-  #noteDelivered(now: Instant): void {
-    this.#settle();
+  #noteDelivered(event: Waiting, now: Instant): void {
+    this.#settle(event);
     this.#delivered += 1;
     this.#deliveredAt = now;
     this.#noteTaken();
@@ -240,40 +228,47 @@ class WebhookDelivery implements Webhooks {
     this.#options.log.warn(facts, 'events for the webhook receiver were dropped');
   }
 
-  #readOn(): Promise<void> {
-    return this.#takeTurn(async () => {
-      const { store } = this.#options;
-      this.#saved ??= await store.read({ kind: 'find_webhook_cursor' });
-      this.#read ??= this.#saved;
-      while (this.#read !== null && this.#queue.length < MAX_WAITING) {
-        const scope = { chain: null, before: null, limit: PAGE_LINKS };
-        const links = await store.read({ kind: 'list_audit', ...scope, after: linkBefore(this.#read) });
-        for (const link of links) this.#enqueue(link, this.#read);
-        this.#read = endOfLink(links.at(-1)?.seq ?? this.#read.seq);
-        if (links.length < PAGE_LINKS) return;
-      }
-    });
-  }
-
-  #enqueue({ seq, chain, at, events }: AuditLink, after: AuditPosition): void {
-    for (const [index, event] of events.entries()) {
-      const position = { seq, index };
-      if (!this.#kinds.has(event.kind) || !isAfter(position, after)) continue;
-      const licenseId = chain === 0 ? null : chain;
-      this.#queue.push({ id: eventId(position), licenseId, at, event, position, firstTriedMs: null });
+  /** The stored cursor; another server may have moved it beyond this one's position. */
+  async #findCursor(): Promise<AuditPosition | null> {
+    const saved = await this.#options.store.read({ kind: 'find_webhook_cursor' });
+    if (saved !== null && (this.#position === null || isAfter(saved, this.#position))) {
+      this.#position = saved;
+      this.#isUnsaved = false;
     }
+    return saved;
   }
 
-  /** Stores the cursor now and then even without deliveries, so that a start has less to read. */
+  async #countWaiting(): Promise<number> {
+    const saved = await this.#findCursor();
+    let count = 0;
+    for (let at = this.#position; saved !== null && at !== null && count < MAX_WAITING; ) {
+      const { events, end, isFull } = await this.#readPage(at);
+      count += events.length;
+      at = isFull ? end : null;
+    }
+    return count;
+  }
+
+  async #readPage(after: AuditPosition): Promise<Page> {
+    const scope = { chain: null, before: null, limit: PAGE_LINKS };
+    const links = await this.#options.store.read({ kind: 'list_audit', ...scope, after: linkBefore(after) });
+    const events = links.flatMap((link) => this.#pick(link, after));
+    return { events, end: endOfLink(links.at(-1)?.seq ?? after.seq), isFull: links.length >= PAGE_LINKS };
+  }
+
+  #pick({ seq, chain, at, events }: AuditLink, after: AuditPosition): readonly Waiting[] {
+    const licenseId = chain === 0 ? null : chain;
+    return events
+      .map((event, index) => ({ event, position: { seq, index } }))
+      .filter(({ event, position }) => this.#kinds.has(event.kind) && isAfter(position, after))
+      .map(({ event, position }) => ({ id: eventId(position), licenseId, at, event, position }));
+  }
+
   async #save(): Promise<void> {
-    const [read, saved, settled] = [this.#read, this.#saved, this.#settled];
-    if (read === null || saved === null) return;
-    const isIdle = this.#queue.length === 0;
-    const hasSettled = settled !== null && isAfter(settled, saved);
-    if (!hasSettled && !(isIdle && read.seq - saved.seq >= PAGE_LINKS)) return;
-    const position = isIdle || settled === null ? read : settled;
+    const position = this.#position;
+    if (!this.#isUnsaved || position === null) return;
     await this.#options.store.execute({ kind: 'set_webhook_cursor', position });
-    this.#saved = position;
+    this.#isUnsaved = false;
   }
 }
 

@@ -4,8 +4,8 @@ import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 
 /**
- * What is wrong with the certificates that the vendor sends: each is told once, in the log and as a notice,
- * until the right certificate is there.
+ * Problems with the certificates that the vendor sends. Each is reported once, in the log and as a notice,
+ * until the right certificate arrives.
  */
 export interface CertificateDoubts {
   tell(doubt: CertificateDoubt): Promise<void>;
@@ -40,7 +40,7 @@ export function createCertificateDoubts(store: Store, log: Log): CertificateDoub
   };
 }
 
-/** What is in doubt now, also about licenses that could not be added because of it. */
+/** The open problems, including those of licenses that could not be added because of them. */
 export async function listDoubts(store: Store): Promise<readonly Doubt[]> {
   const noted = KINDS.map(async (of) => {
     const subjects = await store.read({ kind: 'list_notices', of });

@@ -17,7 +17,7 @@ export interface Certification {
    * the one that the license has will do. Reports what an attacker, or a mistake, may have caused.
    */
   accept(offered: readonly OfferedCertificate[], expected: Expected): Promise<Certificate | null>;
-  /** The vendor's answer was rejected because of a certificate for somebody else's key. */
+  /** The vendor's answer was rejected because it has a certificate for another key. */
   noteWrong(fault: WrongCertificate): Promise<void>;
 }
 

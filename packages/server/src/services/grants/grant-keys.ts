@@ -1,11 +1,11 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { GRANT_TYPE } from '@berth/protocol/grant/grant-claims';
 import { base64url, type OkpJwk, okpJwkOf, thumbprintOf } from '@berth/protocol/grant/jws';
+import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { type GrantKey, isInKeySet } from '../../core/nouns/grant-key.ts';
 import { SECOND_MS } from '../../core/nouns/instant.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '@berth/protocol/request-error';
 
 /** The keys that sign grants: sealed in the store, and the same on all servers of one database. */
 export interface GrantKeys {
@@ -33,7 +33,7 @@ export function createGrantKeys(store: Store, readMonotonicMs: () => number): Gr
     list() {
       const readMs = readMonotonicMs();
       if (last !== null && readMs - last.readMs < FRESH_MS) return last.keys;
-      // The keys that are known will do while the store cannot be read.
+      // While the store cannot be read, the last known keys stay in use.
       const known = last?.keys;
       const keys = loadKeys(store).catch((error: unknown) => known ?? Promise.reject(error));
       const loaded = { keys, readMs };

@@ -1,4 +1,5 @@
 import { MOMENT_FORMS, parseMoment } from '@berth/protocol/moment';
+import { RequestError } from '@berth/protocol/request-error';
 import { GRAINS } from '../../core/history/grain.ts';
 import { historyCutoffs } from '../../core/history/thinning.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
@@ -16,17 +17,16 @@ import type { LicenseId } from '../../core/nouns/license.ts';
 import { userNameOf } from '../../core/nouns/user-name.ts';
 import type { HistoryAnswers } from '../../store/history-query.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '@berth/protocol/request-error';
 
 /** Reports on what was lent, denied and consumed. */
 export interface History {
   listSlots(
-    wish: SlotWish,
+    filter: SlotFilter,
   ): Promise<Within & { readonly series: HistoryAnswers['list_slot_history'] } & Step>;
-  listDenials(wish: DenialWish): Promise<HistoryAnswers['list_denial_history']>;
-  listUsers(wish: UserWish): Promise<HistoryAnswers['list_user_history']>;
-  listConsumption(wish: FeatureWish): Promise<HistoryAnswers['list_consumption_history']>;
-  askWhatIf(wish: FeatureWish): Promise<NonNullable<HistoryAnswers['ask_what_if']>>;
+  listDenials(filter: DenialFilter): Promise<HistoryAnswers['list_denial_history']>;
+  listUsers(filter: UserFilter): Promise<HistoryAnswers['list_user_history']>;
+  listConsumption(filter: FeatureFilter): Promise<HistoryAnswers['list_consumption_history']>;
+  askWhatIf(filter: FeatureFilter): Promise<NonNullable<HistoryAnswers['ask_what_if']>>;
   /** Removes a user's name from all records. Returns how many there were. */
   forget(user: string, by: Actor): Promise<number>;
   /** Makes older parts coarser, and forgets the oldest. Returns in how many steps. */
@@ -34,26 +34,26 @@ export interface History {
 }
 
 /** From when to when, as `parseMoment` reads it. */
-interface Wish {
+interface HistoryFilter {
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly licenseId: LicenseId | null;
 }
 
-interface FeatureWish extends Wish {
+interface FeatureFilter extends HistoryFilter {
   readonly feature?: string | undefined;
 }
 
-interface SlotWish extends FeatureWish {
+interface SlotFilter extends FeatureFilter {
   readonly grain?: 'auto' | keyof typeof GRAINS | undefined;
 }
 
-interface UserWish extends Wish {
+interface UserFilter extends HistoryFilter {
   readonly user?: string | undefined;
   readonly limit?: number | undefined;
 }
 
-interface DenialWish extends UserWish, FeatureWish {
+interface DenialFilter extends UserFilter, FeatureFilter {
   readonly reason?: string | undefined;
 }
 
@@ -70,48 +70,48 @@ interface Step {
 const DEFAULT_DAYS = 30;
 const DEFAULT_ROWS = 100;
 /** Most rows of a list. */
-const MOST_ROWS = 10_000;
+const MAX_ROWS = 10_000;
 
 /** Most points of a curve if only one license is shown, and if all are. */
-const MOST_POINTS = 1500;
-const MOST_POINTS_OF_ALL = 400;
+const MAX_POINTS = 1500;
+const MAX_POINTS_OF_ALL = 400;
 /** Most if the caller chooses the grain: a week of minutes, and the minutes until the week is thinned out. */
-const MOST_CHOSEN_POINTS = 12_000;
+const MAX_CHOSEN_POINTS = 12_000;
 
 const STEPS_MS = [1, 5, 15, 30]
   .map((minutes) => minutes * MINUTE_MS)
   .concat([1, 3, 6, 12].map((hours) => hours * HOUR_MS));
 
-const MOST_STEPS = 500;
+const MAX_STEPS = 500;
 
 export function createHistory(store: Store, { keepDays }: { readonly keepDays: number }): History {
   const readNow = async () => (await store.keepClock()).now;
-  const within = async (wish: Wish) => readSpan(wish, await readNow());
+  const within = async (filter: HistoryFilter) => readSpan(filter, await readNow());
   return {
-    async listSlots({ grain = 'auto', feature, ...wish }) {
-      const asked = await within(wish);
-      const { licenseId } = wish;
+    async listSlots({ grain = 'auto', feature, ...filter }) {
+      const asked = await within(filter);
+      const { licenseId } = filter;
       const stepMs = chooseStep(asked, grain, licenseId !== null);
       const since = bucketStart(asked.since, stepMs);
       const scope = { licenseId, feature: feature ?? (licenseId === null ? '' : null), stepMs };
       const series = await store.read({ kind: 'list_slot_history', since, until: asked.until, ...scope });
       return { since, until: earlier(asked.until, asked.now), grain: grainOf(stepMs), stepMs, series };
     },
-    async listDenials({ feature = null, user, reason = null, limit, ...wish }) {
-      const { since, until } = await within(wish);
+    async listDenials({ feature = null, user, reason = null, limit, ...filter }) {
+      const { since, until } = await within(filter);
       return store.read({
         kind: 'list_denial_history',
         since,
         until,
-        licenseId: wish.licenseId,
+        licenseId: filter.licenseId,
         feature,
         reason,
         user: user === undefined ? null : userNameOf(user),
         limit: rowsOf(limit),
       });
     },
-    async listUsers({ user, limit, licenseId, ...wish }) {
-      const { since, until } = await within({ ...wish, licenseId });
+    async listUsers({ user, limit, licenseId, ...filter }) {
+      const { since, until } = await within({ ...filter, licenseId });
       return store.read({
         kind: 'list_user_history',
         since: bucketStart(since, DAY_MS),
@@ -121,12 +121,12 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
         limit: rowsOf(limit),
       });
     },
-    async listConsumption({ feature = null, licenseId, ...wish }) {
-      const { since, until } = await within({ ...wish, licenseId });
+    async listConsumption({ feature = null, licenseId, ...filter }) {
+      const { since, until } = await within({ ...filter, licenseId });
       const days = { since: bucketStart(since, DAY_MS), until };
-      return store.read({ kind: 'list_consumption_history', ...days, licenseId, feature, limit: MOST_ROWS });
+      return store.read({ kind: 'list_consumption_history', ...days, licenseId, feature, limit: MAX_ROWS });
     },
-    askWhatIf: async (wish) => askWhatIf(store, wish, await within(wish)),
+    askWhatIf: async (filter) => askWhatIf(store, filter, await within(filter)),
     async forget(user, by) {
       const outcome = await store.execute({ kind: 'forget_user', user: userNameOf(user), by });
       return outcome.kind === 'done' ? outcome.count : 0;
@@ -135,8 +135,8 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
   };
 }
 
-async function askWhatIf(store: Store, { feature = '', ...wish }: FeatureWish, { since, until }: Within) {
-  const licenseId = wish.licenseId ?? (await findOnlyLicense(store));
+async function askWhatIf(store: Store, { feature = '', ...filter }: FeatureFilter, { since, until }: Within) {
+  const licenseId = filter.licenseId ?? (await findOnlyLicense(store));
   const answer = await store.read({ kind: 'ask_what_if', since, until, licenseId, feature });
   if (answer !== null) return answer;
   const what = feature === '' ? 'that id' : `that id and a floating feature "${feature}"`;
@@ -153,17 +153,17 @@ async function findOnlyLicense(store: Store): Promise<LicenseId> {
   throw new RequestError('missing_parameters', message, { field: 'license' });
 }
 
-/** As many steps as a server can finish while it is told to stop; the next run does the rest. */
+/** Steps per run: few enough to finish while the server stops. The next run does the rest. */
 async function thinSome(store: Store, now: Instant, keepDays: number): Promise<number> {
   const work = await store.read({ kind: 'list_old_history', ...historyCutoffs(now, keepDays) });
-  const steps = work.slice(0, MOST_STEPS);
+  const steps = work.slice(0, MAX_STEPS);
   for (const { licenseId, step } of steps) await store.execute({ kind: 'thin_history', licenseId, step });
   return steps.length;
 }
 
 const NEVER = instant(Number.MAX_SAFE_INTEGER);
 
-function readSpan({ since, until }: Wish, now: Instant): Within & { readonly now: Instant } {
+function readSpan({ since, until }: HistoryFilter, now: Instant): Within & { readonly now: Instant } {
   // The end is excluded, and what happens now is not.
   const end = earlier(readTime('until', until, now) ?? NEVER, plus(now, 1));
   const start = readTime('since', since, now) ?? plus(end, -DEFAULT_DAYS * DAY_MS);
@@ -183,14 +183,14 @@ function readTime(field: 'since' | 'until', text: string | undefined, now: Insta
 }
 
 function rowsOf(limit: number | undefined): number {
-  return Math.min(limit ?? DEFAULT_ROWS, MOST_ROWS);
+  return Math.min(limit ?? DEFAULT_ROWS, MAX_ROWS);
 }
 
 function chooseStep({ since, until }: Within, grain: 'auto' | keyof typeof GRAINS, isOne: boolean): number {
-  const most = isOne ? MOST_POINTS : MOST_POINTS_OF_ALL;
+  const most = isOne ? MAX_POINTS : MAX_POINTS_OF_ALL;
   if (grain === 'auto') return STEPS_MS.find((step) => (until - since) / step <= most) ?? DAY_MS;
   const points = (until - since) / GRAINS[grain];
-  if (points <= MOST_CHOSEN_POINTS) return GRAINS[grain];
+  if (points <= MAX_CHOSEN_POINTS) return GRAINS[grain];
   throw new RequestError(
     'validation_error',
     `This would be up to ${Math.ceil(points)} points. Choose a coarser grain, or a shorter time.`,

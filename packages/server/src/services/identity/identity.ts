@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { RequestError } from '@berth/protocol/request-error';
 import type { Refused } from '../../core/outcome.ts';
 import type { Store } from '../../store/store.ts';
-import { RequestError } from '@berth/protocol/request-error';
 
 /** What the machine contributes to the server's identity. */
 export interface Machine {

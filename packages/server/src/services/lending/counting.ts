@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import { RequestError } from '@berth/protocol/request-error';
 import type { BorrowUntil, Target } from '../../core/command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Narrowing } from '../../core/nouns/consumption.ts';
 import { userNameOf } from '../../core/nouns/user-name.ts';
 import type { Executed, Store } from '../../store/store.ts';
-import { RequestError } from '@berth/protocol/request-error';
 import { executeOnEachLicense } from './each-license.ts';
 import { identify, identifyTaker, type LendingRequest, requireFit } from './lending.ts';
 import type { TakeSlot } from './new-slots.ts';

@@ -1,11 +1,11 @@
 import { type AddressRange, parseRange } from '@berth/protocol/address-range';
+import { RequestError } from '@berth/protocol/request-error';
 import type { BorrowUntil, Target } from '../../core/command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { HostInfo } from '../../core/nouns/registration.ts';
 import { explainUnfit, userNameOf } from '../../core/nouns/user-name.ts';
 import type { ListRegistrations, RegistrationPage } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
-import { RequestError } from '@berth/protocol/request-error';
 import { executeOnEachLicense } from './each-license.ts';
 import type { TakeSlot } from './new-slots.ts';
 

@@ -3,7 +3,7 @@ import { Histogram } from '../../core/nouns/histogram.ts';
 import { type Instant, SECOND_MS } from '../../core/nouns/instant.ts';
 import type { LicenseRecord } from '../../store/query.ts';
 import type { ClockStatus, Store } from '../../store/store.ts';
-import { type MetricFormat, MetricPage } from '../../telemetry/metrics/metric-page.ts';
+import { MetricPage } from '../../telemetry/metrics/metric-page.ts';
 import type { RequestCounts } from '../../telemetry/metrics/request-counts.ts';
 import type { Backups } from '../backups/backups.ts';
 import type { CertificateFacts } from '../certificates/certificates.ts';
@@ -12,7 +12,7 @@ import { addLicenses, daysUntil } from './license-metrics.ts';
 
 /** The state of the server, for monitoring. */
 export interface Metrics {
-  write(format: MetricFormat): Promise<string>;
+  write(): Promise<string>;
   /** A timer fired this much too late. */
   noteLoopDelay(millis: number): void;
 }
@@ -53,14 +53,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   return {
     noteLoopDelay: (millis) => loopDelays.note(millis / SECOND_MS),
-    async write(format) {
+    async write() {
       const facts = await findFacts();
       const page = new MetricPage();
       addProcess(page, options, startedAt);
       page.add('berth_event_loop_delay_seconds', loopDelays);
       addStore(page, options, facts);
       addRequests(page, options.requests);
-      return page.write(format);
+      return page.write();
     },
   };
 }

@@ -8,6 +8,7 @@ import {
 } from '@berth/protocol/carried/airgap-codes';
 import { LicenseFileError } from '@berth/protocol/carried/license-file';
 import { readTypedCode } from '@berth/protocol/carried/typed-code';
+import { RequestError } from '@berth/protocol/request-error';
 import { type FileKind, readVendorFile, type VendorFile } from '../../cloud/read-file.ts';
 import type { FileFacts } from '../../core/command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
@@ -18,7 +19,6 @@ import type { Store } from '../../store/store.ts';
 import type { Certification } from '../grants/certification.ts';
 import type { GrantKeys } from '../grants/grant-keys.ts';
 import type { Identity } from '../identity/identity.ts';
-import { RequestError } from '@berth/protocol/request-error';
 
 /** Installs files and codes from the vendor. The core decides whether they are trusted. */
 export interface InstallOptions {
@@ -33,7 +33,7 @@ export interface InstallOptions {
   readonly grantKeys: GrantKeys;
 }
 
-export interface CodeWish {
+export interface CodeInput {
   readonly licenseKey: string | null;
   readonly initializationCode: string | null;
 }
@@ -46,7 +46,7 @@ export interface ActivationCode {
   readonly grantKey: string;
 }
 
-export interface PolicyWish {
+export interface PolicyInput {
   readonly policy: string | null;
   readonly licenseKey: string | null;
   readonly policyId: string | null;
@@ -118,10 +118,10 @@ async function take(options: InstallOptions, file: VendorFile, { source, bound, 
   throw new RequestError('license_not_found', 'The license was removed at the same time.');
 }
 
-export async function activateByCode(options: InstallOptions, wish: CodeWish): Promise<ActivationCode> {
+export async function activateByCode(options: InstallOptions, input: CodeInput): Promise<ActivationCode> {
   const { identity, grantKeys } = options;
-  const licenseKey = needField('license_key', wish.licenseKey);
-  const typed = needField('signing_key', wish.initializationCode);
+  const licenseKey = needField('license_key', input.licenseKey);
+  const typed = needField('signing_key', input.initializationCode);
   const read = readTypedCode(typed, INITIALIZATION_CODE_BYTES);
   const key = 'fault' in read ? null : readInitializationCode(read.code);
   if (key === null) {
@@ -137,12 +137,12 @@ export async function activateByCode(options: InstallOptions, wish: CodeWish): P
   return { activationCode, hardwareId, licenseKey, grantKey: jwk.x };
 }
 
-export async function installPolicy(options: InstallOptions, wish: PolicyWish, by: Actor) {
+export async function installPolicy(options: InstallOptions, input: PolicyInput, by: Actor) {
   const { identity, vendorKeys, airgapKey } = options;
-  const policy = needField('license_policy', wish.policy);
-  const licenseKey = needField('license_key', wish.licenseKey);
-  const policyId = needField('policy_id', wish.policyId);
-  const typed = needField('confirmation_code', wish.confirmationCode);
+  const policy = needField('license_policy', input.policy);
+  const licenseKey = needField('license_key', input.licenseKey);
+  const policyId = needField('policy_id', input.policyId);
+  const typed = needField('confirmation_code', input.confirmationCode);
   if (airgapKey === null) {
     throw new RequestError(
       'airgap_key_not_configured',

@@ -1,6 +1,7 @@
 import { type KeyObject, randomUUID } from 'node:crypto';
 import { type RequestSigner, writeOfflineRequest } from '@berth/protocol/carried/offline-request';
 import { type Usage, writeUsageFile } from '@berth/protocol/carried/usage-file';
+import { RequestError } from '@berth/protocol/request-error';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import type { CloudHost } from '../../cloud/cloud.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
@@ -11,7 +12,6 @@ import type { ReadKeys } from '../cloud/cloud-session.ts';
 import type { GrantKeys } from '../grants/grant-keys.ts';
 import type { Identity } from '../identity/identity.ts';
 import { readIdentityKey } from '../identity/identity-key.ts';
-import { RequestError } from '@berth/protocol/request-error';
 
 /** Files that this server writes for the vendor, and a person carries. */
 export interface RequestOptions {
@@ -22,14 +22,14 @@ export interface RequestOptions {
   readonly grantKeys: GrantKeys;
 }
 
-export interface RequestWish {
+export interface RequestInput {
   readonly product: string | null;
   readonly licenseKey: string | null;
   /** The user, if the vendor issues licenses to users. */
   readonly username: string | null;
 }
 
-export interface DeactivationWish extends RequestWish {
+export interface DeactivationInput extends RequestInput {
   readonly licenseId: LicenseId | null;
 }
 
@@ -50,11 +50,15 @@ export interface MadeUsage {
 }
 
 /** Creates a file that requests a license from the vendor. */
-export function requestLicense(options: RequestOptions, wish: RequestWish, by: Actor): Promise<MadeRequest> {
-  return makeRequest(options, { request: 'activation', ...wish, usage: null }, by);
+export function requestLicense(
+  options: RequestOptions,
+  input: RequestInput,
+  by: Actor,
+): Promise<MadeRequest> {
+  return makeRequest(options, { request: 'activation', ...input, usage: null }, by);
 }
 
-interface RequestContent extends RequestWish {
+interface RequestContent extends RequestInput {
   readonly request: 'activation' | 'deactivation';
   readonly usage: Usage | null;
 }
@@ -104,21 +108,21 @@ async function chooseSigner({ readKeys }: RequestOptions, privateKey: KeyObject)
 /** Stops the license first, so that nothing is counted after the amounts in the file. */
 export async function requestDeactivation(
   options: RequestOptions,
-  wish: DeactivationWish,
+  input: DeactivationInput,
   by: Actor,
 ): Promise<MadeRequest> {
   const { store } = options;
-  const license = chooseToGiveBack(await store.read({ kind: 'list_usage' }), wish);
+  const license = chooseToGiveBack(await store.read({ kind: 'list_usage' }), input);
   await store.execute({ kind: 'remove_license', licenseId: license.licenseId, isGivenBack: true, by });
   const { usage } = await makeUsage(options, by);
   const { product, licenseKey } = license;
-  const { username } = wish;
+  const { username } = input;
   return makeRequest(options, { request: 'deactivation', product, licenseKey, username, usage }, by);
 }
 
 /** A removed license can still be returned if it is named. */
-function chooseToGiveBack(records: readonly UsageRecord[], wish: DeactivationWish): UsageRecord {
-  const { product, licenseKey, licenseId } = wish;
+function chooseToGiveBack(records: readonly UsageRecord[], input: DeactivationInput): UsageRecord {
+  const { product, licenseKey, licenseId } = input;
   const isNamed = licenseKey !== null || licenseId !== null;
   const meant = records
     .filter(({ feature, isRemoved }) => feature === null && (isNamed || !isRemoved))

@@ -5,18 +5,18 @@ import { createTurns } from '../create-turns.ts';
 import {
   type ActivationCode,
   activateByCode,
-  type CodeWish,
+  type CodeInput,
   type InstallOptions,
   installFile,
   installPolicy,
-  type PolicyWish,
+  type PolicyInput,
 } from './offline-licenses.ts';
 import {
-  type DeactivationWish,
+  type DeactivationInput,
   type MadeRequest,
   type MadeUsage,
+  type RequestInput,
   type RequestOptions,
-  type RequestWish,
   requestDeactivation,
   requestLicense,
   writeUsage,
@@ -25,15 +25,15 @@ import {
 /** Licenses for servers without internet: from files, or from typed codes. */
 export interface Offline {
   /** Creates a file that requests a license from the vendor. */
-  requestLicense(wish: RequestWish, by: Actor): Promise<MadeRequest>;
+  requestLicense(input: RequestInput, by: Actor): Promise<MadeRequest>;
   /** Creates a file that returns a license, which stops lending first. */
-  requestDeactivation(wish: DeactivationWish, by: Actor): Promise<MadeRequest>;
+  requestDeactivation(input: DeactivationInput, by: Actor): Promise<MadeRequest>;
   /** Installs a license file: the answer to a request, or a refresh. */
   install(text: string, by: Actor): Promise<LicenseRecord | Refused>;
   /** Creates the activation code from the vendor's initialization code. */
-  activateByCode(wish: CodeWish): Promise<ActivationCode>;
+  activateByCode(input: CodeInput): Promise<ActivationCode>;
   /** Installs a policy file with the vendor's confirmation code. */
-  installPolicy(wish: PolicyWish, by: Actor): Promise<LicenseRecord | Refused>;
+  installPolicy(input: PolicyInput, by: Actor): Promise<LicenseRecord | Refused>;
   /** Creates a file with all consumption for the vendor. */
   writeUsage(by: Actor): Promise<MadeUsage>;
 }
@@ -44,11 +44,11 @@ export function createOffline(options: OfflineOptions): Offline {
   // A file with a higher number must not have older amounts.
   const inTurn = createTurns();
   return {
-    requestLicense: (wish, by) => requestLicense(options, wish, by),
-    requestDeactivation: (wish, by) => inTurn(() => requestDeactivation(options, wish, by)),
+    requestLicense: (input, by) => requestLicense(options, input, by),
+    requestDeactivation: (input, by) => inTurn(() => requestDeactivation(options, input, by)),
     install: (text, by) => installFile(options, text, by),
-    activateByCode: (wish) => activateByCode(options, wish),
-    installPolicy: (wish, by) => installPolicy(options, wish, by),
+    activateByCode: (input) => activateByCode(options, input),
+    installPolicy: (input, by) => installPolicy(options, input, by),
     writeUsage: (by) => inTurn(() => writeUsage(options, by)),
   };
 }

@@ -44,7 +44,7 @@ const COMMON = new Set([
   '::',
 ]);
 
-/** `by` says how somebody signed in. */
+/** `by` names the credentials of a caller. */
 const SIGNED_IN = /^(token|certificate) /;
 
 /**

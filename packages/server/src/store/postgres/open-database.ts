@@ -50,8 +50,6 @@ export interface DatabaseOptions {
   readonly isServing: boolean;
   /** Whether users that differ only in case are one; if left out, it stays as it is. */
   readonly ignoresCase?: boolean | undefined;
-  /** Most commands in one transaction. */
-  readonly maxBatch?: number;
   /** Most answers to remember for repeated requests. */
   readonly maxRememberedAnswers?: number;
   /** Replaces the database's clock in tests. */
@@ -74,7 +72,6 @@ export interface Timeouts {
 
 const TIMEOUTS: Timeouts = { connectMs: 5000, acquireMs: 5000, askMs: 10_000 };
 
-const MAX_BATCH = 256;
 /** How long a connection may be silent while answers are due. Longer than any statement may take. */
 const ANSWER_TIMEOUT_MS = 20_000;
 /** The same for queries, and for the one that takes minutes. */
@@ -149,7 +146,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
   const { onNotice, onNews, isServing, version, clock } = options;
   const serverId = randomBytes(8).toString('hex');
   const signal = isServing
-    ? new EventSignal({ open: (onTold) => openConnection({ ...opening, onTold }), onNews })
+    ? new EventSignal({ open: (onNotification) => openConnection({ ...opening, onNotification }), onNews })
     : null;
   const { readMonotonicMs } = clock ?? systemClock;
   const readWall = clock === undefined ? null : () => clock.readWall();
@@ -177,7 +174,6 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     maxRememberedAnswers: options.maxRememberedAnswers ?? MAX_REMEMBERED_ANSWERS,
   });
   const reader = new PostgresReader({ pool: reading, patientPool: patient });
-  const maxBatch = options.maxBatch ?? MAX_BATCH;
   const store = new PostgresStore({
     pools: { writing: pool, reading, verifying: patient },
     writer,
@@ -185,7 +181,6 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     election,
     signal,
     onNotice,
-    maxBatch,
   });
   try {
     await store.keepClock();

@@ -21,8 +21,6 @@ interface StoreParts {
   /** `null` for a store that does not serve. */
   readonly signal: EventSignal | null;
   readonly onNotice: (notice: StoreNotice) => void;
-  /** Most commands in one transaction. */
-  readonly maxBatch: number;
 }
 
 /** A store on PostgreSQL, which several servers can share. */
@@ -41,7 +39,6 @@ export class PostgresStore implements Store {
       route: (command) => laneOf(command, parts.writer.memory.index),
       execute: (commands) => this.#watch(() => parts.writer.executeBatch(commands)),
       hasRival: () => parts.writer.memory.hasRival,
-      maxBatch: parts.maxBatch,
       tally: this.tally,
     });
   }

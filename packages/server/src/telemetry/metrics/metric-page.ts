@@ -1,16 +1,13 @@
 import type { Histogram } from '../../core/nouns/histogram.ts';
 import { METRICS, type MetricName } from './metrics.ts';
 
-/** `openmetrics`: OpenMetrics 1.0.0. `prometheus`: the older text format 0.0.4. */
-export type MetricFormat = 'openmetrics' | 'prometheus';
-
 interface Sample {
   /** In the order of the metric's labels. */
   readonly labels: readonly string[];
   readonly value: number | Histogram;
 }
 
-/** Collects samples and writes them as text. */
+/** Collects samples and writes them in the text format 0.0.4, which every program for monitoring reads. */
 export class MetricPage {
   readonly #samples = new Map<MetricName, Sample[]>();
 
@@ -21,28 +18,19 @@ export class MetricPage {
     else others.push(sample);
   }
 
-  write(format: MetricFormat): string {
+  write(): string {
     const lines: string[] = [];
     for (const name of Object.keys(METRICS) as MetricName[]) {
       const samples = this.#samples.get(name);
-      if (samples !== undefined) writeFamily(lines, name, samples, format);
+      if (samples !== undefined) writeFamily(lines, name, samples);
     }
-    if (format === 'openmetrics') lines.push('# EOF');
     return `${lines.join('\n')}\n`;
   }
 }
 
-function writeFamily(
-  lines: string[],
-  name: MetricName,
-  samples: readonly Sample[],
-  format: MetricFormat,
-): void {
+function writeFamily(lines: string[], name: MetricName, samples: readonly Sample[]): void {
   const { type, help, labels } = METRICS[name];
-  const isOpen = format === 'openmetrics';
-  // OpenMetrics names a family without the ending of its samples.
-  const family = isOpen ? name.replace(/_(?:total|info)$/, '') : name;
-  lines.push(`# TYPE ${family} ${type === 'info' && !isOpen ? 'gauge' : type}`, `# HELP ${family} ${help}`);
+  lines.push(`# TYPE ${name} ${type}`, `# HELP ${name} ${help}`);
   for (const { value, labels: values } of samples) {
     const pairs = labels.map((label, index) => `${label}="${escapeValue(values[index] ?? '')}"`);
     if (typeof value === 'number') lines.push(`${name}${inBraces(pairs)} ${value}`);
@@ -67,7 +55,7 @@ function inBraces(pairs: readonly string[]): string {
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
-/** OpenMetrics wants a point in every bound. */
+/** As in OpenMetrics, whole bounds have a point, too. */
 function formatBound(bound: number): string {
   return Number.isInteger(bound) ? `${bound}.0` : String(bound);
 }

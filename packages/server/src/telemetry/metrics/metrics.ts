@@ -1,5 +1,5 @@
 interface Metric {
-  readonly type: 'gauge' | 'counter' | 'histogram' | 'info';
+  readonly type: 'gauge' | 'counter' | 'histogram';
   readonly labels: readonly string[];
   readonly help: string;
 }
@@ -13,7 +13,7 @@ const FEATURE = ['license', 'product', 'feature'] as const;
  * otherwise anyone could add as many series as they like.
  */
 export const METRICS = {
-  berth_build_info: { type: 'info', labels: ['version', 'node', 'store'], help: 'The running version.' },
+  berth_build_info: { type: 'gauge', labels: ['version', 'node', 'store'], help: 'The running version.' },
   process_start_time_seconds: { type: 'gauge', labels: [], help: 'When the server was started, Unix time.' },
   process_cpu_seconds_total: { type: 'counter', labels: [], help: 'CPU time of the server, all threads.' },
   process_resident_memory_bytes: { type: 'gauge', labels: [], help: 'Memory of the server.' },

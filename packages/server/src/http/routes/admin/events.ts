@@ -79,19 +79,12 @@ function textOf(item: FeedItem): string {
   }
 }
 
-/** A cache: all subscribers that are up to date get the same links. */
-const TEXTS = new WeakMap<object, string>();
-
 function linkText({ link, from }: FeedLink): string {
-  const known = from === 0 ? TEXTS.get(link) : undefined;
-  if (known !== undefined) return known;
-  const text = link.events
+  return link.events
     .map((event, index) => {
       const data = JSON.stringify(presentEvent(link, event));
       return `id: ${eventId({ seq: link.seq, index })}\nevent: ${event.kind}\ndata: ${data}\n\n`;
     })
     .slice(from)
     .join('');
-  if (from === 0) TEXTS.set(link, text);
-  return text;
 }

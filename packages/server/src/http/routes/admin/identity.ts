@@ -1,11 +1,11 @@
 import { IDENTITY_API } from '@berth/protocol/admin/identity';
-import type { IdentityDesk } from '../../../services/grants/identity-desk.ts';
+import type { GrantKeyAdmin } from '../../../services/grants/grant-key-admin.ts';
 import { actorOf } from '../../access/caller.ts';
 import { adminRoute } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
-export function identityRoutes(desk: IdentityDesk): readonly Route[] {
+export function identityRoutes(desk: GrantKeyAdmin): readonly Route[] {
   return [
     adminRoute(IDENTITY_API, 'GET /api/admin/identity', {
       name: 'admin_identity',

@@ -7,7 +7,7 @@ const NOTIFY_INTERVAL_MS = 100;
 
 interface EventSignalOptions {
   /** Opens a connection of its own, which calls back for every notification. */
-  open(onTold: () => void): Promise<Connection>;
+  open(onNotification: () => void): Promise<Connection>;
   onNews(): void;
 }
 

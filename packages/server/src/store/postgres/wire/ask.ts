@@ -20,7 +20,7 @@ export function askOver(connection: Connection): Ask {
 }
 
 const BEGIN = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
-/** A report on many users would be sorted on disk with the memory that a statement has unless told. */
+/** A report on many users would be sorted on disk with the memory that a statement has by default. */
 const LIMITS = `SELECT set_config('statement_timeout', $1::text, true), set_config('work_mem', '64MB', true)`;
 
 /**

@@ -103,7 +103,7 @@ describe('a connection', { skip }, () => {
     assert.deepEqual([connection.isBusy, connection.isDead], [false, false]);
   });
 
-  test('refuses parameters that would confuse the driver, and continues', async (t) => {
+  test('refuses parameters that cannot be encoded, and continues', async (t) => {
     const connection = await open(t, (await shared()).url('postgres'));
     const bad = [undefined, {}, [undefined], () => {}] as unknown as null[];
     const slow = connection.query("SELECT 'slow' AS answer FROM pg_sleep($1)", [0.05]);
@@ -203,7 +203,7 @@ describe('a lost connection', { skip }, () => {
     const { signal } = new AbortController();
     const socket = await openSocket(target, signal);
     const asked: Promise<unknown>[] = [];
-    // This is called before the connection hears of it; what it asks is sent on after the driver has.
+    // This is called before the connection hears of it.
     socket.once('close', () => asked.push(connection.query('SELECT 1'), connection.query('SELECT $1', [1])));
     const connection = await Connection.open(socket, { ...OPTIONS, target }, signal);
     t.after(() => connection.close());
@@ -211,7 +211,7 @@ describe('a lost connection', { skip }, () => {
     await once(socket, 'close');
     assert.equal(asked.length, 2);
     for (const query of asked) await assert.rejects(query, isConnectionLost);
-    // The driver would write later, and end the process with an error that cannot be caught.
+    // Nothing may be written later, which would end the process with an error that cannot be caught.
     await new Promise(setImmediate);
   });
 

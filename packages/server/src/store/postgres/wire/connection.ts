@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import connect, { type Sql } from 'postgres';
+import { Fault } from '../../../core/nouns/fault.ts';
 import type { Row } from '../../engine/rows.ts';
-import { ConnectionLost, isConnectionUseless } from './database-error.ts';
+import { ConnectionLost, DatabaseError, isConnectionUseless } from './database-error.ts';
 import type { DatabaseTarget } from './database-url.ts';
 import type { Parameter } from './encode-parameter.ts';
 import { type Rows, Wire } from './wire.ts';
@@ -13,43 +13,39 @@ export interface ConnectionOptions {
   /** How long the database may be silent while answers are due, before the connection counts as lost. */
   readonly answerTimeoutMs: number;
   /** Called for every notification on a channel that this connection listens to. */
-  readonly onTold?: () => void;
+  readonly onNotification?: () => void;
 }
-
-/** The driver's own connection object, as its hook for transactions shows it. */
-interface DriverConnection {
-  terminate(): void;
-}
-
-type Reject = (error: unknown) => void;
 
 /** After this long without traffic, TCP checks that the other end is still there. */
-const KEEP_ALIVE_SECONDS = 30;
+const KEEP_ALIVE_MS = 30_000;
 
 const LOST = 'The connection to the database was lost. Try again in a moment.';
 const SILENT = 'The database has not answered for too long. Try again in a moment.';
 
 /** How long closing may take. */
-const FAREWELL_MS = 1000;
+const CLOSE_TIMEOUT_MS = 1000;
 
-/**
- * One connection to the database, from its opening to its end. The driver logs in; from then on statements
- * are sent by `Wire`. The driver costs several times more for each statement and has the database answer
- * after each; left alone, it would reconnect by itself and run the rest of a transaction outside of it.
- */
+/** Tells the database that nothing more will come. */
+const TERMINATE = Uint8Array.of('X'.charCodeAt(0), 0, 0, 0, 4);
+
+/** One connection to the database, from its opening to its end. */
 export class Connection {
   readonly #socket: Socket;
-  readonly #options: ConnectionOptions;
-  /** Who waits for the driver. */
-  readonly #waiting = new Set<Reject>();
+  readonly #wire: Wire;
   readonly #closed: Promise<void>;
-  #driver: DriverConnection | undefined;
-  #wire: Wire | undefined;
   #lost: ConnectionLost | undefined;
 
   private constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
-    this.#options = options;
+    const { prepareStatements, onNotification = () => {} } = options;
+    this.#wire = new Wire(socket, {
+      prepareStatements,
+      onNotification,
+      onFailed: (error) => {
+        if (isConnectionUseless(error)) this.#lose(LOST, error);
+      },
+      onBroken: (error) => this.#lose(LOST, error),
+    });
     this.#closed = new Promise((resolve) => {
       if (socket.closed) resolve();
       else socket.once('close', () => resolve());
@@ -63,11 +59,12 @@ export class Connection {
     const abort = () => connection.#lose('The database did not answer in time. Check that it runs.');
     signal.addEventListener('abort', abort);
     try {
-      await connection.#logIn();
+      await connection.#wire.logIn(options.target);
       return connection;
     } catch (error) {
-      connection.#lose('The connection to the database could not be opened.', error);
-      throw error;
+      connection.#lose(LOST, error);
+      const { cause } = error as Error;
+      throw cause instanceof DatabaseError || cause instanceof Fault ? cause : error;
     } finally {
       signal.removeEventListener('abort', abort);
     }
@@ -80,7 +77,7 @@ export class Connection {
 
   /** Whether answers are due. */
   get isBusy(): boolean {
-    return this.#waiting.size > 0 || this.#wire?.isBusy === true;
+    return this.#wire.isBusy;
   }
 
   /**
@@ -97,7 +94,6 @@ export class Connection {
 
   #ask(text: string, parameters: readonly Parameter[]): Promise<Rows> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost);
-    if (this.#wire === undefined) return Promise.reject(new Error('The connection is not open.'));
     return this.#wire.query(text, parameters);
   }
 
@@ -106,14 +102,15 @@ export class Connection {
    * those after it are not carried out, and all of them fail. A transaction stays open then.
    */
   together<T>(send: () => T): T {
-    return this.#wire === undefined ? send() : this.#wire.together(send);
+    return this.#wire.together(send);
   }
 
   /** Closes the connection; queries that were not answered fail. */
   async close(): Promise<void> {
     this.#end('The connection to the database was closed.');
+    if (this.#socket.writable) this.#socket.write(TERMINATE);
     this.#socket.destroySoon();
-    const late = setTimeout(() => this.#socket.destroy(), FAREWELL_MS);
+    const late = setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT_MS);
     await this.#closed;
     clearTimeout(late);
   }
@@ -122,82 +119,11 @@ export class Connection {
     if (this.#socket.destroyed) this.#lose(LOST);
     this.#socket.on('error', (error) => this.#lose(LOST, error));
     this.#socket.on('close', () => this.#lose(LOST));
+    this.#socket.setKeepAlive(true, KEEP_ALIVE_MS);
     // It fires again and again: silence only matters while answers are due.
     this.#socket.setTimeout(answerTimeoutMs);
     this.#socket.on('timeout', () => {
       if (this.isBusy) this.#lose(SILENT);
-    });
-  }
-
-  /** Turns off the driver's timeouts and reconnecting, and everything it would take from the environment. */
-  #startDriver({ target }: ConnectionOptions): Sql {
-    let isTaken = false;
-    const options = {
-      host: [target.host],
-      port: [target.port],
-      user: target.user,
-      ...(target.password === null ? {} : { pass: target.password }),
-      database: target.database,
-      connection: target.startup,
-      socket: () => {
-        if (isTaken) throw new ConnectionLost(LOST);
-        isTaken = true;
-        return this.#socket;
-      },
-      // The socket is encrypted already.
-      ssl: false,
-      sslnegotiation: null,
-      max: 1,
-      fetch_types: false,
-      prepare: false,
-      connect_timeout: 0,
-      idle_timeout: null,
-      max_lifetime: null,
-      backoff: 0,
-      keep_alive: KEEP_ALIVE_SECONDS,
-      debug: false,
-      onnotice: () => {},
-    };
-    return connect(options as object);
-  }
-
-  /** The driver logs in at the first query. After that it hears nothing more from the database. */
-  async #logIn(): Promise<void> {
-    const sql = this.#startDriver(this.#options);
-    const onexecute = (driver: DriverConnection) => {
-      this.#driver = driver;
-      return true;
-    };
-    await this.#wait(() => sql.unsafe('SELECT 1', [], { onexecute } as object));
-    const { prepareStatements, onTold = () => {} } = this.#options;
-    this.#socket.removeAllListeners('data');
-    this.#wire = new Wire(this.#socket, {
-      prepareStatements,
-      onTold,
-      onFailed: (error) => {
-        if (isConnectionUseless(error)) this.#lose(LOST, error);
-      },
-      onBroken: (error) => this.#lose(LOST, error),
-    });
-  }
-
-  /** The driver's answer, or an error if the connection is lost, which the driver may not report. */
-  #wait(ask: () => PromiseLike<unknown>): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (this.#lost !== undefined) throw this.#lost;
-      const answer = ask();
-      this.#waiting.add(reject);
-      answer.then(
-        (value) => {
-          this.#waiting.delete(reject);
-          resolve(value);
-        },
-        (error) => {
-          this.#waiting.delete(reject);
-          reject(error);
-          if (isConnectionUseless(error)) this.#lose(LOST, error);
-        },
-      );
     });
   }
 
@@ -210,9 +136,6 @@ export class Connection {
     if (this.#lost !== undefined) return;
     const lost = new ConnectionLost(message, { cause });
     this.#lost = lost;
-    for (const reject of this.#waiting) reject(lost);
-    this.#waiting.clear();
-    this.#wire?.fail(lost);
-    this.#driver?.terminate();
+    this.#wire.fail(lost);
   }
 }

@@ -23,7 +23,6 @@ function kindsOf(error: unknown): string[] {
 describe('an error of the database', () => {
   for (const [code, severity, kinds, sentence] of [
     ['ECONNREFUSED', '', ['isConnectionLost', 'isConnectionUseless'], /cannot be reached/],
-    ['CONNECTION_DESTROYED', '', ['isConnectionLost', 'isConnectionUseless'], /cannot be reached/],
     ['08006', 'ERROR', ['isConnectionLost', 'isConnectionUseless'], /connection to the database was lost/],
     ['57P01', 'FATAL', ['isConnectionLost', 'isConnectionUseless'], /cannot be reached/],
     ['25P03', 'FATAL', ['isConnectionLost', 'isConnectionUseless'], /cannot be reached/],

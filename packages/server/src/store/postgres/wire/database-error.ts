@@ -16,13 +16,9 @@ export class DatabaseError extends Error {
   }
 }
 
-/** Codes of the driver and the system for a connection that is gone or cannot be opened. */
+/** Our code and the system's for a connection that is gone or cannot be opened. */
 const LOST = new Set([
   'CONNECTION_LOST',
-  'CONNECTION_CLOSED',
-  'CONNECTION_ENDED',
-  'CONNECTION_DESTROYED',
-  'CONNECT_TIMEOUT',
   'ECONNABORTED',
   'ECONNREFUSED',
   'ECONNRESET',
@@ -59,7 +55,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 const UNREACHABLE = 'The database cannot be reached. Check that it runs, its URL and the network.';
 const FAILED = 'The database reported an error. Try again in a moment; the log has details.';
 
-/** Whether the connection is gone. Nobody can tell then whether the last statement was carried out. */
+/** Whether the connection is gone. It is then unknown whether the last statement was carried out. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof Fault) return error.cause !== undefined && isConnectionLost(error.cause);
   const code = codeOf(error);
@@ -100,7 +96,7 @@ export function translate(error: unknown): unknown {
   return isConnectionLost(error) || isState(codeOf(error)) ? toFault(error) : error;
 }
 
-/** What people are told. The error is kept as the cause, for the log. */
+/** A message for people. The error is kept as the cause, for the log. */
 export function toFault(error: unknown): Fault {
   return error instanceof Fault ? error : new Fault('store_unavailable', describe(error), { cause: error });
 }
@@ -113,7 +109,7 @@ function describe(error: unknown): string {
   return isConnectionLost(error) ? UNREACHABLE : FAILED;
 }
 
-/** The code of a system error, or the SQLSTATE of a driver's error. */
+/** The code of a system error, or the SQLSTATE of a database error. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : '';

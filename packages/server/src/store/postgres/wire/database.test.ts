@@ -22,6 +22,8 @@ const PASSWORD = 'a-secret-word';
 
 const ACCESS = [
   'host all ada 127.0.0.1/32 scram-sha-256',
+  'host all bob 127.0.0.1/32 md5',
+  'host all eve 127.0.0.1/32 password',
   'hostssl all tls 127.0.0.1/32 trust',
   'host all postgres,loose,narrow 127.0.0.1/32 trust',
 ];
@@ -125,15 +127,23 @@ describe('opening a connection', { skip }, () => {
     await runOn(
       urlOf('postgres'),
       `CREATE ROLE ada LOGIN PASSWORD '${PASSWORD}'; CREATE ROLE tls LOGIN; CREATE ROLE loose LOGIN;
-       CREATE ROLE narrow LOGIN CONNECTION LIMIT 0; ALTER ROLE loose SET synchronous_commit = off`,
+       SET password_encryption = md5; CREATE ROLE bob LOGIN PASSWORD '${PASSWORD}';
+       CREATE ROLE eve LOGIN PASSWORD '${PASSWORD}'; CREATE ROLE narrow LOGIN CONNECTION LIMIT 0;
+       ALTER ROLE loose SET synchronous_commit = off`,
       "CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1'",
     );
   });
   after(() => postgres.end());
 
-  test('accepts the password, and refuses another', async () => {
-    assert.deepEqual(await runOn(urlOf(`ada:${PASSWORD}`), 'SELECT user'), [{ user: 'ada' }]);
-    await expectRefusal(urlOf(`ada:not-${PASSWORD}`), /refused the user or the password/);
+  for (const [user, method] of Object.entries({ ada: 'scram-sha-256', bob: 'md5', eve: 'password' })) {
+    test(`accepts the password, and refuses another, with ${method}`, async () => {
+      assert.deepEqual(await runOn(urlOf(`${user}:${PASSWORD}`), 'SELECT user'), [{ user }]);
+      await expectRefusal(urlOf(`${user}:not-${PASSWORD}`), /refused the user or the password/);
+      await expectRefusal(urlOf(user), /refused the user or the password/);
+    });
+  }
+
+  test('refuses an unknown user', async () => {
     await expectRefusal(urlOf('nobody-we-know'), /refused the user or the password/);
   });
 

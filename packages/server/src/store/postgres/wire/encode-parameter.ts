@@ -4,11 +4,11 @@ export type Scalar = string | number | bigint | boolean | Uint8Array | null;
 export type Parameter = Scalar | readonly Scalar[];
 
 /** The protocol counts them in two bytes. */
-const MOST_PARAMETERS = 65_534;
+const MAX_PARAMETERS = 65_534;
 
 /** Encodes and checks parameters: all of them travel as text. */
 export function encodeParameters(parameters: readonly Parameter[]): readonly (string | null)[] {
-  if (parameters.length > MOST_PARAMETERS)
+  if (parameters.length > MAX_PARAMETERS)
     throw new RangeError(`A statement cannot have ${parameters.length} parameters.`);
   return parameters.map((parameter) => {
     if (isList(parameter)) return encodeList(parameter);

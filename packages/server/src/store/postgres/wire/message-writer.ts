@@ -1,6 +1,9 @@
 /** Room for the messages of several round trips. */
 const BLOCK_BYTES = 64 * 1024;
 
+/** Version 3.0 of the protocol. */
+const PROTOCOL = 0x30000;
+
 /** A character is at most so many bytes long. */
 const CHARACTER_BYTES = 3;
 
@@ -10,6 +13,23 @@ export class MessageWriter {
   /** Where what was not taken begins and ends. */
   #start = 0;
   #end = 0;
+
+  /** Starts the session. This message has no type. */
+  start(parameters: Readonly<Record<string, string>>): void {
+    this.#int32(0);
+    const start = this.#end - this.#start;
+    this.#int32(PROTOCOL);
+    for (const text of Object.entries(parameters).flat()) this.#text(text);
+    this.#text('');
+    this.#close(start);
+  }
+
+  /** Answers a question about the password. */
+  logIn(answer: string): void {
+    const password = this.#open('p');
+    this.#characters(answer);
+    this.#close(password);
+  }
 
   /** Has the database parse a statement, and say what its rows look like. */
   parse(name: string, text: string): void {

@@ -53,7 +53,7 @@ async function encrypt(socket: Socket, target: DatabaseTarget, signal: AbortSign
 async function offersEncryption(socket: Socket, signal: AbortSignal): Promise<boolean> {
   socket.write(SSL_REQUEST);
   const [answer] = (await waitFor(socket, 'data', signal)) as [Buffer];
-  // Anything unencrypted after the letter comes from somebody in between.
+  // Anything unencrypted after the letter comes from an attacker in between.
   if (answer.length !== 1 || (answer[0] !== YES && answer[0] !== NO))
     throw new Fault('store_unavailable', 'The server at the address of the database is not PostgreSQL.');
   return answer[0] === YES;

@@ -1,6 +1,6 @@
 import { type Sql, sqlFor } from '../../engine/sql.ts';
 
-/** SQL as this driver takes it. */
+/** SQL as PostgreSQL takes it. */
 export interface PlacedSql {
   readonly text: string;
   /** The names of the values in their order; none where they come in their order. */

@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Row } from '../../engine/rows.ts';
 import { isFatal } from './database-error.ts';
+import type { DatabaseTarget } from './database-url.ts';
 import { encodeParameters, type Parameter } from './encode-parameter.ts';
+import { Login } from './log-in.ts';
 import {
   type Message,
   MessageReader,
@@ -23,7 +25,7 @@ interface Statement {
 }
 
 /** A statement that was sent, and who waits for its answer. */
-interface Asked {
+interface PendingStatement {
   readonly text: string;
   readonly parameters: readonly Parameter[];
   readonly rows: Rows;
@@ -34,8 +36,8 @@ interface Asked {
 
 /** Statements that are answered together. */
 interface Trip {
-  readonly asked: readonly Asked[];
-  /** The one that the next message is about. */
+  readonly asked: readonly PendingStatement[];
+  /** The statement that the next message is about. */
   current: number;
   error: Error | null;
 }
@@ -44,19 +46,19 @@ interface WireOptions {
   /** Whether statements are prepared once and used again. Some poolers do not support it. */
   readonly prepareStatements: boolean;
   /** Called for every notification on a channel that this connection listens to. */
-  readonly onTold: () => void;
-  /** Called when a statement has failed, after those who wait for it were told. */
+  readonly onNotification: () => void;
+  /** Called when a statement has failed, after its promise was rejected. */
   readonly onFailed: (error: unknown) => void;
-  /** The database has said goodbye, or something that cannot be understood. */
+  /** The database has ended the session, or sent something that cannot be understood. */
   readonly onBroken: (error: unknown) => void;
 }
 
 const UNNAMED: Statement = { name: '', columns: [] };
 
 /**
- * Speaks with the database over a socket that has logged in. Statements are sent without waiting for the
- * answers of those before them, and never again by themselves. Those of one round trip end with one Sync:
- * the database answers all of them with one write, and if one fails, it does not carry out the rest.
+ * Speaks with the database over a socket. Statements are sent without waiting for the answers of those before
+ * them, and never again by themselves. Those of one round trip end with one Sync: the database answers all of
+ * them with one write, and if one fails, it does not carry out the rest.
  */
 export class Wire {
   readonly #socket: Socket;
@@ -66,14 +68,15 @@ export class Wire {
   /** By their text, as soon as the database has accepted them. */
   readonly #statements = new Map<string, Statement>();
   #named = 0;
+  #login: Login | null = null;
   /** Those of the round trip that is being put together. */
-  #gathered: Asked[] | null = null;
+  #gathered: PendingStatement[] | null = null;
   #due: Trip[] = [];
 
   constructor(socket: Socket, options: WireOptions) {
     this.#socket = socket;
     this.#options = options;
-    socket.on('data', (chunk: Buffer) => this.#hear(chunk));
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
   }
 
   /** Whether answers are due. */
@@ -81,11 +84,20 @@ export class Wire {
     return this.#due.length > 0;
   }
 
+  /** Starts the session; nothing may be asked before. */
+  logIn(target: DatabaseTarget): Promise<unknown> {
+    const { user, database, startup } = target;
+    this.#login = new Login(target);
+    return new Promise((resolve, reject) => {
+      this.#writer.start({ user, database, client_encoding: 'UTF8', ...startup });
+      this.#expect([{ text: '', parameters: [], rows: noRows(), statement: UNNAMED, resolve, reject }]);
+    });
+  }
+
   /** Without parameters, and not sent `together`, a text may hold several statements. */
   query(text: string, parameters: readonly Parameter[]): Promise<Rows> {
     return new Promise((resolve, reject) => {
-      const rows = Object.assign([], { count: 0 });
-      const asked = { text, parameters, rows, statement: UNNAMED, resolve, reject };
+      const asked = { text, parameters, rows: noRows(), statement: UNNAMED, resolve, reject };
       if (this.#gathered !== null) this.#gathered.push(asked);
       else if (parameters.length === 0) this.#sendText(asked);
       else this.#send([asked]);
@@ -94,7 +106,7 @@ export class Wire {
 
   /** Sends all statements that `ask` asks for in one round trip: either all of them succeed or none. */
   together<T>(ask: () => T): T {
-    const gathered: Asked[] = [];
+    const gathered: PendingStatement[] = [];
     this.#gathered = gathered;
     try {
       return ask();
@@ -112,7 +124,7 @@ export class Wire {
     for (const { asked } of due) for (const { reject } of asked) reject(error);
   }
 
-  #send(asked: readonly Asked[]): void {
+  #send(asked: readonly PendingStatement[]): void {
     const encoded = encodeAll(asked);
     if (encoded === null) return;
     for (const [index, one] of asked.entries()) this.#write(one, encoded[index] ?? []);
@@ -120,7 +132,7 @@ export class Wire {
     this.#expect(asked);
   }
 
-  #write(asked: Asked, values: readonly (string | null)[]): void {
+  #write(asked: PendingStatement, values: readonly (string | null)[]): void {
     const { text } = asked;
     const known = this.#statements.get(text);
     asked.statement = known ?? this.#newStatement();
@@ -132,13 +144,13 @@ export class Wire {
     return { name: this.#options.prepareStatements ? `berth_${++this.#named}` : '', columns: [] };
   }
 
-  #sendText(asked: Asked): void {
+  #sendText(asked: PendingStatement): void {
     asked.statement = { name: '', columns: [] };
     this.#writer.runAll(asked.text);
     this.#expect([asked]);
   }
 
-  #expect(asked: readonly Asked[]): void {
+  #expect(asked: readonly PendingStatement[]): void {
     this.#due.push({ asked, current: 0, error: null });
     // Those that are sent without waiting share a write.
     queueMicrotask(() => this.#flush());
@@ -148,15 +160,15 @@ export class Wire {
     if (!this.#writer.isEmpty && this.#socket.writable) this.#socket.write(this.#writer.take());
   }
 
-  #hear(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     try {
-      for (const message of this.#reader.read(chunk)) this.#take(message);
+      for (const message of this.#reader.read(chunk)) this.#handle(message);
     } catch (error) {
       this.#options.onBroken(error);
     }
   }
 
-  #take(message: Message): void {
+  #handle(message: Message): void {
     switch (message.type) {
       case 'N': // notice
       case 'S': // setting
@@ -164,9 +176,13 @@ export class Wire {
       case 'n': // no rows
       case 't': // parameters
       case 'I': // nothing to run
+      case 'K': // how to cancel
+        return;
+      case 'R':
+        this.#answerLogin(message);
         return;
       case 'A':
-        this.#options.onTold();
+        this.#options.onNotification();
         return;
       case 'E':
         this.#noteError(readError(message));
@@ -175,11 +191,18 @@ export class Wire {
         this.#finish();
         return;
       default:
-        this.#takeAnswer(message);
+        this.#handleAnswer(message);
     }
   }
 
-  #takeAnswer(message: Message): void {
+  #answerLogin(message: Message): void {
+    const answer = this.#login?.answer(message) ?? null;
+    if (answer === null) return;
+    this.#writer.logIn(answer);
+    this.#flush();
+  }
+
+  #handleAnswer(message: Message): void {
     const trip = this.#due[0];
     const asked = trip?.asked[trip.current];
     if (trip === undefined || asked === undefined) throw new Error(`Unexpected message ${message.type}.`);
@@ -212,7 +235,7 @@ export class Wire {
 
   #finish(): void {
     const trip = this.#due.shift();
-    if (trip === undefined) throw new Error('An answer that nobody waits for.');
+    if (trip === undefined) throw new Error('The database sent a message although no query is pending.');
     const { asked, error } = trip;
     for (const { resolve, reject, rows } of asked) {
       if (error === null) resolve(rows);
@@ -222,8 +245,12 @@ export class Wire {
   }
 }
 
+function noRows(): Rows {
+  return Object.assign([], { count: 0 });
+}
+
 /** `null` if a value cannot be encoded: then nothing is sent, and all of them fail. */
-function encodeAll(asked: readonly Asked[]): readonly (readonly (string | null)[])[] | null {
+function encodeAll(asked: readonly PendingStatement[]): readonly (readonly (string | null)[])[] | null {
   try {
     return asked.map(({ parameters }) => encodeParameters(parameters));
   } catch (error) {

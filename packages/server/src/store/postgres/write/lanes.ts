@@ -32,7 +32,8 @@ interface LaneOptions {
   execute(commands: SharedCommands): Promise<readonly LaneResult[] | 'apart'>;
   /** Whether another server works on the same licenses. */
   hasRival(): boolean;
-  readonly maxBatch: number;
+  /** For tests. */
+  readonly maxBatch?: number;
   readonly tally: StoreTally;
 }
 
@@ -43,6 +44,9 @@ interface Run {
   /** Commands of other lanes may join. */
   readonly isShared: boolean;
 }
+
+/** Most commands in one transaction: more would hold its locks for too long. */
+const MAX_BATCH = 256;
 
 /** Each move means that a license was added or removed in between: more in a row is no coincidence. */
 const MAX_MOVES = 10;
@@ -69,6 +73,7 @@ const GATHER_MS = 1;
  */
 export class Lanes {
   readonly #options: LaneOptions;
+  readonly #maxBatch: number;
   /** In the order in which they came. */
   #waiting: Waiter[] = [];
   /** Lanes with a transaction under way. */
@@ -83,6 +88,7 @@ export class Lanes {
 
   constructor(options: LaneOptions) {
     this.#options = options;
+    this.#maxBatch = options.maxBatch ?? MAX_BATCH;
   }
 
   submit(command: Command): Promise<Executed> {
@@ -132,8 +138,8 @@ export class Lanes {
 
   /** Whether to wait for more before the next shared transaction. */
   #mustGather(): boolean {
-    const { hasRival, maxBatch } = this.#options;
-    const enough = Math.min(maxBatch, this.#circulating * GATHERED_SHARE);
+    const { hasRival } = this.#options;
+    const enough = Math.min(this.#maxBatch, this.#circulating * GATHERED_SHARE);
     const count = this.#waiting.length;
     if (count === 0 || count >= enough || this.#hasGathered || !hasRival()) return false;
     this.#gathering ??= setTimeout(() => {
@@ -183,7 +189,7 @@ export class Lanes {
   }
 
   #hasRoom({ waiters }: Run): boolean {
-    return waiters.length < this.#options.maxBatch;
+    return waiters.length < this.#maxBatch;
   }
 
   async #work(run: Run): Promise<void> {
@@ -218,7 +224,7 @@ export class Lanes {
 
   #takeLate(run: Run): readonly Waiter[] {
     const blocked = new Set<string>();
-    const room = this.#options.maxBatch - run.waiters.length;
+    const room = this.#maxBatch - run.waiters.length;
     const late = this.#waiting.filter(({ lane, command }) => {
       if (!run.lanes.has(lane.name) || blocked.has(lane.name)) return false;
       if (!canShareTransaction(command)) blocked.add(lane.name);

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { type OfferedCertificate, readCertificates } from '@berth/protocol/grant/server-certificate';
+import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { findCertificate } from '../../core/nouns/grant-key.ts';
 import { type Instant, instant, say } from '../../core/nouns/instant.ts';
@@ -7,13 +8,12 @@ import type { License, LicenseId } from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
 import type { Identity } from '../identity/identity.ts';
 import { readIdentityKey } from '../identity/identity-key.ts';
-import { RequestError } from '@berth/protocol/request-error';
 import type { Certification } from './certification.ts';
 import type { FindUncertified } from './coverage.ts';
 import type { GrantKeys } from './grant-keys.ts';
 
 /** Shows by what applications know this server, and replaces the keys that sign grants. */
-export interface IdentityDesk {
+export interface GrantKeyAdmin {
   describe(): Promise<IdentityDescription>;
   rotate(by: Actor): Promise<IdentityDescription>;
   /** Installs a certificate of the vendor that came as a file, under one or several of the vendor's keys. */
@@ -49,7 +49,7 @@ interface DescribedLicense {
   readonly uncertified: string | null;
 }
 
-interface DeskOptions {
+interface GrantKeyAdminOptions {
   readonly store: Store;
   readonly keys: GrantKeys;
   readonly identity: Identity;
@@ -61,7 +61,7 @@ interface DeskOptions {
   readonly onRotated: () => void;
 }
 
-export function createIdentityDesk(options: DeskOptions): IdentityDesk {
+export function createGrantKeyAdmin(options: GrantKeyAdminOptions): GrantKeyAdmin {
   const { store, keys, identity, findUncertified, onRotated } = options;
   const describe = async (): Promise<IdentityDescription> => {
     const set = await keys.list();
@@ -97,9 +97,9 @@ export function createIdentityDesk(options: DeskOptions): IdentityDesk {
   };
 }
 
-async function addCertificate(options: DeskOptions, text: string | null, by: Actor): Promise<void> {
+async function addCertificate(options: GrantKeyAdminOptions, text: string | null, by: Actor): Promise<void> {
   const { store, identity, keys } = options;
-  const offered = readOffered(options, text);
+  const offered = readGivenCertificates(options, text);
   const hardwareId = await identity.readHardwareId();
   const [newest] = await keys.list();
   const records = await store.read({ kind: 'list_licenses', product: null });
@@ -123,7 +123,12 @@ const OTHER_KEY =
   'It is for the key KID, which is not the newest of this server. Send the vendor the grant key that ' +
   '"berth identity" shows.';
 
-async function certify(options: DeskOptions, license: License, offered: OfferedCertificate, by: Actor) {
+async function certify(
+  options: GrantKeyAdminOptions,
+  license: License,
+  offered: OfferedCertificate,
+  by: Actor,
+) {
   const { hardwareId } = offered;
   const expected = { license, hardwareId, known: undefined, isDemanded: false };
   const certificate = await options.certification.accept([offered], expected);
@@ -134,7 +139,10 @@ async function certify(options: DeskOptions, license: License, offered: OfferedC
   if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
 }
 
-function readOffered({ vendorKeys }: DeskOptions, text: string | null): readonly OfferedCertificate[] {
+function readGivenCertificates(
+  { vendorKeys }: GrantKeyAdminOptions,
+  text: string | null,
+): readonly OfferedCertificate[] {
   if (text === null) throw new RequestError('missing_parameters', '"certificate" is missing.', FIELD);
   if (vendorKeys.length === 0) {
     throw new RequestError(

@@ -4,7 +4,7 @@ import { CloudFault } from '../../cloud/cloud.ts';
  * Runs requests to the cloud one after the other. A failure does not stop the others and is thrown at the
  * end, unless the cloud cannot be reached at all.
  */
-export async function goThrough<T>(
+export async function runSequentially<T>(
   things: readonly T[],
   work: (thing: T) => Promise<unknown>,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CloudFault } from '../../cloud/cloud.ts';
-import { goThrough } from './go-through.ts';
+import { runSequentially } from './run-sequentially.ts';
 
 const BROKEN = new CloudFault('broken_off', 'It broke off.', { mayHaveArrived: true });
 const SLOW = new CloudFault('timeout', 'It is slow.', { mayHaveArrived: true });
@@ -9,7 +9,7 @@ const AWAY = new CloudFault('unreachable', 'It is away.', { mayHaveArrived: fals
 
 async function follow(outcomes: readonly (Error | null)[]) {
   let asked = 0;
-  const thrown = await goThrough(outcomes, async (outcome) => {
+  const thrown = await runSequentially(outcomes, async (outcome) => {
     asked += 1;
     if (outcome !== null) throw outcome;
   }).then(

@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
  * Once a cloud has bound an answer to its request, unbound answers are rejected: an attacker who removes the
  * nonce from a request gains nothing. Older clouds never bind answers and keep their weaker guarantee.
  */
-export interface CloudHold {
+export interface NonceRequirement {
   /** Records that the cloud binds its answers; throws a `CloudFault` if it no longer does. */
   admit(reply: CloudReply<unknown>): Promise<void>;
   /** Accepts unbound answers again, until the next bound one. */
@@ -19,7 +19,7 @@ export interface CloudHold {
  * `fingerprints`: of the keys that the cloud may sign with. Whichever it uses, it is the same cloud: one that
  * binds its answers under the old key must also do so under the new one.
  */
-export function createCloudHold(store: Store, fingerprints: readonly string[]): CloudHold {
+export function createNonceRequirement(store: Store, fingerprints: readonly string[]): NonceRequirement {
   const isHeldBy = async (fingerprint: string) =>
     (await store.read({ kind: 'find_notice', key: heldKey(fingerprint) })) !== null;
   return {
