@@ -1,5 +1,5 @@
 import { readNow } from '../clock.ts';
-import { ApiError, addressOf, send } from './api.ts';
+import { ApiError, addressOf, chunksOf, send } from './api.ts';
 import { createValue } from './value.ts';
 
 /** Whether the page follows the server's events. */
@@ -111,15 +111,6 @@ async function readStream(signal: AbortSignal): Promise<boolean> {
     clearTimeout(timer);
   }
   return hasHeard;
-}
-
-async function* chunksOf(stream: ReadableStream<string>): AsyncGenerator<string> {
-  const reader = stream.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    yield value;
-  }
 }
 
 /** Only the kinds: a busy server sends thousands of events, and the screens read what they show anyway. */

@@ -2,7 +2,7 @@ import type { Slot } from '@berth/protocol/admin/registrations';
 import { formatCsv } from '@berth/protocol/csv';
 import { useState } from 'preact/hooks';
 import { type ApiError, get } from '../../data/api.ts';
-import { Icon } from '../../parts/icon.tsx';
+import { Button } from '../../parts/button.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { showToast } from '../../parts/toasts.tsx';
 import { formatNumber } from '../../words/numbers.ts';
@@ -28,10 +28,9 @@ export function ExportButton({ filters }: { readonly filters: Filters }) {
     setProgress(null);
   };
   return (
-    <button type="button" class="button" aria-disabled={progress !== null} onClick={save}>
-      <Icon name="download" />
+    <Button icon="download" isBusy={progress !== null} onClick={save}>
       {progress ?? 'Export CSV'}
-    </button>
+    </Button>
   );
 }
 
