@@ -9,7 +9,6 @@ export function metricsRoute(metrics: Metrics): Route {
     access: 'monitor',
     summary: 'The state of the server for monitoring, in the format of OpenMetrics or Prometheus',
     answer: { kind: 'metrics' },
-    errors: [],
     handle: async ({ request }) => {
       const type = takesOpenMetrics(request.headers.get('accept') ?? '') ? 'openmetrics' : 'prometheus';
       return { status: 200, type, body: await metrics.write(type) };

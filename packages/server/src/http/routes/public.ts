@@ -38,7 +38,6 @@ function rootRoute({ version, findPage }: PublicServices): Route {
     access: 'public',
     summary: "Identify the license server; with text/html, the administrator's page",
     answer: { kind: 'json', schema: rootObject },
-    errors: [],
     handle: ({ request }) => {
       if (wantsPage(request)) return pageReply(findPage);
       return { ...json({ name: 'berth', version, docs: '/api/v4/docs' }), headers: { Vary: 'Accept' } };
