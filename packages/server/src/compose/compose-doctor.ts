@@ -12,7 +12,7 @@ import {
 } from '../services/doctor/doctor.ts';
 import { type Clock, systemClock } from '../store/clock.ts';
 import { MIGRATIONS } from '../store/engine/migrations.ts';
-import { findUncertified } from './compose-grants.ts';
+import { findUncertified } from './compose-cloud.ts';
 import { findMasterKey, isShared, type StoreOptions } from './compose-store.ts';
 
 type Place = Pick<StoreOptions, 'config' | 'env'>;

@@ -2,8 +2,13 @@ import type { FileFacts, InstallLicense } from '../command.ts';
 import { type CommandModule, ON_LICENSE } from '../command-module.ts';
 import type { Change, Decision } from '../decision.ts';
 import { withHistory } from '../history/tell-history.ts';
-import { certificateEvent, isSameCertificate } from '../lending/certificate-event.ts';
-import { changeLicense, endByValidity, noteCheck } from '../lending/change-license.ts';
+import {
+  certificateEvent,
+  changeLicense,
+  endByValidity,
+  isSameCertificate,
+  noteCheck,
+} from '../lending/change-license.ts';
 import { type RebasedAll, rebaseAll } from '../lending/cloud-total.ts';
 import { collect, collectedChanges } from '../lending/collect.ts';
 import { metersOf } from '../lending/meter-need.ts';

@@ -17,8 +17,8 @@ export function registrationRoutes(lending: Lending): readonly Route[] {
       name: 'admin_registrations',
       access: 'operator',
       summary:
-        'Who holds a slot: any part of a list that is searched and sorted. For all of it, continue after the ' +
-        'last license_id and user',
+        'Who holds a slot: any part of a list that is searched and sorted. For all of it, continue after ' +
+        'the last license_id and user',
       handle: async ({ query }, send) => {
         const { sort: order, direction, offset, limit, state, address, after_license_id: afterId } = query;
         const isDescending = direction === 'down';
