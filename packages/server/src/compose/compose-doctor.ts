@@ -27,7 +27,7 @@ export function composeDoctor(
   return createDoctor(describePlace(place, clock), { ...parts, ...known });
 }
 
-/** Examines what is around a server, when nobody can ask it and its data cannot be read. */
+/** Examines the surroundings of a server that does not run and whose data cannot be read. */
 export function examineSurroundings(place: Place): Promise<readonly Finding[]> {
   return createDoctor(describePlace(place, systemClock), null).examine();
 }

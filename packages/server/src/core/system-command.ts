@@ -156,7 +156,7 @@ export interface NumberUsage {
   readonly by: Actor;
 }
 
-/** Tells the hardware id of the machine that the server runs on. */
+/** Records the hardware id of the machine that the server runs on. */
 export interface BindHardware {
   readonly kind: 'bind_hardware';
   readonly hardwareId: string;
@@ -180,7 +180,7 @@ export interface ResetClock {
 
 /**
  * What to do if a wrong clock ended borrows that cannot be restored: `careful` refuses and names them,
- * `forced` goes ahead, `trial` changes nothing and tells what would happen.
+ * `forced` goes ahead, `trial` changes nothing and reports what would happen.
  */
 export type ResetMode = 'careful' | 'forced' | 'trial';
 
@@ -216,7 +216,7 @@ export interface RotateGrantKey {
   readonly by: Actor;
 }
 
-/** Bars somebody, besides those in the rules file. */
+/** Adds a bar to those in the rules file. */
 export interface AddBar {
   readonly kind: 'add_bar';
   readonly bar: Bar;
@@ -238,7 +238,7 @@ export interface SetRules {
   readonly by: Actor;
 }
 
-/** Something that an administrator should be told once. */
+/** A notice for the administrator, recorded once. */
 export interface Note {
   readonly kind: 'note';
   readonly notice:

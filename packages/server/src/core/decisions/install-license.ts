@@ -19,7 +19,7 @@ import { type License, licenseId } from '../nouns/license.ts';
 import type { LicenseView } from '../view.ts';
 
 /**
- * Updates a license that the server has. Nobody loses a slot when there are fewer of them; but no slot is
+ * Updates a license that the server has. Users keep their slots when there are fewer of them; but no slot is
  * held longer than the new validity and grace allow.
  */
 export const installLicense = {

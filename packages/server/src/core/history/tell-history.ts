@@ -10,10 +10,7 @@ import type { Refused } from '../outcome.ts';
 import type { LicenseView } from '../view.ts';
 import type { Happening, Person } from './happening.ts';
 
-/**
- * Adds to a decision what it means for the history. Most decisions are renewals, which mean nothing there and
- * cost nothing here.
- */
+/** Adds the usage events of a decision for the history. Most decisions are renewals, which have none. */
 export function withHistory(
   decision: Decision,
   command: LicenseCommand,
@@ -142,7 +139,7 @@ function nameOf({ feature, user }: Pick<FeatureSlot, 'feature' | 'user'>): strin
   return JSON.stringify([feature, user]);
 }
 
-/** Every denial is told, also one that the audit log only counts. */
+/** The history records every denial, also one that the audit log only counts. */
 function tellDenial(
   command: LicenseCommand,
   view: LicenseView,

@@ -12,7 +12,7 @@ import type { LicenseView, Report } from '../view.ts';
 /**
  * The vendor's cloud owns the totals, because several servers may count on one license. A total is what the
  * cloud had counted when nothing was on its way there, plus what was counted here and not reported since.
- * While a report is on its way, nobody can say whether the cloud's number includes it, so nothing changes.
+ * While a report is on its way, the cloud's number may or may not include it, so nothing changes.
  */
 export interface Rebased {
   readonly changes: readonly Change[];

@@ -33,7 +33,7 @@ export function slotNeeds(
   };
 }
 
-/** The refusal with the facts that only the view has, or that of a crowded address; `null`: neither. */
+/** The refusal with the facts that only the view has, or that of a limit per address; `null`: neither. */
 export function refuseSlot(
   command: Register | Borrow,
   view: LicenseView,
@@ -66,8 +66,8 @@ export function refuseSpent(
 }
 
 /**
- * The addresses whose slots must be counted before the command is decided; `null`: none. Only somebody who
- * takes more than they hold is counted, so a heartbeat costs nothing here.
+ * The addresses whose slots must be counted before the command is decided; `null`: none. Only requests for
+ * more than the user holds are counted, so a heartbeat costs nothing here.
  */
 export function crowdToCount(
   command: Register | Borrow,

@@ -132,7 +132,7 @@ export type SystemEvent = Readonly<
   | BackupRestored
   | HeadsSigned
   | AuditThinned
-  /** A user's name was removed from the history. It is not told here either. */
+  /** A user's name was removed from the history, and does not appear here either. */
   | { kind: 'user_forgotten'; records: number; by: Actor }
 >;
 
@@ -148,7 +148,7 @@ export interface ServerStopped {
   readonly version: string;
 }
 
-/** Tells the fingerprints of the keys that were set. */
+/** Has the fingerprints of the keys that were set. */
 interface CloudKeysSet {
   readonly kind: 'cloud_keys_set';
   readonly changed: readonly CloudKeyName[];
@@ -248,7 +248,7 @@ export interface CertificateExpiring {
   readonly validUntil: Instant;
 }
 
-/** The vendor has certified a key of somebody else for a license; or none, where there was a certificate. */
+/** The vendor has certified another key for a license, or no longer certifies one. */
 export interface CertificateDoubt {
   readonly kind: 'certificate_wrong' | 'certificate_missing';
   readonly licenseId: LicenseId;
@@ -314,13 +314,13 @@ export interface BackupMade {
   readonly by: Actor;
 }
 
-/** The scheduled backup failed; told once until one succeeds. */
+/** The scheduled backup failed; recorded once until one succeeds. */
 export interface BackupFailed {
   readonly kind: 'backup_failed';
   readonly reason: string;
 }
 
-/** A whole period went by without the scheduled backup; told once until one succeeds. */
+/** A whole period went by without the scheduled backup; recorded once until one succeeds. */
 export interface BackupOverdue {
   readonly kind: 'backup_overdue';
   readonly dueAt: Instant;

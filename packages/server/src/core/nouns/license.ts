@@ -50,7 +50,7 @@ export interface LicenseTie {
   readonly isIdChosen?: boolean;
   /** The user who activated it, if not with a key. */
   readonly username: string | null;
-  /** When the vendor's cloud last spoke about it. */
+  /** When the vendor's cloud last answered about this license. */
   readonly checkedAt: Instant | null;
   /** When this server was found to have another hardware id. */
   readonly movedAt: Instant | null;

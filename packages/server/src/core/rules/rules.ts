@@ -52,7 +52,7 @@ function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((word, index) => word === b[index]);
 }
 
-/** Why the rules deny somebody; `null`: they do not. */
+/** Why the rules deny a request; `null`: they do not. */
 export function refuseByRules(rules: Rules, asker: Asker): Refused | null {
   if (rules === NO_RULES) return null;
   const sources = [
@@ -158,7 +158,7 @@ export interface Barring extends Bar {
   readonly source: BarSource;
 }
 
-/** Everything that bars somebody, for administrators; a request is refused by the first. */
+/** All rules and bars that apply, for administrators; a request is refused by the first. */
 export function listBarring(rules: Rules, asker: Asker): readonly Barring[] {
   return listAll(rules).filter((bar) => refuseByRules({ ...NO_RULES, bars: [bar] }, asker) !== null);
 }

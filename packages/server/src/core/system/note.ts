@@ -20,7 +20,7 @@ export function isExpiring({ validUntil, enabled, active }: License, now: Instan
   return now < validUntil && validUntil <= now + days * DAY_MS;
 }
 
-/** A condition ends further down than it begins, so that one at its limit is not told again and again. */
+/** A condition ends further down than it begins, so that use at the limit is not reported over and over. */
 type Level = 'reached' | 'left' | 'between';
 
 /** How far below its limit, in percentage points, use has to fall until there is room again. */

@@ -6,7 +6,7 @@ import { isSameRules } from '../rules/rules.ts';
 import type { AddBar, RemoveBar, SetRules } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 
-/** The audit log tells how many are denied, and which rules by their digest: there may be many names. */
+/** The audit log has the number of rules and their digest, because there may be many names. */
 export const setRules = {
   ...ON_SERVER,
 
@@ -41,7 +41,7 @@ export const addBar = {
   },
 } satisfies SystemModule<AddBar>;
 
-/** What is not barred stays so. */
+/** Removing an unknown bar changes nothing. */
 export const removeBar = {
   ...ON_SERVER,
 
