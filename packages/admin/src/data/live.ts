@@ -100,7 +100,7 @@ async function readStream(signal: AbortSignal): Promise<boolean> {
       timer = setTimeout(() => silence.abort(), SILENCE_MS);
       connection.set({ state: 'live', heardAt: readNow(), retryAt: null });
       // What happened meanwhile is unknown, so everything is read again.
-      if (!hasHeard && wasLost) tell(new Set(['reconnected']));
+      if (!hasHeard && wasLost) notify(new Set(['reconnected']));
       hasHeard = true;
       const end = (rest + text).lastIndexOf('\n\n');
       const whole = (rest + text).slice(0, end + 1);
@@ -120,9 +120,9 @@ function readEvents(text: string): void {
     if (line.startsWith('event: ')) kinds.add(line.slice(7));
     else if (line.startsWith('id: ')) lastId = line.slice(4);
   }
-  if (kinds.size > 0) tell(kinds);
+  if (kinds.size > 0) notify(kinds);
 }
 
-function tell(kinds: ReadonlySet<string>): void {
+function notify(kinds: ReadonlySet<string>): void {
   for (const listener of [...listeners]) listener(kinds);
 }

@@ -34,14 +34,14 @@ export function ExportButton({ filters }: { readonly filters: Filters }) {
   );
 }
 
-async function readAll(filters: Filters, tell: (text: string) => void): Promise<readonly Slot[]> {
+async function readAll(filters: Filters, showProgress: (text: string) => void): Promise<readonly Slot[]> {
   const all: Slot[] = [];
   for (;;) {
     const query = { ...queryOf(filters), offset: all.length, limit: PART };
     const { matched, registrations } = await get('/api/admin/registrations', query);
     all.push(...registrations);
     if (registrations.length === 0 || all.length >= (matched ?? 0)) return all;
-    tell(`${formatNumber(all.length)} of ${formatNumber(matched ?? 0)}`);
+    showProgress(`${formatNumber(all.length)} of ${formatNumber(matched ?? 0)}`);
   }
 }
 

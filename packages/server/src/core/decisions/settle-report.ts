@@ -61,10 +61,10 @@ function canHold(
  * The cloud's total includes the report now. If the cloud did not send it, the known one is forgotten. It
  * included an uncertain report all along.
  */
-function counted(view: LicenseView, report: Report, told: SettleReport, now: Instant): Rebased {
+function counted(view: LicenseView, report: Report, command: SettleReport, now: Instant): Rebased {
   const meter = view.meter as Meter;
   const { amount, uncertainAt } = report;
-  const cloudTotal = uncertainAt === null ? totalWith(view, report, told, now) : meter.cloudTotal;
+  const cloudTotal = uncertainAt === null ? totalWith(view, report, command, now) : meter.cloudTotal;
   const reported = { ...meter, reported: addUp(meter.reported, amount) };
   const isUsable = cloudTotal !== null && isOneWindow(periodOf(view.license, meter.feature), now, now);
   if (isUsable) {

@@ -125,10 +125,10 @@ function tellAll({ all }: LicenseView, now: Instant): readonly Happening[] {
 
 /** Those that have ended already, and are removed with the others, ended at their own time. */
 function tellAllFeatures(view: LicenseView, now: Instant): readonly Happening[] {
-  const told = new Set(view.endedFeatureSlots.map(nameOf));
+  const collected = new Set(view.endedFeatureSlots.map(nameOf));
   const { registrations = [], featureSlots = [] } = view.all ?? {};
   const persons = new Map(registrations.map((slot) => [slot.user, personOf(slot)]));
-  const rest = featureSlots.filter((slot) => !told.has(nameOf(slot)));
+  const rest = featureSlots.filter((slot) => !collected.has(nameOf(slot)));
   return rest.map((slot) => {
     const kind = slot.endsAt <= now ? 'expired' : 'returned';
     return tellFeatureEnd(kind, slot, persons.get(slot.user), earlier(slot.endsAt, now));

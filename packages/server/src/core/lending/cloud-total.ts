@@ -48,7 +48,7 @@ export function rebaseAll(
   const judgingPeriod = mayBeOld ? heldPeriod : newPeriod;
   const totals = listTotals(counted);
   const underWay = new Set(listUnderWay(view).map(({ feature }) => feature));
-  const told = view.meters
+  const rebasable = view.meters
     .filter(({ feature }) => !underWay.has(feature))
     .filter((meter) => !isOutdated(meter, askedAt, now))
     .filter(({ feature }) => isOneWindow(judgingPeriod(feature), askedAt, now))
@@ -59,14 +59,14 @@ export function rebaseAll(
       return [{ meter, total: Math.max(total, known ?? total), isKept: known !== null && total < known }];
     });
   const isSamePeriod = ({ feature }: Meter) => newPeriod(feature) === heldPeriod(feature);
-  const parts = told
+  const parts = rebasable
     .filter(({ meter, isKept }) => !isKept || !isSamePeriod(meter))
     .map(({ meter, total }) => rebase(meter, total, now));
   const by = acceptedBy === undefined ? {} : { by: acceptedBy };
   return {
     changes: parts.flatMap(({ changes }) => changes),
     events: parts.flatMap(({ events }) => events).map((event) => ({ ...event, ...by })),
-    keptTotal: told.some(({ isKept }) => isKept),
+    keptTotal: rebasable.some(({ isKept }) => isKept),
   };
 }
 
@@ -99,8 +99,8 @@ export function listUnderWay({ reports }: LicenseView): readonly Report[] {
 
 /** What the cloud has counted, by feature. */
 function listTotals({ total, features }: CloudCounts): ReadonlyMap<string, number> {
-  const told = [{ code: WHOLE_LICENSE, total }, ...features].toReversed();
-  return new Map(told.map((one) => [one.code, one.total]));
+  const totals = [{ code: WHOLE_LICENSE, total }, ...features].toReversed();
+  return new Map(totals.map((one) => [one.code, one.total]));
 }
 
 /** How often the total of the license, or of a feature, is reset. */

@@ -92,7 +92,7 @@ const isDenied: Readonly<Record<BarKind, (name: string, compiled: Compiled) => b
   address: (name, { ranges }) => isIndexed(name, ranges),
 };
 
-/** Clients are not told which source bars them; the audit log is. */
+/** Clients do not learn which source bars them; the audit log records it. */
 function refuseBarred({ source, barred, name }: Denied): Refused {
   const message = `The ${barred} "${name}" is barred on this license server. Ask its administrator.`;
   return { ...refuse('blacklisted', message, { barred }), recorded: { barred, barredBy: source } };

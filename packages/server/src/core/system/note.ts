@@ -67,19 +67,19 @@ export const note = {
     switch (notice.kind) {
       case 'license_expiring':
         if (notedValue === notice.validUntil) return unchanged();
-        return tell({ kind: 'put_notice', key, value: notice.validUntil }, notice);
+        return record({ kind: 'put_notice', key, value: notice.validUntil }, notice);
       case 'token_expiring':
         if (notedValue === notice.expiresAt) return unchanged();
-        return tell({ kind: 'put_notice', key, value: notice.expiresAt }, notice);
+        return record({ kind: 'put_notice', key, value: notice.expiresAt }, notice);
       case 'cloud_unreachable':
         if (notedValue !== null) return unchanged();
-        return tell({ kind: 'put_notice', key, value: notice.failingAt }, notice);
+        return record({ kind: 'put_notice', key, value: notice.failingAt }, notice);
       case 'cloud_reachable':
         if (notedValue === null) return unchanged();
-        return tell({ kind: 'remove_notice', key }, { ...notice, failingAt: notedValue as Instant });
+        return record({ kind: 'remove_notice', key }, { ...notice, failingAt: notedValue as Instant });
       case 'certificate_expiring':
         if (notedValue === notice.validUntil) return unchanged();
-        return tell({ kind: 'put_notice', key, value: notice.validUntil }, notice);
+        return record({ kind: 'put_notice', key, value: notice.validUntil }, notice);
       case 'disk_space_low':
       case 'certificate_wrong':
       case 'certificate_missing':
@@ -88,13 +88,13 @@ export const note = {
       case 'backup_failed':
       case 'backup_overdue':
       case 'cloud_held_to_nonces':
-        return notedValue === null ? tell({ kind: 'put_notice', key, value: now }, notice) : unchanged();
+        return notedValue === null ? record({ kind: 'put_notice', key, value: now }, notice) : unchanged();
       case 'disk_space_recovered':
       case 'certificate_right':
       case 'license_has_room':
       case 'consumption_has_room':
       case 'cloud_released_from_nonces':
-        return notedValue === null ? unchanged() : tell({ kind: 'remove_notice', key }, notice);
+        return notedValue === null ? unchanged() : record({ kind: 'remove_notice', key }, notice);
       case 'backup_made':
         return noteBackup(key, notice, now);
     }
@@ -140,13 +140,13 @@ function noticeKeyOf({ notice }: Note): NoticeKey {
 
 /** Every backup is recorded: it is a copy of everything. The next failure of the schedule is a new one. */
 function noteBackup(key: NoticeKey, notice: BackupMade, now: Instant): SystemDecision {
-  const made = tell({ kind: 'put_notice', key, value: now }, notice);
+  const made = record({ kind: 'put_notice', key, value: now }, notice);
   if (notice.file === null) return made;
   const over = [BACKUP_FAILED, BACKUP_OVERDUE].map((key) => ({ kind: 'remove_notice', key }) as const);
   return { ...made, changes: [...made.changes, ...over] };
 }
 
-function tell(
+function record(
   change: SystemDecision['changes'][number],
   event: SystemDecision['events'][number],
 ): SystemDecision {

@@ -21,11 +21,11 @@ export const setCloudKeys = {
       changes.push({ kind: 'put_secret', name: 'cloud_shared_key', secret: sharedKey });
       changed.push('shared_key');
     }
-    const told = {
+    const shown = {
       apiKeyFingerprint: apiKey === null ? null : fingerprints.apiKey,
       sharedKeyFingerprint: sharedKey === null ? null : fingerprints.sharedKey,
     };
-    const events = changed.length === 0 ? [] : [{ kind: 'cloud_keys_set', changed, ...told, by } as const];
+    const events = changed.length === 0 ? [] : [{ kind: 'cloud_keys_set', changed, ...shown, by } as const];
     return { outcome: { kind: 'done', count: changed.length }, changes, events };
   },
 } satisfies SystemModule<SetCloudKeys>;
