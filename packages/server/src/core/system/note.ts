@@ -1,5 +1,5 @@
 import { type SystemDecision, unchanged } from '../decision.ts';
-import type { BackupMade } from '../nouns/audit-event.ts';
+import type { SystemEventOf } from '../nouns/audit-event.ts';
 import { DAY_MS, type Instant } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import {
@@ -66,6 +66,7 @@ export const note = {
     const key = noticeKeyOf(command);
     switch (notice.kind) {
       case 'license_expiring':
+      case 'certificate_expiring':
         if (notedValue === notice.validUntil) return unchanged();
         return record({ kind: 'put_notice', key, value: notice.validUntil }, notice);
       case 'token_expiring':
@@ -77,9 +78,6 @@ export const note = {
       case 'cloud_reachable':
         if (notedValue === null) return unchanged();
         return record({ kind: 'remove_notice', key }, { ...notice, failingAt: notedValue as Instant });
-      case 'certificate_expiring':
-        if (notedValue === notice.validUntil) return unchanged();
-        return record({ kind: 'put_notice', key, value: notice.validUntil }, notice);
       case 'disk_space_low':
       case 'certificate_wrong':
       case 'certificate_missing':
@@ -105,6 +103,8 @@ export const note = {
 function noticeKeyOf({ notice }: Note): NoticeKey {
   switch (notice.kind) {
     case 'license_expiring':
+    case 'certificate_wrong':
+    case 'certificate_missing':
       return { kind: notice.kind, subject: String(notice.licenseId) };
     case 'token_expiring':
       return tokenNoticeKey(notice.tokenId);
@@ -113,9 +113,6 @@ function noticeKeyOf({ notice }: Note): NoticeKey {
       return heldKey(notice.fingerprint);
     case 'certificate_expiring':
       return { kind: notice.kind, subject: notice.fingerprint };
-    case 'certificate_wrong':
-    case 'certificate_missing':
-      return { kind: notice.kind, subject: String(notice.licenseId) };
     case 'certificate_right':
       return { kind: notice.after, subject: String(notice.licenseId) };
     case 'disk_space_low':
@@ -139,7 +136,7 @@ function noticeKeyOf({ notice }: Note): NoticeKey {
 }
 
 /** Every backup is recorded: it is a copy of everything. The next failure of the schedule is a new one. */
-function noteBackup(key: NoticeKey, notice: BackupMade, now: Instant): SystemDecision {
+function noteBackup(key: NoticeKey, notice: SystemEventOf<'backup_made'>, now: Instant): SystemDecision {
   const made = record({ kind: 'put_notice', key, value: now }, notice);
   if (notice.file === null) return made;
   const over = [BACKUP_FAILED, BACKUP_OVERDUE].map((key) => ({ kind: 'remove_notice', key }) as const);
