@@ -4,10 +4,12 @@ import type { ApiError } from './data/api.ts';
 import { goTo, linkTo, usePlace } from './data/route.ts';
 import { loadSession, loadWelcome, session, signOut } from './data/session.ts';
 import { useValue } from './data/value.ts';
+import { Button, ButtonLink } from './parts/button.tsx';
 import { Dialog, Questions } from './parts/dialog.tsx';
+import { Facts } from './parts/facts.tsx';
 import { Finder } from './parts/finder.tsx';
-import { Frame } from './parts/frame.tsx';
-import { hasKeys, KEY_LIST, switchKeys, useGoKeys, useKeys } from './parts/keys.ts';
+import { Frame, type Screen } from './parts/frame.tsx';
+import { KEY_LIST, Keycaps, KeySwitch, useGoKeys, useKeys } from './parts/keys.tsx';
 import { Empty, ErrorBox } from './parts/states.tsx';
 import { Toasts, undoLast } from './parts/toasts.tsx';
 import { AddLicense } from './screens/add/add-license.tsx';
@@ -60,7 +62,8 @@ function Signed({ welcome, onPassword }: { readonly welcome: Welcome; readonly o
     if (path[0] === 'welcome' && !welcome.is_set_up) onPassword();
   }, [path[0]]);
   if (isFirst) return <FirstRun welcome={welcome} />;
-  if (who == null) return <SignIn welcome={welcome} />;
+  if (who == null)
+    return <SignIn welcome={welcome} screen={SCREENS.find((one) => one.path === path[0])?.label} />;
   if (who.must_set_password) return <MustSetPassword welcome={welcome} />;
   if (who.role === 'user') return <NotForUsers />;
   return <Desk welcome={welcome} />;
@@ -73,17 +76,32 @@ function NotForUsers() {
         <p>
           It has the role “user”, which is for applications. Ask an administrator for the role “operator”.
         </p>
-        <button type="button" class="button" onClick={() => void signOut()}>
-          Sign out
-        </button>
+        <Button onClick={signOut}>Sign out</Button>
       </Empty>
     </div>
   );
 }
 
-const PATHS = { o: 'overview', s: 'slots', l: 'licenses', r: 'reports', a: 'audit' };
+/** The screens in the order of the sidebar; the phone shows the first four in its bar. */
+const SCREENS: readonly Screen[] = [
+  { path: 'overview', label: 'Overview', icon: 'overview', key: 'O', draw: () => <Overview /> },
+  { path: 'slots', label: 'Slots', icon: 'slots', key: 'S', draw: () => <Slots /> },
+  { path: 'licenses', label: 'Licenses', icon: 'licenses', key: 'L', draw: drawLicenses },
+  { path: 'reports', label: 'Reports', icon: 'reports', key: 'R', draw: () => <Reports /> },
+  { path: 'audit', label: 'Audit', icon: 'audit', key: 'A', draw: () => <Audit /> },
+  { path: 'settings', label: 'Settings', icon: 'settings', key: null, draw: () => <Settings /> },
+];
 
-const WAYS = Object.fromEntries(Object.entries(PATHS).map(([key, path]) => [key, () => goTo(linkTo(path))]));
+const GO_KEYS = SCREENS.flatMap(({ path, label, key }) => (key === null ? [] : [{ path, label, key }]));
+
+const WAYS = Object.fromEntries(
+  GO_KEYS.map(({ path, key }) => [key.toLowerCase(), () => goTo(linkTo(path))] as const),
+);
+
+function drawLicenses(part: string | undefined) {
+  if (part === undefined) return <Licenses />;
+  return part === 'add' ? <AddLicense /> : <LicenseScreen />;
+}
 
 function Desk({ welcome }: { readonly welcome: Welcome }) {
   const [floating, setFloating] = useState<'finder' | 'keys' | null>(null);
@@ -104,10 +122,15 @@ function Desk({ welcome }: { readonly welcome: Welcome }) {
   });
   return (
     <>
-      <Frame welcome={welcome} onFind={() => setFloating('finder')} onKeys={() => setFloating('keys')}>
+      <Frame
+        welcome={welcome}
+        screens={SCREENS}
+        onFind={() => setFloating('finder')}
+        onKeys={() => setFloating('keys')}
+      >
         <CurrentScreen />
       </Frame>
-      {floating === 'finder' && <Finder onClose={() => setFloating(null)} />}
+      {floating === 'finder' && <Finder screens={SCREENS} onClose={() => setFloating(null)} />}
       {floating === 'keys' && <KeyList onClose={() => setFloating(null)} />}
     </>
   );
@@ -116,59 +139,27 @@ function Desk({ welcome }: { readonly welcome: Welcome }) {
 function CurrentScreen() {
   const { path } = usePlace();
   useEffect(() => scrollTo(0, 0), [path.join('/')]);
-  switch (path[0] ?? 'overview') {
-    case 'overview':
-      return <Overview />;
-    case 'slots':
-      return <Slots />;
-    case 'licenses':
-      return path[1] === undefined ? <Licenses /> : path[1] === 'add' ? <AddLicense /> : <LicenseScreen />;
-    case 'reports':
-      return <Reports />;
-    case 'audit':
-      return <Audit />;
-    case 'settings':
-      return <Settings />;
-    case 'api':
-      return <TryApi />;
-    default:
-      return (
-        <Empty title="There is nothing here">
-          <p>The address may be old or mistyped.</p>
-          <a class="button" href={linkTo('overview')}>
-            Go to the Overview
-          </a>
-        </Empty>
-      );
-  }
+  const [name = 'overview', part] = path;
+  if (name === 'api') return <TryApi />;
+  const screen = SCREENS.find((one) => one.path === name);
+  if (screen !== undefined) return screen.draw(part);
+  return (
+    <Empty title="There is nothing here">
+      <p>The address may be old or mistyped.</p>
+      <ButtonLink to="overview">Go to the Overview</ButtonLink>
+    </Empty>
+  );
 }
 
 function KeyList({ onClose }: { readonly onClose: () => void }) {
-  const isOn = useValue(hasKeys);
+  const screens = GO_KEYS.map(({ label, key }) => [`G ${key}`, `Go to ${label}`] as const);
+  const list = [...KEY_LIST, ...screens, ['?', 'Show this list'], ['Esc', 'Close']] as const;
   return (
     <Dialog title="Keys" onClose={onClose}>
-      <dl class="facts">
-        {KEY_LIST.map(([keys, meaning]) => (
-          <>
-            <dt>
-              {keys.split(' ').map((key) => (
-                <kbd key={key} class="keycap">
-                  {key}
-                </kbd>
-              ))}
-            </dt>
-            <dd>{meaning}</dd>
-          </>
-        ))}
-      </dl>
-      <label class="check">
-        <input type="checkbox" checked={isOn} onChange={(event) => switchKeys(event.currentTarget.checked)} />
-        Single letters act, unless something is typed
-      </label>
+      <Facts rows={list.map(([keys, meaning]) => [<Keycaps keys={keys} />, meaning] as const)} />
+      <KeySwitch />
       <div class="buttons">
-        <button type="button" class="button" onClick={onClose}>
-          Close
-        </button>
+        <Button onClick={onClose}>Close</Button>
       </div>
     </Dialog>
   );

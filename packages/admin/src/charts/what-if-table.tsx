@@ -66,7 +66,7 @@ function Row({ name, shown, className, read }: RowProps) {
   );
 }
 
-/** Around today's number, and up to where nobody would be denied. */
+/** Around today's number, and up to the number without denials. */
 function chooseColumns({ curve, slots }: WhatIf): readonly Column[] {
   const at = Math.max(
     0,
@@ -76,7 +76,7 @@ function chooseColumns({ curve, slots }: WhatIf): readonly Column[] {
   return curve.slice(from, from + MOST);
 }
 
-/** The smallest number of slots with which nobody would have been denied; `null`: not on the curve. */
+/** The smallest number of slots without denials; `null`: not on the curve. */
 export function findEnough({ curve }: WhatIf): number | null {
   return curve.find(({ denials }) => denials === 0)?.slots ?? null;
 }

@@ -22,6 +22,10 @@ export class ApiError extends Error {
   }
 }
 
+export function toApiError(failure: unknown): ApiError {
+  return failure instanceof ApiError ? failure : new ApiError(0, 'unknown', String(failure));
+}
+
 /** Proves to the server that a change comes from this page; changes with every session. */
 let csrfToken: string | null = null;
 let onSessionEnd = () => {};
@@ -84,6 +88,8 @@ export async function upload<P extends PostPath>(path: P, file: Blob): Promise<P
   return (await send(path.slice(1), { method: 'POST', headers, body: file })).json();
 }
 
+const UNREACHABLE = 'The server does not answer. Check that it runs and that you reach it.';
+
 export interface Answer {
   /** 0 if there was none. */
   readonly status: number;
@@ -98,7 +104,7 @@ export async function call(method: 'GET' | 'POST', address: string, body: string
     const text = await response.text();
     return { status: response.status, text: indent(text) };
   } catch {
-    return { status: 0, text: 'The server does not answer. Check that it runs and that you reach it.' };
+    return { status: 0, text: UNREACHABLE };
   }
 }
 
@@ -115,23 +121,25 @@ function csrfHeader(): Record<string, string> {
 }
 
 export async function send(address: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
-  const options = {
-    ...init,
-    credentials: 'same-origin',
-    ...(signal === undefined ? {} : { signal }),
-  } as const;
+  const options = { ...init, credentials: 'same-origin', signal: signal ?? null } as const;
   const response = await fetch(address, options).catch((error: Error) => {
     if (error.name === 'AbortError') throw error;
-    throw new ApiError(
-      0,
-      'unreachable',
-      'The server does not answer. Check that it runs and that you reach it.',
-    );
+    throw new ApiError(0, 'unreachable', UNREACHABLE);
   });
   if (response.ok) return response;
   const error = await readProblem(response);
   if (error.status === 401 && !/session\/start|setPassword/.test(address)) onSessionEnd();
   throw error;
+}
+
+/** The parts of a stream; Safari cannot loop over it. */
+export async function* chunksOf<T>(stream: ReadableStream<T>): AsyncGenerator<T> {
+  const reader = stream.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    yield value;
+  }
 }
 
 async function readProblem(response: Response): Promise<ApiError> {

@@ -4,7 +4,7 @@ import { useResource } from './resource.ts';
 import { session } from './session.ts';
 import { useValue } from './value.ts';
 
-/** The bars; `null` if this server keeps none, so that nothing offers to bar anybody. */
+/** The bars; `null` if they cannot be read, so that the page does not offer to bar users. */
 export function useBars(): {
   readonly bars: readonly Bar[] | null;
   readonly canBar: boolean;

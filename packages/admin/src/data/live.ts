@@ -1,5 +1,5 @@
 import { readNow } from '../clock.ts';
-import { ApiError, addressOf, send } from './api.ts';
+import { ApiError, addressOf, chunksOf, send } from './api.ts';
 import { createValue } from './value.ts';
 
 /** Whether the page follows the server's events. */
@@ -100,7 +100,7 @@ async function readStream(signal: AbortSignal): Promise<boolean> {
       timer = setTimeout(() => silence.abort(), SILENCE_MS);
       connection.set({ state: 'live', heardAt: readNow(), retryAt: null });
       // What happened meanwhile is unknown, so everything is read again.
-      if (!hasHeard && wasLost) tell(new Set(['reconnected']));
+      if (!hasHeard && wasLost) notify(new Set(['reconnected']));
       hasHeard = true;
       const end = (rest + text).lastIndexOf('\n\n');
       const whole = (rest + text).slice(0, end + 1);
@@ -113,15 +113,6 @@ async function readStream(signal: AbortSignal): Promise<boolean> {
   return hasHeard;
 }
 
-async function* chunksOf(stream: ReadableStream<string>): AsyncGenerator<string> {
-  const reader = stream.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    yield value;
-  }
-}
-
 /** Only the kinds: a busy server sends thousands of events, and the screens read what they show anyway. */
 function readEvents(text: string): void {
   const kinds = new Set<string>();
@@ -129,9 +120,9 @@ function readEvents(text: string): void {
     if (line.startsWith('event: ')) kinds.add(line.slice(7));
     else if (line.startsWith('id: ')) lastId = line.slice(4);
   }
-  if (kinds.size > 0) tell(kinds);
+  if (kinds.size > 0) notify(kinds);
 }
 
-function tell(kinds: ReadonlySet<string>): void {
+function notify(kinds: ReadonlySet<string>): void {
   for (const listener of [...listeners]) listener(kinds);
 }

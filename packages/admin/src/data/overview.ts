@@ -1,7 +1,5 @@
-import type { Finding } from '@berth/protocol/admin/doctor';
-import type { License } from '@berth/protocol/admin/licenses';
-import type { Status } from '@berth/protocol/admin/status';
-import { type Resource, useResource } from './resource.ts';
+import type { GetPath } from '@berth/protocol/admin/admin-api';
+import { useResource } from './resource.ts';
 import { session } from './session.ts';
 import { useValue } from './value.ts';
 
@@ -9,25 +7,21 @@ import { useValue } from './value.ts';
 const DOCTOR_MS = 5 * 60_000;
 const STATUS_MS = 60_000;
 
-export interface Licenses {
-  readonly licenses: readonly License[];
+/** Reads nothing while this account may not. */
+function useAllowed<P extends GetPath>(path: P, options: Parameters<typeof useResource>[2]) {
+  const found = useValue(session);
+  const may = found != null && found.role !== 'user' && !found.must_set_password;
+  return useResource(may ? path : null, undefined, options);
 }
 
-function isAllowed(found: ReturnType<typeof session.get>): boolean {
-  return found != null && found.role !== 'user' && !found.must_set_password;
+export function useLicenses() {
+  return useAllowed('/api/admin/licenses', { isLive: true, everyMs: STATUS_MS });
 }
 
-export function useLicenses(): Resource<Licenses> {
-  const may = isAllowed(useValue(session));
-  return useResource(may ? '/api/admin/licenses' : null, {}, { isLive: true, everyMs: STATUS_MS });
+export function useStatus() {
+  return useAllowed('/api/admin/status', { isLive: true, everyMs: STATUS_MS });
 }
 
-export function useStatus(): Resource<Status> {
-  const may = isAllowed(useValue(session));
-  return useResource(may ? '/api/admin/status' : null, {}, { isLive: true, everyMs: STATUS_MS });
-}
-
-export function useFindings(): Resource<{ readonly findings: readonly Finding[] }> {
-  const may = isAllowed(useValue(session));
-  return useResource(may ? '/api/admin/doctor' : null, {}, { everyMs: DOCTOR_MS });
+export function useFindings() {
+  return useAllowed('/api/admin/doctor', { everyMs: DOCTOR_MS });
 }

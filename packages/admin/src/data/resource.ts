@@ -1,7 +1,7 @@
 import type { Exactly, GetAnswer, GetPath, GetQuery } from '@berth/protocol/admin/admin-api';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { readMonotonicMs } from '../clock.ts';
-import { ApiError, addressOf, read } from './api.ts';
+import { type ApiError, addressOf, read, toApiError } from './api.ts';
 import { followEvents } from './live.ts';
 
 /** What the server answered last, and what went wrong since. */
@@ -117,7 +117,7 @@ class Reader {
       keep(this.#key, await read(this.#key, signal));
     } catch (failure) {
       if (signal.aborted) return;
-      error = failure instanceof ApiError ? failure : new ApiError(0, 'unknown', String(failure));
+      error = toApiError(failure);
     }
     if (signal.aborted || this.#isStopped) return;
     this.#isReading = false;

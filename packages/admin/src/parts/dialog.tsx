@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../data/api.ts';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { createValue, useValue } from '../data/value.ts';
+import { Button } from './button.tsx';
+import { Facts } from './facts.tsx';
+import { useSend } from './form.tsx';
 import { Name } from './name.tsx';
 import { ErrorBox } from './states.tsx';
 
@@ -70,51 +72,25 @@ export function Questions() {
 }
 
 function QuestionDialog({ asked }: { readonly asked: Question }) {
-  const [error, setError] = useState<ApiError | null>(null);
-  const [isBusy, setBusy] = useState(false);
   const close = () => question.set(null);
-  const act = async () => {
-    if (isBusy) return;
-    setBusy(true);
-    setError(null);
-    try {
-      await asked.act();
-      close();
-    } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(0, 'unknown', String(failure)));
-    }
-    setBusy(false);
-  };
+  const { error, isBusy, submit } = useSend(async () => {
+    await asked.act();
+    close();
+  });
   const { facts = [], after, verb, isDangerous = true } = asked;
   return (
     <Dialog title={asked.title} onClose={close}>
       <p class="second">{asked.text}</p>
-      {facts.length > 0 && (
-        <dl class="facts">
-          {facts.map(([name, value]) => (
-            <>
-              <dt>{name}</dt>
-              <dd>
-                <Name text={value} />
-              </dd>
-            </>
-          ))}
-        </dl>
-      )}
+      {facts.length > 0 && <Facts rows={facts.map(([name, value]) => [name, <Name text={value} />])} />}
       {after !== undefined && <p class="second">{after}</p>}
       {error !== null && <ErrorBox title="It was not done." error={error} />}
       <div class="buttons">
         <button type="button" class="button" autoFocus onClick={close}>
           Cancel
         </button>
-        <button
-          type="button"
-          class={`button ${isDangerous ? 'danger' : 'primary'}`}
-          aria-disabled={isBusy}
-          onClick={act}
-        >
+        <Button as={isDangerous ? 'danger' : 'primary'} isBusy={isBusy} onClick={submit}>
           {verb}
-        </button>
+        </Button>
       </div>
     </Dialog>
   );

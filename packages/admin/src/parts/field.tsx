@@ -9,7 +9,7 @@ interface FieldProps {
   readonly onInput: (value: string) => void;
   readonly type?: 'text' | 'password' | 'date';
   readonly hint?: ComponentChildren;
-  /** What is wrong with it; shown below and told to screen readers. */
+  /** What is wrong with it; shown below and read by screen readers. */
   readonly fault?: string | null;
   /** What is right with it. */
   readonly fine?: string | null;

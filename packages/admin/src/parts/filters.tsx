@@ -1,5 +1,7 @@
+import type { License } from '@berth/protocol/admin/licenses';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { setParams } from '../data/route.ts';
+import { nameOf } from '../words/judge-license.ts';
 import { Icon } from './icon.tsx';
 import { MenuButton } from './menu.tsx';
 
@@ -36,6 +38,16 @@ export function FilterChip({ label, name, value, choices }: ChipProps) {
   );
 }
 
+interface LicenseChipProps {
+  readonly licenses: readonly License[];
+  readonly value: string | null;
+}
+
+export function LicenseChip({ licenses, value }: LicenseChipProps) {
+  const choices = licenses.map((license) => [String(license.id), nameOf(license)] as const);
+  return <FilterChip label="License" name="license" value={value} choices={choices} />;
+}
+
 interface SearchProps {
   readonly label: string;
   readonly value: string;
@@ -49,7 +61,7 @@ export function SearchField({ label, value, onSearch }: SearchProps) {
   const [text, setText] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const sent = useRef(value);
-  // Somebody else has changed it; what was typed here may have gone on meanwhile.
+  // The address changed for another reason than typing here; typing may have gone on meanwhile.
   useEffect(() => {
     if (value !== sent.current) setText(value);
     sent.current = value;

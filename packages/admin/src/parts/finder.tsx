@@ -4,7 +4,7 @@ import { useLicenses } from '../data/overview.ts';
 import { goTo, linkTo } from '../data/route.ts';
 import { isAdmin } from '../data/session.ts';
 import { nameOf } from '../words/judge-license.ts';
-import { SCREENS } from './frame.tsx';
+import type { Screen } from './frame.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { Name } from './name.tsx';
 
@@ -17,13 +17,18 @@ interface Found {
 
 const MOST = 8;
 
+interface FinderProps {
+  readonly screens: readonly Screen[];
+  readonly onClose: () => void;
+}
+
 /** Finds screens, licenses and users by a part of their names. */
-export function Finder({ onClose }: { readonly onClose: () => void }) {
+export function Finder({ screens, onClose }: FinderProps) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const box = useRef<HTMLDialogElement>(null);
   const users = useUsers(text.trim());
-  const found = [...usePlaces(text.trim().toLowerCase()), ...users];
+  const found = [...usePlaces(screens, text.trim().toLowerCase()), ...users];
   useEffect(() => box.current?.showModal(), []);
   const open = (one: Found | undefined) => {
     if (one === undefined) return;
@@ -78,9 +83,9 @@ export function Finder({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function usePlaces(text: string): readonly Found[] {
+function usePlaces(screens: readonly Screen[], text: string): readonly Found[] {
   const licenses = useLicenses().data?.licenses ?? [];
-  const screens = SCREENS.map(({ path, label, icon }) => ({
+  const places = screens.map(({ path, label, icon }) => ({
     icon,
     text: label,
     note: 'Screen',
@@ -98,7 +103,7 @@ function usePlaces(text: string): readonly Found[] {
     note: license.product,
     address: linkTo(`licenses/${license.id}`),
   }));
-  return [...screens, ...(isAdmin() ? [add] : []), ...named]
+  return [...places, ...(isAdmin() ? [add] : []), ...named]
     .filter((one) => `${one.text} ${one.note}`.toLowerCase().includes(text))
     .slice(0, MOST);
 }

@@ -13,27 +13,24 @@ import type { Level } from '../words/judge-license.ts';
 import { formatNumber } from '../words/numbers.ts';
 import { formatSeconds } from '../words/time.ts';
 import { Brand } from './brand.tsx';
+import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { MenuButton } from './menu.tsx';
 import { Name } from './name.tsx';
 import { Shape } from './shape.tsx';
 
-interface Screen {
+export interface Screen {
   readonly path: string;
   readonly label: string;
   readonly icon: IconName;
+  /** Pressed after `G`, it goes there. */
+  readonly key: string | null;
+  /** `part`: what follows its path in the address. */
+  readonly draw: (part: string | undefined) => ComponentChildren;
 }
 
-export const SCREENS: readonly Screen[] = [
-  { path: 'overview', label: 'Overview', icon: 'overview' },
-  { path: 'slots', label: 'Slots', icon: 'slots' },
-  { path: 'licenses', label: 'Licenses', icon: 'licenses' },
-  { path: 'reports', label: 'Reports', icon: 'reports' },
-  { path: 'audit', label: 'Audit', icon: 'audit' },
-  { path: 'settings', label: 'Settings', icon: 'settings' },
-];
-
 interface FrameProps {
+  readonly screens: readonly Screen[];
   readonly welcome: Welcome;
   readonly onFind: () => void;
   readonly onKeys: () => void;
@@ -41,7 +38,7 @@ interface FrameProps {
 }
 
 /** What surrounds every screen. */
-export function Frame({ welcome, onFind, onKeys, children }: FrameProps) {
+export function Frame({ children, ...props }: FrameProps) {
   const counts = useCounts();
   const isLive = useValue(connection).state !== 'lost';
   return (
@@ -49,15 +46,15 @@ export function Frame({ welcome, onFind, onKeys, children }: FrameProps) {
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to the content
       </button>
-      <Sidebar welcome={welcome} counts={counts} onFind={onFind} onKeys={onKeys} />
-      <TopBar welcome={welcome} />
+      <Sidebar {...props} counts={counts} />
+      <TopBar welcome={props.welcome} />
       <div class="main-column">
         <ConnectionBanner />
         <main class="main" id="main" tabIndex={-1}>
           {children}
         </main>
       </div>
-      <TabBar worst={counts.worst} onKeys={onKeys} />
+      <TabBar {...props} worst={counts.worst} />
     </div>
   );
 }
@@ -82,12 +79,9 @@ function useCurrent(): string {
   return usePlace().path[0] ?? 'overview';
 }
 
-function Sidebar({
-  welcome,
-  counts,
-  onFind,
-  onKeys,
-}: Omit<FrameProps, 'children'> & { readonly counts: Counts }) {
+type SidebarProps = Omit<FrameProps, 'children'> & { readonly counts: Counts };
+
+function Sidebar({ welcome, screens, counts, onFind, onKeys }: SidebarProps) {
   const current = useCurrent();
   const numbers: Readonly<Record<string, number | null>> = { slots: counts.slots, licenses: counts.licenses };
   return (
@@ -104,7 +98,7 @@ function Sidebar({
         </i>
       </button>
       <nav class="nav" aria-label="Screens">
-        {SCREENS.map(({ path, label, icon }) => (
+        {screens.map(({ path, label, icon }) => (
           <a key={path} href={linkTo(path)} aria-current={current === path ? 'page' : undefined}>
             <Icon name={icon} />
             <span class="label">{label}</span>
@@ -199,11 +193,12 @@ function TopBar({ welcome }: { readonly welcome: Welcome }) {
   );
 }
 
-function TabBar({ worst, onKeys }: { readonly worst: Level | null; readonly onKeys: () => void }) {
+type TabBarProps = Pick<FrameProps, 'screens' | 'onKeys'> & { readonly worst: Level | null };
+
+function TabBar({ screens, worst, onKeys }: TabBarProps) {
   const current = useCurrent();
   const items = [
-    { label: 'Audit', icon: 'audit' as const, act: () => goTo(linkTo('audit')) },
-    { label: 'Settings', icon: 'settings' as const, act: () => goTo(linkTo('settings')) },
+    ...screens.slice(4).map(({ path, label, icon }) => ({ label, icon, act: () => goTo(linkTo(path)) })),
     { label: 'Change password…', icon: 'user' as const, act: () => goTo(linkTo('settings/password')) },
     {
       label: 'Light or dark',
@@ -216,7 +211,7 @@ function TabBar({ worst, onKeys }: { readonly worst: Level | null; readonly onKe
   ];
   return (
     <nav class="tabs-bar" aria-label="Screens">
-      {SCREENS.slice(0, 4).map(({ path, label, icon }) => (
+      {screens.slice(0, 4).map(({ path, label, icon }) => (
         <a key={path} href={linkTo(path)} aria-current={current === path ? 'page' : undefined}>
           <Icon name={icon} size={20} />
           {label}
@@ -231,7 +226,7 @@ function TabBar({ worst, onKeys }: { readonly worst: Level | null; readonly onKe
   );
 }
 
-/** How long the stream may be gone before somebody is told. */
+/** How long the event stream may be down before the banner appears. */
 const PATIENCE_MS = 5000;
 
 function ConnectionBanner() {
@@ -247,9 +242,7 @@ function ConnectionBanner() {
         <b>Not live since {formatSeconds(heardAt)}.</b> The server does not answer.{' '}
         {seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again.'}
       </span>
-      <button type="button" class="button" onClick={retryNow}>
-        Try now
-      </button>
+      <Button onClick={retryNow}>Try now</Button>
     </div>
   );
 }

@@ -3,7 +3,7 @@ const TAIL = 8;
 const LONG = 22;
 
 /**
- * A name that somebody chose: always text, in its own direction. If it is too long, its middle gives way; it
+ * A name that a person chose: always text, in its own direction. If it is too long, its middle gives way; it
  * is whole on hover and focus.
  */
 export function Name({ text, isStrong = false }: { readonly text: string; readonly isStrong?: boolean }) {

@@ -56,27 +56,28 @@ export function AmountBar({ total, max, expected }: AmountBarProps) {
   );
 }
 
+type Sample = readonly [className: string, meaning: string];
+
+const SLOT_SAMPLES: readonly Sample[] = [
+  ['', 'In use'],
+  ['hatched', 'Borrowed'],
+  ['free', 'Free'],
+];
+
 export function SlotLegend({ hasForecast = false }: { readonly hasForecast?: boolean }) {
+  return <Legend items={hasForecast ? [...SLOT_SAMPLES, ['peak', 'Forecast']] : SLOT_SAMPLES} />;
+}
+
+/** What the colours of a chart or bar mean. */
+export function Legend({ items }: { readonly items: readonly Sample[] }) {
   return (
     <span class="legend" aria-hidden="true">
-      <span>
-        <i class="swatch" />
-        In use
-      </span>
-      <span>
-        <i class="swatch hatched" />
-        Borrowed
-      </span>
-      <span>
-        <i class="swatch free" />
-        Free
-      </span>
-      {hasForecast && (
-        <span>
-          <i class="swatch peak" />
-          Forecast
+      {items.map(([className, meaning]) => (
+        <span key={meaning}>
+          <i class={`swatch ${className}`.trim()} />
+          {meaning}
         </span>
-      )}
+      ))}
     </span>
   );
 }

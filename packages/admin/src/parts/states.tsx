@@ -4,7 +4,7 @@ import { readNow } from '../clock.ts';
 import type { ApiError } from '../data/api.ts';
 import type { Resource } from '../data/resource.ts';
 import { localizeTimes } from '../words/time.ts';
-import { Icon } from './icon.tsx';
+import { Button } from './button.tsx';
 import { Shape } from './shape.tsx';
 import { showToast } from './toasts.tsx';
 
@@ -47,11 +47,7 @@ export function ErrorBox({ title, error, onRetry }: ErrorBoxProps) {
           </span>
         </p>
         <div class="buttons">
-          {onRetry !== undefined && (
-            <button type="button" class="button" onClick={onRetry}>
-              Try again
-            </button>
-          )}
+          {onRetry !== undefined && <Button onClick={onRetry}>Try again</Button>}
           <CopyButton text={details} label="Copy details" />
         </div>
       </div>
@@ -104,10 +100,9 @@ export function Command({ text }: { readonly text: string }) {
 
 export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
   return (
-    <button type="button" class="button" onClick={() => copyText(text)}>
-      <Icon name="copy" />
+    <Button icon="copy" onClick={() => copyText(text)}>
       {label}
-    </button>
+    </Button>
   );
 }
 

@@ -5,7 +5,7 @@ import { judgeLicense, type Level, nameOf, rank } from './judge-license.ts';
 import { countWord, formatNumber } from './numbers.ts';
 import { formatMoment, localizeTimes, plural } from './time.ts';
 
-/** Something that needs somebody: one for each license and each part of the server. */
+/** A problem for the administrator: one for each license and each part of the server. */
 export interface Concern {
   readonly level: Level;
   readonly word: string;

@@ -2,7 +2,7 @@ import type { AuditEvent } from '@berth/protocol/admin/audit';
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { formatAmount } from './numbers.ts';
 
-/** What happened, in a sentence without its end. Unknown kinds are told by their names. */
+/** What happened, in a sentence without its end. Unknown kinds are shown by their names. */
 export function describeEvent(event: AuditEvent): string {
   const say = SENTENCES[event.kind];
   return say === undefined ? sayKind(event.kind) : say(text(event));

@@ -5,6 +5,13 @@ import {
 } from '@berth/protocol/api/consumption-window';
 import { DAY_MS } from './time.ts';
 
+export const PERIOD_WORDS = {
+  daily: 'today',
+  weekly: 'this week',
+  monthly: 'this month',
+  annually: 'this year',
+} as const;
+
 /** What is counted of a license or a feature. */
 export interface Counted {
   readonly total: number;

@@ -77,7 +77,7 @@ function mean(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** One hour of the week: how much was in use, and how often somebody was denied. */
+/** One hour of the week: how much was in use, and how many requests were denied. */
 export interface HeatCell {
   /** 0 is Monday. */
   readonly weekday: number;

@@ -4,7 +4,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { BackupFacts } from '@berth/shell/files/backup-file';
 import { type BackupTask, makeBackup } from './make-backup.ts';
 
-/** What the thread tells before it ends. */
+/** What the thread reports before it ends. */
 export type BackupResult =
   | { readonly kind: 'made'; readonly facts: BackupFacts }
   | { readonly kind: 'failed'; readonly message: string };

@@ -14,7 +14,7 @@ import type { Store } from '../store/store.ts';
 import type { BackupResult } from './backup-thread.ts';
 import { findMasterKey, isShared, type StoreOptions } from './compose-store.ts';
 import type { BackupSource, BackupTask } from './make-backup.ts';
-import type { World } from './world.ts';
+import type { World } from './serve-options.ts';
 
 type SourceOptions = Pick<StoreOptions, 'config'>;
 

@@ -7,6 +7,7 @@ import { openCloud, readAirgapKey, readVendorKeys } from '../cloud/open-cloud.ts
 import { findOwnAddress } from '../cloud/own-address.ts';
 import type { Config } from '../config.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
+import { presentTerms } from '../http/reply/present-grant.ts';
 import { type CloudLink, createCloudLink } from '../services/cloud/cloud-link.ts';
 import { createCloudSession } from '../services/cloud/cloud-session.ts';
 import { type Credentials, createCredentials } from '../services/cloud/credentials.ts';
@@ -14,7 +15,10 @@ import { LinkState } from '../services/cloud/link-state.ts';
 import { createNonceRequirement } from '../services/cloud/nonce-requirement.ts';
 import { createCertificateDoubts } from '../services/grants/certificate-doubts.ts';
 import { type Certification, createCertification } from '../services/grants/certification.ts';
+import { createCoverage } from '../services/grants/coverage.ts';
+import { createGrantKeyAdmin } from '../services/grants/grant-key-admin.ts';
 import { createGrantKeys, type GrantKeys } from '../services/grants/grant-keys.ts';
+import { createGrants } from '../services/grants/grants.ts';
 import { createIdentity, type Identity } from '../services/identity/identity.ts';
 import { createOffline, type Offline } from '../services/offline/offline.ts';
 import { readMachineId } from '../store/machine-id.ts';
@@ -23,7 +27,7 @@ import { describeLink } from '../telemetry/link-notices.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Loops } from './compose-loops.ts';
 import { isShared } from './compose-store.ts';
-import type { World } from './world.ts';
+import type { World } from './serve-options.ts';
 
 /** Everything about the vendor's licensing cloud. */
 export interface CloudParts {
@@ -135,4 +139,20 @@ export function createCloudLoops(
   listeners.add(checks.wake);
   renewals.add(checks.wake);
   return { always: isShared(config) ? [createKeyWatch(credentials, log)] : [], leading: [checks, reports] };
+}
+
+export const findUncertified = createCoverage(presentTerms);
+
+/** What signs grants, and what administers its keys. */
+export function composeGrants(store: Store, parts: CloudParts) {
+  const { identity, grantKeys: keys, certification, vendorKeys, renewals } = parts;
+  const onRotated = () => {
+    for (const renew of renewals) renew();
+  };
+  return {
+    grants: createGrants(keys, identity),
+    identityDesk: createGrantKeyAdmin({
+      ...{ store, keys, identity, certification, vendorKeys, findUncertified, onRotated },
+    }),
+  };
 }

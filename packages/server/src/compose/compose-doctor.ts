@@ -12,7 +12,7 @@ import {
 } from '../services/doctor/doctor.ts';
 import { type Clock, systemClock } from '../store/clock.ts';
 import { MIGRATIONS } from '../store/engine/migrations.ts';
-import { findUncertified } from './compose-grants.ts';
+import { findUncertified } from './compose-cloud.ts';
 import { findMasterKey, isShared, type StoreOptions } from './compose-store.ts';
 
 type Place = Pick<StoreOptions, 'config' | 'env'>;
@@ -27,7 +27,7 @@ export function composeDoctor(
   return createDoctor(describePlace(place, clock), { ...parts, ...known });
 }
 
-/** Examines what is around a server, when nobody can ask it and its data cannot be read. */
+/** Examines the surroundings of a server that does not run and whose data cannot be read. */
 export function examineSurroundings(place: Place): Promise<readonly Finding[]> {
   return createDoctor(describePlace(place, systemClock), null).examine();
 }

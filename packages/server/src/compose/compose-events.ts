@@ -19,7 +19,7 @@ import type { Log } from '../telemetry/log.ts';
 import { openWebhooks } from '../webhooks/open-webhooks.ts';
 import type { WebhookReceiver } from '../webhooks/webhooks.ts';
 import type { Loops } from './compose-loops.ts';
-import type { World } from './world.ts';
+import type { World } from './serve-options.ts';
 
 /** Everything that reports events. */
 export interface EventParts {

@@ -120,7 +120,7 @@ function refuseShared(options: Pick<StoreOptions, 'config' | 'env'>): void {
   if (problem !== null) throw new StartError(problem);
 }
 
-/** A warning about others who can read them; `null` if nobody else can. */
+/** A warning about other users who can read them; `null` if there are none. */
 export function findReadable(options: Pick<StoreOptions, 'config' | 'env'>): string | null {
   return explainSharing(guardedPaths(options), options.env, explainReadable);
 }

@@ -25,7 +25,12 @@ import type { Backups } from '../services/backups/backups.ts';
 import { MoveError } from '../services/backups/move-store.ts';
 import { CertificateError } from '../services/certificates/certificate-files.ts';
 import type { Certificates } from '../services/certificates/certificates.ts';
+import { createHistory } from '../services/history/history.ts';
 import { type Catalogue, createCatalogue } from '../services/lending/catalogue.ts';
+import { createCounting } from '../services/lending/counting.ts';
+import { createLending } from '../services/lending/lending.ts';
+import { createTakeSlot } from '../services/lending/new-slots.ts';
+import { createOversight } from '../services/lending/oversight.ts';
 import { createMetrics, type Metrics } from '../services/metrics/metrics.ts';
 import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
@@ -34,17 +39,14 @@ import { RequestCounts } from '../telemetry/metrics/request-counts.ts';
 import { describeNotice } from '../telemetry/notices.ts';
 import type { RecentLines } from '../telemetry/recent-lines.ts';
 import { composeBackups } from './compose-backup.ts';
-import { type CloudParts, composeCloud, createCloudLoops } from './compose-cloud.ts';
+import { type CloudParts, composeCloud, composeGrants, createCloudLoops } from './compose-cloud.ts';
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
-import { composeGrants } from './compose-grants.ts';
-import { composeLending } from './compose-lending.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
-import type { News, ServeOptions, Stop } from './serve-options.ts';
+import type { News, ServeOptions, Stop, World } from './serve-options.ts';
 import { serveOnceWritable, withoutWriting } from './serve-read-only.ts';
 import { warnAboutExposure } from './warn-about-exposure.ts';
-import type { World } from './world.ts';
 
 export { describeHolder } from '../store/folder-lock.ts';
 
@@ -296,5 +298,16 @@ export async function openStoppedServer(config: Config, env: ServeOptions['env']
       return app.answer({ method, url, headers: NO_HEADERS, signal, readBody }, peer);
     },
     close: () => store.close(),
+  };
+}
+
+/** The services that need nothing but the store. */
+function composeLending(store: Store, config: Config, readMonotonicMs: () => number) {
+  const takeSlot = createTakeSlot(store, { ...config.limits, readMonotonicMs });
+  return {
+    counting: createCounting(store, takeSlot),
+    lending: createLending(store, config.limits, takeSlot),
+    oversight: createOversight(store),
+    history: createHistory(store, config.history),
   };
 }

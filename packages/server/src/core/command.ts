@@ -209,7 +209,7 @@ export interface AddConsumption extends Target, Asked {
   readonly kind: 'add_consumption';
   /** `null`: the license itself. */
   readonly feature: string | null;
-  /** Need not be registered; `null`: nobody was named. */
+  /** Need not be registered; `null`: the request named no user. */
   readonly user: string | null;
   readonly count: number;
   readonly narrowing: Narrowing;
@@ -269,7 +269,7 @@ export interface SettleReport extends AboutReport {
   readonly cloudTotal: number | null;
   /** It certainly is about this report. If not, only a total that can include the report settles it. */
   readonly isSure: boolean;
-  /** It repeats the id of the report, under which the vendor has counted something, and counts only once. */
+  /** The answer repeats the report's id: the cloud counted that id once, perhaps with another amount. */
   readonly isEchoed?: boolean;
   /** The total counts even if it is lower than expected. */
   readonly takesLower: boolean;
@@ -279,7 +279,7 @@ export interface SettleReport extends AboutReport {
 /** It is unknown whether the vendor has counted a report; its total may tell. */
 export interface ResolveReport extends AboutReport {
   readonly kind: 'resolve_report';
-  /** `null`: nothing can tell any more, and the report is put aside. */
+  /** `null`: the outcome can no longer be found out, and the report becomes uncertain. */
   readonly cloudTotal: number | null;
   /** The total counts even if it is lower than before. */
   readonly takesLower: boolean;

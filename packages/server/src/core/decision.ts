@@ -66,10 +66,10 @@ export type SystemChange = Readonly<
   | { kind: 'put_password'; name: string; passwordHash: string; oneTime: boolean }
   | { kind: 'put_role'; name: string; role: Role }
   | { kind: 'remove_account'; name: string }
-  /** From now on, being on the machine makes nobody an administrator. */
+  /** Local callers are no longer administrators. */
   | { kind: 'end_setup' }
   | { kind: 'remove_setup_tokens'; except: string | null }
-  /** Somebody has signed in with the one-time password. */
+  /** The one-time password was used for a sign-in. */
   | { kind: 'use_one_time_password'; name: string }
   /** A token that could only replace the password can do everything now. */
   | { kind: 'free_token'; tokenHash: string }
@@ -97,12 +97,12 @@ export type SystemChange = Readonly<
   /** Takes the place of the links that it sums up. */
   | { kind: 'put_segment'; segment: AuditSegment }
   | { kind: 'move_clock'; to: Instant }
-  /** Slots that were live then get a whole timeout: nobody could send a heartbeat since. */
+  /** Slots that were live then get a whole timeout: no heartbeat could arrive since. */
   | { kind: 'prolong_live'; since: Instant }
   | { kind: 'restore_borrows'; restoration: Restoration }
-  /** Nothing happened later than now: the clock went back from this instant. */
+  /** Times later than now become now: the clock went back from this instant. */
   | { kind: 'pull_back'; from: Instant }
-  /** What the history knows of this user goes to the unnamed. */
+  /** Merges this user's history into the anonymous totals. */
   | { kind: 'forget_user'; user: string }
 >;
 
@@ -123,7 +123,7 @@ export interface Decision {
   readonly outcome: Outcome;
   readonly changes: readonly Change[];
   readonly events: readonly LicenseEvent[];
-  /** What the history records of it; left out if nothing. `withHistory` adds it. */
+  /** The usage events for the history; left out if there are none. `withHistory` adds them. */
   readonly history?: readonly Happening[];
 }
 

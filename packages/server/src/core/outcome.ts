@@ -7,7 +7,7 @@ import type { Instant } from './nouns/instant.ts';
 import type { License, LicenseId } from './nouns/license.ts';
 import type { Registration } from './nouns/registration.ts';
 
-/** What the caller is told. */
+/** The answer to the caller. */
 export type Outcome = Granted | Measured | ClockReset | Done | Refused;
 
 /** The user holds a slot. */

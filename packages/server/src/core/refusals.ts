@@ -56,7 +56,7 @@ function refuseOverdue(license: License): Refused {
   );
 }
 
-/** Why a license that came out of a backup counts nothing yet; `null`: it does. */
+/** Refuses consumption until a restored license was checked at the cloud; `null` if it may count. */
 export function refuseRestored(license: License): Refused | null {
   const { restoredAt } = license.tie;
   if (restoredAt === undefined) return null;

@@ -1,26 +1,6 @@
 import type { Role } from './access/role.ts';
 import type { Actor } from './nouns/actor.ts';
-import type {
-  BackupFailed,
-  BackupMade,
-  BackupOverdue,
-  BackupRestored,
-  CertificateDoubt,
-  CertificateExpiring,
-  CertificateRight,
-  CloudHeld,
-  CloudReachable,
-  CloudReleased,
-  CloudUnreachable,
-  ConsumptionNotice,
-  DiskSpaceNotice,
-  LicenseExpiring,
-  MasterKeyExported,
-  ServerStarted,
-  ServerStopped,
-  SlotsNotice,
-  TokenExpiring,
-} from './nouns/audit-event.ts';
+import type { NoticeEvent, SystemEventOf } from './nouns/audit-event.ts';
 import type { AuditPosition } from './nouns/audit-position.ts';
 import type { Bar } from './nouns/bar.ts';
 import type { Instant } from './nouns/instant.ts';
@@ -136,7 +116,7 @@ export interface RevokeToken {
 /** Records an event that changes nothing else in the store. */
 export interface RecordEvent {
   readonly kind: 'record_event';
-  readonly event: ServerStarted | ServerStopped | MasterKeyExported;
+  readonly event: SystemEventOf<'server_started' | 'server_stopped' | 'master_key_exported'>;
 }
 
 /** Makes a request file for the vendor. */
@@ -156,7 +136,7 @@ export interface NumberUsage {
   readonly by: Actor;
 }
 
-/** Tells the hardware id of the machine that the server runs on. */
+/** Records the hardware id of the machine that the server runs on. */
 export interface BindHardware {
   readonly kind: 'bind_hardware';
   readonly hardwareId: string;
@@ -180,7 +160,7 @@ export interface ResetClock {
 
 /**
  * What to do if a wrong clock ended borrows that cannot be restored: `careful` refuses and names them,
- * `forced` goes ahead, `trial` changes nothing and tells what would happen.
+ * `forced` goes ahead, `trial` changes nothing and reports what would happen.
  */
 export type ResetMode = 'careful' | 'forced' | 'trial';
 
@@ -216,7 +196,7 @@ export interface RotateGrantKey {
   readonly by: Actor;
 }
 
-/** Bars somebody, besides those in the rules file. */
+/** Adds a bar to those in the rules file. */
 export interface AddBar {
   readonly kind: 'add_bar';
   readonly bar: Bar;
@@ -238,25 +218,12 @@ export interface SetRules {
   readonly by: Actor;
 }
 
-/** Something that an administrator should be told once. */
+/** A notice for the administrator, recorded once. */
 export interface Note {
   readonly kind: 'note';
   readonly notice:
-    | LicenseExpiring
-    | TokenExpiring
-    | CloudUnreachable
-    | Omit<CloudReachable, 'failingAt'>
-    | DiskSpaceNotice
-    | CertificateExpiring
-    | CertificateDoubt
-    | CertificateRight
-    | SlotsNotice
-    | ConsumptionNotice
-    | CloudHeld
-    | CloudReleased
-    | BackupMade
-    | BackupFailed
-    | BackupOverdue;
+    | Exclude<NoticeEvent, { kind: 'cloud_reachable' }>
+    | Omit<SystemEventOf<'cloud_reachable'>, 'failingAt'>;
 }
 
 /**
@@ -265,7 +232,7 @@ export interface Note {
  */
 export interface RestoreBackup {
   readonly kind: 'restore_backup';
-  readonly event: BackupRestored;
+  readonly event: SystemEventOf<'backup_restored'>;
   /** As the data that it replaces has them. */
   readonly givenBack: readonly License[];
 }

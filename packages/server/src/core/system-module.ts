@@ -58,7 +58,7 @@ export interface SystemFacts {
   readonly usageSequence: number;
   /** The hardware id of the machine that the server last ran on; `null`: it never ran. */
   readonly hardwareId: string | null;
-  /** Up to where the webhook was told; `null`: there never was one. */
+  /** The last event that was delivered to the webhook; `null`: there never was one. */
   readonly webhookCursor: AuditPosition | null;
   /** The rules in force. */
   readonly rules: Rules;
@@ -66,7 +66,7 @@ export interface SystemFacts {
   readonly account: KeptAccount | null;
   readonly administrators: number;
   readonly token: Token | null;
-  /** What was told before of the same thing; `null`: nothing. */
+  /** The value in the last notice for this key; `null` if none was sent. */
   readonly notedValue: number | null;
   /** Of the master key that seals the store. */
   readonly masterKeyFingerprint: string;

@@ -12,8 +12,9 @@ type Answer<O extends Operation> = O extends { readonly answer: infer A } ? Give
 /** What a route adds to its operation, which the protocol describes. */
 type AdminRoute<O extends Operation> = Pick<
   Route,
-  'name' | 'access' | 'summary' | 'errors' | 'headers' | 'takesPassword' | 'holdsFile'
+  'name' | 'access' | 'summary' | 'headers' | 'takesPassword' | 'holdsFile'
 > &
+  Partial<Pick<Route, 'errors'>> &
   (O extends { readonly answer: z.ZodType } ? AnswerForms : Pick<Route, 'answer'>) & {
     /** `send` makes the reply of an answer. */
     handle(
@@ -27,21 +28,26 @@ type AdminRoute<O extends Operation> = Pick<
 
 type AnswerForms = Pick<Extract<Route['answer'], { kind: 'json' }>, 'csvToo' | 'textToo'>;
 
-/** A route of the admin API: its handler has the types of its operation. */
-export function adminRoute<A extends Operations, K extends keyof A & keyof Operations>(
+type UntypedRoute = Omit<AdminRoute<Operation>, 'answer'> & AnswerForms;
+
+/** The routes of a subject of the admin API: one for each operation, whose types its handler has. */
+export function adminRoutes<A extends Operations>(
   api: A,
-  key: K,
-  { handle, csvToo, textToo, ...route }: AdminRoute<A[K]> & AnswerForms,
-): Route {
-  const { query, body, answer } = api[key] as Operation;
-  const [method, path] = key.split(' ') as ['GET' | 'POST', string];
-  return {
-    answer: { kind: 'json', schema: answer, csvToo, textToo },
-    ...route,
-    methods: [method],
-    paths: [path],
-    ...(query === undefined ? {} : { query }),
-    ...(body === undefined ? {} : { body }),
-    handle: (input) => handle(input as never, json),
-  } as Route;
+  routes: { readonly [K in keyof A & keyof Operations]: AdminRoute<A[K]> },
+): readonly Route[] {
+  return Object.entries(routes).map(([key, route]) => {
+    const { handle, csvToo, textToo, ...rest } = route as unknown as UntypedRoute;
+    const { query, body, answer } = api[key as keyof Operations] as Operation;
+    const [method, path] = key.split(' ') as ['GET' | 'POST', string];
+    return {
+      answer: { kind: 'json', schema: answer, csvToo, textToo },
+      errors: [],
+      ...rest,
+      methods: [method],
+      paths: [path],
+      ...(query === undefined ? {} : { query }),
+      ...(body === undefined ? {} : { body }),
+      handle: (input) => handle(input as never, json),
+    } as Route;
+  });
 }

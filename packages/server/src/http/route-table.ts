@@ -27,17 +27,19 @@ import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { backupRoutes } from './routes/admin/backup.ts';
 import { barRoutes } from './routes/admin/bars.ts';
+import { clockRoutes } from './routes/admin/clock.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { doctorRoutes } from './routes/admin/doctor.ts';
 import { eventRoutes } from './routes/admin/events.ts';
 import { historyRoutes } from './routes/admin/history.ts';
 import { identityRoutes } from './routes/admin/identity.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
-import { oversightRoutes, type ServerFacts } from './routes/admin/oversight.ts';
+import { licenseAdminRoutes } from './routes/admin/licenses.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
 import { ruleRoutes } from './routes/admin/rules.ts';
 import { sessionRoutes } from './routes/admin/session.ts';
 import { settingsRoutes } from './routes/admin/settings.ts';
+import { type ServerFacts, statusRoutes } from './routes/admin/status.ts';
 import { tokenRoutes } from './routes/admin/tokens.ts';
 import { usageRoutes } from './routes/admin/usage.ts';
 import { userRoutes } from './routes/admin/users.ts';
@@ -100,7 +102,8 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Offline licensing', offlineRoutes(offline)),
     ...tagged('Credentials', keyRoutes(services), passwordRoutes(services)),
     ...tagged('Admin: slots', registrationRoutes(lending)),
-    ...tagged('Admin: server', oversightRoutes(services)),
+    ...tagged('Admin: server', statusRoutes(services), licenseAdminRoutes(catalogue)),
+    ...tagged('Admin: server', clockRoutes(services.oversight)),
     ...tagged('Admin: history', historyRoutes(services.history)),
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
     ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink), usageRoutes(offline)),

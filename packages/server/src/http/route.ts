@@ -102,7 +102,11 @@ export interface RouteInput {
 }
 
 /** A route definition; its handler has the types of its schemas. */
-type TypedRoute<Q extends z.ZodObject, B extends z.ZodObject> = Omit<Route, 'query' | 'body' | 'handle'> & {
+type TypedRoute<Q extends z.ZodObject, B extends z.ZodObject> = Omit<
+  Route,
+  'query' | 'body' | 'handle' | 'errors'
+> & {
+  readonly errors?: Route['errors'];
   readonly query?: Q;
   readonly body?: B;
   handle(
@@ -113,7 +117,7 @@ type TypedRoute<Q extends z.ZodObject, B extends z.ZodObject> = Omit<Route, 'que
 export function defineRoute<Q extends z.ZodObject = z.ZodObject, B extends z.ZodObject = z.ZodObject>(
   route: TypedRoute<Q, B>,
 ): Route {
-  return route as unknown as Route;
+  return { errors: [], ...route } as unknown as Route;
 }
 
 /** A GET with an equivalent POST has side effects. */

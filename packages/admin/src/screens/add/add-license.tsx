@@ -2,6 +2,7 @@ import type { LicenseObject } from '@berth/protocol/api/license-object';
 import { useState } from 'preact/hooks';
 import { linkTo, setParams, usePlace } from '../../data/route.ts';
 import { isAdmin } from '../../data/session.ts';
+import { ButtonLink } from '../../parts/button.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { Empty } from '../../parts/states.tsx';
 import { ByCodes } from './by-codes.tsx';
@@ -36,9 +37,7 @@ export function AddLicense() {
   return (
     <div class="content">
       <PageHead title="Add a license" lead="How does it get to this server?" crumbs={crumbs}>
-        <a class="button" href={linkTo('licenses')}>
-          {added === null ? 'Cancel' : 'Close'}
-        </a>
+        <ButtonLink to="licenses">{added === null ? 'Cancel' : 'Close'}</ButtonLink>
       </PageHead>
       <fieldset class="choices">
         <legend class="hidden-text">How does it get to this server?</legend>

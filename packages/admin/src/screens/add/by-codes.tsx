@@ -2,10 +2,11 @@ import type { LicenseObject } from '@berth/protocol/api/license-object';
 import { readScannedText } from '@berth/protocol/carried/scanned-text';
 import { readTypedCode } from '@berth/protocol/carried/typed-code';
 import { useState } from 'preact/hooks';
-import { type ApiError, post } from '../../data/api.ts';
+import { post } from '../../data/api.ts';
+import { Button } from '../../parts/button.tsx';
 import { Field } from '../../parts/field.tsx';
 import { FileField } from '../../parts/file-field.tsx';
-import { ErrorBox } from '../../parts/states.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Step } from '../../parts/step.tsx';
 import { type Activation, CodeSheet } from './code-sheet.tsx';
 import { Done, type Travel, WayColumns, type WayProps } from './way.tsx';
@@ -43,9 +44,9 @@ export function ByCodes({ added, onAdded }: WayProps) {
             </span>
             <span>Initialization code, accepted</span>
             {step < 4 && (
-              <button type="button" class="link" onClick={() => setActivation(null)}>
+              <Button as="link" onClick={() => setActivation(null)}>
                 Change
-              </button>
+              </Button>
             )}
           </p>
         )}
@@ -57,9 +58,9 @@ export function ByCodes({ added, onAdded }: WayProps) {
         {step === 3 && (
           <p class="done-line">
             Activation code and hardware id
-            <button type="button" class="link" onClick={() => setHasAnswer(false)}>
+            <Button as="link" onClick={() => setHasAnswer(false)}>
               Show again
-            </button>
+            </Button>
           </p>
         )}
       </Step>
@@ -96,7 +97,6 @@ function FirstForm({ onMade }: { readonly onMade: (made: Activation) => void }) 
   const [licenseKey, setLicenseKey] = useState('');
   const [code, setCode] = useState('');
   const [missing, setMissing] = useState<string | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
   const verdict = judgeCode(code, INITIALIZATION_BYTES);
   /** A scanned text brings both. */
   const take = (text: string) => {
@@ -105,20 +105,14 @@ function FirstForm({ onMade }: { readonly onMade: (made: Activation) => void }) 
     const key = scanned?.get('license_key');
     if (key !== undefined) setLicenseKey(key);
   };
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setError(null);
+  const send = async () => {
     setMissing(licenseKey.trim() === '' ? 'key' : code.trim() === '' ? 'code' : null);
     if (licenseKey.trim() === '' || code.trim() === '' || verdict.fault !== null) return;
-    try {
-      const wish = { license_key: licenseKey.trim(), signing_key: readable(code, INITIALIZATION_BYTES) };
-      onMade(await post('/api/v4/airgap/generate', wish));
-    } catch (failure) {
-      setError(failure as ApiError);
-    }
+    const wish = { license_key: licenseKey.trim(), signing_key: readable(code, INITIALIZATION_BYTES) };
+    onMade(await post('/api/v4/airgap/generate', wish));
   };
   return (
-    <form onSubmit={submit} noValidate>
+    <Form verb="Make the activation code" failure="The code was not accepted." onSend={send}>
       <p class="step-lead">You can also scan the vendor’s QR code into the second field.</p>
       <Field
         label="License key"
@@ -138,13 +132,7 @@ function FirstForm({ onMade }: { readonly onMade: (made: Activation) => void }) 
         fine={verdict.isWhole ? 'The code is whole.' : null}
         hint="In groups or in one piece. Spaces do not matter."
       />
-      {error !== null && <ErrorBox title="The code was not accepted." error={error} />}
-      <p class="gap">
-        <button type="submit" class="button primary">
-          Make the activation code
-        </button>
-      </p>
-    </form>
+    </Form>
   );
 }
 
@@ -164,7 +152,6 @@ function AnswerForm({ activation, onAdded }: AnswerProps) {
   const [code, setCode] = useState('');
   const [file, setFile] = useState<File | null>(null);
   const [hasTried, setTried] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
   const verdict = judgeCode(code, CONFIRMATION_BYTES);
   const take = (text: string) => {
     const scanned = readScannedText(text, 'confirmation_code');
@@ -172,26 +159,20 @@ function AnswerForm({ activation, onAdded }: AnswerProps) {
     const id = scanned?.get('policy_id');
     if (id !== undefined) setPolicyId(id);
   };
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const send = async () => {
     setTried(true);
-    setError(null);
     if (policyId.trim() === '' || !verdict.isWhole || file === null) return;
-    try {
-      const wish = {
-        license_key: activation.license_key,
-        policy_id: policyId.trim(),
-        confirmation_code: readable(code, CONFIRMATION_BYTES),
-        license_policy: (await file.text()).trim(),
-      };
-      onAdded(await post('/api/v4/airgap/license', wish));
-    } catch (failure) {
-      setError(failure as ApiError);
-    }
+    const wish = {
+      license_key: activation.license_key,
+      policy_id: policyId.trim(),
+      confirmation_code: readable(code, CONFIRMATION_BYTES),
+      license_policy: (await file.text()).trim(),
+    };
+    onAdded(await post('/api/v4/airgap/license', wish));
   };
   const gap = (isMissing: boolean) => (hasTried && isMissing ? 'This is missing.' : null);
   return (
-    <form onSubmit={submit} noValidate>
+    <Form verb="Add the license" failure="The license was not added." onSend={send}>
       <p class="step-lead">
         The fields check themselves while you type. Spaces do not matter. You can scan the vendor’s QR code
         into the second field.
@@ -214,12 +195,6 @@ function AnswerForm({ activation, onAdded }: AnswerProps) {
         fine={verdict.isWhole ? 'The code is whole.' : null}
       />
       <FileField label="Policy file" file={file} onFile={setFile} fault={gap(file === null)} />
-      {error !== null && <ErrorBox title="The license was not added." error={error} />}
-      <p class="gap">
-        <button type="submit" class="button primary">
-          Add the license
-        </button>
-      </p>
-    </form>
+    </Form>
   );
 }

@@ -1,11 +1,12 @@
 import type { PostAnswer } from '@berth/protocol/admin/admin-api';
 import type { LicenseObject } from '@berth/protocol/api/license-object';
 import { useState } from 'preact/hooks';
-import { type ApiError, post, upload } from '../../data/api.ts';
+import { post, upload } from '../../data/api.ts';
+import { Button } from '../../parts/button.tsx';
 import { Field } from '../../parts/field.tsx';
 import { FileField } from '../../parts/file-field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { saveFile } from '../../parts/save-file.ts';
-import { ErrorBox } from '../../parts/states.tsx';
 import { Step } from '../../parts/step.tsx';
 import { Done, type Travel, WayColumns, type WayProps } from './way.tsx';
 
@@ -48,20 +49,24 @@ interface RequestFormProps {
 function RequestForm({ onMade, onSkip }: RequestFormProps) {
   const [product, setProduct] = useState('');
   const [licenseKey, setLicenseKey] = useState('');
-  const [error, setError] = useState<ApiError | null>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    try {
-      const wish = { product: product.trim(), license_key: licenseKey.trim() };
-      const made = await post('/api/v4/license/generate', wish);
-      saveFile(made.file_name, made.request_data, 'text/plain');
-      onMade(made);
-    } catch (failure) {
-      setError(failure as ApiError);
-    }
+  const send = async () => {
+    const wish = { product: product.trim(), license_key: licenseKey.trim() };
+    const made = await post('/api/v4/license/generate', wish);
+    saveFile(made.file_name, made.request_data, 'text/plain');
+    onMade(made);
   };
   return (
-    <form class="form" onSubmit={submit} noValidate>
+    <Form
+      className="form"
+      verb="Make the request file"
+      failure="The request was not made."
+      onSend={send}
+      beside={
+        <Button as="link" onClick={onSkip}>
+          I have a license file already
+        </Button>
+      }
+    >
       <Field
         label="License key"
         value={licenseKey}
@@ -71,16 +76,7 @@ function RequestForm({ onMade, onSkip }: RequestFormProps) {
         isFirst
       />
       <Field label="Product code" value={product} onInput={setProduct} hint="If you know it." />
-      {error !== null && <ErrorBox title="The request was not made." error={error} />}
-      <p class="gap done-line">
-        <button type="submit" class="button primary">
-          Make the request file
-        </button>
-        <button type="button" class="link" onClick={onSkip}>
-          I have a license file already
-        </button>
-      </p>
-    </form>
+    </Form>
   );
 }
 
@@ -98,12 +94,10 @@ function Carry({ request, onDone }: { readonly request: RequestFile; readonly on
         </p>
       )}
       <p class="gap done-line">
-        <button type="button" class="button primary" onClick={onDone}>
+        <Button as="primary" onClick={onDone}>
           I have the license file
-        </button>
-        <button type="button" class="button" onClick={again}>
-          Save the request again
-        </button>
+        </Button>
+        <Button onClick={again}>Save the request again</Button>
       </p>
     </>
   );
@@ -112,27 +106,13 @@ function Carry({ request, onDone }: { readonly request: RequestFile; readonly on
 function UploadForm({ onAdded }: { readonly onAdded: (license: LicenseObject) => void }) {
   const [file, setFile] = useState<File | null>(null);
   const [fault, setFault] = useState<string | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setError(null);
+  const send = async () => {
     setFault(file === null ? 'Choose the license file.' : null);
-    if (file === null) return;
-    try {
-      onAdded(await upload('/api/v4/license/upload', file));
-    } catch (failure) {
-      setError(failure as ApiError);
-    }
+    if (file !== null) onAdded(await upload('/api/v4/license/upload', file));
   };
   return (
-    <form onSubmit={submit} noValidate>
+    <Form verb="Add the license" failure="The license was not added." onSend={send}>
       <FileField label="License file" file={file} onFile={setFile} fault={fault} />
-      {error !== null && <ErrorBox title="The license was not added." error={error} />}
-      <p class="gap">
-        <button type="submit" class="button primary">
-          Add the license
-        </button>
-      </p>
-    </form>
+    </Form>
   );
 }

@@ -2,7 +2,7 @@ import type { PostAnswer } from '@berth/protocol/admin/admin-api';
 import { makeQrCode, outlineQrCode } from '@berth/protocol/carried/qr-code';
 import { writeScannedText } from '@berth/protocol/carried/scanned-text';
 import { codeSymbols, groupCode, groupGrantKey, groupHardwareId } from '@berth/protocol/carried/typed-code';
-import { Icon } from '../../parts/icon.tsx';
+import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/states.tsx';
 
 /** What the server makes of the vendor's initialization code. */
@@ -38,13 +38,12 @@ export function CodeSheet({ activation, onDone }: CodeSheetProps) {
       </div>
       <QrCode text={scanned} />
       <p class="gap done-line no-print">
-        <button type="button" class="button primary" onClick={onDone}>
+        <Button as="primary" onClick={onDone}>
           I have the vendor’s answer
-        </button>
-        <button type="button" class="button" onClick={() => print()}>
-          <Icon name="print" />
+        </Button>
+        <Button icon="print" onClick={() => print()}>
           Print a sheet
-        </button>
+        </Button>
       </p>
     </>
   );

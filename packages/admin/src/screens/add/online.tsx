@@ -1,10 +1,12 @@
 import type { Status } from '@berth/protocol/admin/status';
 import type { LicenseObject } from '@berth/protocol/api/license-object';
 import { useState } from 'preact/hooks';
-import { type ApiError, post } from '../../data/api.ts';
+import { post } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
+import { Button } from '../../parts/button.tsx';
 import { Field } from '../../parts/field.tsx';
-import { Command, ErrorBox, Show } from '../../parts/states.tsx';
+import { Form } from '../../parts/form.tsx';
+import { Command, Show } from '../../parts/states.tsx';
 import { Step } from '../../parts/step.tsx';
 import { Done, type Travel, WayColumns, type WayProps } from './way.tsx';
 
@@ -70,45 +72,25 @@ function Connect({ status, onKeys }: { readonly status: Status; readonly onKeys:
 export function CloudKeysForm({ onSet }: { readonly onSet: () => void }) {
   const [apiKey, setApiKey] = useState('');
   const [sharedKey, setSharedKey] = useState('');
-  const [error, setError] = useState<ApiError | null>(null);
   const [fault, setFault] = useState<string | null>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setError(null);
-    setFault(apiKey === '' && sharedKey === '' ? 'Type at least one of the keys.' : null);
-    if (apiKey === '' && sharedKey === '') return;
-    const keys = { api_key: apiKey || undefined, shared_key: sharedKey || undefined };
-    try {
-      await post('/api/v4/setKeys', keys);
-      setApiKey('');
-      setSharedKey('');
-      onSet();
-    } catch (failure) {
-      setError(failure as ApiError);
-    }
+  const send = async () => {
+    const isEmpty = apiKey === '' && sharedKey === '';
+    setFault(isEmpty ? 'Type at least one of the keys.' : null);
+    if (isEmpty) return;
+    await post('/api/v4/setKeys', { api_key: apiKey || undefined, shared_key: sharedKey || undefined });
+    setApiKey('');
+    setSharedKey('');
+    onSet();
   };
   return (
-    <form class="form" onSubmit={submit} noValidate>
+    <Form className="form" verb="Set the keys" failure="The keys were not set." onSend={send}>
       <p class="step-lead">
         The vendor gave you two keys. They are kept sealed, and nobody can read them here again.
       </p>
       <Field label="API key" type="password" value={apiKey} onInput={setApiKey} fault={fault} />
       <Field label="Shared key" type="password" value={sharedKey} onInput={setSharedKey} />
-      {error !== null && <ErrorBox title="The keys were not set." error={error} />}
-      <p class="gap">
-        <button type="submit" class="button primary">
-          Set the keys
-        </button>
-      </p>
-    </form>
+    </Form>
   );
-}
-
-interface KeyFields {
-  readonly product: string;
-  readonly license_key: string;
-  readonly username: string;
-  readonly password: string;
 }
 
 const BY_KEY = ['product', 'license_key'] as const;
@@ -116,74 +98,45 @@ const BY_USER = ['product', 'username', 'password'] as const;
 
 function KeyForm({ onAdded }: { readonly onAdded: (license: LicenseObject) => void }) {
   const [byUser, setByUser] = useState(false);
-  const [fields, setFields] = useState<KeyFields>({
-    product: '',
-    license_key: '',
-    username: '',
-    password: '',
-  });
+  const [fields, setFields] = useState({ product: '', license_key: '', username: '', password: '' });
   const [missing, setMissing] = useState<string | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  const [isBusy, setBusy] = useState(false);
   const needed = byUser ? BY_USER : BY_KEY;
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (isBusy) return;
+  const send = async () => {
     const gap = needed.find((name) => fields[name].trim() === '') ?? null;
     setMissing(gap);
-    setError(null);
     if (gap !== null) return;
-    setBusy(true);
-    try {
-      const { password, ...named } = fields;
-      const product = named.product.trim();
-      const holder = byUser
-        ? { username: named.username.trim(), password }
-        : { license_key: named.license_key.trim() };
-      onAdded(await post('/api/v4/addProduct', { product, ...holder }));
-    } catch (failure) {
-      setError(failure as ApiError);
-    }
-    setBusy(false);
+    const { password, ...named } = fields;
+    const product = named.product.trim();
+    const holder = byUser
+      ? { username: named.username.trim(), password }
+      : { license_key: named.license_key.trim() };
+    onAdded(await post('/api/v4/addProduct', { product, ...holder }));
   };
-  return (
-    <form class="form" onSubmit={submit} noValidate>
-      <KeyInputs {...{ fields, byUser, missing }} onChange={setFields} />
-      {error !== null && <ErrorBox title="The license was not added." error={error} />}
-      <p class="gap done-line">
-        <button type="submit" class="button primary" aria-disabled={isBusy}>
-          {isBusy ? 'Asking the vendor…' : 'Add the license'}
-        </button>
-        <button type="button" class="link" onClick={() => setByUser(!byUser)}>
-          {byUser ? 'Use a license key instead' : 'It was issued to a user, without a key'}
-        </button>
-      </p>
-    </form>
-  );
-}
-
-interface KeyInputsProps {
-  readonly fields: KeyFields;
-  readonly byUser: boolean;
-  readonly missing: string | null;
-  readonly onChange: (fields: KeyFields) => void;
-}
-
-function KeyInputs({ fields, byUser, missing, onChange }: KeyInputsProps) {
-  const of = (name: keyof KeyFields) => ({
+  const of = (name: keyof typeof fields) => ({
     value: fields[name],
-    onInput: (value: string) => onChange({ ...fields, [name]: value }),
+    onInput: (value: string) => setFields({ ...fields, [name]: value }),
     fault: missing === name ? 'This is missing.' : null,
   });
   const hint = 'The short name of the product, such as cad. The vendor gave it to you with the license.';
   return (
-    <>
+    <Form
+      className="form"
+      verb="Add the license"
+      busyVerb="Asking the vendor…"
+      failure="The license was not added."
+      onSend={send}
+      beside={
+        <Button as="link" onClick={() => setByUser(!byUser)}>
+          {byUser ? 'Use a license key instead' : 'It was issued to a user, without a key'}
+        </Button>
+      }
+    >
       <Field label="Product code" {...of('product')} hint={hint} isFirst />
       {byUser && <Field label="User at the vendor" {...of('username')} />}
       {byUser && <Field label="Password at the vendor" type="password" {...of('password')} />}
       {!byUser && (
         <Field label="License key" {...of('license_key')} isMono placeholder="AAAA-BBBB-CCCC-DDDD" />
       )}
-    </>
+    </Form>
   );
 }

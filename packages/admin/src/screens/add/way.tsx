@@ -1,6 +1,6 @@
 import type { LicenseObject } from '@berth/protocol/api/license-object';
 import type { ComponentChildren } from 'preact';
-import { linkTo } from '../../data/route.ts';
+import { ButtonLink } from '../../parts/button.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
 
@@ -53,12 +53,12 @@ export function Done({ license }: { readonly license: LicenseObject }) {
         has {formatNumber(license.floating_users)} slots. Applications can take them now.
       </p>
       <p class="done-line">
-        <a class="button primary" href={linkTo(`licenses/${license.license_id}`)}>
+        <ButtonLink as="primary" to={`licenses/${license.license_id}`}>
           See the license
-        </a>
-        <a class="button" href={linkTo('licenses/add')} onClick={() => location.reload()}>
+        </ButtonLink>
+        <ButtonLink to="licenses/add" onClick={() => location.reload()}>
           Add another one
-        </a>
+        </ButtonLink>
       </p>
     </>
   );

@@ -4,6 +4,7 @@ import { useResource } from '../../data/resource.ts';
 import { goTo, linkTo, usePlace } from '../../data/route.ts';
 import { isAdmin } from '../../data/session.ts';
 import { Choose, Field } from '../../parts/field.tsx';
+import { useSend } from '../../parts/form.tsx';
 import { PageHead, Section } from '../../parts/head.tsx';
 import { Shape } from '../../parts/shape.tsx';
 import { Show } from '../../parts/states.tsx';
@@ -64,28 +65,20 @@ function Request({ operation }: { readonly operation: ApiOperation }) {
   const [query, setQuery] = useState('');
   const [fault, setFault] = useState<string | null>(null);
   const [answer, setAnswer] = useState<Answer | null>(null);
-  const [isBusy, setBusy] = useState(false);
   useEffect(() => setFault(null), [body]);
-  const send = async () => {
+  const { isBusy, submit } = useSend(async () => {
     const found = operation.body === null ? null : findFault(body);
     setFault(found);
     if (found !== null) return;
-    setBusy(true);
     const address = `${operation.path.slice(1)}${query === '' ? '' : `?${query}`}`;
     setAnswer(await call(operation.method, address, operation.body === null ? null : body));
-    setBusy(false);
-  };
+  });
   return (
     <>
       <div class="field">
         <p class="second">{operation.summary}.</p>
       </div>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void send();
-        }}
-      >
+      <form onSubmit={submit}>
         {operation.query.length > 0 && (
           <Field
             label="Query"

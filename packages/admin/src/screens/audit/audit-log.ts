@@ -1,7 +1,7 @@
 import type { GetAnswer, GetQuery } from '@berth/protocol/admin/admin-api';
 import type { AuditEvent } from '@berth/protocol/admin/audit';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { ApiError, get } from '../../data/api.ts';
+import { type ApiError, get, toApiError } from '../../data/api.ts';
 import { followEvents } from '../../data/live.ts';
 
 /** Events in one part of the log. */
@@ -103,7 +103,7 @@ class Log implements AuditLog {
     } catch (error) {
       if (signal.aborted) return;
       this.#isReading = false;
-      this.error = error instanceof ApiError ? error : new ApiError(0, 'unknown', String(error));
+      this.error = toApiError(error);
       this.hasMore = false;
     }
     this.#redraw();

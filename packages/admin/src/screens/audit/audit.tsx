@@ -4,8 +4,10 @@ import { readNow } from '../../clock.ts';
 import { addressOf } from '../../data/api.ts';
 import { useLicenses } from '../../data/overview.ts';
 import { linkTo, setParams, usePlace } from '../../data/route.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { FilterChip, SearchField } from '../../parts/filters.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { FilterChip, LicenseChip, SearchField } from '../../parts/filters.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Name } from '../../parts/name.tsx';
@@ -46,10 +48,9 @@ export function Audit() {
         title="Audit"
         lead="Everything that happened, in chains that cannot be changed without a trace."
       >
-        <button type="button" class="button" onClick={() => setVerifying(true)}>
-          <Icon name="audit" />
+        <Button icon="audit" onClick={() => setVerifying(true)}>
           Verify
-        </button>
+        </Button>
         <a class="button" href={addressOf('/api/admin/audit/export')} download="audit.jsonl">
           <Icon name="download" />
           Export
@@ -62,12 +63,7 @@ export function Audit() {
           value={params.get('user') ?? ''}
           onSearch={(user) => setParams({ user }, true)}
         />
-        <FilterChip
-          label="License"
-          name="license"
-          value={params.get('license')}
-          choices={[...names].map(([id, name]) => [String(id), name] as const)}
-        />
+        <LicenseChip licenses={licenses} value={params.get('license')} />
         <FilterChip
           label="Kind"
           name="kind"
@@ -103,9 +99,7 @@ function EventList({ log, names }: EventListProps) {
     return (
       <Empty title="Nothing fits">
         <p>No event is recorded that fits these filters.</p>
-        <a class="button" href={linkTo('audit')}>
-          Show all events
-        </a>
+        <ButtonLink to="audit">Show all events</ButtonLink>
       </Empty>
     );
   }
@@ -173,43 +167,31 @@ function EventRow({ event, top, names, onOpen }: EventRowProps) {
   );
 }
 
-function EventDialog({
-  event,
-  names,
-  onClose,
-}: {
+interface EventDialogProps {
   readonly event: AuditEvent;
   readonly names: ReadonlyMap<number, string>;
   readonly onClose: () => void;
-}) {
+}
+
+function EventDialog({ event, names, onClose }: EventDialogProps) {
   const { at, kind: _, license_id, ...facts } = event;
   const shown = Object.entries(facts).filter(([, value]) => value !== null);
   return (
     <Dialog title={sayKind(event.kind)} onClose={onClose}>
       <p dir="auto">{describeEvent(event)}.</p>
-      <dl class="facts">
-        <dt>Time</dt>
-        <dd>
-          <Time at={at} />
-        </dd>
-        {license_id !== null && (
-          <>
-            <dt>License</dt>
-            <dd dir="auto">{names.get(license_id) ?? license_id}</dd>
-          </>
-        )}
-        {shown.map(([name, value]) => (
-          <>
-            <dt>{sayKind(name)}</dt>
-            <dd dir="auto">{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
-          </>
-        ))}
-      </dl>
+      <Facts
+        rows={[
+          ['Time', <Time at={at} />],
+          license_id !== null && ['License', names.get(license_id) ?? license_id],
+          ...shown.map(
+            ([name, value]) =>
+              [sayKind(name), typeof value === 'string' ? value : JSON.stringify(value)] as const,
+          ),
+        ]}
+      />
       <div class="buttons">
         <CopyButton text={JSON.stringify(event, null, 2)} label="Copy as JSON" />
-        <button type="button" class="button" onClick={onClose}>
-          Close
-        </button>
+        <Button onClick={onClose}>Close</Button>
       </div>
     </Dialog>
   );

@@ -1,6 +1,7 @@
 import type { AuditVerdict } from '@berth/protocol/admin/audit';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, get } from '../../data/api.ts';
+import { Button } from '../../parts/button.tsx';
 import { Shape } from '../../parts/shape.tsx';
 import { ErrorBox } from '../../parts/states.tsx';
 import { formatNumber } from '../../words/numbers.ts';
@@ -29,9 +30,9 @@ export function VerifyLog({ onClose }: { readonly onClose: () => void }) {
       )}
       {verdict !== null && <Result verdict={verdict} />}
       <p>
-        <button type="button" class="link" onClick={onClose}>
+        <Button as="link" onClick={onClose}>
           {verdict === null && error === null ? 'Stop' : 'Close'}
-        </button>
+        </Button>
       </p>
     </div>
   );

@@ -4,17 +4,10 @@ import { ConsumptionChart } from '../../charts/consumption-chart.tsx';
 import { readNow } from '../../clock.ts';
 import { useResource } from '../../data/resource.ts';
 import { AmountBar } from '../../parts/slot-bar.tsx';
-import { forecast } from '../../words/forecast.ts';
+import { forecast, PERIOD_WORDS } from '../../words/forecast.ts';
 import { countedOf } from '../../words/judge-license.ts';
 import { formatAmount } from '../../words/numbers.ts';
 import { DAY_MS, formatDate, plural } from '../../words/time.ts';
-
-const PERIODS = {
-  daily: 'today',
-  weekly: 'this week',
-  monthly: 'this month',
-  annually: 'this year',
-} as const;
 
 /** What is consumed of the license itself, and whether it lasts. */
 export function Consumption({ license }: { readonly license: License }) {
@@ -32,7 +25,7 @@ export function Consumption({ license }: { readonly license: License }) {
   const days = amountsByDay(history.data, from, now);
   const ahead = forecast(counted, now);
   const left = Math.max(0, counted.max - counted.total);
-  const period = counted.period === null ? 'in all' : PERIODS[counted.period];
+  const period = counted.period === null ? 'in all' : PERIOD_WORDS[counted.period];
   const isOver = ahead.expected !== null && ahead.expected > counted.max;
   return (
     <section class="consumption" aria-label="Consumption">

@@ -3,6 +3,7 @@ import { readNow } from '../../clock.ts';
 import { Name } from '../../parts/name.tsx';
 import { State } from '../../parts/shape.tsx';
 import { AmountBar, SlotBar } from '../../parts/slot-bar.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { forecast } from '../../words/forecast.ts';
 import { countedOf, type Level } from '../../words/judge-license.ts';
@@ -12,48 +13,32 @@ const NEARLY = 0.9;
 
 export function FeatureTable({ features }: { readonly features: readonly Feature[] }) {
   return (
-    <div class="items">
-      <table class="table tall">
-        <thead>
-          <tr>
-            <th scope="col">Feature</th>
-            <th scope="col">Code</th>
-            <th scope="col" class="slots-column">
-              Limit
-            </th>
-            <th scope="col">Used</th>
-            <th scope="col">State</th>
-            <th scope="col">Ends</th>
-          </tr>
-        </thead>
-        <tbody>
-          {features.map((feature) => (
-            <tr key={feature.code}>
-              <td class="grow cut">
-                <Name text={feature.name || feature.code} isStrong />
-              </td>
-              <td class="cut">
-                <code>
-                  <Name text={feature.code} />
-                </code>
-              </td>
-              <td class="wide">
-                <Limit feature={feature} />
-              </td>
-              <td class="nowrap">
-                <Used feature={feature} />
-              </td>
-              <td>
-                <State {...judgeFeature(feature)} />
-              </td>
-              <td class="nowrap">
-                <Time at={feature.expiry_date} as="day" none="With the license" />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['Feature', 'Code', ['Limit', 'slots-column'], 'Used', 'State', 'Ends']} isTall>
+      {features.map((feature) => (
+        <tr key={feature.code}>
+          <td class="grow cut">
+            <Name text={feature.name || feature.code} isStrong />
+          </td>
+          <td class="cut">
+            <code>
+              <Name text={feature.code} />
+            </code>
+          </td>
+          <td class="wide">
+            <Limit feature={feature} />
+          </td>
+          <td class="nowrap">
+            <Used feature={feature} />
+          </td>
+          <td>
+            <State {...judgeFeature(feature)} />
+          </td>
+          <td class="nowrap">
+            <Time at={feature.expiry_date} as="day" none="With the license" />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

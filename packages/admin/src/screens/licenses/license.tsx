@@ -7,6 +7,8 @@ import { useLicenses } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo, usePlace } from '../../data/route.ts';
 import { isAdmin } from '../../data/session.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { useSend } from '../../parts/form.tsx';
 import { PageHead, Section } from '../../parts/head.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { MenuButton } from '../../parts/menu.tsx';
@@ -42,9 +44,7 @@ function NoSuchLicense() {
   return (
     <Empty title="This server does not have that license">
       <p>It may have been removed.</p>
-      <a class="button" href={linkTo('licenses')}>
-        See all licenses
-      </a>
+      <ButtonLink to="licenses">See all licenses</ButtonLink>
     </Empty>
   );
 }
@@ -97,15 +97,9 @@ interface ActionsProps {
 }
 
 function Actions({ license, onFault }: ActionsProps) {
-  const [isBusy, setBusy] = useState(false);
   const isCloud = license.source === 'cloud';
   const isFile = license.source === 'offline' || license.source === 'airgap';
-  const check = async () => {
-    if (isBusy) return;
-    setBusy(true);
-    onFault(await checkNow(license));
-    setBusy(false);
-  };
+  const { isBusy, submit: check } = useSend(async () => onFault(await checkNow(license)));
   const items = [
     ...(isFile
       ? [{ label: 'Return to the vendor…', icon: 'release' as const, act: () => askToReturn(license) }]
@@ -118,10 +112,9 @@ function Actions({ license, onFault }: ActionsProps) {
   return (
     <>
       {isCloud && (
-        <button type="button" class="button" aria-disabled={isBusy} onClick={check}>
-          <Icon name="sync" />
+        <Button icon="sync" isBusy={isBusy} onClick={check}>
           {isBusy ? 'Checking…' : 'Check now'}
-        </button>
+        </Button>
       )}
       <MenuButton label="More actions" className="button square" isIcon items={items}>
         <Icon name="more" />

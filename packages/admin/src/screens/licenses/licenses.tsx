@@ -1,10 +1,9 @@
 import type { License } from '@berth/protocol/admin/licenses';
 import { useLicenses } from '../../data/overview.ts';
-import { linkTo, setParams, usePlace } from '../../data/route.ts';
-import { isAdmin } from '../../data/session.ts';
+import { setParams, usePlace } from '../../data/route.ts';
+import { AddLicenseLink, Button } from '../../parts/button.tsx';
 import { SearchField } from '../../parts/filters.tsx';
 import { PageHead } from '../../parts/head.tsx';
-import { Icon } from '../../parts/icon.tsx';
 import { SlotLegend } from '../../parts/slot-bar.tsx';
 import { Empty, Show } from '../../parts/states.tsx';
 import { nameOf } from '../../words/judge-license.ts';
@@ -35,12 +34,7 @@ function LicenseList({ licenses }: { readonly licenses: readonly License[] }) {
         title="Licenses"
         lead={`${plural(licenses.length, 'license')} for ${plural(products, 'product')}.`}
       >
-        {isAdmin() && (
-          <a class="button primary" href={linkTo('licenses/add')}>
-            <Icon name="plus" />
-            Add a license
-          </a>
-        )}
+        <AddLicenseLink />
       </PageHead>
       <div class="filters">
         <SearchField
@@ -56,9 +50,7 @@ function LicenseList({ licenses }: { readonly licenses: readonly License[] }) {
         <LicenseTable licenses={found} history={null} denied={null} />
       ) : licenses.length > 0 ? (
         <Empty title={`No license fits “${search}”`}>
-          <button type="button" class="button" onClick={() => setParams({ search: null })}>
-            Show all licenses
-          </button>
+          <Button onClick={() => setParams({ search: null })}>Show all licenses</Button>
         </Empty>
       ) : (
         <Empty title="There is no license yet">

@@ -1,8 +1,8 @@
 import type { License } from '@berth/protocol/admin/licenses';
-import type { ComponentChildren } from 'preact';
 import { readNow } from '../../clock.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
+import { Term } from '../../parts/facts.tsx';
 import { Time } from '../../parts/time.tsx';
 import { countedOf } from '../../words/judge-license.ts';
 import { formatAmount, formatNumber } from '../../words/numbers.ts';
@@ -100,24 +100,6 @@ function CloudTerms({ license }: { readonly license: License }) {
         <Time at={license.checked_at} none="never" />
       </Term>
     </>
-  );
-}
-
-interface TermProps {
-  readonly name: string;
-  readonly note?: string | undefined;
-  readonly children: ComponentChildren;
-}
-
-function Term({ name, note, children }: TermProps) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        {children}
-        {note !== undefined && note !== '' && <small>{note}</small>}
-      </dd>
-    </div>
   );
 }
 

@@ -2,6 +2,7 @@ import type { Denial } from '@berth/protocol/admin/history';
 import { readNow } from '../../clock.ts';
 import { linkTo } from '../../data/route.ts';
 import { Name } from '../../parts/name.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { sayUser } from '../../words/describe-event.ts';
 import { formatNumber } from '../../words/numbers.ts';
@@ -14,43 +15,27 @@ function keyOf({ license_id, user, first_at, reason, feature }: Denial): string 
 /** Who was refused and why. */
 export function DenialTable({ denials }: { readonly denials: readonly Denial[] }) {
   return (
-    <div class="items">
-      <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">User</th>
-            <th scope="col">Host</th>
-            <th scope="col">License</th>
-            <th scope="col">Why</th>
-            <th scope="col" class="number">
-              Asked
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {denials.map((denial) => (
-            <tr key={keyOf(denial)}>
-              <td class="nowrap">
-                <Time at={denial.last_at} />
-              </td>
-              <td class="grow cut">
-                <Name text={sayUser(denial)} />
-              </td>
-              <td class="cut">
-                <Name text={denial.host ?? denial.address ?? '–'} />
-              </td>
-              <td class="cut">
-                <a href={linkTo(`licenses/${denial.license_id}`)}>
-                  <Name text={denial.name || denial.product} />
-                </a>
-              </td>
-              <td class="wide">{localizeTimes(denial.explanation, readNow())}</td>
-              <td class="number">{denial.count === 1 ? 'once' : `${formatNumber(denial.count)} times`}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['Time', 'User', 'Host', 'License', 'Why', ['Asked', 'number']]}>
+      {denials.map((denial) => (
+        <tr key={keyOf(denial)}>
+          <td class="nowrap">
+            <Time at={denial.last_at} />
+          </td>
+          <td class="grow cut">
+            <Name text={sayUser(denial)} />
+          </td>
+          <td class="cut">
+            <Name text={denial.host ?? denial.address ?? '–'} />
+          </td>
+          <td class="cut">
+            <a href={linkTo(`licenses/${denial.license_id}`)}>
+              <Name text={denial.name || denial.product} />
+            </a>
+          </td>
+          <td class="wide">{localizeTimes(denial.explanation, readNow())}</td>
+          <td class="number">{denial.count === 1 ? 'once' : `${formatNumber(denial.count)} times`}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -6,8 +6,9 @@ import { goTo, linkTo } from '../../data/route.ts';
 import { Name } from '../../parts/name.tsx';
 import { State } from '../../parts/shape.tsx';
 import { AmountBar, SlotBar } from '../../parts/slot-bar.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { forecast } from '../../words/forecast.ts';
+import { forecast, PERIOD_WORDS } from '../../words/forecast.ts';
 import { countedOf, nameOf, rank, type Verdict, worstOf } from '../../words/judge-license.ts';
 import { formatAmount, formatNumber } from '../../words/numbers.ts';
 
@@ -27,44 +28,22 @@ export function LicenseTable({ licenses, history, denied }: LicenseTableProps) {
       (one, other) => rank(one.verdict) - rank(other.verdict) || compareNames(one.license, other.license),
     );
   return (
-    <div class="items">
-      <table class="table tall">
-        <thead>
-          <tr>
-            <th scope="col">License</th>
-            <th scope="col">State</th>
-            <th scope="col" class="slots-column">
-              Slots
-            </th>
-            <th scope="col">In use</th>
-            {history !== null && (
-              <th scope="col" class="col-spark">
-                Last 24 hours
-              </th>
-            )}
-            {denied !== null && (
-              <th scope="col" class="number">
-                Denials today
-              </th>
-            )}
-            <th scope="col" class="col-ends">
-              Ends
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sorted.map(({ license, verdict }) => (
-            <LicenseRow
-              key={license.id}
-              license={license}
-              verdict={verdict}
-              history={history}
-              denied={denied}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      isTall
+      columns={[
+        'License',
+        'State',
+        ['Slots', 'slots-column'],
+        'In use',
+        history !== null && ['Last 24 hours', 'col-spark'],
+        denied !== null && ['Denials today', 'number'],
+        ['Ends', 'col-ends'],
+      ]}
+    >
+      {sorted.map(({ license, verdict }) => (
+        <LicenseRow key={license.id} license={license} verdict={verdict} history={history} denied={denied} />
+      ))}
+    </Table>
   );
 }
 
@@ -132,17 +111,10 @@ function Bars({ license }: { readonly license: License }) {
   );
 }
 
-const PERIODS = {
-  daily: 'today',
-  weekly: 'this week',
-  monthly: 'this month',
-  annually: 'this year',
-} as const;
-
 function InUse({ license }: { readonly license: License }) {
   const counted = countedOf(license);
   const lent = license.borrowed === 0 ? 'none borrowed' : `${formatNumber(license.borrowed)} borrowed`;
-  const period = counted?.period == null ? '' : ` ${PERIODS[counted.period]}`;
+  const period = counted?.period == null ? '' : ` ${PERIOD_WORDS[counted.period]}`;
   return (
     <span class="two">
       <span>

@@ -1,12 +1,13 @@
 import type { Finding } from '@berth/protocol/admin/doctor';
 import type { SlotHistory } from '@berth/protocol/admin/history';
+import type { License } from '@berth/protocol/admin/licenses';
 import { readNow } from '../../clock.ts';
-import { type Licenses, useFindings, useLicenses, useStatus } from '../../data/overview.ts';
+import { useFindings, useLicenses, useStatus } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
 import { isAdmin } from '../../data/session.ts';
+import { AddLicenseLink, ButtonLink } from '../../parts/button.tsx';
 import { PageHead, Section } from '../../parts/head.tsx';
-import { Icon } from '../../parts/icon.tsx';
 import { Shape } from '../../parts/shape.tsx';
 import { SlotLegend } from '../../parts/slot-bar.tsx';
 import { Empty, Show } from '../../parts/states.tsx';
@@ -31,7 +32,7 @@ export function Overview() {
   );
 }
 
-function OverviewOf({ licenses }: Licenses) {
+function OverviewOf({ licenses }: { readonly licenses: readonly License[] }) {
   const now = readNow();
   const findings = useFindings().data?.findings ?? [];
   const today = useResource(
@@ -57,12 +58,7 @@ function OverviewOf({ licenses }: Licenses) {
         level={worst?.level ?? (licenses.length > 0 ? 'ok' : 'off')}
         lead={`${summary(licenses)}${denials}`}
       >
-        {isAdmin() && (
-          <a class="button primary" href={linkTo('licenses/add')}>
-            <Icon name="plus" />
-            Add a license
-          </a>
-        )}
+        <AddLicenseLink />
       </PageHead>
       {concerns.length > 0 && <Attention concerns={concerns} />}
       <Well findings={findings} />
@@ -152,9 +148,9 @@ function NoLicense() {
     <Empty title="There is no license yet">
       <p>Add one by its key, by file or by codes. Applications can take slots at once.</p>
       {isAdmin() && (
-        <a class="button primary" href={linkTo('licenses/add')}>
+        <ButtonLink to="licenses/add" as="primary">
           Add a license
-        </a>
+        </ButtonLink>
       )}
     </Empty>
   );

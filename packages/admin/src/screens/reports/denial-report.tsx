@@ -2,6 +2,7 @@ import type { Denials } from '@berth/protocol/admin/history';
 import type { License } from '@berth/protocol/admin/licenses';
 import { useState } from 'preact/hooks';
 import { useResource } from '../../data/resource.ts';
+import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
 import { sayCode, sayUser } from '../../words/describe-event.ts';
@@ -31,9 +32,9 @@ export function DenialReport({ denials, licenses, query, range }: DenialReportPr
   }
   const end = (
     <>
-      <button type="button" class="link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <Button as="link" isExpanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {isOpen ? 'Show less' : `Show all ${formatNumber(denials.total)}`}
-      </button>
+      </Button>
       <CsvLink path="/api/admin/history/denials" query={query} />
     </>
   );

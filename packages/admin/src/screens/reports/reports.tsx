@@ -6,7 +6,7 @@ import { readNow } from '../../clock.ts';
 import { useLicenses } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { setParams, usePlace } from '../../data/route.ts';
-import { FilterChip, Segments } from '../../parts/filters.tsx';
+import { LicenseChip, Segments } from '../../parts/filters.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { Empty, Show } from '../../parts/states.tsx';
 import { nameOf } from '../../words/judge-license.ts';
@@ -68,12 +68,7 @@ function ReportsOf({ licenses }: { readonly licenses: readonly License[] }) {
     <>
       <PageHead title={headlineOf(license, curve, period)} lead={leadOf(license, curve, denials.data)} />
       <div class="filters">
-        <FilterChip
-          label="License"
-          name="license"
-          value={String(license.id)}
-          choices={licenses.map((one) => [String(one.id), nameOf(one)] as const)}
-        />
+        <LicenseChip licenses={licenses} value={String(license.id)} />
         <Segments
           label="Period"
           value={period}

@@ -4,8 +4,10 @@ import { HeatMap } from '../../charts/heat-map.tsx';
 import { SlotsChart } from '../../charts/slots-chart.tsx';
 import { sayWhatIf, WhatIfTable } from '../../charts/what-if-table.tsx';
 import { type ApiError, addressOf, send } from '../../data/api.ts';
+import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
 import { saveFile } from '../../parts/save-file.ts';
+import { Legend } from '../../parts/slot-bar.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { formatNumber } from '../../words/numbers.ts';
 import { DAY_MS, formatDuration, formatSpan, HOUR_MS } from '../../words/time.ts';
@@ -16,7 +18,7 @@ type HistoryPath = Extract<GetPath, `/api/admin/history/${string}`>;
 /** What every report takes. */
 export type Span = Pick<GetQuery<'/api/admin/history/slots'>, 'since' | 'until' | 'license'>;
 
-/** The same as a file. */
+/** Saves the report as a CSV file. */
 export function CsvLink({ path, query }: { readonly path: HistoryPath; readonly query: Span }) {
   const save = async () => {
     try {
@@ -27,9 +29,9 @@ export function CsvLink({ path, query }: { readonly path: HistoryPath; readonly 
     }
   };
   return (
-    <button type="button" class="link" onClick={save}>
+    <Button as="link" onClick={save}>
       CSV
-    </button>
+    </Button>
   );
 }
 
@@ -100,24 +102,14 @@ interface SlotsReportProps {
 export function SlotsReport({ steps, history, slots, query }: SlotsReportProps) {
   const legend = (
     <>
-      <span class="legend" aria-hidden="true">
-        <span>
-          <i class="swatch peak" />
-          Peak
-        </span>
-        <span>
-          <i class="swatch line" />
-          Average
-        </span>
-        <span>
-          <i class="swatch limit" />
-          Slots there are
-        </span>
-        <span>
-          <i class="swatch denied" />
-          Denials
-        </span>
-      </span>
+      <Legend
+        items={[
+          ['peak', 'Peak'],
+          ['line', 'Average'],
+          ['limit', 'Slots there are'],
+          ['denied', 'Denials'],
+        ]}
+      />
       <CsvLink path="/api/admin/history/slots" query={query} />
     </>
   );

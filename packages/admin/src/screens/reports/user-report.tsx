@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks';
 import { useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
+import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { sayUser } from '../../words/describe-event.ts';
 import { formatNumber } from '../../words/numbers.ts';
@@ -20,57 +22,44 @@ export function UserReport({ query }: { readonly query: Span }) {
   const end = (
     <>
       {users.length > FEW && (
-        <button type="button" class="link" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Button as="link" isExpanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? 'Show less' : `Show all ${formatNumber(users.length)}`}
-        </button>
+        </Button>
       )}
       <CsvLink path="/api/admin/history/users" query={query} />
     </>
   );
   return (
     <Section title="Users" note={formatNumber(users.length)} end={end}>
-      <div class="items">
-        <table class="table">
-          <thead>
-            <tr>
-              <th scope="col">User</th>
-              <th scope="col" class="number">
-                Slots taken
-              </th>
-              <th scope="col" class="number">
-                Held for
-              </th>
-              <th scope="col" class="number">
-                Denials
-              </th>
-              <th scope="col" class="number">
-                Last seen
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {(isOpen ? users.slice(0, 500) : users.slice(0, FEW)).map((one) => (
-              <tr key={`${one.license_id} ${one.user} ${one.others}`}>
-                <td class="grow cut">
-                  {one.user === null ? (
-                    sayUser(one)
-                  ) : (
-                    <a class="plain-link" href={linkTo('audit', { user: one.user })}>
-                      <Name text={one.user} />
-                    </a>
-                  )}
-                </td>
-                <td class="number">{formatNumber(one.grants)}</td>
-                <td class="number">{formatDuration(one.held_ms)}</td>
-                <td class="number">{formatNumber(one.denials)}</td>
-                <td class="number">
-                  <Time at={one.last_at} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        columns={[
+          'User',
+          ['Slots taken', 'number'],
+          ['Held for', 'number'],
+          ['Denials', 'number'],
+          ['Last seen', 'number'],
+        ]}
+      >
+        {(isOpen ? users.slice(0, 500) : users.slice(0, FEW)).map((one) => (
+          <tr key={`${one.license_id} ${one.user} ${one.others}`}>
+            <td class="grow cut">
+              {one.user === null ? (
+                sayUser(one)
+              ) : (
+                <a class="plain-link" href={linkTo('audit', { user: one.user })}>
+                  <Name text={one.user} />
+                </a>
+              )}
+            </td>
+            <td class="number">{formatNumber(one.grants)}</td>
+            <td class="number">{formatDuration(one.held_ms)}</td>
+            <td class="number">{formatNumber(one.denials)}</td>
+            <td class="number">
+              <Time at={one.last_at} />
+            </td>
+          </tr>
+        ))}
+      </Table>
     </Section>
   );
 }

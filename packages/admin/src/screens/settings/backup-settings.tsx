@@ -1,16 +1,17 @@
 import { useState } from 'preact/hooks';
 import { readNow } from '../../clock.ts';
-import { ApiError, postFor } from '../../data/api.ts';
+import { chunksOf, postFor } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
 import { isAdmin } from '../../data/session.ts';
+import { Button } from '../../parts/button.tsx';
+import { Term, TermList } from '../../parts/facts.tsx';
 import { Field } from '../../parts/field.tsx';
+import { useSend } from '../../parts/form.tsx';
 import { Section } from '../../parts/head.tsx';
-import { Icon } from '../../parts/icon.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { Command, ErrorBox, Show } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { formatBytes } from '../../words/numbers.ts';
-import { Setting, SettingList } from './setting-list.tsx';
 
 const EXAMPLE = `backup:
   schedule: "02:00"
@@ -23,24 +24,24 @@ export function BackupSettings() {
     <Show of={status} what="The state of the backups">
       {({ backup }) => (
         <>
-          <SettingList>
-            <Setting name="Last backup" note={backup.last_file}>
+          <TermList>
+            <Term name="Last backup" note={backup.last_file}>
               <Time at={backup.last_at} none="none yet" />
               {backup.last_at !== null && (
                 <span class="quiet">
                   , <Time at={backup.last_at} as="distance" />
                 </span>
               )}
-            </Setting>
-            <Setting name="Next one">
+            </Term>
+            <Term name="Next one">
               <Time at={backup.due_at} none="no schedule" />
-            </Setting>
+            </Term>
             {backup.failing_at !== null && (
-              <Setting name="Failing since" note={backup.error}>
+              <Term name="Failing since" note={backup.error}>
                 <Time at={backup.failing_at} />
-              </Setting>
+              </Term>
             )}
-          </SettingList>
+          </TermList>
           {isAdmin() && <BackUpNow onDone={status.reload} />}
           {backup.due_at === null && (
             <Section title="Make them by themselves">
@@ -60,22 +61,18 @@ const HINT =
 /** The file is gathered in the browser's memory, or on its disk if it is large. */
 function BackUpNow({ onDone }: { readonly onDone: () => void }) {
   const [passphrase, setPassphrase] = useState('');
-  const [progress, setProgress] = useState<number | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
+  const [progress, setProgress] = useState(0);
   const [control, setControl] = useState<AbortController | null>(null);
-  const save = async (event: Event) => {
-    event.preventDefault();
-    if (progress !== null) return;
+  const { error, isBusy, submit } = useSend(async () => {
     const stopping = new AbortController();
     setControl(stopping);
-    setError(null);
     setProgress(0);
+    const body = passphrase === '' ? {} : { passphrase };
     try {
-      const body = passphrase === '' ? {} : { passphrase };
       const response = await postFor('/api/admin/backup', body, stopping.signal);
       const parts: BlobPart[] = [];
       let received = 0;
-      for await (const part of chunksOf(response)) {
+      for await (const part of chunksOf(response.body as ReadableStream<Uint8Array<ArrayBuffer>>)) {
         parts.push(part);
         received += part.length;
         setProgress(received);
@@ -83,13 +80,12 @@ function BackUpNow({ onDone }: { readonly onDone: () => void }) {
       saveFile(`berth-${new Date(readNow()).toISOString().slice(0, 10)}.backup`, new Blob(parts));
       onDone();
     } catch (failure) {
-      if (failure instanceof ApiError) setError(failure);
+      if (!stopping.signal.aborted) throw failure;
     }
-    setProgress(null);
-  };
+  });
   return (
     <Section title="Back up now">
-      <form class="form" onSubmit={save} noValidate>
+      <form class="form" onSubmit={submit} noValidate>
         <Field
           label="Passphrase"
           type="password"
@@ -100,27 +96,16 @@ function BackUpNow({ onDone }: { readonly onDone: () => void }) {
         />
         {error !== null && <ErrorBox title="The backup was not made." error={error} />}
         <p class="done-line">
-          <button type="submit" class="button primary" aria-disabled={progress !== null}>
-            <Icon name="download" />
-            {progress === null ? 'Back up' : `${formatBytes(progress)} so far`}
-          </button>
-          {progress !== null && (
-            <button type="button" class="link" onClick={() => control?.abort()}>
+          <Button as="primary" icon="download" isSubmit isBusy={isBusy}>
+            {isBusy ? `${formatBytes(progress)} so far` : 'Back up'}
+          </Button>
+          {isBusy && (
+            <Button as="link" onClick={() => control?.abort()}>
               Stop
-            </button>
+            </Button>
           )}
         </p>
       </form>
     </Section>
   );
-}
-
-async function* chunksOf(response: Response): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    yield value as Uint8Array<ArrayBuffer>;
-  }
 }

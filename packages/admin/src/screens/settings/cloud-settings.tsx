@@ -1,10 +1,11 @@
 import type { Status } from '@berth/protocol/admin/status';
-import { useState } from 'preact/hooks';
-import { type ApiError, post } from '../../data/api.ts';
+import { post } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
 import { isAdmin } from '../../data/session.ts';
+import { Button } from '../../parts/button.tsx';
+import { Term, TermList } from '../../parts/facts.tsx';
+import { useSend } from '../../parts/form.tsx';
 import { Section } from '../../parts/head.tsx';
-import { Icon } from '../../parts/icon.tsx';
 import { State } from '../../parts/shape.tsx';
 import { ErrorBox, Show } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -12,7 +13,6 @@ import { showToast } from '../../parts/toasts.tsx';
 import type { Level } from '../../words/judge-license.ts';
 import { formatAmount } from '../../words/numbers.ts';
 import { CloudKeysForm } from '../add/online.tsx';
-import { Setting, SettingList } from './setting-list.tsx';
 
 const STATES: Readonly<Record<Status['cloud']['state'], readonly [Level, string]>> = {
   not_configured: ['off', 'Not configured'],
@@ -38,30 +38,30 @@ function CloudOf({ status, onChange }: { readonly status: Status; readonly onCha
   const [level, word] = STATES[cloud.state];
   return (
     <>
-      <SettingList>
-        <Setting name="Licensing cloud" note={cloud.error?.message}>
+      <TermList>
+        <Term name="Licensing cloud" note={cloud.error?.message}>
           <State level={level} word={word} />
-        </Setting>
-        <Setting name="Address">
+        </Term>
+        <Term name="Address">
           {cloud.url ? <code>{cloud.url}</code> : 'none: set cloud.url in berth.yaml'}
-        </Setting>
-        <Setting name="Reached">
+        </Term>
+        <Term name="Reached">
           <Time at={cloud.reached_at} none="never" />
-        </Setting>
-        <Setting name="To be reported">{formatAmount(cloud.pending)}</Setting>
-        <Setting
+        </Term>
+        <Term name="To be reported">{formatAmount(cloud.pending)}</Term>
+        <Term
           name="Uncertain reports"
           note={cloud.reports_uncertain > 0 ? 'settle them with “berth report settle”' : ''}
         >
           {formatAmount(cloud.reports_uncertain)}
-        </Setting>
-        <Setting name="API key">
+        </Term>
+        <Term name="API key">
           <Fingerprint value={keys.api_key_fingerprint} />
-        </Setting>
-        <Setting name="Shared key">
+        </Term>
+        <Term name="Shared key">
           <Fingerprint value={keys.shared_key_fingerprint} />
-        </Setting>
-      </SettingList>
+        </Term>
+      </TermList>
       {isAdmin() && cloud.state !== 'not_configured' && <SyncAll />}
       {isAdmin() && (
         <Section title="Set new keys">
@@ -82,23 +82,15 @@ function Fingerprint({ value }: { readonly value: string | null }) {
 }
 
 function SyncAll() {
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
-  const sync = async () => {
-    if (isBusy) return;
-    setBusy(true);
-    setError(null);
-    await post('/api/admin/licenses/sync')
-      .then(() => showToast('All licenses were checked.'))
-      .catch(setError);
-    setBusy(false);
-  };
+  const { error, isBusy, submit } = useSend(async () => {
+    await post('/api/admin/licenses/sync');
+    showToast('All licenses were checked.');
+  });
   return (
     <p class="gap">
-      <button type="button" class="button" aria-disabled={isBusy} onClick={sync}>
-        <Icon name="sync" />
+      <Button icon="sync" isBusy={isBusy} onClick={submit}>
         {isBusy ? 'Checking…' : 'Check all licenses now'}
-      </button>
+      </Button>
       {error !== null && <ErrorBox title="The licenses were not checked." error={error} />}
     </p>
   );

@@ -1,6 +1,6 @@
 import { isAdmin } from '../../data/session.ts';
+import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Icon } from '../../parts/icon.tsx';
 import { Command } from '../../parts/states.tsx';
 
 interface CreateButtonProps {
@@ -13,30 +13,10 @@ export function CreateButton({ label, onClick }: CreateButtonProps) {
   if (!isAdmin()) return null;
   return (
     <p class="part-actions">
-      <button type="button" class="button primary" onClick={onClick}>
-        <Icon name="plus" />
+      <Button as="primary" icon="plus" onClick={onClick}>
         {label}
-      </button>
+      </Button>
     </p>
-  );
-}
-
-interface FormButtonsProps {
-  /** Such as "Add user". */
-  readonly verb: string;
-  readonly onCancel: () => void;
-}
-
-export function FormButtons({ verb, onCancel }: FormButtonsProps) {
-  return (
-    <div class="buttons">
-      <button type="button" class="button" onClick={onCancel}>
-        Cancel
-      </button>
-      <button type="submit" class="button primary">
-        {verb}
-      </button>
-    </div>
   );
 }
 
@@ -54,9 +34,7 @@ export function ShownOnce({ title, about, secret, onClose }: ShownOnceProps) {
       <p>{about}</p>
       <Command text={secret} />
       <div class="buttons">
-        <button type="button" class="button" onClick={onClose}>
-          Close
-        </button>
+        <Button onClick={onClose}>Close</Button>
       </div>
     </Dialog>
   );

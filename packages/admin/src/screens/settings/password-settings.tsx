@@ -1,45 +1,20 @@
-import { useState } from 'preact/hooks';
-import type { ApiError } from '../../data/api.ts';
 import { changePassword } from '../../data/session.ts';
-import { Field } from '../../parts/field.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { faultOf, NewPassword } from '../welcome/sign-in.tsx';
+import { PasswordForm } from '../welcome/password-form.tsx';
 
 /** Changing one's own password needs the old one. */
 export function PasswordSettings() {
-  const [old, setOld] = useState('');
-  const [fresh, setFresh] = useState('');
-  const [fault, setFault] = useState<{ readonly field: 'old' | 'new'; readonly text: string } | null>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setFault(null);
-    if (old === '') return setFault({ field: 'old', text: 'The password is missing.' });
-    if (fresh === '') return setFault({ field: 'new', text: 'The new password is missing.' });
-    try {
-      await changePassword(old, fresh);
-      setOld('');
-      setFresh('');
-      showToast('Your password was changed. Your other sessions have ended.');
-    } catch (error) {
-      setFault(faultOf(error as ApiError));
-    }
+  const send = async (old: string, fresh: string) => {
+    await changePassword(old, fresh);
+    showToast('Your password was changed. Your other sessions have ended.');
   };
   return (
-    <form class="form" onSubmit={submit} noValidate>
-      <Field
-        label="Password now"
-        type="password"
-        value={old}
-        onInput={setOld}
-        autoComplete="current-password"
-        fault={fault?.field === 'old' ? fault.text : null}
-      />
-      <NewPassword value={fresh} onInput={setFresh} fault={fault?.field === 'new' ? fault.text : null} />
-      <p class="gap">
-        <button type="submit" class="button primary">
-          Change the password
-        </button>
-      </p>
-    </form>
+    <PasswordForm
+      className="form"
+      old={{ label: 'Password now', type: 'password', autoComplete: 'current-password' }}
+      missing="The password is missing."
+      verb="Change the password"
+      onSend={send}
+    />
   );
 }

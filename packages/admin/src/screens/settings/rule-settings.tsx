@@ -1,16 +1,18 @@
 import type { Bar } from '@berth/protocol/admin/bars';
 import { useState } from 'preact/hooks';
-import { ApiError } from '../../data/api.ts';
+import { type ApiError, toApiError } from '../../data/api.ts';
 import { addBar, removeBar, useBars } from '../../data/bars.ts';
 import { useResource } from '../../data/resource.ts';
+import { Button } from '../../parts/button.tsx';
+import { Term, TermList } from '../../parts/facts.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
+import { useSend } from '../../parts/form.tsx';
 import { Section } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
 import { ErrorBox, Show } from '../../parts/states.tsx';
-import { TableHead } from '../../parts/table-head.tsx';
+import { PlainTable } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { Setting, SettingList } from './setting-list.tsx';
 
 /** Who is barred: by the rules file, and from this page. */
 export function RuleSettings() {
@@ -22,23 +24,23 @@ export function RuleSettings() {
       <Section title="Rules file" note="edited on the server; changes apply within a second">
         <Show of={rules} what="The rules">
           {(data) => (
-            <SettingList>
-              <Setting name="File" note={data.error}>
+            <TermList>
+              <Term name="File" note={data.error}>
                 <code>{data.file}</code>
-              </Setting>
-              <Setting name="Since">
+              </Term>
+              <Term name="Since">
                 <Time at={data.changed_at} none="there are none" />
-              </Setting>
-              <Setting name="Users">
+              </Term>
+              <Term name="Users">
                 <Patterns list={data.deny.users} />
-              </Setting>
-              <Setting name="Hosts">
+              </Term>
+              <Term name="Hosts">
                 <Patterns list={data.deny.hosts} />
-              </Setting>
-              <Setting name="Addresses">
+              </Term>
+              <Term name="Addresses">
                 <Patterns list={data.deny.addresses} />
-              </Setting>
-            </SettingList>
+              </Term>
+            </TermList>
           )}
         </Show>
       </Section>
@@ -72,8 +74,7 @@ function Bars({ bars, canBar, onChange }: BarsProps) {
     try {
       await removeBar(kind, pattern);
     } catch (failure) {
-      if (failure instanceof ApiError) setError(failure);
-      return;
+      return setError(toApiError(failure));
     }
     onChange();
     showToast(`${pattern} is no longer barred.`, async () => {
@@ -89,30 +90,27 @@ function Bars({ bars, canBar, onChange }: BarsProps) {
       {bars.length === 0 ? (
         <p class="quiet">Nobody is barred.</p>
       ) : (
-        <table class="table">
-          <TableHead labels={['Who', 'Kind', 'Since', 'By']} />
-          <tbody>
-            {bars.map((bar) => (
-              <tr key={`${bar.kind} ${bar.pattern}`}>
-                <td class="cut">
-                  <Name text={bar.pattern} isStrong />
-                </td>
-                <td>{bar.kind}</td>
-                <td>
-                  <Time at={bar.at ?? null} />
-                </td>
-                <td class="cut">{bar.by == null ? '–' : <Name text={bar.by} />}</td>
-                <td class="right">
-                  {canBar && (
-                    <button type="button" class="link" onClick={() => void lift(bar)}>
-                      Lift the bar
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <PlainTable columns={['Who', 'Kind', 'Since', 'By']} hasActions>
+          {bars.map((bar) => (
+            <tr key={`${bar.kind} ${bar.pattern}`}>
+              <td class="cut">
+                <Name text={bar.pattern} isStrong />
+              </td>
+              <td>{bar.kind}</td>
+              <td>
+                <Time at={bar.at ?? null} />
+              </td>
+              <td class="cut">{bar.by == null ? '–' : <Name text={bar.by} />}</td>
+              <td class="right">
+                {canBar && (
+                  <Button as="link" onClick={() => lift(bar)}>
+                    Lift the bar
+                  </Button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
       )}
       {error !== null && <ErrorBox title="The bar was not lifted." error={error} />}
       {canBar && <BarForm onChange={onChange} />}
@@ -130,25 +128,18 @@ function BarForm({ onChange }: { readonly onChange: () => void }) {
   const [kind, setKind] = useState<string>('user');
   const [pattern, setPattern] = useState('');
   const [fault, setFault] = useState<string | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setError(null);
+  const { error, submit } = useSend(async () => {
     setFault(pattern.trim() === '' ? 'Say whom to bar.' : null);
     if (pattern.trim() === '') return;
     const wish = [kind as Bar['kind'], pattern.trim()] as const;
-    try {
-      await addBar(...wish);
-      setPattern('');
+    await addBar(...wish);
+    setPattern('');
+    onChange();
+    showToast(`${wish[1]} is barred from all licenses.`, async () => {
+      await removeBar(...wish);
       onChange();
-      showToast(`${wish[1]} is barred from all licenses.`, async () => {
-        await removeBar(...wish);
-        onChange();
-      });
-    } catch (failure) {
-      if (failure instanceof ApiError) setError(failure);
-    }
-  };
+    });
+  });
   return (
     <form class="form gap" onSubmit={submit} noValidate>
       <Choose label="Bar a" value={kind} choices={KINDS} onChange={setKind} />
@@ -160,9 +151,7 @@ function BarForm({ onChange }: { readonly onChange: () => void }) {
         hint="An asterisk stands for anything: lab-*"
       />
       {error !== null && <ErrorBox title="Nobody was barred." error={error} />}
-      <button type="submit" class="button">
-        Bar
-      </button>
+      <Button isSubmit>Bar</Button>
     </form>
   );
 }

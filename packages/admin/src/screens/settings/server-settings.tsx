@@ -1,10 +1,11 @@
 import { useStatus } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
+import { Term, TermList } from '../../parts/facts.tsx';
 import { Section } from '../../parts/head.tsx';
 import { Show } from '../../parts/states.tsx';
+import { PlainTable } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { formatSpan } from '../../words/time.ts';
-import { Setting, SettingList } from './setting-list.tsx';
 
 /** Which server this is, and how it was set up. */
 export function ServerSettings() {
@@ -13,15 +14,15 @@ export function ServerSettings() {
     <>
       <Show of={status} what="The state of the server">
         {(data) => (
-          <SettingList>
-            <Setting name="Version" note={`runs for ${formatSpan(data.uptime_seconds * 1000)}`}>
+          <TermList>
+            <Term name="Version" note={`runs for ${formatSpan(data.uptime_seconds * 1000)}`}>
               Berth {data.version}
-            </Setting>
-            <Setting name="Address">{data.url ?? location.origin}</Setting>
-            <Setting name="Data" note={data.database === null ? 'SQLite in this folder' : data.database}>
+            </Term>
+            <Term name="Address">{data.url ?? location.origin}</Term>
+            <Term name="Data" note={data.database === null ? 'SQLite in this folder' : data.database}>
               <code>{data.data}</code>
-            </Setting>
-            <Setting name="Certificate" note={data.tls?.subject}>
+            </Term>
+            <Term name="Certificate" note={data.tls?.subject}>
               {data.tls === null ? (
                 'none, plain HTTP'
               ) : (
@@ -29,17 +30,17 @@ export function ServerSettings() {
                   good until <Time at={data.tls.valid_until} as="day" />
                 </>
               )}
-            </Setting>
-            <Setting name="Hardware id">
+            </Term>
+            <Term name="Hardware id">
               <code>{data.hardware_id}</code>
-            </Setting>
-            <Setting name="Identity key" note="signs exports, requests and usage files">
+            </Term>
+            <Term name="Identity key" note="signs exports, requests and usage files">
               <code>{data.identity_key}</code>
-            </Setting>
-            <Setting name="Master key" note={data.master_key.file ?? 'from the environment'}>
+            </Term>
+            <Term name="Master key" note={data.master_key.file ?? 'from the environment'}>
               <code>{data.master_key.fingerprint}</code>
-            </Setting>
-          </SettingList>
+            </Term>
+          </TermList>
         )}
       </Show>
       <AllSettings />
@@ -58,24 +59,16 @@ function AllSettings() {
     >
       <Show of={settings} what="The settings">
         {(data) => (
-          <table class="table">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Value</th>
+          <PlainTable columns={['Name', 'Value']}>
+            {flatten(data.settings).map(([name, value]) => (
+              <tr key={name}>
+                <td>
+                  <code>{name}</code>
+                </td>
+                <td class="sentence-cell">{value === '' ? <span class="quiet">none</span> : value}</td>
               </tr>
-            </thead>
-            <tbody>
-              {flatten(data.settings).map(([name, value]) => (
-                <tr key={name}>
-                  <td>
-                    <code>{name}</code>
-                  </td>
-                  <td class="sentence-cell">{value === '' ? <span class="quiet">none</span> : value}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </PlainTable>
         )}
       </Show>
     </Section>

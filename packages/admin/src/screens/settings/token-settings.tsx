@@ -1,24 +1,22 @@
 import type { Token } from '@berth/protocol/admin/tokens';
 import type { Role } from '@berth/protocol/admin/users';
 import { useState } from 'preact/hooks';
-import { ApiError, post } from '../../data/api.ts';
+import { post } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { isAdmin } from '../../data/session.ts';
+import { Button } from '../../parts/button.tsx';
 import { ask, Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Name } from '../../parts/name.tsx';
-import { Empty, ErrorBox, Show } from '../../parts/states.tsx';
-import { TableHead } from '../../parts/table-head.tsx';
+import { Empty, Show } from '../../parts/states.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { CreateButton, FormButtons, ShownOnce } from './create-parts.tsx';
+import { CreateButton, ShownOnce } from './create-parts.tsx';
 import { ROLES } from './user-settings.tsx';
 
 const KINDS = { auth: 'from /auth', session: 'browser', api: 'created' } as const;
-
-interface TokenList {
-  readonly tokens: readonly Token[];
-}
 
 /** Tokens of programs and sessions of browsers; their values are nowhere to be seen. */
 export function TokenSettings() {
@@ -44,7 +42,12 @@ export function TokenSettings() {
   );
 }
 
-function TokenTable({ tokens, onChange }: TokenList & { readonly onChange: () => void }) {
+interface TokenTableProps {
+  readonly tokens: readonly Token[];
+  readonly onChange: () => void;
+}
+
+function TokenTable({ tokens, onChange }: TokenTableProps) {
   if (tokens.length === 0) {
     return (
       <Empty title="There are no tokens">
@@ -53,35 +56,30 @@ function TokenTable({ tokens, onChange }: TokenList & { readonly onChange: () =>
     );
   }
   return (
-    <div class="items">
-      <table class="table">
-        <TableHead labels={['Name', 'Kind', 'Role', 'Last used', 'Ends']} />
-        <tbody>
-          {tokens.map((token) => (
-            <tr key={token.id}>
-              <td class="grow cut">
-                <Name text={token.name ?? token.account ?? token.id} isStrong />
-              </td>
-              <td>{KINDS[token.kind]}</td>
-              <td>{token.role}</td>
-              <td>
-                <Time at={token.used_at} none="never" />
-              </td>
-              <td>
-                <Time at={token.expires_at} none="never" />
-              </td>
-              <td class="right">
-                {isAdmin() && (
-                  <button type="button" class="link" onClick={() => askToRevoke(token, onChange)}>
-                    Revoke…
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['Name', 'Kind', 'Role', 'Last used', 'Ends']} hasActions>
+      {tokens.map((token) => (
+        <tr key={token.id}>
+          <td class="grow cut">
+            <Name text={token.name ?? token.account ?? token.id} isStrong />
+          </td>
+          <td>{KINDS[token.kind]}</td>
+          <td>{token.role}</td>
+          <td>
+            <Time at={token.used_at} none="never" />
+          </td>
+          <td>
+            <Time at={token.expires_at} none="never" />
+          </td>
+          <td class="right">
+            {isAdmin() && (
+              <Button as="link" onClick={() => askToRevoke(token, onChange)}>
+                Revoke…
+              </Button>
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -89,7 +87,7 @@ function askToRevoke(token: Token, onChange: () => void): void {
   const name = token.name ?? token.account ?? token.id;
   ask({
     title: token.kind === 'session' ? 'End this session?' : 'Revoke this token?',
-    text: 'Whoever uses it is refused from now on.',
+    text: 'It stops working at once.',
     facts: [
       ['Token', name],
       ['Role', token.role],
@@ -115,16 +113,11 @@ function CreateToken({ onClose }: { readonly onClose: () => void }) {
   const [role, setRole] = useState<Role>('user');
   const [days, setDays] = useState('365');
   const [fault, setFault] = useState<string | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
   const [token, setToken] = useState<string | null>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const send = async () => {
     setFault(name.trim() === '' ? 'Say what it is for.' : null);
     if (name.trim() === '') return;
-    const wish = { name: name.trim(), role, days };
-    await post('/api/admin/tokens/create', wish)
-      .then((made) => setToken(made.token))
-      .catch((failure: unknown) => failure instanceof ApiError && setError(failure));
+    setToken((await post('/api/admin/tokens/create', { name: name.trim(), role, days })).token);
   };
   if (token !== null) {
     return (
@@ -138,7 +131,7 @@ function CreateToken({ onClose }: { readonly onClose: () => void }) {
   }
   return (
     <Dialog title="Create a token" onClose={onClose}>
-      <form onSubmit={submit} noValidate>
+      <Form verb="Create token" failure="The token was not created." onSend={send} onCancel={onClose}>
         <Field
           label="What it is for"
           value={name}
@@ -149,9 +142,7 @@ function CreateToken({ onClose }: { readonly onClose: () => void }) {
         />
         <Choose label="Role" value={role} choices={ROLES} onChange={setRole} />
         <Choose label="Ends after" value={days} choices={DAYS} onChange={setDays} />
-        {error !== null && <ErrorBox title="The token was not created." error={error} />}
-        <FormButtons verb="Create token" onCancel={onClose} />
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -1,28 +1,25 @@
 import type { Account, AccountPassword, Role } from '@berth/protocol/admin/users';
 import { useState } from 'preact/hooks';
-import { ApiError, post } from '../../data/api.ts';
+import { post } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { isAdmin, session } from '../../data/session.ts';
 import { ask, Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { MenuButton } from '../../parts/menu.tsx';
 import { Name } from '../../parts/name.tsx';
-import { ErrorBox, Show } from '../../parts/states.tsx';
-import { TableHead } from '../../parts/table-head.tsx';
+import { Show } from '../../parts/states.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { CreateButton, FormButtons, ShownOnce } from './create-parts.tsx';
+import { CreateButton, ShownOnce } from './create-parts.tsx';
 
 export const ROLES: readonly (readonly [Role, string])[] = [
   ['admin', 'admin: may do everything'],
   ['operator', 'operator: sees everything, releases slots'],
   ['user', 'user: for applications'],
 ];
-
-interface Users {
-  readonly users: readonly Account[];
-}
 
 /** The accounts and what they may do. */
 export function UserSettings() {
@@ -45,51 +42,54 @@ export function UserSettings() {
           }}
         />
       )}
-      {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
+      {secret?.password != null && (
+        <ShownOnce
+          title={`The one-time password of ${secret.name}`}
+          about="It is shown only now, is good for one sign-in and ends after 7 days."
+          secret={secret.password}
+          onClose={() => setSecret(null)}
+        />
+      )}
     </>
   );
 }
 
-interface UserTableProps extends Users {
+interface UserTableProps {
+  readonly users: readonly Account[];
   readonly onSecret: (secret: AccountPassword) => void;
   readonly onChange: () => void;
 }
 
 function UserTable({ users, onSecret, onChange }: UserTableProps) {
   return (
-    <div class="items">
-      <table class="table">
-        <TableHead labels={['Name', 'Role', 'Password', 'Added']} />
-        <tbody>
-          {users.map((account) => (
-            <tr key={account.name}>
-              <td class="grow cut">
-                <Name text={account.name} isStrong />
-                {account.name === session.get()?.name && <span class="quiet"> (you)</span>}
-              </td>
-              <td>{account.role}</td>
-              <td>
-                {account.one_time_password ? (
-                  <>
-                    one-time, until <Time at={account.one_time_until} />
-                  </>
-                ) : (
-                  'own'
-                )}
-              </td>
-              <td>
-                <Time at={account.created_at} as="day" />
-              </td>
-              <td class="right">
-                {isAdmin() && account.name !== session.get()?.name && (
-                  <UserMenu account={account} onSecret={onSecret} onChange={onChange} />
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={['Name', 'Role', 'Password', 'Added']} hasActions>
+      {users.map((account) => (
+        <tr key={account.name}>
+          <td class="grow cut">
+            <Name text={account.name} isStrong />
+            {account.name === session.get()?.name && <span class="quiet"> (you)</span>}
+          </td>
+          <td>{account.role}</td>
+          <td>
+            {account.one_time_password ? (
+              <>
+                one-time, until <Time at={account.one_time_until} />
+              </>
+            ) : (
+              'own'
+            )}
+          </td>
+          <td>
+            <Time at={account.created_at} as="day" />
+          </td>
+          <td class="right">
+            {isAdmin() && account.name !== session.get()?.name && (
+              <UserMenu account={account} onSecret={onSecret} onChange={onChange} />
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -166,24 +166,6 @@ function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
   );
 }
 
-function SecretDialog({
-  secret,
-  onClose,
-}: {
-  readonly secret: AccountPassword;
-  readonly onClose: () => void;
-}) {
-  if (secret.password === null) return null;
-  return (
-    <ShownOnce
-      title={`The one-time password of ${secret.name}`}
-      about="It is shown only now, is good for one sign-in and ends after 7 days."
-      secret={secret.password}
-      onClose={onClose}
-    />
-  );
-}
-
 interface AddUserProps {
   readonly onClose: () => void;
   readonly onAdded: (made: AccountPassword) => void;
@@ -193,24 +175,17 @@ function AddUser({ onClose, onAdded }: AddUserProps) {
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role>('operator');
   const [fault, setFault] = useState<string | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const send = async () => {
     setFault(name.trim() === '' ? 'The name is missing.' : null);
-    if (name.trim() === '') return;
-    await post('/api/admin/users/add', { name: name.trim(), role })
-      .then(onAdded)
-      .catch((failure: unknown) => failure instanceof ApiError && setError(failure));
+    if (name.trim() !== '') onAdded(await post('/api/admin/users/add', { name: name.trim(), role }));
   };
   return (
     <Dialog title="Add a user" onClose={onClose}>
-      <form onSubmit={submit} noValidate>
+      <Form verb="Add user" failure="The user was not added." onSend={send} onCancel={onClose}>
         <p>You get a one-time password to hand over.</p>
         <Field label="Name" value={name} onInput={setName} fault={fault} isFirst />
         <Choose label="Role" value={role} choices={ROLES} onChange={setRole} />
-        {error !== null && <ErrorBox title="The user was not added." error={error} />}
-        <FormButtons verb="Add user" onCancel={onClose} />
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -1,10 +1,10 @@
 import { useStatus } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
+import { Term, TermList } from '../../parts/facts.tsx';
 import { State } from '../../parts/shape.tsx';
 import { Command, Show } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { formatNumber } from '../../words/numbers.ts';
-import { Setting, SettingList } from './setting-list.tsx';
 
 const STATES = {
   off: ['off', 'Off'],
@@ -24,21 +24,21 @@ export function WebhookSettings() {
     <Show of={status} what="The state of the webhook">
       {({ webhooks }) => (
         <>
-          <SettingList>
-            <Setting name="Delivery" note={webhooks.error}>
+          <TermList>
+            <Term name="Delivery" note={webhooks.error}>
               <State level={STATES[webhooks.state][0]} word={STATES[webhooks.state][1]} />
-            </Setting>
-            <Setting name="Address">
+            </Term>
+            <Term name="Address">
               {config?.url ? <code>{config.url}</code> : <span class="quiet">none</span>}
-            </Setting>
-            <Setting name="Last delivered">
+            </Term>
+            <Term name="Last delivered">
               <Time at={webhooks.delivered_at} none="never" />
-            </Setting>
-            <Setting name="Waiting">{formatNumber(webhooks.waiting)}</Setting>
-            <Setting name="Since the start">
+            </Term>
+            <Term name="Waiting">{formatNumber(webhooks.waiting)}</Term>
+            <Term name="Since the start">
               {formatNumber(webhooks.delivered)} delivered, {formatNumber(webhooks.dropped)} dropped
-            </Setting>
-          </SettingList>
+            </Term>
+          </TermList>
           {webhooks.state === 'off' && (
             <div class="form gap">
               <p class="second">

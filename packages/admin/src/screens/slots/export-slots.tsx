@@ -2,7 +2,7 @@ import type { Slot } from '@berth/protocol/admin/registrations';
 import { formatCsv } from '@berth/protocol/csv';
 import { useState } from 'preact/hooks';
 import { type ApiError, get } from '../../data/api.ts';
-import { Icon } from '../../parts/icon.tsx';
+import { Button } from '../../parts/button.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { showToast } from '../../parts/toasts.tsx';
 import { formatNumber } from '../../words/numbers.ts';
@@ -28,21 +28,20 @@ export function ExportButton({ filters }: { readonly filters: Filters }) {
     setProgress(null);
   };
   return (
-    <button type="button" class="button" aria-disabled={progress !== null} onClick={save}>
-      <Icon name="download" />
+    <Button icon="download" isBusy={progress !== null} onClick={save}>
       {progress ?? 'Export CSV'}
-    </button>
+    </Button>
   );
 }
 
-async function readAll(filters: Filters, tell: (text: string) => void): Promise<readonly Slot[]> {
+async function readAll(filters: Filters, showProgress: (text: string) => void): Promise<readonly Slot[]> {
   const all: Slot[] = [];
   for (;;) {
     const query = { ...queryOf(filters), offset: all.length, limit: PART };
     const { matched, registrations } = await get('/api/admin/registrations', query);
     all.push(...registrations);
     if (registrations.length === 0 || all.length >= (matched ?? 0)) return all;
-    tell(`${formatNumber(all.length)} of ${formatNumber(matched ?? 0)}`);
+    showProgress(`${formatNumber(all.length)} of ${formatNumber(matched ?? 0)}`);
   }
 }
 

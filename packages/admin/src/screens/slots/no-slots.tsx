@@ -1,20 +1,20 @@
 import type { License } from '@berth/protocol/admin/licenses';
 import { setParams } from '../../data/route.ts';
+import { Button } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { SlotBar } from '../../parts/slot-bar.tsx';
 import { Command, Empty } from '../../parts/states.tsx';
 import { registerCommand } from '../../words/commands.ts';
 import { nameOf } from '../../words/judge-license.ts';
-import type { Filters } from './slot-filters.ts';
+import { type Filters, NO_FILTERS } from './slot-filters.ts';
 
-/** Nobody holds a slot, or no slot fits the filters. */
-export function NoSlots({
-  licenses,
-  filters,
-}: {
+interface NoSlotsProps {
   readonly licenses: readonly License[];
   readonly filters: Filters;
-}) {
+}
+
+/** No slot is held, or no slot fits the filters. */
+export function NoSlots({ licenses, filters }: NoSlotsProps) {
   const { license, state, feature, search } = filters;
   const named = licenses.find(({ id }) => String(id) === license);
   const inForce = [
@@ -47,15 +47,9 @@ export function NoSlots({
         {inForce.length > 0 &&
           `${inForce.length === 1 ? 'Filter' : 'Filters'} in force: ${inForce.join(', ')}.`}
       </p>
-      <button
-        type="button"
-        class="button"
-        onClick={() =>
-          setParams({ license: null, state: null, feature: null, search: inForce.length > 0 ? search : null })
-        }
-      >
+      <Button onClick={() => setParams({ ...NO_FILTERS, search: inForce.length > 0 ? search : null })}>
         {inForce.length > 0 && search !== '' ? 'Search all slots' : 'Show all slots'}
-      </button>
+      </Button>
     </Empty>
   );
 }

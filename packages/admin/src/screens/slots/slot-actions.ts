@@ -60,7 +60,7 @@ export function askToFree(slot: Slot, licenses: ById, onDone: () => void): void 
   });
 }
 
-/** The same for several. What fails is told, and the rest is done. */
+/** Frees several slots. Failures are shown; the others are freed. */
 export function askToFreeAll(slots: readonly Slot[], onDone: () => void): void {
   const lent = slots.filter(({ is_borrowed }) => is_borrowed).length;
   ask({
@@ -79,7 +79,7 @@ export function askToFreeAll(slots: readonly Slot[], onDone: () => void): void {
       for (const slot of slots) await send(slot).catch((error: ApiError) => failures.push(error));
       onDone();
       const [first] = failures;
-      // Somebody else, or the application itself, was faster: that is no failure.
+      // Another administrator, or the application itself, was faster: that is no failure.
       const real = failures.filter(({ code }) => code !== 'device_not_found');
       if (first !== undefined && real.length > 0) {
         throw new ApiError(

@@ -11,6 +11,8 @@ export interface Filters {
   readonly direction: 'up' | 'down';
 }
 
+export const NO_FILTERS = { license: null, state: null, feature: null, search: null };
+
 export function readFilters(params: URLSearchParams): Filters {
   return {
     license: params.get('license'),

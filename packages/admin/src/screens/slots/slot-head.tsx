@@ -1,5 +1,6 @@
 import { readNow } from '../../clock.ts';
 import { setParams } from '../../data/route.ts';
+import { Keycaps } from '../../parts/keys.tsx';
 import { zoneName } from '../../words/time.ts';
 import type { Filters } from './slot-filters.ts';
 
@@ -80,12 +81,7 @@ export function SlotFoot({ canBar }: { readonly canBar: boolean }) {
     <div class="list-foot no-phone">
       {KEYS.filter(([key]) => canBar || key !== 'B').map(([keys, meaning]) => (
         <span key={keys}>
-          {keys.split(' ').map((key) => (
-            <kbd key={key} class="keycap">
-              {key}
-            </kbd>
-          ))}{' '}
-          {meaning}
+          <Keycaps keys={keys} /> {meaning}
         </span>
       ))}
       <span class="end">Live. Times in your zone ({zoneName(readNow())}); point at one for UTC.</span>

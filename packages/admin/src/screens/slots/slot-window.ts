@@ -1,7 +1,7 @@
 import type { Slot } from '@berth/protocol/admin/registrations';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { readMonotonicMs } from '../../clock.ts';
-import { ApiError, get } from '../../data/api.ts';
+import { type ApiError, get, toApiError } from '../../data/api.ts';
 import { followEvents } from '../../data/live.ts';
 import type { SlotQuery } from './slot-filters.ts';
 
@@ -53,7 +53,7 @@ class PartList implements SlotWindow {
     this.#control = new AbortController();
     this.#fetch(0);
     const end = followEvents(() => this.#plan());
-    // Slots end without an event until somebody looks.
+    // A slot that ends has no event until the list is read.
     const interval = setInterval(() => this.reload(), 30_000);
     return () => {
       end();
@@ -102,7 +102,7 @@ class PartList implements SlotWindow {
       this.error = null;
     } catch (error) {
       if (signal.aborted) return;
-      this.error = error instanceof ApiError ? error : new ApiError(0, 'unknown', String(error));
+      this.error = toApiError(error);
     }
     this.#wanted.delete(part);
     this.#redraw();

@@ -4,9 +4,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useBars } from '../../data/bars.ts';
 import { useLicenses } from '../../data/overview.ts';
 import { setParams, usePlace } from '../../data/route.ts';
-import { FilterChip, SearchField } from '../../parts/filters.tsx';
+import { Button } from '../../parts/button.tsx';
+import { FilterChip, LicenseChip, SearchField } from '../../parts/filters.tsx';
 import { PageHead } from '../../parts/head.tsx';
-import { useKeys } from '../../parts/keys.ts';
+import { useKeys } from '../../parts/keys.tsx';
 import { ErrorBox, Loading } from '../../parts/states.tsx';
 import { useIsNarrow, VirtualRows } from '../../parts/virtual-rows.tsx';
 import { nameOf } from '../../words/judge-license.ts';
@@ -15,7 +16,7 @@ import { ExportButton } from './export-slots.tsx';
 import { NoSlots } from './no-slots.tsx';
 import { askToBar, askToFree, askToFreeAll } from './slot-actions.ts';
 import { SlotDialog } from './slot-dialog.tsx';
-import { type Filters, queryOf, readFilters } from './slot-filters.ts';
+import { type Filters, NO_FILTERS, queryOf, readFilters } from './slot-filters.ts';
 import { SlotFoot, SlotHead } from './slot-head.tsx';
 import { keyOf, SlotRow } from './slot-row.tsx';
 import { type SlotWindow, useSlotWindow } from './slot-window.ts';
@@ -115,7 +116,7 @@ function SlotList({ licenses, filters }: ListProps) {
   );
 }
 
-/** Shows the rows before until the new ones are there, so that nothing flickers while somebody types. */
+/** Shows the rows before until the new ones are there, so that nothing flickers during typing. */
 function useSteadyWindow(list: SlotWindow): SlotWindow {
   const shown = useRef(list);
   if (list.matched !== null || list.error !== null) shown.current = list;
@@ -238,12 +239,7 @@ function Filtering({ licenses, filters, matched }: ListProps & { readonly matche
         value={search}
         onSearch={(text) => setParams({ search: text }, true)}
       />
-      <FilterChip
-        label="License"
-        name="license"
-        value={license}
-        choices={licenses.map((one) => [String(one.id), nameOf(one)] as const)}
-      />
+      <LicenseChip licenses={licenses} value={license} />
       <FilterChip
         label="State"
         name="state"
@@ -257,13 +253,9 @@ function Filtering({ licenses, filters, matched }: ListProps & { readonly matche
         <FilterChip label="Feature" name="feature" value={feature} choices={[...features]} />
       )}
       {hasFilter && (
-        <button
-          type="button"
-          class="link"
-          onClick={() => setParams({ license: null, state: null, feature: null, search: null })}
-        >
+        <Button as="link" onClick={() => setParams(NO_FILTERS)}>
           Clear filters
-        </button>
+        </Button>
       )}
       <span class="end" role="status">
         {matched !== null && (
@@ -277,26 +269,22 @@ function Filtering({ licenses, filters, matched }: ListProps & { readonly matche
   );
 }
 
-function PickedBar({
-  count,
-  onFree,
-  onClear,
-}: {
+interface PickedBarProps {
   readonly count: number;
   readonly onFree: () => void;
   readonly onClear: () => void;
-}) {
+}
+
+function PickedBar({ count, onFree, onClear }: PickedBarProps) {
   return (
     <div class="picked-bar">
       <span class="grow">
         <b>{formatNumber(count)}</b> selected
       </span>
-      <button type="button" class="button" onClick={onFree}>
-        Release or recall…
-      </button>
-      <button type="button" class="button plain" onClick={onClear}>
+      <Button onClick={onFree}>Release or recall…</Button>
+      <Button as="plain" onClick={onClear}>
         Clear selection
-      </button>
+      </Button>
     </div>
   );
 }

@@ -6,13 +6,14 @@ import { useResource } from '../../data/resource.ts';
 import { goTo, linkTo } from '../../data/route.ts';
 import { changePassword, session, signIn } from '../../data/session.ts';
 import { useValue } from '../../data/value.ts';
-import { Field } from '../../parts/field.tsx';
+import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Command } from '../../parts/states.tsx';
 import { Step } from '../../parts/step.tsx';
 import { registerCommand } from '../../words/commands.ts';
 import { nameOf } from '../../words/judge-license.ts';
-import { faultOf, NewPassword, PlainNote, WelcomeFrame } from './sign-in.tsx';
+import { PasswordForm } from './password-form.tsx';
+import { PlainNote, WelcomeFrame } from './sign-in.tsx';
 
 const ADMINISTRATOR = 'admin';
 
@@ -59,9 +60,7 @@ export function FirstRun({ welcome }: { readonly welcome: Welcome }) {
         </ol>
         {isSignedIn && (
           <p>
-            <a class="button" href={linkTo('overview')}>
-              Go to the Overview
-            </a>
+            <ButtonLink to="overview">Go to the Overview</ButtonLink>
           </p>
         )}
       </div>
@@ -70,50 +69,26 @@ export function FirstRun({ welcome }: { readonly welcome: Welcome }) {
 }
 
 function PasswordStep({ welcome }: { readonly welcome: Welcome }) {
-  const [old, setOld] = useState('');
-  const [fresh, setFresh] = useState('');
-  const [fault, setFault] = useState<{ readonly field: 'old' | 'new'; readonly text: string } | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (isBusy) return;
-    if (old === '') return setFault({ field: 'old', text: 'The one-time password is missing.' });
-    if (fresh === '') return setFault({ field: 'new', text: 'The new password is missing.' });
-    setBusy(true);
-    setFault(null);
-    try {
-      // The first of the two uses that a one-time password has; a second try finds the session there.
-      if (session.get() == null) await signIn(ADMINISTRATOR, old.trim());
-      await changePassword(old.trim(), fresh);
-      await signIn(ADMINISTRATOR, fresh);
-      goTo(linkTo('welcome'));
-    } catch (error) {
-      setFault(faultOf(error as ApiError));
-    }
-    setBusy(false);
+  const send = async (old: string, fresh: string) => {
+    // The first of the two uses that a one-time password has; a second try finds the session there.
+    if (session.get() == null) await signIn(ADMINISTRATOR, old.trim());
+    await changePassword(old.trim(), fresh);
+    await signIn(ADMINISTRATOR, fresh);
+    goTo(linkTo('welcome'));
   };
+  const hint = 'The server printed it when it started for the first time.';
   return (
-    <form onSubmit={submit} noValidate>
+    <PasswordForm
+      old={{ label: 'One-time password', isMono: true, isFirst: true, hint }}
+      missing="The one-time password is missing."
+      verb="Set the password"
+      onSend={send}
+    >
       <p class="step-lead">
         The account is called <b>{ADMINISTRATOR}</b>. You can add colleagues later.
       </p>
       <PlainNote isSecure={welcome.is_secure} />
-      <Field
-        label="One-time password"
-        value={old}
-        onInput={setOld}
-        isMono
-        isFirst
-        fault={fault?.field === 'old' ? fault.text : null}
-        hint="The server printed it when it started for the first time."
-      />
-      <NewPassword value={fresh} onInput={setFresh} fault={fault?.field === 'new' ? fault.text : null} />
-      <p class="gap">
-        <button type="submit" class="button primary" aria-disabled={isBusy}>
-          Set the password
-        </button>
-      </p>
-    </form>
+    </PasswordForm>
   );
 }
 
@@ -128,12 +103,10 @@ function LicenseStep({ isNow }: { readonly isNow: boolean }) {
       </p>
       {isNow && (
         <p class="done-line">
-          <a class="button primary" href={linkTo('licenses/add')}>
+          <ButtonLink to="licenses/add" as="primary">
             Add a license
-          </a>
-          <button type="button" class="button" onClick={addDemo}>
-            Use the demo license
-          </button>
+          </ButtonLink>
+          <Button onClick={addDemo}>Use the demo license</Button>
         </p>
       )}
       {fault !== null && <p class="critical">{fault}</p>}

@@ -5,7 +5,7 @@ import { type Refused, refuse } from '../outcome.ts';
 /** A password that the server made up. It signs in once; then it can only be replaced, within a week. */
 export interface OneTimePassword {
   readonly madeAt: Instant;
-  /** Somebody has signed in with it. */
+  /** The password was used for a sign-in. */
   readonly isUsed: boolean;
 }
 
@@ -15,7 +15,7 @@ export function oneTimeUntil({ madeAt }: OneTimePassword): Instant {
   return plus(madeAt, ONE_TIME_DAYS * DAY_MS);
 }
 
-/** Only a caller who knows the password is told. */
+/** Only for callers who know the password. */
 export function refuseIfOver(
   code: ErrorCode,
   account: string,

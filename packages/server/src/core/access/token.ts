@@ -2,7 +2,7 @@ import { HOUR_MS, type Instant } from '../nouns/instant.ts';
 import type { Role } from './role.ts';
 
 /**
- * Proves who somebody is once they have signed in. `auth`: from `/auth`, for programs that never ask for
+ * Identifies a caller who has signed in. `auth`: from `/auth`, for programs that never ask for
  * another; `session`: of a browser; `api`: made by an administrator, with its own name and role.
  */
 export type TokenKind = 'auth' | 'session' | 'api';

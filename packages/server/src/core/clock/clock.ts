@@ -3,8 +3,8 @@ import { HOUR_MS, type Instant, later, MINUTE_MS, plus, SECOND_MS } from '../nou
 
 /**
  * The server has its own time. It counts monotonic time from the latest instant ever used (the mark), and
- * follows the wall clock only in small steps forward. So setting the wall clock gives nobody a slot, and
- * takes none away.
+ * follows the wall clock only in small steps forward. So setting the wall clock neither
+ * frees slots nor ends them.
  */
 export const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 
@@ -12,8 +12,8 @@ export const CLOCK_TOLERANCE_MS = 5 * MINUTE_MS;
 export const JUMP_PATIENCE_MS = 24 * HOUR_MS;
 
 /**
- * A server that did not look at its clock for this long was stopped, or its machine slept: nobody could send
- * it a heartbeat. A server that runs looks every second.
+ * A server that did not look at its clock for this long was stopped, or its machine slept: no heartbeat could
+ * reach it. A running server looks every second.
  */
 export const REST_MS = 30 * SECOND_MS;
 
@@ -38,7 +38,7 @@ export interface ClockReading {
   readonly isNewJump: boolean;
   /** The wall clock was ahead for so long that the server follows it; the gap counts as downtime. */
   readonly isTakenOver: boolean;
-  /** Since then nobody could send a heartbeat: what was live then must not end for it. */
+  /** Since then no heartbeat could reach the server: slots that were live then must not end. */
   readonly awayFrom: Instant | null;
 }
 

@@ -144,7 +144,7 @@ class Plan {
       this.#grant(WHOLE_LICENSE, registration, this.#inUse);
     }
     this.#history.push(...tellBorrow(WHOLE_LICENSE, held, this.#to));
-    this.#tell({ ...slot, feature: WHOLE_LICENSE }, until);
+    this.#recordRestored({ ...slot, feature: WHOLE_LICENSE }, until);
   }
 
   restoreFeature(borrow: EndedBorrow): void {
@@ -184,7 +184,7 @@ class Plan {
       this.#grant(code, this.holders.get(user) as Registration, inUse);
     }
     this.#history.push(...tellBorrow(code, held, this.#to));
-    this.#tell(borrow, until);
+    this.#recordRestored(borrow, until);
   }
 
   #grant(feature: string, holder: Registration, inUse: number): void {
@@ -211,7 +211,7 @@ class Plan {
     this.#events.push({ kind: 'borrow_not_restored', feature, user, borrowedUntil, code, by: this.#by });
   }
 
-  #tell(borrow: EndedBorrow, borrowedUntil: Instant): void {
+  #recordRestored(borrow: EndedBorrow, borrowedUntil: Instant): void {
     const named = this.#name(borrow);
     const { feature } = named;
     const { user } = borrow;
@@ -234,7 +234,7 @@ class Plan {
     const changes = this.#changes;
     if (this.#inUse !== this.#view.inUse) changes.push({ kind: 'set_in_use', inUse: this.#inUse });
     const licenseId = this.#view.license.id;
-    const told = { events: this.#events, history: this.#history };
-    return { licenseId, restored: this.#restored, lost: this.#lost, changes, ...told };
+    const recorded = { events: this.#events, history: this.#history };
+    return { licenseId, restored: this.#restored, lost: this.#lost, changes, ...recorded };
   }
 }

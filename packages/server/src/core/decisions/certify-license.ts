@@ -1,7 +1,6 @@
 import type { CertifyLicense } from '../command.ts';
 import { type CommandModule, ON_LICENSE } from '../command-module.ts';
-import { certificateEvent, isSameCertificate } from '../lending/certificate-event.ts';
-import { changeLicense } from '../lending/change-license.ts';
+import { certificateEvent, changeLicense, isSameCertificate } from '../lending/change-license.ts';
 
 /** Keeps a certificate of the vendor that came by itself. The service has verified it. */
 export const certifyLicense = {

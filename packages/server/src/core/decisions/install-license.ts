@@ -2,8 +2,13 @@ import type { FileFacts, InstallLicense } from '../command.ts';
 import { type CommandModule, ON_LICENSE } from '../command-module.ts';
 import type { Change, Decision } from '../decision.ts';
 import { withHistory } from '../history/tell-history.ts';
-import { certificateEvent, isSameCertificate } from '../lending/certificate-event.ts';
-import { changeLicense, endByValidity, noteCheck } from '../lending/change-license.ts';
+import {
+  certificateEvent,
+  changeLicense,
+  endByValidity,
+  isSameCertificate,
+  noteCheck,
+} from '../lending/change-license.ts';
 import { type RebasedAll, rebaseAll } from '../lending/cloud-total.ts';
 import { collect, collectedChanges } from '../lending/collect.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
@@ -13,7 +18,7 @@ import { type License, licenseId } from '../nouns/license.ts';
 import type { LicenseView } from '../view.ts';
 
 /**
- * Updates a license that the server has. Nobody loses a slot when there are fewer of them; but no slot is
+ * Updates a license that the server has. Users keep their slots when there are fewer of them; but no slot is
  * held longer than the new validity and grace allow.
  */
 export const installLicense = {

@@ -8,8 +8,8 @@ import { refuse } from '../outcome.ts';
 
 /**
  * An administrator frees a borrowed slot at once. The borrower may keep using it offline until its date, so
- * the record tells that date. Nothing limits recalls: `unregister` ends borrows early too, and cleaning up
- * after somebody who borrowed everything must not wait.
+ * the record has that date. Nothing limits recalls: `unregister` ends borrows early too, and an
+ * operator must be able to free the slots of a user who borrowed all of them at once.
  */
 export const recall = {
   ...ON_HELD_SLOT,

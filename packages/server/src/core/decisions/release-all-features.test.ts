@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { exampleFeatureSlot, exampleSlot, exampleView, LICENSE_ID, NOW, readsOf } from '../examples.ts';
-import { releaseAllFeatures } from './release-all-features.ts';
+import { releaseAllFeatures } from './release-all.ts';
 
 test('an administrator releases all feature slots at once', () => {
   const command = { kind: 'release_all_features', licenseId: LICENSE_ID, by: 'admin' } as const;

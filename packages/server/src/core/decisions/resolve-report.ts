@@ -6,7 +6,7 @@ import { findReport, NOTHING_DONE, ON_REPORT, putAside } from '../lending/report
 import type { Meter } from '../nouns/consumption.ts';
 import { settleReport } from './settle-report.ts';
 
-/** The vendor's answer was lost, but its total tells: counted, not counted, or unknown. */
+/** The vendor's answer was lost, but its total shows whether the report was counted, if it is known. */
 export const resolveReport = {
   ...ON_REPORT,
 

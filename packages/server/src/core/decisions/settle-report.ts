@@ -12,7 +12,7 @@ import type { LicenseView, Report } from '../view.ts';
  * The report's amount is reported, or pending again. Settling it twice changes nothing. An answer that is not
  * bound to its request settles it only if its total can include the amount. Otherwise the report stays; but
  * if the answer repeats its id, that id is used up, for another amount or before a total was lowered: sending
- * it again would tell nothing, so it is uncertain.
+ * it again would prove nothing, so it is uncertain.
  */
 export const settleReport = {
   ...ON_REPORT,
@@ -58,13 +58,13 @@ function canHold(
 }
 
 /**
- * The cloud's total includes the report now. If the cloud did not tell it, the known one is forgotten. It
+ * The cloud's total includes the report now. If the cloud did not send it, the known one is forgotten. It
  * included an uncertain report all along.
  */
-function counted(view: LicenseView, report: Report, told: SettleReport, now: Instant): Rebased {
+function counted(view: LicenseView, report: Report, command: SettleReport, now: Instant): Rebased {
   const meter = view.meter as Meter;
   const { amount, uncertainAt } = report;
-  const cloudTotal = uncertainAt === null ? totalWith(view, report, told, now) : meter.cloudTotal;
+  const cloudTotal = uncertainAt === null ? totalWith(view, report, command, now) : meter.cloudTotal;
   const reported = { ...meter, reported: addUp(meter.reported, amount) };
   const isUsable = cloudTotal !== null && isOneWindow(periodOf(view.license, meter.feature), now, now);
   if (isUsable) {
@@ -75,7 +75,7 @@ function counted(view: LicenseView, report: Report, told: SettleReport, now: Ins
   return { changes: [{ kind: 'put_meter', meter: { ...rest, cloudTotal, cloudAt: now } }], events: [] };
 }
 
-/** The cloud's total including the report. One that is too low is old, unless it certainly is not. */
+/** The cloud's total: at least the last known one plus the report's amount, unless `takesLower`. */
 function totalWith(
   { license, meter }: LicenseView,
   { amount }: Report,

@@ -1,7 +1,7 @@
 import type { ThinHistory } from '../command.ts';
 import { type CommandModule, ON_LICENSE } from '../command-module.ts';
 
-/** Totals stay the same, so no event tells of it. */
+/** Totals do not change, so nothing is audited. */
 export const thinHistory = {
   ...ON_LICENSE,
   mayBeRemoved: () => true,

@@ -11,7 +11,7 @@ interface BackupFacts {
   readonly now: Instant;
 }
 
-/** Without a schedule, somebody has to think of it. */
+/** Backups without a schedule are made by hand: after this long, the administrator is reminded. */
 const OLD_DAYS = 30;
 
 /** A backup that is due is made within minutes. */

@@ -3,7 +3,7 @@ import type { Instant } from '../nouns/instant.ts';
 
 /** Who took a slot or wanted one. */
 export interface Person {
-  /** Empty if nobody was named. */
+  /** Empty if the request named no user. */
   readonly user: string;
   readonly host: string | null;
   /** The address that the request came from; `null`: unknown, or not over the network. */

@@ -10,10 +10,7 @@ import type { Refused } from '../outcome.ts';
 import type { LicenseView } from '../view.ts';
 import type { Happening, Person } from './happening.ts';
 
-/**
- * Adds to a decision what it means for the history. Most decisions are renewals, which mean nothing there and
- * cost nothing here.
- */
+/** Adds the usage events of a decision for the history. Most decisions are renewals, which have none. */
 export function withHistory(
   decision: Decision,
   command: LicenseCommand,
@@ -128,10 +125,10 @@ function tellAll(view: LicenseView, now: Instant): readonly Happening[] {
 
 /** Those that have ended already, and are removed with the others, ended at their own time. */
 function tellAllFeatures(view: LicenseView, now: Instant): readonly Happening[] {
-  const told = new Set(view.endedFeatureSlots.map(nameOf));
+  const collected = new Set(view.endedFeatureSlots.map(nameOf));
   const { registrations, featureSlots } = view.listAll();
   const persons = new Map(registrations.map((slot) => [slot.user, personOf(slot)]));
-  const rest = featureSlots.filter((slot) => !told.has(nameOf(slot)));
+  const rest = featureSlots.filter((slot) => !collected.has(nameOf(slot)));
   return rest.map((slot) => {
     const kind = slot.endsAt <= now ? 'expired' : 'returned';
     return tellFeatureEnd(kind, slot, persons.get(slot.user), earlier(slot.endsAt, now));
@@ -142,7 +139,7 @@ function nameOf({ feature, user }: Pick<FeatureSlot, 'feature' | 'user'>): strin
   return JSON.stringify([feature, user]);
 }
 
-/** Every denial is told, also one that the audit log only counts. */
+/** The history records every denial, also one that the audit log only counts. */
 function tellDenial(
   command: LicenseCommand,
   view: LicenseView,

@@ -96,7 +96,7 @@ function mostAtOnce(requests: readonly number[], durationMinutes: number): numbe
   return most;
 }
 
-/** All numbers up to the one with which nobody is denied; of very many only some, and the present one. */
+/** All numbers of slots up to the one without denials; if there are very many, some of them. */
 function chooseSlots(most: number, slots: number): readonly number[] {
   const step = Math.max(1, Math.ceil(most / MOST_POINTS));
   const chosen = new Set([slots, most]);
@@ -111,7 +111,7 @@ function replayWith(
   durationMinutes: number,
 ): WhatIfPoint {
   const served: number[] = [];
-  /** The minutes in which somebody is denied, and how many. */
+  /** The minutes with denials, and how many. */
   const denied: { minute: number; count: number }[] = [];
   let oldest = 0;
   let next = 0;

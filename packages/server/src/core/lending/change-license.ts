@@ -1,7 +1,14 @@
 import type { Change, Decision } from '../decision.ts';
 import type { Actor } from '../nouns/actor.ts';
+import type { LicenseEvent } from '../nouns/audit-event.ts';
 import { earlier, type Instant, instant } from '../nouns/instant.ts';
-import { type License, listDifferences, type Verdict, withinValidity } from '../nouns/license.ts';
+import {
+  type Certificate,
+  type License,
+  listDifferences,
+  type Verdict,
+  withinValidity,
+} from '../nouns/license.ts';
 import type { LicenseView } from '../view.ts';
 import { collect, collectedChanges } from './collect.ts';
 
@@ -49,4 +56,13 @@ export function endByValidity(license: License): readonly Change[] {
     return [{ kind: 'end_feature_slots_by', feature: code, endsBy: featureEndsBy }];
   });
   return endsBy === NEVER ? features : [{ kind: 'end_registrations_by', endsBy }, ...features];
+}
+
+export function isSameCertificate({ texts }: Certificate, known: Certificate | undefined): boolean {
+  return known !== undefined && texts.join() === known.texts.join();
+}
+
+/** The certificate itself is no secret, but long. */
+export function certificateEvent({ kid, issuedAt, expiresAt }: Certificate, by: Actor): LicenseEvent {
+  return { kind: 'certificate_added', kid, issuedAt, expiresAt, by };
 }

@@ -13,7 +13,7 @@ import { metersOf } from './meter-need.ts';
 /**
  * The vendor's cloud owns the totals, because several servers may count on one license. A total is what the
  * cloud had counted when nothing was on its way there, plus what was counted here and not reported since.
- * While a report is on its way, nobody can say whether the cloud's number includes it, so nothing changes.
+ * While a report is on its way, the cloud's number may or may not include it, so nothing changes.
  */
 export interface Rebased {
   readonly changes: readonly Change[];
@@ -50,7 +50,7 @@ export function rebaseAll(
   const judgingPeriod = mayBeOld ? heldPeriod : newPeriod;
   const totals = listTotals(counted);
   const underWay = new Set(listUnderWay(view).map(({ feature }) => feature));
-  const told = view
+  const rebasable = view
     .listMeters(metersOf(license, now))
     .filter(mayTake)
     .filter(({ feature }) => !underWay.has(feature))
@@ -63,14 +63,14 @@ export function rebaseAll(
       return [{ meter, total: Math.max(total, known ?? total), isKept: known !== null && total < known }];
     });
   const isSamePeriod = ({ feature }: Meter) => newPeriod(feature) === heldPeriod(feature);
-  const parts = told
+  const parts = rebasable
     .filter(({ meter, isKept }) => !isKept || !isSamePeriod(meter))
     .map(({ meter, total }) => rebase(meter, total, now));
   const by = acceptedBy === undefined ? {} : { by: acceptedBy };
   return {
     changes: parts.flatMap(({ changes }) => changes),
     events: parts.flatMap(({ events }) => events).map((event) => ({ ...event, ...by })),
-    keptTotal: told.some(({ isKept }) => isKept),
+    keptTotal: rebasable.some(({ isKept }) => isKept),
   };
 }
 
@@ -103,8 +103,8 @@ export function listUnderWay(view: LicenseView): readonly Report[] {
 
 /** What the cloud has counted, by feature. */
 function listTotals({ total, features }: CloudCounts): ReadonlyMap<string, number> {
-  const told = [{ code: WHOLE_LICENSE, total }, ...features].toReversed();
-  return new Map(told.map((one) => [one.code, one.total]));
+  const totals = [{ code: WHOLE_LICENSE, total }, ...features].toReversed();
+  return new Map(totals.map((one) => [one.code, one.total]));
 }
 
 /** How often the total of the license, or of a feature, is reset. */

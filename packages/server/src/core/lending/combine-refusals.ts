@@ -52,7 +52,7 @@ function addUpSlots(product: string, said: readonly Refused[]): Refused {
   });
 }
 
-/** A count goes to one license as a whole, so the most that one of them has left is what is left. */
+/** A count is not split between licenses, so `left` is what the license with the largest remainder has. */
 function addUpConsumption({ count, feature }: AddConsumption, product: string, said: readonly Refused[]) {
   const left = withLargest(said, 'left').details.left as number;
   const what = feature === null ? `"${product}"` : `the feature "${feature}" of "${product}"`;

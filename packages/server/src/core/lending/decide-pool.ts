@@ -82,7 +82,7 @@ function canUseAny(command: LicenseCommand): boolean {
   return moduleOf(command).deny !== undefined;
 }
 
-/** A user without a slot is told that, and not that some license lacks a feature that another one has. */
+/** A user without a slot is refused for that, and not because a license lacks a feature that another has. */
 function listAble(command: LicenseCommand, candidates: readonly Candidate[]): readonly Candidate[] {
   const code = 'feature' in command && !canUseAny(command) ? command.feature : null;
   if (code === null) return candidates;

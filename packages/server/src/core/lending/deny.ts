@@ -124,7 +124,7 @@ export function deniedPlace(by: Actor | undefined): string | null {
   return address === null ? null : placeOf(address);
 }
 
-/** A counter's count must not be lost when the counter goes. */
+/** Records the count of a counter that is about to be deleted. */
 export function carryRepeats({ user, feature, code, repeated }: Denial): readonly LicenseEvent[] {
   if (repeated === 0) return [];
   const subject = feature === WHOLE_LICENSE ? {} : { feature };

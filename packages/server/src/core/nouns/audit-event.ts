@@ -73,8 +73,13 @@ export interface Denied {
 
 /** Events of the system's chain. */
 export type SystemEvent = Readonly<
-  | ServerStarted
-  | ServerStopped
+  /** `settings`: those that differ from the defaults. */
+  | {
+      kind: 'server_started';
+      version: string;
+      settings?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+    }
+  | { kind: 'server_stopped'; version: string }
   | ClockJumped
   | { kind: 'clock_accepted'; from: Instant; to: Instant; by: Actor }
   | { kind: 'clock_reset'; from: Instant; to: Instant; by: Actor }
@@ -105,65 +110,95 @@ export type SystemEvent = Readonly<
   /** `name`: its own or its account's. */
   | { kind: 'token_revoked'; tokenId: string; name: string | null; by: Actor }
   | { kind: 'signed_in' | 'sign_in_failed'; account: string; by: Actor }
-  | CloudKeysSet
+  /** With the fingerprints of the keys that were set. */
+  | {
+      kind: 'cloud_keys_set';
+      changed: readonly CloudKeyName[];
+      apiKeyFingerprint: string | null;
+      sharedKeyFingerprint: string | null;
+      by: Actor;
+    }
   | { kind: 'master_key_rotated'; from: string; to: string; by: Actor }
   /** The first one is made like the store's own keys, without an event. */
   | { kind: 'grant_key_rotated'; kid: string; replaced: string; by: Actor }
-  | MasterKeyExported
+  | { kind: 'master_key_exported'; fingerprint: string; by: Actor }
   /** How many of each kind are denied from now on. */
   | { kind: 'rules_changed'; users: number; hosts: number; addresses: number; digest: string; by: Actor }
   | { kind: 'bar_added'; barred: BarKind; pattern: string; note: string | null; by: Actor }
   | { kind: 'bar_removed'; barred: BarKind; pattern: string; by: Actor }
-  | LicenseExpiring
-  | TokenExpiring
-  | CloudUnreachable
-  | CloudReachable
-  | DiskSpaceNotice
-  | CertificateExpiring
-  | CertificateDoubt
-  | CertificateRight
-  | SlotsNotice
-  | ConsumptionNotice
-  | CloudHeld
-  | CloudReleased
-  | BackupMade
-  | BackupFailed
-  | BackupOverdue
-  | BackupRestored
+  | NoticeEvent
+  /**
+   * All data was replaced by that of a backup of the version `madeBy`. What happened between the two times is
+   * not in the log. `replacedAt`: the latest time in the replaced data; `null`: none could be read.
+   */
+  | { kind: 'backup_restored'; madeAt: Instant; madeBy: string; replacedAt: Instant | null; by: Actor }
   | HeadsSigned
-  | AuditThinned
-  /** A user's name was removed from the history. It is not told here either. */
+  /** Old links were replaced by totals: up to which link of each chain, and how many links went this time. */
+  | {
+      kind: 'audit_thinned';
+      before: string;
+      thinned: readonly (readonly [chain: number, upTo: number, links: number])[];
+      by: Actor;
+    }
+  /** A user's name was removed from the history, and does not appear here either. */
   | { kind: 'user_forgotten'; records: number; by: Actor }
 >;
 
-export interface ServerStarted {
-  readonly kind: 'server_started';
-  readonly version: string;
-  /** The settings that differ from the defaults. */
-  readonly settings?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-}
+/** An event of the system's chain with this kind. */
+export type SystemEventOf<K extends SystemEvent['kind']> = Extract<SystemEvent, { kind: K }>;
 
-export interface ServerStopped {
-  readonly kind: 'server_stopped';
-  readonly version: string;
-}
-
-/** Tells the fingerprints of the keys that were set. */
-interface CloudKeysSet {
-  readonly kind: 'cloud_keys_set';
-  readonly changed: readonly CloudKeyName[];
-  readonly apiKeyFingerprint: string | null;
-  readonly sharedKeyFingerprint: string | null;
-  readonly by: Actor;
-}
+/** What an administrator should know, recorded once by `note.ts`. No `feature`: the license itself. */
+export type NoticeEvent = Readonly<
+  /** The term of a license is about to end. */
+  | { kind: 'license_expiring'; licenseId: LicenseId; product: string; validUntil: Instant }
+  /** An API token is about to end. */
+  | { kind: 'token_expiring'; tokenId: string; name: string | null; expiresAt: Instant }
+  /** The link to the licensing cloud has been failing since `failingAt`. */
+  | { kind: 'cloud_unreachable'; failingAt: Instant; code: string; reason: string | null }
+  /** An outage that was reported is over. `reason`: because there is no cloud any more. */
+  | { kind: 'cloud_reachable'; reason?: 'not_configured'; failingAt: Instant }
+  /** The disk of a data folder is filling up, or has room again. Several servers may share a database. */
+  | {
+      kind: 'disk_space_low' | 'disk_space_recovered';
+      hostname: string;
+      folder: string;
+      freeMegabytes: number;
+    }
+  /** The TLS certificate of a server is about to end, or has ended. */
+  | { kind: 'certificate_expiring'; hostname: string; fingerprint: string; validUntil: Instant }
+  | CertificateDoubt
+  | CertificateRight
+  /** Most slots of a license, or of one of its features, are in use; or no longer. */
+  | {
+      kind: 'license_nearly_full' | 'license_has_room';
+      licenseId: LicenseId;
+      product: string;
+      feature: string | null;
+      inUse: number;
+      slots: number;
+    }
+  /** Most of what may be consumed of a license, or of one of its features, is used up; or no longer. */
+  | {
+      kind: 'consumption_nearly_used_up' | 'consumption_has_room';
+      licenseId: LicenseId;
+      product: string;
+      feature: string | null;
+      total: number;
+      max: number;
+    }
+  /** The licensing cloud has bound an answer to its request. From now on it must bind all of them. */
+  | { kind: 'cloud_held_to_nonces'; fingerprint: string }
+  /** An administrator accepts unbound answers of this cloud again. */
+  | { kind: 'cloud_released_from_nonces'; fingerprint: string; by: Actor }
+  /** All data was copied, `withKey` with the master key under a passphrase. `file`: `null` if it was sent. */
+  | { kind: 'backup_made'; file: string | null; bytes: number; withKey: boolean; by: Actor }
+  /** The scheduled backup failed; recorded once until one succeeds. */
+  | { kind: 'backup_failed'; reason: string }
+  /** A whole period went by without the scheduled backup; recorded once until one succeeds. */
+  | { kind: 'backup_overdue'; dueAt: Instant }
+>;
 
 export type CloudKeyName = 'api_key' | 'shared_key';
-
-export interface MasterKeyExported {
-  readonly kind: 'master_key_exported';
-  readonly fingerprint: string;
-  readonly by: Actor;
-}
 
 /** The heads of all chains before this commit, signed with the server's identity key. */
 export interface HeadsSigned {
@@ -177,15 +212,6 @@ export interface HeadsSigned {
   readonly signature: string;
 }
 
-/** Old links were replaced by totals. */
-interface AuditThinned {
-  readonly kind: 'audit_thinned';
-  readonly before: string;
-  /** Up to which link each chain is thinned out now, and how many of its links went this time. */
-  readonly thinned: readonly (readonly [chain: number, upTo: number, links: number])[];
-  readonly by: Actor;
-}
-
 /** The wall clock and the server's time differ. */
 export interface ClockJumped {
   readonly kind: 'clock_jumped';
@@ -197,58 +223,7 @@ export interface ClockJumped {
   readonly followed: boolean;
 }
 
-/** The term of a license is about to end. */
-export interface LicenseExpiring {
-  readonly kind: 'license_expiring';
-  readonly licenseId: LicenseId;
-  readonly product: string;
-  readonly validUntil: Instant;
-}
-
-/** An API token is about to end. */
-export interface TokenExpiring {
-  readonly kind: 'token_expiring';
-  readonly tokenId: string;
-  readonly name: string | null;
-  readonly expiresAt: Instant;
-}
-
-/** The link to the licensing cloud has been failing for a while. */
-export interface CloudUnreachable {
-  readonly kind: 'cloud_unreachable';
-  /** Since when. */
-  readonly failingAt: Instant;
-  readonly code: string;
-  readonly reason: string | null;
-}
-
-/** An outage that was reported is over. */
-export interface CloudReachable {
-  readonly kind: 'cloud_reachable';
-  /** Set if it ended because there is no cloud any more. */
-  readonly reason?: 'not_configured';
-  /** Since when the link had been failing. */
-  readonly failingAt: Instant;
-}
-
-/** The disk of a server's data folder is filling up, or has room again. */
-export interface DiskSpaceNotice {
-  readonly kind: 'disk_space_low' | 'disk_space_recovered';
-  /** The server: several of them may share a database. */
-  readonly hostname: string;
-  readonly folder: string;
-  readonly freeMegabytes: number;
-}
-
-/** The TLS certificate of a server is about to end, or has ended. */
-export interface CertificateExpiring {
-  readonly kind: 'certificate_expiring';
-  readonly hostname: string;
-  readonly fingerprint: string;
-  readonly validUntil: Instant;
-}
-
-/** The vendor has certified a key of somebody else for a license; or none, where there was a certificate. */
+/** The vendor has certified another key for a license, or no longer certifies one. */
 export interface CertificateDoubt {
   readonly kind: 'certificate_wrong' | 'certificate_missing';
   readonly licenseId: LicenseId;
@@ -265,76 +240,6 @@ export interface CertificateRight {
   readonly kid: string;
   /** What is over now. */
   readonly after: CertificateDoubt['kind'];
-}
-
-/** Most slots of a license, or of one of its features, are in use; or no longer. */
-export interface SlotsNotice {
-  readonly kind: 'license_nearly_full' | 'license_has_room';
-  readonly licenseId: LicenseId;
-  readonly product: string;
-  /** `null`: the license itself. */
-  readonly feature: string | null;
-  readonly inUse: number;
-  readonly slots: number;
-}
-
-/** Most of what may be consumed of a license, or of one of its features, is used up; or no longer. */
-export interface ConsumptionNotice {
-  readonly kind: 'consumption_nearly_used_up' | 'consumption_has_room';
-  readonly licenseId: LicenseId;
-  readonly product: string;
-  /** `null`: the license itself. */
-  readonly feature: string | null;
-  readonly total: number;
-  readonly max: number;
-}
-
-/** The licensing cloud has bound an answer to its request. From now on it must bind all of them. */
-export interface CloudHeld {
-  readonly kind: 'cloud_held_to_nonces';
-  /** Of the key that it signs with. */
-  readonly fingerprint: string;
-}
-
-/** An administrator accepts unbound answers of this cloud again. */
-export interface CloudReleased {
-  readonly kind: 'cloud_released_from_nonces';
-  readonly fingerprint: string;
-  readonly by: Actor;
-}
-
-/** All data was copied. */
-export interface BackupMade {
-  readonly kind: 'backup_made';
-  /** `null`: it was sent to the caller. */
-  readonly file: string | null;
-  readonly bytes: number;
-  /** Whether it contains the master key, under a passphrase. */
-  readonly withKey: boolean;
-  readonly by: Actor;
-}
-
-/** The scheduled backup failed; told once until one succeeds. */
-export interface BackupFailed {
-  readonly kind: 'backup_failed';
-  readonly reason: string;
-}
-
-/** A whole period went by without the scheduled backup; told once until one succeeds. */
-export interface BackupOverdue {
-  readonly kind: 'backup_overdue';
-  readonly dueAt: Instant;
-}
-
-/** All data was replaced by that of a backup. What happened between the two times is not in the log. */
-export interface BackupRestored {
-  readonly kind: 'backup_restored';
-  readonly madeAt: Instant;
-  /** The version that made it. */
-  readonly madeBy: string;
-  /** The latest time in the data that was replaced; `null`: there was none that could be read. */
-  readonly replacedAt: Instant | null;
-  readonly by: Actor;
 }
 
 export type AuditEvent = LicenseEvent | SystemEvent;

@@ -14,7 +14,7 @@ const PERIODIC = /^([1-9]\d{0,3})([hm])$/;
 const SHORTEST_MS = 5 * MINUTE_MS;
 const LONGEST_MS = 31 * DAY_MS;
 
-/** `null`: the text is none. */
+/** Returns null if the text is not a schedule. */
 export function parseSchedule(text: string): BackupSchedule | null {
   const [, hour, minute] = DAILY.exec(text) ?? [];
   if (hour !== undefined) {

@@ -7,13 +7,13 @@ export interface Bar {
   readonly kind: BarKind;
   /** As in the rules file. */
   readonly pattern: string;
-  /** Why, for administrators; `null`: nobody said. */
+  /** The administrator's reason; `null`: none was given. */
   readonly note: string | null;
 }
 
 export type BarKind = (typeof BAR_KINDS)[number];
 
-/** Where somebody is barred: in the rules file, or by a command. */
+/** Where a bar comes from: the rules file, or a command. */
 export type BarSource = 'rules_file' | 'bar';
 
 /** As many as a list in the rules file may have: each pattern with a star is tried for each request. */

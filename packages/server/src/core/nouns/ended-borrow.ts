@@ -14,7 +14,7 @@ export interface EndedBorrow extends Omit<Registration, 'endsAt' | 'borrowedUnti
   readonly borrowedUntil: Instant;
 }
 
-/** A borrow as people are told of it. */
+/** A borrow as administrators see it. */
 export interface NamedBorrow {
   readonly licenseId: LicenseId;
   readonly product: string;

@@ -29,8 +29,8 @@ export function findCertificate({ tie }: License, now: Instant): Certificate | n
 const NOTICED_MS = HOUR_MS;
 
 /**
- * When the last grant has ended that a key may have signed which is replaced now. It goes on signing for the
- * licenses whose certificate names it, until that ends or is replaced by one for the new key.
+ * When the last grant signed by the replaced key expires. That key goes on signing for the licenses whose
+ * certificate names it, until the certificate ends or is replaced by one for the new key.
  */
 export function lastGrantEnd(kid: string, licenses: readonly License[], now: Instant): Instant {
   const certificates = licenses.flatMap(({ tie }) => tie.certificate ?? []);

@@ -46,11 +46,11 @@ export interface License {
 export interface LicenseTie {
   /** The hardware id that it was activated for; `null`: it is not bound to a machine. */
   readonly hardwareId: string | null;
-  /** Whether the administrator chose that id; earlier releases did not store it. */
+  /** Whether the administrator chose that id; left out for licenses that came over the internet. */
   readonly isIdChosen?: boolean;
   /** The user who activated it, if not with a key. */
   readonly username: string | null;
-  /** When the vendor's cloud last spoke about it. */
+  /** When the vendor's cloud last answered about this license. */
   readonly checkedAt: Instant | null;
   /** When this server was found to have another hardware id. */
   readonly movedAt: Instant | null;

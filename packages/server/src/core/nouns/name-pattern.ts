@@ -12,7 +12,7 @@ export interface NamePattern {
 
 /**
  * Names are compared without regard to case, width, invisible characters and the encoding of accents, so that
- * nobody gets past a bar by writing a name differently.
+ * a bar also holds for other spellings of the name.
  */
 export function foldName(name: string): string {
   return foldCase(withoutHidden(name).normalize('NFKC')).normalize('NFKC');

@@ -1,4 +1,4 @@
-/** Identifies something that was told. */
+/** Identifies what a notice is about. */
 export interface NoticeKey {
   readonly kind:
     | 'license_expiring'
@@ -32,7 +32,7 @@ export function partSubject(licenseId: number, feature: string | null): string {
   return feature === null ? String(licenseId) : `${licenseId} ${feature}`;
 }
 
-/** Stores when the last backup was made: by the schedule, or for somebody who asked for it. */
+/** Stores when the last backup was made: by the schedule, or on request. */
 export function backupKey(origin: 'schedule' | 'request'): NoticeKey {
   return { kind: 'backup_made', subject: origin };
 }

@@ -24,7 +24,7 @@ import {
 } from '../examples.ts';
 import { MINUTE_MS, plus } from '../nouns/instant.ts';
 import type { Refused } from '../outcome.ts';
-import { setRules } from '../system/set-rules.ts';
+import { setRules } from '../system/rules.ts';
 import { type Asker, NO_RULES, orNoRules, type Rules, refuseByRules } from './rules.ts';
 
 function asker(facts: { user?: string | null; hostname?: string; claims?: string; from?: string }): Asker {

@@ -52,7 +52,7 @@ function isSameList(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((word, index) => word === b[index]);
 }
 
-/** Why the rules deny somebody; `null`: they do not. */
+/** Why the rules deny a request; `null`: they do not. */
 export function refuseByRules(rules: Rules, asker: Asker): Refused | null {
   if (rules === NO_RULES) return null;
   const sources = [
@@ -92,7 +92,7 @@ const isDenied: Readonly<Record<BarKind, (name: string, compiled: Compiled) => b
   address: (name, { ranges }) => isIndexed(name, ranges),
 };
 
-/** Clients are not told which source bars them; the audit log is. */
+/** Clients do not learn which source bars them; the audit log records it. */
 function refuseBarred({ source, barred, name }: Denied): Refused {
   const message = `The ${barred} "${name}" is barred on this license server. Ask its administrator.`;
   return { ...refuse('blacklisted', message, { barred }), recorded: { barred, barredBy: source } };
@@ -151,4 +151,25 @@ function compileNames(words: readonly string[]): NameList {
 function isListed(name: string, { exact, patterns }: NameList): boolean {
   const folded = foldName(name).trim();
   return exact.has(folded) || patterns.some((pattern) => fitsPattern(folded, pattern));
+}
+
+/** A rule or a bar, and where it comes from. */
+export interface Barring extends Bar {
+  readonly source: BarSource;
+}
+
+/** All rules and bars that apply, for administrators; a request is refused by the first. */
+export function listBarring(rules: Rules, asker: Asker): readonly Barring[] {
+  return listAll(rules).filter((bar) => refuseByRules({ ...NO_RULES, bars: [bar] }, asker) !== null);
+}
+
+function listAll({ deny: { users, hosts, addresses }, bars }: Rules): readonly Barring[] {
+  const fromFile = (kind: BarKind, words: readonly string[]) =>
+    words.map((pattern): Barring => ({ source: 'rules_file', kind, pattern, note: null }));
+  return [
+    ...fromFile('user', users),
+    ...fromFile('host', hosts),
+    ...fromFile('address', addresses),
+    ...bars.map((bar): Barring => ({ source: 'bar', ...bar })),
+  ];
 }

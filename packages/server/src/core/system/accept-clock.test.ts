@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ClockJump } from '../clock/clock.ts';
 import { NOW } from '../examples.ts';
 import { HOUR_MS, plus } from '../nouns/instant.ts';
-import { acceptClock } from './accept-clock.ts';
+import { acceptClock } from './clock.ts';
 
 const command = { kind: 'accept_clock', by: 'ada' } as const;
 const to = plus(NOW, HOUR_MS);

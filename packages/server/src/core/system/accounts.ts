@@ -90,7 +90,7 @@ export const removeAccount = {
 } satisfies SystemModule<RemoveAccount>;
 
 /**
- * Setup is over once an administrator has a password of their own. Until then anybody on the machine could
+ * Setup is over once an administrator has a password of their own. Until then every user of the machine could
  * make tokens, and accounts to sign in with; so every account is signed out, except for `keptToken`, and the
  * tokens made over HTTP are revoked.
  */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Bar, MAX_BARS } from '../nouns/bar.ts';
 import { NO_RULES } from '../rules/rules.ts';
-import { addBar, removeBar } from './bars.ts';
+import { addBar, removeBar } from './rules.ts';
 
 const by = { name: 'ada', address: '192.0.2.1' };
 

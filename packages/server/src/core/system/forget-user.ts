@@ -2,7 +2,7 @@ import { unchanged } from '../decision.ts';
 import type { ForgetUser } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 
-/** What the history knows of a user is added to what it knows of others. The event does not tell the name. */
+/** Merges the history of a user into the anonymous totals. The event does not have the name. */
 export const forgetUser = {
   ...ON_SERVER,
   scope: 'all',

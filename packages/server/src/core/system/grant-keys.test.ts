@@ -4,7 +4,7 @@ import { exampleFeature, exampleLicense, NOW } from '../examples.ts';
 import type { GrantKey } from '../nouns/grant-key.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import { type Certificate, type License, NO_TIE } from '../nouns/license.ts';
-import { rotateGrantKey } from './grant-keys.ts';
+import { rotateGrantKey } from './secrets.ts';
 
 const command = { kind: 'rotate_grant_key', kid: 'k2', privateKey: 'p2', by: 'ada' } as const;
 const FIRST: GrantKey = { kid: 'k1', privateKey: 'p1', createdAt: NOW, endsAt: null };

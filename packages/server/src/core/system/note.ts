@@ -1,5 +1,5 @@
 import { type SystemDecision, unchanged } from '../decision.ts';
-import type { BackupMade } from '../nouns/audit-event.ts';
+import type { SystemEventOf } from '../nouns/audit-event.ts';
 import { DAY_MS, type Instant } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import {
@@ -20,7 +20,7 @@ export function isExpiring({ validUntil, enabled, active }: License, now: Instan
   return now < validUntil && validUntil <= now + days * DAY_MS;
 }
 
-/** A condition ends further down than it begins, so that one at its limit is not told again and again. */
+/** A condition ends further down than it begins, so that use at the limit is not reported over and over. */
 type Level = 'reached' | 'left' | 'between';
 
 /** How far below its limit, in percentage points, use has to fall until there is room again. */
@@ -66,20 +66,18 @@ export const note = {
     const key = noticeKeyOf(command);
     switch (notice.kind) {
       case 'license_expiring':
-        if (notedValue === notice.validUntil) return unchanged();
-        return tell({ kind: 'put_notice', key, value: notice.validUntil }, notice);
-      case 'token_expiring':
-        if (notedValue === notice.expiresAt) return unchanged();
-        return tell({ kind: 'put_notice', key, value: notice.expiresAt }, notice);
-      case 'cloud_unreachable':
-        if (notedValue !== null) return unchanged();
-        return tell({ kind: 'put_notice', key, value: notice.failingAt }, notice);
-      case 'cloud_reachable':
-        if (notedValue === null) return unchanged();
-        return tell({ kind: 'remove_notice', key }, { ...notice, failingAt: notedValue as Instant });
       case 'certificate_expiring':
         if (notedValue === notice.validUntil) return unchanged();
-        return tell({ kind: 'put_notice', key, value: notice.validUntil }, notice);
+        return record({ kind: 'put_notice', key, value: notice.validUntil }, notice);
+      case 'token_expiring':
+        if (notedValue === notice.expiresAt) return unchanged();
+        return record({ kind: 'put_notice', key, value: notice.expiresAt }, notice);
+      case 'cloud_unreachable':
+        if (notedValue !== null) return unchanged();
+        return record({ kind: 'put_notice', key, value: notice.failingAt }, notice);
+      case 'cloud_reachable':
+        if (notedValue === null) return unchanged();
+        return record({ kind: 'remove_notice', key }, { ...notice, failingAt: notedValue as Instant });
       case 'disk_space_low':
       case 'certificate_wrong':
       case 'certificate_missing':
@@ -88,13 +86,13 @@ export const note = {
       case 'backup_failed':
       case 'backup_overdue':
       case 'cloud_held_to_nonces':
-        return notedValue === null ? tell({ kind: 'put_notice', key, value: now }, notice) : unchanged();
+        return notedValue === null ? record({ kind: 'put_notice', key, value: now }, notice) : unchanged();
       case 'disk_space_recovered':
       case 'certificate_right':
       case 'license_has_room':
       case 'consumption_has_room':
       case 'cloud_released_from_nonces':
-        return notedValue === null ? unchanged() : tell({ kind: 'remove_notice', key }, notice);
+        return notedValue === null ? unchanged() : record({ kind: 'remove_notice', key }, notice);
       case 'backup_made':
         return noteBackup(key, notice, now);
     }
@@ -105,6 +103,8 @@ export const note = {
 function noticeKeyOf({ notice }: Note): NoticeKey {
   switch (notice.kind) {
     case 'license_expiring':
+    case 'certificate_wrong':
+    case 'certificate_missing':
       return { kind: notice.kind, subject: String(notice.licenseId) };
     case 'token_expiring':
       return tokenNoticeKey(notice.tokenId);
@@ -113,9 +113,6 @@ function noticeKeyOf({ notice }: Note): NoticeKey {
       return heldKey(notice.fingerprint);
     case 'certificate_expiring':
       return { kind: notice.kind, subject: notice.fingerprint };
-    case 'certificate_wrong':
-    case 'certificate_missing':
-      return { kind: notice.kind, subject: String(notice.licenseId) };
     case 'certificate_right':
       return { kind: notice.after, subject: String(notice.licenseId) };
     case 'disk_space_low':
@@ -139,14 +136,14 @@ function noticeKeyOf({ notice }: Note): NoticeKey {
 }
 
 /** Every backup is recorded: it is a copy of everything. The next failure of the schedule is a new one. */
-function noteBackup(key: NoticeKey, notice: BackupMade, now: Instant): SystemDecision {
-  const made = tell({ kind: 'put_notice', key, value: now }, notice);
+function noteBackup(key: NoticeKey, notice: SystemEventOf<'backup_made'>, now: Instant): SystemDecision {
+  const made = record({ kind: 'put_notice', key, value: now }, notice);
   if (notice.file === null) return made;
   const over = [BACKUP_FAILED, BACKUP_OVERDUE].map((key) => ({ kind: 'remove_notice', key }) as const);
   return { ...made, changes: [...made.changes, ...over] };
 }
 
-function tell(
+function record(
   change: SystemDecision['changes'][number],
   event: SystemDecision['events'][number],
 ): SystemDecision {

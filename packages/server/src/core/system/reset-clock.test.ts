@@ -6,7 +6,7 @@ import { exampleLicense, exampleSlot, NOW } from '../examples.ts';
 import { HOUR_MS, plus } from '../nouns/instant.ts';
 import { NO_RULES } from '../rules/rules.ts';
 import type { ResetMode } from '../system-command.ts';
-import { chooseResetTime, resetClock } from './reset-clock.ts';
+import { chooseResetTime, resetClock } from './clock.ts';
 
 const to = plus(NOW, -24 * HOUR_MS);
 const { endsAt: _, ...slot } = exampleSlot('ada', { registeredAt: plus(to, -HOUR_MS) });

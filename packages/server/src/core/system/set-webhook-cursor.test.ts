@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setWebhookCursor } from './set-webhook-cursor.ts';
+import { setWebhookCursor } from './audit.ts';
 
 const position = { seq: 7, index: 1 };
 const command = { kind: 'set_webhook_cursor', position } as const;

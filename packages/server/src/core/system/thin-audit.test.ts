@@ -5,7 +5,7 @@ import { plus, say } from '../nouns/instant.ts';
 import { licenseId } from '../nouns/license.ts';
 import type { ThinAudit } from '../system-command.ts';
 import type { ThinnableChain } from '../system-module.ts';
-import { thinAudit } from './thin-audit.ts';
+import { thinAudit } from './audit.ts';
 
 const by = { name: 'root', address: '10.0.0.9' };
 const thin: ThinAudit = { kind: 'thin_audit', before: plus(NOW, -1000), chain: null, by };

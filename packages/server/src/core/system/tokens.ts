@@ -73,11 +73,11 @@ export const createToken = {
     const endsWithSetup = shown !== 'socket' && !facts.isSetUp;
     const restriction = endsWithSetup ? 'until_set_up' : null;
     const token = { ...tokenOf(tokenHash, now), kind: 'api', name, role, expiresAt, restriction } as const;
-    const told = endsWithSetup ? ({ endsWithSetup } as const) : {};
+    const restricted = endsWithSetup ? ({ endsWithSetup } as const) : {};
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [{ kind: 'put_token', tokenHash, token }],
-      events: [{ kind: 'token_created', tokenId: token.id, name, role, expiresAt, ...told, by }],
+      events: [{ kind: 'token_created', tokenId: token.id, name, role, expiresAt, ...restricted, by }],
     };
   },
 } satisfies SystemModule<CreateToken>;

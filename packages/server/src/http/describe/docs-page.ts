@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
-import { type Access, type Route, TAGS, type Tag } from '../route.ts';
+import { type Route, TAGS, type Tag } from '../route.ts';
 import type { ApiDocument, Operation } from './api-document.ts';
 import { DocsFields, escapeHtml, renderCode, renderText } from './docs-fields.ts';
 import { errorsOf } from './openapi.ts';
@@ -71,24 +71,15 @@ function renderGroup({ tag, about, routes }: Group, document: ApiDocument, field
   return `<h2>${escapeHtml(tag)}</h2><p>${escapeHtml(about)}</p>\n${operations}`;
 }
 
-const WHO: Readonly<Record<Access, string>> = {
-  client: 'For applications.',
-  account: 'For every account.',
-  operator: 'For operators and administrators.',
-  admin: 'For administrators.',
-  monitor: 'For monitoring: every token, and others as the setting metrics.access says.',
-  public: 'For everyone.',
-};
-
 function renderRoute(route: Route, document: ApiDocument, fields: DocsFields): string {
-  const { name, methods, paths, summary, access } = route;
+  const { name, methods, paths, summary } = route;
   const [path, ...others] = paths;
   const [method] = methods;
   const operation = document.paths[path]?.[String(method).toLowerCase()];
   if (operation === undefined) throw new Error(`The API document lacks ${path}.`);
   const aliases = others.length === 0 ? '' : `<p>Also at ${others.map(renderCode).join(', ')}.</p>`;
   return `<section id="${name}"><h3><span>${methods.join(' | ')}</span> ${escapeHtml(path)}</h3>
-<p>${escapeHtml(summary)}. <span class="who">${WHO[access]}</span></p>${aliases}
+<p>${escapeHtml(summary)}. <span class="who">${renderText(String(operation.description))}</span></p>${aliases}
 ${renderRequest(route, operation, document, fields)}
 ${renderAnswer(operation, fields)}
 ${renderRefusals(errorsOf(route, String(method)))}</section>`;

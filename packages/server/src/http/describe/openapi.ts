@@ -234,7 +234,7 @@ function bodySchema({ properties, required, about }: DescribedInput, isClosed: b
   };
 }
 
-/** The name of the field does not matter. */
+/** A file in a form, under any field name. */
 const FILE_BODY = {
   required: true,
   description: 'The file as it is, or in a form: its first file counts, whatever the field is called.',

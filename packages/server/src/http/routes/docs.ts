@@ -22,7 +22,6 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
         kind: 'json',
         schema: z.looseObject({ openapi: told(z.string(), 'The version of OpenAPI.') }),
       },
-      errors: [],
       handle: () => jsonText(document()),
     }),
     defineRoute({
@@ -32,7 +31,6 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
       access: 'public',
       summary: 'This API as a page to read',
       answer: { kind: 'page', type: 'text/html' },
-      errors: [],
       handle: () => ({ status: 200, body: page(), type: 'html' }),
     }),
     defineRoute({
@@ -42,7 +40,6 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
       access: 'public',
       summary: 'The style of that page',
       answer: { kind: 'page', type: 'text/css' },
-      errors: [],
       handle: () => ({ status: 200, body: DOCS_STYLE, type: 'css' }),
     }),
   ];

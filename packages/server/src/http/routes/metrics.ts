@@ -9,7 +9,6 @@ export function metricsRoute(metrics: Metrics): Route {
     access: 'monitor',
     summary: 'The state of the server for monitoring, in the format of Prometheus',
     answer: { kind: 'metrics' },
-    errors: [],
     handle: async () => ({ status: 200, type: 'prometheus', body: await metrics.write() }),
   });
 }

@@ -49,7 +49,6 @@ function logoRoute(file: string): Route {
     access: 'public',
     summary: "The logo for the administrator's page; empty if there is none",
     answer: { kind: 'page', type: 'image/svg+xml' },
-    errors: [],
     handle: () => readLogo(file) ?? { status: 200, body: '', type: 'svg' },
   });
 }
@@ -89,7 +88,6 @@ function fileRoute(name: FileName, findPage: FindPage): Route {
     summary: `The ${name} of the administrator's page`,
     query: z.object({ v: told(z.string().optional(), 'Its version, for caches.') }),
     answer: { kind: 'page', type: media },
-    errors: [],
     handle: ({ request, query }) => {
       const page = findPage();
       // Only an old page can ask for it: the one that is not built loads nothing.

@@ -38,7 +38,6 @@ function rootRoute({ version, findPage }: PublicServices): Route {
     access: 'public',
     summary: "Identify the license server; with text/html, the administrator's page",
     answer: { kind: 'json', schema: rootObject },
-    errors: [],
     handle: ({ request }) => {
       if (wantsPage(request)) return pageReply(findPage);
       return { ...json({ name: 'berth', version, docs: '/api/v4/docs' }), headers: { Vary: 'Accept' } };
@@ -98,7 +97,7 @@ const keyObject = z
   })
   .meta({ id: 'GrantKey', description: 'A public key that verifies grants, as RFC 8037 writes it.' });
 
-/** A new key signs at once, so nobody may keep the set for long. */
+/** A new key signs at once, so the set must not be cached for long. */
 const KEY_SET_HEADERS = { 'Cache-Control': 'public, max-age=60' };
 
 function keySetRoute({ grantKeys, identity }: PublicServices): Route {

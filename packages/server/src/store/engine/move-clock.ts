@@ -5,7 +5,7 @@ import { BORROW_TOLERANCE_MS } from '../../core/lending/borrow-until.ts';
 import { featureHeartbeatEnd, isFloating } from '../../core/nouns/feature-slot.ts';
 import { HOUR_MS, type Instant, plus } from '../../core/nouns/instant.ts';
 import { clampTie, heartbeatEnd, type License, type LicenseId } from '../../core/nouns/license.ts';
-import { chooseResetTime } from '../../core/system/reset-clock.ts';
+import { chooseResetTime } from '../../core/system/clock.ts';
 import type { ResetFacts } from '../../core/system-module.ts';
 import { applyDecision } from './apply/apply.ts';
 import type { Batch } from './batch.ts';

@@ -8,7 +8,7 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import type { AuditTrail } from '../../../services/audit/audit-trail.ts';
 import type { Identity } from '../../../services/identity/identity.ts';
 import { actorOf } from '../../access/caller.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import { presentEvent } from '../../reply/present-event.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
@@ -20,23 +20,57 @@ interface AuditServices {
 }
 
 export function auditRoutes({ audit, identity }: AuditServices): readonly Route[] {
-  return [
-    auditRoute(audit),
-    auditVerifyRoute(audit),
-    auditExportRoute(audit, identity),
-    auditThinRoute(audit),
-  ];
-}
-
-function auditRoute(audit: AuditTrail): Route {
-  return adminRoute(AUDIT_API, 'GET /api/admin/audit', {
-    name: 'admin_audit',
-    access: 'operator',
-    summary: 'List what happened, newest first, in pages: continue before `next_before`',
-    errors: ['license_not_found'],
-    handle: async ({ query: { license_id, ...wish }, request }, send) => {
-      const { links, next } = await audit.search({ ...wish, licenseId: license_id }, request.signal);
-      return send({ events: links.flatMap(presentLink), next_before: next });
+  // The response body of a HEAD is never read.
+  const startExport = async ({ method, signal }: HttpRequest) =>
+    method === 'HEAD' ? null : audit.export(await identity.readHardwareId(), signal);
+  return adminRoutes(AUDIT_API, {
+    'GET /api/admin/audit': {
+      name: 'admin_audit',
+      access: 'operator',
+      summary: 'List what happened, newest first, in pages: continue before `next_before`',
+      errors: ['license_not_found'],
+      handle: async ({ query: { license_id, ...wish }, request }, send) => {
+        const { links, next } = await audit.search({ ...wish, licenseId: license_id }, request.signal);
+        return send({ events: links.flatMap(presentLink), next_before: next });
+      },
+    },
+    'GET /api/admin/audit/verify': {
+      name: 'admin_audit_verify',
+      access: 'operator',
+      summary:
+        'Verify every chain of the audit log from its first link to its head, and all of them together',
+      errors: ['too_many_requests'],
+      handle: async ({ request }, send) => send(toWire(await audit.verify(request.signal))),
+    },
+    'GET /api/admin/audit/export': {
+      name: 'admin_audit_export',
+      access: 'operator',
+      summary: 'The whole audit log to be kept elsewhere, signed by the server',
+      answer: {
+        kind: 'lines',
+        about:
+          'A header, a line for each link and for each chain that was thinned out, what the verification ' +
+          'found, and a signature. ' +
+          'Without the signature, the export is incomplete.',
+      },
+      errors: ['too_many_requests'],
+      handle: async ({ request }) => ({
+        status: 200,
+        type: 'lines',
+        body: await startExport(request),
+      }),
+    },
+    'POST /api/admin/audit/thin': {
+      name: 'admin_audit_thin',
+      access: 'admin',
+      summary: 'Replace events older than a date with totals; the log stays verifiable',
+      errors: ['missing_parameters', 'license_not_found', 'audit_not_whole'],
+      handle: async ({ body, caller }, send) => {
+        const wish = { before: readBefore(body.before), chain: readChain(body) };
+        const outcome = await audit.thin(wish, actorOf(caller));
+        if (outcome.kind === 'refused') return refusalReply(outcome);
+        return send({ thinned_links: outcome.kind === 'done' ? outcome.count : 0 });
+      },
     },
   });
 }
@@ -44,55 +78,6 @@ function auditRoute(audit: AuditTrail): Route {
 /** The events of a link, newest first. */
 function presentLink({ seq, chain, at, events }: Awaited<ReturnType<AuditTrail['search']>>['links'][number]) {
   return events.toReversed().map((event) => presentEvent({ seq, chain, at }, event));
-}
-
-function auditVerifyRoute(audit: AuditTrail): Route {
-  return adminRoute(AUDIT_API, 'GET /api/admin/audit/verify', {
-    name: 'admin_audit_verify',
-    access: 'operator',
-    summary: 'Verify every chain of the audit log from its first link to its head, and all of them together',
-    errors: ['too_many_requests'],
-    handle: async ({ request }, send) => send(toWire(await audit.verify(request.signal))),
-  });
-}
-
-function auditExportRoute(audit: AuditTrail, identity: Identity): Route {
-  // The response body of a HEAD is never read.
-  const startExport = async ({ method, signal }: HttpRequest) =>
-    method === 'HEAD' ? null : audit.export(await identity.readHardwareId(), signal);
-  return adminRoute(AUDIT_API, 'GET /api/admin/audit/export', {
-    name: 'admin_audit_export',
-    access: 'operator',
-    summary: 'The whole audit log to be kept elsewhere, signed by the server',
-    answer: {
-      kind: 'lines',
-      about:
-        'A header, a line for each link and for each chain that was thinned out, what the verification ' +
-        'found, and a signature. ' +
-        'Without the signature, the export is incomplete.',
-    },
-    errors: ['too_many_requests'],
-    handle: async ({ request }) => ({
-      status: 200,
-      type: 'lines',
-      body: await startExport(request),
-    }),
-  });
-}
-
-function auditThinRoute(audit: AuditTrail): Route {
-  return adminRoute(AUDIT_API, 'POST /api/admin/audit/thin', {
-    name: 'admin_audit_thin',
-    access: 'admin',
-    summary: 'Replace events older than a date with totals; the log stays verifiable',
-    errors: ['missing_parameters', 'license_not_found', 'audit_not_whole'],
-    handle: async ({ body, caller }, send) => {
-      const wish = { before: readBefore(body.before), chain: readChain(body) };
-      const outcome = await audit.thin(wish, actorOf(caller));
-      if (outcome.kind === 'refused') return refusalReply(outcome);
-      return send({ thinned_links: outcome.kind === 'done' ? outcome.count : 0 });
-    },
-  });
 }
 
 function readBefore(text: string | undefined): Instant {

@@ -1,12 +1,12 @@
 import { BACKUP_API } from '@berth/protocol/admin/backup';
 import type { Backups } from '../../../services/backups/backups.ts';
 import { actorOf } from '../../access/caller.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import type { Route } from '../../route.ts';
 
 export function backupRoutes({ backups }: { readonly backups: Backups }): readonly Route[] {
-  return [
-    adminRoute(BACKUP_API, 'POST /api/admin/backup', {
+  return adminRoutes(BACKUP_API, {
+    'POST /api/admin/backup': {
       name: 'admin_backup',
       access: 'admin',
       takesPassword: true,
@@ -18,6 +18,6 @@ export function backupRoutes({ backups }: { readonly backups: Backups }): readon
         type: 'bytes',
         body: await backups.send(body.passphrase ?? null, actorOf(caller), request.signal),
       }),
-    }),
-  ];
+    },
+  });
 }

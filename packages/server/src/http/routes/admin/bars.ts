@@ -4,62 +4,49 @@ import { RequestError } from '@berth/protocol/request-error';
 import type { BarKind } from '../../../core/nouns/bar.ts';
 import type { Bars } from '../../../services/access/bars.ts';
 import { actorOf } from '../../access/caller.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
 export function barRoutes(bars: Bars): readonly Route[] {
-  return [listRoute(bars), addRoute(bars), removeRoute(bars), explainRoute(bars)];
-}
-
-function listRoute(bars: Bars): Route {
-  return adminRoute(BAR_API, 'GET /api/admin/bars', {
-    name: 'admin_bars',
-    access: 'operator',
-    summary: 'Who is barred besides the rules file',
-    errors: [],
-    handle: async (_, send) => send({ bars: (await bars.list()).map(toWire) }),
-  });
-}
-
-function addRoute(bars: Bars): Route {
-  return adminRoute(BAR_API, 'POST /api/admin/bars', {
-    name: 'admin_bar_add',
-    access: 'admin',
-    summary: 'Bar a user, a host or an address; they keep slots that they hold until those end',
-    errors: ['missing_parameters', 'too_many_bars'],
-    handle: async ({ body, caller }, send) => {
-      const bar = { ...requirePattern(body), note: body.note ?? null };
-      return countReply(await bars.add(bar, actorOf(caller)), (added) => send({ added }));
+  return adminRoutes(BAR_API, {
+    'GET /api/admin/bars': {
+      name: 'admin_bars',
+      access: 'operator',
+      summary: 'Who is barred besides the rules file',
+      handle: async (_, send) => send({ bars: (await bars.list()).map(toWire) }),
     },
-  });
-}
-
-function removeRoute(bars: Bars): Route {
-  return adminRoute(BAR_API, 'POST /api/admin/bars/remove', {
-    name: 'admin_bar_remove',
-    access: 'admin',
-    summary: 'Lift a bar; the rules file and other patterns may still bar them',
-    errors: ['missing_parameters'],
-    handle: async ({ body, caller }, send) => {
-      const bar = requirePattern(body);
-      const outcome = await bars.remove(bar, actorOf(caller));
-      if (outcome.kind === 'refused') return refusalReply(outcome);
-      const still = await bars.explain({ [bar.kind]: bar.pattern });
-      return send({ removed: outcome.kind === 'done' ? outcome.count : 0, still_barred_by: still });
+    'POST /api/admin/bars': {
+      name: 'admin_bar_add',
+      access: 'admin',
+      summary: 'Bar a user, a host or an address; they keep slots that they hold until those end',
+      errors: ['missing_parameters', 'too_many_bars'],
+      handle: async ({ body, caller }, send) => {
+        const bar = { ...requirePattern(body), note: body.note ?? null };
+        return countReply(await bars.add(bar, actorOf(caller)), (added) => send({ added }));
+      },
     },
-  });
-}
-
-function explainRoute(bars: Bars): Route {
-  return adminRoute(BAR_API, 'GET /api/admin/rules/why', {
-    name: 'admin_rules_why',
-    access: 'operator',
-    summary: 'Which rules and bars refuse a user, a host or an address',
-    errors: [],
-    handle: async ({ query }, send) => send({ barred_by: await bars.explain(query) }),
+    'POST /api/admin/bars/remove': {
+      name: 'admin_bar_remove',
+      access: 'admin',
+      summary: 'Lift a bar; the rules file and other patterns may still bar them',
+      errors: ['missing_parameters'],
+      handle: async ({ body, caller }, send) => {
+        const bar = requirePattern(body);
+        const outcome = await bars.remove(bar, actorOf(caller));
+        if (outcome.kind === 'refused') return refusalReply(outcome);
+        const still = await bars.explain({ [bar.kind]: bar.pattern });
+        return send({ removed: outcome.kind === 'done' ? outcome.count : 0, still_barred_by: still });
+      },
+    },
+    'GET /api/admin/rules/why': {
+      name: 'admin_rules_why',
+      access: 'operator',
+      summary: 'Which rules and bars refuse a user, a host or an address',
+      handle: async ({ query }, send) => send({ barred_by: await bars.explain(query) }),
+    },
   });
 }
 

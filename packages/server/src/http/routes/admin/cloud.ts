@@ -3,78 +3,66 @@ import { RequestError } from '@berth/protocol/request-error';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
 import { actorOf } from '../../access/caller.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 import { CLOUD_ERRORS } from '../v4/products.ts';
 
 /** Cloud administration, except for adding licenses. */
 export function cloudRoutes(link: CloudLink): readonly Route[] {
-  return [syncRoute(link), removeLocallyRoute(link), backlogRoute(link), settleRoute(link)];
-}
-
-function syncRoute(link: CloudLink): Route {
-  return adminRoute(CLOUD_API, 'POST /api/admin/licenses/sync', {
-    name: 'admin_sync',
-    access: 'admin',
-    summary: 'Report consumption to the licensing cloud and check licenses there now',
-    errors: ['license_not_found', ...CLOUD_ERRORS],
-    handle: async ({ body, caller }, send) => {
-      const { license_id, accept_older: older = false, accept_unbound: unbound = false } = body;
-      const id = license_id === undefined ? null : licenseId(license_id);
-      const accepting = { older, unbound, by: actorOf(caller) };
-      return send({ licenses: (await link.sync(id, accepting)).map(toWire) });
+  return adminRoutes(CLOUD_API, {
+    'POST /api/admin/licenses/sync': {
+      name: 'admin_sync',
+      access: 'admin',
+      summary: 'Report consumption to the licensing cloud and check licenses there now',
+      errors: ['license_not_found', ...CLOUD_ERRORS],
+      handle: async ({ body, caller }, send) => {
+        const { license_id, accept_older: older = false, accept_unbound: unbound = false } = body;
+        const id = license_id === undefined ? null : licenseId(license_id);
+        const accepting = { older, unbound, by: actorOf(caller) };
+        return send({ licenses: (await link.sync(id, accepting)).map(toWire) });
+      },
     },
-  });
-}
-
-function removeLocallyRoute(link: CloudLink): Route {
-  return adminRoute(CLOUD_API, 'POST /api/admin/licenses/remove-locally', {
-    name: 'admin_remove_locally',
-    access: 'admin',
-    summary: 'Remove a license without contacting the licensing cloud, where it stays activated',
-    errors: ['missing_parameters', 'license_not_found'],
-    handle: async ({ body, caller }, send) => {
-      const id = body.license_id === undefined ? null : licenseId(body.license_id);
-      const request = { product: null, licenseId: id, licenseKey: null };
-      const removed = await link.remove(request, true, actorOf(caller));
-      return send({ license_id: removed.id, product: removed.product });
+    'POST /api/admin/licenses/remove-locally': {
+      name: 'admin_remove_locally',
+      access: 'admin',
+      summary: 'Remove a license without contacting the licensing cloud, where it stays activated',
+      errors: ['missing_parameters', 'license_not_found'],
+      handle: async ({ body, caller }, send) => {
+        const id = body.license_id === undefined ? null : licenseId(body.license_id);
+        const request = { product: null, licenseId: id, licenseKey: null };
+        const removed = await link.remove(request, true, actorOf(caller));
+        return send({ license_id: removed.id, product: removed.product });
+      },
     },
-  });
-}
-
-function backlogRoute(link: CloudLink): Route {
-  return adminRoute(CLOUD_API, 'GET /api/admin/reports', {
-    name: 'admin_reports',
-    access: 'operator',
-    summary: 'Consumption, and how much of it has been reported to the licensing cloud',
-    errors: [],
-    handle: async (_, send) => {
-      const records = await link.listBacklog();
-      return send({
-        meters: records.map(({ source: _, underWay, uncertain, ...meter }) => ({
-          ...toWire(meter),
-          under_way: underWay === null ? null : toWire(underWay),
-          uncertain: uncertain.map(toWire),
-        })),
-      });
+    'GET /api/admin/reports': {
+      name: 'admin_reports',
+      access: 'operator',
+      summary: 'Consumption, and how much of it has been reported to the licensing cloud',
+      handle: async (_, send) => {
+        const records = await link.listBacklog();
+        return send({
+          meters: records.map(({ source: _, underWay, uncertain, ...meter }) => ({
+            ...toWire(meter),
+            under_way: underWay === null ? null : toWire(underWay),
+            uncertain: uncertain.map(toWire),
+          })),
+        });
+      },
     },
-  });
-}
-
-function settleRoute(link: CloudLink): Route {
-  return adminRoute(CLOUD_API, 'POST /api/admin/reports/settle', {
-    name: 'admin_settle_report',
-    access: 'admin',
-    summary: 'Say whether the vendor counted an uncertain report',
-    errors: ['missing_parameters', 'report_not_found', 'report_not_uncertain'],
-    handle: async ({ body, caller }, send) => {
-      const { report_id, counted } = body;
-      if (report_id === undefined || counted === undefined) {
-        throw new RequestError('missing_parameters', 'Send "report_id" and "counted".');
-      }
-      await link.settle(report_id, counted, actorOf(caller));
-      return send({ settled: report_id });
+    'POST /api/admin/reports/settle': {
+      name: 'admin_settle_report',
+      access: 'admin',
+      summary: 'Say whether the vendor counted an uncertain report',
+      errors: ['missing_parameters', 'report_not_found', 'report_not_uncertain'],
+      handle: async ({ body, caller }, send) => {
+        const { report_id, counted } = body;
+        if (report_id === undefined || counted === undefined) {
+          throw new RequestError('missing_parameters', 'Send "report_id" and "counted".');
+        }
+        await link.settle(report_id, counted, actorOf(caller));
+        return send({ settled: report_id });
+      },
     },
   });
 }

@@ -1,6 +1,6 @@
 import { DOCTOR_API } from '@berth/protocol/admin/doctor';
 import type { Doctor } from '../../../services/doctor/doctor.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import type { Route } from '../../route.ts';
 
 interface DoctorServices {
@@ -10,20 +10,18 @@ interface DoctorServices {
 }
 
 export function doctorRoutes({ doctor, listLogLines }: DoctorServices): readonly Route[] {
-  return [
-    adminRoute(DOCTOR_API, 'GET /api/admin/doctor', {
+  return adminRoutes(DOCTOR_API, {
+    'GET /api/admin/doctor': {
       name: 'admin_doctor',
       access: 'operator',
       summary: 'Examine the server: disk, permissions, clock, cloud, certificate, database and exposure',
-      errors: [],
       handle: async (_, send) => send({ findings: await doctor.examine() }),
-    }),
-    adminRoute(DOCTOR_API, 'GET /api/admin/log', {
+    },
+    'GET /api/admin/log': {
       name: 'admin_log',
       access: 'admin',
       summary: 'The newest lines of the log since the start, the oldest first',
-      errors: [],
       handle: (_, send) => send({ lines: listLogLines().map((line) => JSON.parse(line)) }),
-    }),
-  ];
+    },
+  });
 }

@@ -3,13 +3,13 @@ import { RequestError } from '@berth/protocol/request-error';
 import type { Reply } from '@berth/web/reply';
 import { type AuditPosition, eventId, readPosition } from '../../../core/nouns/audit-position.ts';
 import type { EventFeed, FeedItem, FeedLink, Subscription } from '../../../services/events/event-feed.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import { presentEvent } from '../../reply/present-event.ts';
 import type { Route } from '../../route.ts';
 
 export function eventRoutes(feed: EventFeed): readonly Route[] {
-  return [
-    adminRoute(EVENT_API, 'GET /api/admin/events', {
+  return adminRoutes(EVENT_API, {
+    'GET /api/admin/events': {
       name: 'admin_events',
       access: 'operator',
       summary: 'Follow the audit log: each event as it happens',
@@ -26,8 +26,8 @@ export function eventRoutes(feed: EventFeed): readonly Route[] {
         const after = readLastId(request.headers.get('last-event-id')) ?? readPosition(query.after ?? '');
         return follow(() => feed.subscribe({ after, isStillAllowed }));
       },
-    }),
-  ];
+    },
+  });
 }
 
 /** Sent by a browser that reconnects; newer than the position in the URL. */

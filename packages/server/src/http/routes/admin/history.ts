@@ -8,19 +8,75 @@ import { csvReply, type Reply } from '@berth/web/reply';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { History } from '../../../services/history/history.ts';
 import { actorOf } from '../../access/caller.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
 export function historyRoutes(history: History): readonly Route[] {
-  return [
-    slotsRoute(history),
-    denialsRoute(history),
-    usersRoute(history),
-    consumptionRoute(history),
-    whatIfRoute(history),
-    forgetRoute(history),
-  ];
+  return adminRoutes(HISTORY_API, {
+    'GET /api/admin/history/slots': {
+      name: 'admin_history_slots',
+      access: 'operator',
+      summary: 'Slots over time, of one license and its features or of all licenses',
+      csvToo: true,
+      handle: async ({ query, request }, send) => {
+        const { since, until, ...report } = await history.listSlots(wishOf(query));
+        const times = { since: formatTimestamp(since), until: formatTimestamp(until) };
+        return reportReply(request, 'slots', { ...times, ...toWire(report) }, send);
+      },
+    },
+    'GET /api/admin/history/denials': {
+      name: 'admin_history_denials',
+      access: 'operator',
+      summary: 'Who was denied, when and why',
+      csvToo: true,
+      handle: async ({ query, request }, send) =>
+        reportReply(request, 'denials', toWire(await history.listDenials(wishOf(query))), send),
+    },
+    'GET /api/admin/history/users': {
+      name: 'admin_history_users',
+      access: 'operator',
+      summary: 'How much each user used, the longest first; by whole days',
+      csvToo: true,
+      handle: async ({ query, request }, send) =>
+        reportReply(request, 'users', toWire(await history.listUsers(wishOf(query))), send),
+    },
+    'GET /api/admin/history/consumption': {
+      name: 'admin_history_consumption',
+      access: 'operator',
+      summary: 'What was consumed on each day, newest first',
+      csvToo: true,
+      handle: async ({ query, request }, send) => {
+        const days = await history.listConsumption(wishOf(query));
+        const presented = days.map(({ day, ...rest }) => ({
+          day: formatTimestamp(day).slice(0, 10),
+          ...toWire(rest),
+        }));
+        return reportReply(request, 'consumption', { days: presented }, send);
+      },
+    },
+    'GET /api/admin/history/what-if': {
+      name: 'admin_history_what_if',
+      access: 'operator',
+      summary: 'How many requests would have been denied with more or fewer slots',
+      csvToo: true,
+      errors: ['missing_parameters', 'license_not_found'],
+      handle: async ({ query, request }, send) =>
+        reportReply(request, 'what-if', toWire(await history.askWhatIf(wishOf(query))), send),
+    },
+    'POST /api/admin/history/forget': {
+      name: 'admin_history_forget',
+      access: 'admin',
+      summary: "Remove a user's name, hosts and addresses from the history; totals stay",
+      errors: ['missing_parameters'],
+      handle: async ({ body, caller }, send) => {
+        if (body.user === undefined) {
+          throw new RequestError('missing_parameters', '"user" is missing.', { field: 'user' });
+        }
+        return send({ forgotten: await history.forget(body.user, actorOf(caller)) });
+      },
+    },
+  });
 }
 
 /** The span of a wish, in the names of the service. */
@@ -39,88 +95,4 @@ function reportReply<A extends object>(
   if (!/\btext\/csv\b/i.test(accept) || /\bapplication\/json\b/i.test(accept)) return send(answer);
   const { columns, rows } = historyTable(report, answer);
   return csvReply(formatCsv(columns, rows), `berth-${report}.csv`);
-}
-
-function slotsRoute(history: History): Route {
-  return adminRoute(HISTORY_API, 'GET /api/admin/history/slots', {
-    name: 'admin_history_slots',
-    access: 'operator',
-    summary: 'Slots over time, of one license and its features or of all licenses',
-    csvToo: true,
-    errors: [],
-    handle: async ({ query, request }, send) => {
-      const { since, until, ...report } = await history.listSlots(wishOf(query));
-      const times = { since: formatTimestamp(since), until: formatTimestamp(until) };
-      return reportReply(request, 'slots', { ...times, ...toWire(report) }, send);
-    },
-  });
-}
-
-function denialsRoute(history: History): Route {
-  return adminRoute(HISTORY_API, 'GET /api/admin/history/denials', {
-    name: 'admin_history_denials',
-    access: 'operator',
-    summary: 'Who was denied, when and why',
-    csvToo: true,
-    errors: [],
-    handle: async ({ query, request }, send) =>
-      reportReply(request, 'denials', toWire(await history.listDenials(wishOf(query))), send),
-  });
-}
-
-function usersRoute(history: History): Route {
-  return adminRoute(HISTORY_API, 'GET /api/admin/history/users', {
-    name: 'admin_history_users',
-    access: 'operator',
-    summary: 'How much each user used, the longest first; by whole days',
-    csvToo: true,
-    errors: [],
-    handle: async ({ query, request }, send) =>
-      reportReply(request, 'users', toWire(await history.listUsers(wishOf(query))), send),
-  });
-}
-
-function consumptionRoute(history: History): Route {
-  return adminRoute(HISTORY_API, 'GET /api/admin/history/consumption', {
-    name: 'admin_history_consumption',
-    access: 'operator',
-    summary: 'What was consumed on each day, newest first',
-    csvToo: true,
-    errors: [],
-    handle: async ({ query, request }, send) => {
-      const days = await history.listConsumption(wishOf(query));
-      const presented = days.map(({ day, ...rest }) => ({
-        day: formatTimestamp(day).slice(0, 10),
-        ...toWire(rest),
-      }));
-      return reportReply(request, 'consumption', { days: presented }, send);
-    },
-  });
-}
-
-function whatIfRoute(history: History): Route {
-  return adminRoute(HISTORY_API, 'GET /api/admin/history/what-if', {
-    name: 'admin_history_what_if',
-    access: 'operator',
-    summary: 'How many requests would have been denied with more or fewer slots',
-    csvToo: true,
-    errors: ['missing_parameters', 'license_not_found'],
-    handle: async ({ query, request }, send) =>
-      reportReply(request, 'what-if', toWire(await history.askWhatIf(wishOf(query))), send),
-  });
-}
-
-function forgetRoute(history: History): Route {
-  return adminRoute(HISTORY_API, 'POST /api/admin/history/forget', {
-    name: 'admin_history_forget',
-    access: 'admin',
-    summary: "Remove a user's name, hosts and addresses from the history; totals stay",
-    errors: ['missing_parameters'],
-    handle: async ({ body, caller }, send) => {
-      if (body.user === undefined) {
-        throw new RequestError('missing_parameters', '"user" is missing.', { field: 'user' });
-      }
-      return send({ forgotten: await history.forget(body.user, actorOf(caller)) });
-    },
-  });
 }

@@ -1,27 +1,26 @@
 import { IDENTITY_API } from '@berth/protocol/admin/identity';
 import type { GrantKeyAdmin } from '../../../services/grants/grant-key-admin.ts';
 import { actorOf } from '../../access/caller.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
 export function identityRoutes(desk: GrantKeyAdmin): readonly Route[] {
-  return [
-    adminRoute(IDENTITY_API, 'GET /api/admin/identity', {
+  return adminRoutes(IDENTITY_API, {
+    'GET /api/admin/identity': {
       name: 'admin_identity',
       access: 'operator',
       summary: 'The keys that sign grants, and their certificates',
-      errors: [],
       handle: async (_, send) => send(toWire(await desk.describe())),
-    }),
-    adminRoute(IDENTITY_API, 'POST /api/admin/identity/rotate', {
+    },
+    'POST /api/admin/identity/rotate': {
       name: 'admin_identity_rotate',
       access: 'admin',
       summary: 'Sign grants with a new key; the one before stays valid until its grants have ended',
       errors: ['too_many_grant_keys'],
       handle: async ({ caller }, send) => send(toWire(await desk.rotate(actorOf(caller)))),
-    }),
-    adminRoute(IDENTITY_API, 'POST /api/admin/identity/certificates', {
+    },
+    'POST /api/admin/identity/certificates': {
       name: 'admin_identity_certify',
       access: 'admin',
       summary: "Install the vendor's certificate for the newest key that signs grants",
@@ -35,6 +34,6 @@ export function identityRoutes(desk: GrantKeyAdmin): readonly Route[] {
       ],
       handle: async ({ body, caller }, send) =>
         send(toWire(await desk.addCertificate(body.certificate ?? null, actorOf(caller)))),
-    }),
-  ];
+    },
+  });
 }

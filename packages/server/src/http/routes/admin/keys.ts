@@ -2,7 +2,7 @@ import { KEY_API } from '@berth/protocol/admin/keys';
 import type { Credentials } from '../../../services/cloud/credentials.ts';
 import type { KeyCustody } from '../../../services/keys/key-custody.ts';
 import { actorOf } from '../../access/caller.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
@@ -20,38 +20,30 @@ export async function presentKeys({ credentials, custody }: KeyAdministration) {
 }
 
 export function keyAdminRoutes(services: KeyAdministration): readonly Route[] {
-  return [keysRoute(services), rotateRoute(services), exportRoute(services)];
-}
-
-function keysRoute(services: KeyAdministration): Route {
-  return adminRoute(KEY_API, 'GET /api/admin/keys', {
-    name: 'admin_keys',
-    access: 'operator',
-    summary: 'The fingerprints of the keys',
-    errors: [],
-    handle: async (_, send) => send(await presentKeys(services)),
-  });
-}
-
-function rotateRoute({ custody }: KeyAdministration): Route {
-  return adminRoute(KEY_API, 'POST /api/admin/keys/rotate', {
-    name: 'admin_key_rotate',
-    access: 'admin',
-    summary:
-      'Seal every secret with a new master key, which must be sent if the old one is in the environment',
-    errors: ['missing_parameters', 'other_servers_running'],
-    handle: async ({ body, caller }, send) =>
-      send(toWire(await custody.rotate(body.new_key ?? null, actorOf(caller)))),
-  });
-}
-
-function exportRoute({ custody }: KeyAdministration): Route {
-  return adminRoute(KEY_API, 'POST /api/admin/keys/export', {
-    name: 'admin_key_export',
-    access: 'admin',
-    summary: 'The master key, sealed with a passphrase of at least 12 characters, to be kept elsewhere',
-    errors: ['missing_parameters'],
-    handle: async ({ body, caller }, send) =>
-      send(await custody.export(body.passphrase ?? null, actorOf(caller))),
+  const { custody } = services;
+  return adminRoutes(KEY_API, {
+    'GET /api/admin/keys': {
+      name: 'admin_keys',
+      access: 'operator',
+      summary: 'The fingerprints of the keys',
+      handle: async (_, send) => send(await presentKeys(services)),
+    },
+    'POST /api/admin/keys/rotate': {
+      name: 'admin_key_rotate',
+      access: 'admin',
+      summary:
+        'Seal every secret with a new master key, which must be sent if the old one is in the environment',
+      errors: ['missing_parameters', 'other_servers_running'],
+      handle: async ({ body, caller }, send) =>
+        send(toWire(await custody.rotate(body.new_key ?? null, actorOf(caller)))),
+    },
+    'POST /api/admin/keys/export': {
+      name: 'admin_key_export',
+      access: 'admin',
+      summary: 'The master key, sealed with a passphrase of at least 12 characters, to be kept elsewhere',
+      errors: ['missing_parameters'],
+      handle: async ({ body, caller }, send) =>
+        send(await custody.export(body.passphrase ?? null, actorOf(caller))),
+    },
   });
 }

@@ -5,42 +5,76 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import { isBorrowed } from '../../../core/nouns/registration.ts';
 import { type Lending, requireRange } from '../../../services/lending/lending.ts';
 import { actorOf } from '../../access/caller.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 import { targetOf } from '../v4/lending.ts';
 
 export function registrationRoutes(lending: Lending): readonly Route[] {
-  return [listRoute(lending), releaseRoute(lending), recallRoute(lending)];
-}
-
-function listRoute(lending: Lending): Route {
-  return adminRoute(REGISTRATION_API, 'GET /api/admin/registrations', {
-    name: 'admin_registrations',
-    access: 'operator',
-    summary:
-      'Who holds a slot: any part of a list that is searched and sorted. For all of it, continue after the ' +
-      'last license_id and user',
-    errors: [],
-    handle: async ({ query }, send) => {
-      const { sort: order, direction, offset, limit, state, address, after_license_id: afterId } = query;
-      const isDescending = direction === 'down';
-      if (afterId !== undefined && (isDescending || (order ?? 'license') !== 'license')) {
-        throw new RequestError('validation_error', ONE_ORDER, { field: 'after_license_id' });
-      }
-      const { search, feature, after_user: user = '' } = query;
-      const { matched, registrations, now } = await lending.list({
-        ...targetOf(query),
-        user: query.user ?? null,
-        origin: address === undefined ? undefined : requireRange(address),
-        isBorrowed: state === undefined ? undefined : state === 'borrowed',
-        ...{ search, feature, order, isDescending },
-        offset: Number(offset ?? 0),
-        limit: Math.min(limit ?? LIMITS.pageRows, LIMITS.pageRows),
-        after: afterId === undefined ? null : { licenseId: licenseId(afterId), user },
-      });
-      return send({ matched, registrations: registrations.map((one) => presentRegistration(one, now)) });
+  return adminRoutes(REGISTRATION_API, {
+    'GET /api/admin/registrations': {
+      name: 'admin_registrations',
+      access: 'operator',
+      summary:
+        'Who holds a slot: any part of a list that is searched and sorted. For all of it, continue after ' +
+        'the last license_id and user',
+      handle: async ({ query }, send) => {
+        const { sort: order, direction, offset, limit, state, address, after_license_id: afterId } = query;
+        const isDescending = direction === 'down';
+        if (afterId !== undefined && (isDescending || (order ?? 'license') !== 'license')) {
+          throw new RequestError('validation_error', ONE_ORDER, { field: 'after_license_id' });
+        }
+        const { search, feature, after_user: user = '' } = query;
+        const { matched, registrations, now } = await lending.list({
+          ...targetOf(query),
+          user: query.user ?? null,
+          origin: address === undefined ? undefined : requireRange(address),
+          isBorrowed: state === undefined ? undefined : state === 'borrowed',
+          ...{ search, feature, order, isDescending },
+          offset: Number(offset ?? 0),
+          limit: Math.min(limit ?? LIMITS.pageRows, LIMITS.pageRows),
+          after: afterId === undefined ? null : { licenseId: licenseId(afterId), user },
+        });
+        return send({ matched, registrations: registrations.map((one) => presentRegistration(one, now)) });
+      },
+    },
+    'POST /api/admin/registrations/release': {
+      name: 'admin_release',
+      access: 'operator',
+      summary: 'Release a slot that is not borrowed, or with "address" all slots of an address',
+      errors: [
+        'missing_parameters',
+        'unknown_product',
+        'license_not_found',
+        'device_not_found',
+        'slot_is_borrowed',
+      ],
+      handle: async ({ body, caller }, send) => {
+        const by = actorOf(caller);
+        if (body.address === undefined) {
+          const outcome = await lending.release(targetOf(body), requireUser(body), by);
+          return countReply(outcome, (released) => send({ released }));
+        }
+        if (body.user !== undefined) throw new RequestError('validation_error', USER_OR_ADDRESS);
+        return send({ released: await lending.releaseFrom(targetOf(body), body.address, by) });
+      },
+    },
+    'POST /api/admin/registrations/recall': {
+      name: 'admin_recall',
+      access: 'operator',
+      summary: 'Recall a borrowed slot before it ends',
+      errors: [
+        'missing_parameters',
+        'unknown_product',
+        'license_not_found',
+        'device_not_found',
+        'slot_not_borrowed',
+      ],
+      handle: async ({ body, caller }, send) => {
+        const outcome = await lending.recall(targetOf(body), requireUser(body), actorOf(caller));
+        return countReply(outcome, (recalled) => send({ recalled }));
+      },
     },
   });
 }
@@ -49,50 +83,7 @@ const ONE_ORDER =
   '"after_license_id" continues a list that is sorted by license and user. Leave out "sort" and ' +
   '"direction", or use "offset".';
 
-function releaseRoute(lending: Lending): Route {
-  return adminRoute(REGISTRATION_API, 'POST /api/admin/registrations/release', {
-    name: 'admin_release',
-    access: 'operator',
-    summary: 'Release a slot that is not borrowed, or with "address" all slots of an address',
-    errors: [
-      'missing_parameters',
-      'unknown_product',
-      'license_not_found',
-      'device_not_found',
-      'slot_is_borrowed',
-    ],
-    handle: async ({ body, caller }, send) => {
-      const by = actorOf(caller);
-      if (body.address === undefined) {
-        const outcome = await lending.release(targetOf(body), requireUser(body), by);
-        return countReply(outcome, (released) => send({ released }));
-      }
-      if (body.user !== undefined) throw new RequestError('validation_error', USER_OR_ADDRESS);
-      return send({ released: await lending.releaseFrom(targetOf(body), body.address, by) });
-    },
-  });
-}
-
 const USER_OR_ADDRESS = 'Send either "user" or "address".';
-
-function recallRoute(lending: Lending): Route {
-  return adminRoute(REGISTRATION_API, 'POST /api/admin/registrations/recall', {
-    name: 'admin_recall',
-    access: 'operator',
-    summary: 'Recall a borrowed slot before it ends',
-    errors: [
-      'missing_parameters',
-      'unknown_product',
-      'license_not_found',
-      'device_not_found',
-      'slot_not_borrowed',
-    ],
-    handle: async ({ body, caller }, send) => {
-      const outcome = await lending.recall(targetOf(body), requireUser(body), actorOf(caller));
-      return countReply(outcome, (recalled) => send({ recalled }));
-    },
-  });
-}
 
 function requireUser({ user }: { readonly user?: string | undefined }): string {
   if (user === undefined) throw new RequestError('missing_parameters', 'Say whose slot: "user" is missing.');

@@ -12,7 +12,7 @@ import {
   requireSameOrigin,
   sessionCookie,
 } from '../../access/session.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import type { Route } from '../../route.ts';
 
 interface SessionServices {
@@ -23,45 +23,64 @@ interface SessionServices {
 }
 
 /** Signs browsers in and out. Programs use `/auth` and a token instead. */
-export function sessionRoutes(services: SessionServices): readonly Route[] {
-  return [welcomeRoute(services), signInRoute(services), whoRoute(services), signOutRoute(services)];
-}
-
-function welcomeRoute({ accounts, facts, settings }: SessionServices): Route {
-  return adminRoute(SESSION_API, 'GET /api/admin/welcome', {
-    name: 'admin_welcome',
-    access: 'public',
-    summary: 'What the page shows before anybody has signed in',
-    errors: [],
-    handle: async ({ peer }, send) =>
-      send({
-        name: settings.page.name,
-        has_logo: settings.page.logo !== '',
-        version: facts.version,
-        is_set_up: !(await accounts.isBeingSetUp()),
-        is_secure: peer.isSecure === true,
-      }),
-  });
-}
-
-function signInRoute({ accounts, auth }: SessionServices): Route {
-  return adminRoute(SESSION_API, 'POST /api/admin/session/start', {
-    name: 'admin_sign_in',
-    access: 'public',
-    takesPassword: true,
-    summary: 'Sign in a browser; the session is a cookie that expires after twelve hours',
-    errors: ['unauthorized', 'csrf_rejected', 'too_many_requests', 'missing_parameters'],
-    handle: async ({ request, peer, body }, send) => {
-      requireSameOrigin(request, peer);
-      if (body.name === undefined || body.password === undefined) {
-        throw new RequestError('missing_parameters', 'Send "name" and "password".');
-      }
-      const credentials = { name: body.name, password: body.password, address: peer.address };
-      const token = await accounts.signIn({ ...credentials, isBrowser: true, signal: request.signal });
-      if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
-      await endReplaced(readSessionToken(request, peer, auth), credentials, accounts);
-      const reply = send({ name: body.name, csrf_token: csrfTokenOf(token) });
-      return { ...reply, headers: { 'Set-Cookie': sessionCookie(token, peer) } };
+export function sessionRoutes({ accounts, auth, facts, settings }: SessionServices): readonly Route[] {
+  return adminRoutes(SESSION_API, {
+    'GET /api/admin/welcome': {
+      name: 'admin_welcome',
+      access: 'public',
+      summary: 'What the page shows before anybody has signed in',
+      handle: async ({ peer }, send) =>
+        send({
+          name: settings.page.name,
+          has_logo: settings.page.logo !== '',
+          version: facts.version,
+          is_set_up: !(await accounts.isBeingSetUp()),
+          is_secure: peer.isSecure === true,
+        }),
+    },
+    'POST /api/admin/session/start': {
+      name: 'admin_sign_in',
+      access: 'public',
+      takesPassword: true,
+      summary: 'Sign in a browser; the session is a cookie that expires after twelve hours',
+      errors: ['unauthorized', 'csrf_rejected', 'too_many_requests', 'missing_parameters'],
+      handle: async ({ request, peer, body }, send) => {
+        requireSameOrigin(request, peer);
+        if (body.name === undefined || body.password === undefined) {
+          throw new RequestError('missing_parameters', 'Send "name" and "password".');
+        }
+        const credentials = { name: body.name, password: body.password, address: peer.address };
+        const token = await accounts.signIn({ ...credentials, isBrowser: true, signal: request.signal });
+        if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
+        await endReplaced(readSessionToken(request, peer, auth), credentials, accounts);
+        const reply = send({ name: body.name, csrf_token: csrfTokenOf(token) });
+        return { ...reply, headers: { 'Set-Cookie': sessionCookie(token, peer) } };
+      },
+    },
+    'GET /api/admin/session': {
+      name: 'admin_session',
+      access: 'account',
+      summary: 'The caller, and what they may do',
+      handle: async ({ request, peer, caller }, send) =>
+        send({
+          name: caller.name,
+          role: caller.role,
+          csrf_token: findCsrfToken(request, peer, caller, auth),
+          must_set_password: caller.holder?.restriction === 'password_only',
+          is_secure: peer.isSecure === true || peer.isControl,
+        }),
+    },
+    'POST /api/admin/session/end': {
+      name: 'admin_sign_out',
+      access: 'account',
+      summary: "End the caller's session, or revoke the caller's token",
+      handle: async ({ peer, caller }, send) => {
+        const { holder } = caller;
+        if (holder !== null) await accounts.tokens.revoke(holder.tokenId, actorOf(caller));
+        const reply = send({ ended: holder !== null });
+        if (holder?.kind !== 'session') return reply;
+        return { ...reply, headers: { 'Set-Cookie': endedSessionCookie(peer) } };
+      },
     },
   });
 }
@@ -72,23 +91,6 @@ async function endReplaced(session: string | null, by: Actor, { tokens }: Accoun
   if (holder?.kind === 'session') await tokens.revoke(holder.tokenId, by);
 }
 
-function whoRoute({ auth }: SessionServices): Route {
-  return adminRoute(SESSION_API, 'GET /api/admin/session', {
-    name: 'admin_session',
-    access: 'account',
-    summary: 'The caller, and what they may do',
-    errors: [],
-    handle: async ({ request, peer, caller }, send) =>
-      send({
-        name: caller.name,
-        role: caller.role,
-        csrf_token: findCsrfToken(request, peer, caller, auth),
-        must_set_password: caller.holder?.restriction === 'password_only',
-        is_secure: peer.isSecure === true || peer.isControl,
-      }),
-  });
-}
-
 function findCsrfToken(
   request: RequestHead,
   peer: Peer,
@@ -97,20 +99,4 @@ function findCsrfToken(
 ): string | null {
   const session = holder?.kind === 'session' ? readSessionToken(request, peer, auth) : null;
   return session === null ? null : csrfTokenOf(session);
-}
-
-function signOutRoute({ accounts }: SessionServices): Route {
-  return adminRoute(SESSION_API, 'POST /api/admin/session/end', {
-    name: 'admin_sign_out',
-    access: 'account',
-    summary: "End the caller's session, or revoke the caller's token",
-    errors: [],
-    handle: async ({ peer, caller }, send) => {
-      const { holder } = caller;
-      if (holder !== null) await accounts.tokens.revoke(holder.tokenId, actorOf(caller));
-      const reply = send({ ended: holder !== null });
-      if (holder?.kind !== 'session') return reply;
-      return { ...reply, headers: { 'Set-Cookie': endedSessionCookie(peer) } };
-    },
-  });
 }

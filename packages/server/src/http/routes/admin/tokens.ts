@@ -7,23 +7,53 @@ import { plus } from '../../../core/nouns/instant.ts';
 import type { Shown } from '../../../core/system-command.ts';
 import type { Tokens } from '../../../services/access/tokens.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
 export function tokenRoutes(tokens: Tokens): readonly Route[] {
-  return [listRoute(tokens), createRoute(tokens), revokeRoute(tokens)];
-}
-
-function listRoute(tokens: Tokens): Route {
-  return adminRoute(TOKEN_API, 'GET /api/admin/tokens', {
-    name: 'admin_tokens',
-    access: 'operator',
-    summary: 'The newest thousand tokens, without their values',
-    errors: [],
-    handle: async (_, send) => send({ tokens: (await tokens.list(LIMITS.pageRows)).map(presentToken) }),
+  return adminRoutes(TOKEN_API, {
+    'GET /api/admin/tokens': {
+      name: 'admin_tokens',
+      access: 'operator',
+      summary: 'The newest thousand tokens, without their values',
+      handle: async (_, send) => send({ tokens: (await tokens.list(LIMITS.pageRows)).map(presentToken) }),
+    },
+    'POST /api/admin/tokens/create': {
+      name: 'admin_token_create',
+      access: 'admin',
+      summary: 'Create a token with a name, a role and an expiry; it is returned only once',
+      errors: ['missing_parameters', 'token_exists', 'unauthorized'],
+      handle: async ({ body, caller }, send) => {
+        const { name: own, role } = body;
+        if (own === undefined || role === undefined) {
+          const message = `Send what the token is for as "name", and a "role": ${ROLES.join(', ')}.`;
+          throw new RequestError('missing_parameters', message);
+        }
+        const count = body.days ?? DEFAULT_TOKEN_DAYS;
+        const wish = { name: own, role, days: count === 'never' ? null : count, shown: shownBy(caller) };
+        const { id, token, kept, outcome } = await tokens.create(wish, actorOf(caller));
+        if (outcome.kind === 'refused') return refusalReply(outcome);
+        const { expiresAt = null, restriction = null } = kept ?? {};
+        return send({ id, token, ...toWire({ expiresAt, restriction }) });
+      },
+    },
+    'POST /api/admin/tokens/revoke': {
+      name: 'admin_token_revoke',
+      access: 'admin',
+      summary: 'Revoke a token by its id or name',
+      errors: ['missing_parameters', 'token_not_found'],
+      handle: async ({ body, caller }, send) => {
+        if (body.id === undefined)
+          throw new RequestError(
+            'missing_parameters',
+            '"id" is missing. Send the id or the name of the token.',
+          );
+        return countReply(await tokens.revoke(body.id, actorOf(caller)), (revoked) => send({ revoked }));
+      },
+    },
   });
 }
 
@@ -35,46 +65,7 @@ function presentToken({ token, now }: Awaited<ReturnType<Tokens['list']>>[number
   return toWire({ id, kind, account, name: own, role, issuedAt, usedAt, expiresAt, restriction, isAlive });
 }
 
-function createRoute(tokens: Tokens): Route {
-  return adminRoute(TOKEN_API, 'POST /api/admin/tokens/create', {
-    name: 'admin_token_create',
-    access: 'admin',
-    summary: 'Create a token with a name, a role and an expiry; it is returned only once',
-    errors: ['missing_parameters', 'token_exists', 'unauthorized'],
-    handle: async ({ body, caller }, send) => {
-      const { name: own, role } = body;
-      if (own === undefined || role === undefined) {
-        const message = `Send what the token is for as "name", and a "role": ${ROLES.join(', ')}.`;
-        throw new RequestError('missing_parameters', message);
-      }
-      const count = body.days ?? DEFAULT_TOKEN_DAYS;
-      const wish = { name: own, role, days: count === 'never' ? null : count, shown: shownBy(caller) };
-      const { id, token, kept, outcome } = await tokens.create(wish, actorOf(caller));
-      if (outcome.kind === 'refused') return refusalReply(outcome);
-      const { expiresAt = null, restriction = null } = kept ?? {};
-      return send({ id, token, ...toWire({ expiresAt, restriction }) });
-    },
-  });
-}
-
 function shownBy({ kind }: Caller): Shown {
   if (kind === 'control') return 'socket';
   return kind === 'local' ? 'nothing' : 'credentials';
-}
-
-function revokeRoute(tokens: Tokens): Route {
-  return adminRoute(TOKEN_API, 'POST /api/admin/tokens/revoke', {
-    name: 'admin_token_revoke',
-    access: 'admin',
-    summary: 'Revoke a token by its id or name',
-    errors: ['missing_parameters', 'token_not_found'],
-    handle: async ({ body, caller }, send) => {
-      if (body.id === undefined)
-        throw new RequestError(
-          'missing_parameters',
-          '"id" is missing. Send the id or the name of the token.',
-        );
-      return countReply(await tokens.revoke(body.id, actorOf(caller)), (revoked) => send({ revoked }));
-    },
-  });
 }

@@ -1,34 +1,69 @@
 import { ROLES } from '@berth/protocol/admin/choices';
-import { USER_API } from '@berth/protocol/admin/users';
+import { type Role, USER_API } from '@berth/protocol/admin/users';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Reply } from '@berth/web/reply';
 import { oneTimeUntil as untilOf } from '../../../core/access/one-time-password.ts';
 import type { Refused } from '../../../core/outcome.ts';
 import type { Accounts, PasswordSet } from '../../../services/access/accounts.ts';
 import { actorOf, type Caller } from '../../access/caller.ts';
-import { adminRoute } from '../../admin-route.ts';
+import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
 export function userRoutes(accounts: Accounts): readonly Route[] {
-  return [
-    listRoute(accounts),
-    addRoute(accounts),
-    passwordRoute(accounts),
-    roleRoute(accounts),
-    removeRoute(accounts),
-  ];
-}
-
-function listRoute(accounts: Accounts): Route {
-  return adminRoute(USER_API, 'GET /api/admin/users', {
-    name: 'admin_users',
-    access: 'operator',
-    summary: 'The accounts and their roles',
-    errors: [],
-    handle: async (_, send) => send({ users: (await accounts.list()).map(presentUser) }),
+  return adminRoutes(USER_API, {
+    'GET /api/admin/users': {
+      name: 'admin_users',
+      access: 'operator',
+      summary: 'The accounts and their roles',
+      handle: async (_, send) => send({ users: (await accounts.list()).map(presentUser) }),
+    },
+    'POST /api/admin/users/add': {
+      name: 'admin_user_add',
+      access: 'admin',
+      takesPassword: true,
+      summary: 'Add an account; without a password the server generates one and returns it once',
+      errors: ['missing_parameters', 'account_exists', 'too_many_requests'],
+      handle: async ({ body, caller }, send) => {
+        const wish = { ...requireAccount(body), password: body.password ?? null };
+        return passwordReply(wish.name, await accounts.add(wish, actorOf(caller)), send);
+      },
+    },
+    'POST /api/admin/users/password': {
+      name: 'admin_user_password',
+      access: 'admin',
+      takesPassword: true,
+      summary: 'Set the password of another account, and end its sessions',
+      errors: ['missing_parameters', 'account_not_found', 'too_many_requests'],
+      handle: async ({ body, caller }, send) => {
+        const user = requireName(body);
+        requireAnother(user, caller);
+        const outcome = await accounts.setPassword(user, body.password ?? null, actorOf(caller));
+        return passwordReply(user, outcome, send);
+      },
+    },
+    'POST /api/admin/users/role': {
+      name: 'admin_user_role',
+      access: 'admin',
+      summary: 'Change the role of an account at once',
+      errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
+      handle: async ({ body, caller }, send) => {
+        const { name, role } = requireAccount(body);
+        return countReply(await accounts.setRole(name, role, actorOf(caller)), (changed) =>
+          send({ changed }),
+        );
+      },
+    },
+    'POST /api/admin/users/remove': {
+      name: 'admin_user_remove',
+      access: 'admin',
+      summary: 'Remove an account and end its sessions',
+      errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
+      handle: async ({ body, caller }, send) =>
+        countReply(await accounts.remove(requireName(body), actorOf(caller)), (removed) => send({ removed })),
+    },
   });
 }
 
@@ -37,40 +72,6 @@ type Listed = Awaited<ReturnType<Accounts['list']>>[number];
 function presentUser({ name: user, role, oneTime, createdAt }: Listed) {
   const oneTimeUntil = oneTime === null ? null : untilOf(oneTime);
   return toWire({ name: user, role, oneTimePassword: oneTime !== null, oneTimeUntil, createdAt });
-}
-
-function addRoute(accounts: Accounts): Route {
-  return adminRoute(USER_API, 'POST /api/admin/users/add', {
-    name: 'admin_user_add',
-    access: 'admin',
-    takesPassword: true,
-    summary: 'Add an account; without a password the server generates one and returns it once',
-    errors: ['missing_parameters', 'account_exists', 'too_many_requests'],
-    handle: async ({ body, caller }, send) => {
-      const user = requireName(body);
-      if (body.role === undefined) {
-        throw new RequestError('missing_parameters', `"role" is missing. Send one of ${ROLES.join(', ')}.`);
-      }
-      const wish = { name: user, role: body.role, password: body.password ?? null };
-      return passwordReply(user, await accounts.add(wish, actorOf(caller)), send);
-    },
-  });
-}
-
-function passwordRoute(accounts: Accounts): Route {
-  return adminRoute(USER_API, 'POST /api/admin/users/password', {
-    name: 'admin_user_password',
-    access: 'admin',
-    takesPassword: true,
-    summary: 'Set the password of another account, and end its sessions',
-    errors: ['missing_parameters', 'account_not_found', 'too_many_requests'],
-    handle: async ({ body, caller }, send) => {
-      const user = requireName(body);
-      requireAnother(user, caller);
-      const outcome = await accounts.setPassword(user, body.password ?? null, actorOf(caller));
-      return passwordReply(user, outcome, send);
-    },
-  });
 }
 
 /** An unattended session must not be enough to take over its account. */
@@ -82,39 +83,22 @@ function requireAnother(user: string, { holder }: Caller): void {
   );
 }
 
-function roleRoute(accounts: Accounts): Route {
-  return adminRoute(USER_API, 'POST /api/admin/users/role', {
-    name: 'admin_user_role',
-    access: 'admin',
-    summary: 'Change the role of an account at once',
-    errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
-    handle: async ({ body, caller }, send) => {
-      const user = requireName(body);
-      if (body.role === undefined) {
-        throw new RequestError('missing_parameters', `"role" is missing. Send one of ${ROLES.join(', ')}.`);
-      }
-      return countReply(await accounts.setRole(user, body.role, actorOf(caller)), (changed) =>
-        send({ changed }),
-      );
-    },
-  });
-}
-
-function removeRoute(accounts: Accounts): Route {
-  return adminRoute(USER_API, 'POST /api/admin/users/remove', {
-    name: 'admin_user_remove',
-    access: 'admin',
-    summary: 'Remove an account and end its sessions',
-    errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
-    handle: async ({ body, caller }, send) =>
-      countReply(await accounts.remove(requireName(body), actorOf(caller)), (removed) => send({ removed })),
-  });
-}
-
 function requireName({ name: user }: { readonly name?: string | undefined }): string {
   if (user === undefined)
     throw new RequestError('missing_parameters', '"name" is missing. Send the name of the account.');
   return user;
+}
+
+function requireAccount({
+  name,
+  role,
+}: {
+  readonly name?: string | undefined;
+  readonly role?: Role | undefined;
+}) {
+  const account = requireName({ name });
+  if (role !== undefined) return { name: account, role };
+  throw new RequestError('missing_parameters', `"role" is missing. Send one of ${ROLES.join(', ')}.`);
 }
 
 function passwordReply(

@@ -20,59 +20,54 @@ import { defineRoute, type Route } from '../../route.ts';
 import { LICENSE_REFUSALS, targetOf } from './lending.ts';
 
 export function consumptionRoutes(counting: Counting): readonly Route[] {
-  return [addConsumptionRoute(counting), addFeatureConsumptionRoute(counting)];
-}
-
-function addConsumptionRoute(counting: Counting): Route {
-  return defineRoute({
-    name: 'add_consumption',
-    methods: ['POST'],
-    paths: ['/api/v4/add_consumption'],
-    access: 'client',
-    summary: "Add to the license's total; with the header Idempotency-Key a repeat counts once",
-    body: addConsumptionRequest,
-    headers: ['Idempotency-Key'],
-    answer: { kind: 'json', schema: consumptionAnswer },
-    errors: [
-      ...LICENSE_REFUSALS,
-      'idempotency_key_reused',
-      'license_not_consumption',
-      'license_not_enough_consumptions',
-    ],
-    handle: async ({ request, body, caller }) =>
-      measuredReply(
-        await counting.add({ ...countOf(request, body, caller), feature: null }),
-        presentConsumption,
-      ),
-  });
-}
-
-function addFeatureConsumptionRoute(counting: Counting): Route {
-  return defineRoute({
-    name: 'add_feature_consumption',
-    methods: ['POST'],
-    paths: ['/api/v4/add_feature_consumption'],
-    access: 'client',
-    summary: "Add to a feature's total; with the header Idempotency-Key a repeat counts once",
-    body: addFeatureConsumptionRequest,
-    headers: ['Idempotency-Key'],
-    answer: { kind: 'json', schema: featureAnswer },
-    errors: [
-      ...LICENSE_REFUSALS,
-      'idempotency_key_reused',
-      'invalid_license_feature_code',
-      'license_feature_expired',
-      'feature_not_consumption',
-      'feature_not_enough_consumptions',
-    ],
-    handle: async ({ request, body, caller }) => {
-      const feature = requireFeature(body.feature ?? null);
-      return measuredReply(
-        await counting.add({ ...countOf(request, body, caller), feature }),
-        presentMeasuredFeature,
-      );
-    },
-  });
+  return [
+    defineRoute({
+      name: 'add_consumption',
+      methods: ['POST'],
+      paths: ['/api/v4/add_consumption'],
+      access: 'client',
+      summary: "Add to the license's total; with the header Idempotency-Key a repeat counts once",
+      body: addConsumptionRequest,
+      headers: ['Idempotency-Key'],
+      answer: { kind: 'json', schema: consumptionAnswer },
+      errors: [
+        ...LICENSE_REFUSALS,
+        'idempotency_key_reused',
+        'license_not_consumption',
+        'license_not_enough_consumptions',
+      ],
+      handle: async ({ request, body, caller }) =>
+        measuredReply(
+          await counting.add({ ...countOf(request, body, caller), feature: null }),
+          presentConsumption,
+        ),
+    }),
+    defineRoute({
+      name: 'add_feature_consumption',
+      methods: ['POST'],
+      paths: ['/api/v4/add_feature_consumption'],
+      access: 'client',
+      summary: "Add to a feature's total; with the header Idempotency-Key a repeat counts once",
+      body: addFeatureConsumptionRequest,
+      headers: ['Idempotency-Key'],
+      answer: { kind: 'json', schema: featureAnswer },
+      errors: [
+        ...LICENSE_REFUSALS,
+        'idempotency_key_reused',
+        'invalid_license_feature_code',
+        'license_feature_expired',
+        'feature_not_consumption',
+        'feature_not_enough_consumptions',
+      ],
+      handle: async ({ request, body, caller }) => {
+        const feature = requireFeature(body.feature ?? null);
+        return measuredReply(
+          await counting.add({ ...countOf(request, body, caller), feature }),
+          presentMeasuredFeature,
+        );
+      },
+    }),
+  ];
 }
 
 function countOf({ headers }: RequestHead, body: z.output<typeof addConsumptionRequest>, caller: Caller) {

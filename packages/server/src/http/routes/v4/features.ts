@@ -94,7 +94,6 @@ function featureReleaseAllRoute(counting: Counting): Route {
     access: 'admin',
     summary: 'Release all feature slots of all licenses',
     answer: { kind: 'empty' },
-    errors: [],
     handle: async ({ caller }) => {
       await counting.releaseAllFeatures(actorOf(caller));
       return empty();

@@ -129,7 +129,6 @@ function unregisterAllRoute(lending: Lending): Route {
     access: 'admin',
     summary: 'Release all slots of all licenses, including borrowed ones',
     answer: { kind: 'empty' },
-    errors: [],
     handle: async ({ caller }) => {
       await lending.releaseAll(actorOf(caller));
       return empty();

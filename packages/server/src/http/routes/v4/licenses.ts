@@ -9,42 +9,37 @@ import { defineRoute, type Route } from '../../route.ts';
 import { targetOf } from './lending.ts';
 
 export function licenseRoutes(catalogue: Catalogue): readonly Route[] {
-  return [licenseRoute(catalogue), licensesRoute(catalogue)];
-}
-
-function licenseRoute(catalogue: Catalogue): Route {
-  return defineRoute({
-    name: 'license',
-    methods: ['GET'],
-    paths: ['/api/v4/license'],
-    access: 'client',
-    summary: 'The license that answers for a product',
-    query: licenseQuery,
-    answer: { kind: 'json', schema: licenseObject },
-    errors: ['missing_parameters', 'unknown_product', 'license_not_found'],
-    handle: async ({ query }) => {
-      const record = await catalogue.find(targetOf(query));
-      if ('kind' in record) return refusalReply(record);
-      return jsonText(presentLicense({ ...record, registration: null }));
-    },
-  });
-}
-
-function licensesRoute(catalogue: Catalogue): Route {
-  return defineRoute({
-    name: 'licenses',
-    methods: ['GET'],
-    paths: ['/api/v4/licenses'],
-    access: 'client',
-    summary: 'All licenses of a product, the most recently added first',
-    query: licensesQuery,
-    answer: { kind: 'json', schema: z.array(licenseObject) },
-    errors: ['missing_parameters', 'unknown_product'],
-    handle: async ({ query }) => {
-      const records = await catalogue.listMeant(query.product ?? null);
-      if ('kind' in records) return refusalReply(records);
-      const texts = records.map((record) => presentLicense({ ...record, registration: null }));
-      return jsonText(`[${texts.join(',')}]`);
-    },
-  });
+  return [
+    defineRoute({
+      name: 'license',
+      methods: ['GET'],
+      paths: ['/api/v4/license'],
+      access: 'client',
+      summary: 'The license that answers for a product',
+      query: licenseQuery,
+      answer: { kind: 'json', schema: licenseObject },
+      errors: ['missing_parameters', 'unknown_product', 'license_not_found'],
+      handle: async ({ query }) => {
+        const record = await catalogue.find(targetOf(query));
+        if ('kind' in record) return refusalReply(record);
+        return jsonText(presentLicense({ ...record, registration: null }));
+      },
+    }),
+    defineRoute({
+      name: 'licenses',
+      methods: ['GET'],
+      paths: ['/api/v4/licenses'],
+      access: 'client',
+      summary: 'All licenses of a product, the most recently added first',
+      query: licensesQuery,
+      answer: { kind: 'json', schema: z.array(licenseObject) },
+      errors: ['missing_parameters', 'unknown_product'],
+      handle: async ({ query }) => {
+        const records = await catalogue.listMeant(query.product ?? null);
+        if ('kind' in records) return refusalReply(records);
+        const texts = records.map((record) => presentLicense({ ...record, registration: null }));
+        return jsonText(`[${texts.join(',')}]`);
+      },
+    }),
+  ];
 }

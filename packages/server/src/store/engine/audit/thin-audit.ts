@@ -1,5 +1,5 @@
 import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
-import { THIN_LIMIT } from '../../../core/system/thin-audit.ts';
+import { THIN_LIMIT } from '../../../core/system/audit.ts';
 import type { ThinAudit } from '../../../core/system-command.ts';
 import type { ThinnableChain } from '../../../core/system-module.ts';
 import type { Batch } from '../batch.ts';

@@ -8,7 +8,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { exampleLicense, NOW, register, unregister } from '../../../core/examples.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../../../core/nouns/instant.ts';
 import { type LicenseId, licenseId } from '../../../core/nouns/license.ts';
-import { THIN_LIMIT } from '../../../core/system/thin-audit.ts';
+import { THIN_LIMIT } from '../../../core/system/audit.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { createAuditTrail } from '../../../services/audit/audit-trail.ts';
 import { createManualClock } from '../../clock.ts';

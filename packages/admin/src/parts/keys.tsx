@@ -1,21 +1,31 @@
 import { useEffect } from 'preact/hooks';
 import { readMonotonicMs } from '../clock.ts';
 import { keep, readKept } from '../data/theme.ts';
-import { createValue } from '../data/value.ts';
+import { createValue, useValue } from '../data/value.ts';
 
 const NAME = 'berth-keys';
 
 /** Whether single letters act. */
-export const hasKeys = createValue(readKept(NAME) !== 'off');
+const hasKeys = createValue(readKept(NAME) !== 'off');
 
-export function switchKeys(isOn: boolean): void {
-  keep(NAME, isOn ? 'on' : 'off');
-  hasKeys.set(isOn);
+/** Switches single letters on and off. */
+export function KeySwitch() {
+  const isOn = useValue(hasKeys);
+  const change = (event: { readonly currentTarget: HTMLInputElement }) => {
+    keep(NAME, event.currentTarget.checked ? 'on' : 'off');
+    hasKeys.set(event.currentTarget.checked);
+  };
+  return (
+    <label class="check">
+      <input type="checkbox" checked={isOn} onChange={change} />
+      Single letters act, unless something is typed
+    </label>
+  );
 }
 
 type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
-/** Calls what belongs to a key, unless somebody types, a dialog is open or keys are switched off. */
+/** Calls what belongs to a key, unless the user types, a dialog is open or keys are switched off. */
 export function useKeys(keys: Keys): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
@@ -64,7 +74,7 @@ function isTyping(target: EventTarget | null): boolean {
   );
 }
 
-/** All keys, for the list of them. */
+/** The keys that act on every screen or in lists. */
 export const KEY_LIST: readonly (readonly [keys: string, meaning: string])[] = [
   ['Ctrl K', 'Find a screen, a license or a user'],
   ['/', 'Search this list'],
@@ -74,11 +84,16 @@ export const KEY_LIST: readonly (readonly [keys: string, meaning: string])[] = [
   ['R', 'Release or recall'],
   ['B', 'Bar the user'],
   ['Z', 'Undo'],
-  ['G O', 'Go to Overview'],
-  ['G S', 'Go to Slots'],
-  ['G L', 'Go to Licenses'],
-  ['G R', 'Go to Reports'],
-  ['G A', 'Go to Audit'],
-  ['?', 'Show this list'],
-  ['Esc', 'Close'],
 ];
+
+export function Keycaps({ keys }: { readonly keys: string }) {
+  return (
+    <>
+      {keys.split(' ').map((key) => (
+        <kbd key={key} class="keycap">
+          {key}
+        </kbd>
+      ))}
+    </>
+  );
+}

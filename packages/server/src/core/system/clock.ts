@@ -5,8 +5,31 @@ import type { LostBorrow } from '../nouns/ended-borrow.ts';
 import { type Instant, instant, later, say } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import type { ResetClock } from '../system-command.ts';
+import type { AcceptClock, ResetClock } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+
+/** Follows a wall clock that is ahead. */
+export const acceptClock = {
+  ...ON_SERVER,
+  scope: 'all',
+  needs: () => ({ clock: true }),
+
+  decide({ by }, { clock }: Pick<SystemFacts, 'clock'>, from) {
+    const { jump, wall: to } = clock;
+    if (jump?.direction !== 'ahead' || to <= from) {
+      const message = "The wall clock is not ahead of the server's time: nothing to accept.";
+      return unchanged(refuse('clock_not_ahead', message));
+    }
+    return {
+      outcome: { kind: 'done', count: 1 },
+      changes: [
+        { kind: 'move_clock', to },
+        { kind: 'prolong_live', since: from },
+      ],
+      events: [{ kind: 'clock_accepted', from, to, by }],
+    };
+  },
+} satisfies SystemModule<AcceptClock>;
 
 /**
  * Goes back to the wall clock after a wrong one has driven the server's time ahead. Slots that had ended stay

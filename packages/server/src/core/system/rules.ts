@@ -2,8 +2,25 @@ import { unchanged } from '../decision.ts';
 import { nameOf } from '../nouns/actor.ts';
 import { findSameBar, MAX_BARS } from '../nouns/bar.ts';
 import { refuse } from '../outcome.ts';
-import type { AddBar, RemoveBar } from '../system-command.ts';
+import { isSameRules } from '../rules/rules.ts';
+import type { AddBar, RemoveBar, SetRules } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+
+/** The audit log has the number of rules and their digest, because there may be many names. */
+export const setRules = {
+  ...ON_SERVER,
+
+  decide({ rules, digest, by }, facts: Pick<SystemFacts, 'rules'>) {
+    if (isSameRules(rules, facts.rules)) return unchanged();
+    const { users, hosts, addresses } = rules.deny;
+    const counts = { users: users.length, hosts: hosts.length, addresses: addresses.length };
+    return {
+      outcome: { kind: 'done', count: 1 },
+      changes: [{ kind: 'put_rules', rules }],
+      events: [{ kind: 'rules_changed', ...counts, digest, by }],
+    };
+  },
+} satisfies SystemModule<SetRules>;
 
 type BarFacts = Pick<SystemFacts, 'rules'>;
 
@@ -24,7 +41,7 @@ export const addBar = {
   },
 } satisfies SystemModule<AddBar>;
 
-/** What is not barred stays so. */
+/** Removing an unknown bar changes nothing. */
 export const removeBar = {
   ...ON_SERVER,
 

@@ -1,8 +1,21 @@
 import { unchanged } from '../decision.ts';
+import { isAfter } from '../nouns/audit-position.ts';
 import { type Instant, say } from '../nouns/instant.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import type { ThinAudit } from '../system-command.ts';
+import type { SetWebhookCursor, SignHeads, ThinAudit } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule, type ThinnableChain } from '../system-module.ts';
+
+/** Signs the heads of all chains as they stood before this commit. The event is the signature. */
+export const signHeads = {
+  ...ON_SERVER,
+  scope: 'heads',
+  needs: () => ({ heads: true }),
+
+  decide(_command, { heads: { isSigned, heads } }: Pick<SystemFacts, 'heads'>) {
+    if (isSigned) return unchanged();
+    return { ...unchanged({ kind: 'done', count: heads.length }), changes: [{ kind: 'sign_heads', heads }] };
+  },
+} satisfies SystemModule<SignHeads>;
 
 /** One command thins out at most this many links; the rest is left to the next. */
 export const THIN_LIMIT = 10_000;
@@ -50,3 +63,16 @@ function refuseThinning(
     `The chain ${whose} was altered, so nothing was thinned out. Run "berth audit verify".`,
   );
 }
+
+/** Never moves back: a former leader may be late, and others have passed what it has delivered. */
+export const setWebhookCursor = {
+  ...ON_SERVER,
+
+  decide({ position, isFirst = false }, { webhookCursor }: Pick<SystemFacts, 'webhookCursor'>) {
+    if (webhookCursor !== null && (isFirst || !isAfter(position, webhookCursor))) return unchanged();
+    return {
+      ...unchanged({ kind: 'done', count: 1 }),
+      changes: [{ kind: 'set_webhook_cursor', position }],
+    };
+  },
+} satisfies SystemModule<SetWebhookCursor>;

@@ -1,0 +1,86 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ApiError } from '../../data/api.ts';
+import { Button } from '../../parts/button.tsx';
+import { Field } from '../../parts/field.tsx';
+import { useSend } from '../../parts/form.tsx';
+
+interface PasswordFormProps {
+  readonly className?: string;
+  /** The field for the password until now. */
+  readonly old: Pick<
+    Parameters<typeof Field>[0],
+    'label' | 'type' | 'isMono' | 'isFirst' | 'hint' | 'autoComplete'
+  >;
+  /** What to say if that field is empty. */
+  readonly missing: string;
+  readonly verb: string;
+  readonly onSend: (old: string, fresh: string) => Promise<void>;
+  readonly children?: ComponentChildren;
+}
+
+/** Replaces a password. A refusal is shown at the field that it is about. */
+export function PasswordForm({ className, old, missing, verb, onSend, children }: PasswordFormProps) {
+  const [before, setBefore] = useState('');
+  const [fresh, setFresh] = useState('');
+  const [fault, setFault] = useState<{ readonly isOld: boolean; readonly text: string } | null>(null);
+  const { isBusy, submit } = useSend(async () => {
+    setFault(null);
+    if (before === '') return setFault({ isOld: true, text: missing });
+    if (fresh === '') return setFault({ isOld: false, text: 'The new password is missing.' });
+    try {
+      await onSend(before, fresh);
+      setBefore('');
+      setFresh('');
+    } catch (error) {
+      const { code, message } = error as ApiError;
+      setFault({ isOld: code === 'invalid_credentials' || code === 'unauthorized', text: message });
+    }
+  });
+  return (
+    <form class={className} onSubmit={submit} noValidate>
+      {children}
+      <Field {...old} value={before} onInput={setBefore} fault={fault?.isOld === true ? fault.text : null} />
+      <NewPassword value={fresh} onInput={setFresh} fault={fault?.isOld === false ? fault.text : null} />
+      <p class="gap">
+        <Button as="primary" isSubmit isBusy={isBusy}>
+          {verb}
+        </Button>
+      </p>
+    </form>
+  );
+}
+
+const MIN_LENGTH = 12;
+
+interface NewPasswordProps {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly fault: string | null;
+}
+
+/** How long a new password is, while it is typed. */
+function NewPassword({ value, onInput, fault }: NewPasswordProps) {
+  const { length } = Array.from(value);
+  const isEnough = length >= MIN_LENGTH;
+  const note = 'Nothing else is needed, but common passwords are refused.';
+  const count = `${length} of ${MIN_LENGTH} characters. ${note}`;
+  const enough = `${length} characters. At least ${MIN_LENGTH} are needed, and nothing else.`;
+  return (
+    <>
+      <Field
+        label="New password"
+        type="password"
+        value={value}
+        onInput={onInput}
+        autoComplete="new-password"
+        hint={length === 0 ? `At least ${MIN_LENGTH} characters, and nothing else.` : count}
+        fault={fault}
+        fine={isEnough && fault === null ? enough : null}
+      />
+      <div class={`strength${isEnough ? ' enough' : ''}`} aria-hidden="true">
+        <span style={{ width: `${Math.min(100, (length / MIN_LENGTH) * 100)}%` }} />
+      </div>
+    </>
+  );
+}
