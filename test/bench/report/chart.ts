@@ -1,7 +1,7 @@
 import type { Measurement } from '../measurement.ts';
 
 /** A rate in the chart: of Berth, of a program without a store, or of another server. */
-export interface Bar {
+interface Bar {
   readonly name: string;
   readonly rate: number;
   readonly kind: 'berth' | 'yardstick' | 'peer';
