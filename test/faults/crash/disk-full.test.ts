@@ -88,7 +88,7 @@ async function fillAndFree(disk: string, server: ServerUnderTest, seed: number):
   assert.deepEqual(rounds.book.violations, []);
 }
 
-/** A start after a kill moves the log into the database, which may free room: that is filled, too. */
+/** A start after a kill moves the log into the database, which may leave room: that is filled, too. */
 async function takeFreedRoom(filler: string, rounds: LendingRounds): Promise<void> {
   fillDisk(filler);
   await runUntilFull(rounds);
