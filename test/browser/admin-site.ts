@@ -10,7 +10,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** A page of its own, that fails if it loads anything from elsewhere or throws. */
 export async function openPage(browser: Browser, url: string, options: object = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const wrong: string[] = [];
   page.on('request', (request) => {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { HARDWARE_ID, openOfflineApp, register } from '../support/cloud/offline-app.ts';
 import { TEST_VENDOR as vendor, vendorLicense } from '../support/cloud/test-vendor.ts';
-import { describeStores } from '../support/stores/test-stores.ts';
 import { openTestApp, readTraces, type TestApp } from '../support/test-app.ts';
 
-describeStores('the air gap', () => {
+describe('the air gap', () => {
   const KEY = 'AAAA-BBBB-CCCC-DDDD';
   const POLICY = { license_key: KEY, policy_id: '4711' };
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { type CloudApp, openCloudApp } from '../support/cloud/cloud-app.ts';
 import { startCloudProcess } from '../support/cloud/cloud-process.ts';
-import { describeStores } from '../support/stores/test-stores.ts';
 
 /** One for all tests: each has a license, and a server, of its own. */
 const vendor = await startCloudProcess({ after });
@@ -31,7 +30,7 @@ async function moveTo(app: CloudApp, hardwareId: string) {
   return app.asMachine(hardwareId);
 }
 
-describeStores('a report that the vendor refuses', () => {
+describe('a report that the vendor refuses', () => {
   test('does not block what is counted afterwards', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '1000', '--negative');
     await count(app, 7);
@@ -70,7 +69,7 @@ describeStores('a report that the vendor refuses', () => {
   });
 });
 
-describeStores('adding a license that is there', () => {
+describe('adding a license that is there', () => {
   test('does not restore a total from before a report', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '1000');
     const gate = Promise.withResolvers<void>();
@@ -96,7 +95,7 @@ describeStores('adding a license that is there', () => {
   });
 });
 
-describeStores('a license that came with its data from another machine', (store) => {
+describe('a license that came with its data from another machine', () => {
   test('is removed without acting for the other machine', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '1000');
     await count(app, 7);
@@ -115,7 +114,7 @@ describeStores('a license that came with its data from another machine', (store)
   });
 
   test('of a user has to be added again: the password is not stored', async (t) => {
-    const { app } = await openUserLicense(t, `moving-${store}`);
+    const { app } = await openUserLicense(t, 'moving');
     const copy = await moveTo(app, 'copy');
     const [result] = await copy.sync(null);
     assert.equal(result?.error?.code, 'server_identity_changed');

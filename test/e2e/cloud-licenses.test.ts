@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
-import { after, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { findOwnAddress } from '../../packages/server/src/cloud/own-address.ts';
 import { type CloudApp, openCloudApp } from '../support/cloud/cloud-app.ts';
 import { startCloudProcess } from '../support/cloud/cloud-process.ts';
-import { describeStores } from '../support/stores/test-stores.ts';
 import { readEvents, readTraces } from '../support/test-app.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -38,7 +37,7 @@ async function listChanges(app: CloudApp) {
   return events.flatMap((event) => (event.kind === 'license_changed' ? [event] : []));
 }
 
-describeStores('a license is added', (store) => {
+describe('a license is added', () => {
   test('by its key: it lends, and the vendor sees the activation', async (t) => {
     const { app, key } = await openWithLicense(t);
     assert.equal(await codeOf(register(app, 'ada')), 200);
@@ -58,7 +57,7 @@ describeStores('a license is added', (store) => {
 
   test('by its user and a password, which is kept nowhere', async (t) => {
     const app = await openApp(t);
-    const product = `cam-${store}`;
+    const product = 'cam';
     await app.vendor.run('product', 'create', product, '--authorization', 'user');
     const flags = ['license', 'create', '--product', product, '--slots', '2', '--user', 'ann@example.com'];
     await app.vendor.runWith('correct horse battery', ...flags);
@@ -124,7 +123,7 @@ describeStores('a license is added', (store) => {
   });
 });
 
-describeStores('what changes at the cloud is effective after the next check', () => {
+describe('what changes at the cloud is effective after the next check', () => {
   test('disabled: nothing new and no renewal; enabled again: as before', async (t) => {
     const { app, key } = await openWithLicense(t);
     await register(app, 'ada');
@@ -240,7 +239,7 @@ describeStores('what changes at the cloud is effective after the next check', ()
   });
 });
 
-describeStores('wrong keys', () => {
+describe('wrong keys', () => {
   test('are stored, the status says that the cloud refuses them, and no license is touched', async (t) => {
     const { app } = await openWithLicense(t);
     await register(app, 'ada');
@@ -270,7 +269,7 @@ describeStores('wrong keys', () => {
   });
 });
 
-describeStores('a license is removed', () => {
+describe('a license is removed', () => {
   test('after consumption is reported; added again it continues', async (t) => {
     const { app, key } = await openWithLicense(t, '--consumptions', '100');
     await app.post('/api/v4/add_consumption', { product: 'cad', consumptions: 9 });
@@ -306,7 +305,7 @@ describeStores('a license is removed', () => {
   });
 });
 
-describeStores('data that was copied to another machine', () => {
+describe('data that was copied to another machine', () => {
   test('is noticed; the license is activated there at the next check, or the vendor refuses', async (t) => {
     const { app, key } = await openWithLicense(t, '--activations', '2');
     await app.identity.bind();

@@ -14,7 +14,6 @@ import { createCommandLine } from '../support/cloud/cloud-command-line.ts';
 import { generate, HARDWARE_ID, openOfflineApp, upload } from '../support/cloud/offline-app.ts';
 import { createTestPortal, given, refused } from '../support/cloud/test-portal.ts';
 import { TEST_VENDOR as vendor } from '../support/cloud/test-vendor.ts';
-import { describeStores } from '../support/stores/test-stores.ts';
 
 const features = (count: number) =>
   Array.from({ length: count }, (_, index) => parseFeatureSpec(`feature-${index},consumptions=100`));
@@ -28,7 +27,7 @@ async function openBoth(t: TestContext, terms: TermsChange) {
   return { portal, app };
 }
 
-describeStores('a license with 1,000 features', () => {
+describe('a license with 1,000 features', () => {
   test('travels by codes, and is refreshed', async (t) => {
     const { portal, app } = await openBoth(t, { features: features(1000) });
     const { key } = portal;

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { instant } from '../../packages/server/src/core/nouns/instant.ts';
 import type { Facts } from '../support/berth-api.ts';
 import { runBerth } from '../support/berth-command.ts';
 import { seedLicenses } from '../support/server-process.ts';
 import { ServerUnderTest } from '../support/server-under-test.ts';
-import { describeStores } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
 
 const MINUTE_MS = 60_000;
@@ -40,7 +39,7 @@ async function assertLongest(ask: () => Promise<Facts>): Promise<void> {
   assert.ok(answeredAt >= from - CLOCKS_DIFFER_MS && answeredAt <= Date.now() + CLOCKS_DIFFER_MS);
 }
 
-describeStores('what can be asked for', () => {
+describe('what can be asked for', () => {
   test('is granted to the millisecond, or as long as the license allows', async (t) => {
     const { api } = await startServer(t);
     const borrow = async (user: string, borrowed_until?: unknown) => {
@@ -105,7 +104,7 @@ describeStores('what can be asked for', () => {
   });
 });
 
-describeStores('a borrowed slot', () => {
+describe('a borrowed slot', () => {
   test('is kept by a heartbeat, moved by another borrow, and returned by unregister', async (t) => {
     const { api } = await startServer(t);
     const target = { product: 'cad', user: 'ada' };
@@ -144,7 +143,7 @@ describeStores('a borrowed slot', () => {
   });
 });
 
-describeStores('a license that has shrunk below its use', () => {
+describe('a license that has shrunk below its use', () => {
   test('ends no slot, lends nothing, and borrows nothing until its use fits again', async (t) => {
     const server = await ServerUnderTest.start(t, { isHere: true, licenses: [testLicense(1, { slots: 3 })] });
     const until = ahead(DAY_MS);

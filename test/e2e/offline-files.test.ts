@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { writeLicenseFile } from '@berth/protocol/carried/license-file';
 import {
   isSignedByServer,
@@ -17,10 +17,9 @@ import {
   upload,
 } from '../support/cloud/offline-app.ts';
 import { TEST_VENDOR as vendor, vendorLicense } from '../support/cloud/test-vendor.ts';
-import { describeStores } from '../support/stores/test-stores.ts';
 import { openTestApp, readEvents, readTraces, type TestApp } from '../support/test-app.ts';
 
-describeStores('a request', () => {
+describe('a request', () => {
   for (const body of [
     {},
     { product: 'cad' },
@@ -78,7 +77,7 @@ describeStores('a request', () => {
   });
 });
 
-describeStores('a license file', () => {
+describe('a license file', () => {
   test('adds the license; again it changes nothing', async (t) => {
     const { app, file } = await openWithLicense(t);
     assert.equal(await register(app, 'ada'), 200);
@@ -162,7 +161,7 @@ describeStores('a license file', () => {
   });
 });
 
-describeStores('a refresh', () => {
+describe('a refresh', () => {
   test('changes the limits by the rules; an older file is refused', async (t) => {
     const { app, file } = await openWithLicense(t);
     for (const user of ['ada', 'bob']) await register(app, user);
@@ -191,7 +190,7 @@ describeStores('a refresh', () => {
   });
 });
 
-describeStores('a license is given back', () => {
+describe('a license is given back', () => {
   test('with its consumption; it lends no more, and old files stay invalid', async (t) => {
     const { app, file } = await openWithLicense(t);
     await app.post('/api/v4/add_consumption', { product: 'cad', consumptions: 8 });
@@ -229,7 +228,7 @@ describeStores('a license is given back', () => {
   });
 });
 
-describeStores('what was given back', () => {
+describe('what was given back', () => {
   test('is not restored by a spare answer from before', async (t) => {
     const app = await openOfflineApp(t);
     const [first, spare] = [await generate(app), await generate(app, { product: 'cad' })];
@@ -264,7 +263,7 @@ describeStores('what was given back', () => {
   });
 });
 
-describeStores('what a file tells was consumed', () => {
+describe('what a file tells was consumed', () => {
   test('counts on a server that has counted nothing, and changes nothing on one that has', async (t) => {
     const { app } = await openWithLicense(t);
     const used = { id: 5000, license_key: 'K-2', total_consumptions: 60 };
@@ -291,7 +290,7 @@ test('a license that is removed while its file is installed is no bug', async (t
   );
 });
 
-describeStores('a usage file', () => {
+describe('a usage file', () => {
   test('contains everything ever consumed, signed, under an increasing number', async (t) => {
     const { app } = await openWithLicense(t);
     const make = async () => {

@@ -8,7 +8,7 @@ interface SecretForm {
 export type Secret = string | Buffer;
 
 /** All encodings to search for. */
-export function formsOf(secret: Secret): readonly SecretForm[] {
+function formsOf(secret: Secret): readonly SecretForm[] {
   const raw = Buffer.from(secret as string);
   const hex = raw.toString('hex');
   const texts = {

@@ -149,6 +149,25 @@ const rejectedStructure: Rejected[] = [
       { path: `${SERVER}/d.ts`, text: '' },
     ],
   },
+  {
+    rule: 'folder-cycle',
+    title: 'two folders that import each other',
+    line: 2,
+    files: [
+      { path: `${SERVER}/core/a.ts`, text: "import './b/c.ts';\nimport '../http/d.ts';\n" },
+      { path: `${SERVER}/http/e.ts`, text: "import '../core/f.ts';\n" },
+    ],
+  },
+  {
+    rule: 'folder-cycle',
+    title: 'three folders in a circle',
+    line: 1,
+    files: [
+      { path: `${SERVER}/core/a/b.ts`, text: "import '../c/d.ts';\n" },
+      { path: `${SERVER}/core/c/e.ts`, text: "import '../../http/f.ts';\n" },
+      { path: `${SERVER}/http/g.ts`, text: "import '../core/a/h.ts';\n" },
+    ],
+  },
 ];
 
 const rejectedExports: Rejected[] = [
@@ -292,6 +311,14 @@ const acceptedStructure: Example[] = [
       { path: `${SERVER}/a.ts`, text: "import './b.ts';\nimport './c.ts';\n" },
       { path: `${SERVER}/b.ts`, text: "import './c.ts';\n" },
       { path: `${SERVER}/c.ts`, text: '' },
+    ],
+  },
+  {
+    rule: 'folder-cycle',
+    title: 'a folder and one within it',
+    files: [
+      { path: `${SERVER}/core/a.ts`, text: "import './b/c.ts';\n" },
+      { path: `${SERVER}/core/b/d.ts`, text: "import '../e.ts';\n" },
     ],
   },
 ];

@@ -20,7 +20,7 @@ import { findHiddenRegexes, findSlowRegexes } from './regex-rules.ts';
 import { findForbiddenImports } from './room-rules.ts';
 import { findLongFiles, findLongFunctions, findLongLines } from './size-rules.ts';
 import type { Finding, SourceFile } from './source.ts';
-import { findCrowdedFolders, findImportCycles } from './structure-rules.ts';
+import { findCrowdedFolders, findFolderCycles, findImportCycles } from './structure-rules.ts';
 
 type Rule = (files: SourceFile[]) => Finding[];
 
@@ -28,6 +28,7 @@ type Rule = (files: SourceFile[]) => Finding[];
 export const rules: Record<string, Rule> = {
   imports: findForbiddenImports,
   'import-cycle': findImportCycles,
+  'folder-cycle': findFolderCycles,
   'crowded-folder': findCrowdedFolders,
   'core-purity': findCoreImpurity,
   'refusal-origin': findForeignRefusals,

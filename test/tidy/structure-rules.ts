@@ -16,15 +16,17 @@ export function findCrowdedFolders(files: SourceFile[]): Finding[] {
   });
 }
 
+/** An import, of a file or of another folder. */
 interface Edge {
   to: string;
+  path: string;
   line: number;
 }
 
 function listEdges(file: SourceFile): Edge[] {
   return listImports(file).flatMap(({ specifier, line }) => {
     const to = resolveImport(file.path, specifier);
-    return to === undefined ? [] : [{ to, line }];
+    return to === undefined ? [] : [{ to, path: file.path, line }];
   });
 }
 
@@ -43,20 +45,34 @@ function findWayBack(from: string, edge: Edge, edges: Map<string, Edge[]>): stri
   return undefined;
 }
 
-/** Types count too: whoever wants to understand one of the files has to read them all. */
-export function findImportCycles(files: SourceFile[]): Finding[] {
-  const product = productFiles(files, 'packages/');
-  const edges = new Map(product.map((file) => [file.path, listEdges(file)]));
+function findCycles(edges: Map<string, Edge[]>, rule: string, advice: string): Finding[] {
   const told = new Set<string>();
-  return product.flatMap(({ path }) =>
-    (edges.get(path) ?? []).flatMap((edge) => {
-      const way = findWayBack(path, edge, edges);
+  return [...edges].flatMap(([from, out]) =>
+    out.flatMap((edge) => {
+      const way = findWayBack(from, edge, edges);
       if (way === undefined || way.some((step) => told.has(step))) return [];
       for (const step of way) told.add(step);
-      const message =
-        `The files import each other, so none can be read first: ${[path, ...way].join(' → ')}; ` +
-        'move what they share to a file of its own.';
-      return [{ path, line: edge.line, rule: 'import-cycle', message }];
+      const circle = [from, ...way].join(' → ');
+      const message = `These import each other, so none can be read first: ${circle}; ${advice}.`;
+      return [{ path: edge.path, line: edge.line, rule, message }];
     }),
   );
+}
+
+/** Types count too: whoever wants to understand one of the files has to read them all. */
+export function findImportCycles(files: SourceFile[]): Finding[] {
+  const edges = new Map(productFiles(files, 'packages/').map((file) => [file.path, listEdges(file)]));
+  return findCycles(edges, 'import-cycle', 'move what they share to a file of its own');
+}
+
+/** Folders are layers. Only a folder and those within it may import each other. */
+export function findFolderCycles(files: SourceFile[]): Finding[] {
+  const imports = productFiles(files, 'packages/').flatMap(listEdges);
+  const between = imports
+    .map((edge) => ({ ...edge, to: posix.dirname(edge.to) }))
+    .filter(
+      ({ path, to }) => !`${path}/`.startsWith(`${to}/`) && !`${to}/`.startsWith(`${posix.dirname(path)}/`),
+    );
+  const edges = Map.groupBy(between, ({ path }) => posix.dirname(path));
+  return findCycles(edges, 'folder-cycle', 'move the files that lead back');
 }

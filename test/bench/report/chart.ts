@@ -1,7 +1,7 @@
 import type { Measurement } from '../measurement.ts';
 
 /** A rate in the chart: of Berth, or of a program without a store. */
-export interface Bar {
+interface Bar {
   readonly name: string;
   readonly rate: number;
   readonly kind: 'berth' | 'yardstick';

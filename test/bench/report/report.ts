@@ -178,7 +178,7 @@ function markdownTable(heading: readonly string[], rows: readonly (readonly stri
 }
 
 /** The lowest and the highest of the first numbers, such as "57.1–183.3 ms". */
-export function rangeOf(measured: readonly string[]): string {
+function rangeOf(measured: readonly string[]): string {
   const parts = measured.map((text) => /^(\D*)([\d.]+)([^,;:(]*)/.exec(text));
   const values = parts.map((part) => part?.[2] ?? '').sort((a, b) => Number(a) - Number(b));
   const [, before = '', , after = ''] = parts[0] ?? [];

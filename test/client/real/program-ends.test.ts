@@ -13,9 +13,7 @@ import { testLicense } from '../../support/test-license.ts';
 const CLIENT = new URL('../../../packages/client/src/main.ts', import.meta.url).href;
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** The client gives up after two seconds. Less here: this process may be late to see the start of them. */
-const SLOW_MS = 1500;
-const TRIES = 5;
+const EXITS = new URL('../../../packages/client/src/node/exit-guards.ts', import.meta.url).href;
 
 describe('a program that ends', () => {
   let server: ServerUnderTest;
@@ -30,25 +28,6 @@ describe('a program that ends', () => {
     for (const end of ends) await end();
   });
 
-  /** When a program last showed that it runs, and how long the slowest took to end after that. */
-  let [aliveMs, endingMs] = [0, 0];
-
-  /** Tries again if a program had no time to return its slot, because the machine was too busy. */
-  async function retryIfSlow(attempt: () => Promise<void>): Promise<void> {
-    for (let tries = 1; ; tries += 1) {
-      endingMs = 0;
-      try {
-        return await attempt();
-      } catch (error) {
-        assert.equal((await server.api.post('/api/v4/unregister/all', { product: 'cad' })).status, 200);
-        if (tries === TRIES || endingMs < SLOW_MS) throw error;
-      }
-    }
-  }
-
-  const testEnd = (what: string, attempt: (t: TestContext) => Promise<void>) =>
-    test(what, (t) => retryIfSlow(() => attempt(t)));
-
   /** Starts a program that takes a slot and then goes on with the code. */
   function startProgram(code: string) {
     return startClient(
@@ -59,7 +38,10 @@ describe('a program that ends', () => {
   }
 
   async function startClient(code: string) {
-    const text = `import { acquire } from ${JSON.stringify(CLIENT)};\n${code}`;
+    const text = `import { acquire } from ${JSON.stringify(CLIENT)};
+      import { exitLimit } from ${JSON.stringify(EXITS)};
+      exitLimit.longestMs = 60_000;
+      ${code}`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', text], {
       cwd: ROOT,
       env: { ...process.env, XDG_STATE_HOME: folder, HOME: folder },
@@ -70,13 +52,9 @@ describe('a program that ends', () => {
     let errors = '';
     child.stdout.setEncoding('utf8').on('data', (part: string) => {
       output += part;
-      aliveMs = performance.now();
     });
     child.stderr.setEncoding('utf8').on('data', (part: string) => {
       errors += part;
-    });
-    child.once('close', () => {
-      endingMs = Math.max(endingMs, performance.now() - aliveMs);
     });
     const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
     return { child, ended, readOutput: () => output, readErrors: () => errors };
@@ -91,7 +69,7 @@ describe('a program that ends', () => {
   ];
 
   for (const [what, code, ending] of ENDS) {
-    testEnd(`${what} returns its slot`, async () => {
+    test(`${what} returns its slot`, async () => {
       const program = await startProgram(code);
       assert.deepEqual(await program.ended, ending, program.readErrors());
       assert.match(program.readOutput(), /@.+\/\d+-/);
@@ -99,7 +77,7 @@ describe('a program that ends', () => {
     });
   }
 
-  testEnd('by a signal returns its slot, and ends by that signal', async () => {
+  test('by a signal returns its slot, and ends by that signal', async () => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
       const program = await startProgram('setInterval(() => {}, 1000)');
       await pollUntil('its output', () => program.readOutput().includes('\n') || undefined);
@@ -118,11 +96,10 @@ describe('a program that ends', () => {
     const options = JSON.stringify({ server: proxy.url, product: 'cad', wait: '1h' });
     const program = await startClient(`${code}\nawait acquire(${options});`);
     await pollUntil('the slot', async () => (await server.api.holders()).length === 1 || undefined);
-    aliveMs = performance.now();
     return program;
   }
 
-  testEnd('by a signal returns a slot of which it has not heard, and ends by that signal', async (t) => {
+  test('by a signal returns a slot of which it has not heard, and ends by that signal', async (t) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const program = await startUnheard(t, '');
       program.child.kill(signal);
@@ -132,14 +109,14 @@ describe('a program that ends', () => {
     }
   });
 
-  testEnd('with process.exit() returns a slot of which it has not heard', async (t) => {
+  test('with process.exit() returns a slot of which it has not heard', async (t) => {
     const program = await startUnheard(t, 'process.stdin.once("data", () => process.exit(3));');
     program.child.stdin.write('end\n');
     assert.deepEqual(await program.ended, [3, null], program.readErrors());
     assert.deepEqual(await server.api.holders(), []);
   });
 
-  testEnd('by a signal that it handles itself keeps its slot until then', async () => {
+  test('by a signal that it handles itself keeps its slot until then', async () => {
     const program = await startProgram(
       `process.on('SIGTERM', () => { console.log('held', slot.isHeld); process.exit(0); });
        setInterval(() => {}, 1000);

@@ -18,7 +18,7 @@ export interface Answer {
 }
 
 /** The facts about a request from which a plan selects a fault. */
-export interface ChaosRequest {
+interface ChaosRequest {
   /** Counts from 0 since the proxy started. */
   readonly n: number;
   readonly method: string;

@@ -13,14 +13,18 @@ class _Stopped(BaseException):
 class Task:
     """
     A thread of a program. Only one thread runs at a time, and the world says which, so runs can be repeated.
+    A thread that has done its work is used again, because starting one takes long.
     """
 
-    def __init__(self, world: World, work: Callable[[], object]) -> None:
+    def __init__(self, world: World) -> None:
         self._world = world
+        self._work: Callable[[], object] = lambda: None
+        self._go = _closed_gate()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def start(self, work: Callable[[], object]) -> None:
         self._work = work
-        self._go = threading.Semaphore(0)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self.resume()
 
     def resume(self) -> None:
         """Returns when the task has come to its end, or waits again."""
@@ -33,22 +37,32 @@ class Task:
         if self._world.is_closed:
             raise _Stopped
 
-    def join(self) -> None:
-        self._thread.join()
-
     def _run(self) -> None:
         self._go.acquire()
+        while not self._world.is_closed:
+            self._do_work()
+            self._world.idle.release()
+            self._go.acquire()
+        self._world.idle.release()
+
+    def _do_work(self) -> None:
         self._world.tasks[threading.get_ident()] = self
         try:
-            if not self._world.is_closed:
-                self._work()
+            self._work()
         except _Stopped:
             pass
         except BaseException as error:
             self._world.errors.append(error)
         finally:
             del self._world.tasks[threading.get_ident()]
-            self._world.idle.release()
+            self._world.free.append(self)
+
+
+def _closed_gate() -> threading.Lock:
+    """A lock that another thread opens."""
+    gate = threading.Lock()
+    gate.acquire()
+    return gate
 
 
 class World:
@@ -56,8 +70,9 @@ class World:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.idle = threading.Semaphore(0)
+        self.idle = _closed_gate()
         self.tasks: Dict[int, Task] = {}
+        self.free: List[Task] = []
         self.errors: List[BaseException] = []
         self.is_closed = False
         self._order = 0
@@ -68,7 +83,7 @@ class World:
         return self.tasks[threading.get_ident()]
 
     def start(self, work: Callable[[], object]) -> None:
-        Task(self, work).resume()
+        (self.free.pop() if self.free else Task(self)).start(work)
 
     def at(self, moment: float, work: Callable[[], None]) -> None:
         self._order += 1
@@ -90,10 +105,12 @@ class World:
             raise self.errors[0]
 
     def close(self) -> None:
-        """Ends the threads that still wait."""
+        """Ends all threads."""
         self.is_closed = True
         while self.tasks:
             next(iter(self.tasks.values())).resume()
+        while self.free:
+            self.free.pop().resume()
 
     def __enter__(self) -> World:
         return self

@@ -29,11 +29,9 @@ function halfBlock(isUpper: boolean, isLower: boolean): string {
 const BLACK_ON_WHITE = '\u001b[30;107m';
 const AS_BEFORE = '\u001b[0m';
 
-/** Where a QR code is shown. */
-export interface QrScreen {
-  /** The width of a terminal; `null` for a file or a pipe. */
+/** Where a QR code is shown: a terminal, or something without columns. */
+interface QrScreen {
   readonly columns: number | null;
-  /** Writes it as it is, colours and all. */
   draw(picture: string): void;
 }
 

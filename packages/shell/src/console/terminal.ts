@@ -1,9 +1,10 @@
-import type { QrScreen } from '@berth/protocol/carried/qr-code';
 import { escapeLines } from '@berth/protocol/hidden-characters';
 import { describeScreen, emphasize, render, type Screen } from './console-text.ts';
 
 /** What a command writes to. Answers go to standard output, everything else to standard error. */
-export interface Terminal extends QrScreen {
+export interface Terminal {
+  /** The width of a terminal; `null` for a file or a pipe. */
+  readonly columns: number | null;
   /** Where answers go. */
   readonly screen: Screen;
   print(line: string): void;
@@ -12,6 +13,8 @@ export interface Terminal extends QrScreen {
   warn(line: string): void;
   /** Why the command failed. */
   fail(line: string): void;
+  /** Writes a picture as it is, colours and all. */
+  draw(picture: string): void;
 }
 
 /** A terminal that a log is written to as well. */
