@@ -117,7 +117,7 @@ def _undo(
 
 
 def resume_borrow(account: Account, is_default_user: bool) -> Borrow:
-    """Of those that can be used, the one that ends last; checked."""
+    """Returns the usable borrow that ends last."""
     found, unreadable = list_files(account, is_default_user)
     faults: List[BerthError] = []
     for file, record in sorted(found, key=lambda one: one[1].ends_ms or 0.0, reverse=True):

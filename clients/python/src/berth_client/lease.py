@@ -123,7 +123,7 @@ def return_slot(
     timeout: Optional[float] = None,
     binding: Optional[str] = None,
 ) -> None:
-    """A slot that is no longer there needs no return: its time is over, or an operator has taken it back."""
+    """Does nothing if the slot is gone: it has ended, or an operator has taken it back."""
     try:
         account.servers.post("unregister", target_of(account, license_id), None, timeout, binding)
     except DeniedError as error:
@@ -136,8 +136,8 @@ def license_id_of(answer: Answer) -> Optional[int]:
     return license_id if isinstance(license_id, int) else None
 
 
-# A grant costs the server more than the renewal itself, so most renewals come without one. They are believed
-# if the server is the one that was proven last. If another takes its place, this finds it out.
+# A grant costs the server more than the renewal itself, so most renewals come without one. They are accepted
+# from the server that was proven last. After so many renewals it must prove itself again.
 _RENEWALS_PER_GRANT = 192
 _LONGEST_WITHOUT_GRANT = 86_400.0
 
@@ -176,8 +176,8 @@ class _Proven:
 
 class SlotRequests:
     """
-    Sends requests for one slot. With the vendor's key, only the server that has proven itself may extend it,
-    and it has to do so again and again.
+    Sends requests for one slot. With the vendor's key, only a server that has proven itself may extend it,
+    and it must prove itself again from time to time.
     """
 
     def __init__(self, account: Account, feature: Optional[str] = None) -> None:

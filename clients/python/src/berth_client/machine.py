@@ -46,7 +46,7 @@ def _remove_drafts() -> None:
 
 
 def _usual_folder() -> Path:
-    """Where programs keep what is neither settings nor cache. Raises if there is no home, as for a number."""
+    """Where programs keep what is neither settings nor cache. Raises if the account has no home."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "berth-client"
     if sys.platform == "darwin":
