@@ -5,6 +5,7 @@ ends, the next one knows of every slot that the server may have lent.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Callable, List, Optional, Tuple, Union
@@ -67,11 +68,9 @@ def _ask(
         complete = replace(record, asked=None, lent=lent, seen_ms=seen_ms)
         file.write(complete)
     except BerthError as error:
-        try:
+        # If it cannot be undone now, what is stored says that something may be lent.
+        with suppress(BerthError):
             _undo(file, record, error, was_asked, before_return)
-        except BerthError:
-            # What is stored says that something may be lent.
-            pass
         raise
     return Borrow(file, complete, lent, proven.grant), proven.lease
 

@@ -163,9 +163,7 @@ class Client:
     @property
     def _seat(self) -> Account:
         """Borrows need a user that is the same at the next start of the program."""
-        user = (
-            _describe_seat(self._account.environment.host) if self._given_user is None else self._given_user
-        )
+        user = self._given_user or _describe_seat(self._account.environment.host)
         return replace(self._account, user=user)
 
 
