@@ -46,25 +46,16 @@ function writeErrors(page: string): readonly string[] {
   return ['| code | status | retry | what happened | what to do |', '|---|---|---|---|---|', ...rows];
 }
 
-interface Language {
-  readonly comment: string;
-  readonly indent: string;
-  readonly map: readonly [open: string, close: string];
-  readonly entry: (code: string, text: string) => string;
-  readonly set: (name: string) => readonly [open: string, close: string];
-  readonly item: (code: string) => string;
-}
-
-const TYPESCRIPT: Language = {
+const TYPESCRIPT = {
   comment: '//',
   indent: '  ',
   map: ['export const ADVICE: Readonly<Record<string, string>> = {', '};'],
-  entry: (code, text) => `${code}: '${text}'`,
-  set: (name) => [`export const ${name} = new Set([`, ']);'],
-  item: (code) => `'${code}'`,
+  entry: (code: string, text: string) => `${code}: '${text}'`,
+  set: (name: string) => [`export const ${name} = new Set([`, ']);'],
+  item: (code: string) => `'${code}'`,
 };
 
-const PYTHON: Language = {
+const PYTHON: typeof TYPESCRIPT = {
   comment: '#',
   indent: '    ',
   map: ['ADVICE = {', '}'],
@@ -74,8 +65,8 @@ const PYTHON: Language = {
 };
 
 /** What a client knows of the codes. Clients import nothing, so each has its own copy. */
-function writeClientTables({ comment, indent, map, entry, set, item }: Language): string {
-  const write = (about: string, [open, close]: readonly [string, string], items: readonly string[]) => {
+function writeClientTables({ comment, indent, map, entry, set, item }: typeof TYPESCRIPT): string {
+  const write = (about: string, [open = '', close = '']: readonly string[], items: readonly string[]) => {
     const line = `${open}${items.join(', ')}${close}`;
     const lines = [open, ...items.map((one) => `${indent}${one},`), close].join('\n');
     return `\n${comment} ${about}\n${line.length > LONGEST_LINE ? lines : line}\n`;

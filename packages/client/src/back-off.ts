@@ -2,10 +2,10 @@ import { type BerthError, DeniedError } from './errors.ts';
 
 const FIRST_MS = 500;
 const DOUBLINGS = 10;
-/** How long clients that wait for the same end ask one after the other, at least. */
+/** Clients that wait for the end of one slot spread their requests over at least this time. */
 const SPREAD_MS = 500;
 
-/** How long to wait after failures: longer each time, and never the same for two clients. */
+/** How long to wait after failures: longer each time, with jitter. */
 export function backOffMs(failures: number, longestMs: number, random: () => number): number {
   const fullMs = Math.min(longestMs, FIRST_MS * 2 ** Math.min(failures, DOUBLINGS));
   return fullMs * (0.5 + random() / 2);
@@ -13,8 +13,8 @@ export function backOffMs(failures: number, longestMs: number, random: () => num
 
 /**
  * How long to wait before asking for a slot again: about as long as the server says, which knows how many
- * wait; without its word, longer each time. If a slot ends by itself before that, until then, and up to as
- * long again, so that not all ask at the same moment.
+ * clients wait; otherwise longer each time. If a slot ends earlier, the client asks shortly after that, at a
+ * random moment, so that not all clients ask at once.
  */
 export function askAgainInMs(
   error: BerthError | null,

@@ -105,8 +105,8 @@ export class Client {
   }
 
   /**
-   * Finds the borrow of an earlier start; of several, the one that ends last. Throws a `BorrowError` if there
-   * is none, or if it cannot be used, and a `ProofError` if it is of another computer, or was changed.
+   * Finds the borrow of an earlier start; of several, the one that ends last. Throws a `BorrowError` if no
+   * borrow can be used, and a `ProofError` if it was changed or made on another computer.
    */
   resume(): Promise<Borrow> {
     return resumeBorrow(this.#seat, this.#givenUser === null);
@@ -127,7 +127,7 @@ export class Client {
     return new CountQueue(this.#account, () => this.#countTarget);
   }
 
-  /** A made-up user is another one at each start, and a key would count once for each. */
+  /** The default user changes at each start, so with it a key would count again. */
   get #countTarget(): CountTarget {
     const { product, licenseId } = this.#account;
     const held = this.#slot?.isReleased === false ? this.#slot.licenseId : null;
@@ -141,7 +141,7 @@ export class Client {
     this.#account = { ...this.#account, user };
   }
 
-  /** The user of borrows: the next start of the program has to be the same. */
+  /** Borrows need a user that is the same at the next start of the program. */
   get #seat(): Account {
     const { environment, user } = this.#account;
     // Browsers do not say where they are: the user of the program is stored with the borrow.

@@ -22,7 +22,7 @@ export function markOf(product: string, identifier: string): string {
   return toBase64Url(btoa(String.fromCharCode(...mark)));
 }
 
-/** Lasts as long as the storage, and goes along if that is copied. */
+/** Makes up an identifier that lasts as long as the storage, and is copied with it. */
 async function keepIdentifier({ storage, environment }: Place): Promise<string> {
   const known = await storage.read(NAME);
   if (known !== null && known !== '') return known;

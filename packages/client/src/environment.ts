@@ -50,7 +50,7 @@ export interface WireAnswer {
 export interface Storage {
   read(name: string): Promise<string | null>;
   write(name: string, text: string): Promise<void>;
-  /** Nothing happens if there is none. */
+  /** Does nothing if there is no such text. */
   remove(name: string): Promise<void>;
   /** The names that start with the prefix, sorted. */
   list(prefix: string): Promise<readonly string[]>;

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from threading import RLock
@@ -192,19 +193,14 @@ class Borrow(StoredBorrow):
         # This clock cannot tell whether the certificate has expired.
         grant, _ = prove_answer(self._account, answer, nonce, is_now=False)
         if grant.get("borrowed") is not True:
-            self._return_quietly()
+            # Asking for the grant has taken a slot.
+            with suppress(BerthError):
+                self.give_back()
             raise BorrowError("borrow_ended", _OVER)
         # A renewal shortly before the end makes it later.
         if read_instant(grant, "valid_until") < self._lent.until_ms:
             raise BorrowError("borrow_ended", _OVER)
         return read_instant(grant, "issued_at")
-
-    def _return_quietly(self) -> None:
-        """Asking for the grant has taken a slot."""
-        try:
-            self.give_back()
-        except BerthError:
-            pass
 
 
 def judge_computer(account: Account, mark: object) -> None:

@@ -1,4 +1,4 @@
-"""What is stored of borrows: a file for each server, product and user, so that none is ever forgotten."""
+"""Stored borrows: a file for each server, product and user."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class BorrowRecord:
     user: str
     # The license that was asked for; `None`: any.
     license_id: Optional[int]
-    # What stands for the computer that it is for.
+    # Stands for the computer on which it was borrowed.
     mark: str
     # The public id of the server's store, or what stands for its addresses.
     binding: str
@@ -80,8 +80,8 @@ class BorrowFile:
 
     def give_back(self, record: BorrowRecord) -> None:
         """
-        Returns the slot to the server that has lent it, and forgets it. If another program has done so, the
-        user may have a new slot, which is not to be returned.
+        Returns the slot to the server that has lent it, and forgets it. If another program has returned it,
+        the user may have a new slot, which must stay.
         """
         if self.account.storage.read(self.name) is None:
             return
@@ -194,6 +194,6 @@ def _read_as(kind: type, value: Any) -> Any:
 
 
 def _read_ms(value: Any) -> Any:
-    # This raises if it is no date.
+    # Raises if it is not a date.
     from_ms(value)
     return value if type(value) is float else _read_as(int, value)

@@ -5,6 +5,7 @@ ends, the next one knows of every slot that the server may have lent.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Callable, List, Optional, Tuple, Union
@@ -67,11 +68,9 @@ def _ask(
         complete = replace(record, asked=None, lent=lent, seen_ms=seen_ms)
         file.write(complete)
     except BerthError as error:
-        try:
+        # If it cannot be undone now, what is stored says that something may be lent.
+        with suppress(BerthError):
             _undo(file, record, error, was_asked, before_return)
-        except BerthError:
-            # What is stored says that something may be lent.
-            pass
         raise
     return Borrow(file, complete, lent, proven.grant), proven.lease
 
@@ -117,7 +116,7 @@ def _undo(
 
 
 def resume_borrow(account: Account, is_default_user: bool) -> Borrow:
-    """Of those that can be used, the one that ends last; checked."""
+    """Returns the usable borrow that ends last."""
     found, unreadable = list_files(account, is_default_user)
     faults: List[BerthError] = []
     for file, record in sorted(found, key=lambda one: one[1].ends_ms or 0.0, reverse=True):

@@ -162,10 +162,8 @@ class Client:
 
     @property
     def _seat(self) -> Account:
-        """The user of borrows: the next start of the program has to be the same."""
-        user = (
-            _describe_seat(self._account.environment.host) if self._given_user is None else self._given_user
-        )
+        """Borrows need a user that is the same at the next start of the program."""
+        user = self._given_user or _describe_seat(self._account.environment.host)
         return replace(self._account, user=user)
 
 
@@ -185,9 +183,8 @@ def acquire(
 
 def _describe_program(environment: Environment) -> str:
     """
-    The user of a program that gives none: who runs it, where, and which of several programs it is. A user has
-    one slot, so programs that were the same user would share it, and the first to end would return it for
-    all.
+    The default user: who runs the program, where, and which of several programs it is. A user has one slot,
+    so programs with the same user would share it, and the first to end would return it for all.
     """
     suffix = environment.create_id().replace("-", "")[:_SUFFIX_LENGTH]
     return f"{_describe_seat(environment.host)}/{environment.process_id}-{suffix}"

@@ -53,7 +53,7 @@ def _binding_of(name: str) -> str:
 
 
 def _rest_of(name: str) -> str:
-    """Without the server that it is for."""
+    """The name without its server."""
     return name.rpartition("@")[2]
 
 
@@ -208,7 +208,7 @@ class CountQueue:
                 self._take_over(self._binding)
             names = [name for name, _ in self._read_own() if name not in seen]
             if not names:
-                # Nothing holds up the next count, even if one that is uncertain stays.
+                # Nothing blocks the next count, even if an uncertain one stays.
                 self._failures = 0
                 self._is_blocked = False
                 return

@@ -49,7 +49,7 @@ def find_machine_id() -> Optional[str]:
     try:
         identifier = _tidy_id(_read_machine_id())
     except Exception:
-        # There may be a hundred reasons, and none of them must keep the program from working.
+        # Whatever the reason, the program must work.
         return None
     return None if identifier in _NO_IDS else identifier
 

@@ -45,7 +45,7 @@ class Storage(Protocol):
     def write(self, name: str, text: str) -> None: ...
 
     def remove(self, name: str) -> None:
-        """Nothing happens if there is none."""
+        """Does nothing if there is no such text."""
 
     def list(self, prefix: str) -> Sequence[str]:
         """The names that start with the prefix, sorted."""

@@ -62,7 +62,7 @@ class HttpSender:
         response = connection.getresponse()
         chunks: List[bytes] = []
         size = 0
-        # It closes itself at its end, and with it the connection if the server keeps none.
+        # It closes itself at its end, and the connection too if the server does not keep it.
         while not response.isclosed():
             socket.settimeout(self._left_until(deadline))
             chunk = response.read(65_536)

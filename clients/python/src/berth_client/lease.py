@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple
@@ -58,18 +59,14 @@ def renew_at(lease: Lease, random: Callable[[], float]) -> float:
 def read_lease(answer: Answer) -> Lease:
     fields = answer.fields
     timeout = _read_seconds(fields.get("floating_timeout"), 60.0)
-    lasts = _first_of(_read_seconds(fields.get("slot_ends_in_seconds"), 1.0), timeout or 0.0)
-    renew_after = _first_of(
-        _read_seconds(fields.get("renew_in_seconds"), 1.0), min(timeout or lasts, lasts) * _RENEW_SHARE
-    )
+    lasts = _read_seconds(fields.get("slot_ends_in_seconds"), 1.0) or timeout or 0.0
+    planned = min(timeout or lasts, lasts) * _RENEW_SHARE
+    renew_after = _read_seconds(fields.get("renew_in_seconds"), 1.0) or planned
     return Lease(answer.sent_at, lasts, renew_after, _read_borrow(fields))
 
 
-def _first_of(stated: Optional[float], otherwise: float) -> float:
-    return otherwise if stated is None else stated
-
-
 def _read_seconds(value: object, unit: float) -> Optional[float]:
+    """`None`, and never 0, if it is not a positive number."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return value * unit if is_number and value > 0 else None  # type: ignore[operator]
 
@@ -123,7 +120,7 @@ def return_slot(
     timeout: Optional[float] = None,
     binding: Optional[str] = None,
 ) -> None:
-    """A slot that is no longer there needs no return: its time is over, or an operator has taken it back."""
+    """Does nothing if the slot is gone: it has ended, or an operator has taken it back."""
     try:
         account.servers.post("unregister", target_of(account, license_id), None, timeout, binding)
     except DeniedError as error:
@@ -136,8 +133,8 @@ def license_id_of(answer: Answer) -> Optional[int]:
     return license_id if isinstance(license_id, int) else None
 
 
-# A grant costs the server more than the renewal itself, so most renewals come without one. They are believed
-# if the server is the one that was proven last. If another takes its place, this finds it out.
+# A grant costs the server more than the renewal itself, so most renewals come without one. They are accepted
+# from the server that was proven last. After so many renewals it must prove itself again.
 _RENEWALS_PER_GRANT = 192
 _LONGEST_WITHOUT_GRANT = 86_400.0
 
@@ -176,8 +173,8 @@ class _Proven:
 
 class SlotRequests:
     """
-    Sends requests for one slot. With the vendor's key, only the server that has proven itself may extend it,
-    and it has to do so again and again.
+    Sends requests for one slot. With the vendor's key, only a server that has proven itself may extend it,
+    and it must prove itself again from time to time.
     """
 
     def __init__(self, account: Account, feature: Optional[str] = None) -> None:
@@ -219,10 +216,8 @@ class SlotRequests:
 
     def give_back(self, fields: Mapping[str, Any], timeout: Optional[float] = None) -> None:
         """A slot that cannot be used is not kept, if the server is a real one and has lent it after all."""
-        try:
+        with suppress(BerthError):
             self._account.servers.post("unregister", fields, timeout=timeout)
-        except BerthError:
-            pass
 
     def _is_grant_due(self, proven: _Proven) -> bool:
         proven_for = self._account.clock.read() - proven.lease.sent_at
@@ -238,7 +233,7 @@ class SlotRequests:
         lasts = min(lasts_ms, longest_ms(claims["limits"], claims.get("borrowed") is True)) / 1000
         lease = replace(read_lease(answer), lasts=lasts)
         timeout = _read_seconds((claims.get("limits") or {}).get("floating_timeout"), 60.0)
-        self._proven = _Proven(answer.server, lease, _first_of(timeout, lasts))
+        self._proven = _Proven(answer.server, lease, timeout or lasts)
         return ProvenAnswer(answer, lease, claims, proof)
 
 

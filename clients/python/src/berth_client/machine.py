@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Callable, Dict, List, Optional, Union
@@ -46,7 +47,7 @@ def _remove_drafts() -> None:
 
 
 def _usual_folder() -> Path:
-    """Where programs keep what is neither settings nor cache. Raises if there is no home, as for a number."""
+    """Where programs keep what is neither settings nor cache. Raises if the account has no home."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "berth-client"
     if sys.platform == "darwin":
@@ -93,10 +94,7 @@ class FileStorage:
         self._sync_folder()
 
     def remove(self, name: str) -> None:
-        try:
-            self._file_of(name).unlink()
-        except FileNotFoundError:
-            pass
+        self._file_of(name).unlink(missing_ok=True)
 
     def list(self, prefix: str) -> List[str]:
         try:
@@ -112,11 +110,9 @@ class FileStorage:
             return
         self._is_tidy = True
         for draft in self.folder.glob(f"*{_DRAFT}"):
-            try:
+            with suppress(FileNotFoundError):
                 if time.time() - draft.stat().st_mtime > _OLD:
                     draft.unlink()
-            except FileNotFoundError:
-                pass
 
     def _file_of(self, name: str) -> Path:
         """Names come from this package, and products in them are encoded."""

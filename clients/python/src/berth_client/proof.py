@@ -20,7 +20,7 @@ Grant = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Proof:
-    """What proves a slot; all of it can be stored."""
+    """What proves a slot. It can be stored."""
 
     grant: str
     # The vendor's word for the server. While the vendor changes the key: under each of the keys, with spaces.
@@ -152,7 +152,7 @@ def _judge_consumption(claims: Grant, certified: Grant) -> None:
 
 
 def _judge_amount(claims: Grant, certified: Grant, name: str) -> None:
-    # Not `>`: nothing is less than what is no number.
+    # Not `>`: a value that is not a number must fail, too.
     if not _amount_of(claims, name) <= _amount_of(certified, name):
         raise _claims_more(name)
 

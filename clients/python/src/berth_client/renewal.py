@@ -16,7 +16,7 @@ _LONGEST_TIMER = 5.0
 _LATE_TIMER = 65.0
 # A server that was away is found again within this time.
 _LONGEST_PAUSE = 15.0
-# How long clients that wait for the same end ask one after the other, at least.
+# Clients that wait for the end of one slot spread their requests over at least this time.
 _SPREAD = 0.5
 # A refusal that does not concern the slot itself changes only when a person acts.
 _LONGEST_DENIED_PAUSE = 60.0
@@ -203,7 +203,7 @@ class Renewal:
             elif isinstance(failure, UnreachableError):
                 self._accept_silence(failure)
             else:
-                # Such as a token that the application cannot provide at the moment.
+                # For example, the application cannot provide a token at the moment.
                 self._pause(_LONGEST_PAUSE)
             self._plan()
         self.events.deliver()

@@ -182,7 +182,7 @@ class Servers:
         """Raises if the server cannot answer at the moment."""
         answer = self._environment.send(request)
         if token and len(token) >= _SECRET_LENGTH and token in answer.text:
-            # Whatever has answered, what it says may be shown to people.
+            # The answer may be shown to people, and may come from anything.
             answer = replace(answer, text=answer.text.replace(token, "…"))
         if answer.status in _TRY_LATER:
             raise NotSentError(_describe_failure(answer))
@@ -215,7 +215,7 @@ def is_of_addresses(binding: str) -> bool:
 
 
 def _read_store_id(answer: WireAnswer) -> Optional[str]:
-    """`None` if the server has none. Raises if it is not a server that has answered."""
+    """`None` if the server has no id. Raises if something other than Berth has answered."""
     fields = _read_fields(answer.text)
     if answer.status < 400 and not (answer.status < 300 and isinstance(fields.get("keys"), list)):
         raise NotSentError(f"HTTP status {answer.status}, and not from Berth")
@@ -275,7 +275,7 @@ def _advise(error: Exception, url: str) -> Optional[str]:
 
 
 def read_url(text: str) -> str:
-    """The address as it is used: however it is written, it is the same text."""
+    """The address in its normal form."""
     advice = 'Write it like http://host:8080, and give a "token" if the server requires one.'
     try:
         parts = urlsplit(text)

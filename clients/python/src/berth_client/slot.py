@@ -117,7 +117,7 @@ class Slot(Announcing):
         with self._lock:
             if self._is_released:
                 raise SlotLostError("The slot was released.")
-            # Another thread may have taken the same one meanwhile.
+            # Another thread may have taken it meanwhile.
             slot = self._features.setdefault(code, taken)
         if slot is taken:
             slot._start()
@@ -224,8 +224,8 @@ _held: "WeakKeyDictionary[Environment, Set[Tuple[str, str]]]" = WeakKeyDictionar
 
 def hold_here(environment: Environment, user: str, product: str) -> Callable[[], None]:
     """
-    A user has one slot of a license, however often it is asked for. Two slots of the same user in one program
-    would be the same one, and the first to return it would take it from the other.
+    A user has one slot of a license, however often it is asked for. If one program had it twice, the first
+    return would take it from the other.
     """
     name = (user, product)
     with _held_lock:
@@ -244,7 +244,7 @@ def hold_here(environment: Environment, user: str, product: str) -> Callable[[],
 
 
 # Returning its slot delays the end of a program by no more than this.
-_LONGEST_FAREWELL = 2.0
+_LONGEST_RELEASE = 2.0
 # How long a program that ends waits for an answer, before it returns what the server may have lent.
 _LAST_ANSWER = 1.0
 # The longest pause if the server does not say how long to pause.
@@ -271,7 +271,7 @@ def acquire_as(account: Account, wait: Duration, on_wait: Optional[OnWait], canc
     except BaseException as error:
         let_go()
         if not isinstance(error, Exception):  # An interrupt, such as Ctrl-C.
-            asking.release_in_time(_LONGEST_FAREWELL)
+            asking.release_in_time(_LONGEST_RELEASE)
         raise
     finally:
         unguard()

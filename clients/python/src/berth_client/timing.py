@@ -51,7 +51,7 @@ def from_ms(millis: float) -> datetime:
 
 
 def back_off(failures: int, longest: float, random: Callable[[], float]) -> float:
-    """How many seconds to wait after failures: longer each time, and never the same for two clients."""
+    """How many seconds to wait after failures: longer each time, with jitter."""
     full: float = min(longest, _FIRST * 2 ** min(failures, _DOUBLINGS))
     return full * (0.5 + random() / 2)
 

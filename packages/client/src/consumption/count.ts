@@ -7,9 +7,9 @@ import { pause } from '../pause.ts';
 /** What counts are for. */
 export interface CountTarget {
   readonly product: string;
-  /** `null` if the application has named none: a key counts once for each user that is sent. */
+  /** `null` if the application names no user. A key counts once for each user that is sent. */
   readonly user: string | null;
-  /** Of the slot that is held, if there is one. */
+  /** The license of the held slot; `null` without a slot. */
   readonly licenseId: number | null;
 }
 

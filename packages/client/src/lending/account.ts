@@ -40,7 +40,7 @@ export function holderOf(account: Account, licenseId: number | null): Record<str
 }
 
 /**
- * A slot that is no longer there needs no return: its time is over, or an operator has taken it back.
+ * Does nothing if the slot is gone: it has ended, or an operator has taken it back.
  * `store`: as for `Servers.post`.
  */
 export async function returnSlot(account: Account, licenseId: number | null, store?: string): Promise<void> {

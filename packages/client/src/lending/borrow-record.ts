@@ -9,7 +9,7 @@ export interface BorrowRecord {
   readonly user: string;
   /** The license that was asked for; `null`: any. */
   readonly licenseId: number | null;
-  /** What stands for the computer that it is for. */
+  /** Stands for the computer on which it was borrowed. */
   readonly mark: string;
   /** The public id of the server's store, or what stands for its addresses. */
   readonly binding: string;
@@ -40,7 +40,7 @@ export interface StoredRecord {
   readonly record: BorrowRecord;
 }
 
-/** The last one that a `Date` can be. */
+/** The latest `Date`. */
 const LAST_DATE_MS = 8.64e15;
 
 export function borrowNameOf({ product, binding, user }: Pick<BorrowRecord, 'product' | 'binding' | 'user'>) {
@@ -51,7 +51,7 @@ export async function storeRecord({ storage }: Account, { name, record }: Stored
   await storage.write(name, JSON.stringify(record));
 }
 
-/** `null` if there is none. Throws a `BorrowError` if it cannot be read. */
+/** Returns null if it is not stored. Throws a `BorrowError` if it cannot be read. */
 export async function loadRecord({ storage }: Account, name: string): Promise<BorrowRecord | null> {
   const text = await storage.read(name);
   return text === null ? null : readRecord(text);
@@ -74,8 +74,8 @@ export async function listRecords(account: Account): Promise<readonly (StoredRec
 }
 
 /**
- * Returns the slot to the server that has lent it, and forgets it, whatever the clock says, and the proof. If
- * another program has done so, the user may have a new slot, which is not to be returned.
+ * Returns the slot to the server that has lent it, and forgets it, whatever clock and proof say. If another
+ * program has returned it, the user may have a new slot, which must stay.
  */
 export async function giveBackRecord(account: Account, { name, record }: StoredRecord): Promise<void> {
   const { user, lent, licenseId, binding } = record;
@@ -87,7 +87,7 @@ export async function giveBackRecord(account: Account, { name, record }: StoredR
 function readRecord(text: string): BorrowRecord {
   try {
     const record = JSON.parse(text) as BorrowRecord;
-    // Bytes that are no text are read as this letter.
+    // Bytes that are not UTF-8 are read as this letter.
     if (isComplete(record) && !text.includes('\uFFFD')) return record;
   } catch (error) {
     if (error instanceof BerthError) throw error;

@@ -60,7 +60,7 @@ export async function listBorrows(
   return own.map((stored) => new StoredBorrow(account, stored));
 }
 
-/** Of those that can be used, the one that ends last; checked. */
+/** Returns the usable borrow that ends last. */
 export async function resumeBorrow(account: Account, isDefaultUser: boolean): Promise<Borrow> {
   const { own, unreadable } = await findRecords(account, isDefaultUser);
   const faults: BerthError[] = [];

@@ -4,8 +4,8 @@ import { BerthError } from '../errors.ts';
 const held = new WeakMap<Environment, Set<string>>();
 
 /**
- * A user has one slot of a license, however often it is asked for. Two slots of the same user in one program
- * would be the same one, and the first to return it would take it from the other.
+ * A user has one slot of a license, however often it is asked for. If one program had it twice, the first
+ * return would take it from the other.
  */
 export function holdHere(environment: Environment, name: string): () => void {
   const names = held.get(environment) ?? new Set();

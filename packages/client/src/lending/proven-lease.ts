@@ -5,8 +5,8 @@ import type { Account } from './account.ts';
 import { HOUR_MS, type Lease, MINUTE_MS, RENEW_SHARE, readLease } from './lease.ts';
 
 /**
- * A grant costs the server more than the renewal itself, so most renewals come without one. They are believed
- * if the server is the one that was proven last. If another takes its place, this finds it out.
+ * A grant costs the server more than the renewal itself, so most renewals come without one. They are accepted
+ * from the server that was proven last. After so many renewals it must prove itself again.
  */
 export const RENEWALS_PER_GRANT = 192;
 const LONGEST_WITHOUT_GRANT_MS = 86_400_000;
@@ -50,8 +50,8 @@ interface Proven {
 }
 
 /**
- * Sends requests for one slot. With the vendor's key, only the server that has proven itself may extend it,
- * and it has to do so again and again.
+ * Sends requests for one slot. With the vendor's key, only a server that has proven itself may extend it, and
+ * it must prove itself again from time to time.
  */
 export class SlotRequests {
   readonly #account: Account;
@@ -151,7 +151,7 @@ export async function proveAnswer(account: Account, { fields }: Answer, facts: P
   if (typeof grant !== 'string') throw new ProofError(NO_GRANT, { advice: UPGRADE });
   const certificates = [certificate, ...(Array.isArray(others) ? others : [])].filter(isText);
   const [first] = certificates;
-  // The server leaves out one that has expired.
+  // The server does not send an expired certificate.
   if (first === undefined)
     throw new ProofError(NO_CERTIFICATE, { advice: GET_CERTIFICATE, isRetryable: true });
   const chosen = certificates.length === 1 ? first : await chooseCertificate(account, certificates);
@@ -159,7 +159,7 @@ export async function proveAnswer(account: Account, { fields }: Answer, facts: P
   return { grant: await proveFor(account, proof, facts), proof };
 }
 
-/** The first one that is under a key which the application has. */
+/** The first certificate under a key that the application has. */
 async function chooseCertificate({ verifier }: Account, certificates: readonly string[]) {
   for (const one of certificates.slice(0, MOST_CERTIFICATES)) if (await verifier?.isOfVendor(one)) return one;
   return undefined;

@@ -218,7 +218,7 @@ export class Renewal {
     this.events.emit('unreachable', { error, heldForMs: this.heldForMs });
   }
 
-  /** Such as a token that the application cannot provide at the moment. */
+  /** For example, the application cannot provide a token at the moment. */
   #acceptFault(error: unknown): void {
     this.#pause(LONGEST_PAUSE_MS);
     this.#options.environment.reportError(error);

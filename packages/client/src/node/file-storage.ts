@@ -17,7 +17,7 @@ function usualFolder(): string {
 
 /**
  * A file for each text. A file is there as a whole or not at all, even after a loss of power. The folder is
- * looked for when it is needed: there may be none for this account, and most programs need none.
+ * found at the first use: most programs never store anything, and an account may have no home.
  */
 export function createFileStorage(given?: string): Storage {
   let made: Promise<unknown> | undefined;

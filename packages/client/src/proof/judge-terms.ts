@@ -8,14 +8,14 @@ export function judgeTerms(claims: Fields, server: Fields): void {
   if (claims.product !== license.product) throw new ProofError('The certificate is for another product.');
   const [claimed, certified] = [fieldsOf(claims.limits), fieldsOf(license.limits)];
   for (const name of ['floating_users', 'floating_timeout', 'max_borrow_time']) {
-    require(isAtMost(claimed[name], certified[name]), name);
+    assertCertified(isAtMost(claimed[name], certified[name]), name);
   }
   judgeConsumption(claimed, certified, 'max_consumptions');
-  require(isNotLater(claimed.validity_period, certified.validity_period), 'validity_period');
-  require(isNotLater(claims.valid_until, license.ends_at), 'valid_until');
+  assertCertified(isNotLater(claimed.validity_period, certified.validity_period), 'validity_period');
+  assertCertified(isNotLater(claims.valid_until, license.ends_at), 'valid_until');
   const features = listOf(license.features);
   const isNamed = claims.feature === null || features.some(({ code }) => code === claims.feature);
-  require(isNamed, `the feature "${claims.feature}"`);
+  assertCertified(isNamed, `the feature "${claims.feature}"`);
   for (const feature of listOf(claims.features)) judgeFeature(feature, features);
 }
 
@@ -24,17 +24,17 @@ function judgeFeature(claimed: Fields, features: readonly Fields[]): void {
   const certified = features.find(({ code }) => code === claimed.code);
   if (certified === undefined) throw tooMuch(name);
   judgeConsumption(claimed, certified, name);
-  require(isAtMost(claimed.floating_users, certified.floating_users), name);
-  require(isNotLater(claimed.expiry_date, certified.expiry_date), name);
+  assertCertified(isAtMost(claimed.floating_users, certified.floating_users), name);
+  assertCertified(isNotLater(claimed.expiry_date, certified.expiry_date), name);
 }
 
 function judgeConsumption(claimed: Fields, certified: Fields, name: string): void {
   if (certified.allow_unlimited_consumptions === true) return;
-  require(claimed.allow_unlimited_consumptions !== true, name);
-  require(isAtMost(claimed.max_consumptions, certified.max_consumptions), name);
+  assertCertified(claimed.allow_unlimited_consumptions !== true, name);
+  assertCertified(isAtMost(claimed.max_consumptions, certified.max_consumptions), name);
 }
 
-function require(isFine: boolean, what: string): void {
+function assertCertified(isFine: boolean, what: string): void {
   if (!isFine) throw tooMuch(what);
 }
 

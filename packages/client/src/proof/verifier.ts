@@ -4,7 +4,7 @@ import { judgeTerms } from './judge-terms.ts';
 import { readBase64, readSigned } from './signed-text.ts';
 import { readVendorKeys } from './vendor-keys.ts';
 
-/** What proves a slot; all of it can be stored. */
+/** What proves a slot. It can be stored. */
 export interface Proof {
   readonly grant: string;
   readonly certificate: string;

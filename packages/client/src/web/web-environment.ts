@@ -72,7 +72,7 @@ interface LocalStorage {
 
 const NAMESPACE = 'berth:';
 
-/** Workers have none, and reading it may fail where a user has forbidden it. */
+/** Returns null in workers, and where the user has forbidden it. */
 function findLocalStorage(): Storage | null {
   try {
     const local = (globalThis as { localStorage?: LocalStorage }).localStorage;

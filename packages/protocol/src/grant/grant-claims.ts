@@ -17,7 +17,7 @@ export interface GrantClaims extends GrantedTerms {
   readonly exp: number;
   readonly hardware_id: string;
   readonly nonce: string;
-  /** The computer that it is for, as the request named it; `null`: the request did not. */
+  /** The computer that the request named; `null` if it named no computer. */
   readonly device_mark: string | null;
 }
 

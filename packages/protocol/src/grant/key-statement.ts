@@ -19,7 +19,7 @@ interface KeyStatement {
   readonly grantKey: OkpJwk;
 }
 
-/** `null` if it is none, or its signature is wrong. */
+/** Returns null if it is not a key statement, or its signature is wrong. */
 export function readKeyStatement(text: string): KeyStatement | null {
   const jws = readJws(text, 'EdDSA', STATEMENT_TYPE);
   const signer = jws === null ? null : readOkpKey(jws.header.jwk);

@@ -76,8 +76,8 @@ export interface OfferedCertificate extends Omit<ReadCertificate, 'text'> {
 const MOST_TEXTS = 8;
 
 /**
- * The certificates that the vendor has signed with a key that is known here. Those with the same content
- * are one: applications may know another key of the vendor than this server does, and verify for themselves.
+ * The certificates that the vendor has signed with a key that is known here. Texts with the same content are
+ * one certificate: an application may know another key of the vendor than this server does.
  */
 export function readCertificates(
   given: readonly unknown[],
