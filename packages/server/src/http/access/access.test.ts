@@ -337,10 +337,8 @@ describe('a caller on this machine', () => {
   };
 
   for (const [localAdmin, { during, after }] of Object.entries(expected)) {
-    for (const [isSetUp, isAdmin] of [
-      [false, during],
-      [true, after],
-    ] as const) {
+    for (const isSetUp of [false, true]) {
+      const isAdmin = isSetUp ? after : during;
       const when = isSetUp ? 'after setup' : 'during setup';
       test(`with localAdmin "${localAdmin}" ${when}`, async (t) => {
         const auth = { localAdmin: localAdmin as AuthSettings['localAdmin'] };
@@ -390,8 +388,7 @@ describe('a caller on this machine', () => {
       const release = await app.post('/api/admin/registrations/release', { user: 'ann' }, visit);
       assert.deepEqual(release.body, { released: 1 });
     }
-    const { audit } = await readTraces(app.store);
-    const events = audit.toReversed().flatMap((link) => link.events);
+    const events = (await readTraces(app.store)).audit.toReversed().flatMap((link) => link.events);
     const by = events.flatMap((event) => (event.kind === 'slot_returned' ? [[event.by, event.origin]] : []));
     assert.deepEqual(by, [
       ['local', '127.0.0.1'],
