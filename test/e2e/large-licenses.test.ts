@@ -8,7 +8,7 @@ import { listDevices } from '@berth/cloud/store/devices';
 import { changeLicense, createLicense } from '@berth/cloud/store/licenses';
 import { startAirgap } from '@berth/cloud/store/offline/airgap';
 import { readLicenseFile } from '@berth/protocol/carried/license-file';
-import { MOST_LICENSE_BYTES, MOST_LICENSE_FILE_BYTES } from '@berth/protocol/carried/license-size';
+import { MAX_LICENSE_BYTES, MAX_LICENSE_FILE_BYTES } from '@berth/protocol/carried/license-size';
 import { createCarriedServer } from '../support/cloud/carried-server.ts';
 import { createCommandLine } from '../support/cloud/cloud-command-line.ts';
 import { generate, HARDWARE_ID, openOfflineApp, upload } from '../support/cloud/offline-app.ts';
@@ -85,8 +85,8 @@ describe('the largest license', () => {
 
   test('has 1 MiB and fits into a request in every encoding', async (t) => {
     const app = await openOfflineApp(t);
-    const policy = policyOf(MOST_LICENSE_BYTES);
-    assert.equal(policy.length, MOST_LICENSE_FILE_BYTES);
+    const policy = policyOf(MAX_LICENSE_BYTES);
+    assert.equal(policy.length, MAX_LICENSE_FILE_BYTES);
     const text = JSON.stringify(fieldsOf(policy));
     // Some JSON writers escape every slash; this file is full of them.
     const escaped = text.replaceAll('/', '\\/');
@@ -113,7 +113,7 @@ describe('the largest license', () => {
     const app = await openOfflineApp(t);
     const { status, body } = await app.post(
       '/api/v4/airgap/license',
-      fieldsOf(policyOf(MOST_LICENSE_BYTES + 3)),
+      fieldsOf(policyOf(MAX_LICENSE_BYTES + 3)),
     );
     assert.deepEqual([status, body.code], [400, 'airgap_policy_invalid']);
     assert.match(String(body.message), /It has 1398108 characters; a file may have 1398104\.$/);
@@ -212,7 +212,7 @@ describe('a license that no server accepts is refused before it is activated', (
     while ('code' in grant(most)) most -= 25;
     const server = createCarriedServer('x'.repeat(256));
     const { file } = given(portal.activate(server.request({ licenseKey: key })));
-    assert.ok(file.length > MOST_LICENSE_FILE_BYTES * 0.9);
+    assert.ok(file.length > MAX_LICENSE_FILE_BYTES * 0.9);
     assert.equal((readLicenseFile(file).fields.product_features as unknown[]).length, most);
   });
 

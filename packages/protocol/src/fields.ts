@@ -22,7 +22,7 @@ export function told<T extends z.ZodType>(schema: T, description: string): T {
 }
 
 /** What is wrong with a value, as the rest of a sentence. */
-export class Wrong {
+export class FieldError {
   readonly why: string;
 
   constructor(why: string) {
@@ -30,7 +30,7 @@ export class Wrong {
   }
 }
 
-type ReadField<T> = (value: unknown) => T | Wrong;
+type ReadField<T> = (value: unknown) => T | FieldError;
 
 /** By the function that zod calls. */
 const readers = new WeakMap<object, ReadField<unknown>>();
@@ -39,7 +39,7 @@ const readers = new WeakMap<object, ReadField<unknown>>();
 export function field<T>(read: ReadField<T>) {
   const transform = (value: unknown, context: z.core.ParsePayload): T => {
     const found = read(value);
-    if (!(found instanceof Wrong)) return found;
+    if (!(found instanceof FieldError)) return found;
     context.issues.push({ code: 'custom', message: found.why, input: value });
     return z.NEVER;
   };
@@ -77,19 +77,19 @@ export function isBlank(value: unknown): boolean {
   return value === null || (typeof value === 'string' && value.trim() === '');
 }
 
-const NOT_TEXT = new Wrong('must be text');
+const NOT_TEXT = new FieldError('must be text');
 
 /** `null`, a missing field and blank text all mean "not given". */
-function readText(value: unknown, maxLength: number): string | undefined | Wrong {
+function readText(value: unknown, maxLength: number): string | undefined | FieldError {
   if (value === undefined || isBlank(value)) return undefined;
   if (typeof value !== 'string') return NOT_TEXT;
-  return value.length > maxLength ? new Wrong(`must not be longer than ${maxLength} characters`) : value;
+  return value.length > maxLength ? new FieldError(`must not be longer than ${maxLength} characters`) : value;
 }
 
-function readName(value: unknown): string | undefined | Wrong {
+function readName(value: unknown): string | undefined | FieldError {
   const text = readText(value, MAX_NAME_LENGTH);
   const isFit = typeof text !== 'string' || isPlainText(text);
-  return isFit ? text : new Wrong('must not contain control characters');
+  return isFit ? text : new FieldError('must not contain control characters');
 }
 
 /** `product`, `feature`: identifies something. */
@@ -110,11 +110,11 @@ const REPLACEMENT_CHARACTER = '\uFFFD';
 export const secret = field((value) => {
   const text = readText(value, MAX_SECRET_LENGTH);
   const isFit = typeof text !== 'string' || (isPlainText(text) && !text.includes(REPLACEMENT_CHARACTER));
-  return isFit ? text : new Wrong('must be readable text without control characters');
+  return isFit ? text : new FieldError('must be readable text without control characters');
 }).meta({ ...NAME_JSON, maxLength: MAX_SECRET_LENGTH });
 
 const TOKEN = /^[A-Za-z0-9_-]{16,128}$/;
-const NO_TOKEN = new Wrong('must be 16 to 128 letters, digits, "-" or "_"');
+const NO_TOKEN = new FieldError('must be 16 to 128 letters, digits, "-" or "_"');
 
 /** Text that only programs make and compare. */
 function token(description: string) {
@@ -156,11 +156,11 @@ export function integerOf(value: unknown): unknown {
   return typeof value === 'string' && INTEGER_TEXT.test(value) ? Number(value) : value;
 }
 
-function readPositive(value: unknown): number | undefined | Wrong {
+function readPositive(value: unknown): number | undefined | FieldError {
   if (value === undefined || isBlank(value)) return undefined;
   const number = integerOf(value);
-  if (!Number.isSafeInteger(number)) return new Wrong('must be a whole number below 2^53');
-  return (number as number) > 0 ? (number as number) : new Wrong('must be a positive number');
+  if (!Number.isSafeInteger(number)) return new FieldError('must be a whole number below 2^53');
+  return (number as number) > 0 ? (number as number) : new FieldError('must be a positive number');
 }
 
 /** A positive integer below 2^53, as a number or as digits. */

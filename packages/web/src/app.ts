@@ -8,7 +8,7 @@ export type AnswerRoute = (request: HttpRequest, peer: Peer) => Promise<Reply>;
 /** An HTTP API as a function from request to reply, without a socket. */
 export interface App {
   answer: AnswerRoute;
-  /** The route of a path, if the fast path may read its requests. */
+  /** The route of a path, if the fast lane may read its requests. */
   findPlain(path: string): AnswerRoute | undefined;
   /** The reply to what is not a valid HTTP request. */
   refuse(code: ErrorCode, message: string): TextReply;

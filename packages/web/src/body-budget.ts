@@ -1,41 +1,41 @@
 import { placeOf } from '@berth/protocol/address-range';
 import { HTTP_LIMITS } from './limits.ts';
 
-/** What the server keeps of one request that has not arrived completely. */
+/** The memory of one request that has not arrived completely. */
 export interface Unfinished {
-  /** It has so many bytes now. Returns whether they may be kept; if not, none of them count any longer. */
+  /** Sets its size. Returns false if there is no room: its bytes must be dropped, and no longer count. */
   keep(bytes: number): boolean;
-  /** Nothing of it is kept any longer. */
+  /** Releases its memory. */
   end(): void;
 }
 
 /**
- * Bounds what unfinished requests take in memory, for each address and for all together. The first part of a
- * request is always kept: those of applications are smaller, and nobody can keep them out.
+ * Limits the memory of unfinished requests, for each address and in total. The first part of a request is
+ * always kept: requests of applications are smaller, so other clients cannot crowd them out.
  */
 export class BodyBudget {
   readonly #kept = new Map<string, number>();
   #all = 0;
 
   open(readAddress: () => string): Unfinished {
-    let place = '';
+    let address = '';
     let counted = 0;
     const end = () => {
-      if (counted > 0) this.#add(place, -counted);
+      if (counted > 0) this.#add(address, -counted);
       counted = 0;
     };
     return {
       keep: (bytes) => {
         const beyond = bytes - HTTP_LIMITS.ordinaryBytes;
         if (beyond <= 0) return true;
-        if (place === '') place = placeOf(readAddress());
+        if (address === '') address = placeOf(readAddress());
         const added = beyond - counted;
-        const isTooMuch = this.#at(place) + added > HTTP_LIMITS.unfinishedBytesPerAddress;
+        const isTooMuch = this.#at(address) + added > HTTP_LIMITS.unfinishedBytesPerAddress;
         if (isTooMuch || this.#all + added > HTTP_LIMITS.unfinishedBytes) {
           end();
           return false;
         }
-        this.#add(place, added);
+        this.#add(address, added);
         counted = beyond;
         return true;
       },
@@ -43,14 +43,14 @@ export class BodyBudget {
     };
   }
 
-  #at(place: string): number {
-    return this.#kept.get(place) ?? 0;
+  #at(address: string): number {
+    return this.#kept.get(address) ?? 0;
   }
 
-  #add(place: string, bytes: number): void {
+  #add(address: string, bytes: number): void {
     this.#all += bytes;
-    const kept = this.#at(place) + bytes;
-    if (kept === 0) this.#kept.delete(place);
-    else this.#kept.set(place, kept);
+    const kept = this.#at(address) + bytes;
+    if (kept === 0) this.#kept.delete(address);
+    else this.#kept.set(address, kept);
   }
 }

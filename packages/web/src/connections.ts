@@ -13,7 +13,7 @@ export interface Connection {
   http: Socket | null;
   /** The fast lane that reads it; `null` if Node does. */
   lane: FastReader | null;
-  /** The pending responses of Node's. */
+  /** Node's pending responses. */
   readonly answers: Set<ServerResponse>;
   /** When its last request ended; `null` before the first one. */
   doneMs: number | null;
@@ -41,8 +41,8 @@ export interface Connections {
   find(socket: Socket): Connection | undefined;
   /** Closes connections of the fast lane that wait for their next request. */
   closeIdle(): void;
-  /** Closes connections without a finished handshake: they have no requests that a stop must wait for. */
-  cutUnagreed(): void;
+  /** Closes connections without a finished handshake: a stop need not wait for them. */
+  cutHandshakes(): void;
   cutAll(): void;
   stopWatching(): void;
 }
@@ -102,7 +102,7 @@ export function watchConnections(server: Server, { isTls, readMonotonicMs }: Wat
     closeIdle() {
       for (const { lane, http } of open) if (lane !== null && isIdle(lane)) http?.destroy();
     },
-    cutUnagreed() {
+    cutHandshakes() {
       for (const connection of open) if (connection.http === null) cut(connection);
     },
     cutAll: () => open.forEach(cut),
@@ -141,7 +141,7 @@ function isIdle({ isBusy, isWaiting }: FastReader): boolean {
 /** Node waits a little longer than clients are told, so that a late request is not lost. */
 const KEEP_ALIVE_MS = HTTP_LIMITS.keepAliveTimeoutMs + 1000;
 
-/** What Node does for its connections. The rest of a slow request is Node's to wait for. */
+/** The timeouts that Node applies to its own connections. Node also waits for the rest of a slow request. */
 function tendLane({ openedMs, doneMs, http }: Connection, lane: FastReader, nowMs: number): void {
   if (lane.isBusy) return;
   if (lane.isWaiting) lane.leave();

@@ -12,7 +12,7 @@ export const NO_HEADERS: HeaderFields = {
 export interface RequestHead {
   readonly method: string;
   readonly headers: HeaderFields;
-  /** The host in its target, if that is a whole URL, as proxies are sent it. */
+  /** The host in its target, if that is a whole URL, as in requests to a proxy. */
   readonly targetHost?: string | undefined;
 }
 

@@ -45,16 +45,16 @@ export function openLane(server: Server, options: LaneOptions): void {
   server.on(options.event, (socket: Socket) => {
     if (socket.destroyed) return;
     const connection = options.connections.find(socket);
-    // One that was reset during its handshake has no address to be found by.
+    // A connection that was reset during its handshake has no address to find it by.
     if (connection === undefined) lanes.serve(socket);
     else connection.lane = new Lane(lanes, socket, connection);
   });
 }
 
 /**
- * Node's parser reads from the handle of a socket itself, until somebody else listens for its data. The
- * handle of TLS hands on all that it has decrypted, even if Node has paused it because the client reads
- * slowly, and the paused parser takes that for a broken request (HPE_PAUSED). A paused stream keeps it.
+ * Node's parser reads directly from the socket's handle unless another listener reads its data. A TLS handle
+ * delivers everything that it has decrypted, even after Node paused it because the client reads slowly. The
+ * paused parser then reports a broken request (HPE_PAUSED). A paused stream keeps the data instead.
  */
 function readThroughStream(socket: Socket): void {
   socket.on('data', () => {});
@@ -78,9 +78,9 @@ class Lane implements FastReader {
   readonly #socket: Socket;
   readonly #connection: Connection;
   #unread: Buffer = NOTHING;
-  /** How many bytes the request has whose rest is waited for. */
+  /** The size of the request whose rest has not arrived yet. */
   #needed = 0;
-  /** That request. */
+  /** The memory of that request. */
   #unfinished: Unfinished | null = null;
   /** A client sends the same few heads again and again. */
   #heads: ReadHead[] = [];
@@ -108,7 +108,7 @@ class Lane implements FastReader {
 
   expire(): void {
     this.#stopReading();
-    // It has a moment to read that.
+    // The client gets a moment to read the error.
     this.#connection.noteDone();
     this.#fail('ERR_HTTP_REQUEST_TIMEOUT');
   }
@@ -121,7 +121,7 @@ class Lane implements FastReader {
     this.#connection.lane = null;
   }
 
-  /** What Node reports if it can read no request. */
+  /** Emits the error that Node emits when it cannot read a request. */
   #fail(code: string): void {
     this.#lanes.server.emit('clientError', Object.assign(new Error(code), { code }), this.#socket);
   }
@@ -197,7 +197,7 @@ class Lane implements FastReader {
     else socket.once('drain', this.#onRead);
   };
 
-  /** Nobody knows how much of a reply was written. */
+  /** Part of a reply may have been written. */
   readonly #onBug = (): void => void this.#socket.destroy();
 
   readonly #onRead = (): void => {

@@ -1,4 +1,4 @@
-import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
+import { MAX_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
 
 /** Limits on connections and bodies, which may come from strangers. */
 export const HTTP_LIMITS = {
@@ -8,7 +8,7 @@ export const HTTP_LIMITS = {
    * For bodies with a license file: base64 makes the largest file a third larger than its license, and a
    * client that escapes every "/" in JSON adds a quarter of that.
    */
-  fileBodyBytes: 2 * MOST_LICENSE_BYTES,
+  fileBodyBytes: 2 * MAX_LICENSE_BYTES,
   /**
    * How much of an oversized body is read, so that the client gets an error and not a broken connection.
    */

@@ -66,8 +66,8 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
   const isTls = options.certificates !== null;
   openLane(server, lane);
   try {
-    const place = { host: options.host, port: options.port, backlog: HTTP_LIMITS.waitingConnections };
-    await listening(server, () => server.listen(place));
+    const { host, port } = options;
+    await listening(server, () => server.listen({ host, port, backlog: HTTP_LIMITS.waitingConnections }));
   } catch (error) {
     connections.stopWatching();
     throw explain(error as NodeJS.ErrnoException, options);
@@ -95,7 +95,7 @@ export function createAppServer(app: App, options: Omit<ListenOptions, 'host' | 
   server.maxConnections = options.maxConnections;
   limitPerAddress(server, options.maxConnectionsPerAddress, peers);
   // Read now: a closed connection has no address.
-  if (isTls) server.on('secureConnection', peers.meet);
+  if (isTls) server.on('secureConnection', peers.ofSocket);
   const connections = watchConnections(server, { isTls, readMonotonicMs: clock.readMonotonicMs });
   const event = isTls ? 'secureConnection' : 'connection';
   const writeReply = createReplyWriter({ isTls, readWall: clock.readWall });
@@ -183,7 +183,7 @@ function createSecureServer(certificates: TlsCertificates): Server {
   return server;
 }
 
-/** HTTP/1.1 requires one. Of two, a proxy might have gone by the other. */
+/** HTTP/1.1 requires one Host header. With two, a proxy may have used the other one. */
 function findWrongHost({ rawHeaders, httpVersion }: IncomingMessage): string | null {
   const isHost = (text: string, index: number) => index % 2 === 0 && /^host$/i.test(text);
   const count = rawHeaders.filter(isHost).length;
@@ -246,7 +246,7 @@ function lastReply(reply: TextReply) {
 function limitPerAddress(server: Server, most: number, peers: NetworkPeers): void {
   const open = new Map<string, number>();
   server.on('connection', (socket) => {
-    const { address: from, isProxy } = peers.meet(socket);
+    const { address: from, isProxy } = peers.ofSocket(socket);
     if (isProxy) return;
     const address = placeOf(from);
     const count = (open.get(address) ?? 0) + 1;
@@ -270,7 +270,7 @@ export async function stopServer(server: Server, connections?: Connections): Pro
   const closeIdle = () => {
     server.closeIdleConnections();
     connections?.closeIdle();
-    connections?.cutUnagreed();
+    connections?.cutHandshakes();
   };
   const closeAll = () => {
     server.closeAllConnections();

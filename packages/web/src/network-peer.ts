@@ -15,10 +15,10 @@ import type { HeaderFields, Peer } from './http-request.ts';
 export interface NetworkPeers {
   /** The sender of a request: the peer of its connection, or the client that a trusted proxy reports. */
   read(incoming: IncomingMessage): Peer;
-  /** The same for a request that Node has not read; HTTP/1.1. */
+  /** The sender of an HTTP/1.1 request that Node has not read. */
   readHead(socket: Socket, headers: HeaderFields): Peer;
   /** Returns the peer of a connection, and caches it. */
-  meet(socket: Socket): { readonly address: string; readonly isProxy: boolean };
+  ofSocket(socket: Socket): { readonly address: string; readonly isProxy: boolean };
 }
 
 interface SocketPeer {
@@ -32,28 +32,28 @@ export function createNetworkPeers(trustedProxies: readonly string[]): NetworkPe
   const isProxy = (address: Address) => ranges.some((range) => isWithin(address, range));
   // All requests of a connection have the same peer.
   const known = new WeakMap<Socket, SocketPeer>();
-  const meet = (socket: Socket): SocketPeer => {
-    const met = known.get(socket);
-    if (met !== undefined) return met;
-    const seen = lookAt(socket, isProxy);
+  const ofSocket = (socket: Socket): SocketPeer => {
+    const found = known.get(socket);
+    if (found !== undefined) return found;
+    const seen = readSocket(socket, isProxy);
     known.set(socket, seen);
     return seen;
   };
   return {
-    meet,
+    ofSocket,
     readHead(socket, headers) {
-      const met = meet(socket);
-      return met.isProxy ? forwardedPeer(met.peer, Object.fromEntries(headers), isProxy) : met.peer;
+      const found = ofSocket(socket);
+      return found.isProxy ? forwardedPeer(found.peer, Object.fromEntries(headers), isProxy) : found.peer;
     },
     read({ socket, headers, httpVersion }) {
-      const met = meet(socket);
-      const peer = met.isProxy ? forwardedPeer(met.peer, headers, isProxy) : met.peer;
+      const found = ofSocket(socket);
+      const peer = found.isProxy ? forwardedPeer(found.peer, headers, isProxy) : found.peer;
       return httpVersion === '1.0' ? { ...peer, isHttp10: true } : peer;
     },
   };
 }
 
-function lookAt(socket: Socket, isProxy: (address: Address) => boolean): SocketPeer {
+function readSocket(socket: Socket, isProxy: (address: Address) => boolean): SocketPeer {
   const { remoteAddress = '' } = socket;
   // The zone id of an address is only meaningful on this machine.
   const parsed = parseAddress(remoteAddress.split('%', 1)[0] as string);

@@ -58,8 +58,8 @@ class NodeRequest implements HttpRequest {
 }
 
 /**
- * Reads all of it, or `null` if it is larger. Too much is read and discarded for a while, so that the client
- * receives the response. The rest is discarded without waiting for it.
+ * Reads the whole body; `null` if it is larger than the limit. Some of the excess is read and discarded, so
+ * that the client receives the response.
  */
 export function readStream(
   incoming: Readable,

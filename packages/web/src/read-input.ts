@@ -1,6 +1,6 @@
 import { FIELD_ALIASES } from '@berth/protocol/api/lending';
 import { findMisspeltCount } from '@berth/protocol/api/misspelt-count';
-import { isBlank, listReaders, Wrong } from '@berth/protocol/fields';
+import { FieldError, isBlank, listReaders } from '@berth/protocol/fields';
 import { parseJsonObject } from '@berth/protocol/json-text';
 import { RequestError } from '@berth/protocol/request-error';
 import { suggest } from '@berth/protocol/suggest';
@@ -33,35 +33,35 @@ const NO_FIELDS = z.object({});
  * already, because that takes time where clients call all day.
  */
 export function readInput(rules: InputRules, request: HttpRequest): Input | Promise<Input> {
-  const { judgeQuery, judgeBody, takesBody } = rules.isStrict ? STRICTLY : LENIENTLY;
-  const query = judgeQuery(rules.query, request.url);
+  const { checkQuery, checkBody, takesBody } = rules.isStrict ? STRICT : LENIENT;
+  const query = checkQuery(rules.query, request.url);
   if (!takesBody(rules.body, request.method)) return { query, body: {}, hasBody: false };
-  const judge = (bytes: Uint8Array | null): Input => {
+  const check = (bytes: Uint8Array | null): Input => {
     const sent = parseBody(requireWithin(bytes, rules.bodyBytes));
-    return { query, body: judgeBody(rules.body, sent, request.url), hasBody: true };
+    return { query, body: checkBody(rules.body, sent, request.url), hasBody: true };
   };
   const bytes = request.readBody(rules.bodyBytes);
-  return bytes instanceof Promise ? bytes.catch(refuseBroken).then(judge) : judge(bytes);
+  return bytes instanceof Promise ? bytes.catch(refuseBroken).then(check) : check(bytes);
 }
 
-interface Judging {
-  judgeQuery(schema: z.ZodObject | undefined, url: string): Fields;
-  judgeBody(schema: z.ZodObject | undefined, sent: Fields, url: string): Fields;
+interface InputMode {
+  checkQuery(schema: z.ZodObject | undefined, url: string): Fields;
+  checkBody(schema: z.ZodObject | undefined, sent: Fields, url: string): Fields;
   takesBody(schema: z.ZodObject | undefined, method: string): boolean;
 }
 
 /** Also for a route without fields: a sent field is probably a mistake. */
-const STRICTLY: Judging = {
-  judgeQuery: (schema = NO_FIELDS, url) => validate(schema, requireKnown(schema, readParameters(url))),
-  judgeBody: (schema = NO_FIELDS, sent) => validate(schema, requireKnown(schema, sent)),
+const STRICT: InputMode = {
+  checkQuery: (schema = NO_FIELDS, url) => validate(schema, requireKnown(schema, readParameters(url))),
+  checkBody: (schema = NO_FIELDS, sent) => validate(schema, requireKnown(schema, sent)),
   takesBody: (_, method) => method === 'POST',
 };
 
 /** Unknown keys are ignored, unless they look like a misspelt count. */
-const LENIENTLY: Judging = {
-  judgeQuery: (schema, url) =>
+const LENIENT: InputMode = {
+  checkQuery: (schema, url) =>
     schema === undefined ? {} : validate(schema, withoutAliases(readParameters(url, foldCase))),
-  judgeBody(schema = NO_FIELDS, sent, url) {
+  checkBody(schema = NO_FIELDS, sent, url) {
     const fields = withoutAliases(sent);
     if (!Object.hasOwn(schema.shape, 'consumptions')) return validate(schema, fields);
     refuseMisspelt(schema, fields, namesInUrl(url));
@@ -153,7 +153,7 @@ function readEach(readers: NonNullable<ReturnType<typeof listReaders>>, sent: Fi
   const fields: Fields = {};
   for (const [field, read] of readers) {
     const found = read(sent[field]);
-    if (found instanceof Wrong)
+    if (found instanceof FieldError)
       throw new RequestError('validation_error', `"${field}" ${found.why}.`, { field });
     if (found !== undefined) fields[field] = found;
   }

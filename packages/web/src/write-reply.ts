@@ -79,6 +79,6 @@ export async function sendReply(outgoing: ServerResponse, reply: Reply): Promise
   }
   // The first part may take long.
   outgoing.flushHeaders();
-  // If either side breaks off, so does the other: the client must not take a part for the whole.
+  // If either side fails, close the other: the client must not mistake a part for the whole.
   await pipeline(Readable.fromWeb(body as ReadableStream), outgoing).catch(() => {});
 }

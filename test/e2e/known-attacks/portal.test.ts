@@ -173,8 +173,8 @@ describe('discovering license keys', () => {
         : sendCodes(cloud, `K-${index}`, '192.0.2.66');
     const statuses: number[] = [];
     // As many at once as forms are taken from one address.
-    for (let index = 0; index < 2 * LIMITS.guesses; index += LIMITS.formsPerPlace) {
-      const burst = Array.from({ length: LIMITS.formsPerPlace }, (_, more) => guess(index + more));
+    for (let index = 0; index < 2 * LIMITS.guesses; index += LIMITS.formsPerAddress) {
+      const burst = Array.from({ length: LIMITS.formsPerAddress }, (_, more) => guess(index + more));
       statuses.push(...(await Promise.all(burst)).map(({ status }) => status));
     }
     assert.deepEqual([...new Set(statuses)], [400, 429]);
@@ -316,7 +316,7 @@ describe('exhausting a running cloud', () => {
     const cloud = await startHere(t);
     const idle: Socket[] = [];
     const closed = { count: 0 };
-    for (let count = 0; count < 2 * LIMITS.connectionsPerPlace; count++) {
+    for (let count = 0; count < 2 * LIMITS.connectionsPerAddress; count++) {
       const socket = await open(cloud, '127.0.0.2');
       socket.once('close', () => {
         closed.count += 1;
@@ -325,7 +325,7 @@ describe('exhausting a running cloud', () => {
     }
     const last = idle.at(-1) as Socket;
     if (!last.closed) await once(last, 'close');
-    assert.equal(closed.count, LIMITS.connectionsPerPlace, 'those beyond the bound');
+    assert.equal(closed.count, LIMITS.connectionsPerAddress, 'those beyond the bound');
     assert.equal(await ask(cloud, '127.0.0.1', PAGE), '200');
     for (const socket of idle) socket.destroy();
   });

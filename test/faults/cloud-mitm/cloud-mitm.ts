@@ -94,7 +94,7 @@ async function writeFiles({ vendor, middle, sites }: World): Promise<void> {
   }
 }
 
-const MOST_AT_ONCE = 3;
+const MAX_AT_ONCE = 3;
 
 /** The vendor may change something first; then some people work at once, with the man in between. */
 async function takeStep(world: World, step: number): Promise<void> {
@@ -123,7 +123,7 @@ interface Work {
 /** For different licenses, or the same one on different servers. */
 function pickWorks({ random, sites }: World): readonly Work[] {
   const free = sites.flatMap((site) => site.keys.map((key) => ({ site, key })));
-  const number = pickNumber(random, { from: 1, to: MOST_AT_ONCE });
+  const number = pickNumber(random, { from: 1, to: MAX_AT_ONCE });
   return Array.from({ length: number }, () => {
     const at = pickNumber(random, { from: 0, to: free.length - 1 });
     const [place] = free.splice(at, 1);
@@ -133,7 +133,7 @@ function pickWorks({ random, sites }: World): readonly Work[] {
 
 type DoWork = (world: World, site: Site, key: string) => Promise<unknown>;
 
-const MOST_USERS = 8;
+const MAX_USERS = 8;
 
 const WORKS = {
   sync: (world, site, key) => countAndSync(world, site, key),
@@ -170,7 +170,7 @@ async function count(
 /** A license that runs lends while it has a free slot, and one that is stopped does not. */
 async function lend({ vendor, random, book }: World, site: Site, key: string): Promise<void> {
   const id = vendor.idOf(key);
-  const user = `user-${pickNumber(random, { from: 1, to: MOST_USERS })}`;
+  const user = `user-${pickNumber(random, { from: 1, to: MAX_USERS })}`;
   const held = book.heldBefore(site, key);
   const { status, text } = await site.register(id, user);
   const isFree = held !== undefined && held.stops.length === 0 && held.inUse < held.terms.slots;

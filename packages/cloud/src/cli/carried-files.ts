@@ -1,6 +1,6 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { explainFileError } from '@berth/shell/files/explain-file-error';
-import { MOST_FILE_BYTES } from '../core/judge-request.ts';
+import { MAX_FILE_BYTES } from '../core/judge-request.ts';
 import { ValueError } from '../core/read-values.ts';
 
 /** A file given on the command line cannot be used; the message says why. */
@@ -9,8 +9,8 @@ export class FileError extends Error {}
 /** Reads a file from a server. Files over the size limit are not read. */
 export function readCarriedFile(path: string): string {
   const { size } = explained(path, 'read', () => statSync(path));
-  if (size > MOST_FILE_BYTES) {
-    throw new ValueError(`${path} has ${size} bytes; files of a server have at most ${MOST_FILE_BYTES}.`);
+  if (size > MAX_FILE_BYTES) {
+    throw new ValueError(`${path} has ${size} bytes; files of a server have at most ${MAX_FILE_BYTES}.`);
   }
   return readNamedFile(path);
 }

@@ -114,13 +114,13 @@ async function withFolder(
   const folder = openDataFolder(path);
   try {
     const result = await work(folder);
-    return isRefusal(result) ? tellRefusal(result, terminal, flags) : EXIT_OK;
+    return isRefusal(result) ? showRefusal(result, terminal, flags) : EXIT_OK;
   } finally {
     folder.close();
   }
 }
 
-function tellRefusal({ code, message, details }: Refusal, terminal: Terminal, { json }: Flags): number {
+function showRefusal({ code, message, details }: Refusal, terminal: Terminal, { json }: Flags): number {
   if (json) terminal.print(toPrintableJson({ code, message, ...details }, 2));
   terminal.fail(escapeUnprintable(message));
   return EXIT_FAILED;

@@ -49,7 +49,7 @@ export async function startCloud(options: ServeOptions): Promise<Listening> {
     host,
     port,
     maxConnections: LIMITS.connections,
-    maxConnectionsPerAddress: LIMITS.connectionsPerPlace,
+    maxConnectionsPerAddress: LIMITS.connectionsPerAddress,
     trustedProxies,
     certificates: tls === null ? null : { read: () => tls, onChange: () => {} },
     clock: { readWall: clock.readWallMs, readMonotonicMs: clock.readMonotonicMs },

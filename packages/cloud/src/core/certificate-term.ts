@@ -7,7 +7,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const USUAL_DAYS = 30;
 
 /** As for the flags of the vendor; larger numbers are no dates. */
-const MOST_DAYS = 87_600;
+const MAX_DAYS = 87_600;
 
 /** For files that the vendor makes, unless it says otherwise: somebody has to carry the next one. */
 export const CARRIED_DAYS = 365;
@@ -23,5 +23,5 @@ export function certificateEnd(terms: Terms, chosenDays: number | null, now: num
 }
 
 function usualDays({ metadata: { max_offline_days: days } }: Terms): number {
-  return typeof days === 'number' && days > USUAL_DAYS ? Math.min(days, MOST_DAYS) : USUAL_DAYS;
+  return typeof days === 'number' && days > USUAL_DAYS ? Math.min(days, MAX_DAYS) : USUAL_DAYS;
 }

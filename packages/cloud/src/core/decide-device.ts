@@ -32,7 +32,7 @@ function add(view: View, hardwareId: string, host: HostFacts): Decision {
   return {
     outcome: licensed({ ...view, license, deviceCount: view.deviceCount + 1 }, hardwareId, id),
     changes: [{ kind: 'add_device', hardwareId, host }, { kind: 'set_active' }],
-    events: [{ kind: 'device_activated', facts: tellHost(hardwareId, host) }],
+    events: [{ kind: 'device_activated', facts: describeHost(hardwareId, host) }],
   };
 }
 
@@ -41,7 +41,7 @@ function refresh(view: View, { id, hardwareId, host: known }: Device, told: Host
   return {
     outcome: licensed(view, hardwareId, id),
     changes: [{ kind: 'refresh_device', hardwareId, host }],
-    events: [{ kind: 'device_refreshed', facts: tellHost(hardwareId, host) }],
+    events: [{ kind: 'device_refreshed', facts: describeHost(hardwareId, host) }],
   };
 }
 
@@ -49,7 +49,7 @@ function withoutNulls(host: HostFacts): Partial<HostFacts> {
   return Object.fromEntries(Object.entries(host).filter(([, value]) => value !== null));
 }
 
-function tellHost(hardwareId: string, { hostname, ip }: HostFacts) {
+function describeHost(hardwareId: string, { hostname, ip }: HostFacts) {
   return { hardware_id: hardwareId, hostname, ip };
 }
 
@@ -79,7 +79,7 @@ export function decideCheck({ who }: Check, view: View, now: number): Decision {
 }
 
 /** A certificate cannot be revoked, so the vendor wants to know how long it is still good. */
-function tellCertified({ certifiedUntil }: Device) {
+function describeCertified({ certifiedUntil }: Device) {
   return certifiedUntil === null ? {} : { certified_until: say(certifiedUntil) };
 }
 
@@ -93,6 +93,8 @@ export function decideDeactivate({ who }: Deactivate, { license, device }: View)
       { kind: 'remove_device', hardwareId },
       { kind: 'set_transfer_count', transferCount: license.transferCount + 1 },
     ],
-    events: [{ kind: 'device_deactivated', facts: { hardware_id: hardwareId, ...tellCertified(device) } }],
+    events: [
+      { kind: 'device_deactivated', facts: { hardware_id: hardwareId, ...describeCertified(device) } },
+    ],
   };
 }

@@ -110,4 +110,4 @@ export function dateFile(lastFileAt: number, now: number): number {
  * A request has about a thousand bytes; a usage file has more, because it lists features. The limit allows
  * for two licenses of the largest size that servers accept, with the longest codes.
  */
-export const MOST_FILE_BYTES = 512 * 1024;
+export const MAX_FILE_BYTES = 512 * 1024;

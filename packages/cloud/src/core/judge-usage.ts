@@ -21,7 +21,7 @@ export function judgeSequence(taken: TakenUsage | null, given: TakenUsage): 'new
 }
 
 /** The total consumption of a license or a feature on one server since the beginning. */
-export interface Told {
+export interface UsageTotal {
   readonly licenseId: number;
   readonly licenseKey: string;
   /** `WHOLE_LICENSE` for the license itself. */
@@ -33,29 +33,29 @@ export interface Told {
  * Each amount takes a few statements while other callers wait. Two licenses of the largest size stay below
  * this limit.
  */
-const MOST_AMOUNTS = 5000;
+const MAX_AMOUNTS = 5000;
 
 /** Returns the amounts. Duplicates are refused, because they are ambiguous. */
-export function listTold({ licenses }: Usage): readonly Told[] | Refusal {
-  const told = licenses.flatMap(({ license_id, license_key, consumed, features }) => {
+export function listUsageTotals({ licenses }: Usage): readonly UsageTotal[] | Refusal {
+  const totals = licenses.flatMap(({ license_id, license_key, consumed, features }) => {
     const of = { licenseId: license_id, licenseKey: license_key };
     return [
       { ...of, feature: WHOLE_LICENSE, consumed },
       ...features.map((feature) => ({ ...of, feature: feature.code, consumed: feature.consumed })),
     ];
   });
-  if (told.length > MOST_AMOUNTS) {
-    return refuse('usage_file_invalid', `The usage file has more than ${MOST_AMOUNTS} amounts.`);
+  if (totals.length > MAX_AMOUNTS) {
+    return refuse('usage_file_invalid', `The usage file has more than ${MAX_AMOUNTS} amounts.`);
   }
-  const names = new Set(told.map(({ licenseId, feature }) => `${licenseId} ${feature}`));
-  if (names.size === told.length) return told;
+  const names = new Set(totals.map(({ licenseId, feature }) => `${licenseId} ${feature}`));
+  if (names.size === totals.length) return totals;
   return refuse('usage_file_invalid', 'The usage file has the same amount twice.');
 }
 
 /** The amount may only decrease if the license allows negative consumption. */
-export function refuseShrunk(refusal: Refusal, told: Told, added: number): Refusal {
+export function refuseShrunk(refusal: Refusal, total: UsageTotal, added: number): Refusal {
   if (refusal.code !== 'validation_error' || added >= 0) return refusal;
-  const what = told.feature === WHOLE_LICENSE ? 'the license' : `the feature "${told.feature}"`;
+  const what = total.feature === WHOLE_LICENSE ? 'the license' : `the feature "${total.feature}"`;
   return refuse(
     'usage_file_invalid',
     `The usage file reports ${-added} less for ${what} than before, which the license does not allow.`,

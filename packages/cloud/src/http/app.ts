@@ -6,12 +6,12 @@ import type { TextReply } from '@berth/web/reply';
 import { createRouter, describeMethods, refuseMethod } from '@berth/web/router';
 import type { Clock } from '../clock.ts';
 import type { CloudStore } from '../store/cloud-store.ts';
-import type { KeyRing, SigningKeys } from '../store/keys/key-ring.ts';
+import type { KeyRing } from '../store/keys/key-ring.ts';
 import { authorize } from './authorize.ts';
-import { type Asked, bindReply, noteAsked, noteContent } from './bind-reply.ts';
+import { bindContent, bindReply, startBinding } from './bind-reply.ts';
 import { createGuessLimit } from './limits/guess-limit.ts';
 import type { Log } from './log.ts';
-import { BUG, findProblem, type Problem } from './problem.ts';
+import { findProblem, INTERNAL_ERROR, type Problem } from './problem.ts';
 import { problem, type Reply } from './reply.ts';
 import type { Context, Route } from './route.ts';
 import { ROUTES } from './routes.ts';
@@ -35,15 +35,13 @@ export function createApp(options: AppOptions): App {
       const { here, route, isAllowed } = router.find(request);
       if (route === undefined || !isAllowed || request.method === 'OPTIONS')
         return answer(NO_ROUTE, options, request, () => answerUnrouted(request.method, here));
-      const place = placeOf(peer.address);
+      const address = placeOf(peer.address);
       // Separate limits: a client that guesses in the portal does not slow down a server at the same address.
-      const who = `${route.needsKeys ? 'keys' : 'portal'} ${place}`;
-      return answer(route, options, request, (now, asked, signingKeys) => {
-        const limit = (work: () => Reply | Promise<Reply>) => limitGuesses(who, work);
-        return handle(route, request, { ...options, signingKeys, now, asked, place, limitGuesses: limit });
-      });
+      const who = `${route.needsKeys ? 'keys' : 'portal'} ${address}`;
+      const shared = { ...options, address, limitGuesses: (work: Work) => limitGuesses(who, work) };
+      return answer(route, options, request, (facts) => handle(route, request, { ...shared, ...facts }));
     },
-    // The cloud has too few requests to need the fast path.
+    // The cloud has too few requests to need the fast lane.
     findPlain: () => undefined,
     refuse: (code, message) => signReply(problem(code, message), keyRing.read().current, clock.readWallMs()),
   };
@@ -55,11 +53,12 @@ const NO_ROUTE = { name: 'unknown' };
 async function handle(route: Route, request: HttpRequest, context: Context): Promise<Reply> {
   if (!route.needsKeys) return route.handle(request, context);
   const caller = authorize(context.store, request.headers, context.now);
-  const noted = await noteContent(request, context.asked);
+  const noted = await bindContent(request, context.binding);
   return context.limitGuesses(() => route.handle(noted, { ...context, caller }));
 }
 
-type Work = (now: number, asked: Asked, signingKeys: SigningKeys) => Reply | Promise<Reply>;
+type Work = () => Reply | Promise<Reply>;
+type RequestFacts = Pick<Context, 'now' | 'binding' | 'signingKeys'>;
 type Answering = Pick<Route, 'name' | 'explain'>;
 
 /** Uses one time for the whole request and turns every exception into a response. */
@@ -67,29 +66,29 @@ async function answer(
   route: Answering,
   options: AppOptions,
   request: HttpRequest,
-  work: Work,
+  work: (facts: RequestFacts) => Reply | Promise<Reply>,
 ): Promise<TextReply> {
   const { keyRing, clock, log } = options;
   const startedMs = clock.readMonotonicMs();
   const now = clock.readWallMs();
-  const asked = noteAsked(request.headers);
+  const binding = startBinding(request.headers);
   // One set of keys for the whole request, too: what is signed in an answer fits the answer.
   const signingKeys = keyRing.read();
-  const reply = await attempt(route, log, () => work(now, asked, signingKeys));
-  const signed = signReply(bindReply(reply, asked), signingKeys.current, now);
+  const reply = await attempt(route, log, () => work({ now, binding, signingKeys }));
+  const signed = signReply(bindReply(reply, binding), signingKeys.current, now);
   const ms = Math.round(clock.readMonotonicMs() - startedMs);
   const code = reply.code === undefined ? {} : { code: reply.code };
   log.write('info', 'request', { route: route.name, status: reply.status, ...code, ms });
   return signed;
 }
 
-async function attempt(route: Answering, log: Log, work: () => Reply | Promise<Reply>): Promise<Reply> {
-  const explain = route.explain ?? sayInJson;
+async function attempt(route: Answering, log: Log, work: Work): Promise<Reply> {
+  const explain = route.explain ?? explainInJson;
   try {
     return await work();
   } catch (error) {
     const found = findProblem(error);
-    const reply = explain(found ?? BUG);
+    const reply = explain(found ?? INTERNAL_ERROR);
     if (reply.status < 500) return reply;
     const detail = describe(error);
     log.write('error', found === null ? 'bug' : 'request failed', { route: route.name, detail });
@@ -97,7 +96,7 @@ async function attempt(route: Answering, log: Log, work: () => Reply | Promise<R
   }
 }
 
-function sayInJson({ code, message, details }: Problem): Reply {
+function explainInJson({ code, message, details }: Problem): Reply {
   return problem(code, message, details);
 }
 

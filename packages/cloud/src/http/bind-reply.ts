@@ -11,7 +11,7 @@ import { readBytes } from '@berth/web/read-input';
 import type { Reply } from './reply.ts';
 
 /** What is known about a request so far. An early refusal repeats what was read until then. */
-export interface Asked {
+export interface RequestBinding {
   /** `null`: the caller sent no nonce, so the response has no binding. */
   readonly nonce: string | null;
   requestDigest: string | null;
@@ -19,26 +19,29 @@ export interface Asked {
   licenseId: number | null;
 }
 
-export function noteAsked(headers: HeaderFields): Asked {
+export function startBinding(headers: HeaderFields): RequestBinding {
   const nonce = readNonce(headers.get(NONCE_HEADER.toLowerCase()));
   return { nonce, requestDigest: null, hardwareId: null, licenseId: null };
 }
 
 /** Stores the digest of the exact request and returns a request whose body is already read. */
-export async function noteContent(request: HttpRequest, asked: Asked): Promise<HttpRequest> {
+export async function bindContent(request: HttpRequest, binding: RequestBinding): Promise<HttpRequest> {
   const { pathname, search } = new URL(request.url, 'http://localhost');
   const operation = pathname.slice(pathname.lastIndexOf('/') + 1);
   const { method, url, headers, signal } = request;
   const hasBody = method === 'POST';
   const content = hasBody ? await readBytes(request, HTTP_LIMITS.bodyBytes) : search.slice(1);
   const keyStatement = headers.get(KEY_STATEMENT_HEADER.toLowerCase());
-  if (asked.nonce !== null) asked.requestDigest = digestRequest(operation, content, keyStatement);
+  if (binding.nonce !== null) binding.requestDigest = digestRequest(operation, content, keyStatement);
   if (typeof content === 'string') return request;
   return { method, url, headers, signal, readBody: () => content };
 }
 
 /** Inside the body, so that the signature covers it. */
-export function bindReply(reply: Reply, { nonce, requestDigest, hardwareId, licenseId }: Asked): Reply {
+export function bindReply(
+  reply: Reply,
+  { nonce, requestDigest, hardwareId, licenseId }: RequestBinding,
+): Reply {
   if (nonce === null || reply.type !== 'json') return reply;
   const binding: AnswerBinding = {
     nonce,

@@ -35,7 +35,7 @@ export function isStoreFailure(error: unknown): boolean {
   return code === 'ERR_SQLITE_ERROR' && STORE_FAILURES.has(Number(errcode) & 0xff);
 }
 
-export const BUG: Problem = {
+export const INTERNAL_ERROR: Problem = {
   code: 'internal_error',
   message: 'Internal error of the cloud. See its log.',
   details: {},

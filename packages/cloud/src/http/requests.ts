@@ -8,13 +8,13 @@ const identification = { hardware_id, product, license_key, username, password, 
 /** Common to all license operations: the license and the machine. */
 export type Identification = Partial<z.output<typeof checkQuery>>;
 
-const LONGEST_REPORT_ID = 128;
-const REPORT_ID = { error: `must be text of 1 to ${LONGEST_REPORT_ID} printable characters` };
-const MOST_EVENTS = 16;
+const MAX_REPORT_ID_LENGTH = 128;
+const REPORT_ID = { error: `must be text of 1 to ${MAX_REPORT_ID_LENGTH} printable characters` };
+const MAX_EVENTS = 16;
 
-const told = {
+const reportFields = {
   event: z
-    .union([z.string(), z.array(z.string()).max(MOST_EVENTS)], { error: 'must be a list of texts' })
+    .union([z.string(), z.array(z.string()).max(MAX_EVENTS)], { error: 'must be a list of texts' })
     .nullish()
     .transform((value) => (typeof value === 'string' ? [value] : (value ?? []))),
   report_id: z
@@ -26,11 +26,11 @@ const told = {
 const { consumptions, max_overages, allow_overages } = addConsumptionRequest.shape;
 const counted = { consumptions, max_overages, allow_overages };
 
-export const countRequest = z.object({ ...identification, ...counted, ...told });
+export const countRequest = z.object({ ...identification, ...counted, ...reportFields });
 export const featureCountRequest = z.object({
   ...identification,
   ...counted,
-  ...told,
+  ...reportFields,
   feature: addFeatureConsumptionRequest.shape.feature,
 });
 

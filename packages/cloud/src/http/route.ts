@@ -4,7 +4,7 @@ import type { RoutePlace } from '@berth/web/router';
 import type { CloudStore } from '../store/cloud-store.ts';
 import type { SigningKeys } from '../store/keys/key-ring.ts';
 import type { CallerKey } from '../store/keys/keys.ts';
-import type { Asked } from './bind-reply.ts';
+import type { RequestBinding } from './bind-reply.ts';
 import type { Problem } from './problem.ts';
 import type { Reply } from './reply.ts';
 
@@ -17,14 +17,14 @@ export interface Context {
   /** Who calls a route that needs keys. */
   readonly caller?: CallerKey;
   /** The network of the caller: an IPv4 address or an IPv6 prefix. */
-  readonly place: string;
+  readonly address: string;
   /**
    * Does the work unless the client has guessed wrong too often. Wraps every route that needs keys; forms
    * call it themselves after reading the input.
    */
   limitGuesses(work: () => Reply | Promise<Reply>): Promise<Reply>;
   /** What the response repeats from the request. */
-  readonly asked: Asked;
+  readonly binding: RequestBinding;
 }
 
 /** One operation: where it is, who may call it, and what it does. */

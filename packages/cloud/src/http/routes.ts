@@ -65,7 +65,7 @@ function answer(
   present: (outcome: Exclude<Outcome, { kind: 'refused' }>) => Reply,
 ): Reply {
   const { outcome, licenseId } = execute(context.store, command, callerOf(context), context.now);
-  context.asked.licenseId = licenseId;
+  context.binding.licenseId = licenseId;
   if (outcome.kind === 'refused') return problem(outcome.code, outcome.message, outcome.details);
   return present(outcome);
 }
@@ -76,7 +76,7 @@ function callerOf({ caller }: Context): CallerKey {
 }
 
 function identify(context: Context, fields: Identification, needsPassword = false): Promise<Identity> {
-  context.asked.hardwareId = fields.hardware_id ?? null;
+  context.binding.hardwareId = fields.hardware_id ?? null;
   return readIdentity(context.store, fields, callerOf(context).customer, needsPassword);
 }
 
@@ -108,20 +108,20 @@ function readCertificateRequest(
   { license, hardwareId }: Licensed,
   context: Context,
 ): OnlineRequest | null {
-  const { nonce, requestDigest } = context.asked;
+  const { nonce, requestDigest } = context.binding;
   const keyStatement = headers.get(KEY_STATEMENT_HEADER.toLowerCase());
   if (keyStatement === null || license.terms.lending === null) return null;
   const date = headers.get('date') ?? '';
-  const asked = { date, nonce: nonce ?? '', requestDigest: requestDigest ?? '', hardwareId, keyStatement };
+  const signed = { date, nonce: nonce ?? '', requestDigest: requestDigest ?? '', hardwareId, keyStatement };
   // Whoever takes proof or nonce out of a request on its way must not go unnoticed.
   const proof = nonce === null ? '' : (headers.get(CERTIFICATE_PROOF_HEADER.toLowerCase()) ?? '');
-  return { ...asked, proof, caller: callerOf(context), from: context.place };
+  return { ...signed, proof, caller: callerOf(context), from: context.address };
 }
 
 async function deactivate(request: HttpRequest, context: Context): Promise<Reply> {
   const who = await identify(context, await readBody(request, deactivateRequest));
   // A bare string cannot carry a binding.
-  const isBound = context.asked.nonce !== null;
+  const isBound = context.binding.nonce !== null;
   return answer(context, { kind: 'deactivate', who }, () =>
     isBound ? json({ code: DEACTIVATED_TEXT }) : text(DEACTIVATED_TEXT),
   );

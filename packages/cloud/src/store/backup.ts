@@ -137,7 +137,7 @@ export interface RestoredCloud {
 }
 
 /** Most events to list. */
-const MOST_LOST = 1000;
+const MAX_LOST = 1000;
 
 /** Replaces the data of a stopped cloud with that of a backup, by one rename. The folder must exist. */
 export async function restoreCloud(order: RestoreOrder): Promise<RestoredCloud> {
@@ -277,7 +277,7 @@ function prepareDraft(draft: string, { old, keys, facts, folder, now }: Draft) {
 /** An older schema may lack what the list reads. */
 function findLost(old: DatabaseSync, lastSeq: number): readonly ListedEvent[] | null {
   try {
-    return listEvents(createCloudStore(old), null, MOST_LOST).filter(({ seq }) => seq > lastSeq);
+    return listEvents(createCloudStore(old), null, MAX_LOST).filter(({ seq }) => seq > lastSeq);
   } catch {
     return null;
   }

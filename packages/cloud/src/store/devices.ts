@@ -29,12 +29,12 @@ export function listBlocked({ sql }: CloudStore): readonly BlockedDevice[] {
   }));
 }
 
-const LONGEST_HARDWARE_ID = 256;
+const MAX_HARDWARE_ID_LENGTH = 256;
 
 /** A machine can be blocked before it was ever seen. It keeps its activations, but cannot use them. */
 export function blockDevice(store: CloudStore, hardwareId: string, now: number): BlockedDevice | Refusal {
-  if (hardwareId.trim() === '' || hardwareId.length > LONGEST_HARDWARE_ID) {
-    return refuse('validation_error', `A hardware id has 1 to ${LONGEST_HARDWARE_ID} characters.`);
+  if (hardwareId.trim() === '' || hardwareId.length > MAX_HARDWARE_ID_LENGTH) {
+    return refuse('validation_error', `A hardware id has 1 to ${MAX_HARDWARE_ID_LENGTH} characters.`);
   }
   return transact(store, () => {
     if (store.sql.findBlocked.get(hardwareId) !== undefined) {

@@ -6,7 +6,7 @@ import { isRefusal, type Refusal, refuse } from '../core/refusal.ts';
 import type { JudgeLicense } from '../core/refuse-for-server.ts';
 import { PLAIN_TERMS, type Terms } from '../core/terms.ts';
 import { type CloudStore, record, takeId, transact } from './cloud-store.ts';
-import { makeUpLicenseKey } from './keys/made-up-keys.ts';
+import { generateLicenseKey } from './keys/generate-keys.ts';
 import { findProduct } from './products.ts';
 import { toLicense } from './rows.ts';
 
@@ -33,7 +33,7 @@ export function createLicense(
   judge: JudgeLicense = TAKE_ALL,
 ): License | Refusal {
   return transact(store, () => {
-    const key = draft.key ?? makeUpLicenseKey();
+    const key = draft.key ?? generateLicenseKey();
     const product = judgeDraft(store, { ...draft, key, userName: draft.user?.name ?? null });
     if (isRefusal(product)) return product;
     const id = takeId(store);

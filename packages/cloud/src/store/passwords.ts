@@ -21,12 +21,12 @@ const NOBODY = [
 ].join('$');
 
 /** How many password checks may run or wait at once: each takes a core and memory. */
-const MOST_AT_ONCE = 32;
+const MAX_AT_ONCE = 32;
 let underWay = 0;
 
 /** Does the work for an unknown user too, so that the time reveals nothing. */
 export async function isPassword(password: string, hash: string | null): Promise<boolean> {
-  if (underWay >= MOST_AT_ONCE) throw new TooManyPasswords();
+  if (underWay >= MAX_AT_ONCE) throw new TooManyPasswords();
   underWay += 1;
   try {
     const [, salt = '', key = ''] = (hash ?? NOBODY).split('$');

@@ -164,9 +164,10 @@ const SQL = {
   putUsageTaken: `
     INSERT INTO usage_taken (server_key, sequence, digest) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET sequence = excluded.sequence, digest = excluded.digest`,
-  findUsageTold: 'SELECT consumed FROM usage_told WHERE server_key = ? AND license_id = ? AND feature = ?',
-  putUsageTold: `
-    INSERT INTO usage_told (server_key, license_id, feature, consumed) VALUES (?, ?, ?, ?)
+  findReportedUsage:
+    'SELECT consumed FROM usage_reported WHERE server_key = ? AND license_id = ? AND feature = ?',
+  putReportedUsage: `
+    INSERT INTO usage_reported (server_key, license_id, feature, consumed) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET consumed = excluded.consumed`,
 
   // the air gap

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { MOST_LICENSE_FILE_BYTES } from '../carried/license-size.ts';
+import { MAX_LICENSE_FILE_BYTES } from '../carried/license-size.ts';
 import { told } from '../fields.ts';
 import type { Operations } from './operation.ts';
 
 const date = z.string().nullable();
 
-const certificateText = z.string({ error: 'must be text' }).max(MOST_LICENSE_FILE_BYTES).optional();
+const certificateText = z.string({ error: 'must be text' }).max(MAX_LICENSE_FILE_BYTES).optional();
 
 const keyObject = z.object({
   kid: told(z.string(), 'Names the key.'),

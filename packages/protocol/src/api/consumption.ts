@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { deviceMark, feature, field, integerOf, isBlank, nonce, Wrong } from '../fields.ts';
+import { deviceMark, FieldError, feature, field, integerOf, isBlank, nonce } from '../fields.ts';
 import { anyDate, host, proof, target } from './lending.ts';
 import { featureObject, licenseObject } from './license-object.ts';
 
-const NOT_WHOLE = new Wrong('must be a whole number below 2^53, as a number or as digits');
+const NOT_WHOLE = new FieldError('must be a whole number below 2^53, as a number or as digits');
 
-function readWhole(value: unknown): number | Wrong {
+function readWhole(value: unknown): number | FieldError {
   const number = integerOf(value);
   return Number.isSafeInteger(number) ? (number as number) : NOT_WHOLE;
 }
@@ -25,7 +25,7 @@ export const count = field((value) => (value === null || value === undefined ? 1
 /** `true` and `false`, also as text in any case. Blank means "not given". */
 const flag = field((value) => {
   const meant = typeof value === 'string' ? readFlag(value.trim().toLowerCase()) : (value ?? null);
-  return meant === null || typeof meant === 'boolean' ? meant : new Wrong('must be true or false');
+  return meant === null || typeof meant === 'boolean' ? meant : new FieldError('must be true or false');
 }).meta({
   type: ['boolean', 'string'],
   pattern: '^\\s*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])?\\s*$',
@@ -41,7 +41,7 @@ function readFlag(text: string): boolean | string | null {
 const overage = field((value) => {
   if (value === undefined || isBlank(value)) return null;
   const number = readWhole(value);
-  return typeof number === 'number' && number < 0 ? new Wrong('must not be negative') : number;
+  return typeof number === 'number' && number < 0 ? new FieldError('must not be negative') : number;
 }).meta({
   type: ['integer', 'string'],
   minimum: 0,

@@ -49,14 +49,14 @@ export function findMisspeltCount(
 
 /** A cache: clients send the same unknown keys with every request, and comparing names takes long. */
 const hints = new Map<string, string>();
-const MOST_HINTS = 1000;
+const MAX_HINTS = 1000;
 
 function hintAt(field: string, missing: readonly string[]): string {
   const key = `${field} ${missing.join()}`;
   const known = hints.get(key);
   if (known !== undefined) return known;
   const hint = suggest(field, missing) || suggest(field.replaceAll(/[_-]/g, ''), missing);
-  if (hints.size >= MOST_HINTS) hints.clear();
+  if (hints.size >= MAX_HINTS) hints.clear();
   hints.set(key, hint);
   return hint;
 }

@@ -4,7 +4,7 @@ import { isSignedBy, licenseSignatureText, signBytes } from '../cloud/vendor-sig
 import { compactWithout } from '../json-members.ts';
 import { JsonTextError, parseJsonText } from '../json-text.ts';
 import { decodeBase64, decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
-import { MOST_LICENSE_BYTES, MOST_LICENSE_FILE_BYTES } from './license-size.ts';
+import { MAX_LICENSE_BYTES, MAX_LICENSE_FILE_BYTES } from './license-size.ts';
 
 const SIGNATURES = ['license_signature', 'license_signature_v2'] as const;
 
@@ -21,9 +21,9 @@ export class LicenseFileError extends Error {}
 /** Base64 of a JSON object; strict, so that no two files count as the same. */
 export function readLicenseFile(file: string): LicenseFile {
   const trimmed = file.trim();
-  if (trimmed.length > MOST_LICENSE_FILE_BYTES) {
+  if (trimmed.length > MAX_LICENSE_FILE_BYTES) {
     throw new LicenseFileError(
-      `It has ${trimmed.length} characters; a file may have ${MOST_LICENSE_FILE_BYTES}.`,
+      `It has ${trimmed.length} characters; a file may have ${MAX_LICENSE_FILE_BYTES}.`,
     );
   }
   const text = decodeBase64Text(trimmed);
@@ -58,8 +58,8 @@ export function readLicenseFields(fields: LicenseFile['fields']): CloudLicense {
 /** Explains why servers cannot read this license (as JSON); `null` if they can. */
 export function findUnreadable(text: string): string | null {
   const size = Buffer.byteLength(text);
-  if (size > MOST_LICENSE_BYTES) {
-    return `It takes ${size} bytes, and servers read at most ${MOST_LICENSE_BYTES}.`;
+  if (size > MAX_LICENSE_BYTES) {
+    return `It takes ${size} bytes, and servers read at most ${MAX_LICENSE_BYTES}.`;
   }
   try {
     readLicenseFields(parseFields(text));

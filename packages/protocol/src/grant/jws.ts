@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import { MOST_LICENSE_BYTES } from '../carried/license-size.ts';
+import { MAX_LICENSE_BYTES } from '../carried/license-size.ts';
 import { JsonTextError, parseJsonText } from '../json-text.ts';
 
 /** How a text is signed: by a server with its Ed25519 key, or by the vendor with the RSA key of its cloud. */
@@ -39,13 +39,13 @@ interface ReadJws {
 }
 
 /** Longer ones are not ours. A certificate names every feature of its license, like the license itself. */
-const MOST_CHARACTERS = MOST_LICENSE_BYTES;
+const MAX_CHARACTERS = MAX_LICENSE_BYTES;
 
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 /** `null` if it is no compact JWS of this type, in canonical base64url. It proves nothing yet. */
 export function readJws(text: string, alg: JwsAlgorithm, typ: string): ReadJws | null {
-  if (text.length > MOST_CHARACTERS || !COMPACT.test(text)) return null;
+  if (text.length > MAX_CHARACTERS || !COMPACT.test(text)) return null;
   const parts = text.split('.').map((part) => Buffer.from(part, 'base64url'));
   const [head, body, signature] = parts as [Buffer, Buffer, Buffer];
   if (parts.map((bytes) => bytes.toString('base64url')).join('.') !== text) return null;

@@ -73,7 +73,7 @@ export interface OfferedCertificate extends Omit<ReadCertificate, 'text'> {
 }
 
 /** A vendor has two keys while it changes them. */
-const MOST_TEXTS = 8;
+const MAX_TEXTS = 8;
 
 /**
  * The certificates that the vendor has signed with a key that is known here. Those with the same content
@@ -83,7 +83,7 @@ export function readCertificates(
   given: readonly unknown[],
   vendorKeys: readonly KeyObject[],
 ): readonly OfferedCertificate[] {
-  const texts = [...new Set(given)].filter((text) => typeof text === 'string').slice(0, MOST_TEXTS);
+  const texts = [...new Set(given)].filter((text) => typeof text === 'string').slice(0, MAX_TEXTS);
   const known = texts.filter((text) => readKnownCertificate(text) !== null);
   const byContent = Map.groupBy(known, (text) => text.split('.')[1]);
   return [...byContent.values()].flatMap((same) => {

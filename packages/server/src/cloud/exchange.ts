@@ -1,4 +1,4 @@
-import { MOST_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
+import { MAX_LICENSE_BYTES } from '@berth/protocol/carried/license-size';
 import { CloudFault, type CloudFaultReason } from './cloud.ts';
 
 /** One request to the cloud, with its limits. */
@@ -18,7 +18,7 @@ export interface CloudResponse {
 }
 
 /** No answer is larger than a license. */
-const MAX_ANSWER_BYTES = MOST_LICENSE_BYTES;
+const MAX_ANSWER_BYTES = MAX_LICENSE_BYTES;
 
 /**
  * Sends a request and reads the whole answer, with limits on time and size. It does not follow redirects:

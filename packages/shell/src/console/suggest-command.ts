@@ -41,7 +41,7 @@ const VERBS: readonly (readonly string[])[] = [
   ['start', 'serve', 'run', 'up', 'listen'],
 ];
 
-const MOST_SUGGESTED = 4;
+const MAX_SUGGESTED = 4;
 
 /**
  * The commands that the user may have meant: after a typo, with a synonym, or with the words swapped.
@@ -68,7 +68,7 @@ export function findNearCommands<C extends Named>(
           // A verb with its argument: "revoke 3".
           known.length > 0 ? [] : findByMeaning(commands, first),
         ];
-  return (found.find((candidates) => candidates.length > 0) ?? []).slice(0, MOST_SUGGESTED);
+  return (found.find((candidates) => candidates.length > 0) ?? []).slice(0, MAX_SUGGESTED);
 }
 
 /** Meaning comes before spelling: "export" is not a misspelt "report". */

@@ -31,7 +31,7 @@ const LENGTH_BYTES = 4;
 const DIGEST_BYTES = 32;
 const END_BYTES = LENGTH_BYTES + MARK.length + 2 * DIGEST_BYTES;
 /** An export of keys has a few thousand bytes. */
-const MOST_FACTS_BYTES = 256 * 1024;
+const MAX_FACTS_BYTES = 256 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 
 /** `secret`: the key that the fingerprint in the facts belongs to. */
@@ -153,7 +153,7 @@ function readFooter(handle: number, size: number): Footer {
   if (!end.subarray(LENGTH_BYTES, LENGTH_BYTES + MARK.length).equals(MARK)) throw incomplete();
   const length = end.readUInt32BE(0);
   const start = size - END_BYTES - length;
-  if (length > MOST_FACTS_BYTES || start < 0) throw damaged('its footer is unreadable');
+  if (length > MAX_FACTS_BYTES || start < 0) throw damaged('its footer is unreadable');
   const json = readAt(handle, start, length);
   const facts = parseFacts(json);
   if (facts.bytes !== start) throw damaged('its length is wrong');

@@ -18,7 +18,7 @@ const WRONG: ReadonlySet<string> = new Set<ErrorCode>([
 
 /** The running requests of a client network, and those waiting for them. */
 interface Queue {
-  underWay: number;
+  running: number;
   readonly waiting: (() => void)[];
 }
 
@@ -40,17 +40,17 @@ export function createGuessLimit(readMonotonicMs: () => number): LimitGuesses {
     // Reinserting moves the entry to the end, so the first entry is the least recent one.
     fullAtMs.delete(who);
     fullAtMs.set(who, before + LIMITS.guessEveryMs);
-    if (fullAtMs.size > LIMITS.countedPlaces) fullAtMs.delete(fullAtMs.keys().next().value as string);
+    if (fullAtMs.size > LIMITS.countedAddresses) fullAtMs.delete(fullAtMs.keys().next().value as string);
   };
   const leave = (who: string, queue: Queue) => {
     const next = queue.waiting.shift();
     if (next !== undefined) next();
-    else if (queue.underWay === 0) queues.delete(who);
+    else if (queue.running === 0) queues.delete(who);
   };
   const enter = async (who: string): Promise<Queue> => {
-    const queue = queues.get(who) ?? { underWay: 0, waiting: [] };
+    const queue = queues.get(who) ?? { running: 0, waiting: [] };
     queues.set(who, queue);
-    while (queue.underWay >= countFree(who)) {
+    while (queue.running >= countFree(who)) {
       if (countFree(who) <= 0) {
         leave(who, queue);
         const waitMs = (countMissing(who) - LIMITS.guesses + 1) * LIMITS.guessEveryMs;
@@ -60,7 +60,7 @@ export function createGuessLimit(readMonotonicMs: () => number): LimitGuesses {
         throw tooMany('Too many concurrent requests from your address.', 1);
       await new Promise<void>((resolve) => queue.waiting.push(resolve));
     }
-    queue.underWay += 1;
+    queue.running += 1;
     return queue;
   };
   return async (who, work) => {
@@ -75,7 +75,7 @@ export function createGuessLimit(readMonotonicMs: () => number): LimitGuesses {
       throw error;
     } finally {
       if (isWrong) note(who);
-      queue.underWay -= 1;
+      queue.running -= 1;
       leave(who, queue);
     }
   };

@@ -70,7 +70,9 @@ describe('a file is submitted', () => {
     assert.equal(answer.headers.get('content-type'), 'text/plain; charset=utf-8');
     assert.equal(answer.headers.get('content-disposition'), 'attachment; filename="cad.lic"');
     assert.equal(portal.readFile(answer.text).license.floating_users, 5);
-    const many = await Promise.all(Array.from({ length: LIMITS.formsPerPlace }, () => handIn(portal, file)));
+    const many = await Promise.all(
+      Array.from({ length: LIMITS.formsPerAddress }, () => handIn(portal, file)),
+    );
     for (const one of many) assert.equal(one.text, answer.text);
     assert.equal(listDevices(portal.store, null).length, 1);
   });
@@ -188,7 +190,7 @@ describe('an invalid form comes back with a message', () => {
       const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
       return portal.cloud.send('/portal/airgap', init, place);
     };
-    const slow = Array.from({ length: LIMITS.formsPerPlace }, () => slowly('192.0.2.1'));
+    const slow = Array.from({ length: LIMITS.formsPerAddress }, () => slowly('192.0.2.1'));
     const answer = await slowly('192.0.2.1');
     assert.deepEqual([answer.status, answer.headers.get('retry-after')], [429, '1']);
     assertPage(answer);

@@ -11,8 +11,8 @@ import {
   type CarriedRequest,
 } from '../../store/offline/offline-requests.ts';
 import { takeUsage } from '../../store/offline/usage.ts';
+import { limitConcurrency } from '../limits/limit-concurrency.ts';
 import { LIMITS } from '../limits/limits.ts';
-import { createTurns } from '../limits/turns.ts';
 import type { Reply } from '../reply.ts';
 import type { Context, Route } from '../route.ts';
 import {
@@ -64,7 +64,7 @@ function formRoutes(path: string, form: FormName, handle: Handle): readonly Rout
       ...where,
       methods: ['POST'],
       handle: (request, context) =>
-        takeTurn(context.place, async () => {
+        limitForms(context.address, async () => {
           const form = await readForm(request);
           return context.limitGuesses(() => handle(form, context));
         }),
@@ -77,7 +77,7 @@ function sendStyle(): Reply {
   return { status: 200, body: PORTAL_STYLE, type: 'css' };
 }
 
-const takeTurn = createTurns({ inAll: LIMITS.forms, perPlace: LIMITS.formsPerPlace });
+const limitForms = limitConcurrency({ inTotal: LIMITS.forms, perAddress: LIMITS.formsPerAddress });
 
 /** The text of a server's QR code fills all fields that are empty. Its grant key is for the vendor alone. */
 function readTyped({ text }: Form): Typed {
@@ -92,7 +92,7 @@ function readTyped({ text }: Form): Typed {
 }
 
 /** Errors that users need to see although they reveal that a license exists. They count as guesses. */
-const TELLING: Partial<Record<ErrorCode, string>> = {
+const REVEALING: Partial<Record<ErrorCode, string>> = {
   license_activated_max_times:
     'The license has reached its limit of activations. Return it on one machine, or ask the vendor.',
   license_not_enabled: 'The vendor has disabled the license.',
@@ -103,8 +103,8 @@ const TELLING: Partial<Record<ErrorCode, string>> = {
 };
 
 /** Anyone may ask here, so responses contain no ids, dates or numbers of licenses. */
-function tellStranger(refusal: Refusal, form: FormName, typed: Typed): Reply {
-  const message = TELLING[refusal.code];
+function explainToStranger(refusal: Refusal, form: FormName, typed: Typed): Reply {
+  const message = REVEALING[refusal.code];
   if (message === undefined) return showProblem(refusal, form, typed);
   return { ...showProblem({ ...refusal, message }, form, typed), isGuess: true };
 }
@@ -113,7 +113,7 @@ function tellStranger(refusal: Refusal, form: FormName, typed: Typed): Reply {
 async function handInFile(form: Form, context: Context): Promise<Reply> {
   const typed = readTyped(form);
   const reply = await takeFile(form.file, typed, context);
-  return isRefusal(reply) ? tellStranger(reply, 'offline', typed) : reply;
+  return isRefusal(reply) ? explainToStranger(reply, 'offline', typed) : reply;
 }
 
 async function takeFile(
@@ -126,7 +126,7 @@ async function takeFile(
   }
   const text = await file.text();
   const request = readOfflineRequest(text);
-  const { place: from } = context;
+  const { address: from } = context;
   if (request !== null)
     return answerRequest({ request, key: licenseKey === '' ? null : licenseKey, from }, context);
   const read = readUsageFile(text);
@@ -151,7 +151,7 @@ function confirmCodes(form: Form, context: Context): Reply {
   return confirm(form, context, showConfirmation);
 }
 
-/** The same codes return the same response; this is the file in it. */
+/** Downloads the policy file. The same codes always give the same file. */
 function downloadPolicy(form: Form, context: Context): Reply {
   return confirm(form, context, ({ policyFile, product }) => fileReply(policyFile, `${product}-policy.lic`));
 }
@@ -165,5 +165,5 @@ function confirm(
   const { licenseKey: key, ...codes } = typed;
   const tools = { airgapKey, writer: createFileWriter(signingKeys, now) };
   const answer = confirmAirgap(store, { key, ...codes }, tools, now);
-  return isRefusal(answer) ? tellStranger(answer, 'airgap', typed) : show(answer, typed);
+  return isRefusal(answer) ? explainToStranger(answer, 'airgap', typed) : show(answer, typed);
 }

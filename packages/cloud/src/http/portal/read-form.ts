@@ -1,13 +1,13 @@
 import { RequestError } from '@berth/protocol/request-error';
 import type { HttpRequest } from '@berth/web/http-request';
 import { readBytes } from '@berth/web/read-input';
-import { MOST_FILE_BYTES } from '../../core/judge-request.ts';
+import { MAX_FILE_BYTES } from '../../core/judge-request.ts';
 
 /** The largest file plus the form encoding. */
-const MOST_FORM_BYTES = MOST_FILE_BYTES + 64 * 1024;
+const MAX_FORM_BYTES = MAX_FILE_BYTES + 64 * 1024;
 
 /** Longer than any text that is typed or pasted from a QR code. */
-const LONGEST_TEXT = 2048;
+const MAX_TEXT_LENGTH = 2048;
 
 /** A form as sent by a browser. */
 export interface Form {
@@ -18,12 +18,12 @@ export interface Form {
 }
 
 export async function readForm(request: HttpRequest): Promise<Form> {
-  const bytes = await readBytes(request, MOST_FORM_BYTES);
+  const bytes = await readBytes(request, MAX_FORM_BYTES);
   const data = await parseForm(bytes, request.headers.get('content-type') ?? '');
   const values = [...data.values()];
   const file = values.find((value): value is File => value instanceof File && value.size > 0) ?? null;
-  if (file !== null && file.size > MOST_FILE_BYTES) {
-    throw new RequestError('payload_too_large', `The file is larger than ${MOST_FILE_BYTES} bytes.`);
+  if (file !== null && file.size > MAX_FILE_BYTES) {
+    throw new RequestError('payload_too_large', `The file is larger than ${MAX_FILE_BYTES} bytes.`);
   }
   return { file, text: (name) => readText(data.get(name)) };
 }
@@ -39,5 +39,5 @@ async function parseForm(bytes: Uint8Array, type: string) {
 }
 
 function readText(value: unknown): string {
-  return typeof value === 'string' ? value.trim().slice(0, LONGEST_TEXT) : '';
+  return typeof value === 'string' ? value.trim().slice(0, MAX_TEXT_LENGTH) : '';
 }

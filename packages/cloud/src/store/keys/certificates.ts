@@ -11,7 +11,7 @@ import { findGrantKey, setGrantKey } from './grant-keys.ts';
 import { fingerprintOf, type SigningKeys } from './key-ring.ts';
 import type { CallerKey } from './keys.ts';
 import { presentCertified } from './present-certified.ts';
-import { findServerKey, isOwnMachine, meetServer } from './server-keys.ts';
+import { checkServerKey, findServerKey, isOwnMachine } from './server-keys.ts';
 import { takeNonce } from './used-nonces.ts';
 import { holdForVendor } from './waiting-keys.ts';
 
@@ -53,7 +53,7 @@ export function certifyOnline(
       holdForVendor(store, file, now);
       return [];
     }
-    if (isOwn) meetServer(store, { ...file, vouchedBy: caller, licenseIds: [license.id] }, now);
+    if (isOwn) checkServerKey(store, { ...file, vouchedBy: caller, licenseIds: [license.id] }, now);
     setGrantKey(store, licensed, grantKey.x, true);
     return issueCertificates(store, licensed, { grantKey, days: null }, signingKeys, now).certificates;
   });

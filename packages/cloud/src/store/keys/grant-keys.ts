@@ -8,7 +8,7 @@ export function jwkOf(x: string): OkpJwk {
   return { kty: 'OKP', crv: 'Ed25519', x };
 }
 
-interface Told {
+interface GivenGrantKey {
   readonly x: string;
   /** A pair of keys that opens the license has signed the file. */
   readonly isVouched: boolean;
@@ -18,7 +18,7 @@ interface Told {
  * Notes the grant key in a file that may speak for its machine, and whether it is proven. What is no key is
  * ignored. Call only inside a transaction.
  */
-export function tellGrantKey(store: CloudStore, licensed: Licensed, { x, isVouched }: Told): void {
+export function recordGrantKey(store: CloudStore, licensed: Licensed, { x, isVouched }: GivenGrantKey): void {
   const { sql } = store;
   const { license, hardwareId } = licensed;
   if (readOkpKey(jwkOf(x)) === null) return;
@@ -46,13 +46,13 @@ export function setGrantKey(
 }
 
 /** The key that certificates for this activation name. */
-interface ToldKey {
+interface KnownGrantKey {
   readonly grantKey: OkpJwk;
   readonly isProven: boolean;
 }
 
 /** `null` if the server never told one. */
-export function findGrantKey({ sql }: CloudStore, { license, hardwareId }: Licensed): ToldKey | null {
+export function findGrantKey({ sql }: CloudStore, { license, hardwareId }: Licensed): KnownGrantKey | null {
   const row = sql.findDevice.get(license.id, hardwareId);
   const x = (row?.grant_key ?? null) as string | null;
   return x === null ? null : { grantKey: jwkOf(x), isProven: row?.proven === 1 };

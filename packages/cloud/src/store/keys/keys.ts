@@ -3,7 +3,7 @@ import type { CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 import { type Refusal, refuse } from '../../core/refusal.ts';
 import { type CloudStore, record, transact } from '../cloud-store.ts';
 import type { Row } from '../rows.ts';
-import { makeUpApiKey, makeUpSharedKey } from './made-up-keys.ts';
+import { generateApiKey, generateSharedKey } from './generate-keys.ts';
 
 /** The credentials of an API caller. */
 export interface CallerKey extends CloudKeys {
@@ -36,8 +36,8 @@ export function createKey(
     }
     const key = {
       name,
-      apiKey: makeUpApiKey(),
-      sharedKey: makeUpSharedKey(),
+      apiKey: generateApiKey(),
+      sharedKey: generateSharedKey(),
       customer,
       isEnabled: true,
       createdAt: now,

@@ -27,7 +27,7 @@ export function findServerKey({ sql }: CloudStore, hardwareId: string): string |
 }
 
 /** Returns `null` if the file may speak for its machine. Call only inside a transaction, before any write. */
-export function meetServer(store: CloudStore, file: SignedFile, now: number): Refusal | Held | null {
+export function checkServerKey(store: CloudStore, file: SignedFile, now: number): Refusal | Held | null {
   const { hardwareId, serverKey, vouchedBy } = file;
   const isVouched = vouchedBy !== null && isOwnMachine(store, hardwareId, vouchedBy);
   const verdict = judgeServerKey({

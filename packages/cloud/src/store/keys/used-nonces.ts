@@ -2,7 +2,7 @@ import { DATE_TOLERANCE_MS } from '@berth/protocol/cloud/cloud-authorization';
 import type { CloudStore } from '../cloud-store.ts';
 
 /** More than all servers of a large vendor ask in half an hour. */
-const MOST_OF_PAIR = 100_000;
+const MAX_OF_PAIR = 100_000;
 
 /**
  * Returns whether the nonce is new, and takes it. It is remembered until no request with its date is accepted
@@ -14,6 +14,6 @@ export function takeNonce(
   now: number,
 ): boolean {
   sql.removeNoncesBefore.run(now);
-  const isFull = (sql.countNonces.get(pair)?.count as number) >= MOST_OF_PAIR;
+  const isFull = (sql.countNonces.get(pair)?.count as number) >= MAX_OF_PAIR;
   return !isFull && sql.addNonce.run(pair, nonce, sentAt + DATE_TOLERANCE_MS).changes === 1;
 }

@@ -8,12 +8,12 @@ import type { CloudStore } from '../cloud-store.ts';
 import { DUMMY_SHARED_KEY, findCaller } from './keys.ts';
 
 /** Who vouches for a request. */
-export type Voucher =
+export type SigningParty =
   | { readonly kind: 'cloud-keys'; readonly customer: string | null }
   | { readonly kind: 'server' };
 
 /** A request with an API key is signed with it; any other request is signed by the server. */
-export function verifyRequest(store: CloudStore, request: ReadRequest): Voucher | Refusal {
+export function verifyRequest(store: CloudStore, request: ReadRequest): SigningParty | Refusal {
   const { api_key: apiKey } = request.fields;
   if (typeof apiKey === 'string') return verifyKeys(store, request, apiKey);
   const { server_key: serverKey } = request.fields;
@@ -23,7 +23,7 @@ export function verifyRequest(store: CloudStore, request: ReadRequest): Voucher 
   return refuse('signature_mismatch', 'The request was changed: the signature of the server is wrong.');
 }
 
-function verifyKeys(store: CloudStore, request: ReadRequest, apiKey: string): Voucher | Refusal {
+function verifyKeys(store: CloudStore, request: ReadRequest, apiKey: string): SigningParty | Refusal {
   const caller = findCaller(store, apiKey);
   const isSigned = isSignedWithKeys(request, caller?.sharedKey ?? DUMMY_SHARED_KEY);
   if (caller === null) {

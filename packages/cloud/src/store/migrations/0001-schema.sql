@@ -165,7 +165,7 @@ CREATE TABLE usage_taken (
 ) STRICT, WITHOUT ROWID;
 
 -- What each server has reported so far. `feature` is empty for the license itself.
-CREATE TABLE usage_told (
+CREATE TABLE usage_reported (
   server_key TEXT NOT NULL,
   license_id INTEGER NOT NULL REFERENCES license (id),
   feature TEXT NOT NULL,

@@ -14,7 +14,7 @@ import { type JudgeLicense, refuseWithoutSlots } from '../../core/refuse-for-ser
 import { type CloudStore, record, transact } from '../cloud-store.ts';
 import { perform } from '../execute.ts';
 import { certifyInFile } from '../keys/certificates.ts';
-import { makeUpInitializationCode } from '../keys/made-up-keys.ts';
+import { generateInitializationCode } from '../keys/generate-keys.ts';
 import { getLicense } from '../licenses.ts';
 import { toLicense } from '../rows.ts';
 import { checkLicense, type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
@@ -36,7 +36,7 @@ export function startAirgap(
     if (isRefusal(license)) return license;
     const refusal = refuseWithoutSlots(license) ?? judge(license);
     if (refusal !== null) return refusal;
-    const initializationCode = makeUpInitializationCode();
+    const initializationCode = generateInitializationCode();
     store.sql.putAirgapStart.run(license.id, initializationCode, now);
     record(store, { kind: 'airgap_started', facts: {} }, license.id, now);
     return { licenseKey: license.key, initializationCode };
@@ -108,13 +108,13 @@ function readCodes({ key, hardwareId: typedId, activationCode }: AirgapCodes): A
 }
 
 /** A dummy that never matches, but takes as long to check as any other. */
-const NOBODYS_CODE = Buffer.alloc(32, 1).toString('base64');
+const DUMMY_CODE = Buffer.alloc(32, 1).toString('base64');
 
 /** Does the work for unknown licenses too, so that the time reveals nothing. */
 function isRightCode({ sql }: CloudStore, license: License | null, codes: AirgapCodes): boolean {
   const row = sql.findAirgapStart.get(license?.id ?? 0);
   const code = row?.initialization_code as string | undefined;
-  const key = readInitializationCode(code ?? NOBODYS_CODE) as KeyObject;
+  const key = readInitializationCode(code ?? DUMMY_CODE) as KeyObject;
   const facts = { hardwareId: codes.hardwareId, licenseKey: codes.key };
   return isActivationCode(key, facts, codes.activationCode) && code !== undefined;
 }

@@ -10,7 +10,7 @@ import type { SigningKeys } from '../keys/key-ring.ts';
 import { getLicense } from '../licenses.ts';
 import { checkLicense, chooseDevice } from './license-files.ts';
 
-interface CertificateWish {
+interface CertificateInput {
   readonly key: string;
   /** `null`: the only device with the license. */
   readonly hardwareId: string | null;
@@ -22,7 +22,7 @@ interface CertificateWish {
 /** A certificate for a server that has the license, as a file. */
 export function certifyByFile(
   store: CloudStore,
-  { key, hardwareId, grantKey: typed, days }: CertificateWish,
+  { key, hardwareId, grantKey: typed, days }: CertificateInput,
   signingKeys: SigningKeys,
   now: number,
 ): IssuedCertificates | Refusal {

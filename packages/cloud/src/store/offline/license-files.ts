@@ -75,7 +75,7 @@ export function issueFile(
   };
 }
 
-interface RefreshWish {
+interface RefreshInput {
   readonly key: string;
   /** `null`: the only device with the license. */
   readonly hardwareId: string | null;
@@ -84,7 +84,7 @@ interface RefreshWish {
 /** A newer file for a device that has the license. */
 export function refreshFile(
   store: CloudStore,
-  { key, hardwareId }: RefreshWish,
+  { key, hardwareId }: RefreshInput,
   writer: FileWriter,
   now: number,
 ): IssuedFile | Refusal {

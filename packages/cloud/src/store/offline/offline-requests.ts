@@ -9,9 +9,9 @@ import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
 import { type CloudStore, record, transact } from '../cloud-store.ts';
 import { perform, performOn } from '../execute.ts';
 import { certifyInFile } from '../keys/certificates.ts';
-import { tellGrantKey } from '../keys/grant-keys.ts';
-import { meetServer, type SignedFile } from '../keys/server-keys.ts';
-import { type Voucher, verifyRequest } from '../keys/verify-request.ts';
+import { recordGrantKey } from '../keys/grant-keys.ts';
+import { checkServerKey, type SignedFile } from '../keys/server-keys.ts';
+import { type SigningParty, verifyRequest } from '../keys/verify-request.ts';
 import { release } from '../keys/waiting-keys.ts';
 import { type Row, toLicense } from '../rows.ts';
 import { type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
@@ -61,7 +61,7 @@ export function answerActivation(
     if (isServer) store.sql.signDevice.run(who.licenseId, who.hardwareId);
     if (isServer && fields.grant_key != null) {
       const isVouched = voucher.kind === 'cloud-keys';
-      tellGrantKey(store, licensed, { x: fields.grant_key, isVouched });
+      recordGrantKey(store, licensed, { x: fields.grant_key, isVouched });
     }
     const issued = isServer ? certifyInFile(store, licensed, writer, now) : null;
     const write = (dateAt: number, certificates: readonly string[]) =>
@@ -108,7 +108,7 @@ function answerOnce<T extends object>(
   store: CloudStore,
   carried: CarriedRequest,
   now: number,
-  work: (who: KeyIdentity, voucher: Voucher) => T | Refusal,
+  work: (who: KeyIdentity, voucher: SigningParty) => T | Refusal,
 ): T | Refusal {
   const answered = transact(store, () => {
     const { request } = carried;
@@ -128,7 +128,7 @@ function answerOnce<T extends object>(
     if (verdict === 'repeat') return JSON.parse(row?.answer as string) as T;
     const who = identify(store, carried, license);
     if (isRefusal(who)) return who;
-    const stranger = meetServer(store, describeFile(carried, who, voucher), now);
+    const stranger = checkServerKey(store, describeFile(carried, who, voucher), now);
     if (stranger !== null) return stranger;
     const answer = work(who, voucher);
     if (isRefusal(answer)) return answer;
@@ -201,7 +201,11 @@ function refuseUnknown(isBack: boolean): Refusal {
   );
 }
 
-function describeFile({ request, from }: CarriedRequest, who: KeyIdentity, voucher: Voucher): SignedFile {
+function describeFile(
+  { request, from }: CarriedRequest,
+  who: KeyIdentity,
+  voucher: SigningParty,
+): SignedFile {
   const { request: asks, server_key: serverKey = null, grant_key: grantKey = null } = request.fields;
   const { hardwareId, licenseId } = who;
   const vouchedBy = voucher.kind === 'cloud-keys' ? voucher : null;

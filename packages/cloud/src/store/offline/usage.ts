@@ -2,12 +2,18 @@ import { createHash } from 'node:crypto';
 import type { ReadUsage, Usage } from '@berth/protocol/carried/usage-file';
 import type { Identity } from '../../core/command.ts';
 import { type Counted, WHOLE_LICENSE } from '../../core/decision.ts';
-import { judgeSequence, listTold, refuseShrunk, type TakenUsage, type Told } from '../../core/judge-usage.ts';
+import {
+  judgeSequence,
+  listUsageTotals,
+  refuseShrunk,
+  type TakenUsage,
+  type UsageTotal,
+} from '../../core/judge-usage.ts';
 import type { License } from '../../core/license.ts';
 import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
 import { type CloudStore, record, transact } from '../cloud-store.ts';
 import { performOn } from '../execute.ts';
-import { meetServer } from '../keys/server-keys.ts';
+import { checkServerKey } from '../keys/server-keys.ts';
 import { release } from '../keys/waiting-keys.ts';
 import { type Row, toLicense } from '../rows.ts';
 
@@ -43,8 +49,8 @@ export function takeUsage(store: CloudStore, carried: CarriedUsage, now: number)
     const { hardware_id: hardwareId, server_key: serverKey } = usage;
     // Nothing is counted, so the current state of the machine and its licenses does not matter.
     if (judgeUsage(store, usage).verdict === 'repeat') return countUsage(store, usage, now);
-    const told = listTold(usage);
-    if (isRefusal(told)) return told;
+    const totals = listUsageTotals(usage);
+    if (isRefusal(totals)) return totals;
     const licenseIds = listOwn(store, usage);
     if (licenseIds.length === 0) return refuseNotHere(hardwareId);
     const file = {
@@ -56,7 +62,7 @@ export function takeUsage(store: CloudStore, carried: CarriedUsage, now: number)
       licenseIds,
       from,
     } as const;
-    return meetServer(store, file, now) ?? countUsage(store, usage, now);
+    return checkServerKey(store, file, now) ?? countUsage(store, usage, now);
   });
   return release<CountedUsage | Refusal>(taken);
 }
@@ -89,11 +95,11 @@ export function countUsage(store: CloudStore, usage: Usage, now: number): Counte
   const { digest, verdict } = judgeUsage(store, usage);
   if (isRefusal(verdict)) return verdict;
   if (verdict === 'repeat') return { hardwareId, sequence, isRepeat: true, added: [] };
-  const told = listTold(usage);
-  if (isRefusal(told)) return told;
+  const totals = listUsageTotals(usage);
+  if (isRefusal(totals)) return totals;
   const added: Added[] = [];
   const find = createFinder(store, hardwareId);
-  for (const one of told) {
+  for (const one of totals) {
     const result = addNew(store, one, usage, find, now);
     if (isRefusal(result)) return result;
     added.push(...result);
@@ -114,7 +120,7 @@ function findTaken({ sql }: CloudStore, serverKey: string): TakenUsage | null {
   return row === undefined ? null : { sequence: row.sequence as number, digest: row.digest as string };
 }
 
-type FindOwn = (told: Told) => License | undefined;
+type FindOwn = (reported: UsageTotal) => License | undefined;
 
 /** Reads each license once: reading it for each of a thousand features would take seconds. */
 function createFinder(store: CloudStore, hardwareId: string): FindOwn {
@@ -132,19 +138,20 @@ function createFinder(store: CloudStore, hardwareId: string): FindOwn {
 /** Files keep listing licenses that the server deactivated long ago; they contain no new amounts. */
 function addNew(
   store: CloudStore,
-  told: Told,
+  reported: UsageTotal,
   usage: Usage,
   find: FindOwn,
   now: number,
 ): readonly Added[] | Refusal {
   const { sql } = store;
-  const { licenseId, licenseKey, consumed } = told;
+  const { licenseId, licenseKey, consumed } = reported;
   const { server_key: key, hardware_id: hardwareId } = usage;
-  const before = (sql.findUsageTold.get(key, licenseId, told.feature)?.consumed as number | undefined) ?? 0;
+  const before =
+    (sql.findReportedUsage.get(key, licenseId, reported.feature)?.consumed as number | undefined) ?? 0;
   const amount = consumed - before;
   if (amount === 0) return [];
-  const feature = told.feature === WHOLE_LICENSE ? null : told.feature;
-  const license = find(told);
+  const feature = reported.feature === WHOLE_LICENSE ? null : reported.feature;
+  const license = find(reported);
   if (license === undefined) return refuseNotHere(hardwareId);
   const { code: product } = license.product;
   const who: Identity = { product, hardwareId, licenseId, proof: { kind: 'key', key: licenseKey } };
@@ -163,7 +170,7 @@ function addNew(
     },
     now,
   );
-  if (isRefusal(outcome)) return refuseShrunk(outcome, told, amount);
-  sql.putUsageTold.run(key, licenseId, told.feature, consumed);
+  if (isRefusal(outcome)) return refuseShrunk(outcome, reported, amount);
+  sql.putReportedUsage.run(key, licenseId, reported.feature, consumed);
   return [{ licenseKey, feature, amount, total: (outcome as Counted).total }];
 }

@@ -7,7 +7,7 @@ const GROUPS = 4;
 const GROUP_LENGTH = 4;
 
 /** 80 random bits: infeasible to guess. */
-export function makeUpLicenseKey(): string {
+export function generateLicenseKey(): string {
   const group = () =>
     Array.from({ length: GROUP_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
   return Array.from({ length: GROUPS }, group).join('-');
@@ -16,18 +16,18 @@ export function makeUpLicenseKey(): string {
 const API_KEY_BYTES = 20;
 const SHARED_KEY_BYTES = 32;
 
-export function makeUpApiKey(): string {
+export function generateApiKey(): string {
   return randomBytes(API_KEY_BYTES).toString('hex');
 }
 
-export function makeUpSharedKey(): string {
+export function generateSharedKey(): string {
   return randomBytes(SHARED_KEY_BYTES).toString('hex');
 }
 
 const INITIALIZATION_CODE_BYTES = 32;
 
 /** A private key of the curve. Nearly every 32 bytes are valid; the few others are discarded. */
-export function makeUpInitializationCode(): string {
+export function generateInitializationCode(): string {
   const code = randomBytes(INITIALIZATION_CODE_BYTES).toString('base64');
-  return readInitializationCode(code) === null ? makeUpInitializationCode() : code;
+  return readInitializationCode(code) === null ? generateInitializationCode() : code;
 }
