@@ -55,7 +55,7 @@ export async function writeBackup({ db }: CloudStore, order: BackupOrder): Promi
     if (error instanceof BackupError || !(error instanceof Error) || !('syscall' in error)) throw error;
     throw new BackupError(explainFileError(file, error, 'written'));
   } finally {
-    for (const suffix of ['', ...LOGS]) rmSync(`${part}${suffix}`, { force: true });
+    discard(part);
   }
 
   function factsOf(sealedKeys: object | null) {
@@ -136,7 +136,6 @@ export interface RestoredCloud {
   readonly lost: readonly ListedEvent[] | null;
 }
 
-/** Most events to list. */
 const MAX_LOST = 1000;
 
 /** Replaces the data of a stopped cloud with that of a backup, by one rename. The folder must exist. */
@@ -169,7 +168,7 @@ function discard(draft: string): void {
   for (const suffix of ['', ...LOGS]) rmSync(`${draft}${suffix}`, { force: true });
 }
 
-/** Ends the log of the database, which fails while anybody else has it open, and keeps others out. */
+/** Leaves WAL mode, which fails while another process has the database open, and locks it. */
 function takeOver(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: 0 });
   try {

@@ -15,25 +15,25 @@ export async function hashPassword(password: string): Promise<string> {
   return ['scrypt', salt.toString('base64'), key.toString('base64')].join('$');
 }
 
-const NOBODY = [
+const DUMMY_HASH = [
   'scrypt',
   ...[SALT_BYTES, KEY_BYTES].map((size) => Buffer.alloc(size).toString('base64')),
 ].join('$');
 
 /** How many password checks may run or wait at once: each takes a core and memory. */
 const MAX_AT_ONCE = 32;
-let underWay = 0;
+let running = 0;
 
 /** Does the work for an unknown user too, so that the time reveals nothing. */
 export async function isPassword(password: string, hash: string | null): Promise<boolean> {
-  if (underWay >= MAX_AT_ONCE) throw new TooManyPasswords();
-  underWay += 1;
+  if (running >= MAX_AT_ONCE) throw new TooManyPasswords();
+  running += 1;
   try {
-    const [, salt = '', key = ''] = (hash ?? NOBODY).split('$');
+    const [, salt = '', key = ''] = (hash ?? DUMMY_HASH).split('$');
     const actual = await deriveKey(password.normalize('NFC'), Buffer.from(salt, 'base64'), KEY_BYTES, COST);
     return timingSafeEqual(actual, Buffer.from(key, 'base64')) && hash !== null;
   } finally {
-    underWay -= 1;
+    running -= 1;
   }
 }
 

@@ -1,6 +1,6 @@
 import { findUnreadable, writeLicenseFile } from '@berth/protocol/carried/license-file';
 import { formatTimestamp } from '@berth/protocol/timestamp';
-import { WHOLE_LICENSE } from '../../core/decision.ts';
+import { listCounted } from '../../core/counting-window.ts';
 import { type JudgeLicense, refuseUnreadable } from '../../core/refuse-for-server.ts';
 import type { SigningKeys } from '../../store/keys/key-ring.ts';
 import type { FileWriter } from '../../store/offline/license-files.ts';
@@ -17,16 +17,12 @@ const ROOM_BYTES = 8 * 1024;
  * assumed to have their maximum length.
  */
 export const judgeLicense: JudgeLicense = (license) => {
-  const totals = new Map([WHOLE_LICENSE, ...license.terms.features.map(({ code }) => code)].map(widest));
+  const totals = new Map(listCounted(license.terms).map((code) => [code, WIDEST]));
   const device = { hardwareId: 'x', deviceId: 1, deviceCount: 1 };
   const text = JSON.stringify(presentUnsigned({ kind: 'licensed', license, totals, ...device }, 0));
   const fault = findUnreadable(text.padEnd(text.length + ROOM_BYTES));
   return fault === null ? null : refuseUnreadable(license, fault);
 };
-
-function widest(code: string): [string, number] {
-  return [code, WIDEST];
-}
 
 /** Writes licenses as files: the response of a check, with a date, signed by the vendor. */
 export function createFileWriter(
@@ -40,8 +36,8 @@ export function createFileWriter(
     certificateDays,
     writeAnswer(licensed, requestId, dateAt, certificates) {
       const license = { ...presentUnsigned(licensed, now), ...certificateField(certificates) };
-      const fields = { ...license, request_id: requestId };
-      return writeLicenseFile({ ...fields, date: formatTimestamp(dateAt) }, signingKey, { withFirst: true });
+      const fields = { ...license, request_id: requestId, date: formatTimestamp(dateAt) };
+      return writeLicenseFile(fields, signingKey, { withFirst: true });
     },
     writeRefresh(licensed, dateAt, certificates = []) {
       const license = { ...presentUnsigned(licensed, now), ...certificateField(certificates) };
@@ -52,8 +48,8 @@ export function createFileWriter(
       // A policy is for no machine, because the confirmation code is; only its certificate names one.
       const { hardware_id: _, device_id: __, ...license } = presentUnsigned(licensed, now);
       const more = { default_license_type: license.license_type, ...certificateField(certificates) };
-      const fields = { ...license, ...more };
-      return writeLicenseFile({ ...fields, date: formatTimestamp(dateAt) }, signingKey, { withFirst: false });
+      const fields = { ...license, ...more, date: formatTimestamp(dateAt) };
+      return writeLicenseFile(fields, signingKey, { withFirst: false });
     },
   };
 }
