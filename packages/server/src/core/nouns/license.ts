@@ -46,7 +46,7 @@ export interface License {
 export interface LicenseTie {
   /** The hardware id that it was activated for; `null`: it is not bound to a machine. */
   readonly hardwareId: string | null;
-  /** Whether the administrator chose that id; earlier releases did not store it. */
+  /** Whether the administrator chose that id; only of licenses that came without internet. */
   readonly isIdChosen?: boolean;
   /** The user who activated it, if not with a key. */
   readonly username: string | null;

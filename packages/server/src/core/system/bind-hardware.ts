@@ -35,7 +35,6 @@ export const bindHardware = {
  * internet is bound to the id it was activated under, and nobody outside would notice a second server with
  * that id. So the id stays as it was then: one that was chosen before is kept, one that the server had made
  * for itself is not replaced by the administrator's word, not even by the same one on another machine.
- * Licenses of earlier releases do not say how their id came about; the same id is accepted for them.
  */
 function refuseChosenId(licenses: readonly License[], hardwareId: string): Refused | null {
   for (const license of licenses) {
