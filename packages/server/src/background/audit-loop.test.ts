@@ -5,7 +5,7 @@ import { openTestStore, readEvents } from '../../../../test/support/test-app.ts'
 import { testLicense } from '../../../../test/support/test-license.ts';
 import { HOUR_MS } from '../core/nouns/instant.ts';
 import { type AuditTrail, createAuditTrail } from '../services/audit/audit-trail.ts';
-import { createHeadSigner } from './audit-loop.ts';
+import { createHeadSigner } from './housekeeping-loops.ts';
 
 test('the heads of the audit log are signed every hour', async (t) => {
   const { store } = await openTestStore(t, [testLicense(1)]);

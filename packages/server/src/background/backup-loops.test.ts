@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
 import type { Backups } from '../services/backups/backups.ts';
-import { createBackupSchedule, createBackupWatch } from './backup-loops.ts';
+import { createBackupSchedule, createBackupWatch } from './housekeeping-loops.ts';
 
 test('the schedule is looked at every ten seconds, and watched every minute even if it hangs', async (t) => {
   const calls: string[] = [];

@@ -2,6 +2,7 @@ import { backOffMs } from '../core/back-off.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
+import type { Credentials } from '../services/cloud/credentials.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
@@ -52,4 +53,13 @@ function createCloudLoop(link: CloudLink, log: Log, { intervalMs, work }: CloudR
 export function chooseDelayMs(intervalMs: number, failures: number, chance: number): number {
   if (failures === 0) return intervalMs * (1 - JITTER + 2 * JITTER * chance);
   return backOffMs(failures, BACK_OFF, chance);
+}
+
+/** Picks up keys for the licensing cloud that were set at another server, to try them at once. */
+export function createKeyWatch(credentials: Credentials, log: Log): Loop {
+  return createLoop({
+    intervalMs: SECOND_MS,
+    work: () => credentials.refresh(),
+    onError: (error) => log.debug({ error: String(error) }, 'the keys could not be read'),
+  });
 }

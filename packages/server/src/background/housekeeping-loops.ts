@@ -1,4 +1,8 @@
-import { MINUTE_MS } from '../core/nouns/instant.ts';
+import { Fault } from '../core/nouns/fault.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
+import type { AuditTrail } from '../services/audit/audit-trail.ts';
+import type { Backups } from '../services/backups/backups.ts';
+import type { Certificates } from '../services/certificates/certificates.ts';
 import type { History } from '../services/history/history.ts';
 import type { Housekeeping } from '../services/lending/housekeeping.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -37,5 +41,53 @@ export function createHistoryThinner(history: History, log: Log): Loop {
       if (steps > 0) log.debug({ steps }, 'the history was thinned out');
     },
     onError: (error) => log.warn({ error: String(error) }, 'the history could not be thinned out; retrying'),
+  });
+}
+
+/** Signs the heads of all chains of the audit log every hour. */
+export function createHeadSigner(audit: AuditTrail, log: Log): Loop {
+  return createLoop({
+    intervalMs: HOUR_MS,
+    work: () => audit.signHeads(),
+    // The store reports a failing disk, once.
+    onError: (error) => {
+      if (!(error instanceof Fault)) log.error({ error: String(error) }, 'the audit log could not be signed');
+    },
+  });
+}
+
+/** How late a backup may start. */
+const SCHEDULE_INTERVAL_MS = 10 * SECOND_MS;
+
+/** Makes backups by the schedule. */
+export function createBackupSchedule(backups: Backups, log: Log): Loop {
+  return createLoop({
+    intervalMs: SCHEDULE_INTERVAL_MS,
+    async work() {
+      const file = await backups.keepSchedule();
+      if (file !== null) log.info({ file }, 'a backup was made');
+    },
+    onError: (error) => log.error({ error: String(error) }, 'the scheduled backup failed; retrying'),
+  });
+}
+
+/** A loop of its own: it must notice when the other one hangs. */
+export function createBackupWatch(backups: Backups, log: Log): Loop {
+  return createLoop({
+    intervalMs: MINUTE_MS,
+    work: () => backups.watchSchedule(),
+    onError: (error) => log.debug({ error: String(error) }, 'the age of the last backup could not be read'),
+  });
+}
+
+/** Checks whether the TLS files have changed. File system events would miss swapped links. */
+export function createCertificateWatch(certificates: Certificates, log: Log): Loop {
+  return createLoop({
+    intervalMs: SECOND_MS,
+    async work() {
+      await certificates.refresh();
+      certificates.warnBeforeEnd();
+    },
+    onError: (error) => log.error({ error: String(error) }, 'the TLS files could not be checked'),
   });
 }

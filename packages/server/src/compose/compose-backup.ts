@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import { parseSchedule } from '../core/nouns/backup-schedule.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import type { BackupOrder, MakeBackup } from '../services/backups/backup-job.ts';
-import { createBackups } from '../services/backups/backups.ts';
+import { Backups } from '../services/backups/backups.ts';
 import { createKeyCustody } from '../services/keys/key-custody.ts';
 import { DATABASE_FILE } from '../store/folder-access.ts';
 import type { Store } from '../store/store.ts';
@@ -26,7 +26,7 @@ interface PartOptions extends Pick<StoreOptions, 'config' | 'env'> {
 export function composeBackups(store: Store, { config, env, world }: PartOptions) {
   const { schedule, folder, keep } = config.backup;
   const custody = createKeyCustody(store, findMasterKey({ config, env }));
-  const backups = createBackups({
+  const backups = new Backups({
     store,
     custody,
     make: world.makeBackup ?? createBackupMaker({ config }),

@@ -1,8 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { hostname, networkInterfaces, release, type } from 'node:os';
 import { fingerprintKey } from '@berth/protocol/cloud/vendor-signature';
-import { createCloudChecks, createCloudReports } from '../background/cloud-loops.ts';
-import { createKeyWatch } from '../background/key-watch.ts';
+import { createCloudChecks, createCloudReports, createKeyWatch } from '../background/cloud-loops.ts';
 import { openCloud, readAirgapKey, readVendorKeys } from '../cloud/open-cloud.ts';
 import { findOwnAddress } from '../cloud/own-address.ts';
 import type { Config } from '../config.ts';

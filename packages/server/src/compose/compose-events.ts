@@ -13,7 +13,7 @@ import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import { createEventFeed, type EventFeed } from '../services/events/event-feed.ts';
 import { createNotices, type Notices } from '../services/events/notices.ts';
 import { createServerNotices } from '../services/events/server-notices.ts';
-import { createWebhooks, type Webhooks } from '../services/events/webhooks.ts';
+import { Webhooks } from '../services/events/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { openWebhooks } from '../webhooks/open-webhooks.ts';
@@ -58,7 +58,7 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
     readCertificate: () => certificates?.describe() ?? null,
     ...config.notices,
   });
-  const webhooks = createWebhooks({
+  const webhooks = new Webhooks({
     store,
     receiver: isServing ? openReceiver(options, cutOff.signal) : null,
     isOn: config.webhooks.url !== '',

@@ -1,8 +1,13 @@
-import { createHeadSigner } from '../background/audit-loop.ts';
-import { createBackupSchedule, createBackupWatch } from '../background/backup-loops.ts';
-import { createCertificateWatch } from '../background/certificate-loop.ts';
 import { createEventLoopWatch } from '../background/event-loop-watch.ts';
-import { createClockKeeper, createHistoryThinner, createSweeper } from '../background/housekeeping-loops.ts';
+import {
+  createBackupSchedule,
+  createBackupWatch,
+  createCertificateWatch,
+  createClockKeeper,
+  createHeadSigner,
+  createHistoryThinner,
+  createSweeper,
+} from '../background/housekeeping-loops.ts';
 import { createLeaderGate } from '../background/leader-gate.ts';
 import type { Loop } from '../background/loop.ts';
 import { createRulesLoop } from '../background/rules-loop.ts';

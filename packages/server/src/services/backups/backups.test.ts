@@ -7,7 +7,7 @@ import { parseSchedule } from '../../core/nouns/backup-schedule.ts';
 import { HOUR_MS, MINUTE_MS } from '../../core/nouns/instant.ts';
 import { createKeyCustody } from '../keys/key-custody.ts';
 import type { MakeBackup } from './backup-job.ts';
-import { createBackups } from './backups.ts';
+import { Backups } from './backups.ts';
 
 async function setUp(t: TestContext) {
   const { store, clock, folder, keySource } = await openTestStore(t);
@@ -20,7 +20,7 @@ async function setUp(t: TestContext) {
   const target = join(folder, 'backups');
   const options = { schedule: parseSchedule('6h'), keep: 2, folder: target, dataFolder: folder };
   const custody = createKeyCustody(store, keySource);
-  const backups = createBackups({ store, custody, make, version: '1', ...options });
+  const backups = new Backups({ store, custody, make, version: '1', ...options });
   const listEvents = async () => {
     const links = await store.read({ kind: 'list_audit', chain: 'system', limit: 100, before: null });
     return links.flatMap(({ events }) => events.map(({ kind }) => kind)).toReversed();

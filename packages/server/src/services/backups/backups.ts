@@ -17,20 +17,6 @@ import type { KeyCustody } from '../keys/key-custody.ts';
 import { createRoom } from '../lending/room.ts';
 import type { MakeBackup } from './backup-job.ts';
 
-/** Makes backups: for whoever asks, and by a schedule. */
-export interface Backups {
-  /** A new backup in parts. With a passphrase, it contains the master key. */
-  send(passphrase: string | null, by: Actor, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
-  /** Makes the scheduled backup if it is due, and records if it fails. */
-  keepSchedule(): Promise<ScheduledBackup>;
-  /** Records, once, that there was none for too long, whatever the reason. */
-  watchSchedule(): Promise<void>;
-  describe(): Promise<BackupStatus>;
-}
-
-/** The file that was made; `null`: none was due. */
-type ScheduledBackup = string | null;
-
 interface BackupStatus {
   /** When the last backup was made, by the schedule or on request. */
   readonly lastAt: Instant | null;
@@ -65,11 +51,8 @@ const RETRY_MS = 10 * MINUTE_MS;
 const SCHEDULED = /^berth-\d{8}T\d{6}Z\.backup$/;
 const DRAFT = /^backup-[\da-f]{16}\.part/;
 
-export function createBackups(options: BackupOptions): Backups {
-  return new BackupDesk(options);
-}
-
-class BackupDesk implements Backups {
+/** Makes backups: for whoever asks, and by a schedule. */
+export class Backups {
   readonly #options: BackupOptions;
   readonly #room = createRoom(
     MAX_AT_ONCE,
@@ -84,6 +67,7 @@ class BackupDesk implements Backups {
     this.#options = options;
   }
 
+  /** A new backup in parts. With a passphrase, it contains the master key. */
   async send(passphrase: string | null, by: Actor, signal: AbortSignal) {
     const leave = this.#room.enter();
     const draft = this.#openDraft();
@@ -105,7 +89,8 @@ class BackupDesk implements Backups {
     }
   }
 
-  async keepSchedule(): Promise<ScheduledBackup> {
+  /** Makes the scheduled backup if it is due, and records if it fails. Returns its file, or null. */
+  async keepSchedule(): Promise<string | null> {
     const { schedule, store } = this.#options;
     if (schedule === null) return null;
     const { now } = await store.keepClock();
@@ -122,6 +107,7 @@ class BackupDesk implements Backups {
     }
   }
 
+  /** Records, once, that there was none for too long, whatever the reason. */
   async watchSchedule(): Promise<void> {
     const { schedule, store } = this.#options;
     const lastAt = await this.#findLast('schedule');

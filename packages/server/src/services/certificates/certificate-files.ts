@@ -4,7 +4,7 @@ import { createSecureContext } from 'node:tls';
 import { TLS_OPTIONS } from '@berth/protocol/cloud/tls-options';
 import { explainFileError } from '@berth/shell/files/explain-file-error';
 import type { Config } from '../../config.ts';
-import { readFileVersion } from '../watching/file-version.ts';
+import { readFileVersion } from '../watching/watched-file.ts';
 
 type TlsRules = typeof TLS_OPTIONS;
 

@@ -11,7 +11,7 @@ import { presentEvent } from '../../http/reply/present-event.ts';
 import type { ManualClock } from '../../store/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { createHttpWebhooks } from '../../webhooks/http-webhooks.ts';
-import { BACK_OFF, createWebhooks, type WebhookOptions } from './webhooks.ts';
+import { BACK_OFF, type WebhookOptions, Webhooks } from './webhooks.ts';
 
 const SECRET = 'a secret of more than thirty-two characters';
 const TOPICS = ['slot_denied', 'license_expiring', 'cloud_unreachable', 'clock_jumped'] as const;
@@ -29,7 +29,7 @@ async function openDeliveries(t: TestContext, options: Partial<WebhookOptions> =
     { signal } = cutOff,
     others: Partial<WebhookOptions> = {},
   ) =>
-    createWebhooks({
+    new Webhooks({
       store,
       receiver: createHttpWebhooks({
         url,
@@ -134,7 +134,7 @@ describe('a receiver', () => {
     assert.equal(receiver.requests.length, 1, 'a second start begins where the first did');
     const fresh = await openTestStore(t, [testLicense(1, { slots: 1 })]);
     await ask(fresh.store, 'ann', 'bob');
-    const late = createWebhooks({ ...(await optionsOf(fresh)), receiver: null });
+    const late = new Webhooks({ ...(await optionsOf(fresh)), receiver: null });
     await late.begin();
     assert.equal((await late.describe()).waiting, 0);
     await ask(fresh.store, 'cyd');

@@ -13,19 +13,6 @@ import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { WebhookEvent, WebhookReceiver } from '../../webhooks/webhooks.ts';
 
-/**
- * Delivers some events to a receiver, each at least once and in order. It follows the audit log by a stored
- * cursor, so that no request waits for it and a restart or crash loses nothing. While the receiver rejects
- * one event, the others wait; an event is dropped a day after it happened.
- */
-export interface Webhooks {
-  /** A new receiver gets new events only. */
-  begin(): Promise<void>;
-  /** Reads the log and sends what is due, while this server is the leader. */
-  deliver(): Promise<void>;
-  describe(): Promise<WebhookStatus>;
-}
-
 interface WebhookStatus {
   /** `untried`: nothing has been sent since the start. */
   readonly state: 'off' | 'untried' | 'ok' | 'failing';
@@ -71,11 +58,12 @@ interface Page {
   readonly isFull: boolean;
 }
 
-export function createWebhooks(options: WebhookOptions): Webhooks {
-  return new WebhookDelivery(options);
-}
-
-class WebhookDelivery implements Webhooks {
+/**
+ * Delivers some events to a receiver, each at least once and in order. It follows the audit log by a stored
+ * cursor, so that no request waits for it and a restart or crash loses nothing. While the receiver rejects
+ * one event, the others wait; an event is dropped a day after it happened.
+ */
+export class Webhooks {
   readonly #options: WebhookOptions;
   readonly #kinds: ReadonlySet<string>;
   /** Everything up to here was delivered, dropped or not meant for the receiver. */
@@ -96,6 +84,7 @@ class WebhookDelivery implements Webhooks {
     this.#kinds = new Set(options.topics.flatMap((topic) => WEBHOOK_TOPICS[topic] as readonly string[]));
   }
 
+  /** A new receiver gets new events only. */
   async begin(): Promise<void> {
     const { store } = this.#options;
     if ((await store.read({ kind: 'find_webhook_cursor' })) !== null) return;
@@ -104,6 +93,7 @@ class WebhookDelivery implements Webhooks {
     await store.execute({ kind: 'set_webhook_cursor', position, isFirst: true });
   }
 
+  /** Reads the log and sends what is due, while this server is the leader. */
   async deliver(): Promise<void> {
     const { receiver } = this.#options;
     if (receiver === null) return;

@@ -1,5 +1,4 @@
 import { readFile, stat } from 'node:fs/promises';
-import { errorCode, readFileVersion } from './file-version.ts';
 
 /** The content found at a path. */
 export type Content =
@@ -60,4 +59,21 @@ async function readContent(path: string, maxBytes: number): Promise<Content> {
     if (errorCode(error) === 'ENOENT') return { kind: 'absent' };
     return { kind: 'unreadable', reason: (error as Error).message };
   }
+}
+
+/**
+ * Identifies a version of a file: another file with the same name is another version, even with the same size
+ * and time. A missing file is a version, too.
+ */
+export async function readFileVersion(path: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+    return [dev, ino, size, mtimeNs, ctimeNs].join('/');
+  } catch (error) {
+    return errorCode(error);
+  }
+}
+
+function errorCode(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error);
 }

@@ -213,6 +213,8 @@ describe('opening a connection', { skip }, () => {
       const rows = await runOn(urlOf('tls', 'postgres', parameters, host), isEncrypted);
       assert.deepEqual(rows, [{ ssl: true }], parameters);
     }
+    const login = urlOf(`ada:${PASSWORD}`, 'postgres', '?sslmode=require');
+    assert.deepEqual(await runOn(login, isEncrypted), [{ ssl: true }], 'with a password');
     for (const mode of ['require', 'verify-ca', 'verify-full']) {
       const parameters = `?sslmode=${mode}&sslrootcert=${wrong}`;
       await expectRefusal(urlOf('tls', 'postgres', parameters), /could not prove who it is/);
