@@ -17,7 +17,7 @@ const barFacts = {
   note: told(z.string().nullable(), 'Why, for administrators.'),
 };
 
-export const barObject = z
+const barObject = z
   .object({
     ...barFacts,
     by: told(z.string(), 'Who barred it.'),
@@ -39,7 +39,23 @@ const barring = z.array(barringObject);
 
 export type Bar = z.output<typeof barObject>;
 
+const denyList = z.object({
+  users: told(z.array(z.string()), 'By their names.'),
+  hosts: told(z.array(z.string()), 'By the names of their hosts.'),
+  addresses: told(z.array(z.string()), 'By their addresses.'),
+});
+
+const rulesObject = z.object({
+  file: told(z.string(), 'The rules file.'),
+  deny: told(denyList, 'Whom the rules of the file bar now.'),
+  bars: told(z.array(barObject), 'Who else is barred, by commands.'),
+  digest: told(z.string(), 'A digest of the rules of the file, which is also in the audit log.'),
+  changed_at: told(z.string().nullable(), 'Since when they apply, UTC; null if there have never been any.'),
+  error: told(z.string().nullable(), 'Why the current file is not valid.'),
+});
+
 export const BAR_API = {
+  'GET /api/admin/rules': { answer: rulesObject },
   'GET /api/admin/bars': { answer: z.object({ bars: told(z.array(barObject), 'By kind and pattern.') }) },
   'POST /api/admin/bars': {
     body: z.object({ ...patternFields, note: told(hostText, 'Why, for administrators.') }).meta({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { usageAnswer } from '../api/offline.ts';
 import { removeProductAnswer } from '../api/products.ts';
 import { name, strictLicenseId, told } from '../fields.ts';
 import type { Operations } from './operation.ts';
@@ -76,4 +77,5 @@ export const CLOUD_API = {
       .meta({ required: ['report_id', 'counted'] }),
     answer: z.object({ settled: told(z.string(), 'The id of the report.') }),
   },
+  'POST /api/admin/usage': { answer: usageAnswer },
 } as const satisfies Operations;

@@ -36,12 +36,10 @@ import { identityRoutes } from './routes/admin/identity.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { licenseAdminRoutes } from './routes/admin/licenses.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
-import { ruleRoutes } from './routes/admin/rules.ts';
 import { sessionRoutes } from './routes/admin/session.ts';
 import { settingsRoutes } from './routes/admin/settings.ts';
 import { type ServerFacts, statusRoutes } from './routes/admin/status.ts';
 import { tokenRoutes } from './routes/admin/tokens.ts';
-import { usageRoutes } from './routes/admin/usage.ts';
 import { userRoutes } from './routes/admin/users.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { metricsRoute } from './routes/metrics.ts';
@@ -106,8 +104,8 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: server', clockRoutes(services.oversight)),
     ...tagged('Admin: history', historyRoutes(services.history)),
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
-    ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink), usageRoutes(offline)),
-    ...tagged('Admin: server', ruleRoutes(services.ruleBook), barRoutes(services.ruleBook.bars)),
+    ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink, offline)),
+    ...tagged('Admin: server', barRoutes(services.ruleBook)),
     ...tagged('Admin: server', keyAdminRoutes(services), identityRoutes(services.identityDesk)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes(services)),

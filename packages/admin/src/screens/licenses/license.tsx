@@ -1,3 +1,4 @@
+import type { AuditEvent } from '@berth/protocol/admin/audit';
 import type { License } from '@berth/protocol/admin/licenses';
 import { useState } from 'preact/hooks';
 import { Sparkline } from '../../charts/sparkline.tsx';
@@ -12,13 +13,16 @@ import { useSend } from '../../parts/form.tsx';
 import { PageHead, Section } from '../../parts/head.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { MenuButton } from '../../parts/menu.tsx';
+import { Name } from '../../parts/name.tsx';
 import { State } from '../../parts/shape.tsx';
 import { SlotBar } from '../../parts/slot-bar.tsx';
 import { Empty, ErrorBox, Show } from '../../parts/states.tsx';
+import { Table } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { describeEvent, sayActor, sayKind } from '../../words/describe-event.ts';
 import { judgeLicense, nameOf, worstOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { DAY_MS } from '../../words/time.ts';
-import { EventTable } from '../audit/event-table.tsx';
 import { Consumption } from './consumption.tsx';
 import { FeatureTable } from './feature-table.tsx';
 import { askToRemove, askToRemoveHere, askToReturn, checkNow } from './license-actions.ts';
@@ -166,5 +170,27 @@ function History({ license }: { readonly license: License }) {
         {(data) => <EventTable events={data.events.slice(0, 12)} />}
       </Show>
     </Section>
+  );
+}
+
+function EventTable({ events }: { readonly events: readonly AuditEvent[] }) {
+  if (events.length === 0) return <p class="quiet">Nothing is recorded.</p>;
+  return (
+    <Table columns={['Time', 'What happened', 'Kind', 'By']}>
+      {events.map((event, index) => (
+        <tr key={`${event.seq} ${index}`}>
+          <td class="nowrap">
+            <Time at={event.at} />
+          </td>
+          <td class="wide sentence-cell" dir="auto">
+            {describeEvent(event)}
+          </td>
+          <td class="quiet nowrap">{sayKind(event.kind)}</td>
+          <td class="cut second">
+            <Name text={sayActor(event)} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -1,8 +1,12 @@
 import type { Change, Restoration } from '../decision.ts';
 import type { Happening } from '../history/happening.ts';
 import { personOf, tellBorrow } from '../history/tell-history.ts';
-import { BORROW_TOLERANCE_MS, resolveFeatureUntil, resolveLicenseUntil } from '../lending/borrow-until.ts';
-import { chooseFloating } from '../lending/choose-floating.ts';
+import {
+  BORROW_TOLERANCE_MS,
+  chooseFloating,
+  resolveFeatureUntil,
+  resolveLicenseUntil,
+} from '../lending/borrow-until.ts';
 import type { Actor } from '../nouns/actor.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import { WHOLE_LICENSE } from '../nouns/consumption.ts';

@@ -1,8 +1,7 @@
 import type { RegisterFeature } from '../command.ts';
 import { type CommandModule, ON_POOL } from '../command-module.ts';
 import type { Decision } from '../decision.ts';
-import { isShort, resolveFeatureUntil } from '../lending/borrow-until.ts';
-import { chooseFloating } from '../lending/choose-floating.ts';
+import { chooseFloating, isShort, resolveFeatureUntil } from '../lending/borrow-until.ts';
 import {
   type Collected,
   collect,

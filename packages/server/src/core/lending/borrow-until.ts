@@ -1,9 +1,10 @@
 import type { BorrowUntil } from '../command.ts';
-import type { FloatingFeature } from '../nouns/feature-slot.ts';
+import { type FloatingFeature, findFeature, isFeatureExpired, isFloating } from '../nouns/feature-slot.ts';
 import { earlier, HOUR_MS, type Instant, MINUTE_MS, plus, say } from '../nouns/instant.ts';
 import { allowsBorrowing, type License, latestBorrowUntil } from '../nouns/license.ts';
 import { heldUntil, type Registration } from '../nouns/registration.ts';
 import { type Refused, refuse } from '../outcome.ts';
+import { refuseFeatureExpired, refuseUnknownFeature } from '../refusals.ts';
 
 /** Clients' clocks differ, so a date that is late by this little is cut to the latest, and not refused. */
 export const BORROW_TOLERANCE_MS = 5 * MINUTE_MS;
@@ -61,4 +62,13 @@ export function isShort(
   if (held === null) return inUse >= slots;
   const isExtended = until !== null && (held.borrowedUntil === null || until > held.borrowedUntil);
   return inUse > slots && isExtended;
+}
+
+/** The feature if it has slots to lend now, or why it has none. */
+export function chooseFloating(license: License, code: string, now: Instant): FloatingFeature | Refused {
+  const feature = findFeature(license, code);
+  if (feature === undefined) return refuseUnknownFeature(license, code);
+  if (isFeatureExpired(feature, now)) return refuseFeatureExpired(feature);
+  if (isFloating(feature)) return feature;
+  return refuse('feature_not_floating', `The feature "${code}" has no slots of its own.`);
 }

@@ -1,5 +1,4 @@
-import type { Described } from './api-document.ts';
-import type { JsonSchema, NamedSchemas } from './openapi-schemas.ts';
+import type { Described, JsonSchema, NamedSchemas } from './openapi-schemas.ts';
 
 /** A row of a table of fields. */
 interface FieldRow {

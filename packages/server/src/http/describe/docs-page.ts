@@ -1,8 +1,8 @@
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { type Route, TAGS, type Tag } from '../route.ts';
-import type { ApiDocument, Operation } from './api-document.ts';
 import { DocsFields, escapeHtml, renderCode, renderText } from './docs-fields.ts';
 import { errorsOf } from './openapi.ts';
+import type { ApiDocument, Operation } from './openapi-schemas.ts';
 
 /** A reference of the API, made from the same document that tools read. It runs no script. */
 export function renderDocs(routes: readonly Route[], document: ApiDocument): string {

@@ -2,14 +2,18 @@ import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { HEADERS } from '@berth/web/reply';
 import type { z } from 'zod';
 import { ACCESS, type Access, isStrict, type Route, TAGS } from '../route.ts';
-import type { Answer, ApiDocument, Described, Operation, RequestBody } from './api-document.ts';
 import { HEADER_PARAMETERS } from './header-parameters.ts';
 import {
+  type Answer,
+  type ApiDocument,
+  type Described,
   type DescribedInput,
   describeInput,
   type JsonSchema,
   jsonSchema,
   type NamedSchemas,
+  type Operation,
+  type RequestBody,
   withBases,
 } from './openapi-schemas.ts';
 

@@ -2,7 +2,7 @@ import { BAR_API } from '@berth/protocol/admin/bars';
 import { BAR_KINDS } from '@berth/protocol/admin/choices';
 import { RequestError } from '@berth/protocol/request-error';
 import type { BarKind } from '../../../core/nouns/bar.ts';
-import type { Bars } from '../../../services/access/bars.ts';
+import type { RuleBook } from '../../../services/access/rule-book.ts';
 import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
@@ -10,8 +10,18 @@ import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
-export function barRoutes(bars: Bars): readonly Route[] {
+export function barRoutes(ruleBook: RuleBook): readonly Route[] {
+  const { bars } = ruleBook;
   return adminRoutes(BAR_API, {
+    'GET /api/admin/rules': {
+      name: 'admin_rules',
+      access: 'operator',
+      summary: 'Who is barred, and the state of the rules file',
+      handle: async (_, send) => {
+        const { rules, ...facts } = await ruleBook.describe();
+        return send({ ...toWire(facts), deny: rules.deny });
+      },
+    },
     'GET /api/admin/bars': {
       name: 'admin_bars',
       access: 'operator',

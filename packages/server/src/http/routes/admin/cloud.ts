@@ -1,15 +1,18 @@
 import { CLOUD_API } from '@berth/protocol/admin/cloud';
 import { RequestError } from '@berth/protocol/request-error';
+import { fileReply } from '@berth/web/reply';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
+import type { Offline } from '../../../services/offline/offline.ts';
 import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
+import { wantsText } from '../v4/offline.ts';
 import { CLOUD_ERRORS } from '../v4/products.ts';
 
-/** Cloud administration, except for adding licenses. */
-export function cloudRoutes(link: CloudLink): readonly Route[] {
+/** Checks, removals and reports at the licensing cloud, and reports by file. */
+export function cloudRoutes(link: CloudLink, offline: Offline): readonly Route[] {
   return adminRoutes(CLOUD_API, {
     'POST /api/admin/licenses/sync': {
       name: 'admin_sync',
@@ -62,6 +65,16 @@ export function cloudRoutes(link: CloudLink): readonly Route[] {
         }
         await link.settle(report_id, counted, actorOf(caller));
         return send({ settled: report_id });
+      },
+    },
+    'POST /api/admin/usage': {
+      name: 'admin_usage',
+      access: 'admin',
+      summary: 'Create a file for the vendor with the consumption of licenses installed from files',
+      textToo: 'the file',
+      handle: async ({ request, caller }, send) => {
+        const made = await offline.writeUsage(actorOf(caller));
+        return wantsText(request) ? fileReply(made.usageData, made.fileName) : send(toWire(made));
       },
     },
   });
