@@ -22,7 +22,7 @@ describe('backups', () => {
     const made = await setUpRestore(temporaryFolder(t), null);
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
-    assert.deepEqual(await runAlteredBackups({ ...made, places: 40, seed }), []);
+    assert.deepEqual(await runAlteredBackups({ ...made, places: 15, seed }), []);
     if (!hasStrace) return t.skip('optional: needs strace');
     const { violations, ...found } = await runKilledRestores({ ...made, points: 6 });
     assert.deepEqual(violations, []);

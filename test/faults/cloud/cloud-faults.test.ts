@@ -22,11 +22,10 @@ import {
 const vendor = await openVendor({ after });
 const trap = await openChaosProxy({ target: vendor.cloud.url });
 after(() => trap.close());
-const FAULTS = listFaults(trap.url);
 
-/** Checking a license meets all faults; the rest of the file leaves out variants, unless this is set. */
+/** `npm run faults` sets it. Otherwise, variants are left out. */
 const hasAll = process.env.BERTH_ALL_FAULTS !== undefined;
-const MAIN_FAULTS = FAULTS.filter(({ isVariant }) => hasAll || isVariant !== true);
+const FAULTS = listFaults(trap.url).filter(({ isVariant }) => hasAll || isVariant !== true);
 
 const add = (app: MachineApp) => app.post('/api/v4/addProduct', { product: 'cad', licenseKey: vendor.key });
 const remove = (app: MachineApp) => app.post('/api/v4/removeProduct', { product: 'cad' });
@@ -67,7 +66,7 @@ async function assertBacklogIsSeen(app: MachineApp, { total, exports }: { total:
 }
 
 describe('adding a license while the cloud', () => {
-  for (const item of MAIN_FAULTS) {
+  for (const item of FAULTS) {
     test(item.name, async (t) => {
       const app = await openMachine(t, vendor);
       const { devices } = await vendor.readBooks();
@@ -87,7 +86,7 @@ describe('adding a license while the cloud', () => {
 });
 
 describe('removing a license while the cloud', () => {
-  for (const item of MAIN_FAULTS) {
+  for (const item of FAULTS) {
     test(item.name, async (t) => {
       const app = await openMachine(t, vendor);
       const books = await vendor.readBooks();
@@ -162,7 +161,7 @@ async function openAcquainted(t: TestContext, acquaintance: (typeof ACQUAINTANCE
 }
 
 describe('reporting while the cloud', () => {
-  for (const item of MAIN_FAULTS) {
+  for (const item of FAULTS) {
     for (const acquaintance of listAcquaintances(item)) {
       test(`${item.name} (${acquaintance})`, async (t) => {
         const app = await openAcquainted(t, acquaintance);

@@ -1,5 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, renameSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BerthApi } from '../../support/berth-api.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -20,8 +18,6 @@ interface DatabaseStormOptions {
   readonly postgres: TestPostgres;
   readonly seed: number;
   readonly cycles: number;
-  /** A control: a crash takes the database back to the one before, which must be found out. */
-  readonly losesCommits?: boolean;
   readonly patience?: number;
   /** See `LoadOptions`. */
   readonly longestRestMs?: number;
@@ -55,7 +51,7 @@ const PROBE = testLicense(2, { product: 'probe', slots: SERVERS, timeoutMinutes:
 
 export async function runDatabaseStorm(
   life: FleetLife,
-  { postgres, seed, cycles, losesCommits = false, patience = 1, longestRestMs }: DatabaseStormOptions,
+  { postgres, seed, cycles, patience = 1, longestRestMs }: DatabaseStormOptions,
 ): Promise<DatabaseStormReport> {
   const longestAnswerMs = patience * LONGEST_ANSWER_MS;
   const random = createRandom(seed);
@@ -76,7 +72,7 @@ export async function runDatabaseStorm(
   const running = load.run();
   const recoveriesMs: number[] = [];
   for (let cycle = 0; cycle < cycles && book.violations.length === 0; cycle++) {
-    recoveriesMs.push(...(await crashOnce(fleet, gate, random, losesCommits)));
+    recoveriesMs.push(...(await crashOnce(fleet, gate, random)));
   }
   await delay(pickNumber(random, WORK_MS));
   await book.waitForAnswers(LEAST_ANSWERS);
@@ -99,7 +95,6 @@ async function crashOnce(
   { postgres, servers }: Fleet,
   gate: AnswerGate,
   random: Random,
-  losesCommits: boolean,
 ): Promise<readonly number[]> {
   await delay(pickNumber(random, WORK_MS));
   gate.holdAnswers();
@@ -107,21 +102,9 @@ async function crashOnce(
   await postgres.stop('immediate');
   gate.loseAnswers();
   await delay(pickNumber(random, OUTAGE_MS));
-  if (losesCommits) goBack(postgres);
   await postgres.start();
   const startedMs = performance.now();
   return Promise.all(servers.map((server, index) => measureRecovery(server, `probe-${index}`, startedMs)));
-}
-
-/** Keeps a copy of the data, or puts the one that was kept in its place. */
-function goBack({ dataFolder }: TestPostgres): void {
-  const copy = `${dataFolder}.copy`;
-  if (!existsSync(copy)) {
-    execFileSync('cp', ['-a', dataFolder, copy]);
-    return;
-  }
-  rmSync(dataFolder, { recursive: true });
-  renameSync(copy, dataFolder);
 }
 
 async function measureRecovery({ api }: ServerUnderTest, user: string, startedMs: number): Promise<number> {

@@ -73,8 +73,7 @@ async function signIn({ store }: TestApp, role: Role, isBrowser = false): Promis
     name = `the-${role}-${tokenHash.slice(0, 12)}`;
     await create(name);
   }
-  const { passwordHash: checkedHash } = account;
-  const wish = { kind: 'sign_in', account: name, address: 'x', checkedHash } as const;
+  const wish = { kind: 'sign_in', account: name, address: 'x', checkedHash: account.passwordHash } as const;
   await store.execute({ ...wish, tokenHash, isBrowser });
   return token;
 }
@@ -264,8 +263,7 @@ for (const clients of ['open', 'required'] as const) {
     /** For the visits that are the same every time. */
     let shared: TestApp;
     // The setting is about clients, so the other routes are called only once.
-    const listRoutes = ({ routes }: TestApp) =>
-      routes.filter(({ access }) => clients === 'open' || ACCESS[access].class === 'client');
+    const isCalled = ({ access }: Route) => clients === 'open' || ACCESS[access].class === 'client';
     const ends: (() => unknown)[] = [];
     before(async () => {
       shared = await openTestApp({ after: (work) => ends.push(work) }, { auth: { clients } });
@@ -278,10 +276,11 @@ for (const clients of ['open', 'required'] as const) {
     for (const [how, visit] of Object.entries(VISITS)) {
       test(how, async (t) => {
         const auth = { ...visit.auth, clients };
-        if (visit.isSteady && visit.auth === undefined) return walk(shared, visit, auth, listRoutes(shared));
+        if (visit.isSteady && visit.auth === undefined)
+          return walk(shared, visit, auth, shared.routes.filter(isCalled));
         const app = await openTestApp(t, { auth });
         await app.post('/api/v4/register', { user: 'ann' }, { peer: CONTROL });
-        await walk(app, visit, auth, listRoutes(app));
+        await walk(app, visit, auth, app.routes.filter(isCalled));
       });
     }
   });
