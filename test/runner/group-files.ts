@@ -11,18 +11,17 @@ import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
  */
 const GROUPED = [
   {
-    folders: ['packages', 'test/bench', 'test/docs', 'test/runner', 'test/tidy'],
+    folders: ['packages', 'test/docs', 'test/tidy'],
     size: 36,
     isFit: () => true,
   },
-  { folders: ['test/cli', 'test/client', 'test/e2e', 'test/support'], size: 6, isFit: startsLate },
+  { folders: ['test/cli', 'test/client', 'test/e2e'], size: 6, isFit: startsLate },
 ];
 
 /** Test files that change their process, or that would delay a group. */
 const ALONE = [
   'access.test.ts',
   'executable.test.ts',
-  'group-files.test.ts',
   'install-doc.test.ts',
   'integrating-doc.test.ts',
   'licenses-doc.test.ts',
