@@ -346,9 +346,3 @@ export type RecordedEvent = (AuditEvent | Unreadable) & { readonly origin?: stri
 interface Unreadable {
   readonly kind: 'unreadable';
 }
-
-export function recordedEvent(event: AuditEvent): RecordedEvent {
-  const by = 'by' in event ? event.by : undefined;
-  if (typeof by !== 'object' || by === null) return event;
-  return { ...event, by: by.name, origin: by.address } as RecordedEvent;
-}

@@ -1,5 +1,5 @@
 import { createHash, type KeyObject, sign, timingSafeEqual } from 'node:crypto';
-import { type AuditEvent, type HeadsSigned, recordedEvent } from '../../../core/nouns/audit-event.ts';
+import type { AuditEvent, HeadsSigned, RecordedEvent } from '../../../core/nouns/audit-event.ts';
 import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import { keyedHash } from './keyed-hash.ts';
@@ -28,7 +28,9 @@ interface LinkContent {
  * command, not the commit.
  */
 export function eventText(event: AuditEvent): string {
-  return JSON.stringify(recordedEvent(event));
+  const by = 'by' in event ? event.by : undefined;
+  if (typeof by !== 'object' || by === null) return JSON.stringify(event);
+  return JSON.stringify({ ...event, by: by.name, origin: by.address } as RecordedEvent);
 }
 
 /** The events of one link, from their texts. */
