@@ -10,8 +10,8 @@ import type { AnswerScope, LicenseView, MeterNeed } from './view.ts';
 export interface CommandModule<C extends LicenseCommand> {
   /** What the command is about. The store looks up the license; `listMeant` judges what it finds. */
   subject(command: C): Subject;
-  /** Which meter the command is about; `null` for none, and for a feature that the license lacks. */
-  meter(command: C, license: License, now: Instant): MeterNeed | null;
+  /** Which meter the command is about; `null` for a feature that the license lacks. */
+  meter?(command: C, license: License, now: Instant): MeterNeed | null;
   /** Pure: no clock, no I/O. The store may run it again with a newer view. */
   decide(command: C, view: LicenseView, now: Instant): Decision;
   /**
@@ -26,7 +26,7 @@ export interface CommandModule<C extends LicenseCommand> {
   /** It changes the license itself, or which licenses there are. */
   readonly changesLicense: boolean;
   /** It also applies to a license that was removed: something of it has not ended yet. */
-  mayBeRemoved(command: C): boolean;
+  mayBeRemoved?(command: C): boolean;
 }
 
 /** What a command is about, as far as the command alone can tell. */
@@ -42,11 +42,9 @@ export interface Subject extends Target {
 }
 
 const DEFAULTS = {
-  meter: () => null,
   isFromClients: false,
   isReturn: false,
   changesLicense: false,
-  mayBeRemoved: () => false,
 };
 
 const NONE: readonly never[] = [];

@@ -44,14 +44,6 @@ export class StoreTally {
     }
   }
 
-  noteBatch(size: number): void {
-    this.batchSizes.note(size);
-  }
-
-  noteSync(millis: number): void {
-    this.syncSeconds.note(millis / 1000);
-  }
-
   #noteDenial(code: ErrorCode): void {
     const count = this.#denials.get(code);
     if (count !== undefined) this.#denials.set(code, count + 1);

@@ -1,21 +1,17 @@
-import type { Command, InstallLicense, LicenseCommand, Target } from '../../core/command.ts';
+import type { AddConsumption, Command, InstallLicense, LicenseCommand } from '../../core/command.ts';
+import type { Subject } from '../../core/command-module.ts';
 import { decide, isLicenseCommand, moduleOf, subjectOf } from '../../core/decide.ts';
 import { decideAddLicense } from '../../core/decisions/install-license.ts';
 import { listMeant } from '../../core/lending/choose-license.ts';
 import { decidePool, type Pool, type PoolPart } from '../../core/lending/decide-pool.ts';
 import { judgeFile } from '../../core/lending/judge-file.ts';
-import {
-  ANSWER_LIFETIME_MS,
-  answerScope,
-  isRemembered,
-  repeatAnswer,
-} from '../../core/lending/repeat-answer.ts';
+import { ANSWER_LIFETIME_MS, isRemembered, repeatAnswer } from '../../core/lending/repeat-answer.ts';
 import { plus } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
 import { isLive } from '../../core/nouns/registration.ts';
 import { withIdentity } from '../../core/nouns/user-name.ts';
 import type { Measured, Refused } from '../../core/outcome.ts';
-import type { Candidate, LicenseView } from '../../core/view.ts';
+import type { AnswerScope, Candidate, LicenseView } from '../../core/view.ts';
 import type { Executed } from '../store.ts';
 import { applyDecision } from './apply/apply.ts';
 import type { Batch, Undo } from './batch.ts';
@@ -57,18 +53,21 @@ function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): 
     if (refusal !== null) return refusal;
     if (batch.licenses.find(command.license.id) === undefined) return addLicense(batch, command, undo);
   }
-  const entries = locate(batch, command);
+  const subject = subjectOf(command);
+  const entries = locate(batch, command, subject);
   if ('kind' in entries) return entries;
-  const repeated = repeatRemoved(batch, entries, command);
-  if (repeated !== null) return repeated;
+  const [entry] = entries as [LoadedLicense];
+  if (command.kind === 'add_consumption' && subject.answer !== null && subject.licenseId === null) {
+    const repeated = repeatRemoved(batch, entry, command, subject.answer);
+    if (repeated !== null) return repeated;
+  }
   const answerCount = batch.answers.count;
   undo.push(() => {
     batch.answers.count = answerCount;
   });
-  if (entries.length > 1) return executeOnPool(batch, entries, command, undo);
-  const [entry] = entries as [LoadedLicense];
+  if (entries.length > 1) return executeOnPool(batch, entries, command, subject, undo);
   undo.push(rememberEntry(batch.licenses, entry));
-  return applyDecision(batch, entry, decide(command, loadView(batch, entry, command), batch.now));
+  return applyDecision(batch, entry, decide(command, loadView(batch, entry, command, subject), batch.now));
 }
 
 /** One decision on several licenses, in one commit. */
@@ -76,10 +75,12 @@ function executeOnPool(
   batch: Batch,
   entries: readonly LoadedLicense[],
   command: LicenseCommand,
+  subject: Subject,
   undo: Undo[],
 ): Executed {
   batch.savepoint.set();
-  const pool = loadPool(batch, entries, command, (entry) => undo.push(rememberEntry(batch.licenses, entry)));
+  const remember = (entry: LoadedLicense) => undo.push(rememberEntry(batch.licenses, entry));
+  const pool = loadPool(batch, entries, command, subject, remember);
   const { answer, others } = decidePool(command, pool, batch.now);
   const writePart = ({ licenseId, decision }: PoolPart) =>
     applyDecision(batch, batch.licenses.find(licenseId) as LoadedLicense, decision);
@@ -92,17 +93,18 @@ function loadPool(
   batch: Batch,
   entries: readonly LoadedLicense[],
   command: LicenseCommand,
+  subject: Subject,
   beforeView: (entry: LoadedLicense) => void,
 ): Pool {
   const views = new Map<LicenseId, LicenseView>();
   return {
-    candidates: entries.map((entry) => candidateOf(batch, entry, command)),
+    candidates: entries.map((entry) => candidateOf(batch, entry, subject)),
     viewOf(license) {
       const known = views.get(license.id);
       if (known !== undefined) return known;
       const entry = entries.find((one) => one.license.id === license.id) as LoadedLicense;
       beforeView(entry);
-      const view = loadView(batch, entry, command);
+      const view = loadView(batch, entry, command, subject);
       views.set(license.id, view);
       return view;
     },
@@ -115,15 +117,13 @@ function loadPool(
  */
 function repeatRemoved(
   { statements, licenses, now }: Batch,
-  [entry]: readonly LoadedLicense[],
-  command: LicenseCommand,
+  { license }: LoadedLicense,
+  { idempotency }: AddConsumption,
+  scope: AnswerScope,
 ): Measured | Refused | null {
-  if (command.kind !== 'add_consumption' || command.licenseId !== null || entry === undefined) return null;
-  const scope = answerScope(command);
-  if (scope === null) return null;
-  const removed = licenses.listRemoved(entry.license.product, plus(now, -ANSWER_LIFETIME_MS));
+  const removed = licenses.listRemoved(license.product, plus(now, -ANSWER_LIFETIME_MS));
   for (const id of removed) {
-    const repeated = repeatAnswer(command.idempotency, findAnswer(statements, id, scope), now);
+    const repeated = repeatAnswer(idempotency, findAnswer(statements, id, scope), now);
     if (repeated !== null) return repeated;
   }
   return null;
@@ -132,9 +132,8 @@ function repeatRemoved(
 function candidateOf(
   { statements, now }: Batch,
   { license }: LoadedLicense,
-  command: LicenseCommand,
+  { user, answer: scope }: Subject,
 ): Candidate {
-  const { user, answer: scope } = subjectOf(command);
   const registration = user === null ? null : findRegistration(statements, license.id, user);
   const answer = scope === null ? null : findAnswer(statements, license.id, scope);
   return {
@@ -164,20 +163,24 @@ function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Execut
   undo.push(removed === undefined ? () => batch.licenses.remove(id) : rememberEntry(batch.licenses, removed));
   const entry =
     removed === undefined ? batch.licenses.addNew(command.license) : batch.licenses.revive(removed);
-  const view = loadView(batch, entry, command);
+  const view = loadView(batch, entry, command, subjectOf(command));
   return applyDecision(batch, entry, decideAddLicense(command, view, batch.now));
 }
 
-function locate({ licenses }: Batch, command: LicenseCommand): readonly LoadedLicense[] | Refused {
-  const module = moduleOf(command);
-  const subject = module.subject(command);
-  const candidates = listCandidates(licenses, subject, module.mayBeRemoved(command));
-  return listMeant(subject, { products: licenses.productCount, licenses: candidates });
+function locate({ licenses }: Batch, command: LicenseCommand, subject: Subject) {
+  const found = listCandidates(licenses, command, subject);
+  return listMeant(subject, { products: licenses.productCount, licenses: found });
 }
 
-function listCandidates(licenses: LoadedLicenses, { product, licenseId }: Target, mayBeRemoved: boolean) {
+function listCandidates(
+  licenses: LoadedLicenses,
+  command: LicenseCommand,
+  { product, licenseId }: Subject,
+): readonly LoadedLicense[] {
   if (product !== null) return licenses.listByProduct(product);
   if (licenseId === null) return licenses.listOnlyProduct();
-  const entry = licenses.find(licenseId) ?? (mayBeRemoved ? licenses.findRemoved(licenseId) : undefined);
-  return entry === undefined ? [] : [entry];
+  const found = licenses.find(licenseId);
+  if (found !== undefined) return [found];
+  const removed = moduleOf(command).mayBeRemoved?.(command) ? licenses.findRemoved(licenseId) : undefined;
+  return removed === undefined ? [] : [removed];
 }

@@ -39,7 +39,7 @@ export interface LoadedLicense {
 interface KeptStanding {
   readonly standing: Standing;
   readonly license: License;
-  readonly metersVersion: number;
+  readonly meters: Meters['known'];
   /** When the next window ends, and its total with it. */
   readonly endsAt: Instant | null;
 }
@@ -215,13 +215,13 @@ export function rememberEntry(licenses: LoadedLicenses, entry: LoadedLicense): (
   const { noEndBefore, noFeatureEndBefore } = entry;
   const eventCount = entry.events.length;
   const happeningCount = entry.history.length;
-  const undoMeters = entry.meters.remember();
+  const { known, changed } = entry.meters;
   return () => {
     entry.order = order;
     if (entry.removedAt !== removedAt) licenses.setRemoved(entry, removedAt);
     if (entry.license !== license) licenses.replaceLicense(entry, license);
     Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged, isTouched });
-    undoMeters();
+    Object.assign(entry.meters, { known, changed });
     entry.events.length = eventCount;
     entry.history.length = happeningCount;
   };

@@ -13,73 +13,61 @@ const NONE: ReadonlySet<string> = new Set();
  */
 export class Meters {
   readonly #licenseId: LicenseId;
-  #known = new Map<string, Meter>();
-  #changed = NONE;
-  /** Grows with every change, so that anything made from the meters can be recognized as outdated. */
-  version = 0;
+  /** Another map after every change, so that anything made from the meters can be recognized as outdated. */
+  known = new Map<string, Meter>();
+  changed = NONE;
 
   constructor(licenseId: LicenseId) {
     this.#licenseId = licenseId;
   }
 
   get isChanged(): boolean {
-    return this.#changed.size > 0;
+    return this.changed.size > 0;
   }
 
   /** The meter in this window. One in another window is written first, then loaded again. */
   get(statements: Statements, { feature, windowStart }: MeterNeed): Meter {
-    const known = this.#known.get(feature);
+    const known = this.known.get(feature);
     if (known !== undefined && known.windowStart === windowStart) return known;
-    if (known !== undefined && this.#changed.has(feature)) this.#write(statements, known);
+    if (known !== undefined && this.changed.has(feature)) this.#write(statements, known);
     const meter = this.#load(statements, feature, windowStart);
     // What was read is true whether or not the command is undone, so it may join what is remembered.
-    if (known === undefined) this.#known.set(feature, meter);
+    if (known === undefined) this.known.set(feature, meter);
     else this.#replace(meter);
     return meter;
   }
 
   put(meter: Meter): void {
     this.#replace(meter);
-    if (!this.#changed.has(meter.feature)) this.#changed = new Set(this.#changed).add(meter.feature);
-    this.version += 1;
+    if (!this.changed.has(meter.feature)) this.changed = new Set(this.changed).add(meter.feature);
   }
 
   #replace(meter: Meter): void {
-    this.#known = new Map(this.#known).set(meter.feature, meter);
+    this.known = new Map(this.known).set(meter.feature, meter);
   }
 
   /** Counts one feature slot more or less, in whatever window. */
   addInUse(statements: Statements, feature: string, difference: number): void {
-    const meter = this.#known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW);
+    const meter = this.known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW);
     this.put({ ...meter, storedInUse: meter.storedInUse + difference });
   }
 
   /** Slots of a feature in use, as stored. */
   countInUse(statements: Statements, feature: string): number {
-    return (this.#known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW)).storedInUse;
+    return (this.known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW)).storedInUse;
   }
 
   /** All slots of all features are gone. */
   clearInUse(statements: Statements, features: readonly string[]): void {
     for (const feature of features) {
-      const meter = this.#known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW);
+      const meter = this.known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW);
       if (meter.storedInUse !== 0) this.put({ ...meter, storedInUse: 0 });
     }
   }
 
   flush(statements: Statements): void {
-    for (const feature of this.#changed) this.#write(statements, this.#known.get(feature) as Meter);
-    this.#changed = NONE;
-  }
-
-  remember(): () => void {
-    const known = this.#known;
-    const changed = this.#changed;
-    return () => {
-      this.#known = known;
-      this.#changed = changed;
-      this.version += 1;
-    };
+    for (const feature of this.changed) this.#write(statements, this.known.get(feature) as Meter);
+    this.changed = NONE;
   }
 
   #load(statements: Statements, feature: string, windowStart: Instant): Meter {

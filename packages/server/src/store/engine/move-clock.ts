@@ -1,5 +1,5 @@
 import { isResettable } from '../../core/clock/clock.ts';
-import { decide } from '../../core/decide.ts';
+import { decide, subjectOf } from '../../core/decide.ts';
 import type { Restoration } from '../../core/decision.ts';
 import { BORROW_TOLERANCE_MS } from '../../core/lending/borrow-until.ts';
 import { featureHeartbeatEnd, isFloating } from '../../core/nouns/feature-slot.ts';
@@ -48,7 +48,7 @@ export function listLicenses({ licenses }: Batch): readonly License[] {
 function collectAll(batch: Batch, entry: LoadedLicense): void {
   const command = { kind: 'collect', licenseId: entry.license.id } as const;
   for (;;) {
-    const decision = decide(command, loadView(batch, entry, command), batch.now);
+    const decision = decide(command, loadView(batch, entry, command, subjectOf(command)), batch.now);
     applyDecision(batch, entry, decision);
     if (decision.changes.length === 0) return;
   }

@@ -49,10 +49,14 @@ interface ViewSource {
   readonly now: Instant;
 }
 
-export function loadView(source: ViewSource, entry: LoadedLicense, command: LicenseCommand): LicenseView {
-  const module = moduleOf(command);
-  const meter = module.meter(command, entry.license, source.now);
-  return new LoadedView(source, entry, module.subject(command), meter);
+export function loadView(
+  source: ViewSource,
+  entry: LoadedLicense,
+  command: LicenseCommand,
+  subject: Subject,
+): LicenseView {
+  const meter = moduleOf(command).meter?.(command, entry.license, source.now) ?? null;
+  return new LoadedView(source, entry, subject, meter);
 }
 
 /** Reads the head at once, and every other fact when the decision asks for it. A renewal reads one row. */
@@ -284,12 +288,11 @@ function countLive(statements: Statements, id: number, feature: string | null, n
  */
 export function standingOf(statements: Statements, entry: LoadedLicense, now: Instant): Standing {
   const kept = entry.standing;
-  const isKept =
-    kept !== null && kept.license === entry.license && kept.metersVersion === entry.meters.version;
+  const isKept = kept !== null && kept.license === entry.license && kept.meters === entry.meters.known;
   if (isKept && (kept.endsAt === null || now < kept.endsAt)) return kept.standing;
   const standing = makeStanding(statements, entry, now);
   const { license, meters } = entry;
-  entry.standing = { standing, license, metersVersion: meters.version, endsAt: firstWindowEnd(license, now) };
+  entry.standing = { standing, license, meters: meters.known, endsAt: firstWindowEnd(license, now) };
   return standing;
 }
 

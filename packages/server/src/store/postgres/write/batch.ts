@@ -89,7 +89,7 @@ export async function attemptBatch(
   if (decided.parts.some(({ batch }) => batch.isChanged)) {
     const startedMs = memory.readMonotonicMs();
     const made = await commit(connection, decided);
-    memory.tally.noteSync(memory.readMonotonicMs() - startedMs);
+    memory.tally.syncSeconds.note((memory.readMonotonicMs() - startedMs) / 1000);
     if (!made.isCertain) return { kind: 'unsure', decided, commit: made, results };
     memory.settle(decided, made);
   } else {

@@ -207,7 +207,7 @@ export class Lanes {
       const takeLate = () => (run.isShared ? this.#takeLate(run) : []);
       const results = await this.#options.execute({ filed: waiters, takeLate });
       if (results === 'apart') return results;
-      this.#options.tally.noteBatch(waiters.length);
+      this.#options.tally.batchSizes.note(waiters.length);
       for (const [index, waiter] of waiters.entries()) this.#settle(waiter, results[index] as LaneResult);
     } catch (error) {
       for (const waiter of waiters) waiter.reject(error);

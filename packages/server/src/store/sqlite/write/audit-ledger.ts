@@ -78,10 +78,12 @@ export function listHeads(db: DatabaseSync): ReadonlyMap<number, ChainHead> {
 export class AuditLedger {
   readonly #statements: SqliteStatements;
   readonly #keys: AuditKeys;
+  readonly key: Uint8Array;
   /** Of the head of each chain, so that a new one costs one digest and not two. */
   readonly #digests = new Map<number, Uint8Array>();
   readonly #heads: Uint8Array;
-  #links: number;
+  /** How many links were ever written. */
+  links: number;
   #signedLinks: number | null;
   #isMoved = false;
   /** The values of the links of this commit. */
@@ -92,29 +94,21 @@ export class AuditLedger {
   constructor(db: DatabaseSync, statements: SqliteStatements, keys: AuditKeys) {
     this.#statements = statements;
     this.#keys = keys;
+    this.key = keys.audit;
     const heads = listHeads(db);
     for (const [chain, head] of heads) this.#digests.set(chain, headDigest(keys.audit, chain, head));
     const server = getServer(statements);
     const found = sumHeads(keys.audit, heads);
-    this.#links = found.links;
+    this.links = found.links;
     this.#heads = found.heads;
     this.#signedLinks = server.audit_signed_links;
     const anchor = server.audit_anchor;
     this.isSound = anchor !== null && isSameMac(anchor, anchorMac(keys.audit, found));
   }
 
-  /** How many links were ever written. */
-  get links(): number {
-    return this.#links;
-  }
-
-  get key(): Uint8Array {
-    return this.#keys.audit;
-  }
-
   /** Whether anything was written since the heads were signed. */
   get isSigned(): boolean {
-    return this.#signedLinks === this.#links;
+    return this.#signedLinks === this.links;
   }
 
   /** All events of one chain in this commit form one link; no events, no link. `writeLinks` must follow. */
@@ -139,7 +133,7 @@ export class AuditLedger {
     if (before !== undefined) toggleHead(this.#heads, before);
     toggleHead(this.#heads, digest);
     this.#digests.set(chain, digest);
-    this.#links += 1;
+    this.links += 1;
     this.#isMoved = true;
   }
 
@@ -147,16 +141,16 @@ export class AuditLedger {
   takeAnchor(): Uint8Array | null {
     const isNew = this.#isMoved && this.isSound;
     this.#isMoved = false;
-    return isNew ? anchorMac(this.key, { links: this.#links, heads: this.#heads }) : null;
+    return isNew ? anchorMac(this.key, { links: this.links, heads: this.#heads }) : null;
   }
 
   sign(heads: HeadsSigned['heads']): HeadsSigned {
-    return signHeadsText(this.#keys, { links: this.#links, heads });
+    return signHeadsText(this.#keys, { links: this.links, heads });
   }
 
   /** The newest link is the one that signs all others. */
   markSigned(): void {
-    this.#signedLinks = this.#links;
-    this.#statements.saveSignedLinks.run(this.#links);
+    this.#signedLinks = this.links;
+    this.#statements.saveSignedLinks.run(this.links);
   }
 }

@@ -54,8 +54,8 @@ export class GroupCommit {
 
   /** The batch was committed; `syncMs`: how long that took, `null` if nothing changed. */
   settle(results: readonly CommandResult[], syncMs: number | null): void {
-    this.#tally.noteBatch(results.length);
-    if (syncMs !== null) this.#tally.noteSync(syncMs);
+    this.#tally.batchSizes.note(results.length);
+    if (syncMs !== null) this.#tally.syncSeconds.note(syncMs / 1000);
     for (const [index, waiter] of this.#takeSent().entries()) {
       const result = results[index] as CommandResult;
       if ('outcome' in result) {

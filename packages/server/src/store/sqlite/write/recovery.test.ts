@@ -27,14 +27,14 @@ describe('a file whose commits fail', () => {
       rests.push(nowMs - failedMs);
     }
     assert.deepEqual(rests, [10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
-    recovery.noteBatch();
+    recovery.failures = 0;
     recovery.noteFailure(nowMs);
     assert.ok(isDue(recovery, nowMs), 'a single one again');
   });
 
   test('must hold what was acknowledged, and may hold the commit that failed', () => {
     const recovery = new Recovery('/data/berth.db');
-    recovery.noteCommit(7, NOW);
+    recovery.acknowledged = { links: 7, mark: NOW };
     recovery.requireAcknowledged(7, NOW);
     recovery.requireAcknowledged(7, plus(NOW, 1));
     recovery.requireAcknowledged(8, plus(NOW, -1));

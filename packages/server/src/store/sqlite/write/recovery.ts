@@ -13,38 +13,30 @@ export class Recovery {
   readonly #file: string;
   /** Whether the file has to be opened again. */
   isBroken = false;
-  #failures = 0;
+  /** Since the last batch that was committed. That a file was opened does not count: the next may fail. */
+  failures = 0;
   #failedMs = 0;
   /** As of the last commit that did not fail. A commit adds links, or moves the mark at least. */
-  #acknowledged = { links: 0, mark: 0 };
+  acknowledged = { links: 0, mark: 0 };
 
   constructor(file: string) {
     this.#file = file;
   }
 
-  noteCommit(links: number, mark: Instant): void {
-    this.#acknowledged = { links, mark };
-  }
-
-  /** A batch was committed. That a file was opened does not count: it may fail again with the next batch. */
-  noteBatch(): void {
-    this.#failures = 0;
-  }
-
   noteFailure(nowMs: number): void {
     this.isBroken = true;
-    this.#failures += 1;
+    this.failures += 1;
     this.#failedMs = nowMs;
   }
 
   requireDue(nowMs: number): void {
-    const restMs = this.#failures <= 1 ? 0 : backOffMs(this.#failures - 1, BACK_OFF, 1);
+    const restMs = this.failures <= 1 ? 0 : backOffMs(this.failures - 1, BACK_OFF, 1);
     if (nowMs - this.#failedMs < restMs) throw new Error('The disk failed a moment ago.');
   }
 
   /** Throws if the file has lost something. */
   requireAcknowledged(links: number, mark: Instant | null): void {
-    const kept = this.#acknowledged;
+    const kept = this.acknowledged;
     if (links > kept.links || (links === kept.links && (mark ?? 0) >= kept.mark)) return;
     throw damageFault(this.#file, 'what was acknowledged is missing');
   }

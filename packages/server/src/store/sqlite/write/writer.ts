@@ -89,7 +89,7 @@ export class SqliteWriter {
     const results = this.#transact(reading, (batch) =>
       commands.map((command) => executeCommand(batch, command)),
     );
-    if (this.#syncMs !== null) this.#recovery.noteBatch();
+    if (this.#syncMs !== null) this.#recovery.failures = 0;
     return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices() };
   }
 
@@ -315,14 +315,14 @@ export class SqliteWriter {
     this.#masterKeys = [batch.masterKey];
     this.#rules = batch.rules;
     this.#storedMark = batch.now;
-    this.#recovery.noteCommit(this.#ledger.links, batch.now);
+    this.#recovery.acknowledged = { links: this.#ledger.links, mark: batch.now };
     for (const entry of changed) Object.assign(entry, { isChanged: false, events: [], history: [] });
     if (batch.signed !== null) this.#notices.push(noticeOf(batch.signed));
   }
 
   #writeEntry(entry: LoadedLicense, now: Instant): void {
     const { license, storedInUse } = entry;
-    entry.meters.flush(this.#statements);
+    if (entry.meters.isChanged) entry.meters.flush(this.#statements);
     entry.head = this.#ledger.addLink(license.id, entry.head, entry.events, now);
     const { n, mac } = entry.head;
     this.#statements.updateLicenseHead.run(storedInUse, n, mac, license.id);
