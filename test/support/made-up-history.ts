@@ -1,6 +1,13 @@
-import { bucketStart, GRAINS, heldMinutes, MONTH_GRAIN, monthStart } from '@berth/server/core/history/grain';
+import { GRAINS, heldMinutes, MONTH_GRAIN, monthStart } from '@berth/server/core/history/grain';
 import { historyCutoffs } from '@berth/server/core/history/thinning';
-import { DAY_MS, HOUR_MS, type Instant, instant, MINUTE_MS } from '@berth/server/core/nouns/instant';
+import {
+  bucketStart,
+  DAY_MS,
+  HOUR_MS,
+  type Instant,
+  instant,
+  MINUTE_MS,
+} from '@berth/server/core/nouns/instant';
 import { createRandom, pickNumber, pickOne, type Random } from './random.ts';
 
 type Row = Readonly<Record<string, number | string | null>>;

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '../nouns/instant.ts';
+import { bucketStart, DAY_MS, HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 
 /** How long a bucket of the history is. */
 export const GRAINS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const;
@@ -10,10 +10,6 @@ export const MONTH_GRAIN = 31 * DAY_MS;
 export const MINUTES_KEPT_DAYS = 7;
 export const HOURS_KEPT_DAYS = 92;
 export const USER_DAYS_KEPT = 31;
-
-export function bucketStart(at: Instant, grainMs: number): Instant {
-  return instant(at - (at % grainMs));
-}
 
 /** The first instant of the UTC month. */
 export function monthStart(at: Instant): Instant {

@@ -1,12 +1,5 @@
-import { DAY_MS, HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
-import {
-  bucketStart,
-  daysBefore,
-  HOURS_KEPT_DAYS,
-  MINUTES_KEPT_DAYS,
-  monthStart,
-  USER_DAYS_KEPT,
-} from './grain.ts';
+import { bucketStart, DAY_MS, HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
+import { daysBefore, HOURS_KEPT_DAYS, MINUTES_KEPT_DAYS, monthStart, USER_DAYS_KEPT } from './grain.ts';
 
 /**
  * One small part of the work. `minutes`: an hour of minutes becomes one bucket. `hours`: a day of hours does.

@@ -26,3 +26,8 @@ export function later(a: Instant, b: Instant): Instant {
 export function say(at: Instant): string {
   return new Date(at).toISOString();
 }
+
+/** The start of the minute, hour or day that an instant is in. */
+export function bucketStart(at: Instant, grainMs: number): Instant {
+  return instant(at - (at % grainMs));
+}

@@ -1,8 +1,9 @@
 import { MOMENT_FORMS, parseMoment } from '@berth/protocol/moment';
-import { bucketStart, GRAINS } from '../../core/history/grain.ts';
+import { GRAINS } from '../../core/history/grain.ts';
 import { historyCutoffs } from '../../core/history/thinning.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import {
+  bucketStart,
   DAY_MS,
   earlier,
   HOUR_MS,

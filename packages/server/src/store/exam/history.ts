@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { exampleFeature, from, NOW, register } from '../../core/examples.ts';
-import { bucketStart } from '../../core/history/grain.ts';
 import type { SlotPoint } from '../../core/history/slot-points.ts';
 import { historyCutoffs } from '../../core/history/thinning.ts';
-import { DAY_MS, HOUR_MS, instant, MINUTE_MS, plus, say } from '../../core/nouns/instant.ts';
+import { bucketStart, DAY_MS, HOUR_MS, instant, MINUTE_MS, plus, say } from '../../core/nouns/instant.ts';
 import type { License } from '../../core/nouns/license.ts';
 import type { DenialHistory, SlotSeries } from '../history-query.ts';
 import { codeOf, type ExamStore, users } from './exam-store.ts';

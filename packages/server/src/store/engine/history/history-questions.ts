@@ -1,15 +1,9 @@
-import {
-  bucketStart,
-  daysBefore,
-  medianOf,
-  monthStart,
-  USER_DAYS_KEPT,
-} from '../../../core/history/grain.ts';
+import { daysBefore, medianOf, monthStart, USER_DAYS_KEPT } from '../../../core/history/grain.ts';
 import { stretchesOf } from '../../../core/history/slot-points.ts';
 import { type HistoryStep, stepAt } from '../../../core/history/thinning.ts';
 import { whatIf } from '../../../core/history/what-if.ts';
 import { findFeature } from '../../../core/nouns/feature-slot.ts';
-import { DAY_MS, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import { bucketStart, DAY_MS, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type {
   AskWhatIf,

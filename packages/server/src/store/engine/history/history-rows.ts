@@ -1,6 +1,6 @@
-import { bucketStart, GRAINS, heldMinutes } from '../../../core/history/grain.ts';
+import { GRAINS, heldMinutes } from '../../../core/history/grain.ts';
 import type { Ended, Happening, Person } from '../../../core/history/happening.ts';
-import { DAY_MS, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import { bucketStart, DAY_MS, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { LoadedLicense } from '../loaded-licenses.ts';
 import type { RowValue } from '../rows.ts';

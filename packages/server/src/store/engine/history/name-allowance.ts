@@ -1,7 +1,6 @@
 import { placeOf } from '@berth/protocol/address-range';
-import { bucketStart } from '../../../core/history/grain.ts';
 import type { Person } from '../../../core/history/happening.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import { bucketStart, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 
 /**
@@ -45,7 +44,9 @@ export class NameAllowance {
 
   /** For the totals of a user. */
   admit(licenseId: LicenseId, { user, host, address }: Person, now: Instant): NamedPerson {
-    const names = this.#namesOf(licenseId, now);
+    const names = this.#licenses.getOrInsertComputed(licenseId, newNames);
+    const day = bucketStart(now, DAY_MS);
+    if (names.day !== day) Object.assign(names, { day, users: new Set(), places: new Map() });
     const named = { user: textOf(user), others: 0, host: textOf(host), address: textOf(address) } as const;
     if (named.user === '' || names.users.has(named.user)) return named;
     const place = placeFor(address);
@@ -61,7 +62,11 @@ export class NameAllowance {
   /** For a record of a denial, of which a user may have one for each minute. */
   admitDenial(licenseId: LicenseId, person: Person, about: string, now: Instant): NamedPerson {
     const named = this.admit(licenseId, person, now);
-    const names = this.#namesOf(licenseId, now);
+    const names = this.#licenses.getOrInsertComputed(licenseId, newNames);
+    const hour = bucketStart(now, HOUR_MS);
+    if (names.hour !== hour) Object.assign(names, { hour, records: 0, recordsAt: new Map() });
+    const minute = bucketStart(now, MINUTE_MS);
+    if (names.minute !== minute) Object.assign(names, { minute, recent: new Set() });
     const record = `${personKey(named)}${about}`;
     if (names.recent.has(record)) return named;
     if (names.records >= DENIALS_PER_HOUR) return OTHERS;
@@ -72,17 +77,6 @@ export class NameAllowance {
     names.records += 1;
     names.recordsAt.set(place, known + 1);
     return named;
-  }
-
-  #namesOf(licenseId: LicenseId, now: Instant): LicenseNames {
-    const names = this.#licenses.getOrInsertComputed(licenseId, newNames);
-    const day = bucketStart(now, DAY_MS);
-    if (names.day !== day) Object.assign(names, { day, users: new Set(), places: new Map() });
-    const hour = bucketStart(now, HOUR_MS);
-    if (names.hour !== hour) Object.assign(names, { hour, records: 0, recordsAt: new Map() });
-    const minute = bucketStart(now, MINUTE_MS);
-    if (names.minute !== minute) Object.assign(names, { minute, recent: new Set() });
-    return names;
   }
 }
 

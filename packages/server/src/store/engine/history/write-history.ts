@@ -1,6 +1,6 @@
-import { bucketStart, GRAINS, MONTH_GRAIN, monthStart } from '../../../core/history/grain.ts';
+import { GRAINS, MONTH_GRAIN, monthStart } from '../../../core/history/grain.ts';
 import { coarserStart, type HistoryStep } from '../../../core/history/thinning.ts';
-import { DAY_MS, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import { bucketStart, DAY_MS, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { LoadedLicenses } from '../loaded-licenses.ts';
 import type { Statements } from '../statements.ts';

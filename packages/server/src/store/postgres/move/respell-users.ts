@@ -1,7 +1,6 @@
 import { REST_MS } from '../../../core/clock/clock.ts';
-import { bucketStart } from '../../../core/history/grain.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
-import { instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import { bucketStart, instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import { HISTORY_STATEMENTS } from '../../engine/history/history-sql.ts';
 import {
   LIST_SPELLINGS,

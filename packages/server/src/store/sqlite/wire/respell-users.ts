@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { bucketStart } from '../../../core/history/grain.ts';
-import { type Instant, instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import { bucketStart, type Instant, instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import { HISTORY_STATEMENTS } from '../../engine/history/history-sql.ts';
 import {
   LIST_SPELLINGS,
