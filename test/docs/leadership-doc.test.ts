@@ -12,7 +12,7 @@ import {
   FORGET_MS,
   LEASE_MARGIN_MS,
   LEASE_MS,
-} from '../../packages/server/src/store/postgres/fleet/attendance.ts';
+} from '../../packages/server/src/store/postgres/fleet/leader-election.ts';
 
 const PAGE = readFileSync(new URL('../../docs/leadership.md', import.meta.url), 'utf8');
 const OTHER_PAGE = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8');

@@ -155,11 +155,11 @@ async function expectSoundWorld(world: FuzzWorld): Promise<boolean> {
 
 /** Nobody got more than there is. */
 async function expectWithinLimits({ app }: FuzzWorld): Promise<void> {
-  for (const { license, inUse, standing } of await app.store.read({ kind: 'list_licenses', product: null })) {
+  for (const { license, inUse, totals } of await app.store.read({ kind: 'list_licenses', product: null })) {
     assert.equal(inUse, await countSlots(app.store, license.id), 'a slot in use is a row');
     assert.ok(inUse <= license.slots, `${inUse} of ${license.slots} slots of ${license.id} are in use`);
-    expectWithin(license.consumption, standing.total, `license ${license.id}`);
-    for (const { code, inUse: held, total } of standing.features) {
+    expectWithin(license.consumption, totals.total, `license ${license.id}`);
+    for (const { code, inUse: held, total } of totals.features) {
       const feature = license.features.find((one) => one.code === code);
       assert.ok(feature !== undefined && held <= (feature.floating?.slots ?? 0), `${held} hold "${code}"`);
       expectWithin(feature.consumption, total, `"${code}"`);

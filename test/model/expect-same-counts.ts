@@ -4,12 +4,12 @@ import { type CountingModel, highestOf } from './counting-model.ts';
 
 /** The totals and the slots of features, as a question tells them; and no total above what is possible. */
 export function expectSameCounts(model: CountingModel, records: readonly LicenseRecord[]): void {
-  for (const { license, standing } of records) {
+  for (const { license, totals } of records) {
     const { id } = license;
     const [total, exported] = [model.total(id, null), model.total(id, 'export')];
     const inUse = model.featureSlots(id).size;
     assert.deepEqual(
-      standing,
+      totals,
       {
         total,
         features: [

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { TABLES, type TableName } from '../../../packages/server/src/store/engine/tables.ts';
-import { listRows } from '../../../packages/server/src/store/sqlite/wire/ask.ts';
+import { listRows } from '../../../packages/server/src/store/sqlite/wire/read-rows.ts';
 
 /** A table as read from a database. */
 export interface FoundTable {

@@ -5,7 +5,7 @@ import type { BackupOrder } from '../services/backups/backup-job.ts';
 import { copyStore } from '../services/backups/move-store.ts';
 import { openPostgresSnapshot } from '../store/postgres/move/postgres-source.ts';
 import { checkDatabase, describeDatabase } from '../store/sqlite/move/check-database.ts';
-import { becomeOneFile, copyDatabase } from '../store/sqlite/move/copy-database.ts';
+import { copyDatabase, leaveWalMode } from '../store/sqlite/move/copy-database.ts';
 import { openFileTarget } from '../store/sqlite/move/sqlite-target.ts';
 
 /** Where the data is, and what to make of it. */
@@ -61,5 +61,5 @@ async function copyRows(
   } finally {
     await snapshot.close();
   }
-  becomeOneFile(to);
+  leaveWalMode(to);
 }

@@ -61,11 +61,11 @@ export function lockFolder(folder: string): FolderLock | null {
     const note = join(folder, HOLDER_FILE);
     writeNote(note);
     finishOrRelease(folder, lock);
-    handOver(folder);
+    chownToFolderOwner(folder);
     return {
       release() {
         rmSync(note, { force: true });
-        handOver(folder);
+        chownToFolderOwner(folder);
         lock.release();
       },
     };
@@ -103,7 +103,7 @@ const ROOT = 0;
  * Gives files that root created in another user's folder to that user: otherwise the service could no longer
  * start. Links are left alone, so that nobody gets a file from elsewhere by linking to it.
  */
-export function handOver(folder: string, others: readonly string[] = []): void {
+export function chownToFolderOwner(folder: string, others: readonly string[] = []): void {
   if (process.getuid?.() !== ROOT) return;
   const stats = statSync(folder, { throwIfNoEntry: false });
   // Somebody may have removed it while it was in use.

@@ -6,7 +6,7 @@ import type { Token } from '../core/access/token.ts';
 import type { RecordedEvent } from '../core/nouns/audit-event.ts';
 import type { AuditPosition } from '../core/nouns/audit-position.ts';
 import type { Bar } from '../core/nouns/bar.ts';
-import type { Standing } from '../core/nouns/consumption.ts';
+import type { ConsumptionTotals } from '../core/nouns/consumption.ts';
 import type { GrantKey } from '../core/nouns/grant-key.ts';
 import type { Instant } from '../core/nouns/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/nouns/license.ts';
@@ -172,9 +172,9 @@ export interface LicenseRecord {
   readonly license: License;
   readonly inUse: number;
   readonly borrowed: number;
-  /** Borrowed slots of each feature, in the order of `standing`. */
+  /** Borrowed slots of each feature, in the order of `totals`. */
   readonly featuresBorrowed: readonly number[];
-  readonly standing: Standing;
+  readonly totals: ConsumptionTotals;
   readonly addedAt: Instant;
   /** The server's time of this answer. */
   readonly now: Instant;

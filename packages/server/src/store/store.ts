@@ -1,7 +1,7 @@
 import type { ClockJump } from '../core/clock/clock.ts';
 import type { Command } from '../core/command.ts';
 import type { ClockJumped } from '../core/nouns/audit-event.ts';
-import type { Standing } from '../core/nouns/consumption.ts';
+import type { ConsumptionTotals } from '../core/nouns/consumption.ts';
 import type { Instant } from '../core/nouns/instant.ts';
 import type { Granted, Outcome } from '../core/outcome.ts';
 import type { Answer, Query } from './query.ts';
@@ -50,7 +50,7 @@ export interface Store {
 /** An outcome as the store returns it: a grant includes the license's counts. */
 export type Executed = Exclude<Outcome, Granted> | GrantedNow;
 
-export type GrantedNow = Granted & { readonly standing: Standing };
+export type GrantedNow = Granted & { readonly totals: ConsumptionTotals };
 
 export interface ClockStatus {
   readonly now: Instant;

@@ -57,12 +57,12 @@ export function highestTotal(limits: ConsumptionLimits, narrowing: Narrowing): n
 }
 
 /** What was counted of a license and its features: clients see it with the license. */
-export interface Standing {
+export interface ConsumptionTotals {
   readonly total: number;
-  readonly features: readonly FeatureStanding[];
+  readonly features: readonly FeatureTotals[];
 }
 
-export interface FeatureStanding {
+export interface FeatureTotals {
   readonly code: string;
   readonly total: number;
   /** Slots in use. */

@@ -113,7 +113,7 @@ export function moveTie(license: License, hardwareId: string, now: Instant): Lic
 }
 
 /** The license after the clock was set back: nothing happened later than now. */
-export function pullBackTie(license: License, now: Instant): License {
+export function clampTie(license: License, now: Instant): License {
   const { checkedAt, movedAt } = license.tie;
   const isAhead = (at: Instant | null) => at !== null && at > now;
   if (!isAhead(checkedAt) && !isAhead(movedAt)) return license;

@@ -1,6 +1,6 @@
 import type { FeatureObject, LicenseObject } from '@berth/protocol/api/license-object';
 import { formatTimestamp } from '@berth/protocol/timestamp';
-import type { FeatureStanding, Standing } from '../../core/nouns/consumption.ts';
+import type { ConsumptionTotals, FeatureTotals } from '../../core/nouns/consumption.ts';
 import {
   type ConsumptionLimits,
   type Feature,
@@ -16,7 +16,7 @@ import { type Fields, fieldsOf } from './reply.ts';
 interface LicenseMoment {
   readonly license: License;
   readonly inUse: number;
-  readonly standing: Standing;
+  readonly totals: ConsumptionTotals;
   readonly registration: Registration | null;
   readonly now: Instant;
 }
@@ -70,16 +70,16 @@ export function presentLicense(moment: LicenseMoment): string {
 /** The same without its braces. */
 export function licenseFields(moment: LicenseMoment): string {
   const { plain } = lastingText(moment.license);
-  return `${plain},${standingText(moment).plain},${momentText(moment, '"')}`;
+  return `${plain},${totalsText(moment).plain},${momentText(moment, '"')}`;
 }
 
 /** The license at top level and again as text in `license_json`: clients read either. */
 export function grantedFields(moment: LicenseMoment): Fields {
   const lasting = lastingText(moment.license);
-  const standing = standingText(moment);
-  const quoted = `{${lasting.quoted},${standing.quoted},${momentText(moment, '\\"')}}`;
-  const fields = `${lasting.plain},${standing.plain},${momentText(moment, '"')},"license_json":"${quoted}"`;
-  return { fields, isAscii: lasting.isAscii && standing.isAscii };
+  const totals = totalsText(moment);
+  const quoted = `{${lasting.quoted},${totals.quoted},${momentText(moment, '\\"')}}`;
+  const fields = `${lasting.plain},${totals.plain},${momentText(moment, '"')},"license_json":"${quoted}"`;
+  return { fields, isAscii: lasting.isAscii && totals.isAscii };
 }
 
 /** What a heartbeat is sent for, without the license. */
@@ -90,21 +90,21 @@ export function minimalFields({ license, inUse, registration, now }: GrantedMome
   return { fields, isAscii: true };
 }
 
-/** A cache of the consumption text by standing, each for one license. */
-const standingTexts = new WeakMap<Standing, { license: License; text: PreparedText }>();
+/** A cache of the consumption text by totals, each for one license. */
+const totalsTexts = new WeakMap<ConsumptionTotals, { license: License; text: PreparedText }>();
 
-function standingText({ license, standing }: LicenseMoment): PreparedText {
-  const known = standingTexts.get(standing);
+function totalsText({ license, totals }: LicenseMoment): PreparedText {
+  const known = totalsTexts.get(totals);
   if (known !== undefined && known.license === license) return known.text;
-  const counted = indexByCode(standing.features);
+  const counted = indexByCode(totals.features);
   const fields: Pick<LicenseObject, 'total_consumptions' | 'product_features'> = {
-    total_consumptions: standing.total,
+    total_consumptions: totals.total,
     product_features: license.features.map((feature) =>
       presentFeature(license.id, feature, counted.get(feature.code) ?? { total: 0, inUse: 0 }),
     ),
   };
   const text = prepare(fieldsOf(fields));
-  standingTexts.set(standing, { license, text });
+  totalsTexts.set(totals, { license, text });
   return text;
 }
 
@@ -200,7 +200,7 @@ function lastingFields(license: License): Omit<LicenseObject, MomentFields> {
 export function presentFeature(
   id: LicenseId,
   feature: Feature,
-  { total, inUse }: Pick<FeatureStanding, 'total' | 'inUse'>,
+  { total, inUse }: Pick<FeatureTotals, 'total' | 'inUse'>,
 ): FeatureObject {
   return {
     id: feature.id,

@@ -155,7 +155,7 @@ describeStores('the metrics', (store) => {
     assert.ok(recorded.size > 4, `${[...recorded.keys()]}`);
     const [license] = await app.catalogue.list(null);
     assert.equal(values.get(`berth_license_slots_in_use${OF_CAD}`), license?.inUse);
-    assert.equal(values.get(`berth_license_consumption${OF_CAD}`), license?.standing.total);
+    assert.equal(values.get(`berth_license_consumption${OF_CAD}`), license?.totals.total);
   });
 });
 

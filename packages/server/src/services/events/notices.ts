@@ -73,10 +73,10 @@ async function lookAtSlots({ store, slotsPercent }: NoticeOptions, records: Reco
 }
 
 /** The slots of a license and of its floating features. A license that lends nothing is not short of them. */
-function listSlots({ license, inUse, standing, now }: LicenseRecord) {
+function listSlots({ license, inUse, totals, now }: LicenseRecord) {
   const { id: licenseId, product } = license;
   if (!isUsable(license, now)) return [{ licenseId, product, feature: null, inUse: 0, slots: license.slots }];
-  const used = indexByCode(standing.features);
+  const used = indexByCode(totals.features);
   return [
     { licenseId, product, feature: null, inUse, slots: license.slots },
     ...license.features.flatMap(({ code, floating }) =>
@@ -104,15 +104,15 @@ async function lookAtConsumption(options: NoticeOptions, records: Records): Prom
 }
 
 /** What is counted of a license and of its features, in the current window. */
-function listConsumption({ license, standing }: LicenseRecord) {
+function listConsumption({ license, totals }: LicenseRecord) {
   const { id: licenseId, product } = license;
-  const totals = indexByCode(standing.features);
+  const counted = indexByCode(totals.features);
   const parts = [
-    { feature: null, limits: license.consumption, total: standing.total },
+    { feature: null, limits: license.consumption, total: totals.total },
     ...license.features.map(({ code, consumption }) => ({
       feature: code,
       limits: consumption,
-      total: totals.get(code)?.total ?? 0,
+      total: counted.get(code)?.total ?? 0,
     })),
   ];
   return parts.map(({ feature, limits: { max, unlimited }, total }) => ({

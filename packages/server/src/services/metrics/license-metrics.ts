@@ -15,7 +15,7 @@ export function addLicenses(page: MetricPage, records: readonly LicenseRecord[],
 }
 
 function addLicense(page: MetricPage, record: LicenseRecord, peakOf: PeakOf): void {
-  const { license, inUse, borrowed, standing, now } = record;
+  const { license, inUse, borrowed, totals, now } = record;
   const labels = labelsOf(record);
   page.add('berth_license_slots', license.slots, ...labels);
   page.add('berth_license_slots_in_use', inUse, ...labels);
@@ -25,20 +25,20 @@ function addLicense(page: MetricPage, record: LicenseRecord, peakOf: PeakOf): vo
   const endsAt = endOf(license, now);
   if (endsAt !== null) page.add('berth_license_expiry_days', daysUntil(endsAt, now), ...labels);
   if (license.type !== 'consumption') return;
-  page.add('berth_license_consumption', standing.total, ...labels);
-  const left = remainderOf(license.consumption, standing.total);
+  page.add('berth_license_consumption', totals.total, ...labels);
+  const left = remainderOf(license.consumption, totals.total);
   if (left !== null) page.add('berth_license_consumption_remaining', left, ...labels);
 }
 
 function addFeatures(page: MetricPage, record: LicenseRecord, peakOf: PeakOf): void {
-  const { license, standing, featuresBorrowed, now } = record;
+  const { license, totals, featuresBorrowed, now } = record;
   const seen = new Set<string>();
   for (const [index, feature] of license.features.entries()) {
     const code = feature.code.toWellFormed();
     // Of two with the same code, the first one counts; a series may only be there once.
     if (seen.has(code)) continue;
     seen.add(code);
-    const { total = 0, inUse = 0 } = standing.features[index] ?? {};
+    const { total = 0, inUse = 0 } = totals.features[index] ?? {};
     const labels = [...labelsOf(record), code];
     if (feature.floating !== null) {
       const peak = Math.max(inUse, peakOf(license.id, feature.code));

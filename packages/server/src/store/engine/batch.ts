@@ -33,7 +33,7 @@ export interface Batch {
   readonly answers: AnswerCount;
   readonly names: NameAllowance;
   /** The clock went back: the history follows when all of this commit is written. */
-  pullsBackHistory: boolean;
+  clampsHistory: boolean;
   /** There is something to commit. */
   isChanged: boolean;
 }

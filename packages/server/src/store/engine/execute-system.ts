@@ -32,7 +32,7 @@ function rememberSystem(batch: Batch): Undo {
 
 /** A command on all licenses may also move the time. */
 function rememberAll(batch: Batch, undo: Undo[]): void {
-  const { now, isChanged, pullsBackHistory } = batch;
+  const { now, isChanged, clampsHistory } = batch;
   for (const entry of batch.licenses.entries()) undo.push(rememberEntry(batch.licenses, entry));
-  undo.push(() => Object.assign(batch, { now, isChanged, pullsBackHistory }));
+  undo.push(() => Object.assign(batch, { now, isChanged, clampsHistory }));
 }

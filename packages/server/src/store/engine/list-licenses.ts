@@ -1,9 +1,9 @@
 import type { ConsumptionPeriod } from '@berth/protocol/api/consumption-window';
-import { type Standing, WHOLE_LICENSE, windowStart } from '../../core/nouns/consumption.ts';
+import { type ConsumptionTotals, WHOLE_LICENSE, windowStart } from '../../core/nouns/consumption.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License } from '../../core/nouns/license.ts';
 import type { LicenseRecord } from '../query.ts';
-import type { Asked } from './asked.ts';
+import type { PreparedQuery } from './prepared-query.ts';
 import { licenseFromRow } from './rows.ts';
 import { inEach } from './sql.ts';
 import { HAS_ENDED } from './statements.ts';
@@ -50,7 +50,7 @@ type MeterRow = Pick<RowOf<'meter'>, 'license_id' | 'feature'> & {
 } & { readonly slots: number; readonly borrowed: number };
 
 /** A fixed number of statements, however many licenses there are. */
-export function askLicenses(product: string | null, now: Instant): Asked<readonly LicenseRecord[]> {
+export function queryLicenses(product: string | null, now: Instant): PreparedQuery<readonly LicenseRecord[]> {
   const starts = PERIODS.map((period) => [period, windowStart(period === 'always' ? null : period, now)]);
   return {
     statements: [
@@ -68,8 +68,8 @@ export function askLicenses(product: string | null, now: Instant): Asked<readonl
         const featuresBorrowed = license.features.map(
           ({ code }) => byName.get(nameOf(license.id, code))?.borrowed ?? 0,
         );
-        const standing = standingOf(license, byName);
-        return { license, inUse, borrowed, featuresBorrowed, standing, addedAt, now };
+        const totals = totalsOf(license, byName);
+        return { license, inUse, borrowed, featuresBorrowed, totals, addedAt, now };
       });
     },
   };
@@ -80,7 +80,7 @@ function nameOf(licenseId: number, feature: string): string {
   return `${licenseId} ${feature.toWellFormed()}`;
 }
 
-function standingOf(license: License, meters: ReadonlyMap<string, MeterRow>): Standing {
+function totalsOf(license: License, meters: ReadonlyMap<string, MeterRow>): ConsumptionTotals {
   const { id, consumption, features } = license;
   const totalOf = (feature: string, period: ConsumptionPeriod | null) =>
     meters.get(nameOf(id, feature))?.[period ?? 'always'] ?? 0;

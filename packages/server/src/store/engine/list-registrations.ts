@@ -1,6 +1,6 @@
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { ListRegistrations, RegistrationPage, SlotOrder } from '../query.ts';
-import type { Asked } from './asked.ts';
+import type { PreparedQuery } from './prepared-query.ts';
 import { originKeys, registrationFromRow } from './rows.ts';
 import type { Count } from './sql.ts';
 import type { RowOf } from './tables.ts';
@@ -55,7 +55,7 @@ interface SlotRow extends RowOf<'registration'> {
 }
 
 /** A page of who holds a slot, in any order. */
-export function askRegistrations(query: ListRegistrations, now: Instant): Asked<RegistrationPage> {
+export function queryRegistrations(query: ListRegistrations, now: Instant): PreparedQuery<RegistrationPage> {
   const { order = 'license', isDescending = false, limit, offset = 0, after } = query;
   const meant = valuesOf(query, now);
   const page = {

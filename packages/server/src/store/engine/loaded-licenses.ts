@@ -1,5 +1,5 @@
 import type { Happening } from '../../core/history/happening.ts';
-import type { Standing } from '../../core/nouns/consumption.ts';
+import type { ConsumptionTotals } from '../../core/nouns/consumption.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
 import { type ChainHead, EMPTY_HEAD } from './audit/audit-chain.ts';
@@ -23,7 +23,7 @@ export interface LoadedLicense {
   /** The same for feature slots; `NO_END` if there are none at all. */
   noFeatureEndBefore: number;
   readonly meters: Meters;
-  standing: KeptStanding | null;
+  totals: KeptTotals | null;
   /** Events of the running batch, as texts. */
   events: string[];
   /** What the running batch adds to the history. */
@@ -34,10 +34,10 @@ export interface LoadedLicense {
 }
 
 /**
- * A standing computed from the meters, and what it was computed from: it is valid while that is unchanged.
+ * A totals computed from the meters, and what it was computed from: it is valid while that is unchanged.
  */
-interface KeptStanding {
-  readonly standing: Standing;
+interface KeptTotals {
+  readonly totals: ConsumptionTotals;
   readonly license: License;
   readonly meters: Meters['known'];
   /** When the next window ends, and its total with it. */
@@ -193,7 +193,7 @@ function createEntry(
     noEndBefore: 0,
     noFeatureEndBefore: 0,
     meters: new Meters(license.id),
-    standing: null,
+    totals: null,
     events: [],
     history: [],
     isChanged: false,

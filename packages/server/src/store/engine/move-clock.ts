@@ -4,7 +4,7 @@ import type { Restoration } from '../../core/decision.ts';
 import { BORROW_TOLERANCE_MS } from '../../core/lending/borrow-until.ts';
 import { featureHeartbeatEnd, isFloating } from '../../core/nouns/feature-slot.ts';
 import { HOUR_MS, type Instant, plus } from '../../core/nouns/instant.ts';
-import { heartbeatEnd, type License, type LicenseId, pullBackTie } from '../../core/nouns/license.ts';
+import { clampTie, heartbeatEnd, type License, type LicenseId } from '../../core/nouns/license.ts';
 import { chooseResetTime } from '../../core/system/reset-clock.ts';
 import type { ResetFacts } from '../../core/system-module.ts';
 import { applyDecision } from './apply/apply.ts';
@@ -17,14 +17,14 @@ import { listRestorable } from './restore-borrows.ts';
  * Nobody could send a heartbeat since then: the server was down, or follows a clock that is ahead. Slots
  * that were live then get a whole timeout. Ended ones stay ended, and borrows keep their date.
  */
-export function prolongLive(
+export function extendLiveSlots(
   { statements, licenses, now }: Batch,
   since: Instant | ((id: LicenseId) => Instant),
 ): void {
   for (const { license } of licenses.entries()) {
     const { id } = license;
     const mark = typeof since === 'number' ? since : since(id);
-    statements.prolongLive.run({ id, mark, floor: heartbeatEnd(license, now) });
+    statements.extendLiveSlots.run({ id, mark, floor: heartbeatEnd(license, now) });
     for (const feature of license.features.filter(isFloating)) {
       const floor = featureHeartbeatEnd(license, feature, now);
       statements.prolongLiveFeatures.run({ id, feature: feature.code, mark, floor });
@@ -68,30 +68,30 @@ function entryOf({ licenses }: Batch, id: LicenseId): LoadedLicense {
   return (licenses.find(id) ?? licenses.findRemoved(id)) as LoadedLicense;
 }
 
-export function pullBack(batch: Batch, from: Instant): void {
-  for (const entry of batch.licenses.entries()) pullBackLicense(batch, entry, from);
-  pullBackRest(batch);
-  batch.pullsBackHistory = true;
+export function clampFutureTimes(batch: Batch, from: Instant): void {
+  for (const entry of batch.licenses.entries()) clampLicense(batch, entry, from);
+  clampRest(batch);
+  batch.clampsHistory = true;
 }
 
 /** Moves all other dates back: nothing happened later than now. */
-function pullBackRest({ statements, now }: Batch): void {
+function clampRest({ statements, now }: Batch): void {
   statements.removeSettledBorrows.run({ now });
-  statements.pullBackEndedBorrows.run({ now });
-  statements.pullBackDenials.run({ now });
-  statements.pullBackPlaceDenials.run({ now });
-  statements.pullBackTokens.run({ now });
-  statements.pullBackOneTimePasswords.run({ now });
-  statements.pullBackAnswers.run({ now });
-  statements.pullBackRules.run({ now });
-  statements.pullBackBars.run({ now });
+  statements.clampEndedBorrows.run({ now });
+  statements.clampDenials.run({ now });
+  statements.clampPlaceDenials.run({ now });
+  statements.clampTokens.run({ now });
+  statements.clampOneTimePasswords.run({ now });
+  statements.clampAnswers.run({ now });
+  statements.clampRules.run({ now });
+  statements.clampBars.run({ now });
 }
 
 /** Live slots get one timeout. A borrow stays if its date is ahead and could be chosen now. */
-function pullBackLicense(batch: Batch, entry: LoadedLicense, from: Instant): void {
-  const license = pullBackTie(entry.license, batch.now);
+function clampLicense(batch: Batch, entry: LoadedLicense, from: Instant): void {
+  const license = clampTie(entry.license, batch.now);
   if (license !== entry.license) putTie(batch, license);
-  batch.statements.pullBackLive.run({
+  batch.statements.clampLive.run({
     id: license.id,
     from,
     now: batch.now,
@@ -99,7 +99,7 @@ function pullBackLicense(batch: Batch, entry: LoadedLicense, from: Instant): voi
     ...borrowBounds(batch.now, license.maxBorrowHours),
   });
   for (const feature of license.features.filter(isFloating)) {
-    batch.statements.pullBackFeatures.run({
+    batch.statements.clampFeatures.run({
       id: license.id,
       feature: feature.code,
       from,
@@ -108,7 +108,7 @@ function pullBackLicense(batch: Batch, entry: LoadedLicense, from: Instant): voi
       ...borrowBounds(batch.now, feature.floating.maxBorrowHours),
     });
   }
-  Object.assign(entry, { noEndBefore: 0, noFeatureEndBefore: 0, standing: null });
+  Object.assign(entry, { noEndBefore: 0, noFeatureEndBefore: 0, totals: null });
 }
 
 function borrowBounds(now: Instant, maxBorrowHours: number) {

@@ -73,9 +73,9 @@ export const STATEMENTS = {
           borrowed_until = CASE WHEN borrowed_until > :endsBy THEN :endsBy ELSE borrowed_until END
         WHERE license_id = :id AND ends_at > :endsBy`,
     },
-    prolongLive: `UPDATE registration SET ends_at = :floor
+    extendLiveSlots: `UPDATE registration SET ends_at = :floor
       WHERE license_id = :id AND ends_at > :mark AND ends_at < :floor`,
-    pullBackLive: {
+    clampLive: {
       sqlite: `UPDATE registration SET registered_at = ${lesser('registered_at', ':now')},
           due_at = ${lesser('due_at', ':heartbeatEnd')},
           borrowed_until = ${BORROWED_STILL},
@@ -96,7 +96,7 @@ export const STATEMENTS = {
         AND (CAST(:feature AS text) IS NULL OR feature = CAST(:feature AS text))`,
     removeAllEndedBorrows: 'DELETE FROM ended_borrow WHERE license_id = ?',
     removeSettledBorrows: 'DELETE FROM ended_borrow WHERE borrowed_until > :now',
-    pullBackEndedBorrows: 'UPDATE ended_borrow SET ended_at = :now WHERE ended_at > :now',
+    clampEndedBorrows: 'UPDATE ended_borrow SET ended_at = :now WHERE ended_at > :now',
   }),
 
   ...writesTo('feature_slot', {
@@ -111,7 +111,7 @@ export const STATEMENTS = {
   ...writesTo(
     'feature_slot',
     {
-      pullBackFeatures: `UPDATE feature_slot SET registered_at = ${lesser('registered_at', ':now')},
+      clampFeatures: `UPDATE feature_slot SET registered_at = ${lesser('registered_at', ':now')},
           borrowed_until = ${FEATURE_BORROWED_STILL},
           ends_at = ${greater(`coalesce(${FEATURE_BORROWED_STILL}, 0)`, ':heartbeatEnd')}
         WHERE license_id = :id AND feature = :feature`,
@@ -120,15 +120,15 @@ export const STATEMENTS = {
   ),
 
   ...writesTo('denial', {
-    pullBackDenials: 'UPDATE denial SET denied_at = :now WHERE denied_at > :now',
+    clampDenials: 'UPDATE denial SET denied_at = :now WHERE denied_at > :now',
   }),
 
   ...writesTo('place_denial', {
-    pullBackPlaceDenials: 'UPDATE place_denial SET denied_at = :now WHERE denied_at > :now',
+    clampPlaceDenials: 'UPDATE place_denial SET denied_at = :now WHERE denied_at > :now',
   }),
 
   ...writesTo('remembered_answer', {
-    pullBackAnswers: 'UPDATE remembered_answer SET answered_at = :now WHERE answered_at > :now',
+    clampAnswers: 'UPDATE remembered_answer SET answered_at = :now WHERE answered_at > :now',
     removeStaleAnswers: `DELETE FROM remembered_answer WHERE (license_id, operation, "user", key) IN
         (SELECT license_id, operation, "user", key FROM remembered_answer
          WHERE answered_at <= ? AND license_id = ? LIMIT ?)`,
@@ -143,7 +143,7 @@ export const STATEMENTS = {
   }),
 
   ...writesTo('token', {
-    pullBackTokens: `UPDATE token SET
+    clampTokens: `UPDATE token SET
         used_at = ${lesser('used_at', ':now')}, issued_at = ${lesser('issued_at', ':now')},
         expires_at = expires_at - ${greater('issued_at - :now', '0')}
       WHERE used_at > :now OR issued_at > :now`,
@@ -160,7 +160,7 @@ export const STATEMENTS = {
   }),
 
   ...writesTo('account', {
-    pullBackOneTimePasswords: 'UPDATE account SET one_time_at = :now WHERE one_time_at > :now',
+    clampOneTimePasswords: 'UPDATE account SET one_time_at = :now WHERE one_time_at > :now',
     putPassword:
       'UPDATE account SET password_hash = ?, one_time = ?, one_time_at = ?, one_time_used = 0 WHERE name = ?',
     putRole: 'UPDATE account SET role = ? WHERE name = ?',
@@ -168,7 +168,7 @@ export const STATEMENTS = {
   }),
 
   ...writesTo('server', {
-    pullBackRules: 'UPDATE server SET rules_at = :now WHERE rules_at > :now',
+    clampRules: 'UPDATE server SET rules_at = :now WHERE rules_at > :now',
     saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
     setUsageSequence: 'UPDATE server SET usage_sequence = ? WHERE id = 1',
     putRules: 'UPDATE server SET rules = ?, rules_at = ? WHERE id = 1',
@@ -177,7 +177,7 @@ export const STATEMENTS = {
   }),
 
   ...writesTo('bar', {
-    pullBackBars: 'UPDATE bar SET added_at = :now WHERE added_at > :now',
+    clampBars: 'UPDATE bar SET added_at = :now WHERE added_at > :now',
   }),
 
   ...writesTo('report', {

@@ -84,7 +84,7 @@ function resolve(exam: ExamStore, license: License, reportId: string, cloudTotal
 }
 
 export async function totalOf(exam: ExamStore, license: License): Promise<number> {
-  return (await exam.readStanding(license)).total;
+  return (await exam.readTotals(license)).total;
 }
 
 /** Who owns a total: see `core/lending/cloud-total.ts`. */
@@ -94,7 +94,7 @@ export const CLOUD_TOTALS = {
     await exam.consume(5);
     await check(exam, license, 40, { export: 3 });
     assert.equal(await totalOf(exam, license), 45);
-    assert.equal((await exam.readStanding(license)).features[0]?.total, 3);
+    assert.equal((await exam.readTotals(license)).features[0]?.total, 3);
     assert.equal(codeOf(await exam.consume(56)), 'license_not_enough_consumptions');
     assert.equal(measuredOf(await exam.consume(55)).total, 100);
   },

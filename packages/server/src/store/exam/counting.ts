@@ -52,7 +52,7 @@ export const COUNTING_AT_ONCE = {
       assert.equal(code, 'license_not_enough_consumptions');
       assert.deepEqual(details, { left: 0, totalConsumptions: 300, maxConsumptions: 300 });
     }
-    assert.equal((await exam.readStanding(license)).total, 300);
+    assert.equal((await exam.readTotals(license)).total, 300);
     assert.equal(await exam.cutReport(license, 'all'), 300);
   },
 
@@ -65,7 +65,7 @@ export const COUNTING_AT_ONCE = {
       totals.toSorted((a, b) => a - b),
       upTo(100),
     );
-    const { total, features } = await exam.readStanding(license);
+    const { total, features } = await exam.readTotals(license);
     assert.deepEqual([total, features[0]?.total], [0, 100]);
   },
 
@@ -78,7 +78,7 @@ export const COUNTING_AT_ONCE = {
       const answers = outcomes.filter((_, asked_) => asked_ % keys.length === index);
       for (const answer of answers) assert.deepEqual(answer, answers[0], key);
     }
-    assert.equal((await exam.readStanding(license)).total, 3 * keys.length);
+    assert.equal((await exam.readTotals(license)).total, 3 * keys.length);
     assert.equal((await exam.listEventsOf('consumption_added', license.id)).length, keys.length);
   },
 };
@@ -90,25 +90,25 @@ export const COUNTING = {
     measuredOf(await exam.consume(2, { feature: 'export' }));
     await exam.register('ada');
     measuredOf(await exam.registerFeature('ada'));
-    const standing = await exam.readStanding(license);
-    assert.deepEqual(standing, {
+    const totals = await exam.readTotals(license);
+    assert.deepEqual(totals, {
       total: 7,
       features: [
         { code: 'export', total: 2, inUse: 0 },
         { code: 'render', total: 0, inUse: 1 },
       ],
     });
-    assert.equal(total, standing.total);
+    assert.equal(total, totals.total);
     const granted = grantedOf(await exam.register('ada'));
-    assert.deepEqual('standing' in granted && granted.standing, standing);
+    assert.deepEqual('totals' in granted && granted.totals, totals);
   },
 
   'a grant shows every change at once': async (exam: ExamStore) => {
     const license = await exam.install();
     const told = async () => {
-      const { standing } = grantedOf(await exam.register('ada')) as GrantedNow;
-      assert.deepEqual(standing, await exam.readStanding(license));
-      return standing;
+      const { totals } = grantedOf(await exam.register('ada')) as GrantedNow;
+      assert.deepEqual(totals, await exam.readTotals(license));
+      return totals;
     };
     const first = await told();
     await exam.consume(1);
@@ -148,9 +148,9 @@ export const COUNTING = {
       results.map(({ status }) => status),
       bad.flatMap(() => ['rejected', 'fulfilled', 'fulfilled']),
     );
-    const standing = await exam.readStanding(license);
-    assert.equal(standing.total, bad.length);
-    assert.deepEqual(standing.features, [
+    const totals = await exam.readTotals(license);
+    assert.equal(totals.total, bad.length);
+    assert.deepEqual(totals.features, [
       { code: 'export', total: 0, inUse: 0 },
       { code: 'render', total: 0, inUse: 1 },
     ]);
@@ -191,8 +191,8 @@ export const COUNTING = {
     await exam.register('ada', { licenseId: older.id });
     assert.equal(measuredOf(await exam.consume(2, { user: 'ada' })).licenseId, older.id);
     assert.equal(measuredOf(await exam.consume(3, { user: 'bob' })).licenseId, newer.id);
-    assert.equal((await exam.readStanding(older)).total, 2);
-    assert.equal((await exam.readStanding(newer)).total, 3);
+    assert.equal((await exam.readTotals(older)).total, 2);
+    assert.equal((await exam.readTotals(newer)).total, 3);
   },
 };
 
@@ -206,7 +206,7 @@ export const REPEATED_REQUESTS = {
     assert.equal(codeOf(await exam.consume(5, withKey('k', 'other'))), 'idempotency_key_reused');
     exam.clock.advance(1);
     assert.equal(measuredOf(await exam.consume(4, withKey('k'))).total, 9);
-    assert.equal((await exam.readStanding(license)).total, 9);
+    assert.equal((await exam.readTotals(license)).total, 9);
   },
 
   'even if the license has become unusable meanwhile': async (exam: ExamStore) => {
@@ -223,8 +223,8 @@ export const REPEATED_REQUESTS = {
     const newer = await exam.install({ id: licenseId(2) });
     await exam.register('ada', { licenseId: newer.id });
     assert.deepEqual(await exam.consume(4, { user: 'ada', ...withKey('k') }), first);
-    assert.equal((await exam.readStanding(older)).total, 4);
-    assert.equal((await exam.readStanding(newer)).total, 0);
+    assert.equal((await exam.readTotals(older)).total, 4);
+    assert.equal((await exam.readTotals(newer)).total, 0);
   },
 
   'a key counts for one operation and one user': async (exam: ExamStore) => {
@@ -232,7 +232,7 @@ export const REPEATED_REQUESTS = {
     await exam.consume(1, withKey('k'));
     await exam.consume(1, { user: 'ada', ...withKey('k') });
     await exam.consume(1, { feature: 'export', ...withKey('k') });
-    const { total, features } = await exam.readStanding(license);
+    const { total, features } = await exam.readTotals(license);
     assert.deepEqual([total, features[0]?.total], [2, 1]);
   },
 
@@ -266,7 +266,7 @@ export const WINDOWS = {
     exam.clock.advance(MONTH_END - NOW);
     assert.equal(measuredOf(await exam.consume(3)).total, 3);
     exam.clock.advance(1);
-    assert.equal((await exam.readStanding(license)).total, 0);
+    assert.equal((await exam.readTotals(license)).total, 0);
     assert.equal(measuredOf(await exam.consume(0)).total, 0);
     assert.equal(measuredOf(await exam.consume(1)).total, 1);
     assert.equal(await exam.cutReport(license, 'r'), 4, 'windows end, what is pending stays');
@@ -277,7 +277,7 @@ export const WINDOWS = {
     const license = await exam.install({ features: [feature] });
     for (const code of [null, 'export']) await exam.consume(2, { feature: code });
     exam.clock.advance(24 * HOUR_MS);
-    const { total, features } = await exam.readStanding(license);
+    const { total, features } = await exam.readTotals(license);
     assert.deepEqual([total, features[0]?.total], [2, 0]);
   },
 
@@ -288,7 +288,7 @@ export const WINDOWS = {
     assert.equal(measuredOf(await exam.consume(2)).total, 2);
     exam.clock.setWall(plus(exam.clock.readWall(), -YEAR_MS));
     await exam.execute(RESET);
-    assert.equal((await exam.readStanding(license)).total, 5);
+    assert.equal((await exam.readTotals(license)).total, 5);
     assert.equal(measuredOf(await exam.consume(1)).total, 6);
     assert.equal(await exam.cutReport(license, 'r'), 8);
   },
@@ -303,9 +303,9 @@ export function countingRestartCases(again: 'restart' | 'crash') {
       await exam.consume(2, { feature: 'export' });
       await exam.cutReport(license, 'a');
       await exam.consume(1);
-      const before = await exam.readStanding(license);
+      const before = await exam.readTotals(license);
       await exam[again]();
-      assert.deepEqual(await exam.readStanding(license), before);
+      assert.deepEqual(await exam.readTotals(license), before);
       assert.equal(await exam.settleReport(license, 'a', false), 5);
       assert.equal(await exam.cutReport(license, 'b'), 6);
       assert.equal(await exam.cutReport(license, 'c', 'export'), 2);
@@ -327,7 +327,7 @@ export function countingRestartCases(again: 'restart' | 'crash') {
       exam.clock.advance(MONTH_END - NOW);
       await exam.consume(3);
       await exam[again](() => exam.clock.advance(1));
-      assert.equal((await exam.readStanding(license)).total, 0);
+      assert.equal((await exam.readTotals(license)).total, 0);
       assert.equal(measuredOf(await exam.consume(1)).total, 1);
       assert.equal(await exam.cutReport(license, 'r'), 4);
     },

@@ -16,7 +16,7 @@ import {
   unregister,
 } from '../../core/examples.ts';
 import type { RecordedEvent } from '../../core/nouns/audit-event.ts';
-import type { Standing } from '../../core/nouns/consumption.ts';
+import type { ConsumptionTotals } from '../../core/nouns/consumption.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
 import type { Registration } from '../../core/nouns/registration.ts';
@@ -168,13 +168,13 @@ export class ExamStore {
   }
 
   /** What was counted, as a query returns it. */
-  async readStanding({ id }: License): Promise<Standing> {
+  async readTotals({ id }: License): Promise<ConsumptionTotals> {
     const record = (await this.listLicenses()).find(({ license }) => license.id === id);
-    return (record as LicenseRecord).standing;
+    return (record as LicenseRecord).totals;
   }
 
   async countFeatureSlots(license: License, feature = 'render'): Promise<number | undefined> {
-    const { features } = await this.readStanding(license);
+    const { features } = await this.readTotals(license);
     return features.find(({ code }) => code === feature)?.inUse;
   }
 

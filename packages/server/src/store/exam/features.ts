@@ -147,8 +147,8 @@ export const FEATURES = {
     exam.clock.advance(2 * MINUTE_MS);
     assert.equal(await exam.countFeatureSlots(license), 0);
     assert.equal(measuredOf(await exam.registerFeature('user-1099')).inUse, 1, 'whose own was the last');
-    const { standing } = grantedOf(await exam.register('user-0000')) as { standing?: unknown };
-    assert.deepEqual(standing, await exam.readStanding(license));
+    const { totals } = grantedOf(await exam.register('user-0000')) as { totals?: unknown };
+    assert.deepEqual(totals, await exam.readTotals(license));
     assert.equal(measuredOf(await exam.registerFeature('user-0000')).inUse, 2);
     assert.equal((await exam.listEventsOf('feature_expired', license.id)).length, 1100);
   },

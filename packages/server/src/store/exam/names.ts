@@ -107,7 +107,7 @@ export const IGNORED_CASE = {
       await exam.restartWith(mode);
       assert.equal(await count(), 2);
     }
-    assert.equal((await exam.readStanding(license)).total, 2);
+    assert.equal((await exam.readTotals(license)).total, 2);
   },
 
   'are not changed when a command opens the store': async (exam: ExamStore) => {

@@ -39,7 +39,7 @@ export const ONE_ORDER = {
     exam.clock.setWall(plus(exam.clock.readWall(), -YEAR_MS));
     const reset = exam.execute({ kind: 'reset_clock', by: 'admin' });
     await Promise.all([reset, exam.consume(1), exam.consume(1)]);
-    assert.equal((await exam.readStanding(license)).total, 7);
+    assert.equal((await exam.readTotals(license)).total, 7);
     assert.equal(await exam.cutReport(license, 'r'), 9);
   },
 

@@ -116,10 +116,7 @@ export const POOLS = {
   'a count goes to the first license with room for all of it': async (exam: ExamStore) => {
     const [older, newer] = (await installPool(exam, EXACT, EXACT)) as [License, License];
     for (const count of [8, 5, 2]) measuredOf(await exam.consume(count));
-    assert.deepEqual(
-      [(await exam.readStanding(newer)).total, (await exam.readStanding(older)).total],
-      [10, 5],
-    );
+    assert.deepEqual([(await exam.readTotals(newer)).total, (await exam.readTotals(older)).total], [10, 5]);
     const { code, details } = refusedOf(await exam.consume(6));
     assert.equal(code, 'license_not_enough_consumptions');
     assert.deepEqual(details, { left: 5, totalConsumptions: 15, maxConsumptions: 20, licenses: 2 });
@@ -138,7 +135,7 @@ export const POOLS = {
     await exam.restart();
     assert.deepEqual(await exam.consume(4, key()), first, 'removed before the start');
     assert.equal(codeOf(await exam.consume(5, key('other'))), 'idempotency_key_reused');
-    assert.equal((await exam.readStanding(older)).total, 0);
+    assert.equal((await exam.readTotals(older)).total, 0);
     await exam.install(newer);
     assert.deepEqual(await exam.consume(4, key()), first, 'added again');
     await exam.execute({ ...REMOVED, licenseId: newer.id });
@@ -211,7 +208,7 @@ export const POOLS_AT_ONCE = {
       const [first, again] = [outcomes[index], outcomes[index + 1]];
       if (first?.kind === 'measured') assert.deepEqual(again, first);
     }
-    for (const license of licenses) assert.equal((await exam.readStanding(license)).total, 10);
+    for (const license of licenses) assert.equal((await exam.readTotals(license)).total, 10);
   },
 };
 

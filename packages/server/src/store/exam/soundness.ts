@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ConsumptionPeriod } from '@berth/protocol/api/consumption-window';
 import type { RecordedEvent } from '../../core/nouns/audit-event.ts';
-import { type Standing, windowStart } from '../../core/nouns/consumption.ts';
+import { type ConsumptionTotals, windowStart } from '../../core/nouns/consumption.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
 import type { AuditLink, LicenseRecord } from '../query.ts';
@@ -46,7 +46,7 @@ async function expectOneTruth(store: Store, record: LicenseRecord): Promise<void
   const events = links.flatMap((link) => link.events);
   const balance = events.reduce((sum, event) => sum + effectOf(event), 0);
   assert.equal(balance, inUse, 'every slot that was lent and not given back is in use');
-  expectSameFeatureSlots(record.standing, events);
+  expectSameFeatureSlots(record.totals, events);
   expectSameTotals(record, links);
 }
 
@@ -67,7 +67,7 @@ function effectOf(event: RecordedEvent): number {
 }
 
 /** Every feature slot that was lent and not given back is in use, and nobody gets a second one. */
-function expectSameFeatureSlots({ features }: Standing, events: readonly RecordedEvent[]): void {
+function expectSameFeatureSlots({ features }: ConsumptionTotals, events: readonly RecordedEvent[]): void {
   const held = new Map<string, Set<string>>();
   const holdersOf = (feature: string) => held.get(feature) ?? new Set<string>();
   for (const event of events) {
@@ -86,12 +86,12 @@ function expectSameFeatureSlots({ features }: Standing, events: readonly Recorde
 }
 
 /** The total of the window that holds `now` is everything that the audit says was counted in it. */
-function expectSameTotals({ license, standing, now }: LicenseRecord, links: readonly AuditLink[]): void {
+function expectSameTotals({ license, totals, now }: LicenseRecord, links: readonly AuditLink[]): void {
   const counted = (feature: string | null, period: ConsumptionPeriod | null) =>
     sumCounts(links, feature, (at) => windowStart(period, at) === windowStart(period, now));
-  assert.equal(standing.total, counted(null, license.consumption.period), 'the total is what was counted');
+  assert.equal(totals.total, counted(null, license.consumption.period), 'the total is what was counted');
   for (const { code, consumption } of license.features) {
-    const total = standing.features.find((feature) => feature.code === code)?.total;
+    const total = totals.features.find((feature) => feature.code === code)?.total;
     assert.equal(total, counted(code, consumption.period), `the total of "${code}" is what was counted`);
   }
 }

@@ -25,7 +25,7 @@ function countCases(again: 'restart' | 'crash') {
       await check(exam, license, 40, { export: 5 }, OLD);
       await exam[again]();
       assert.equal(await totalOf(exam, license), 60);
-      assert.equal((await exam.readStanding(license)).features[0]?.total, 5, 'each for itself');
+      assert.equal((await exam.readTotals(license)).features[0]?.total, 5, 'each for itself');
       assert.equal((await readAssurance(exam))?.keptTotal, true);
       await check(exam, license, 40, {}, { ...OLD, acceptedBy: 'ada' });
       assert.equal(await totalOf(exam, license), 40);

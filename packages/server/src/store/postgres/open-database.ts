@@ -18,8 +18,8 @@ import {
   type SealedSecrets,
 } from '../engine/sealed-secrets.ts';
 import type { Store } from '../store.ts';
-import { Attendance } from './fleet/attendance.ts';
-import { News } from './fleet/news.ts';
+import { EventSignal } from './fleet/event-signal.ts';
+import { LeaderElection } from './fleet/leader-election.ts';
 import { setIgnoresCase } from './move/respell-users.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { PostgresReader } from './read/reader.ts';
@@ -148,8 +148,8 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
   const { masterKey, keys } = await pool.use((connection) => openKeys(connection, options.masterKey, where));
   const { onNotice, onNews, isServing, version, clock } = options;
   const serverId = randomBytes(8).toString('hex');
-  const news = isServing
-    ? new News({ open: (onTold) => openConnection({ ...opening, onTold }), onNews })
+  const signal = isServing
+    ? new EventSignal({ open: (onTold) => openConnection({ ...opening, onTold }), onNews })
     : null;
   const { readMonotonicMs } = clock ?? systemClock;
   const readWall = clock === undefined ? null : () => clock.readWall();
@@ -162,10 +162,10 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     readWall,
     readMonotonicMs,
     onNotice,
-    onEvents: () => news?.tell(),
+    onEvents: () => signal?.notify(),
     askTimeoutMs: options.timeouts?.askMs ?? TIMEOUTS.askMs,
   });
-  const attendance = new Attendance({
+  const election = new LeaderElection({
     pool,
     writer,
     serverId,
@@ -182,8 +182,8 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     pools: { writing: pool, reading, verifying: patient },
     writer,
     reader,
-    attendance,
-    news,
+    election,
+    signal,
     onNotice,
     maxBatch,
   });
@@ -192,7 +192,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     return store;
   } catch (error) {
     // The caller has nothing to close.
-    await news?.close();
+    await signal?.close();
     throw error;
   }
 }

@@ -4,8 +4,8 @@ import { refuseRotation } from '../../core/system/secrets.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
 import type { PoolUse, StoreTally } from '../store-tally.ts';
-import type { Attendance } from './fleet/attendance.ts';
-import type { News } from './fleet/news.ts';
+import type { EventSignal } from './fleet/event-signal.ts';
+import type { LeaderElection } from './fleet/leader-election.ts';
 import type { PostgresReader } from './read/reader.ts';
 import { isConnectionLost, translate } from './wire/database-error.ts';
 import { type Pool, stoppingFault } from './wire/pool.ts';
@@ -17,9 +17,9 @@ interface StoreParts {
   readonly pools: Readonly<Record<string, Pool>>;
   readonly writer: PostgresWriter;
   readonly reader: PostgresReader;
-  readonly attendance: Attendance;
+  readonly election: LeaderElection;
   /** `null` for a store that does not serve. */
-  readonly news: News | null;
+  readonly signal: EventSignal | null;
   readonly onNotice: (notice: StoreNotice) => void;
   /** Most commands in one transaction. */
   readonly maxBatch: number;
@@ -49,7 +49,7 @@ export class PostgresStore implements Store {
   async execute(command: Command): Promise<Executed> {
     if (this.#isClosing) throw stoppingFault();
     if (command.kind === 'rotate_master_key') {
-      const refusal = refuseRotation(await this.#watch(() => this.#parts.attendance.countOthers()));
+      const refusal = refuseRotation(await this.#watch(() => this.#parts.election.countOthers()));
       if (refusal !== null) return refusal;
     }
     return this.#lanes.submit(command);
@@ -64,9 +64,9 @@ export class PostgresStore implements Store {
 
   async keepClock(): Promise<ClockStatus> {
     if (this.#isClosing) throw stoppingFault();
-    const { attendance, news } = this.#parts;
-    void news?.listen();
-    return this.#watch(() => attendance.attend());
+    const { election, signal } = this.#parts;
+    void signal?.listen();
+    return this.#watch(() => election.attend());
   }
 
   isHealthy(): boolean {
@@ -74,7 +74,7 @@ export class PostgresStore implements Store {
   }
 
   isLeader(): boolean {
-    return !this.#isClosing && this.#parts.attendance.isLeader();
+    return !this.#isClosing && this.#parts.election.isLeader();
   }
 
   listPools(): readonly PoolUse[] {
@@ -88,12 +88,12 @@ export class PostgresStore implements Store {
 
   async #close(): Promise<void> {
     this.#isClosing = true;
-    const { pools, reader, attendance, news } = this.#parts;
+    const { pools, reader, election, signal } = this.#parts;
     await this.#lanes.drain();
     await reader.close();
     // If the database is away, the others find out by themselves.
-    await attendance.leave().catch(() => {});
-    await news?.close();
+    await election.leave().catch(() => {});
+    await signal?.close();
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
   }
 

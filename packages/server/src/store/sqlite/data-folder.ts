@@ -14,11 +14,11 @@ import { SealError } from '../../secrets/seal.ts';
 import { systemClock } from '../clock.ts';
 import { findSealingFingerprint } from '../engine/sealed-secrets.ts';
 import { DATABASE_FILE, explainFolder, hasData } from '../folder-access.ts';
-import { type FolderLock, handOver, holdFolder, lockFolder } from '../folder-lock.ts';
+import { chownToFolderOwner, type FolderLock, holdFolder, lockFolder } from '../folder-lock.ts';
 import type { Store } from '../store.ts';
 import { openInThreadStore } from './in-thread-store.ts';
 import { openThreadedStore } from './threaded-store.ts';
-import { tellDamage } from './wire/damage.ts';
+import { explainCorruption } from './wire/damage.ts';
 import { openReadOnly } from './wire/database.ts';
 import { asFull } from './wire/disk-full.ts';
 import { refuseMoved } from './wire/moved-mark.ts';
@@ -61,7 +61,7 @@ export function findSealedBy(folder: string): string | null {
   const file = join(folder, DATABASE_FILE);
   const db = openReadOnly(file);
   try {
-    return tellDamage(file, () => findSealingFingerprint(listSecrets(db)));
+    return explainCorruption(file, () => findSealingFingerprint(listSecrets(db)));
   } finally {
     db.close();
   }
@@ -89,7 +89,7 @@ async function openStore(given: DataFolderOptions): Promise<Store> {
     : openInThreadStore({ ...options, clock: systemClock, resumeAtOpen: false });
   try {
     if (isNew) syncFolder(folder);
-    handOver(folder);
+    chownToFolderOwner(folder);
     // The file is open and recovered, so the key that seals it now is final.
     const { sealedBy } = await store.read({ kind: 'describe_seal' });
     if (source.value === null && store.isHealthy()) settleNextKey(source.file, sealedBy);

@@ -121,7 +121,7 @@ class ThreadedStore implements Store {
     if (this.#isClosing) return refuseClosing();
     if (query.kind === 'verify_audit') return this.#verifier.verify(signal) as Promise<Answer<Q>>;
     const masterKeys = needsMasterKey(query) ? this.#masterKeys : [];
-    return this.#reader.ask(query, this.#estimateNow(), masterKeys);
+    return this.#reader.query(query, this.#estimateNow(), masterKeys);
   }
 
   keepClock(): Promise<ClockStatus> {

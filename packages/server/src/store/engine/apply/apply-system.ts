@@ -6,7 +6,7 @@ import { signHeads } from '../audit/sign-heads.ts';
 import { putSegment } from '../audit/thin-audit.ts';
 import type { Batch } from '../batch.ts';
 import { forgetUser } from '../history/write-history.ts';
-import { prolongLive, pullBack, putTie, restoreBorrows } from '../move-clock.ts';
+import { clampFutureTimes, extendLiveSlots, putTie, restoreBorrows } from '../move-clock.ts';
 import { tokenRow } from '../rows.ts';
 import { putSecret, resealSecrets } from '../sealed-secrets.ts';
 import type { Appliers } from './apply.ts';
@@ -104,9 +104,9 @@ const APPLY: Appliers<Batch, SystemChange> = {
   move_clock: (batch, { to }) => {
     batch.now = to;
   },
-  prolong_live: (batch, { since }) => prolongLive(batch, since),
+  prolong_live: (batch, { since }) => extendLiveSlots(batch, since),
   restore_borrows: (batch, { restoration }) => restoreBorrows(batch, restoration),
-  pull_back: (batch, { from }) => pullBack(batch, from),
+  pull_back: (batch, { from }) => clampFutureTimes(batch, from),
   forget_user: ({ statements, licenses }, { user }) => forgetUser(statements, licenses, user),
 };
 

@@ -5,7 +5,7 @@ import type { Executed } from '../../store.ts';
 import { eventText } from '../audit/audit-chain.ts';
 import type { Batch } from '../batch.ts';
 import { thinHistory } from '../history/write-history.ts';
-import { standingOf } from '../load/load-view.ts';
+import { totalsOf } from '../load/load-view.ts';
 import {
   type LoadedLicense,
   mayHaveFeatureSlots,
@@ -209,8 +209,8 @@ export function applyDecision(batch: Batch, entry: LoadedLicense, decision: Deci
   }
   if (outcome.kind !== 'granted') return outcome;
   const { license, registration, inUse } = outcome;
-  const standing = standingOf(statements, entry, now);
-  return { kind: 'granted', license, registration, inUse, now: outcome.now, standing };
+  const totals = totalsOf(statements, entry, now);
+  return { kind: 'granted', license, registration, inUse, now: outcome.now, totals };
 }
 
 function applyChange(target: ChangeTarget, change: Change): void {

@@ -1,6 +1,6 @@
 import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
 import type { AuditProblem } from '../../query.ts';
-import { type Asked, ask } from '../asked.ts';
+import { type PreparedQuery, prepareQuery } from '../prepared-query.ts';
 import { segmentFromRow } from '../rows.ts';
 import { readable } from '../sql.ts';
 import type { RowOf } from '../tables.ts';
@@ -29,10 +29,10 @@ const NUMBERS = ['chain', 'first_n', 'last_n', 'first_at', 'last_at', 'links', '
 );
 
 /** Segments by their chains. */
-export function askSegments(): Asked<ReadonlyMap<number, StoredSegment>> {
+export function querySegments(): PreparedQuery<ReadonlyMap<number, StoredSegment>> {
   const sql = `SELECT ${NUMBERS.join(', ')}, first_mac, last_mac, totals, mac FROM audit_segment
     ORDER BY audit_segment.chain`;
-  return ask(sql, {}, (rows: readonly RowOf<'audit_segment'>[]) => {
+  return prepareQuery(sql, {}, (rows: readonly RowOf<'audit_segment'>[]) => {
     return new Map(rows.map((row) => [row.chain, { segment: segmentFromRow(row), mac: row.mac }]));
   });
 }
@@ -68,7 +68,7 @@ export class ChainWalk {
   /** The next link. A store that numbers its links later has no `seq` for the newest ones yet. */
   step(row: LinkRow): void {
     const { n, seq } = row;
-    const problem = this.#checkLink(row) ?? (this.#isInPlace(seq) ? null : 'The link was moved.');
+    const problem = this.#checkLink(row) ?? (this.#isInRightLane(seq) ? null : 'The link was moved.');
     if (problem !== null) this.tell(n, problem);
     this.#last = { n, mac: row.mac };
     this.#lastSeq = seq ?? Number.POSITIVE_INFINITY;
@@ -92,7 +92,7 @@ export class ChainWalk {
   }
 
   /** Lists never reach the largest number. */
-  #isInPlace(seq: number | null): boolean {
+  #isInRightLane(seq: number | null): boolean {
     return seq === null || (seq > this.#lastSeq && seq < Number.MAX_SAFE_INTEGER);
   }
 

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../../core/nouns/audit-event.ts';
 import { foldCase } from '../../../core/nouns/user-name.ts';
 import type { AuditLink, AuditPage, SearchAudit } from '../../query.ts';
-import type { Asked } from '../asked.ts';
+import type { PreparedQuery } from '../prepared-query.ts';
 import type { Row, RowValue } from '../rows.ts';
 import { inEach, readable } from '../sql.ts';
 import type { RowOf } from '../tables.ts';
@@ -37,7 +37,7 @@ const SEARCH = inEach((dialect) => {
 });
 
 /** Searches a bounded part of the log, so that no search keeps other readers waiting. */
-export function askAuditSearch(query: SearchAudit): Asked<AuditPage> {
+export function queryAuditSearch(query: SearchAudit): PreparedQuery<AuditPage> {
   const before = query.before ?? Number.MAX_SAFE_INTEGER;
   return {
     statements: [

@@ -122,7 +122,7 @@ export const HISTORY_STATEMENTS = {
       late: '0',
     }),
     removeOldSlotHistory: `DELETE FROM history_slot WHERE ${OLD} AND grain > 0`,
-    pullBackSlotHistory: moveRows('history_slot', 'at > :minute', {
+    clampSlotHistory: moveRows('history_slot', 'at > :minute', {
       ...NOW_BUCKET,
       late: 'sum(net) * (CAST(:now AS bigint) - CAST(:minute AS bigint))',
     }),
@@ -134,13 +134,13 @@ export const HISTORY_STATEMENTS = {
     removePersonHistory: `DELETE FROM history_person WHERE ${STEP}`,
     removeOldPersonHistory: `DELETE FROM history_person
       WHERE ${OLD} AND (grain = ${DAY_MS} OR at < :month)`,
-    pullBackPersonHistory: moveRows('history_person', 'at > :day', {
+    clampPersonHistory: moveRows('history_person', 'at > :day', {
       grain: `${DAY_MS}`,
       at: 'CAST(:day AS bigint)',
       last_at: lesser('max(last_at)', 'CAST(:now AS bigint)'),
     }),
     removeLaterPersonHistory: 'DELETE FROM history_person WHERE at > :day',
-    pullBackPersons: 'UPDATE history_person SET last_at = :now WHERE last_at > :now',
+    clampPersons: 'UPDATE history_person SET last_at = :now WHERE last_at > :now',
     forgetPersonHistory: moveRows('history_person', NAMED, UNNAMED),
     removeNamedPersonHistory: `DELETE FROM history_person WHERE ${NAMED}`,
   }),
@@ -148,25 +148,25 @@ export const HISTORY_STATEMENTS = {
     foldDenialHistory: moveRows('history_denial', STEP, INTO),
     removeDenialHistory: `DELETE FROM history_denial WHERE ${STEP}`,
     removeOldDenialHistory: `DELETE FROM history_denial WHERE ${OLD}`,
-    pullBackDenialHistory: moveRows('history_denial', 'at > :minute', {
+    clampDenialHistory: moveRows('history_denial', 'at > :minute', {
       ...NOW_BUCKET,
       first_at: 'CAST(:now AS bigint)',
       last_at: 'CAST(:now AS bigint)',
     }),
     removeLaterDenialHistory: 'DELETE FROM history_denial WHERE at > :minute',
-    pullBackDenialTimes: `UPDATE history_denial SET first_at = ${lesser('first_at', ':now')}, last_at = :now
+    clampDenialTimes: `UPDATE history_denial SET first_at = ${lesser('first_at', ':now')}, last_at = :now
       WHERE last_at > :now`,
     forgetDenialHistory: moveRows('history_denial', NAMED, { ...UNNAMED, host: "''", address: "''" }),
     removeNamedDenialHistory: `DELETE FROM history_denial WHERE ${NAMED}`,
   }),
   ...writesTo('history_consumption', {
     removeOldConsumptionHistory: `DELETE FROM history_consumption WHERE ${OLD}`,
-    pullBackConsumptionHistory: moveRows('history_consumption', 'at > :day', { at: 'CAST(:day AS bigint)' }),
+    clampConsumptionHistory: moveRows('history_consumption', 'at > :day', { at: 'CAST(:day AS bigint)' }),
     removeLaterConsumptionHistory: 'DELETE FROM history_consumption WHERE at > :day',
   }),
   ...writesTo('history_duration', {
     removeOldDurationHistory: `DELETE FROM history_duration WHERE ${OLD}`,
-    pullBackDurationHistory: moveRows('history_duration', 'at > :day', { at: 'CAST(:day AS bigint)' }),
+    clampDurationHistory: moveRows('history_duration', 'at > :day', { at: 'CAST(:day AS bigint)' }),
     removeLaterDurationHistory: 'DELETE FROM history_duration WHERE at > :day',
   }),
   countNamedHistory: reads<Count>(

@@ -22,7 +22,7 @@ interface NamedPerson {
   readonly address: string;
 }
 
-interface LicenseNames {
+interface AdmittedNames {
   day: Instant;
   users: Set<string>;
   places: Map<string, number>;
@@ -40,7 +40,7 @@ const OTHERS: NamedPerson = { user: '', others: 1, host: '', address: '' };
  * record is written. A name that was admitted for a commit that failed stays admitted.
  */
 export class NameAllowance {
-  readonly #licenses = new Map<LicenseId, LicenseNames>();
+  readonly #licenses = new Map<LicenseId, AdmittedNames>();
 
   /** For the totals of a user. */
   admit(licenseId: LicenseId, { user, host, address }: Person, now: Instant): NamedPerson {
@@ -80,7 +80,7 @@ export class NameAllowance {
   }
 }
 
-function newNames(): LicenseNames {
+function newNames(): AdmittedNames {
   const never = 0 as Instant;
   return {
     day: never,

@@ -50,20 +50,20 @@ export function forgetUser(statements: Statements, licenses: LoadedLicenses, use
  * The clock went back: what was recorded later than now happened now, and the numbers in use become those of
  * the slots. Everything that this commit records must be written before.
  */
-export function pullBackHistory(statements: Statements, now: Instant): void {
+export function clampHistory(statements: Statements, now: Instant): void {
   const times = { now, minute: bucketStart(now, MINUTE_MS), day: bucketStart(now, DAY_MS) };
   const { minute, day } = times;
-  statements.pullBackSlotHistory.run({ now, minute });
+  statements.clampSlotHistory.run({ now, minute });
   statements.removeLaterSlotHistory.run({ minute });
   statements.squareSlotHistory.run({ minute });
-  statements.pullBackPersonHistory.run({ now, day });
+  statements.clampPersonHistory.run({ now, day });
   statements.removeLaterPersonHistory.run({ day });
-  statements.pullBackPersons.run({ now });
-  statements.pullBackDenialHistory.run({ now, minute });
+  statements.clampPersons.run({ now });
+  statements.clampDenialHistory.run({ now, minute });
   statements.removeLaterDenialHistory.run({ minute });
-  statements.pullBackDenialTimes.run({ now });
-  statements.pullBackConsumptionHistory.run({ day });
+  statements.clampDenialTimes.run({ now });
+  statements.clampConsumptionHistory.run({ day });
   statements.removeLaterConsumptionHistory.run({ day });
-  statements.pullBackDurationHistory.run({ day });
+  statements.clampDurationHistory.run({ day });
   statements.removeLaterDurationHistory.run({ day });
 }

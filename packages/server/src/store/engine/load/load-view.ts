@@ -3,8 +3,8 @@ import type { LicenseCommand } from '../../../core/command.ts';
 import type { Subject } from '../../../core/command-module.ts';
 import { moduleOf } from '../../../core/decide.ts';
 import {
+  type ConsumptionTotals,
   type Meter,
-  type Standing,
   WHOLE_LICENSE,
   windowEnd,
   windowStart,
@@ -286,17 +286,17 @@ function countLive(statements: Statements, id: number, feature: string | null, n
  * What was counted of a license and its features. Returns the same object while nothing changes, so a
  * heartbeat costs nothing here, and callers can cache what they make of it.
  */
-export function standingOf(statements: Statements, entry: LoadedLicense, now: Instant): Standing {
-  const kept = entry.standing;
+export function totalsOf(statements: Statements, entry: LoadedLicense, now: Instant): ConsumptionTotals {
+  const kept = entry.totals;
   const isKept = kept !== null && kept.license === entry.license && kept.meters === entry.meters.known;
-  if (isKept && (kept.endsAt === null || now < kept.endsAt)) return kept.standing;
-  const standing = makeStanding(statements, entry, now);
+  if (isKept && (kept.endsAt === null || now < kept.endsAt)) return kept.totals;
+  const totals = makeTotals(statements, entry, now);
   const { license, meters } = entry;
-  entry.standing = { standing, license, meters: meters.known, endsAt: firstWindowEnd(license, now) };
-  return standing;
+  entry.totals = { totals, license, meters: meters.known, endsAt: firstWindowEnd(license, now) };
+  return totals;
 }
 
-function makeStanding(statements: Statements, entry: LoadedLicense, now: Instant): Standing {
+function makeTotals(statements: Statements, entry: LoadedLicense, now: Instant): ConsumptionTotals {
   const { license, meters } = entry;
   const isBehind = hasEnded(statements, entry, now);
   const read = (feature: string, { period }: ConsumptionLimits) =>

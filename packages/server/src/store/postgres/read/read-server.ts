@@ -1,15 +1,15 @@
 import { REST_MS } from '../../../core/clock/clock.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
-import { askStore } from '../../engine/questions.ts';
+import { queryStore } from '../../engine/queries.ts';
 import type { EngineDescription, StoreDescription } from '../../query.ts';
-import { type Ask, answerAsked } from '../wire/ask.ts';
+import { type Ask, answerQuery } from '../wire/ask.ts';
 
 const READ_VERSIONS = `SELECT max(version) AS schema,
   split_part(current_setting('server_version'), ' ', 1) AS engine FROM berth_schema`;
 
 export async function describeStore(ask: Ask, now: Instant): Promise<StoreDescription> {
   const [described, [versions]] = await Promise.all([
-    answerAsked(ask, askStore(now)),
+    answerQuery(ask, queryStore(now)),
     ask<{ readonly schema: number; readonly engine: string }>(READ_VERSIONS),
   ]);
   return {

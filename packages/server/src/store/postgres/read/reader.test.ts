@@ -100,7 +100,7 @@ const SEARCH: SearchAudit = {
   ...{ scanned: 1000, links: 100 },
 };
 
-const QUESTIONS: {
+const QUERIES: {
   readonly [K in Exclude<Query['kind'], 'describe_store' | 'describe_engine'>]: readonly Query[];
 } = {
   list_licenses: [null, 'cad', 'p0', 'p9', 'c\0d', "'; DROP TABLE license; --"].map((product) => ({
@@ -213,7 +213,7 @@ function ask<Q extends Query>(query: Q, now: Instant = NOW) {
 }
 
 describe('PostgreSQL answers as SQLite does', { skip }, () => {
-  for (const [kind, queries] of Object.entries(QUESTIONS)) {
+  for (const [kind, queries] of Object.entries(QUERIES)) {
     test(kind, async () => {
       for (const query of queries) {
         for (const now of TIMES) {
@@ -239,7 +239,7 @@ describe('PostgreSQL answers as SQLite does', { skip }, () => {
       const answers = TIMES.map((now) => sqlite.answer(query, now, [masterKey]));
       return answers.every((answer) => answer === null || (Array.isArray(answer) && answer.length === 0));
     };
-    const firsts = Object.values(QUESTIONS).flatMap(([query]) => (query === undefined ? [] : [query]));
+    const firsts = Object.values(QUERIES).flatMap(([query]) => (query === undefined ? [] : [query]));
     assert.deepEqual(firsts.filter(isEmpty), []);
   });
 });

@@ -1,13 +1,13 @@
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
-import { askFor, isShared } from '../../engine/questions.ts';
+import { isShared, planQuery } from '../../engine/queries.ts';
 import { withListedIdentity } from '../../engine/rows.ts';
 import { AUDIT_KEY, IDENTITY_KEY } from '../../engine/sealed-secrets.ts';
 import { SharedRun } from '../../engine/shared-run.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import type { Answer, Answers, AuditVerdict, ListRegistrations, Query } from '../../query.ts';
-import { type Ask, answerAsked, askAsOfOneMoment, askOver } from '../wire/ask.ts';
+import { type Ask, answerQuery, askOver, readSnapshot } from '../wire/ask.ts';
 import type { Connection } from '../wire/connection.ts';
 import { toFault } from '../wire/database-error.ts';
 import type { Pool } from '../wire/pool.ts';
@@ -87,14 +87,14 @@ export class PostgresReader {
     return this.#pool.use(async (connection) => {
       if (QUICK.includes(query.kind)) return read(askOver(connection));
       if (NUMBERED.includes(query.kind)) await numberAll(connection);
-      return askAsOfOneMoment(connection, STATEMENT_TIMEOUT_MS, read);
+      return readSnapshot(connection, STATEMENT_TIMEOUT_MS, read);
     });
   }
 
   #verify(deserted: AbortSignal): Promise<AuditVerdict> {
     const signal = AbortSignal.any([this.#closing.signal, deserted]);
     return this.#patientPool.use((connection) =>
-      askAsOfOneMoment(connection, VERIFY_TIMEOUT_MS, async (ask) => {
+      readSnapshot(connection, VERIFY_TIMEOUT_MS, async (ask) => {
         signal.throwIfAborted();
         const secrets = await listSecrets(ask);
         const open = (name: string) => openSecret(secrets, name, this.#masterKeys);
@@ -124,9 +124,9 @@ async function answerAny(
   if (query.kind === 'list_registrations') {
     const [server] = await ask<RowOf<'server'>>('SELECT ignores_case FROM server WHERE id = $1', [1]);
     const asked = cutPlace(withListedIdentity(query, server));
-    return answerAsked(ask, askFor(asked, now, masterKeys));
+    return answerQuery(ask, planQuery(asked, now, masterKeys));
   }
-  if (isShared(query)) return answerAsked(ask, askFor(query, now, masterKeys));
+  if (isShared(query)) return answerQuery(ask, planQuery(query, now, masterKeys));
   switch (query.kind) {
     case 'list_audit':
       return listAudit(ask, query);

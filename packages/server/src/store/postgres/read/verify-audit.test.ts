@@ -6,8 +6,8 @@ import { hasPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { openTamperedLog } from '../../../../../../test/support/stores/tampered-log.ts';
 import { instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
-import { askFor } from '../../engine/questions.ts';
-import { answerAsked } from '../wire/ask.ts';
+import { planQuery } from '../../engine/queries.ts';
+import { answerQuery } from '../wire/ask.ts';
 import { listAudit } from './read-audit.ts';
 import { verifyAudit } from './verify-audit.ts';
 
@@ -154,7 +154,7 @@ async function countListed(): Promise<number> {
   const query = { chain: null, before: null, limit: 1e6 } as const;
   const listed = await listAudit(log.ask, { kind: 'list_audit', ...query });
   const links = { kind: 'list_links', after: 0, upTo: 1e9, limit: 1e6 } as const;
-  const written = await answerAsked(log.ask, askFor(links, instant(0), []));
+  const written = await answerQuery(log.ask, planQuery(links, instant(0), []));
   for (const { at } of listed) assert.doesNotThrow(() => new Date(at).toISOString());
   for (const { events } of written) assert.ok(Array.isArray(JSON.parse(events)));
   return Math.min(listed.length, written.length);

@@ -1,9 +1,9 @@
 import { headDigest, isSameMac, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
-import { askSegments, ProblemList } from '../../engine/audit/chain-walk.ts';
+import { ProblemList, querySegments } from '../../engine/audit/chain-walk.ts';
 import { type Count, countOf, readable } from '../../engine/sql.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
-import { type Ask, answerAsked } from '../wire/ask.ts';
+import { type Ask, answerQuery } from '../wire/ask.ts';
 import { chainsMac } from '../write/audit-ledger.ts';
 import {
   type Inspection,
@@ -18,7 +18,7 @@ import {
  * sure that all reads see the same moment.
  */
 export async function verifyAudit(ask: Ask, keys: VerifyingKeys, signal: AbortSignal): Promise<AuditVerdict> {
-  const [chains, segments] = await Promise.all([listChains(ask), answerAsked(ask, askSegments())]);
+  const [chains, segments] = await Promise.all([listChains(ask), answerQuery(ask, querySegments())]);
   const problems = new ProblemList();
   const inspection = { ask, keys, chains, segments, problems, signal };
   const walks = await walkChains(inspection);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { hasPostgres, sharedPostgres } from '../../../../../../test/support/stores/postgres.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
-import { type Ask, askAsOfOneMoment, isStorable } from './ask.ts';
+import { type Ask, isStorable, readSnapshot } from './ask.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { Pool } from './pool.ts';
 
@@ -35,7 +35,7 @@ function query(text: string) {
 function asOfOneMoment<T>(timeoutMs: number, read: (ask: Ask) => Promise<T>): Promise<T> {
   return pool.use(async (connection) => {
     try {
-      return await askAsOfOneMoment(connection, timeoutMs, read);
+      return await readSnapshot(connection, timeoutMs, read);
     } finally {
       const [row] = await connection.query('SELECT now() = statement_timestamp() AS is_over');
       assert.equal(row?.is_over, true);
@@ -60,7 +60,7 @@ describe('queries as of one moment', { skip }, () => {
 
   test('cannot write', async () => {
     const write = (ask: Ask) => ask('INSERT INTO note VALUES (2)');
-    const writing = pool.use((connection) => askAsOfOneMoment(connection, 10_000, write));
+    const writing = pool.use((connection) => readSnapshot(connection, 10_000, write));
     await assert.rejects(writing, { code: 'store_unavailable', message: /is read-only/ });
   });
 

@@ -1,4 +1,4 @@
-import type { Asked } from '../../engine/asked.ts';
+import type { PreparedQuery } from '../../engine/prepared-query.ts';
 import type { Row, RowValue } from '../../engine/rows.ts';
 import type { Connection } from './connection.ts';
 import { toFault } from './database-error.ts';
@@ -27,7 +27,7 @@ const LIMITS = `SELECT set_config('statement_timeout', $1::text, true), set_conf
  * Answers everything that `read` asks from one snapshot. Its first queries share the round trip of the BEGIN.
  * It must await all of its queries. No transaction is left open.
  */
-export async function askAsOfOneMoment<T>(
+export async function readSnapshot<T>(
   connection: Connection,
   statementTimeoutMs: number,
   read: (ask: Ask) => Promise<T>,
@@ -46,7 +46,7 @@ export function isStorable(value: RowValue): boolean {
 }
 
 /** Sends all statements at once. */
-export async function answerAsked<A>(ask: Ask, { statements, answer }: Asked<A>): Promise<A> {
+export async function answerQuery<A>(ask: Ask, { statements, answer }: PreparedQuery<A>): Promise<A> {
   const rows = statements.map(({ sql, values }) => {
     const { text, names } = withPlaces(sql);
     const given = names.map((name) => values[name] ?? null);

@@ -1,13 +1,13 @@
 import { type MasterKey, SealError, unsealWithAny } from '../../../secrets/seal.ts';
-import { askSecrets } from '../../engine/questions.ts';
+import { querySecrets } from '../../engine/queries.ts';
 import type { SealedSecrets } from '../../engine/sealed-secrets.ts';
-import { type Ask, answerAsked } from './ask.ts';
+import { type Ask, answerQuery } from './ask.ts';
 
 /** All as of one moment. */
 export function listSecrets(ask: Ask): Promise<SealedSecrets> {
-  return answerAsked(
+  return answerQuery(
     ask,
-    askSecrets((secrets) => secrets),
+    querySecrets((secrets) => secrets),
   );
 }
 

@@ -22,8 +22,16 @@ import {
 } from './prefetch.ts';
 import { prepareBatch, rowsOf } from './prepare-batch.ts';
 import { type BatchName, hasReceipt } from './receipts.ts';
-import { isRested } from './resume.ts';
-import { type Filed, isInPlace, isSameScope, type Lane, lanesOf, type Scope, scopeOf } from './scope.ts';
+import { wasDown } from './resume.ts';
+import {
+  isInRightLane,
+  isSameScope,
+  type Lane,
+  lanesOf,
+  type QueuedCommand,
+  type Scope,
+  scopeOf,
+} from './scope.ts';
 import { begin, type Opened, readTogether, rollBack } from './transaction.ts';
 import { type Sender, WorkingSet } from './working-set.ts';
 
@@ -63,9 +71,9 @@ export async function attemptBatch(
   memory: WriterMemory,
   task: Task,
 ): Promise<Attempt> {
-  const lanes = lanesOf(task.filed);
+  const lanes = lanesOf(task.queued);
   const scope = scopeOf(lanes, memory.index);
-  const plan = planPrefetch(partsOf(memory, task.filed, scope), memory.time.estimate());
+  const plan = planPrefetch(partsOf(memory, task.queued, scope), memory.time.estimate());
   const opened = await begin(connection, {
     scope,
     queries: plan.map(({ sql }) => sql),
@@ -82,10 +90,10 @@ export async function attemptBatch(
   for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] ?? []);
   await readLate(connection, set, planOwnReads(partsOf(memory, late, scope)));
   const { index } = memory;
-  set.expect('place_denial', () => listPlaces(partsOf(memory, task.filed, scope)));
+  set.expect('place_denial', () => listPlaces(partsOf(memory, task.queued, scope)));
   const decided = prepareBatch(memory, { scope, opened, index, set, name: task.name }, lanes);
-  expectMeters(set, () => listLicenses(decided, task.filed));
-  const results = await decideAll(connection, decided, task.filed);
+  expectMeters(set, () => listLicenses(decided, task.queued));
+  const results = await decideAll(connection, decided, task.queued);
   if (decided.parts.some(({ batch }) => batch.isChanged)) {
     const startedMs = memory.readMonotonicMs();
     const made = await commit(connection, decided);
@@ -117,12 +125,12 @@ export async function wasCommitted(connection: Connection, { decided }: UnsureCo
 /** Commands with the licenses that their lane locks; without those that have none. */
 function partsOf(
   { index, texts, time, full }: WriterMemory,
-  filed: readonly Filed[],
+  queued: readonly QueuedCommand[],
   { server }: Scope,
 ): readonly PartReads[] {
-  const byLane = server ? [] : Map.groupBy(filed, ({ lane }) => lane.name).values();
+  const byLane = server ? [] : Map.groupBy(queued, ({ lane }) => lane.name).values();
   return [...byLane].flatMap((own) => {
-    const { licenses: ids } = (own[0] as Filed).lane.scopeIn(index);
+    const { licenses: ids } = (own[0] as QueuedCommand).lane.scopeIn(index);
     if (typeof ids === 'string' || ids.length === 0) return [];
     return {
       commands: own.map(({ command }) => withIdentity(command, index.ignoresCase)),
@@ -148,16 +156,16 @@ async function readLate(connection: Connection, set: WorkingSet, plan: readonly 
 async function findObstacle(
   sender: Sender,
   memory: WriterMemory,
-  { filed }: Task,
+  { queued }: Task,
   lanes: readonly Lane[],
   scope: Scope,
   opened: Opened,
 ): Promise<'rested' | 'other_lane' | 'other_scope' | null> {
-  if (isRested(opened.aliveAt, memory.readWall?.() ?? opened.wall)) return 'rested';
-  await requireOwnSeal(sender, memory, filed);
+  if (wasDown(opened.aliveAt, memory.readWall?.() ?? opened.wall)) return 'rested';
+  await requireOwnSeal(sender, memory, queued);
   if (opened.revision !== memory.index.revision) memory.index = await readIndex(sender);
   const { index } = memory;
-  if (!filed.every((one) => isInPlace(one, index))) return 'other_lane';
+  if (!queued.every((one) => isInRightLane(one, index))) return 'other_lane';
   return isSameScope(scopeOf(lanes, index), scope) ? null : 'other_scope';
 }
 
@@ -171,9 +179,9 @@ const SEALING: ReadonlySet<Command['kind']> = new Set([
 async function requireOwnSeal(
   sender: Sender,
   { masterKey }: WriterMemory,
-  filed: readonly Filed[],
+  queued: readonly QueuedCommand[],
 ): Promise<void> {
-  if (!filed.some(({ command: { kind } }) => SEALING.has(kind))) return;
+  if (!queued.some(({ command: { kind } }) => SEALING.has(kind))) return;
   const secrets = await listSecrets((text) => sender.query(text, []));
   if (findSealingFingerprint(secrets) === fingerprint(masterKey)) return;
   throw new Fault(
@@ -192,11 +200,11 @@ const MAX_READS = 100_000;
 async function decideAll(
   sender: Sender,
   { parts, set }: Decided,
-  filed: readonly Filed[],
+  queued: readonly QueuedCommand[],
 ): Promise<readonly CommandResult[]> {
   const batches = new Map(parts.map(({ lane, batch }) => [lane, batch]));
   const results: CommandResult[] = [];
-  for (const { command, lane } of filed) {
+  for (const { command, lane } of queued) {
     const batch = batches.get(lane.name) as Batch;
     set.beginCommand();
     let result = tryCommand(batch, command);
@@ -221,10 +229,10 @@ function tryCommand(batch: Batch, command: Command): CommandResult | MissingRows
 }
 
 /** Licenses that the commands may be about, including those that they bring. */
-function listLicenses({ parts }: Decided, filed: readonly Filed[]): readonly TimedLicense[] {
+function listLicenses({ parts }: Decided, queued: readonly QueuedCommand[]): readonly TimedLicense[] {
   return parts.flatMap(({ lane, batch: { licenses, now } }) => {
     const held = Array.from(licenses.entries(), ({ license }) => license);
-    const own = filed.filter((one) => one.lane.name === lane);
+    const own = queued.filter((one) => one.lane.name === lane);
     const brought = own.flatMap(({ command }) =>
       command.kind === 'install_license' ? [command.license] : [],
     );

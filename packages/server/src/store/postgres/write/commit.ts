@@ -3,7 +3,7 @@ import { type ChainHead, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts'
 import type { Batch } from '../../engine/batch.ts';
 import { type HistoryRows, historyRows } from '../../engine/history/history-rows.ts';
 import type { HistoryTable } from '../../engine/history/history-sql.ts';
-import { pullBackHistory } from '../../engine/history/write-history.ts';
+import { clampHistory } from '../../engine/history/write-history.ts';
 import type { LoadedLicense } from '../../engine/loaded-licenses.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
@@ -99,7 +99,7 @@ function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readon
   );
   for (const { part, entry } of changed) entry.meters.flush(part.batch.statements);
   const decidedWrites = [...set.takeWrites(), ...addAllHistory(changed)];
-  for (const { batch } of parts) if (batch.pullsBackHistory) pullBackHistory(batch.statements, batch.now);
+  for (const { batch } of parts) if (batch.clampsHistory) clampHistory(batch.statements, batch.now);
   const links: NewLink[] = [];
   const saved = saveLicenses(decided, changed, links);
   const server = scope.server ? saveServer(decided, changed, links) : [];

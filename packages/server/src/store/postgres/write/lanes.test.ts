@@ -6,13 +6,13 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import type { Executed } from '../../store.ts';
 import { StoreTally } from '../../store-tally.ts';
 import { type LaneResult, Lanes, type SharedCommands } from './lanes.ts';
-import type { Filed } from './scope.ts';
+import type { QueuedCommand } from './scope.ts';
 
 const scopeIn = () => ({ server: false, licenses: [] });
 const done: Executed = { kind: 'done', count: 1 };
 const collect = (id: number) => ({ kind: 'collect', licenseId: licenseId(id) }) as const;
 
-type Command = Filed['command'];
+type Command = QueuedCommand['command'];
 
 function productOf(command: Command): string {
   return 'product' in command ? String(command.product) : 'none';
@@ -36,11 +36,11 @@ function tryLanes(
   const lanes = new Lanes({
     route: (command) => ({ name: productOf(command), scopeIn }),
     async execute(commands) {
-      const list = () => commands.filed.map(nameOf);
+      const list = () => commands.queued.map(nameOf);
       batches.push(list());
       const results = await execute(commands, list());
       batches[batches.length - 1] = list();
-      return results ?? commands.filed.map(() => ({ outcome: done }));
+      return results ?? commands.queued.map(() => ({ outcome: done }));
     },
     hasRival: () => hasRival,
     maxBatch,
@@ -49,7 +49,7 @@ function tryLanes(
   return { lanes, batches };
 }
 
-function nameOf({ command, lane }: Filed): string {
+function nameOf({ command, lane }: QueuedCommand): string {
   return `${lane.name} ${'user' in command ? command.user : command.kind}`;
 }
 
@@ -58,9 +58,9 @@ test('commands of another lane run there, and the rest of the batch only once', 
   const executed: string[] = [];
   const lanes = new Lanes({
     route: () => ({ name: lane, scopeIn }),
-    async execute({ filed }) {
+    async execute({ queued }) {
       lane = 'new';
-      return filed.map((one, index) => {
+      return queued.map((one, index) => {
         if (one.lane.name === 'old' && index > 0) return 'other_lane';
         executed.push(nameOf(one));
         return { outcome: done };
@@ -78,7 +78,7 @@ test('a command that keeps changing lanes fails', async () => {
   let moves = 0;
   const lanes = new Lanes({
     route: () => ({ name: `lane ${++moves}`, scopeIn }),
-    execute: async ({ filed }) => filed.map(() => 'other_lane'),
+    execute: async ({ queued }) => queued.map(() => 'other_lane'),
     hasRival: () => false,
     maxBatch: 10,
     tally: new StoreTally(),
@@ -93,8 +93,8 @@ test('a command that keeps changing lanes fails', async () => {
 
 test('a command that stays in its lane while others move does not fail', async () => {
   let rounds = 0;
-  const { lanes } = tryLanes(async ({ filed }) =>
-    ++rounds > 20 ? filed.map(() => ({ outcome: done })) : filed.map(() => 'again'),
+  const { lanes } = tryLanes(async ({ queued }) =>
+    ++rounds > 20 ? queued.map(() => ({ outcome: done })) : queued.map(() => 'again'),
   );
   assert.deepEqual(await lanes.submit(register('ada')), done);
 });
@@ -142,8 +142,8 @@ test('other work has a transaction of its own and is not overtaken in its lane',
 
 test('a shared transaction that fails is split, and one lane that hangs stops no other', async () => {
   const open = Promise.withResolvers<void>();
-  const { lanes, batches } = tryLanes(async ({ filed }, names) => {
-    if (new Set(filed.map(({ lane }) => lane.name)).size > 1) return 'apart';
+  const { lanes, batches } = tryLanes(async ({ queued }, names) => {
+    if (new Set(queued.map(({ lane }) => lane.name)).size > 1) return 'apart';
     if (names.includes('cad ada')) await open.promise;
     if (names.includes('cae eve')) throw new Error('fails alone');
     return undefined;

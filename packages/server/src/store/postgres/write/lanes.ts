@@ -3,9 +3,9 @@ import { Fault } from '../../../core/nouns/fault.ts';
 import type { CommandResult } from '../../engine/execute.ts';
 import type { Executed } from '../../store.ts';
 import type { StoreTally } from '../../store-tally.ts';
-import { type Filed, type Lane, maySharePlace } from './scope.ts';
+import { canShareTransaction, type Lane, type QueuedCommand } from './scope.ts';
 
-interface Waiter extends Filed {
+interface Waiter extends QueuedCommand {
   /** How often it was sent to another lane. */
   readonly moves: number;
   resolve(outcome: Executed): void;
@@ -21,9 +21,9 @@ export type LaneResult = CommandResult | 'other_lane' | 'again';
 /** Commands that share a transaction. */
 export interface SharedCommands {
   /** In the order in which they are decided. */
-  readonly filed: readonly Filed[];
+  readonly queued: readonly QueuedCommand[];
   /** Adds those of the same lanes that have come meanwhile, if they are many, and returns them. */
-  takeLate(): readonly Filed[];
+  takeLate(): readonly QueuedCommand[];
 }
 
 interface LaneOptions {
@@ -93,7 +93,7 @@ export class Lanes {
     const lane = this.#route(waiter);
     if (lane === null) return;
     this.#waiting.push({ ...waiter, lane });
-    const mustWait = this.#busy.has(lane.name) || (this.#isSharing && maySharePlace(waiter.command));
+    const mustWait = this.#busy.has(lane.name) || (this.#isSharing && canShareTransaction(waiter.command));
     if (mustWait || this.#isStarting) return;
     this.#isStarting = true;
     // After the sockets that are readable now have been read, so that their requests share a batch.
@@ -157,7 +157,7 @@ export class Lanes {
       this.#isSharing || this.#mustGather() ? null : { lanes: new Set(), waiters: [], isShared: true };
     const open = (waiter: Waiter): Run | null => {
       if (this.#busy.has(waiter.lane.name)) return null;
-      const run = maySharePlace(waiter.command)
+      const run = canShareTransaction(waiter.command)
         ? shared
         : { lanes: new Set<string>(), waiters: [], isShared: false };
       if (run !== null && run.waiters.length === 0) runs.push(run);
@@ -166,7 +166,8 @@ export class Lanes {
     const left = this.#waiting.filter((waiter) => {
       const { name } = waiter.lane;
       const run = byLane.getOrInsertComputed(name, () => open(waiter));
-      const joins = run !== null && this.#hasRoom(run) && (!run.isShared || maySharePlace(waiter.command));
+      const joins =
+        run !== null && this.#hasRoom(run) && (!run.isShared || canShareTransaction(waiter.command));
       if (joins) {
         run.lanes.add(name);
         run.waiters.push(waiter);
@@ -205,7 +206,7 @@ export class Lanes {
     const { waiters } = run;
     try {
       const takeLate = () => (run.isShared ? this.#takeLate(run) : []);
-      const results = await this.#options.execute({ filed: waiters, takeLate });
+      const results = await this.#options.execute({ queued: waiters, takeLate });
       if (results === 'apart') return results;
       this.#options.tally.batchSizes.note(waiters.length);
       for (const [index, waiter] of waiters.entries()) this.#settle(waiter, results[index] as LaneResult);
@@ -220,7 +221,7 @@ export class Lanes {
     const room = this.#options.maxBatch - run.waiters.length;
     const late = this.#waiting.filter(({ lane, command }) => {
       if (!run.lanes.has(lane.name) || blocked.has(lane.name)) return false;
-      if (!maySharePlace(command)) blocked.add(lane.name);
+      if (!canShareTransaction(command)) blocked.add(lane.name);
       return !blocked.has(lane.name);
     });
     if (late.length < run.waiters.length * LATE_SHARE) return [];

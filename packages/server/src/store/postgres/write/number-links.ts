@@ -1,7 +1,7 @@
 import type { Connection } from '../wire/connection.ts';
 
 /** Most links numbered in one transaction: after a long pause there may be millions. */
-const MOST_AT_ONCE = 10_000;
+const MAX_AT_ONCE = 10_000;
 
 const LOCK_TIMEOUT_MS = 10_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
@@ -32,7 +32,7 @@ const NUMBER_WAITING = `
     FROM audit_order WHERE id = 1
   ), waiting AS (
     SELECT chain, n, row_number() OVER (ORDER BY id) AS place FROM (
-      SELECT chain, n, id FROM audit_link WHERE seq IS NULL ORDER BY id LIMIT ${MOST_AT_ONCE}) AS first
+      SELECT chain, n, id FROM audit_link WHERE seq IS NULL ORDER BY id LIMIT ${MAX_AT_ONCE}) AS first
   ), numbered AS (
     UPDATE audit_link SET seq = start.seq + waiting.place FROM waiting, start
     WHERE audit_link.chain = waiting.chain AND audit_link.n = waiting.n
@@ -53,7 +53,7 @@ export async function numberLinks(connection: Connection): Promise<number> {
   for (;;) {
     const count = await numberSome(connection);
     total += count;
-    if (count < MOST_AT_ONCE) return total;
+    if (count < MAX_AT_ONCE) return total;
   }
 }
 

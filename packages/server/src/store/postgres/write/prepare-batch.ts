@@ -59,7 +59,7 @@ function preparePart(
     // The leader trims remembered answers, not every batch.
     answers: { count: 0, limit: Number.POSITIVE_INFINITY },
     names,
-    pullsBackHistory: false,
+    clampsHistory: false,
     isChanged: false,
   };
 }

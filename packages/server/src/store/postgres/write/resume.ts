@@ -1,6 +1,6 @@
 import { REST_MS } from '../../../core/clock/clock.ts';
 import { instant } from '../../../core/nouns/instant.ts';
-import { prolongLive } from '../../engine/move-clock.ts';
+import { extendLiveSlots } from '../../engine/move-clock.ts';
 import type { Connection } from '../wire/connection.ts';
 import { commit, type Part } from './commit.ts';
 import { readIndex } from './license-index.ts';
@@ -10,7 +10,7 @@ import { begin } from './transaction.ts';
 import { WorkingSet } from './working-set.ts';
 
 /** Returns whether no server was alive for a while; `aliveAt` is null if none ever was. */
-export function isRested(aliveAt: number | null, now: number): boolean {
+export function wasDown(aliveAt: number | null, now: number): boolean {
   return aliveAt === null || now - aliveAt > REST_MS;
 }
 
@@ -29,9 +29,9 @@ export async function resume(connection: Connection, memory: WriterMemory): Prom
   const decided = prepareBatch(memory, given, [lane]);
   const [{ batch }] = decided.parts as [Part];
   const { aliveAt } = opened;
-  if (aliveAt !== null && isRested(aliveAt, batch.now)) {
+  if (aliveAt !== null && wasDown(aliveAt, batch.now)) {
     const marks = new Map(opened.licenses.map((row) => [row.id, row.mark]));
-    prolongLive(batch, (id) => instant(Math.max(aliveAt, marks.get(id) ?? 0)));
+    extendLiveSlots(batch, (id) => instant(Math.max(aliveAt, marks.get(id) ?? 0)));
   }
   const alive = { text: 'UPDATE server SET alive_at = $1 WHERE id = 1', values: [batch.now] };
   const made = await commit(connection, decided, [alive]);

@@ -19,7 +19,7 @@ export interface Lane {
 }
 
 /** A command and the lane that it waits in. */
-export interface Filed {
+export interface QueuedCommand {
   readonly command: Command;
   readonly lane: Lane;
 }
@@ -42,7 +42,7 @@ export function laneOf(command: Command, index: LicenseIndex): Lane {
 }
 
 /** Whether a command still belongs to the lane that it waits in. */
-export function isInPlace({ command, lane }: Filed, index: LicenseIndex): boolean {
+export function isInRightLane({ command, lane }: QueuedCommand, index: LicenseIndex): boolean {
   return laneOf(command, index).name === lane.name;
 }
 
@@ -50,7 +50,7 @@ export function isInPlace({ command, lane }: Filed, index: LicenseIndex): boolea
  * Whether a command may share a transaction with commands of other lanes. Clients wait for theirs, and what
  * they do is quick. Others may take long, and would keep the locks of all lanes.
  */
-export function maySharePlace(command: Command): boolean {
+export function canShareTransaction(command: Command): boolean {
   return isLicenseCommand(command) && moduleOf(command).isFromClients;
 }
 
@@ -95,8 +95,8 @@ export function scopeOf(lanes: readonly Lane[], index: LicenseIndex): Scope {
 }
 
 /** Each lane once. */
-export function lanesOf(filed: readonly Filed[]): readonly Lane[] {
-  return [...new Map(filed.map(({ lane }) => [lane.name, lane])).values()];
+export function lanesOf(queued: readonly QueuedCommand[]): readonly Lane[] {
+  return [...new Map(queued.map(({ lane }) => [lane.name, lane])).values()];
 }
 
 export function isSameScope(a: Scope, b: Scope): boolean {

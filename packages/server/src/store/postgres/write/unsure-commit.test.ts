@@ -85,7 +85,7 @@ async function openSite(t: TestContext, askMs = PATIENT.askMs): Promise<Site> {
 
 async function readTotal(store: Store, product: string | null = null): Promise<number | undefined> {
   const [record] = await store.read({ kind: 'list_licenses', product });
-  return record?.standing.total;
+  return record?.totals.total;
 }
 
 describe('a connection that breaks during a commit', { skip }, () => {

@@ -9,7 +9,7 @@ import type { LaneResult, SharedCommands } from './lanes.ts';
 import { type MemoryOptions, WriterMemory } from './memory.ts';
 import type { BatchName } from './receipts.ts';
 import { resume } from './resume.ts';
-import { type Filed, isInPlace, lanesOf } from './scope.ts';
+import { isInRightLane, lanesOf, type QueuedCommand } from './scope.ts';
 import { rollBack } from './transaction.ts';
 
 interface WriterOptions extends MemoryOptions {
@@ -53,7 +53,7 @@ export class PostgresWriter {
         case 'done':
           return end.results;
         case 'other_lane':
-          return task.filed.map((one) => (isInPlace(one, this.memory.index) ? 'again' : end.kind));
+          return task.queued.map((one) => (isInRightLane(one, this.memory.index) ? 'again' : end.kind));
         case 'other_scope':
         case 'resumed':
           continue;
@@ -63,8 +63,8 @@ export class PostgresWriter {
           return end.results;
         case 'failed':
           if (mayTryAgain(end.error) && attempt < MAX_ATTEMPTS) break;
-          if (lanesOf(task.filed).length > 1 && !isConnectionLost(end.error)) return 'apart';
-          if (isDataError(end.error)) return this.#executeHalves(task.filed, end.error);
+          if (lanesOf(task.queued).length > 1 && !isConnectionLost(end.error)) return 'apart';
+          if (isDataError(end.error)) return this.#executeHalves(task.queued, end.error);
           throw translate(end.error);
       }
       await waitAfter(attempt);
@@ -111,13 +111,13 @@ export class PostgresWriter {
   }
 
   /** Something in one of the commands cannot be stored: it fails alone. */
-  async #executeHalves(filed: readonly Filed[], error: unknown): Promise<readonly LaneResult[]> {
-    if (filed.length === 1) return [{ error }];
-    const middle = filed.length >> 1;
+  async #executeHalves(queued: readonly QueuedCommand[], error: unknown): Promise<readonly LaneResult[]> {
+    if (queued.length === 1) return [{ error }];
+    const middle = queued.length >> 1;
     const results: LaneResult[] = [];
-    for (const half of [filed.slice(0, middle), filed.slice(middle)]) {
+    for (const half of [queued.slice(0, middle), queued.slice(middle)]) {
       // They are of one lane.
-      const ends = await this.executeBatch({ filed: half, takeLate: () => [] });
+      const ends = await this.executeBatch({ queued: half, takeLate: () => [] });
       results.push(...(ends as readonly LaneResult[]));
     }
     return results;

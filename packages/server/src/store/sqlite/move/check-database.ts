@@ -5,7 +5,7 @@ import { type Count, countOf } from '../../engine/sql.ts';
 import { type RowOf, TABLE_NAMES, tableOf } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
 import { verifySnapshot } from '../read/verify-audit.ts';
-import { findRow, readPragma } from '../wire/ask.ts';
+import { findRow, readPragma } from '../wire/read-rows.ts';
 import { listSecrets, loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 
 interface DatabaseFacts {

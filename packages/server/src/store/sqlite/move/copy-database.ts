@@ -1,7 +1,7 @@
 import { backup, DatabaseSync } from 'node:sqlite';
-import { readPragma } from '../wire/ask.ts';
-import { tellDamage } from '../wire/damage.ts';
+import { explainCorruption } from '../wire/damage.ts';
 import { openReadOnly } from '../wire/database.ts';
+import { readPragma } from '../wire/read-rows.ts';
 
 /** A megabyte. */
 const PAGES_PER_STEP = 256;
@@ -11,20 +11,20 @@ const PAGES_PER_STEP = 256;
  * transaction, the copy would start again with every commit. `pause` is called after each step.
  */
 export async function copyDatabase(file: string, to: string, pause: () => void): Promise<void> {
-  const db = tellDamage(file, () => openReadOnly(file));
+  const db = explainCorruption(file, () => openReadOnly(file));
   try {
     db.exec('BEGIN');
     // A transaction begins with its first read.
-    tellDamage(file, () => readPragma(db, 'schema_version'));
+    explainCorruption(file, () => readPragma(db, 'schema_version'));
     await backup(db, to, { rate: PAGES_PER_STEP, progress: pause });
   } finally {
     db.close();
   }
-  becomeOneFile(to);
+  leaveWalMode(to);
 }
 
 /** Without a write-ahead log, everything is in the file itself. */
-export function becomeOneFile(file: string): void {
+export function leaveWalMode(file: string): void {
   const db = new DatabaseSync(file);
   try {
     db.exec('PRAGMA journal_mode = DELETE');

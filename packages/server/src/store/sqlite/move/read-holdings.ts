@@ -2,8 +2,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import { HOLDINGS_SQL } from '../../engine/holdings.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import type { Holdings } from '../../store-copy.ts';
-import { findRow, listRows } from '../wire/ask.ts';
 import { openReadOnly } from '../wire/database.ts';
+import { findRow, listRows } from '../wire/read-rows.ts';
 
 /** `null`: it cannot be read, because it is damaged, too old or something else. */
 export function findHoldings(file: string): Holdings | null {

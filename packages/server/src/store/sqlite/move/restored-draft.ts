@@ -6,13 +6,13 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import { systemClock } from '../../clock.ts';
 import { finishRestore, keptName } from '../../finish-restore.ts';
 import { DATABASE_FILE } from '../../folder-access.ts';
-import { handOver } from '../../folder-lock.ts';
+import { chownToFolderOwner } from '../../folder-lock.ts';
 import type { Store } from '../../store.ts';
 import type { Holdings } from '../../store-copy.ts';
 import { openInThreadStore } from '../in-thread-store.ts';
 import { openWritable } from '../wire/database.ts';
 import { checkDatabase, type DatabaseCheck } from './check-database.ts';
-import { becomeOneFile } from './copy-database.ts';
+import { leaveWalMode } from './copy-database.ts';
 import { findHoldings, readHoldings } from './read-holdings.ts';
 
 const DRAFT = `${DATABASE_FILE}.restoring`;
@@ -71,8 +71,8 @@ export class RestoredDraft {
 
   /** Replaces the data in the folder, at once. Returns the files in which the old data is kept. */
   commit(stamp: string): readonly string[] {
-    becomeOneFile(this.file);
-    handOver(this.#folder, [DRAFT]);
+    leaveWalMode(this.file);
+    chownToFolderOwner(this.#folder, [DRAFT]);
     const restored = `${DATABASE_FILE}.restored-${stamp}`;
     renameDurably(this.file, join(this.#folder, restored));
     finishRestore(this.#folder);

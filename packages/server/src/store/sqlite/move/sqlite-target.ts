@@ -11,10 +11,10 @@ import type { AuditVerdict } from '../../query.ts';
 import type { CopiedRow, RowCounts, StoreTarget } from '../../store-copy.ts';
 import { explainFailure } from '../data-folder.ts';
 import { verifySnapshot } from '../read/verify-audit.ts';
-import { findRow, prepare } from '../wire/ask.ts';
 import { checkpoint, openReadOnly, openWritable } from '../wire/database.ts';
 import { countRows, readHead } from '../wire/describe-contents.ts';
 import { forgetMoved, isMoved } from '../wire/moved-mark.ts';
+import { findRow, prepare } from '../wire/read-rows.ts';
 import { loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 import { anchorAll } from '../write/audit-ledger.ts';
 

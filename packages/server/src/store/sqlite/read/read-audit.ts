@@ -2,7 +2,7 @@ import { SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import { LinkList } from '../../engine/audit/link-texts.ts';
 import { LINK_PLACE } from '../../engine/audit/search-audit.ts';
 import type { AuditLink, ListAudit } from '../../query.ts';
-import type { PreparedOnce } from '../wire/ask.ts';
+import type { PreparedOnce } from '../wire/read-rows.ts';
 
 /** The table guarantees these types, unless somebody has changed the table. */
 export const LINK_TYPES = `typeof(chain) || ' ' || typeof(n) || ' ' || typeof(at) || ' ' || typeof(events)

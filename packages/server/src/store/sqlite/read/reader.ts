@@ -1,15 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
-import type { Asked } from '../../engine/asked.ts';
-import { askFor, askStore, isShared } from '../../engine/questions.ts';
+import type { PreparedQuery } from '../../engine/prepared-query.ts';
+import { isShared, planQuery, queryStore } from '../../engine/queries.ts';
 import { withListedIdentity } from '../../engine/rows.ts';
 import { sqlFor } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import type { Answer, Answers, Query, StoreDescription } from '../../query.ts';
-import { findRow, PreparedOnce, readPragma, sqliteVersion } from '../wire/ask.ts';
-import { tellDamage } from '../wire/damage.ts';
+import { explainCorruption } from '../wire/damage.ts';
 import { openForReading } from '../wire/database.ts';
+import { findRow, PreparedOnce, readPragma, sqliteVersion } from '../wire/read-rows.ts';
 import { loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 import { listAudit } from './read-audit.ts';
 import { RenewalOverlay } from './renewal-overlay.ts';
@@ -42,16 +42,16 @@ export class SqliteReader {
 
   constructor({ file }: ReaderOptions) {
     this.#file = file;
-    const { db, isFrozen } = tellDamage(file, () => openForReading(file));
+    const { db, isFrozen } = explainCorruption(file, () => openForReading(file));
     this.#db = db;
     this.isFrozen = isFrozen;
     this.#prepared = new PreparedOnce(this.#db);
-    this.#renewals = tellDamage(file, () => new RenewalOverlay(this.#db));
+    this.#renewals = explainCorruption(file, () => new RenewalOverlay(this.#db));
   }
 
   /** `masterKeys`: all that may seal the secrets at this moment. */
   answer<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Answer<Q> {
-    return tellDamage(this.#file, () => this.#answerAny(query, now, masterKeys)) as Answer<Q>;
+    return explainCorruption(this.#file, () => this.#answerAny(query, now, masterKeys)) as Answer<Q>;
   }
 
   checkFile(): string {
@@ -65,9 +65,9 @@ export class SqliteReader {
   #answerAny(query: Query, now: Instant, masterKeys: readonly MasterKey[]): Answers[Query['kind']] {
     if (query.kind === 'list_registrations') {
       const server = findRow<RowOf<'server'>>(this.#db, 'SELECT ignores_case FROM server');
-      return this.#ask(askFor(withListedIdentity(query, server), now, masterKeys));
+      return this.#query(planQuery(withListedIdentity(query, server), now, masterKeys));
     }
-    if (isShared(query)) return this.#ask(askFor(query, now, masterKeys));
+    if (isShared(query)) return this.#query(planQuery(query, now, masterKeys));
     switch (query.kind) {
       case 'verify_audit':
         return verifyAudit(this.#db, {
@@ -89,7 +89,7 @@ export class SqliteReader {
     }
   }
 
-  #ask<A>(asked: Asked<A>): A {
+  #query<A>(asked: PreparedQuery<A>): A {
     const isAboutSlots = asked.statements.some(({ sql }) => /\bregistration\b/.test(sqlFor('sqlite', sql)));
     const answer = () => this.#prepared.answer(asked);
     return isAboutSlots ? this.#renewals.during(answer) : answer();
@@ -100,7 +100,7 @@ export class SqliteReader {
       kind: 'sqlite',
       engine: `SQLite ${sqliteVersion(this.#db)}`,
       schemaVersion: readPragma(this.#db, 'user_version') as number,
-      ...this.#ask(askStore(now)),
+      ...this.#query(queryStore(now)),
     };
   }
 }

@@ -6,12 +6,12 @@ import {
   SYSTEM_CHAIN,
   sumHeads,
 } from '../../engine/audit/audit-chain.ts';
-import { askSegments, ChainWalk, type LinkRow, ProblemList } from '../../engine/audit/chain-walk.ts';
+import { ChainWalk, type LinkRow, ProblemList, querySegments } from '../../engine/audit/chain-walk.ts';
 import { type FindMac, SignatureCheck } from '../../engine/audit/signature-check.ts';
 import { readable } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
-import { answerAsked, findRow, prepare, readPragma } from '../wire/ask.ts';
+import { answerQuery, findRow, prepare, readPragma } from '../wire/read-rows.ts';
 import { listHeads } from '../write/audit-ledger.ts';
 import { hasLinkTypes, LINK_TYPES } from './read-audit.ts';
 
@@ -34,7 +34,7 @@ export function verifyAudit(db: DatabaseSync, keys: VerifyingKeys): AuditVerdict
 /** The same within the caller's transaction. */
 export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: VerifyingKeys): AuditVerdict {
   const heads = listHeads(db);
-  const segments = answerAsked(db, askSegments());
+  const segments = answerQuery(db, querySegments());
   const signatures = new SignatureCheck({ identity, heads, segments });
   const problems = new ProblemList();
   findOrphans(db, heads, problems);

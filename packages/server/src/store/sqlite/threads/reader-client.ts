@@ -34,7 +34,7 @@ export class ReaderThread {
     });
   }
 
-  ask<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Promise<Answer<Q>> {
+  query<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Promise<Answer<Q>> {
     return this.#send({ query, now, masterKeys });
   }
 
@@ -43,13 +43,12 @@ export class ReaderThread {
     return this.#send({ query: CHECK_FILE, now: instant(0), masterKeys: [] });
   }
 
-  #send<A>(question: Omit<ToReader, 'id'>): Promise<A> {
+  #send<A>(message: Omit<ToReader, 'id'>): Promise<A> {
     if (this.#isLost) return Promise.reject(storeFault(new Error(ENDED)));
     const id = ++this.#lastId;
-    const message: ToReader = { id, ...question };
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      this.#worker.postMessage(message);
+      this.#worker.postMessage({ id, ...message } satisfies ToReader);
     });
   }
 

@@ -8,11 +8,11 @@ import { ResultReceiver, ResultSender, type SentResult } from './sent-results.ts
 
 describe('results between threads', () => {
   const license = exampleLicense();
-  const standing = { total: 1, features: [] };
+  const totals = { total: 1, features: [] };
 
   function grant(user: string, facts: object = {}): CommandResult {
     const registration = exampleSlot(user, { spelling: 'Ada' });
-    return { outcome: { kind: 'granted', license, registration, inUse: 2, now: NOW, standing, ...facts } };
+    return { outcome: { kind: 'granted', license, registration, inUse: 2, now: NOW, totals, ...facts } };
   }
 
   function measure(of: License, feature: License['features'][number] | null): CommandResult {
@@ -62,7 +62,7 @@ describe('results between threads', () => {
     assert.deepEqual([arrived.error.message, arrived.error.stack], [error.message, error.stack]);
   });
 
-  test('share the license and the standing until they change, even within a batch', () => {
+  test('share the license and the totals until they change, even within a batch', () => {
     const send = connect();
     const changed = exampleLicense({ slots: 9 });
     const later = { total: 2, features: [] };
@@ -70,14 +70,14 @@ describe('results between threads', () => {
       ...send([
         grant('a'),
         grant('b', { license: changed }),
-        grant('c', { license: changed, standing: later }),
+        grant('c', { license: changed, totals: later }),
       ]),
-      ...send([grant('d', { license: changed, standing: later })]),
+      ...send([grant('d', { license: changed, totals: later })]),
     ].map((result) => 'outcome' in result && result.outcome.kind === 'granted' && result.outcome);
     const [a, b, c, d] = outcomes.map((outcome) => outcome || assert.fail('not granted'));
     assert.deepEqual([a?.license.slots, b?.license.slots], [2, 9]);
     assert.equal(b?.license, d?.license);
-    assert.equal(a?.standing, b?.standing);
-    assert.deepEqual([c?.standing, c?.standing === d?.standing], [later, true]);
+    assert.equal(a?.totals, b?.totals);
+    assert.deepEqual([c?.totals, c?.totals === d?.totals], [later, true]);
   });
 });

@@ -1,4 +1,4 @@
-import type { Standing } from '../../../core/nouns/consumption.ts';
+import type { ConsumptionTotals } from '../../../core/nouns/consumption.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { Measured } from '../../../core/outcome.ts';
@@ -8,10 +8,10 @@ import type { Executed, GrantedNow } from '../../store.ts';
 /** `null`: as in the last result that had one of this license. */
 type News<T> = T | null;
 
-interface SentGrant extends Omit<GrantedNow, 'license' | 'standing'> {
+interface SentGrant extends Omit<GrantedNow, 'license' | 'totals'> {
   readonly licenseId: LicenseId;
   readonly license: News<License>;
-  readonly standing: News<Standing>;
+  readonly totals: News<ConsumptionTotals>;
 }
 
 interface SentMeasured extends Omit<Measured, 'holder'> {
@@ -19,7 +19,7 @@ interface SentMeasured extends Omit<Measured, 'holder'> {
 }
 
 /**
- * A result as it crosses to another thread. A license and its standing are large and change seldom: they are
+ * A result as it crosses to another thread. A license and its totals are large and change seldom: they are
  * sent only when they have changed.
  */
 export type SentResult =
@@ -30,7 +30,7 @@ export type SentResult =
 
 export class ResultSender {
   readonly #licenses = new Map<LicenseId, License>();
-  readonly #standings = new Map<LicenseId, Standing>();
+  readonly #standings = new Map<LicenseId, ConsumptionTotals>();
 
   send(result: CommandResult): SentResult {
     if ('error' in result) return describeError(result.error);
@@ -39,8 +39,8 @@ export class ResultSender {
       const { kind, registration, inUse, now } = outcome;
       const { id: licenseId } = outcome.license;
       const license = newsOf(this.#licenses, licenseId, outcome.license);
-      const standing = newsOf(this.#standings, licenseId, outcome.standing);
-      return { kind, licenseId, license, standing, registration, inUse, now };
+      const totals = newsOf(this.#standings, licenseId, outcome.totals);
+      return { kind, licenseId, license, totals, registration, inUse, now };
     }
     if (outcome.kind !== 'measured' || outcome.holder === undefined) return outcome;
     const { license, endsAt } = outcome.holder;
@@ -59,10 +59,10 @@ function describeError(error: unknown): SentResult {
   return { kind: 'error', message: error.message, stack: error.stack ?? '' };
 }
 
-/** Outcomes share the license, and the standing, while it is the same. */
+/** Outcomes share the license, and the totals, while it is the same. */
 export class ResultReceiver {
   readonly #licenses = new Map<LicenseId, License>();
-  readonly #standings = new Map<LicenseId, Standing>();
+  readonly #standings = new Map<LicenseId, ConsumptionTotals>();
 
   receive(sent: SentResult): CommandResult {
     if (sent.kind === 'error')
@@ -70,8 +70,8 @@ export class ResultReceiver {
     if (sent.kind === 'granted') {
       const { kind, licenseId, registration, inUse, now } = sent;
       const license = lastOf(this.#licenses, licenseId, sent.license);
-      const standing = lastOf(this.#standings, licenseId, sent.standing);
-      return { outcome: { kind, license, registration, inUse, now, standing } };
+      const totals = lastOf(this.#standings, licenseId, sent.totals);
+      return { outcome: { kind, license, registration, inUse, now, totals } };
     }
     if (sent.kind !== 'measured' || sent.holder === undefined) return { outcome: sent as Executed };
     const { license, endsAt } = sent.holder;

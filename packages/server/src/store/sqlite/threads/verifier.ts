@@ -56,7 +56,7 @@ export class Verifier {
     for (;;) {
       const masterKeys = readMasterKeys();
       try {
-        return await thread.ask({ kind: 'verify_audit' }, NO_TIME, masterKeys);
+        return await thread.query({ kind: 'verify_audit' }, NO_TIME, masterKeys);
       } catch (error) {
         if (readMasterKeys() === masterKeys) throw error;
       }

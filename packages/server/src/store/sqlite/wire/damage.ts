@@ -17,7 +17,7 @@ export function damageFault(file: string, detail: string, cause?: unknown): Faul
 }
 
 /** SQLite names neither the file that is damaged, nor the disk that is full, nor what to do about it. */
-export function tellDamage<T>(file: string, work: () => T): T {
+export function explainCorruption<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (error) {

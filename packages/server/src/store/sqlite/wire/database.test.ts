@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { SCHEMA_VERSION } from '../../engine/migrations.ts';
-import { readPragma } from './ask.ts';
 import { openReadOnly, openWritable } from './database.ts';
+import { readPragma } from './read-rows.ts';
 
 function makeFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'berth-database-'));

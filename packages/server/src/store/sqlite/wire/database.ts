@@ -2,10 +2,10 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { readPragma, sqliteVersion } from './ask.ts';
 import { asFull } from './disk-full.ts';
 import { foldLeftRenewals } from './fold-renewals.ts';
 import { migrate, requireKnownSchema } from './migrate.ts';
+import { readPragma, sqliteVersion } from './read-rows.ts';
 
 /** Older releases can corrupt a database when a WAL is reset while it is being checkpointed. */
 const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type Count, countOf } from '../../engine/sql.ts';
 import { TABLE_NAMES } from '../../engine/tables.ts';
 import type { RowCounts } from '../../store-copy.ts';
-import { findRow } from './ask.ts';
+import { findRow } from './read-rows.ts';
 
 /** The newest link of the system's chain. */
 export function readHead(db: DatabaseSync): string {

@@ -2,8 +2,8 @@ import { type Instant, instant } from '../../../core/nouns/instant.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { SCHEMA_VERSION } from '../../engine/migrations.ts';
 import type { RowOf } from '../../engine/tables.ts';
-import { findRow, readPragma } from './ask.ts';
 import { openForReading } from './database.ts';
+import { findRow, readPragma } from './read-rows.ts';
 import { loadAuditKey } from './sealed-secrets.ts';
 
 /**

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { findBundledFile } from '@berth/protocol/files/bundled-files';
 import { MIGRATIONS, SCHEMA_VERSION } from '../../engine/migrations.ts';
-import { readPragma } from './ask.ts';
+import { readPragma } from './read-rows.ts';
 
 /** Marks the file as ours ("BRTH"), so that no other database is ever migrated by mistake. */
 const APPLICATION_ID = 0x42525448;

@@ -12,7 +12,7 @@ import {
 } from '../../engine/respell-users.ts';
 import { pickValues, ROW_SQL } from '../../engine/row-sql.ts';
 import { quoteNames, type RowOf, tableOf } from '../../engine/tables.ts';
-import { findRow, listRows, prepare } from './ask.ts';
+import { findRow, listRows, prepare } from './read-rows.ts';
 
 /** Renames users within the caller's transaction. */
 function respellUsers(db: DatabaseSync, respelling: Respelling): void {

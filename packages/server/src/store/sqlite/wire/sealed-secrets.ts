@@ -1,14 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type MasterKey, seal, unsealWithAny } from '../../../secrets/seal.ts';
-import { askSecrets } from '../../engine/questions.ts';
+import { querySecrets } from '../../engine/queries.ts';
 import { AUDIT_KEY, IDENTITY_KEY, makeKey, type SealedSecrets } from '../../engine/sealed-secrets.ts';
-import { answerAsked } from './ask.ts';
+import { answerQuery } from './read-rows.ts';
 
 /** All as of one moment. */
 export function listSecrets(db: DatabaseSync): SealedSecrets {
-  return answerAsked(
+  return answerQuery(
     db,
-    askSecrets((secrets) => secrets),
+    querySecrets((secrets) => secrets),
   );
 }
 

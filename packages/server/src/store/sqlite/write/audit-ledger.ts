@@ -19,7 +19,7 @@ import {
 import type { Row, RowValue } from '../../engine/rows.ts';
 import { readable } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
-import { listRows } from '../wire/ask.ts';
+import { listRows } from '../wire/read-rows.ts';
 import { isAuditAnchored, loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 import type { SqliteStatements } from './statements.ts';
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { RowValue } from '../../engine/rows.ts';
 import { quoteNames, type TableName } from '../../engine/tables.ts';
-import { prepare } from '../wire/ask.ts';
+import { prepare } from '../wire/read-rows.ts';
 
 /** How many rows one statement inserts. The largest first. */
 const ROWS_AT_ONCE = [32, 8, 2, 1];

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { AllRows } from '../../engine/row-sql.ts';
 import { STATEMENTS, type Statements } from '../../engine/statements.ts';
-import { prepare } from '../wire/ask.ts';
+import { prepare } from '../wire/read-rows.ts';
 
 type Rows = AllRows['ended_borrow'];
 

@@ -10,8 +10,8 @@ import { registrationRow } from '../../engine/rows.ts';
 import { users } from '../../exam/exam-store.ts';
 import { copyDatabase } from '../move/copy-database.ts';
 import { SqliteReader } from '../read/reader.ts';
-import { listRows } from '../wire/ask.ts';
 import { openWritable } from '../wire/database.ts';
+import { listRows } from '../wire/read-rows.ts';
 import { prepareStatements } from './statements.ts';
 
 const LATER = plus(NOW, MINUTE_MS);

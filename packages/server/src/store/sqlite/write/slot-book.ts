@@ -16,7 +16,7 @@ type KeptRow = Omit<Row, 'ends_at'> & { ends_at: Instant };
 type DueRow = Pick<SqliteRowOf<'registration'>, 'user' | 'due_at' | 'ends_at'>;
 
 /** Rows in memory, at most. Those of 100,000 users take 40 MB. */
-const MOST_ROWS = 524_288;
+const MAX_ROWS = 524_288;
 
 /** OR FAIL: no row can fail, so SQLite need not copy each page to be able to undo the statement. */
 const SQL = {
@@ -75,7 +75,7 @@ export class SlotBook implements EndingRows<'registration'>, Savepoint {
   #isSet = false;
   #hasWritten = false;
 
-  constructor(db: DatabaseSync, { rows, log, onUndo, mostRows = MOST_ROWS }: Parts) {
+  constructor(db: DatabaseSync, { rows, log, onUndo, mostRows = MAX_ROWS }: Parts) {
     this.#rows = rows;
     this.#log = log;
     this.#onUndo = onUndo;

@@ -16,7 +16,7 @@ import {
 } from '../../engine/sql.ts';
 import { LIST_BARS, STATEMENTS, type Statements } from '../../engine/statements.ts';
 import { columnsOf, type RowOf, sqliteColumnsOf, TABLE_NAMES } from '../../engine/tables.ts';
-import { prepare } from '../wire/ask.ts';
+import { prepare } from '../wire/read-rows.ts';
 import { BulkInsert } from './bulk-insert.ts';
 import { EndedBorrows } from './ended-borrows.ts';
 import { RenewalLog } from './renewal-log.ts';

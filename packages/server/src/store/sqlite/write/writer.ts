@@ -12,15 +12,15 @@ import type { AnswerCount, Batch } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute.ts';
 import { historyRows } from '../../engine/history/history-rows.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
-import { pullBackHistory } from '../../engine/history/write-history.ts';
+import { clampHistory } from '../../engine/history/write-history.ts';
 import { type LoadedLicense, LoadedLicenses } from '../../engine/loaded-licenses.ts';
-import { prolongLive } from '../../engine/move-clock.ts';
+import { extendLiveSlots } from '../../engine/move-clock.ts';
 import { pickValues } from '../../engine/row-sql.ts';
 import { rulesFromRows } from '../../engine/rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
 import type { ClockStatus } from '../../store.ts';
-import { tellDamage } from '../wire/damage.ts';
+import { explainCorruption } from '../wire/damage.ts';
 import { openWritable } from '../wire/database.ts';
 import { setIgnoresCase } from '../wire/respell-users.ts';
 import { listSecrets } from '../wire/sealed-secrets.ts';
@@ -69,7 +69,7 @@ export class SqliteWriter {
     const { masterKey, nextMasterKey } = options;
     this.#masterKeys = nextMasterKey == null ? [masterKey] : [masterKey, nextMasterKey];
     try {
-      this.#tellDamage(() => this.#open());
+      this.#explainCorruption(() => this.#open());
     } catch (error) {
       if (this.#db?.isOpen) this.#db.close();
       throw error;
@@ -78,7 +78,7 @@ export class SqliteWriter {
 
   /** Decides and commits. Throws if the commit failed: then none of it is remembered. */
   executeBatch(commands: readonly Command[]): BatchReply {
-    return this.#tellDamage(() => this.#executeBatch(commands));
+    return this.#explainCorruption(() => this.#executeBatch(commands));
   }
 
   #executeBatch(commands: readonly Command[]): BatchReply {
@@ -95,7 +95,7 @@ export class SqliteWriter {
 
   /** See `Store.keepClock`. Writes only if there is something to remember. */
   keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
-    return this.#tellDamage(() => this.#keepClock());
+    return this.#explainCorruption(() => this.#keepClock());
   }
 
   #keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
@@ -123,7 +123,9 @@ export class SqliteWriter {
   close(): void {
     try {
       if (!this.#recovery.isBroken && this.#isResumed) {
-        this.#tellDamage(() => this.#transact(this.#readClock(), () => this.#putInOrder(), { force: true }));
+        this.#explainCorruption(() =>
+          this.#transact(this.#readClock(), () => this.#putInOrder(), { force: true }),
+        );
       }
     } finally {
       if (this.#db.isOpen) this.#db.close();
@@ -136,8 +138,8 @@ export class SqliteWriter {
     return [];
   }
 
-  #tellDamage<T>(work: () => T): T {
-    return tellDamage(this.#options.file, work);
+  #explainCorruption<T>(work: () => T): T {
+    return explainCorruption(this.#options.file, work);
   }
 
   #open(): void {
@@ -190,7 +192,7 @@ export class SqliteWriter {
       this.#readClock(),
       (batch) => {
         if (jump !== null) this.#recordJump(batch, jump);
-        if (mark !== null) prolongLive(batch, mark);
+        if (mark !== null) extendLiveSlots(batch, mark);
         return [];
       },
       { force: true },
@@ -256,7 +258,7 @@ export class SqliteWriter {
       signed: null,
       answers: this.#answers,
       names: this.#names,
-      pullsBackHistory: false,
+      clampsHistory: false,
       isChanged: force,
     };
     try {
@@ -279,7 +281,7 @@ export class SqliteWriter {
     if (jump !== null) this.#recordJump(batch, jump);
     const { awayFrom, isTakenOver, ranTo, now: to } = reading;
     if (awayFrom === null) return;
-    prolongLive(batch, awayFrom);
+    extendLiveSlots(batch, awayFrom);
     batch.isChanged = true;
     if (isTakenOver) {
       batch.systemEvents.push(eventText({ kind: 'clock_accepted', from: ranTo, to, by: 'server' }));
@@ -328,12 +330,12 @@ export class SqliteWriter {
     this.#statements.updateLicenseHead.run(storedInUse, n, mac, license.id);
   }
 
-  #writeHistory({ names, now, pullsBackHistory }: Batch, changed: readonly LoadedLicense[]): void {
+  #writeHistory({ names, now, clampsHistory }: Batch, changed: readonly LoadedLicense[]): void {
     for (const { table, rows } of historyRows(changed, names, now)) {
       const insert = this.#statements.addHistory[table];
       insert.run(rows.flatMap((row) => pickValues(row, insert.columns)));
     }
-    if (pullsBackHistory) pullBackHistory(this.#statements, now);
+    if (clampsHistory) clampHistory(this.#statements, now);
   }
 
   /** Memory may be ahead of the file now: it is loaded again before the next batch. */

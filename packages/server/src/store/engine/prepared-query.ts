@@ -4,12 +4,16 @@ import type { Sql } from './sql.ts';
 type Named = Readonly<Record<string, RowValue>>;
 
 /** Statements to run together, and how their rows become an answer. */
-export interface Asked<A> {
+export interface PreparedQuery<A> {
   readonly statements: readonly { readonly sql: Sql; readonly values: Named }[];
   /** `rows`: of each statement. */
   answer(rows: readonly (readonly unknown[])[]): A;
 }
 
-export function ask<R, A>(sql: Sql, values: Named, answer: (rows: readonly R[]) => A): Asked<A> {
+export function prepareQuery<R, A>(
+  sql: Sql,
+  values: Named,
+  answer: (rows: readonly R[]) => A,
+): PreparedQuery<A> {
   return { statements: [{ sql, values }], answer: ([rows]) => answer(rows as readonly R[]) };
 }

@@ -3,9 +3,9 @@ import type { Connection } from '../wire/connection.ts';
 const CHANNEL = 'berth_news';
 
 /** At most ten a second: each makes every server read the log. */
-const TELL_INTERVAL_MS = 100;
+const NOTIFY_INTERVAL_MS = 100;
 
-interface NewsOptions {
+interface EventSignalOptions {
   /** Opens a connection of its own, which calls back for every notification. */
   open(onTold: () => void): Promise<Connection>;
   onNews(): void;
@@ -17,15 +17,15 @@ interface NewsOptions {
  * time. A notification only says that there is something to read, and may get lost: whoever follows the log
  * also polls it, as it must behind a pooler.
  */
-export class News {
-  readonly #options: NewsOptions;
+export class EventSignal {
+  readonly #options: EventSignalOptions;
   #connection: Connection | null = null;
   #opening: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #hasMore = false;
   #isClosed = false;
 
-  constructor(options: NewsOptions) {
+  constructor(options: EventSignalOptions) {
     this.#options = options;
   }
 
@@ -41,14 +41,14 @@ export class News {
   }
 
   /** Tells the others that this server has written events. */
-  tell(): void {
+  notify(): void {
     this.#hasMore = true;
     if (this.#timer !== null || this.#isClosed) return;
     this.#send();
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      if (this.#hasMore) this.tell();
-    }, TELL_INTERVAL_MS);
+      if (this.#hasMore) this.notify();
+    }, NOTIFY_INTERVAL_MS);
     this.#timer.unref();
   }
 

@@ -3,12 +3,12 @@ import { ANSWER_LIFETIME_MS } from '../../core/lending/repeat-answer.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { Answer, Answers, Query } from '../query.ts';
-import { type Asked, ask } from './asked.ts';
 import { describeSegment, writtenLinkFromRow } from './audit/link-texts.ts';
-import { askAuditSearch, LINK_PLACE } from './audit/search-audit.ts';
-import { HISTORY_QUESTIONS } from './history/history-questions.ts';
-import { askLicenses } from './list-licenses.ts';
-import { askRegistrations } from './list-registrations.ts';
+import { LINK_PLACE, queryAuditSearch } from './audit/search-audit.ts';
+import { HISTORY_QUERIES } from './history/history-queries.ts';
+import { queryLicenses } from './list-licenses.ts';
+import { queryRegistrations } from './list-registrations.ts';
+import { type PreparedQuery, prepareQuery } from './prepared-query.ts';
 import {
   accountFromRow,
   type BacklogRow,
@@ -36,21 +36,23 @@ import { HAS_ENDED, LIST_BARS, SELECT_TOKEN } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
 /** All secrets as of one moment. */
-export function askSecrets<A>(answer: (secrets: SealedSecrets) => A): Asked<A> {
-  return ask('SELECT name, sealed FROM sealed_secret', {}, (rows: readonly RowOf<'sealed_secret'>[]) =>
-    answer(secretsFromRows(rows)),
+export function querySecrets<A>(answer: (secrets: SealedSecrets) => A): PreparedQuery<A> {
+  return prepareQuery(
+    'SELECT name, sealed FROM sealed_secret',
+    {},
+    (rows: readonly RowOf<'sealed_secret'>[]) => answer(secretsFromRows(rows)),
   );
 }
 
 /** What both stores say of themselves. */
-export function askStore(now: Instant) {
+export function queryStore(now: Instant) {
   const sql = `SELECT identity, hardware_id,
       (SELECT count(*) FROM license WHERE removed_at IS NULL) AS licenses,
       (SELECT count(*) FROM registration JOIN license ON id = license_id
        WHERE ends_at > :now AND removed_at IS NULL) AS registrations,
       (SELECT count(*) FROM account WHERE one_time = 1) AS one_time
     FROM server`;
-  return ask(sql, { now }, ([row]: readonly StoreRow[]) => storeFromRow(row as StoreRow));
+  return prepareQuery(sql, { now }, ([row]: readonly StoreRow[]) => storeFromRow(row as StoreRow));
 }
 
 type ServerRow = RowOf<'server'>;
@@ -99,45 +101,49 @@ const LIST_USAGE = inEach(
   WHERE held.source IN ('offline', 'airgap') ORDER BY part.license_id, part.feature`,
 );
 
-type Ask<K extends Query['kind']> = (
+type QueryPlan<K extends Query['kind']> = (
   query: Extract<Query, { kind: K }>,
   now: Instant,
   masterKeys: readonly MasterKey[],
-) => Asked<Answers[K]>;
+) => PreparedQuery<Answers[K]>;
 
 /** The questions that both stores answer with the same SQL. */
-const QUESTIONS = {
-  list_registrations: (query, now) => askRegistrations(query, now),
-  list_licenses: ({ product }, now) => askLicenses(product, now),
+const QUERIES = {
+  list_registrations: (query, now) => queryRegistrations(query, now),
+  list_licenses: ({ product }, now) => queryLicenses(product, now),
   list_untidy: (_, now) => {
     const [windowStart, placeStart] = [now - DENIAL_WINDOW_MS, now - PLACE_WINDOW_MS];
     const values = { now, windowStart, placeStart, forgotten: now - ANSWER_LIFETIME_MS };
-    return ask(LIST_UNTIDY, values, (rows: readonly RowOf<'license'>[]) => rows.map(({ id }) => id));
+    return prepareQuery(LIST_UNTIDY, values, (rows: readonly RowOf<'license'>[]) => rows.map(({ id }) => id));
   },
   list_backlog: () => ({
     statements: [LIST_METERS, 'SELECT * FROM report ORDER BY cut_at, id'].map((sql) => ({ sql, values: {} })),
     answer: ([meters, reports]) =>
       backlogFromRows(meters as readonly BacklogRow[], reports as readonly RowOf<'report'>[]),
   }),
-  list_usage: () => ask(LIST_USAGE, {}, (rows: readonly UsageRow[]) => rows.map(usageFromRow)),
+  list_usage: () => prepareQuery(LIST_USAGE, {}, (rows: readonly UsageRow[]) => rows.map(usageFromRow)),
 
   find_account: ({ name }) =>
-    ask('SELECT * FROM account WHERE name = :name', { name }, ([row]: readonly RowOf<'account'>[]) =>
-      row === undefined ? null : accountFromRow(row),
+    prepareQuery(
+      'SELECT * FROM account WHERE name = :name',
+      { name },
+      ([row]: readonly RowOf<'account'>[]) => (row === undefined ? null : accountFromRow(row)),
     ),
   list_accounts: () =>
-    ask('SELECT * FROM account ORDER BY name', {}, (rows: readonly RowOf<'account'>[]) =>
+    prepareQuery('SELECT * FROM account ORDER BY name', {}, (rows: readonly RowOf<'account'>[]) =>
       rows.map(accountFromRow),
     ),
   find_token: ({ tokenHash }, now) =>
-    ask(`${SELECT_TOKEN} WHERE token_hash = :tokenHash`, { tokenHash }, ([row]: readonly TokenRow[]) =>
-      row === undefined ? null : { token: tokenFromRow(row), now },
+    prepareQuery(
+      `${SELECT_TOKEN} WHERE token_hash = :tokenHash`,
+      { tokenHash },
+      ([row]: readonly TokenRow[]) => (row === undefined ? null : { token: tokenFromRow(row), now }),
     ),
   list_tokens: ({ limit, endingWithinMs }, now) => {
     const read = (rows: readonly TokenRow[]) => rows.map((row) => ({ token: tokenFromRow(row), now }));
     if (endingWithinMs === undefined)
-      return ask(`${SELECT_TOKEN} ${TOKEN_ORDER} LIMIT :limit`, { limit }, read);
-    return ask(
+      return prepareQuery(`${SELECT_TOKEN} ${TOKEN_ORDER} LIMIT :limit`, { limit }, read);
+    return prepareQuery(
       `${SELECT_TOKEN} WHERE expires_at > :now AND expires_at <= :until
        ORDER BY expires_at, token.id LIMIT :limit`,
       { now, until: now + endingWithinMs, limit },
@@ -146,13 +152,13 @@ const QUESTIONS = {
   },
 
   is_set_up: () =>
-    ask(
+    prepareQuery(
       'SELECT set_up_at FROM server',
       {},
       ([row]: readonly ServerRow[]) => (row?.set_up_at ?? null) !== null,
     ),
   find_webhook_cursor: () =>
-    ask('SELECT webhook_seq, webhook_index FROM server', {}, ([row]: readonly ServerRow[]) =>
+    prepareQuery('SELECT webhook_seq, webhook_index FROM server', {}, ([row]: readonly ServerRow[]) =>
       cursorFromRow(row),
     ),
   find_rules: () => ({
@@ -165,33 +171,33 @@ const QUESTIONS = {
       };
     },
   }),
-  list_bars: () => ask(LIST_BARS, {}, (rows: readonly RowOf<'bar'>[]) => rows.map(barFromRow)),
+  list_bars: () => prepareQuery(LIST_BARS, {}, (rows: readonly RowOf<'bar'>[]) => rows.map(barFromRow)),
   find_notice: ({ key: { kind, subject } }) =>
-    ask(
+    prepareQuery(
       'SELECT * FROM notice WHERE kind = :kind AND subject = :subject',
       { kind, subject },
       ([row]: readonly RowOf<'notice'>[]) => row?.value ?? null,
     ),
   list_notices: ({ of }) =>
-    ask(
+    prepareQuery(
       'SELECT * FROM notice WHERE kind = :of ORDER BY subject',
       { of },
       (rows: readonly RowOf<'notice'>[]) => rows.map(({ subject }) => subject),
     ),
-  describe_seal: () => askSecrets((secrets) => ({ sealedBy: findSealingFingerprint(secrets) ?? '' })),
-  find_cloud_keys: (_, __, masterKeys) => askSecrets((secrets) => openCloudKeys(secrets, masterKeys)),
-  find_grant_keys: (_, __, masterKeys) => askSecrets((secrets) => openGrantKeys(secrets, masterKeys)),
+  describe_seal: () => querySecrets((secrets) => ({ sealedBy: findSealingFingerprint(secrets) ?? '' })),
+  find_cloud_keys: (_, __, masterKeys) => querySecrets((secrets) => openCloudKeys(secrets, masterKeys)),
+  find_grant_keys: (_, __, masterKeys) => querySecrets((secrets) => openGrantKeys(secrets, masterKeys)),
 
-  search_audit: (query) => askAuditSearch(query),
+  search_audit: (query) => queryAuditSearch(query),
   list_links: ({ after, upTo, limit }) =>
-    ask(
+    prepareQuery(
       `SELECT ${LINK_PLACE}, events, mac FROM audit_link
        WHERE audit_link.seq > :after AND audit_link.seq <= :upTo ORDER BY audit_link.seq LIMIT :limit`,
       { after, upTo, limit },
       (rows: readonly Row[]) => rows.map(writtenLinkFromRow),
     ),
   describe_audit: () =>
-    ask(
+    prepareQuery(
       `SELECT ${readable('max(seq)', 'seq')} FROM audit_link`,
       {},
       ([row]: readonly RowOf<'audit_link'>[]) => ({
@@ -199,24 +205,26 @@ const QUESTIONS = {
       }),
     ),
   list_segments: () =>
-    ask('SELECT * FROM audit_segment ORDER BY chain', {}, (rows: readonly RowOf<'audit_segment'>[]) =>
-      rows.map(describeSegment),
+    prepareQuery(
+      'SELECT * FROM audit_segment ORDER BY chain',
+      {},
+      (rows: readonly RowOf<'audit_segment'>[]) => rows.map(describeSegment),
     ),
-  ...HISTORY_QUESTIONS,
-} satisfies { readonly [K in Query['kind']]?: Ask<K> };
+  ...HISTORY_QUERIES,
+} satisfies { readonly [K in Query['kind']]?: QueryPlan<K> };
 
 /** What both stores answer in the same way. */
-type SharedQuery = Extract<Query, { kind: keyof typeof QUESTIONS }>;
+type SharedQuery = Extract<Query, { kind: keyof typeof QUERIES }>;
 
 export function isShared(query: Query): query is SharedQuery {
-  return query.kind in QUESTIONS;
+  return query.kind in QUERIES;
 }
 
-export function askFor<Q extends SharedQuery>(
+export function planQuery<Q extends SharedQuery>(
   query: Q,
   now: Instant,
   masterKeys: readonly MasterKey[],
-): Asked<Answer<Q>> {
-  const question = QUESTIONS[query.kind] as Ask<Query['kind']>;
-  return question(query, now, masterKeys) as Asked<Answer<Q>>;
+): PreparedQuery<Answer<Q>> {
+  const plan = QUERIES[query.kind] as QueryPlan<Query['kind']>;
+  return plan(query, now, masterKeys) as PreparedQuery<Answer<Q>>;
 }

@@ -12,13 +12,13 @@ import type {
   ListConsumptionHistory,
   ListUserHistory,
 } from '../../history-query.ts';
-import type { Asked } from '../asked.ts';
+import type { PreparedQuery } from '../prepared-query.ts';
 import { readable } from '../sql.ts';
 import type { RowOf } from '../tables.ts';
-import { askDenialHistory, namesOf, rowsOf, somebody } from './ask-denials.ts';
-import { askBuckets, askSlotHistory, isOfFeature, isOfLicense } from './ask-slots.ts';
 import { LIST_OLD_HISTORY } from './history-sql.ts';
-import { askSubjects, type SubjectBook } from './subject-book.ts';
+import { type LicenseNames, querySubjects } from './license-names.ts';
+import { namesOf, queryDenialHistory, rowsOf, somebody } from './query-denials.ts';
+import { isOfFeature, isOfLicense, queryBuckets, querySlotHistory } from './query-slots.ts';
 
 /** Within so many days, the index of days finds the users faster than reading all of them. */
 const FEW_DAYS = 3;
@@ -30,10 +30,13 @@ const PERSON_SUMS = ['grants', 'denials', 'sessions', 'held_ms']
 
 type UserRow = Omit<RowOf<'history_person'>, 'grain' | 'at'> & { readonly total: number };
 
-function askUsers(query: ListUserHistory, now: Instant): Asked<HistoryAnswers['list_user_history']> {
+function queryUsers(
+  query: ListUserHistory,
+  now: Instant,
+): PreparedQuery<HistoryAnswers['list_user_history']> {
   const { since, until, licenseId, user, limit } = query;
   const isRecent = since >= daysBefore(now, USER_DAYS_KEPT) && until - since <= FEW_DAYS * DAY_MS;
-  const subjects = askSubjects(licenseId);
+  const subjects = querySubjects(licenseId);
   const sql = `SELECT license_id, feature, "user", others, ${PERSON_SUMS},
       max(last_at) AS last_at, count(*) OVER () AS total
     FROM ${rowsOf('history_person', user)} AND ${isOfLicense(licenseId)} AND at >= :since AND at < :until
@@ -62,9 +65,11 @@ function askUsers(query: ListUserHistory, now: Instant): Asked<HistoryAnswers['l
   };
 }
 
-function askConsumption(query: ListConsumptionHistory): Asked<HistoryAnswers['list_consumption_history']> {
+function queryConsumption(
+  query: ListConsumptionHistory,
+): PreparedQuery<HistoryAnswers['list_consumption_history']> {
   const { since, until, licenseId, feature, limit } = query;
-  const subjects = askSubjects(licenseId);
+  const subjects = querySubjects(licenseId);
   const sql = `SELECT license_id, feature, at, ${readable('amount')} FROM history_consumption
     WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)} AND at >= :since AND at < :until
     ORDER BY at DESC, license_id, feature LIMIT :limit`;
@@ -83,11 +88,11 @@ function askConsumption(query: ListConsumptionHistory): Asked<HistoryAnswers['li
 }
 
 /** Most records of denials that are looked at, the newest. */
-const MOST_RECORDS = 200_000;
+const MAX_RECORDS = 200_000;
 
 const LIST_DENIED = `SELECT "user", others, first_at, last_at FROM history_denial
   WHERE license_id = :licenseId AND feature = :feature AND reason = 'floating_not_available'
-    AND at >= :since AND at < :until ORDER BY at DESC LIMIT ${MOST_RECORDS}`;
+    AND at >= :since AND at < :until ORDER BY at DESC LIMIT ${MAX_RECORDS}`;
 
 const SUM_DURATIONS = `SELECT minutes, CAST(sum(sessions) AS bigint) AS sessions FROM history_duration
   WHERE license_id = :licenseId AND feature = :feature AND at >= :day AND at < :until GROUP BY minutes`;
@@ -95,11 +100,11 @@ const SUM_DURATIONS = `SELECT minutes, CAST(sum(sessions) AS bigint) AS sessions
 type DeniedRow = Pick<RowOf<'history_denial'>, 'user' | 'others' | 'first_at' | 'last_at'>;
 type DurationRow = Pick<RowOf<'history_duration'>, 'minutes' | 'sessions'>;
 
-function askForWhatIf(query: AskWhatIf, now: Instant): Asked<HistoryAnswers['ask_what_if']> {
+function queryWhatIf(query: AskWhatIf, now: Instant): PreparedQuery<HistoryAnswers['ask_what_if']> {
   const { licenseId, feature, since, until } = query;
   const scope = { licenseId, feature };
-  const subjects = askSubjects(licenseId);
-  const curves = askBuckets({ ...query, stepMs: MINUTE_MS }, now);
+  const subjects = querySubjects(licenseId);
+  const curves = queryBuckets({ ...query, stepMs: MINUTE_MS }, now);
   return {
     statements: [
       ...subjects.statements,
@@ -108,7 +113,7 @@ function askForWhatIf(query: AskWhatIf, now: Instant): Asked<HistoryAnswers['ask
       ...curves.statements,
     ],
     answer([licenses, denied, durations, ...rows]) {
-      const book: SubjectBook = subjects.answer([licenses ?? []]);
+      const book: LicenseNames = subjects.answer([licenses ?? []]);
       const license = book.find(licenseId);
       const slots =
         feature === '' ? license?.slots : license && findFeature(license, feature)?.floating?.slots;
@@ -140,7 +145,7 @@ function askForWhatIf(query: AskWhatIf, now: Instant): Asked<HistoryAnswers['ask
 }
 
 /** Most chunks at once; what remains is listed the next time. */
-const MOST_CHUNKS = 1000;
+const MAX_CHUNKS = 1000;
 
 interface ChunkRow {
   readonly license_id: LicenseId;
@@ -152,7 +157,7 @@ const PARTS = ['old', 'minutes', 'hours', 'days'] as const satisfies readonly Hi
 function askOld({
   kind: _,
   ...cutoffs
-}: Extract<HistoryQuery, { kind: 'list_old_history' }>): Asked<HistoryAnswers['list_old_history']> {
+}: Extract<HistoryQuery, { kind: 'list_old_history' }>): PreparedQuery<HistoryAnswers['list_old_history']> {
   const valuesOf = {
     minutes: { minutes: cutoffs.minutes },
     hours: { hours: cutoffs.hours },
@@ -161,7 +166,7 @@ function askOld({
   };
   return {
     statements: PARTS.map((part) => ({
-      sql: `${LIST_OLD_HISTORY[part]} ORDER BY 1, 2 LIMIT ${MOST_CHUNKS}`,
+      sql: `${LIST_OLD_HISTORY[part]} ORDER BY 1, 2 LIMIT ${MAX_CHUNKS}`,
       values: valuesOf[part],
     })),
     answer: (rows) =>
@@ -175,16 +180,16 @@ function askOld({
 }
 
 /** What the stores are asked about the history. */
-export const HISTORY_QUESTIONS = {
-  list_slot_history: askSlotHistory,
-  list_denial_history: askDenialHistory,
-  list_user_history: askUsers,
-  list_consumption_history: askConsumption,
-  ask_what_if: askForWhatIf,
+export const HISTORY_QUERIES = {
+  list_slot_history: querySlotHistory,
+  list_denial_history: queryDenialHistory,
+  list_user_history: queryUsers,
+  list_consumption_history: queryConsumption,
+  ask_what_if: queryWhatIf,
   list_old_history: askOld,
 } satisfies {
   readonly [K in HistoryQuery['kind']]: (
     query: Extract<HistoryQuery, { kind: K }>,
     now: Instant,
-  ) => Asked<HistoryAnswers[K]>;
+  ) => PreparedQuery<HistoryAnswers[K]>;
 };

@@ -1,10 +1,10 @@
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
-import { type Asked, ask } from '../asked.ts';
+import { type PreparedQuery, prepareQuery } from '../prepared-query.ts';
 import { licenseFromRow } from '../rows.ts';
 import type { RowOf } from '../tables.ts';
 
 /** What the licenses are called; removed ones too. */
-export class SubjectBook {
+export class LicenseNames {
   readonly #licenses: ReadonlyMap<LicenseId, ListedLicense>;
 
   constructor(rows: readonly RowOf<'license'>[]) {
@@ -39,11 +39,11 @@ interface ListedLicense {
 }
 
 /** The most recently added first. */
-export function askSubjects(licenseId: LicenseId | null): Asked<SubjectBook> {
+export function querySubjects(licenseId: LicenseId | null): PreparedQuery<LicenseNames> {
   const where = licenseId === null ? '' : 'WHERE id = :licenseId';
-  return ask(
+  return prepareQuery(
     `SELECT * FROM license ${where} ORDER BY added_order DESC`,
     licenseId === null ? {} : { licenseId },
-    (rows: readonly RowOf<'license'>[]) => new SubjectBook(rows),
+    (rows: readonly RowOf<'license'>[]) => new LicenseNames(rows),
   );
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import type { Asked } from '../../engine/asked.ts';
+import type { PreparedQuery } from '../../engine/prepared-query.ts';
 import type { Row } from '../../engine/rows.ts';
 import { type Sql, sqlFor } from '../../engine/sql.ts';
 
@@ -19,7 +19,7 @@ export function findRow<R>(db: DatabaseSync, sql: Sql, values: Named = {}): R | 
   return prepare(db, sql).get(values) as R | undefined;
 }
 
-export function answerAsked<A>(db: DatabaseSync, { statements, answer }: Asked<A>): A {
+export function answerQuery<A>(db: DatabaseSync, { statements, answer }: PreparedQuery<A>): A {
   return answer(statements.map(({ sql, values }) => listRows<Row>(db, sql, values)));
 }
 
@@ -36,7 +36,7 @@ export class PreparedOnce {
     return this.#statements.getOrInsertComputed(sqlFor('sqlite', sql), () => prepare(this.#db, sql));
   }
 
-  answer<A>({ statements, answer }: Asked<A>): A {
+  answer<A>({ statements, answer }: PreparedQuery<A>): A {
     return answer(statements.map(({ sql, values }) => this.get(sql).all(values)));
   }
 }

@@ -72,7 +72,7 @@ interface AttendanceOptions {
  * may lead; how long this server relies on it is counted from before it asked, so a late answer, a pause or a
  * lost connection ends its lead by itself. Nothing may depend on there being only one leader.
  */
-export class Attendance {
+export class LeaderElection {
   readonly #options: AttendanceOptions;
   #attending: Promise<ClockStatus> | null = null;
   #rounds = 0;

@@ -9,11 +9,11 @@ import { findFeature } from '../../../core/nouns/feature-slot.ts';
 import { earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { ListSlotHistory, SlotSeries } from '../../history-query.ts';
-import type { Asked } from '../asked.ts';
+import type { PreparedQuery } from '../prepared-query.ts';
 import { type Dialect, inEach, lesser } from '../sql.ts';
 import { HAS_ENDED } from '../statements.ts';
 import type { RowOf } from '../tables.ts';
-import { askSubjects, type SubjectBook } from './subject-book.ts';
+import { type LicenseNames, querySubjects } from './license-names.ts';
 
 export function isOfLicense(licenseId: LicenseId | null, column = 'license_id'): string {
   return licenseId === null ? `${column} > 0` : `${column} = CAST(:licenseId AS bigint)`;
@@ -74,7 +74,7 @@ interface BucketRow extends Omit<RowOf<'history_slot'>, 'at'> {
 type StateRow = Pick<RowOf<'history_slot'>, 'license_id' | 'feature' | 'net' | 'borrowed'>;
 
 /** The buckets of some series, and their states before. */
-export function askBuckets(query: Omit<ListSlotHistory, 'kind'>, now: Instant): Asked<SlotCurves> {
+export function queryBuckets(query: Omit<ListSlotHistory, 'kind'>, now: Instant): PreparedQuery<SlotCurves> {
   const { since, until, licenseId, feature, stepMs } = query;
   const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
   return {
@@ -136,9 +136,9 @@ function seriesOf({ license_id, feature }: Pick<StateRow, 'license_id' | 'featur
   return `${license_id} ${feature}`;
 }
 
-export function askSlotHistory(query: ListSlotHistory, now: Instant): Asked<readonly SlotSeries[]> {
-  const curves = askBuckets(query, now);
-  const subjects = askSubjects(query.licenseId);
+export function querySlotHistory(query: ListSlotHistory, now: Instant): PreparedQuery<readonly SlotSeries[]> {
+  const curves = queryBuckets(query, now);
+  const subjects = querySubjects(query.licenseId);
   return {
     statements: [...subjects.statements, ...curves.statements],
     answer: ([licenses, ...rows]) =>
@@ -146,7 +146,7 @@ export function askSlotHistory(query: ListSlotHistory, now: Instant): Asked<read
   };
 }
 
-function listSeries(query: ListSlotHistory, book: SubjectBook, curves: SlotCurves, now: Instant) {
+function listSeries(query: ListSlotHistory, book: LicenseNames, curves: SlotCurves, now: Instant) {
   return book.list().flatMap(({ license, isRemoved }) =>
     listFeatures(license, query.feature).flatMap((feature): SlotSeries[] => {
       const start = curves.startOf(license.id, feature);

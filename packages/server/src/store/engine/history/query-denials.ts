@@ -3,10 +3,10 @@ import { DAY_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import { foldCase } from '../../../core/nouns/user-name.ts';
 import type { DenialHistory, DenialRecord, ListDenialHistory } from '../../history-query.ts';
-import type { Asked } from '../asked.ts';
+import type { PreparedQuery } from '../prepared-query.ts';
 import type { RowOf } from '../tables.ts';
-import { isOfFeature, isOfLicense } from './ask-slots.ts';
-import { askSubjects, type SubjectBook } from './subject-book.ts';
+import { type LicenseNames, querySubjects } from './license-names.ts';
+import { isOfFeature, isOfLicense } from './query-slots.ts';
 
 /** A store that ignores case has folded names, and those from before it did. */
 const IS_OF_USER = `"user" IN (CAST(:user AS text),
@@ -26,7 +26,7 @@ export function namesOf(user: string | null) {
 /** Over a longer time, most rows are read anyway, and an index would only cost. */
 const INDEXED_MS = 8 * DAY_MS;
 
-const MOST_USERS = 50;
+const MAX_USERS = 50;
 
 interface GroupRow {
   readonly license_id: LicenseId;
@@ -38,7 +38,7 @@ interface GroupRow {
 
 type UserRow = Pick<RowOf<'history_denial'>, 'user' | 'others' | 'denials'>;
 
-export function askDenialHistory(query: ListDenialHistory): Asked<DenialHistory> {
+export function queryDenialHistory(query: ListDenialHistory): PreparedQuery<DenialHistory> {
   const { licenseId, feature, user, reason, since, until, limit } = query;
   const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
   const where = `AND ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}
@@ -47,7 +47,7 @@ export function askDenialHistory(query: ListDenialHistory): Asked<DenialHistory>
     `FROM ${rowsOf('history_denial', user)} ${where} AND ${at} >= :since AND ${at} < :until`;
   const at = user !== null || until - since > INDEXED_MS ? '+at' : 'at';
   const values = { ...scope, since, until, ...namesOf(user), ...(reason !== null && { reason }) };
-  const subjects = askSubjects(licenseId);
+  const subjects = querySubjects(licenseId);
   return {
     statements: [
       ...subjects.statements,
@@ -59,7 +59,7 @@ export function askDenialHistory(query: ListDenialHistory): Asked<DenialHistory>
       },
       {
         sql: `SELECT "user", others, CAST(sum(denials) AS bigint) AS denials ${from(at)}
-          GROUP BY "user", others ORDER BY 3 DESC, "user" LIMIT ${MOST_USERS}`,
+          GROUP BY "user", others ORDER BY 3 DESC, "user" LIMIT ${MAX_USERS}`,
         values,
       },
       {
@@ -86,7 +86,7 @@ export function somebody({ user, others }: Pick<UserRow, 'user' | 'others'>) {
   return { user: user === '' ? null : user, others: others === 1 };
 }
 
-function sumGroups(groups: readonly GroupRow[], book: SubjectBook) {
+function sumGroups(groups: readonly GroupRow[], book: LicenseNames) {
   const sum = (rows: readonly GroupRow[]) => rows.reduce((total, { denials }) => total + denials, 0);
   const byCount = (a: { count: number }, b: { count: number }) => b.count - a.count;
   const byReason = [...Map.groupBy(groups, ({ reason }) => reason)];
@@ -103,7 +103,7 @@ function sumGroups(groups: readonly GroupRow[], book: SubjectBook) {
   };
 }
 
-function presentDenial(row: RowOf<'history_denial'>, book: SubjectBook): DenialRecord {
+function presentDenial(row: RowOf<'history_denial'>, book: LicenseNames): DenialRecord {
   const { license_id, feature, reason, slots, in_use: inUse, borrowed, next_free_at: nextFreeAt } = row;
   const subject = book.subjectOf(license_id, feature);
   return {
