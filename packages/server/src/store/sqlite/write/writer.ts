@@ -78,34 +78,30 @@ export class SqliteWriter {
 
   /** Decides and commits. Throws if the commit failed: then none of it is remembered. */
   executeBatch(commands: readonly Command[]): BatchReply {
-    return this.#explainCorruption(() => this.#executeBatch(commands));
-  }
-
-  #executeBatch(commands: readonly Command[]): BatchReply {
-    this.#heal();
-    this.#ensureResumed();
-    const reading = this.#readClock();
-    this.#syncMs = null;
-    const results = this.#transact(reading, (batch) =>
-      commands.map((command) => executeCommand(batch, command)),
-    );
-    if (this.#syncMs !== null) this.#recovery.failures = 0;
-    return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices() };
+    return this.#explainCorruption(() => {
+      this.#heal();
+      if (!this.#isResumed) this.#resume();
+      const reading = this.#readClock();
+      this.#syncMs = null;
+      const results = this.#transact(reading, (batch) =>
+        commands.map((command) => executeCommand(batch, command)),
+      );
+      if (this.#syncMs !== null) this.#recovery.failures = 0;
+      return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices() };
+    });
   }
 
   /** See `Store.keepClock`. Writes only if there is something to remember. */
   keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
-    return this.#explainCorruption(() => this.#keepClock());
-  }
-
-  #keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
-    this.#heal();
-    if (!this.#isResumed) return this.#lookAtClock();
-    const reading = this.#readClock();
-    if (this.#mustRemember(reading)) this.#transact(reading, () => [], { force: true });
-    const wall = this.#clock.readWall();
-    const { mark: now, jump } = this.#clock;
-    return { now, wall, jump, jumpAtStart: this.#followedJump(), notices: this.#takeNotices() };
+    return this.#explainCorruption(() => {
+      this.#heal();
+      if (!this.#isResumed) return this.#lookAtClock();
+      const reading = this.#readClock();
+      if (this.#mustRemember(reading)) this.#transact(reading, () => [], { force: true });
+      const wall = this.#clock.readWall();
+      const { mark: now, jump } = this.#clock;
+      return { now, wall, jump, jumpAtStart: this.#followedJump(), notices: this.#takeNotices() };
+    });
   }
 
   /** The time for a query, which moves nothing: it ends no slot that the next command prolongs. */
@@ -160,13 +156,7 @@ export class SqliteWriter {
     if (mark !== null && mark > this.#clock.mark) this.#clock.moveTo(mark);
     this.#awayFrom = mark;
     this.#isResumed = false;
-    if (!isStart || this.#options.resumeAtOpen !== false) this.#ensureResumed(isStart);
-  }
-
-  #ensureResumed(isStart = true): void {
-    if (this.#isResumed) return;
-    this.#resume(this.#awayFrom, isStart ? this.#jumpAtStart : null);
-    this.#isResumed = true;
+    if (!isStart || this.#options.resumeAtOpen !== false) this.#resume(isStart);
   }
 
   #lookAtClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
@@ -186,17 +176,19 @@ export class SqliteWriter {
     };
   }
 
-  /** The store was away since `mark`: slots that were live then get their time back. */
-  #resume(mark: Instant | null, jump: ClockJumped | null): void {
+  /** The store was away: slots that were live before get their time back. */
+  #resume(isStart = true): void {
+    const jump = isStart ? this.#jumpAtStart : null;
     this.#transact(
       this.#readClock(),
       (batch) => {
         if (jump !== null) this.#recordJump(batch, jump);
-        if (mark !== null) extendLiveSlots(batch, mark);
+        if (this.#awayFrom !== null) extendLiveSlots(batch, this.#awayFrom);
         return [];
       },
       { force: true },
     );
+    this.#isResumed = true;
   }
 
   /** After a failed commit, reopens the file before anything is acknowledged again. */
