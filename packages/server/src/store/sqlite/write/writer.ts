@@ -7,6 +7,7 @@ import { type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
+import type { Clock } from '../../clock.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { AnswerCount, Batch } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute.ts';
@@ -28,7 +29,31 @@ import { AuditLedger, getServer, openAudit } from './audit-ledger.ts';
 import { Recovery } from './recovery.ts';
 import { ServerClock } from './server-clock.ts';
 import { prepareStatements, type SqliteStatements } from './statements.ts';
-import type { BatchReply, WriterOptions } from './writer-options.ts';
+
+export interface WriterOptions {
+  readonly file: string;
+  readonly clock: Clock;
+  readonly masterKey: MasterKey;
+  /** A key that was to replace it: the store may be sealed with either. */
+  readonly nextMasterKey?: MasterKey | null;
+  /** Most answers to remember for repeated requests. */
+  readonly maxRememberedAnswers?: number;
+  /** Whether users that differ only in case are one; if left out, it stays as it is. */
+  readonly ignoresCase?: boolean | undefined;
+  /**
+   * True for a server. A command that opens a stopped server's data resumes only when it writes: until then
+   * time stands still, and no slot is touched.
+   */
+  readonly resumeAtOpen?: boolean;
+}
+
+interface BatchReply {
+  readonly results: readonly CommandResult[];
+  readonly now: Instant;
+  /** How long the commit took; `null` if nothing changed. */
+  readonly syncMs: number | null;
+  readonly notices: readonly StoreNotice[];
+}
 
 /** How often the mark is written while the server is idle. */
 const MARK_INTERVAL_MS = MINUTE_MS;
