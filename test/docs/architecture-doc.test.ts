@@ -10,10 +10,10 @@ const TEXT = readFileSync(PAGE, 'utf8');
 
 /** Lower them when the path gets shorter. */
 const MOST = {
-  register: { files: 62, functions: 256 },
-  heartbeat: { files: 55, functions: 221 },
+  register: { files: 59, functions: 240 },
+  heartbeat: { files: 54, functions: 208 },
   /** A few more than are traced: they vary with what the database sends together. */
-  postgres: { files: 87, functions: 452 },
+  postgres: { files: 82, functions: 430 },
 };
 
 /** On SQLite, every loop that runs within ten seconds runs within this, too. */

@@ -1,7 +1,8 @@
-import { createHash, createHmac, type KeyObject, sign, timingSafeEqual } from 'node:crypto';
+import { createHash, type KeyObject, sign, timingSafeEqual } from 'node:crypto';
 import type { AuditEvent, HeadsSigned, RecordedEvent } from '../../../core/nouns/audit-event.ts';
 import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
+import { keyedHash } from './keyed-hash.ts';
 
 /** The number of the system's own chain. Those of licenses have their ids. */
 export const SYSTEM_CHAIN = 0;
@@ -35,13 +36,6 @@ export function eventText(event: AuditEvent): string {
 /** The events of one link, from their texts. */
 export function joinEvents(texts: readonly string[]): string {
   return `[${texts.join(',')}]`;
-}
-
-/** The HMAC of all parts, one after the other. */
-function keyedHash(key: Uint8Array, parts: readonly (string | Uint8Array)[]): Uint8Array {
-  const hmac = createHmac('sha256', key);
-  for (const part of parts) hmac.update(part);
-  return new Uint8Array(hmac.digest());
 }
 
 /** Each MAC covers the one before it, so that no link can be changed, removed or inserted. */

@@ -10,8 +10,10 @@ import { type NameAllowance, personKey } from './name-allowance.ts';
 /** Rows to add to a table of the history, ordered by their keys: so no two commits wait for each other. */
 export interface HistoryRows {
   readonly table: HistoryTable;
-  readonly rows: readonly Readonly<Record<string, RowValue>>[];
+  readonly rows: readonly Row[];
 }
+
+type Row = Readonly<Record<string, RowValue>>;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -36,7 +38,7 @@ type DurationRow = Writable<HistoryRow<'history_duration'>>;
 class Sheet {
   readonly #names: NameAllowance;
   readonly #now: Instant;
-  readonly #rows = new Map<HistoryTable, Map<string, Readonly<Record<string, RowValue>>>>();
+  readonly #rows = new Map<HistoryTable, Map<string, Row>>();
   /** The rows that were used last: mostly the next happening is in the same. */
   #lastSlots: SlotRow | null = null;
   #lastDuration: DurationRow | null = null;
@@ -47,12 +49,14 @@ class Sheet {
   }
 
   list(): readonly HistoryRows[] {
-    return HISTORY_TABLES.flatMap((table) => {
+    const found: HistoryRows[] = [];
+    for (const table of HISTORY_TABLES) {
       const rows = this.#rows.get(table);
-      if (rows === undefined) return [];
-      const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1));
-      return [{ table, rows: sorted.map(([, row]) => row) }];
-    });
+      if (rows === undefined) continue;
+      const keys = [...rows.keys()].sort();
+      found.push({ table, rows: keys.map((key) => rows.get(key) as Row) });
+    }
+    return found;
   }
 
   add(id: LicenseId, happening: Happening): void {
@@ -199,7 +203,7 @@ class Sheet {
     const found = rows.get(key);
     if (found !== undefined) return found as Writable<HistoryRow<T>>;
     const row = make();
-    rows.set(key, row as Readonly<Record<string, RowValue>>);
+    rows.set(key, row as Row);
     return row as Writable<HistoryRow<T>>;
   }
 }

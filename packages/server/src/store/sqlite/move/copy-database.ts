@@ -28,7 +28,7 @@ export function leaveWalMode(file: string): void {
   const db = new DatabaseSync(file);
   try {
     db.exec('PRAGMA journal_mode = DELETE');
-    if (readPragma(db, 'journal_mode') !== 'delete') throw new Error(`The log of ${file} cannot be ended.`);
+    if (readPragma(db, 'journal_mode') !== 'delete') throw new Error(`Cannot leave WAL mode: ${file}`);
   } finally {
     db.close();
   }

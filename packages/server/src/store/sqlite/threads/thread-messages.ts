@@ -5,17 +5,11 @@ import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Query } from '../../query.ts';
 import type { ClockStatus } from '../../store.ts';
+import type { WriterOptions } from '../write/writer.ts';
 import type { SentResult } from './sent-results.ts';
 
 /** What the writing thread is started with. */
-export interface ThreadData {
-  readonly file: string;
-  readonly masterKey: MasterKey;
-  /** A key that was to replace it: the store may be sealed with either. */
-  readonly nextMasterKey?: MasterKey | null;
-  /** Whether users that differ only in case are one; if left out, it stays as it is. */
-  readonly ignoresCase?: boolean | undefined;
-}
+export type ThreadData = Pick<WriterOptions, 'file' | 'masterKey' | 'nextMasterKey' | 'ignoresCase'>;
 
 /**
  * An array is a batch of commands. Each message gets one answer, in order. Messages cross as JSON texts:

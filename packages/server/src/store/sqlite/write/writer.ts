@@ -7,6 +7,7 @@ import { type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
+import type { Clock } from '../../clock.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { AnswerCount, Batch } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute.ts';
@@ -28,7 +29,31 @@ import { AuditLedger, getServer, openAudit } from './audit-ledger.ts';
 import { Recovery } from './recovery.ts';
 import { ServerClock } from './server-clock.ts';
 import { prepareStatements, type SqliteStatements } from './statements.ts';
-import type { BatchReply, WriterOptions } from './writer-options.ts';
+
+export interface WriterOptions {
+  readonly file: string;
+  readonly clock: Clock;
+  readonly masterKey: MasterKey;
+  /** A key that was to replace it: the store may be sealed with either. */
+  readonly nextMasterKey?: MasterKey | null;
+  /** Most answers to remember for repeated requests. */
+  readonly maxRememberedAnswers?: number;
+  /** Whether users that differ only in case are one; if left out, it stays as it is. */
+  readonly ignoresCase?: boolean | undefined;
+  /**
+   * True for a server. A command that opens a stopped server's data resumes only when it writes: until then
+   * time stands still, and no slot is touched.
+   */
+  readonly resumeAtOpen?: boolean;
+}
+
+interface BatchReply {
+  readonly results: readonly CommandResult[];
+  readonly now: Instant;
+  /** How long the commit took; `null` if nothing changed. */
+  readonly syncMs: number | null;
+  readonly notices: readonly StoreNotice[];
+}
 
 /** How often the mark is written while the server is idle. */
 const MARK_INTERVAL_MS = MINUTE_MS;
@@ -78,34 +103,30 @@ export class SqliteWriter {
 
   /** Decides and commits. Throws if the commit failed: then none of it is remembered. */
   executeBatch(commands: readonly Command[]): BatchReply {
-    return this.#explainCorruption(() => this.#executeBatch(commands));
-  }
-
-  #executeBatch(commands: readonly Command[]): BatchReply {
-    this.#heal();
-    this.#ensureResumed();
-    const reading = this.#readClock();
-    this.#syncMs = null;
-    const results = this.#transact(reading, (batch) =>
-      commands.map((command) => executeCommand(batch, command)),
-    );
-    if (this.#syncMs !== null) this.#recovery.failures = 0;
-    return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices() };
+    return this.#explainCorruption(() => {
+      this.#heal();
+      if (!this.#isResumed) this.#resume();
+      const reading = this.#readClock();
+      this.#syncMs = null;
+      const results = this.#transact(reading, (batch) =>
+        commands.map((command) => executeCommand(batch, command)),
+      );
+      if (this.#syncMs !== null) this.#recovery.failures = 0;
+      return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices() };
+    });
   }
 
   /** See `Store.keepClock`. Writes only if there is something to remember. */
   keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
-    return this.#explainCorruption(() => this.#keepClock());
-  }
-
-  #keepClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
-    this.#heal();
-    if (!this.#isResumed) return this.#lookAtClock();
-    const reading = this.#readClock();
-    if (this.#mustRemember(reading)) this.#transact(reading, () => [], { force: true });
-    const wall = this.#clock.readWall();
-    const { mark: now, jump } = this.#clock;
-    return { now, wall, jump, jumpAtStart: this.#followedJump(), notices: this.#takeNotices() };
+    return this.#explainCorruption(() => {
+      this.#heal();
+      if (!this.#isResumed) return this.#lookAtClock();
+      const reading = this.#readClock();
+      if (this.#mustRemember(reading)) this.#transact(reading, () => [], { force: true });
+      const wall = this.#clock.readWall();
+      const { mark: now, jump } = this.#clock;
+      return { now, wall, jump, jumpAtStart: this.#followedJump(), notices: this.#takeNotices() };
+    });
   }
 
   /** The time for a query, which moves nothing: it ends no slot that the next command prolongs. */
@@ -160,13 +181,7 @@ export class SqliteWriter {
     if (mark !== null && mark > this.#clock.mark) this.#clock.moveTo(mark);
     this.#awayFrom = mark;
     this.#isResumed = false;
-    if (!isStart || this.#options.resumeAtOpen !== false) this.#ensureResumed(isStart);
-  }
-
-  #ensureResumed(isStart = true): void {
-    if (this.#isResumed) return;
-    this.#resume(this.#awayFrom, isStart ? this.#jumpAtStart : null);
-    this.#isResumed = true;
+    if (!isStart || this.#options.resumeAtOpen !== false) this.#resume(isStart);
   }
 
   #lookAtClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
@@ -186,17 +201,19 @@ export class SqliteWriter {
     };
   }
 
-  /** The store was away since `mark`: slots that were live then get their time back. */
-  #resume(mark: Instant | null, jump: ClockJumped | null): void {
+  /** The store was away: slots that were live before get their time back. */
+  #resume(isStart = true): void {
+    const jump = isStart ? this.#jumpAtStart : null;
     this.#transact(
       this.#readClock(),
       (batch) => {
         if (jump !== null) this.#recordJump(batch, jump);
-        if (mark !== null) extendLiveSlots(batch, mark);
+        if (this.#awayFrom !== null) extendLiveSlots(batch, this.#awayFrom);
         return [];
       },
       { force: true },
     );
+    this.#isResumed = true;
   }
 
   /** After a failed commit, reopens the file before anything is acknowledged again. */
