@@ -77,7 +77,7 @@ export function manyTurns(seconds: number, turns = MANY_TURNS): TurnOptions {
 
 /** How much the rate may change during a turn, and how often such a turn is taken before it counts. */
 const STEADY_WITHIN = 0.1;
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
 /** What a contender did, in all turns together and in each. */
 export interface Contested {
@@ -251,7 +251,7 @@ export class BenchRun {
       const before = await findRate();
       const slice = await this.#loadPatiently(servers, { ...wish, rate: part * before });
       const isSteady = Math.abs((await findRate()) / before - 1) <= STEADY_WITHIN;
-      if (isSteady || attempt === MOST_ATTEMPTS) return slice;
+      if (isSteady || attempt === MAX_ATTEMPTS) return slice;
     }
   }
 

@@ -88,11 +88,11 @@ function joinCpu(slices: readonly Slice[]): Pick<Measured, 'cpuMicros' | 'databa
 }
 
 /** Of a core: what others may take before a turn tells more about them than about those that are compared. */
-const MOST_OF_OTHERS = 0.3;
+const MAX_OF_OTHERS = 0.3;
 
 /** Whether other programs, or other machines on the same processor, took too much time from it. */
 export function isDisturbed({ cpu }: Slice): boolean {
-  return cpu !== null && cpu.others > cpu.elapsed * MOST_OF_OTHERS;
+  return cpu !== null && cpu.others > cpu.elapsed * MAX_OF_OTHERS;
 }
 
 /** A generator that has less time left than this waits for nobody. */

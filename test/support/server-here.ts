@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { THIS_WORLD } from '../../packages/server/src/compose/compose.ts';
+import { THIS_ENVIRONMENT } from '../../packages/server/src/compose/compose.ts';
 import { startServer } from '../../packages/server/src/compose/start-server.ts';
 import { flagOf, loadConfig } from '../../packages/server/src/config.ts';
 import { SETTINGS } from '../../packages/server/src/settings.ts';
@@ -40,7 +40,7 @@ export async function startServerHere({ data, args = [], env = {} }: Omit<StartO
       announced += text;
     },
     onLost: () => {},
-    world: { ...THIS_WORLD, passwordCost: PASSWORD_COST },
+    environment: { ...THIS_ENVIRONMENT, passwordCost: PASSWORD_COST },
   });
   let stopping: Promise<void> | undefined;
   const stop = () => {

@@ -124,11 +124,11 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   const { store, clock, folder } = await openTestStore(t, licenses);
   const config = makeConfig(options, folder);
   const given = { cloud, routes, makeBackup: createBackupMaker(folder) };
-  const world = { version: VERSION, clock, machine: MACHINE, passwordCost: PASSWORD_COST, ...given };
+  const environment = { version: VERSION, clock, machine: MACHINE, passwordCost: PASSWORD_COST, ...given };
   const log: Record<string, unknown>[] = [];
   const parts = composeApp(
     store,
-    { config, env: {}, isServing: true, certificates: null, world },
+    { config, env: {}, isServing: true, certificates: null, environment },
     pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
     () => null,
   );
@@ -231,8 +231,8 @@ function makeConfig(options: TestAppOptions, data: string): Config {
 /** The link to a cloud, without its loops. */
 export function openTestLink(store: Store, clock: Clock, options: TestAppOptions) {
   const config = makeConfig(options, '');
-  const world = { version: VERSION, clock, cloud: options.cloud };
-  return composeCloud(store, { config, env: {}, isServing: true, world }, pino({ level: 'silent' }));
+  const environment = { version: VERSION, clock, cloud: options.cloud };
+  return composeCloud(store, { config, env: {}, isServing: true, environment }, pino({ level: 'silent' }));
 }
 
 export type TestApp = Awaited<ReturnType<typeof openTestApp>>;

@@ -17,7 +17,7 @@ function isPlainText(text: string): boolean {
 }
 
 /** A field, and what the API document says about it. */
-export function told<T extends z.ZodType>(schema: T, description: string): T {
+export function described<T extends z.ZodType>(schema: T, description: string): T {
   return schema.meta({ description }) as T;
 }
 
@@ -175,13 +175,13 @@ export const licenseId = field((value) => (integerOf(value) === 0 ? undefined : 
 });
 
 /** `license_id` of an administrator's request, where "none" often means "all", so 0 is not allowed. */
-export const strictLicenseId = told(positiveInteger, 'The id of a license.');
+export const strictLicenseId = described(positiveInteger, 'The id of a license.');
 
 /** The fields of most requests. */
-export const product = told(
+export const product = described(
   name,
   'The product code. It may be omitted if the server has licenses of only one product.',
 );
-export const feature = told(name, 'The feature code.');
-export const user = told(userName, 'The user: any text, such as an e-mail address.');
-export const licenseKey = told(name, 'The license key.');
+export const feature = described(name, 'The feature code.');
+export const user = described(userName, 'The user: any text, such as an e-mail address.');
+export const licenseKey = described(name, 'The license key.');

@@ -9,8 +9,8 @@ const TURNS = 20;
 /** So often that the cost of a grant shows clearly; as seldom as the client asks, it is lost in the noise. */
 const RENEWALS_PER_FREQUENT_GRANT = 8;
 
-const MOST_COST = 0.05;
-const TARGET = `grants, 1 for ${RENEWALS_PER_GRANT} heartbeats: at most ${MOST_COST * 100} % of their cost`;
+const MAX_COST = 0.05;
+const TARGET = `grants, 1 for ${RENEWALS_PER_GRANT} heartbeats: at most ${MAX_COST * 100} % of their cost`;
 
 export const grants: Scenario = {
   name: 'grants',
@@ -45,6 +45,6 @@ function judge(frequent: Contested, usual: Contested, unsigned: Contested): Verd
   return {
     target: TARGET,
     measured: `${(share * 100).toFixed(1)} %: a grant costs ${inHeartbeats.toFixed(1)} more; rate ${rate}`,
-    isMet: share <= MOST_COST,
+    isMet: share <= MAX_COST,
   };
 }

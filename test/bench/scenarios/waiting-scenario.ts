@@ -15,9 +15,9 @@ const TURNS = 10;
 
 const WISH = { connections: 64, ...HEARTBEATS };
 
-const MOST_COST = 1.05;
+const MAX_COST = 1.05;
 const CLIENTS_WAIT = 'heartbeat beside 1,000 waiting clients';
-const COST_TARGET = `${CLIENTS_WAIT}: at most ${MOST_COST} × the CPU time without them`;
+const COST_TARGET = `${CLIENTS_WAIT}: at most ${MAX_COST} × the CPU time without them`;
 const TAKEN_TARGET = 'a slot that 1,000 clients wait for: taken within 1 s';
 
 /** A user who has a slot and does not renew it in the end, so that it ends by itself. */
@@ -75,7 +75,7 @@ function judgeCost(beside: Contested, alone: Contested): Verdict {
   const rate = `rate ${showMiddle(rateRatio(beside, alone))}`;
   const cpu = cpuRatio(beside, alone);
   if (cpu === null) return { target: COST_TARGET, measured: rate, isMet: null };
-  return { target: COST_TARGET, measured: `CPU ${cpu.toFixed(2)} ×, ${rate}`, isMet: cpu <= MOST_COST };
+  return { target: COST_TARGET, measured: `CPU ${cpu.toFixed(2)} ×, ${rate}`, isMet: cpu <= MAX_COST };
 }
 
 /** How long a slot was free that has ended by itself, in milliseconds. */

@@ -43,7 +43,7 @@ export function readScenarios(): readonly Scenario[] {
 }
 
 /** There are fewer things that a step writes, removes or sends. */
-const MOST_KILLS = 200;
+const MAX_KILLS = 200;
 
 /**
  * Plays a scenario, and one with a kill once for every point at which the program can be killed. `play` says
@@ -58,6 +58,6 @@ export async function playEvery(
     return;
   }
   for (let killAt = 0; await play(killAt); killAt++) {
-    if (killAt === MOST_KILLS) throw new Error('The step with "kill" does not end.');
+    if (killAt === MAX_KILLS) throw new Error('The step with "kill" does not end.');
   }
 }

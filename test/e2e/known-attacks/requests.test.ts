@@ -30,16 +30,16 @@ const HEAD = 'POST /api/v4/register HTTP/1.1\r\nHost: localhost\r\n';
 const BODY = '{"product":"cad","user":"ann"}';
 /** As much as a body may have, and nearly as much. */
 const LARGE = BODY.padEnd(HTTP_LIMITS.bodyBytes);
-const MOST_OF_IT = LARGE.slice(0, -1);
+const MAX_OF_IT = LARGE.slice(0, -1);
 const HOW_MANY = Math.ceil(
   HTTP_LIMITS.unfinishedBytesPerAddress / (HTTP_LIMITS.bodyBytes - HTTP_LIMITS.ordinaryBytes),
 );
 
 /** The kinds of requests, without their last byte; and that. */
 const KINDS = {
-  'of the lane': [`${HEAD}Content-Length: ${LARGE.length}\r\n\r\n${MOST_OF_IT}`, ' '],
+  'of the lane': [`${HEAD}Content-Length: ${LARGE.length}\r\n\r\n${MAX_OF_IT}`, ' '],
   'of Node': [
-    `${HEAD}Transfer-Encoding: chunked\r\n\r\n${MOST_OF_IT.length.toString(16)}\r\n${MOST_OF_IT}\r\n`,
+    `${HEAD}Transfer-Encoding: chunked\r\n\r\n${MAX_OF_IT.length.toString(16)}\r\n${MAX_OF_IT}\r\n`,
     '1\r\n \r\n0\r\n\r\n',
   ],
 } as const;

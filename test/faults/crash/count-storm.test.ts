@@ -6,13 +6,13 @@ import { runCountStorm } from './count-storm.ts';
 
 /** `npm run faults -- count-storm` kills more often, in longer storms. */
 const KILLS = 2;
-const MOST_ANSWERED = 300;
+const MAX_ANSWERED = 300;
 
 describe('a server that is killed while many count', () => {
   test('has counted every request once in the end, if it is repeated under its key', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
-    const sizes = { cycles: KILLS, mostAnswered: MOST_ANSWERED };
+    const sizes = { cycles: KILLS, mostAnswered: MAX_ANSWERED };
     const report = await runCountStorm({ ...sizes, seed, data: temporaryFolder(t) });
     assert.deepEqual(report.violations, []);
     assert.equal(report.cycles, KILLS);

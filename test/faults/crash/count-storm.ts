@@ -70,7 +70,7 @@ class CountBook {
 }
 
 export async function runCountStorm(options: CountStormOptions): Promise<CountStormReport> {
-  const { cycles, data, mostAnswered = MOST_ANSWERED_BEFORE_KILL, losesKeys = false } = options;
+  const { cycles, data, mostAnswered = MAX_ANSWERED_BEFORE_KILL, losesKeys = false } = options;
   const random = createRandom(options.seed);
   const book = new CountBook();
   await seedLicenses(data, [LICENSE]);
@@ -96,8 +96,8 @@ export async function runCountStorm(options: CountStormOptions): Promise<CountSt
   return { cycles: cycle, answered, repeated, total, violations };
 }
 
-const MOST_ANSWERED_BEFORE_KILL = 1500;
-const MOST_MS_BEFORE_KILL = 15;
+const MAX_ANSWERED_BEFORE_KILL = 1500;
+const MAX_MS_BEFORE_KILL = 15;
 
 /** So many answers do not reach the client, although the server lives. */
 const LOST_SHARE = 0.05;
@@ -117,7 +117,7 @@ async function countAndKill(
 ): Promise<void> {
   const api = new BerthApi(server.url, { connections: CLIENTS });
   const target = book.answered + pickNumber(random, { from: 50, to: mostAnswered });
-  const restMs = random() * MOST_MS_BEFORE_KILL;
+  const restMs = random() * MAX_MS_BEFORE_KILL;
   const earlier = book.open.splice(0);
   let isOver = false;
   const runClient = async (client: number) => {

@@ -8,13 +8,13 @@ import { LEAST_ACKNOWLEDGED, runKillStorm } from './kill-storm.ts';
 const KILLS = 4;
 
 /** `npm run faults` also makes longer storms. */
-const MOST_ACKNOWLEDGED = 150;
+const MAX_ACKNOWLEDGED = 150;
 
 describe('a server that is killed under load', () => {
   test('has lost nothing that it acknowledged, lent nothing twice, and recorded every slot', async (t) => {
     const seed = makeUpSeed();
     t.diagnostic(`seed ${seed}`);
-    const sizes = { cycles: KILLS, mostAcknowledged: MOST_ACKNOWLEDGED };
+    const sizes = { cycles: KILLS, mostAcknowledged: MAX_ACKNOWLEDGED };
     const report = await runKillStorm({ ...sizes, seed, data: temporaryFolder(t) });
     assert.deepEqual(report.violations, []);
     assert.equal(report.cycles, KILLS);

@@ -95,15 +95,15 @@ async function finish(server: ServerProcess, data: string, book: SlotBook): Prom
 
 /** Fewer would hit a server that has hardly anything under way. */
 export const LEAST_ACKNOWLEDGED = 50;
-const MOST_ACKNOWLEDGED_BEFORE_KILL = 1500;
-const MOST_MS_BEFORE_KILL = 15;
+const MAX_ACKNOWLEDGED_BEFORE_KILL = 1500;
+const MAX_MS_BEFORE_KILL = 15;
 
 /** The moment is a number of acknowledgements and some milliseconds: it hits all phases of a commit. */
 async function stormAndKill(
   server: ServerProcess,
   book: SlotBook,
   random: Random,
-  mostAcknowledged = MOST_ACKNOWLEDGED_BEFORE_KILL,
+  mostAcknowledged = MAX_ACKNOWLEDGED_BEFORE_KILL,
 ): Promise<void> {
   const api = new BerthApi(server.url, { connections: CLIENTS });
   const storm = new Storm({
@@ -115,7 +115,7 @@ async function stormAndKill(
     seed: pickNumber(random, { from: 0, to: 2 ** 31 }),
   });
   const target = book.acknowledged + pickNumber(random, { from: LEAST_ACKNOWLEDGED, to: mostAcknowledged });
-  const restMs = random() * MOST_MS_BEFORE_KILL;
+  const restMs = random() * MAX_MS_BEFORE_KILL;
   const running = storm.run();
   while (book.acknowledged < target && book.violations.length === 0) await delay(1);
   await delay(restMs);

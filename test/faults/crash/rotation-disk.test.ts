@@ -14,7 +14,7 @@ interface Keys {
   readonly master_key: { readonly fingerprint: string };
 }
 
-const MOST_ROTATIONS = 40;
+const MAX_ROTATIONS = 40;
 
 /** The first sync to fail; by turns, unless this is set. */
 const FIRSTS = [6, 7];
@@ -64,8 +64,8 @@ describe('a rotation whose sync fails', () => {
     const onlyLog = ['-P', join(server.data, 'berth.db-wal')];
     await server.start({ under: [...underFault(fault), ...onlyLog] });
     let rotations = 0;
-    while (rotations < MOST_ROTATIONS && (await rotate(server.data))) rotations += 1;
-    assert.ok(rotations < MOST_ROTATIONS, 'the fault was met');
+    while (rotations < MAX_ROTATIONS && (await rotate(server.data))) rotations += 1;
+    assert.ok(rotations < MAX_ROTATIONS, 'the fault was met');
     await aftermath(server.data);
     await server.stop('SIGKILL');
     await server.start();

@@ -16,7 +16,7 @@ interface HandOptions {
   readonly seconds: number;
 }
 
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -46,7 +46,7 @@ export async function runByHand(
     const report = await run({ after: (work) => ends.push(work) }, postgres, options);
     for (const line of report.lines) print(line);
     print(`violations ${report.violations.length}`);
-    for (const violation of report.violations.slice(0, MOST_SHOWN)) print(`  ${violation}`);
+    for (const violation of report.violations.slice(0, MAX_SHOWN)) print(`  ${violation}`);
     return report.violations.length === 0 ? 0 : 1;
   } finally {
     for (const end of ends) await end();

@@ -23,13 +23,13 @@ export interface EchoServer {
 }
 
 /** The hash of what is longer. */
-const MOST_ECHOED = 2000;
+const MAX_ECHOED = 2000;
 
 function echo({ method, url, headers }: HttpRequest, body: Uint8Array, peer: Peer): Reply {
   const read = Buffer.from(body.buffer, body.byteOffset, body.length);
   if (read.length === 0) return problem('store_unavailable', 'Nothing was said.');
   if (read.equals(NO_FIELDS)) return empty();
-  const isLong = read.length > MOST_ECHOED;
+  const isLong = read.length > MAX_ECHOED;
   const said = isLong ? createHash('sha1').update(read).digest('hex') : read.toString('latin1');
   const sorted = [...headers].map(([name, value]) => `${name}: ${value}`).sort();
   return json({ method, url, headers: sorted, length: read.length, said, peer });

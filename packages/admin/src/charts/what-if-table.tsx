@@ -3,7 +3,7 @@ import { formatNumber } from '../words/numbers.ts';
 import { formatDuration, HOUR_MS } from '../words/time.ts';
 
 /** So many numbers of slots fit side by side. */
-const MOST = 10;
+const MAX_COLUMNS = 10;
 
 /** With so many slots: so many denials, so many hours of waiting. */
 export function WhatIfTable({ whatIf }: { readonly whatIf: WhatIf }) {
@@ -72,8 +72,8 @@ function chooseColumns({ curve, slots }: WhatIf): readonly Column[] {
     0,
     curve.findIndex((column) => column.slots >= slots),
   );
-  const from = Math.max(0, Math.min(at - 4, curve.length - MOST));
-  return curve.slice(from, from + MOST);
+  const from = Math.max(0, Math.min(at - 4, curve.length - MAX_COLUMNS));
+  return curve.slice(from, from + MAX_COLUMNS);
 }
 
 /** The smallest number of slots without denials; `null`: not on the curve. */

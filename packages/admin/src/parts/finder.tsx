@@ -15,7 +15,7 @@ interface Found {
   readonly address: string;
 }
 
-const MOST = 8;
+const MAX_FOUND = 8;
 
 interface FinderProps {
   readonly screens: readonly Screen[];
@@ -105,7 +105,7 @@ function usePlaces(screens: readonly Screen[], text: string): readonly Found[] {
   }));
   return [...places, ...(isAdmin() ? [add] : []), ...named]
     .filter((one) => `${one.text} ${one.note}`.toLowerCase().includes(text))
-    .slice(0, MOST);
+    .slice(0, MAX_FOUND);
 }
 
 function useUsers(text: string): readonly Found[] {
@@ -115,7 +115,7 @@ function useUsers(text: string): readonly Found[] {
     if (text.length < 2) return;
     const control = new AbortController();
     const timer = setTimeout(async () => {
-      const query = { search: text, sort: 'user', limit: MOST };
+      const query = { search: text, sort: 'user', limit: MAX_FOUND };
       const page = await get('/api/admin/registrations', query, control.signal).catch(() => null);
       if (page === null) return;
       setFound(

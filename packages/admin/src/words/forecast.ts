@@ -34,7 +34,7 @@ export interface Forecast {
 }
 
 /** A forecast from less than this share of a period would jump about. */
-const LEAST_SHARE = 0.05;
+const MIN_SHARE = 0.05;
 
 /** Goes on at the pace so far, the same on every screen. */
 export function forecast(counted: Counted, now: number): Forecast {
@@ -43,7 +43,7 @@ export function forecast(counted: Counted, now: number): Forecast {
   if (endAt === null || counted.total <= 0)
     return { startAt, endAt, expected: null, fullAt: null, perDay: 0 };
   const perDay = counted.total / Math.max((now - startAt) / DAY_MS, 1 / 24);
-  const isEarly = now - startAt < LEAST_SHARE * (endAt - startAt);
+  const isEarly = now - startAt < MIN_SHARE * (endAt - startAt);
   if (isEarly) return { startAt, endAt, expected: null, fullAt: null, perDay };
   const expected = counted.total + (perDay * (endAt - now)) / DAY_MS;
   const left = counted.max - counted.total;

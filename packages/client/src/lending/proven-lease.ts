@@ -12,7 +12,7 @@ export const RENEWALS_PER_GRANT = 192;
 const LONGEST_WITHOUT_GRANT_MS = 86_400_000;
 
 /** One for each key of the vendor. */
-const MOST_CERTIFICATES = 8;
+const MAX_CERTIFICATES = 8;
 
 const NO_GRANT = 'It has sent no grant: it does not sign grants.';
 const UPGRADE = 'Ask the administrator to upgrade the license server.';
@@ -161,7 +161,7 @@ export async function proveAnswer(account: Account, { fields }: Answer, facts: P
 
 /** The first certificate under a key that the application has. */
 async function chooseCertificate({ verifier }: Account, certificates: readonly string[]) {
-  for (const one of certificates.slice(0, MOST_CERTIFICATES)) if (await verifier?.isOfVendor(one)) return one;
+  for (const one of certificates.slice(0, MAX_CERTIFICATES)) if (await verifier?.isOfVendor(one)) return one;
   return undefined;
 }
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { DATE_PATTERN } from '../api/lending.ts';
-import { name, positiveInteger, strictLicenseId, told, userName } from '../fields.ts';
+import { described, name, positiveInteger, strictLicenseId, userName } from '../fields.ts';
 import { MOMENT_FORMS } from '../moment.ts';
 import type { Operations } from './operation.ts';
 
-const systemChain = told(
+const systemChain = described(
   z.enum(['system'], { error: 'must be "system"' }).optional(),
   'The chain of events without a license.',
 );
@@ -12,28 +12,31 @@ const systemChain = told(
 const auditQuery = z.object({
   license_id: strictLicenseId,
   chain: systemChain,
-  license: told(name, 'The id of a license, or a product.'),
-  since: told(name, `From when on: ${MOMENT_FORMS}; UTC.`),
-  until: told(name, 'Until when, in the same forms. A day is included, an instant is not.'),
-  user: told(userName, 'Whom the events are about, or who caused them.'),
-  kind: told(name, 'One kind of events, or up to five with commas between them.'),
-  before: told(positiveInteger, 'Continue before this link.'),
-  limit: told(positiveInteger, 'How many events; a page ends with the commit that reaches it. Up to 1000.'),
+  license: described(name, 'The id of a license, or a product.'),
+  since: described(name, `From when on: ${MOMENT_FORMS}; UTC.`),
+  until: described(name, 'Until when, in the same forms. A day is included, an instant is not.'),
+  user: described(userName, 'Whom the events are about, or who caused them.'),
+  kind: described(name, 'One kind of events, or up to five with commas between them.'),
+  before: described(positiveInteger, 'Continue before this link.'),
+  limit: described(
+    positiveInteger,
+    'How many events; a page ends with the commit that reaches it. Up to 1000.',
+  ),
 });
 
 const eventObject = z
   .looseObject({
-    seq: told(z.int(), 'The number of its link.'),
-    at: told(z.string(), 'When it happened, UTC.'),
-    kind: told(z.string(), 'What happened.'),
-    license_id: told(z.int().nullable(), 'The license it is about; null: the system.'),
+    seq: described(z.int(), 'The number of its link.'),
+    at: described(z.string(), 'When it happened, UTC.'),
+    kind: described(z.string(), 'What happened.'),
+    license_id: described(z.int().nullable(), 'The license it is about; null: the system.'),
   })
   .meta({ id: 'AuditEvent', description: 'An event. Its other fields depend on its kind.' });
 
 const problemObject = z.object({
-  chain: told(z.int().nullable(), 'The id of a license, 0 for the system; null: all chains together.'),
-  n: told(z.int(), 'The number of the link in its chain.'),
-  problem: told(z.string(), 'What is wrong with it.'),
+  chain: described(z.int().nullable(), 'The id of a license, 0 for the system; null: all chains together.'),
+  n: described(z.int(), 'The number of the link in its chain.'),
+  problem: described(z.string(), 'What is wrong with it.'),
 });
 
 const thinBody = z
@@ -59,23 +62,23 @@ export const AUDIT_API = {
   'GET /api/admin/audit': {
     query: auditQuery,
     answer: z.object({
-      events: told(z.array(eventObject), 'A page. A search may leave it empty and still go on.'),
-      next_before: told(z.int().nullable(), 'Where the next page begins; null if there is none.'),
+      events: described(z.array(eventObject), 'A page. A search may leave it empty and still go on.'),
+      next_before: described(z.int().nullable(), 'Where the next page begins; null if there is none.'),
     }),
   },
   'GET /api/admin/audit/verify': {
     answer: z.object({
-      ok: told(z.boolean(), 'Whether the log is intact.'),
-      chains: told(z.int(), 'How many chains there are.'),
-      links: told(z.int(), 'How many links there are.'),
-      events: told(z.int(), 'How many events there are.'),
-      thinned: told(z.int(), 'How many links were replaced with totals.'),
-      problems: told(z.array(problemObject), 'What is wrong; empty if the log is intact.'),
+      ok: described(z.boolean(), 'Whether the log is intact.'),
+      chains: described(z.int(), 'How many chains there are.'),
+      links: described(z.int(), 'How many links there are.'),
+      events: described(z.int(), 'How many events there are.'),
+      thinned: described(z.int(), 'How many links were replaced with totals.'),
+      problems: described(z.array(problemObject), 'What is wrong; empty if the log is intact.'),
     }),
   },
   'GET /api/admin/audit/export': {},
   'POST /api/admin/audit/thin': {
     body: thinBody,
-    answer: z.object({ thinned_links: told(z.int(), 'How many links.') }),
+    answer: z.object({ thinned_links: described(z.int(), 'How many links.') }),
   },
 } as const satisfies Operations;

@@ -1,37 +1,42 @@
 import { z } from 'zod';
-import { name, secret, told } from '../fields.ts';
+import { described, name, secret } from '../fields.ts';
 import { ROLES } from './choices.ts';
 import type { Operations } from './operation.ts';
 
 const sessionObject = z.object({
-  name: told(z.string(), 'The caller.'),
-  role: told(z.enum(ROLES).nullable(), 'What they may do.'),
-  csrf_token: told(z.string().nullable(), 'For the header x-berth-csrf; only with a session.'),
-  must_set_password: told(z.boolean(), 'Whether the caller can only replace the one-time password.'),
-  is_secure: told(z.boolean(), 'Whether the connection uses TLS.'),
+  name: described(z.string(), 'The caller.'),
+  role: described(z.enum(ROLES).nullable(), 'What they may do.'),
+  csrf_token: described(z.string().nullable(), 'For the header x-berth-csrf; only with a session.'),
+  must_set_password: described(z.boolean(), 'Whether the caller can only replace the one-time password.'),
+  is_secure: described(z.boolean(), 'Whether the connection uses TLS.'),
 });
 
 export const SESSION_API = {
   'GET /api/admin/welcome': {
     answer: z.object({
-      name: told(z.string(), 'The name in the setting "page.name"; empty if there is none.'),
-      has_logo: told(z.boolean(), 'Whether "page.logo" is set.'),
-      version: told(z.string(), 'The version of the server.'),
-      is_set_up: told(z.boolean(), 'Whether an administrator has set a password.'),
-      is_secure: told(z.boolean(), 'Whether the connection uses TLS.'),
+      name: described(z.string(), 'The name in the setting "page.name"; empty if there is none.'),
+      has_logo: described(z.boolean(), 'Whether "page.logo" is set.'),
+      version: described(z.string(), 'The version of the server.'),
+      is_set_up: described(z.boolean(), 'Whether an administrator has set a password.'),
+      is_secure: described(z.boolean(), 'Whether the connection uses TLS.'),
     }),
   },
   'POST /api/admin/session/start': {
     body: z
-      .object({ name: told(name, 'The name of the account.'), password: told(secret, 'Its password.') })
+      .object({
+        name: described(name, 'The name of the account.'),
+        password: described(secret, 'Its password.'),
+      })
       .meta({ required: ['name', 'password'] }),
     answer: z.object({
-      name: told(z.string(), 'Who is signed in.'),
-      csrf_token: told(z.string(), 'For the header x-berth-csrf.'),
+      name: described(z.string(), 'Who is signed in.'),
+      csrf_token: described(z.string(), 'For the header x-berth-csrf.'),
     }),
   },
   'GET /api/admin/session': { answer: sessionObject },
-  'POST /api/admin/session/end': { answer: z.object({ ended: told(z.boolean(), 'Whether there was one.') }) },
+  'POST /api/admin/session/end': {
+    answer: z.object({ ended: described(z.boolean(), 'Whether there was one.') }),
+  },
 } as const satisfies Operations;
 
 export type Welcome = z.output<(typeof SESSION_API)['GET /api/admin/welcome']['answer']>;

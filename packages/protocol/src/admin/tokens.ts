@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name, positiveInteger, told } from '../fields.ts';
+import { described, name, positiveInteger } from '../fields.ts';
 import { ROLES } from './choices.ts';
 import type { Operations } from './operation.ts';
 import { roleField } from './users.ts';
@@ -30,43 +30,43 @@ const days = z
 
 const tokenObject = z
   .object({
-    id: told(z.string(), 'The id of the token, which is not secret.'),
-    kind: told(
+    id: described(z.string(), 'The id of the token, which is not secret.'),
+    kind: described(
       z.enum(['auth', 'session', 'api']),
       'From `/auth`, of a browser, or created by an administrator.',
     ),
-    account: told(z.string().nullable(), 'The account it belongs to.'),
-    name: told(z.string().nullable(), 'What it is for.'),
-    role: told(z.enum(ROLES), 'What it may do.'),
-    issued_at: told(z.string(), 'When the token was created, UTC.'),
-    used_at: told(z.string().nullable(), 'When it was last used, to the hour, UTC; null if never.'),
-    expires_at: told(z.string().nullable(), 'When it expires, UTC; null if never.'),
-    restriction: told(
+    account: described(z.string().nullable(), 'The account it belongs to.'),
+    name: described(z.string().nullable(), 'What it is for.'),
+    role: described(z.enum(ROLES), 'What it may do.'),
+    issued_at: described(z.string(), 'When the token was created, UTC.'),
+    used_at: described(z.string().nullable(), 'When it was last used, to the hour, UTC; null if never.'),
+    expires_at: described(z.string().nullable(), 'When it expires, UTC; null if never.'),
+    restriction: described(
       z.enum(['until_set_up', 'password_only']).nullable(),
       'It expires at the end of setup, or can only replace the one-time password.',
     ),
-    is_alive: told(z.boolean(), 'Whether it is still valid.'),
+    is_alive: described(z.boolean(), 'Whether it is still valid.'),
   })
   .meta({ id: 'Token', description: 'A token of a person or a program, without its value.' });
 
 const createdObject = tokenObject.pick({ id: true, expires_at: true, restriction: true }).extend({
-  token: told(z.string(), 'The token itself, which is returned only once.'),
+  token: described(z.string(), 'The token itself, which is returned only once.'),
 });
 
 export type Token = z.output<typeof tokenObject>;
 
 export const TOKEN_API = {
   'GET /api/admin/tokens': {
-    answer: z.object({ tokens: told(z.array(tokenObject), 'The newest of them.') }),
+    answer: z.object({ tokens: described(z.array(tokenObject), 'The newest of them.') }),
   },
   'POST /api/admin/tokens/create': {
     body: z
-      .object({ name: told(name, 'What it is for.'), role: roleField, days })
+      .object({ name: described(name, 'What it is for.'), role: roleField, days })
       .meta({ required: ['name', 'role'], examples: [{ name: 'build server', role: 'user', days: 90 }] }),
     answer: createdObject,
   },
   'POST /api/admin/tokens/revoke': {
-    body: z.object({ id: told(name, 'Its id or its name.') }).meta({ required: ['id'] }),
-    answer: z.object({ revoked: told(z.int(), 'How many tokens.') }),
+    body: z.object({ id: described(name, 'Its id or its name.') }).meta({ required: ['id'] }),
+    answer: z.object({ revoked: described(z.int(), 'How many tokens.') }),
   },
 } as const satisfies Operations;

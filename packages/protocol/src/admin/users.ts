@@ -1,31 +1,31 @@
 import { z } from 'zod';
 import { NEW_PASSWORD } from '../api/passwords.ts';
-import { name, secret, told } from '../fields.ts';
+import { described, name, secret } from '../fields.ts';
 import { ROLES } from './choices.ts';
 import type { Operations } from './operation.ts';
 
 /** One of the roles; `undefined`: the caller gave none. */
-export const roleField = told(
+export const roleField = described(
   z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).optional(),
   'What it may do.',
 );
 
-const account = told(name, 'The name of the account.');
+const account = described(name, 'The name of the account.');
 
 const userObject = z
   .object({
-    name: told(z.string(), 'The name of the account.'),
-    role: told(z.enum(ROLES), 'What it may do.'),
-    one_time_password: told(z.boolean(), 'Whether it has a one-time password, which must be replaced.'),
-    one_time_until: told(z.string().nullable(), 'When a one-time password expires, UTC.'),
-    created_at: told(z.string(), 'When the account was created, UTC.'),
+    name: described(z.string(), 'The name of the account.'),
+    role: described(z.enum(ROLES), 'What it may do.'),
+    one_time_password: described(z.boolean(), 'Whether it has a one-time password, which must be replaced.'),
+    one_time_until: described(z.string().nullable(), 'When a one-time password expires, UTC.'),
+    created_at: described(z.string(), 'When the account was created, UTC.'),
   })
   .meta({ id: 'Account', description: 'An account.' });
 
 const passwordSet = z
   .object({
-    name: told(z.string(), 'The name of the account.'),
-    password: told(z.string().nullable(), 'The generated password, which is returned only once.'),
+    name: described(z.string(), 'The name of the account.'),
+    password: described(z.string().nullable(), 'The generated password, which is returned only once.'),
   })
   .meta({ id: 'AccountPassword', description: 'An account whose password was set.' });
 
@@ -34,7 +34,7 @@ export type Role = Account['role'];
 export type AccountPassword = z.output<typeof passwordSet>;
 
 export const USER_API = {
-  'GET /api/admin/users': { answer: z.object({ users: told(z.array(userObject), 'All of them.') }) },
+  'GET /api/admin/users': { answer: z.object({ users: described(z.array(userObject), 'All of them.') }) },
   'POST /api/admin/users/add': {
     body: z
       .object({
@@ -56,10 +56,10 @@ export const USER_API = {
   },
   'POST /api/admin/users/role': {
     body: z.object({ name: account, role: roleField }).meta({ required: ['name', 'role'] }),
-    answer: z.object({ changed: told(z.int(), 'How many accounts.') }),
+    answer: z.object({ changed: described(z.int(), 'How many accounts.') }),
   },
   'POST /api/admin/users/remove': {
     body: z.object({ name: account }).meta({ required: ['name'] }),
-    answer: z.object({ removed: told(z.int(), 'How many accounts.') }),
+    answer: z.object({ removed: described(z.int(), 'How many accounts.') }),
   },
 } as const satisfies Operations;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { secret, told } from '../fields.ts';
+import { described, secret } from '../fields.ts';
 
 /** The two keys that the vendor gave; `apiKey` and `sharedKey` are aliases of these. */
 export const setKeysRequest = z
   .object({
-    api_key: told(secret, "The vendor's API key for the licensing cloud."),
-    shared_key: told(secret, "The vendor's shared key for the licensing cloud."),
+    api_key: described(secret, "The vendor's API key for the licensing cloud."),
+    shared_key: described(secret, "The vendor's shared key for the licensing cloud."),
   })
   .meta({
     description: 'Send one of the keys, or both. Each has two spellings: use one of them.',
@@ -15,8 +15,8 @@ export const setKeysRequest = z
 const fingerprint = z.string().nullable();
 
 const fingerprints = {
-  api_key_fingerprint: told(fingerprint, 'Identifies the API key; null: none is set.'),
-  shared_key_fingerprint: told(fingerprint, 'Identifies the shared key; null: none is set.'),
+  api_key_fingerprint: described(fingerprint, 'Identifies the API key; null: none is set.'),
+  shared_key_fingerprint: described(fingerprint, 'Identifies the shared key; null: none is set.'),
 };
 
 /** Fingerprints of the keys. */
@@ -26,6 +26,6 @@ export const cloudKeysObject = z
 
 export const setKeysAnswer = cloudKeysObject
   .extend({
-    changed: told(z.array(z.enum(['api_key', 'shared_key'])), 'Which of them have changed.'),
+    changed: described(z.array(z.enum(['api_key', 'shared_key'])), 'Which of them have changed.'),
   })
   .meta({ id: 'ChangedKeys', extends: 'CloudKeys', description: 'Which keys are set, and which are new.' });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  described,
   deviceMark,
   field,
   hostText,
@@ -7,7 +8,6 @@ import {
   nonce,
   product,
   storeId,
-  told,
   user,
   userInfo,
 } from '../fields.ts';
@@ -105,9 +105,9 @@ export const FIELD_ALIASES: Readonly<Record<string, string>> = {
 
 /** Only in answers to requests with a nonce; see `docs/grants.md`. */
 export const proof = {
-  grant: told(z.string().optional(), 'What was lent, signed (a compact JWS), if a `nonce` was sent.'),
-  certificate: told(z.string().optional(), "The vendor's certificate for the key of the grant."),
-  other_certificates: told(
+  grant: described(z.string().optional(), 'What was lent, signed (a compact JWS), if a `nonce` was sent.'),
+  certificate: described(z.string().optional(), "The vendor's certificate for the key of the grant."),
+  other_certificates: described(
     z.array(z.string()).optional(),
     'The same certificate under other keys of the vendor, while it changes its key.',
   ),
@@ -118,10 +118,10 @@ const seconds = z.int().min(0);
 /** The answer to register and borrow: the license at top level, and once more as a text. */
 export const registerAnswer = licenseObject
   .extend({
-    slot_ends_at: told(z.iso.datetime({ precision: 3 }), 'When the slot ends if it is not renewed.'),
-    slot_ends_in_seconds: told(seconds, 'The same, for clients whose clock may be wrong.'),
-    renew_in_seconds: told(seconds, 'When to send the next heartbeat: it may fail twice.'),
-    license_json: told(z.string(), 'The same license object, as JSON text.'),
+    slot_ends_at: described(z.iso.datetime({ precision: 3 }), 'When the slot ends if it is not renewed.'),
+    slot_ends_in_seconds: described(seconds, 'The same, for clients whose clock may be wrong.'),
+    renew_in_seconds: described(seconds, 'When to send the next heartbeat: it may fail twice.'),
+    license_json: described(z.string(), 'The same license object, as JSON text.'),
     ...proof,
   })
   .meta({

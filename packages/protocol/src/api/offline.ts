@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { licenseId, licenseKey, MAX_NAME_LENGTH, name, told } from '../fields.ts';
+import { described, licenseId, licenseKey, MAX_NAME_LENGTH, name } from '../fields.ts';
 
 /** A whole file as text, limited only by the size of the body. */
 const fileText = z
@@ -18,10 +18,10 @@ const REQUESTS = ['activation', 'deactivation'] as const;
 
 export const generateRequest = z
   .object({
-    product: told(name, 'The product code of the license to request or return.'),
+    product: described(name, 'The product code of the license to request or return.'),
     license_key: licenseKey,
-    username: told(name, 'The user whose license it is.'),
-    license_id: told(licenseId, 'The id of the license to return.'),
+    username: described(name, 'The user whose license it is.'),
+    license_id: described(licenseId, 'The id of the license to return.'),
     request: z
       .preprocess(
         (value) => (value === null || value === '' ? undefined : value),
@@ -35,18 +35,18 @@ export const generateRequest = z
   })
   .meta({ examples: [{}, { product: 'cad', license_key: 'AAAA-BBBB-CCCC-DDDD' }] });
 
-const hardwareId = told(z.string(), 'The hardware id of this server.');
-const ok = told(z.literal('ok'), 'Always "ok".');
+const hardwareId = described(z.string(), 'The hardware id of this server.');
+const ok = described(z.literal('ok'), 'Always "ok".');
 
 export const generateAnswer = z
   .object({
     status: ok,
-    request_id: told(z.string(), 'The id of the request, which the license file repeats.'),
-    request_data: told(z.string(), 'The file, which is base64.'),
-    file_name: told(z.string(), 'A name for the file.'),
+    request_id: described(z.string(), 'The id of the request, which the license file repeats.'),
+    request_data: described(z.string(), 'The file, which is base64.'),
+    file_name: described(z.string(), 'A name for the file.'),
     hardware_id: hardwareId,
-    identity_key: told(z.string(), "The fingerprint of this server's own key."),
-    signed_by: told(z.enum(['cloud-keys', 'server']), 'The key that the file is signed with.'),
+    identity_key: described(z.string(), "The fingerprint of this server's own key."),
+    signed_by: described(z.enum(['cloud-keys', 'server']), 'The key that the file is signed with.'),
   })
   .meta({
     id: 'RequestFile',
@@ -54,7 +54,7 @@ export const generateAnswer = z
   });
 
 export const airgapGenerateRequest = z
-  .object({ license_key: licenseKey, signing_key: told(code, "The vendor's initialization code.") })
+  .object({ license_key: licenseKey, signing_key: described(code, "The vendor's initialization code.") })
   .meta({
     required: ['license_key', 'signing_key'],
     examples: [
@@ -65,17 +65,17 @@ export const airgapGenerateRequest = z
 export const airgapGenerateAnswer = z
   .object({
     status: ok,
-    activation_code: told(z.string(), "The code for the vendor's portal."),
+    activation_code: described(z.string(), "The code for the vendor's portal."),
     hardware_id: hardwareId,
-    license_key: told(z.string(), 'The license key.'),
-    grant_key: told(z.string(), "The public key of this server's grants, for the vendor to certify."),
+    license_key: described(z.string(), 'The license key.'),
+    grant_key: described(z.string(), "The public key of this server's grants, for the vendor to certify."),
   })
   .meta({ id: 'ActivationCode', description: "This server's activation code for a license key." });
 
 /** The policy id is text here, and may be sent as a number. */
 export const airgapLicenseRequest = z
   .object({
-    license_policy: told(fileText, 'The policy file, which is base64.'),
+    license_policy: described(fileText, 'The policy file, which is base64.'),
     license_key: licenseKey,
     policy_id: z
       .preprocess((value) => (typeof value === 'number' ? String(value) : value), policyId)
@@ -85,7 +85,7 @@ export const airgapLicenseRequest = z
         pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$',
         description: 'The policy id, as text or number.',
       }),
-    confirmation_code: told(code, 'The confirmation code, in any form.'),
+    confirmation_code: described(code, 'The confirmation code, in any form.'),
   })
   .meta({
     required: ['license_policy', 'license_key', 'policy_id', 'confirmation_code'],
@@ -101,8 +101,8 @@ export const airgapLicenseRequest = z
 
 export const usageAnswer = z
   .object({
-    usage_data: told(z.string(), 'The file, which is base64.'),
-    file_name: told(z.string(), 'A name for the file.'),
-    sequence: told(z.int(), 'The number of the file; the vendor accepts no lower one after it.'),
+    usage_data: described(z.string(), 'The file, which is base64.'),
+    file_name: described(z.string(), 'A name for the file.'),
+    sequence: described(z.int(), 'The number of the file; the vendor accepts no lower one after it.'),
   })
   .meta({ id: 'UsageFile', description: 'A file for the vendor with the consumption.' });

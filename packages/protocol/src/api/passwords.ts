@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { secret, told } from '../fields.ts';
+import { described, secret } from '../fields.ts';
 
 /** The length of a new password, for the API document; the service checks it. */
 export const NEW_PASSWORD = { minLength: 12, maxLength: 256 };
@@ -7,7 +7,7 @@ export const NEW_PASSWORD = { minLength: 12, maxLength: 256 };
 /** The old password and the new one; `passwordOld` and `passwordNew` are aliases of these. */
 export const setPasswordRequest = z
   .object({
-    password_old: told(secret, 'The password now.'),
+    password_old: described(secret, 'The password now.'),
     password_new: secret.meta({ ...NEW_PASSWORD, description: 'The password from now on.' }),
   })
   .meta({
@@ -15,4 +15,4 @@ export const setPasswordRequest = z
     examples: [{ passwordOld: 'the old one', passwordNew: 'a password of my own' }],
   });
 
-export const setPasswordAnswer = z.object({ message: told(z.string(), 'Whose password was replaced.') });
+export const setPasswordAnswer = z.object({ message: described(z.string(), 'Whose password was replaced.') });

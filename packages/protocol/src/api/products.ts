@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { licenseId, licenseKey, name, product, told } from '../fields.ts';
+import { described, licenseId, licenseKey, name, product } from '../fields.ts';
 
 /** Kept exactly as typed: a password may begin or end with a blank. */
-const password = told(
+const password = described(
   z.string({ error: 'must be text' }).max(1024, { error: 'is too long' }).nullish(),
   "The user's password at the licensing cloud.",
 );
@@ -10,9 +10,9 @@ const password = told(
 /** Adds a license by its key, or by the user it was issued to. */
 export const addProductRequest = z
   .object({
-    product: told(name, 'The product code.'),
+    product: described(name, 'The product code.'),
     license_key: licenseKey,
-    username: told(name, 'The user that the license was issued to, where it has no key.'),
+    username: described(name, 'The user that the license was issued to, where it has no key.'),
     password,
   })
   .meta({
@@ -28,7 +28,7 @@ export const removeProductRequest = z
 
 export const removeProductAnswer = z
   .object({
-    license_id: told(z.int(), 'The id that the license had.'),
-    product: told(z.string(), 'Its product code.'),
+    license_id: described(z.int(), 'The id that the license had.'),
+    product: described(z.string(), 'Its product code.'),
   })
   .meta({ id: 'RemovedLicense', description: 'The license that was removed.' });

@@ -14,23 +14,23 @@ import type { Store } from '../store/store.ts';
 import type { BackupResult } from './backup-thread.ts';
 import { findMasterKey, isShared, type StoreOptions } from './compose-store.ts';
 import type { BackupSource, BackupTask } from './make-backup.ts';
-import type { World } from './serve-options.ts';
+import type { ServerEnvironment } from './serve-options.ts';
 
 type SourceOptions = Pick<StoreOptions, 'config'>;
 
 interface PartOptions extends Pick<StoreOptions, 'config' | 'env'> {
-  readonly world: World;
+  readonly environment: ServerEnvironment;
 }
 
 /** What keeps the master key and makes backups. */
-export function composeBackups(store: Store, { config, env, world }: PartOptions) {
+export function composeBackups(store: Store, { config, env, environment }: PartOptions) {
   const { schedule, folder, keep } = config.backup;
   const custody = createKeyCustody(store, findMasterKey({ config, env }));
   const backups = new Backups({
     store,
     custody,
-    make: world.makeBackup ?? createBackupMaker({ config }),
-    version: world.version,
+    make: environment.makeBackup ?? createBackupMaker({ config }),
+    version: environment.version,
     dataFolder: config.data,
     folder: folder === '' ? join(config.data, 'backups') : folder,
     schedule: parseSchedule(schedule),

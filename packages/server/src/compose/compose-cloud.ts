@@ -26,7 +26,7 @@ import { describeLink } from '../telemetry/link-notices.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Loops } from './compose-loops.ts';
 import { isShared } from './compose-store.ts';
-import type { World } from './serve-options.ts';
+import type { ServerEnvironment } from './serve-options.ts';
 
 /** Everything about the vendor's licensing cloud. */
 export interface CloudParts {
@@ -51,17 +51,17 @@ interface CloudOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** `false` for commands that open the data of a stopped server. */
   readonly isServing: boolean;
-  readonly world: World;
+  readonly environment: ServerEnvironment;
 }
 
 export function composeCloud(store: Store, options: CloudOptions, log: Log): CloudParts {
-  const { config, env, isServing, world } = options;
-  const { readWall, readMonotonicMs } = world.clock;
+  const { config, env, isServing, environment } = options;
+  const { readWall, readMonotonicMs } = environment.clock;
   const { url, timeoutSeconds } = config.cloud;
   const cutOff = new AbortController();
   const state = new LinkState(readWall, (link) => describeLink(log, link));
   const onClock = (aheadMs: number) => state.noteClock(aheadMs);
-  const cloud = world.cloud ?? openCloud(config.cloud, { readWall, signal: cutOff.signal, onClock });
+  const cloud = environment.cloud ?? openCloud(config.cloud, { readWall, signal: cutOff.signal, onClock });
   const listeners = new Set<() => void>([() => state.forget()]);
   const onKeysChanged = () => {
     for (const listener of listeners) listener();
@@ -76,7 +76,7 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
   const host = {
     hostname: hostname(),
     osVersion: `${type()} ${release()}`,
-    version: world.version,
+    version: environment.version,
     // Looked up for each activation: a machine may get its address after the server started.
     get ip() {
       return findOwnAddress(config.host, networkInterfaces());

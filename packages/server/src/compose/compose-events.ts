@@ -19,7 +19,7 @@ import type { Log } from '../telemetry/log.ts';
 import { openWebhooks } from '../webhooks/open-webhooks.ts';
 import type { WebhookReceiver } from '../webhooks/webhooks.ts';
 import type { Loops } from './compose-loops.ts';
-import type { World } from './serve-options.ts';
+import type { ServerEnvironment } from './serve-options.ts';
 
 /** Everything that reports events. */
 export interface EventParts {
@@ -41,12 +41,12 @@ interface EventOptions {
   readonly isServing: boolean;
   readonly cloudLink: CloudLink;
   readonly certificates: Certificates | null;
-  readonly world: World;
+  readonly environment: ServerEnvironment;
 }
 
 export function composeEvents(store: Store, options: EventOptions, log: Log): EventParts {
   const { config, isServing, cloudLink, certificates } = options;
-  const { readWall, readMonotonicMs } = options.world.clock;
+  const { readWall, readMonotonicMs } = options.environment.clock;
   const cutOff = new AbortController();
   const feed = createEventFeed(store);
   const notices = createNotices({ store, cloudLink, readWall, ...config.notices });
@@ -91,12 +91,15 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
   };
 }
 
-function openReceiver({ config, env, world }: EventOptions, signal: AbortSignal): WebhookReceiver | null {
+function openReceiver(
+  { config, env, environment }: EventOptions,
+  signal: AbortSignal,
+): WebhookReceiver | null {
   return openWebhooks(config.webhooks, {
     givenSecret: env.BERTH_WEBHOOKS_SECRET ?? '',
-    userAgent: `Berth/${world.version}`,
+    userAgent: `Berth/${environment.version}`,
     signal,
-    readWall: world.clock.readWall,
+    readWall: environment.clock.readWall,
     present: ({ licenseId, at, event }) => {
       const { seq: _, ...facts } = presentEvent({ seq: 0, chain: licenseId ?? 0, at }, event);
       return facts;

@@ -44,7 +44,7 @@ import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, startLoops } from './compose-loops.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
-import type { News, ServeOptions, Stop, World } from './serve-options.ts';
+import type { EventSignal, ServeOptions, ServerEnvironment, Stop } from './serve-options.ts';
 import { serveOnceWritable, withoutWriting } from './serve-read-only.ts';
 import { warnAboutExposure } from './warn-about-exposure.ts';
 
@@ -70,7 +70,7 @@ export function isExpected(error: unknown): boolean {
 interface BoundOptions extends ServeOptions {
   readonly certificates: Certificates | null;
   readonly recent: RecentLines;
-  readonly news: News;
+  readonly eventSignal: EventSignal;
   readonly app: DeferredApp;
   readonly url: string;
 }
@@ -94,7 +94,7 @@ export async function serveStore(
 }
 
 async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: Stop[]): Promise<Parts> {
-  const { config, certificates, news, app, url } = options;
+  const { config, certificates, eventSignal, app, url } = options;
   const parts = composeApp(store, { ...options, isServing: true }, log, () => url);
   stops.push(dismissPasswords, parts.cloud.close, parts.events.close);
   // From here on, the store knows whether this server leads.
@@ -107,7 +107,7 @@ async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: 
   const houseLoops = createHouseLoops(store, { ...parts, certificates }, config, log);
   const loops = [houseLoops, eventLoops, createCloudLoops(parts.cloud, config, log)];
   stops.push(...startLoops(store, loops, { ...parts, ...parts.cloud }, log));
-  news.tell = parts.events.wake;
+  eventSignal.notify = parts.events.wake;
   await Promise.all([
     // After a crash, this signs what the last run left unsigned.
     parts.audit.signHeads(),
@@ -132,10 +132,10 @@ interface ComposeOptions extends ConfigAndEnv {
   readonly certificates: Certificates | null;
   /** The newest lines of the log of a running server. */
   readonly recent?: RecentLines;
-  readonly world?: World;
+  readonly environment?: ServerEnvironment;
 }
 
-export const THIS_WORLD: World = { version: VERSION, clock: systemClock };
+export const THIS_ENVIRONMENT: ServerEnvironment = { version: VERSION, clock: systemClock };
 
 interface Parts {
   readonly app: App;
@@ -156,13 +156,13 @@ export function composeApp(
   log: Log,
   readUrl: () => string | null,
 ): Parts {
-  const { config, world = THIS_WORLD } = options;
-  const { version } = world;
-  const { readMonotonicMs } = world.clock;
+  const { config, environment = THIS_ENVIRONMENT } = options;
+  const { version } = environment;
+  const { readMonotonicMs } = environment.clock;
   const startedMs = readMonotonicMs();
   const accounts = createAccounts(store, {
     readMonotonicMs,
-    passwordCost: world.passwordCost,
+    passwordCost: environment.passwordCost,
   });
   const auth = describeAccess(config);
   const audit = createAuditTrail(store);
@@ -175,14 +175,14 @@ export function composeApp(
     readTls: () => options.certificates?.describe() ?? null,
     readUptimeSeconds: () => Math.round((readMonotonicMs() - startedMs) / 1000),
   };
-  const cloud = composeCloud(store, { ...options, world }, log);
+  const cloud = composeCloud(store, { ...options, environment }, log);
   const ruleBook = createRuleBook(store, openRulesFile(config, { isShared: isShared(config) }));
   const { cloudLink } = cloud;
-  const events = composeEvents(store, { ...options, cloudLink, world }, log);
+  const events = composeEvents(store, { ...options, cloudLink, environment }, log);
   const requests = new RequestCounts();
-  const keeping = composeBackups(store, { ...options, world });
+  const keeping = composeBackups(store, { ...options, environment });
   const metrics = createMetrics({
-    ...world.clock,
+    ...environment.clock,
     ...facts,
     store,
     ...keeping,
@@ -202,7 +202,7 @@ export function composeApp(
     ...composeLending(store, config, readMonotonicMs),
     ...composeGrants(store, cloud),
     metrics,
-    doctor: composeDoctor(options, world.clock, { ...events, ...keeping, store, cloudLink, version }),
+    doctor: composeDoctor(options, environment.clock, { ...events, ...keeping, store, cloudLink, version }),
     allowKeysInUrl: config.http.allowKeysInUrl,
     auth,
     settings: config,
@@ -211,10 +211,10 @@ export function composeApp(
     readMonotonicMs,
   });
   const app = createApp({
-    routes: [...routes, ...(world.routes ?? [])],
+    routes: [...routes, ...(environment.routes ?? [])],
     accounts,
     auth,
-    pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options, world) },
+    pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options, environment) },
     log,
     requests,
     logRequests: config.log.requests,
@@ -230,7 +230,7 @@ function describeAccess({ auth, host, http, metrics }: Config): AuthSettings {
   return { ...auth, isLoopbackOnly, metrics: metrics.access };
 }
 
-function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine }: World) {
+function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine }: ServerEnvironment) {
   return createOwnNames({
     allowedHosts: config.http.allowedHosts,
     isCertified: (name) => certificates?.isFor(name) === true,

@@ -18,18 +18,18 @@ export interface ServeOptions {
   readonly rewrite?: (text: string) => string;
   /** Called when the store is lost: nothing can be acknowledged any more. */
   readonly onLost: () => void;
-  readonly world?: World;
+  readonly environment?: ServerEnvironment;
 }
 
 /** What to do when there may be new events. */
-export interface News {
-  tell: () => void;
+export interface EventSignal {
+  notify: () => void;
 }
 
 export type Stop = () => Promise<void>;
 
 /** The environment of a server. Tests provide their own. */
-export interface World {
+export interface ServerEnvironment {
   readonly version: string;
   readonly clock: Clock;
   /** Replaces the cloud in the settings. */

@@ -12,7 +12,7 @@ import { createLog, type Log } from '../telemetry/log.ts';
 import { describeNotice } from '../telemetry/notices.ts';
 import { createRecentLines } from '../telemetry/recent-lines.ts';
 import { explainTakenPort, openServersStore } from './compose-store.ts';
-import type { News, ServeOptions, Stop } from './serve-options.ts';
+import type { EventSignal, ServeOptions, Stop } from './serve-options.ts';
 
 const VERSION = manifest.version;
 
@@ -45,12 +45,12 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const closes: Stop[] = [];
   try {
     const config = await options.completeConfig(options.config);
-    const news: News = { tell: () => {} };
-    const opening = openForServer({ ...options, config }, news, log);
+    const eventSignal: EventSignal = { notify: () => {} };
+    const opening = openForServer({ ...options, config }, eventSignal, log);
     closes.push(async () => (await opening).close());
     const [store, { serveStore }] = await Promise.all([opening, loadParts()]);
     const { url } = listening;
-    const bound = { ...options, config, certificates, recent, news, app, url };
+    const bound = { ...options, config, certificates, recent, eventSignal, app, url };
     const { audit, catalogue } = await serveStore(store, bound, log, stops);
     const { findLendable } = catalogue;
     return { url, findLendable, stop: () => stopServer({ stops, store, audit, log }) };
@@ -67,7 +67,11 @@ async function loadParts() {
   return import('./compose.ts');
 }
 
-function openForServer({ config, env, onLost }: ServeOptions, news: News, log: Log): Promise<Store> {
+function openForServer(
+  { config, env, onLost }: ServeOptions,
+  eventSignal: EventSignal,
+  log: Log,
+): Promise<Store> {
   return openServersStore({
     config,
     env,
@@ -76,7 +80,7 @@ function openForServer({ config, env, onLost }: ServeOptions, news: News, log: L
       describeNotice(log, notice);
       if (notice.kind === 'store_lost') onLost();
     },
-    onNews: () => news.tell(),
+    onNews: () => eventSignal.notify(),
   });
 }
 

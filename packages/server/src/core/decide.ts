@@ -16,7 +16,7 @@ import { removeLicense } from './decisions/remove-license.ts';
 import { cutReport, resolveReport, settleReport } from './decisions/report-consumption.ts';
 import { recall, release, unregister } from './decisions/return-slot.ts';
 import { thinHistory } from './decisions/thin-history.ts';
-import { withHistory } from './history/tell-history.ts';
+import { withHistory } from './history/record-usage.ts';
 import type { Actor } from './nouns/actor.ts';
 import type { LicenseEvent } from './nouns/audit-event.ts';
 import type { Instant } from './nouns/instant.ts';

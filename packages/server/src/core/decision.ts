@@ -1,7 +1,7 @@
 import type { Role } from './access/role.ts';
 import type { Token } from './access/token.ts';
-import type { Happening } from './history/happening.ts';
 import type { HistoryStep } from './history/thinning.ts';
+import type { UsageEvent } from './history/usage-event.ts';
 import type { HeadsSigned, LicenseEvent, SystemEvent } from './nouns/audit-event.ts';
 import type { AuditPosition } from './nouns/audit-position.ts';
 import type { AuditSegment } from './nouns/audit-segment.ts';
@@ -113,7 +113,7 @@ export interface Restoration {
   readonly lost: readonly LostBorrow[];
   readonly changes: readonly Change[];
   readonly events: readonly LicenseEvent[];
-  readonly history: readonly Happening[];
+  readonly history: readonly UsageEvent[];
 }
 
 /** Under which name a secret is kept. */
@@ -124,7 +124,7 @@ export interface Decision {
   readonly changes: readonly Change[];
   readonly events: readonly LicenseEvent[];
   /** The usage events for the history; left out if there are none. `withHistory` adds them. */
-  readonly history?: readonly Happening[];
+  readonly history?: readonly UsageEvent[];
 }
 
 export interface SystemDecision {

@@ -21,8 +21,8 @@ import { type License, type LicenseId, licenseId } from './nouns/license.ts';
 import { type HostInfo, isBorrowed, isLive, type Registration } from './nouns/registration.ts';
 import { type DenyList, NO_RULES, type Rules } from './rules/rules.ts';
 import {
+  type AddressUsage,
   COLLECT_LIMIT,
-  type Crowd,
   type Denial,
   type Holder,
   type LicenseView,
@@ -75,7 +75,7 @@ export interface ViewFacts {
   readonly staleAnswers?: number;
   readonly rules?: Rules;
   readonly endedBorrow?: EndedBorrow;
-  readonly crowd?: Crowd;
+  readonly crowd?: AddressUsage;
   readonly holders?: readonly Holder[];
 }
 

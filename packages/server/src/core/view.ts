@@ -32,7 +32,7 @@ export interface LicenseHead {
 }
 
 /** What is held of a license from one place. */
-export interface Crowd {
+export interface AddressUsage {
   readonly slots: number;
   readonly borrows: number;
 }
@@ -50,7 +50,7 @@ export interface LicenseView extends LicenseHead {
   /** The holder's borrow that has ended. */
   findEndedBorrow(): EndedBorrow | null;
   /** What is held from these addresses. */
-  countCrowd(range: AddressRange): Crowd;
+  countCrowd(range: AddressRange): AddressUsage;
   /** The slots of the subject's `users`. */
   listHolders(): readonly Holder[];
   /** All stored slots. They may be very many: only for what removes them all. */

@@ -1,5 +1,5 @@
 import { uptime } from 'node:os';
-import { REST_MS } from '../core/clock/clock.ts';
+import { DOWNTIME_MS } from '../core/clock/clock.ts';
 import { type Instant, instant, SECOND_MS } from '../core/nouns/instant.ts';
 
 /** The two clocks of the machine. The only file that reads them; everything else is handed the time. */
@@ -42,7 +42,7 @@ export function createClock({ readWallMs, readRunningMs, readUptimeMs }: Machine
       }
       return runningMs + sleptMs;
     },
-    restMs: REST_MS,
+    restMs: DOWNTIME_MS,
   };
 }
 
@@ -82,7 +82,7 @@ export function createManualClock(start: Instant): ManualClock {
     },
     pause(millis) {
       pass(millis);
-      restMs = REST_MS;
+      restMs = DOWNTIME_MS;
     },
     setWall(at) {
       wall = at;

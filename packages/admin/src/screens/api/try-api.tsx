@@ -102,7 +102,7 @@ function Request({ operation }: { readonly operation: ApiOperation }) {
   );
 }
 
-const MOST_LINES = 24;
+const MAX_LINES = 24;
 
 function AnswerBox({ answer: { status, text } }: { readonly answer: Answer }) {
   const isFine = status >= 200 && status < 300;
@@ -117,7 +117,7 @@ function AnswerBox({ answer: { status, text } }: { readonly answer: Answer }) {
       <textarea
         class="input mono"
         readOnly
-        rows={Math.min(MOST_LINES, text.split('\n').length + 1)}
+        rows={Math.min(MAX_LINES, text.split('\n').length + 1)}
         aria-label="The body of the answer"
         value={text}
       />

@@ -71,7 +71,7 @@ function sayReason(reason: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-const MOST = 6;
+const MAX_SHARES = 6;
 
 interface SharesProps {
   readonly title: string;
@@ -83,7 +83,7 @@ interface SharesProps {
 /** Numbers with bars behind them, the largest first; the rest is one line, so that it adds up. */
 function Shares({ title, parts, total }: SharesProps) {
   const sorted = parts.toSorted((one, other) => other[1] - one[1]);
-  const shown = sorted.length > MOST ? sorted.slice(0, MOST - 1) : sorted;
+  const shown = sorted.length > MAX_SHARES ? sorted.slice(0, MAX_SHARES - 1) : sorted;
   const left = (total ?? sumOf(sorted)) - sumOf(shown);
   const count = sorted.length - shown.length;
   const most = Math.max(1, sorted[0]?.[1] ?? 1);

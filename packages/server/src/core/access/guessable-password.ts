@@ -6,10 +6,10 @@ import { COMMON_WORDS } from './common-words.ts';
  * keys, sequences, repeats, years) counts as one character, and what remains must be long enough.
  */
 export function isGuessable(password: string, names: readonly string[]): boolean {
-  return countUnguessable(password, names) < LEAST_UNGUESSABLE;
+  return countUnguessable(password, names) < MIN_UNGUESSABLE;
 }
 
-const LEAST_UNGUESSABLE = 8;
+const MIN_UNGUESSABLE = 8;
 
 /** Shorter names occur in too many words. */
 const SHORTEST_NAME = 3;

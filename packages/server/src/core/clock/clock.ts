@@ -15,7 +15,7 @@ export const JUMP_PATIENCE_MS = 24 * HOUR_MS;
  * A server that did not look at its clock for this long was stopped, or its machine slept: no heartbeat could
  * reach it. A running server looks every second.
  */
-export const REST_MS = 30 * SECOND_MS;
+export const DOWNTIME_MS = 30 * SECOND_MS;
 
 /** The wall clock and the server's time differ. */
 export interface ClockJump {
@@ -47,24 +47,24 @@ export function readClock(
   state: ClockState,
   elapsedMs: number,
   wall: Instant,
-  restMs: number = REST_MS,
+  restMs: number = DOWNTIME_MS,
 ): ClockReading {
   const { mark } = state;
   const running = plus(mark, Math.max(0, elapsedMs));
-  const restedFrom = (now: Instant) => (now - mark > restMs ? mark : null);
+  const downFrom = (now: Instant) => (now - mark > restMs ? mark : null);
   const gapMs = wall - running;
   const same = { ranTo: running, jump: null, isNewJump: false, isTakenOver: false } as const;
   if (Math.abs(gapMs) <= CLOCK_TOLERANCE_MS) {
     const now = later(running, wall);
-    return { ...same, now, awayFrom: restedFrom(now) };
+    return { ...same, now, awayFrom: downFrom(now) };
   }
   const known = sameJump(state.jump, gapMs) ? state.jump : null;
   if (known !== null && known.direction === 'ahead' && running - known.seenAt >= JUMP_PATIENCE_MS) {
-    return { ...same, now: wall, isTakenOver: true, awayFrom: restedFrom(running) ?? running };
+    return { ...same, now: wall, isTakenOver: true, awayFrom: downFrom(running) ?? running };
   }
   const direction = gapMs > 0 ? 'ahead' : 'behind';
   const jump = known ?? { direction, seenAt: running, gapMs };
-  return { ...same, now: running, jump, isNewJump: known === null, awayFrom: restedFrom(running) };
+  return { ...same, now: running, jump, isNewJump: known === null, awayFrom: downFrom(running) };
 }
 
 /** A wall clock that moves again while it is wrong has made another jump: the patience starts anew. */
@@ -78,10 +78,10 @@ export function clockAtStart(mark: Instant | null, wall: Instant): Instant {
 }
 
 /** A gap this long at start is recorded: the server was down for long, or the clock is wrong. */
-const NOTABLE_REST_MS = 24 * HOUR_MS;
+const NOTABLE_DOWNTIME_MS = 24 * HOUR_MS;
 
 export function jumpAtStart(mark: Instant | null, wall: Instant): ClockJumped | null {
-  if (mark === null || wall - mark < NOTABLE_REST_MS) return null;
+  if (mark === null || wall - mark < NOTABLE_DOWNTIME_MS) return null;
   return { kind: 'clock_jumped', direction: 'ahead', serverAt: mark, wallAt: wall, followed: true };
 }
 

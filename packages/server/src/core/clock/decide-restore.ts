@@ -1,6 +1,6 @@
 import type { Change, Restoration } from '../decision.ts';
-import type { Happening } from '../history/happening.ts';
-import { personOf, tellBorrow } from '../history/tell-history.ts';
+import { personOf, recordBorrow } from '../history/record-usage.ts';
+import type { UsageEvent } from '../history/usage-event.ts';
 import {
   BORROW_TOLERANCE_MS,
   chooseFloating,
@@ -106,7 +106,7 @@ class Plan {
   readonly #lost: LostBorrow[] = [];
   readonly #changes: Change[] = [];
   readonly #events: LicenseEvent[] = [];
-  readonly #history: Happening[] = [];
+  readonly #history: UsageEvent[] = [];
 
   constructor(view: RestoreView, to: Instant, by: Actor) {
     this.#view = view;
@@ -147,7 +147,7 @@ class Plan {
       this.#events.push({ kind: 'slot_lent', user, hostname: host.hostname });
       this.#grant(WHOLE_LICENSE, registration, this.#inUse);
     }
-    this.#history.push(...tellBorrow(WHOLE_LICENSE, held, this.#to));
+    this.#history.push(...recordBorrow(WHOLE_LICENSE, held, this.#to));
     this.#recordRestored({ ...slot, feature: WHOLE_LICENSE }, until);
   }
 
@@ -187,7 +187,7 @@ class Plan {
       this.#events.push({ kind: 'feature_lent', feature: code, user });
       this.#grant(code, this.holders.get(user) as Registration, inUse);
     }
-    this.#history.push(...tellBorrow(code, held, this.#to));
+    this.#history.push(...recordBorrow(code, held, this.#to));
     this.#recordRestored(borrow, until);
   }
 

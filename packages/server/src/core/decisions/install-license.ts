@@ -1,7 +1,7 @@
 import type { FileFacts, InstallLicense } from '../command.ts';
 import { type CommandModule, ON_LICENSE } from '../command-module.ts';
 import type { Change, Decision } from '../decision.ts';
-import { withHistory } from '../history/tell-history.ts';
+import { withHistory } from '../history/record-usage.ts';
 import {
   certificateEvent,
   changeLicense,
@@ -33,7 +33,7 @@ export const installLicense = {
     return {
       ...changed,
       changes: [...changed.changes, ...rebased.changes, ...answerRequest(file, view.license)],
-      events: [...changed.events, ...rebased.events, ...tellCertificate(command, view.license)],
+      events: [...changed.events, ...rebased.events, ...certificateEvents(command, view.license)],
     };
   },
 } satisfies CommandModule<InstallLicense>;
@@ -57,7 +57,7 @@ export function decideAddLicense(command: InstallLicense, view: LicenseView, now
       ...base.events,
       { kind: 'license_added', product, slots, by: command.by },
       ...rebased.events,
-      ...tellCertificate(command, null),
+      ...certificateEvents(command, null),
     ],
   };
   return withHistory(added, command, view, now);
@@ -87,7 +87,7 @@ function keepCertificate(license: License, known: License['tie']): License {
 }
 
 /** `known`: the license before; `null` if it is added. */
-function tellCertificate({ license, by }: InstallLicense, known: License | null): readonly LicenseEvent[] {
+function certificateEvents({ license, by }: InstallLicense, known: License | null): readonly LicenseEvent[] {
   const { certificate } = license.tie;
   const isNews = certificate !== undefined && !isSameCertificate(certificate, known?.tie.certificate);
   return isNews ? [certificateEvent(certificate, by)] : [];

@@ -32,7 +32,7 @@ export const releaseFrom = {
         ...freed.flatMap(({ registration }) => forgetBorrow(view.license, registration.user)),
         ...inUseChange(view, base.storedInUse - freed.length),
       ],
-      events: [...base.events, ...freed.flatMap((holder) => tellRemoved(holder, command, now))],
+      events: [...base.events, ...freed.flatMap((holder) => removalEvents(holder, command, now))],
     };
   },
 } satisfies CommandModule<ReleaseFrom>;
@@ -54,7 +54,7 @@ function removeHolder({ registration: { user }, featureSlots }: Holder): readonl
   ];
 }
 
-function tellRemoved(
+function removalEvents(
   { registration, featureSlots }: Holder,
   { by }: ReleaseFrom,
   now: Instant,

@@ -39,7 +39,7 @@ function findReport(view: LicenseView, id: string): Report | undefined {
 }
 
 /** The report is not sent again. Later ones are compared with the cloud's total, unless that may be old. */
-function putAside(
+function markUncertain(
   { cloudTotal, takesLower }: Pick<ResolveReport, 'cloudTotal' | 'takesLower'>,
   view: LicenseView,
   base: Collected,
@@ -58,11 +58,11 @@ function putAside(
       { kind: 'mark_report_uncertain', reportId: report.id },
       ...rebased.changes,
     ],
-    events: [...base.events, tellReport('report_uncertain', report, 'cloud'), ...rebased.events],
+    events: [...base.events, reportEvent('report_uncertain', report, 'cloud'), ...rebased.events],
   };
 }
 
-function tellReport(
+function reportEvent(
   kind: 'consumption_reported' | 'report_uncertain' | 'report_withdrawn',
   { id, feature, amount }: Report,
   by: Actor,
@@ -108,7 +108,9 @@ export const settleReport = {
     if (report === undefined) return withoutEffect(view, base, NOTHING_DONE);
     if (!command.isSure && !canHold(command, report, view, now)) {
       const isUsedUp = command.isEchoed === true && report.uncertainAt === null;
-      return isUsedUp ? putAside(command, view, base, report, now) : withoutEffect(view, base, NOTHING_DONE);
+      return isUsedUp
+        ? markUncertain(command, view, base, report, now)
+        : withoutEffect(view, base, NOTHING_DONE);
     }
     const settled = command.isCounted
       ? counted(view, report, command, now)
@@ -120,7 +122,7 @@ export const settleReport = {
         ...settled.changes,
         { kind: 'remove_report', reportId: report.id },
       ],
-      events: [...base.events, ...tellSettled(command, report), ...settled.events],
+      events: [...base.events, ...settledEvents(command, report), ...settled.events],
     };
   },
 } satisfies CommandModule<SettleReport>;
@@ -184,9 +186,9 @@ function withdrawn({ storedInUse: _, ...meter }: Meter, { amount, uncertainAt, f
 }
 
 /** A report that the cloud refused is pending again, which is no event. */
-function tellSettled({ isCounted, by }: SettleReport, report: Report): readonly LicenseEvent[] {
-  if (isCounted) return [tellReport('consumption_reported', report, by)];
-  return report.uncertainAt === null ? [] : [tellReport('report_withdrawn', report, by)];
+function settledEvents({ isCounted, by }: SettleReport, report: Report): readonly LicenseEvent[] {
+  if (isCounted) return [reportEvent('consumption_reported', report, by)];
+  return report.uncertainAt === null ? [] : [reportEvent('report_withdrawn', report, by)];
 }
 
 /** Sums stop at the largest exact number, so that the meter can still be read. */
@@ -209,6 +211,6 @@ export const resolveReport = {
       const settle = { kind: 'settle_report', isCounted: true, isSure: true, by: 'cloud' } as const;
       return settleReport.decide({ ...command, ...settle }, view, now);
     }
-    return putAside(command, view, base, report, now);
+    return markUncertain(command, view, base, report, now);
   },
 } satisfies CommandModule<ResolveReport>;

@@ -76,7 +76,7 @@ interface CertificateFacts {
 }
 
 /** Warns at least this long before the end, whatever the notice is set to. */
-const LEAST_DAYS = 14;
+const MIN_DAYS = 14;
 
 /** `found`: the certificate; why its files are not usable; or `null` for plain HTTP. */
 export function judgeCertificate(
@@ -110,6 +110,6 @@ export function judgeCertificate(
 function judgeEnd(validUntil: Instant, now: Instant, noticeDays: number): Verdict | null {
   const advice = 'Renew it and replace the files; the server takes them over by itself.';
   if (validUntil <= now) return complain(`The certificate expired on ${say(validUntil)}.`, advice);
-  if (validUntil > now + Math.max(LEAST_DAYS, noticeDays) * DAY_MS) return null;
+  if (validUntil > now + Math.max(MIN_DAYS, noticeDays) * DAY_MS) return null;
   return warn(`The certificate expires on ${say(validUntil)}.`, advice);
 }

@@ -14,7 +14,7 @@ interface DiskFacts {
 }
 
 /** With less, an upgrade, a backup or the next days of the audit log may not fit. */
-const LEAST_MEGABYTES = 100;
+const MIN_MEGABYTES = 100;
 /** Every request that changes something waits for a sync; a slow disk of spinning metal needs 20 ms. */
 const SLOW_SYNC_MS = 100;
 
@@ -30,7 +30,7 @@ function judgeSpace({ folder, space, wantedMegabytes }: DiskFacts): Verdict | nu
   }
   const text = `The disk of ${folder} has only ${space.freeMegabytes} MB left.`;
   const advice = 'Free some space or enlarge the disk. When it is full, the server lends no slots.';
-  if (space.freeMegabytes < LEAST_MEGABYTES) return complain(text, advice);
+  if (space.freeMegabytes < MIN_MEGABYTES) return complain(text, advice);
   return space.freeMegabytes < wantedMegabytes ? warn(text, advice) : null;
 }
 
@@ -94,7 +94,7 @@ interface ClockFacts {
 }
 
 /** Answers of the cloud and certificates still work with less. */
-const MOST_OFFSET_MS = MINUTE_MS;
+const MAX_OFFSET_MS = MINUTE_MS;
 
 export function judgeClock(facts: ClockFacts): readonly Verdict[] {
   const { wall, machineAt, cloudAheadMs } = facts;
@@ -130,7 +130,7 @@ function judgeJump({ now, wall, jump, jumpAtStart }: ClockFacts): Verdict | null
 }
 
 function judgeOffset(aheadMs: number, who: string): Verdict | null {
-  if (Math.abs(aheadMs) < MOST_OFFSET_MS) return null;
+  if (Math.abs(aheadMs) < MAX_OFFSET_MS) return null;
   const direction = aheadMs > 0 ? 'behind' : 'ahead of';
   return warn(
     `The clock of this machine is ${sayLength(Math.abs(aheadMs))} ${direction} that of ${who}.`,

@@ -23,7 +23,7 @@ export interface WhatIf {
 }
 
 /** Most points of a curve. */
-const MOST_POINTS = 60;
+const MAX_POINTS = 60;
 
 /**
  * What would have happened with another number of slots. Time is counted in whole minutes.
@@ -98,7 +98,7 @@ function mostAtOnce(requests: readonly number[], durationMinutes: number): numbe
 
 /** All numbers of slots up to the one without denials; if there are very many, some of them. */
 function chooseSlots(most: number, slots: number): readonly number[] {
-  const step = Math.max(1, Math.ceil(most / MOST_POINTS));
+  const step = Math.max(1, Math.ceil(most / MAX_POINTS));
   const chosen = new Set([slots, most]);
   for (let n = step; n < most; n += step) chosen.add(n);
   return [...chosen].sort((a, b) => a - b);

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Target } from '../command.ts';
 import { exampleLicense, NOW } from '../examples.ts';
 import { type License, licenseId } from '../nouns/license.ts';
-import { listMeant, newestOf } from './choose-license.ts';
+import { findRequestedLicenses, newestOf } from './choose-license.ts';
 
 const OLDER = licenseId(1);
 const NEWER = licenseId(2);
@@ -13,7 +13,7 @@ function licensed(id: number, facts: Partial<License> = {}) {
 }
 
 function mean(target: Partial<Target>, licenses: readonly { license: License }[], products = 1) {
-  const meant = listMeant({ product: null, licenseId: null, ...target }, { products, licenses });
+  const meant = findRequestedLicenses({ product: null, licenseId: null, ...target }, { products, licenses });
   return 'kind' in meant ? meant.code : meant.map(({ license }) => license.id);
 }
 

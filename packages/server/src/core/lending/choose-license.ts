@@ -19,7 +19,7 @@ interface Candidates<T extends Licensed> {
  * The licenses that a request means: the one that it names, in any state, or all of its product. Those form a
  * pool; `decide-pool.ts` says which of them answers.
  */
-export function listMeant<T extends Licensed>(
+export function findRequestedLicenses<T extends Licensed>(
   target: Target,
   candidates: Candidates<T>,
 ): readonly T[] | Refused {

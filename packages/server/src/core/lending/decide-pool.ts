@@ -1,7 +1,7 @@
 import type { LicenseCommand } from '../command.ts';
 import { decide, moduleOf, withOrigin } from '../decide.ts';
 import type { Decision } from '../decision.ts';
-import { withHistory } from '../history/tell-history.ts';
+import { withHistory } from '../history/record-usage.ts';
 import { findFeature } from '../nouns/feature-slot.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isUsable, type License, type LicenseId } from '../nouns/license.ts';

@@ -62,7 +62,7 @@ function trace(
   now: Instant,
 ): Trace {
   const feature = command.feature ?? WHOLE_LICENSE;
-  const earlier = view.listDenials(command.user ?? NOBODY);
+  const earlier = view.listDenials(command.user ?? NO_USER);
   const last = earlier.find((denial) => denial.code === code && denial.feature === feature);
   if (last !== undefined && isInWindow(last, DENIAL_WINDOW_MS, now)) {
     const denial = { ...last, repeated: last.repeated + 1 };
@@ -90,7 +90,7 @@ function recordFirst(
   last: Denial | undefined,
   now: Instant,
 ) {
-  const subject = { user: user ?? NOBODY, feature: feature ?? WHOLE_LICENSE };
+  const subject = { user: user ?? NO_USER, feature: feature ?? WHOLE_LICENSE };
   const repeated = last?.repeated ?? 0;
   const event: LicenseEvent = { kind, ...(feature === null ? {} : { feature }), user, ...reason, repeated };
   const denial: Denial = { ...subject, code: reason.code, deniedAt: now, repeated: 0 };
@@ -128,7 +128,7 @@ export function deniedPlace(by: Actor | undefined): string | null {
 export function carryRepeats({ user, feature, code, repeated }: Denial): readonly LicenseEvent[] {
   if (repeated === 0) return [];
   const subject = feature === WHOLE_LICENSE ? {} : { feature };
-  return [{ kind: 'denials_repeated', ...subject, user: user === NOBODY ? null : user, code, repeated }];
+  return [{ kind: 'denials_repeated', ...subject, user: user === NO_USER ? null : user, code, repeated }];
 }
 
 /** Empties a place's counter, or removes it when its window is over. */
@@ -146,7 +146,7 @@ export function carryPlaceRepeats({ place, code, repeated }: PlaceDenial): reado
 }
 
 /** In place of a user that was not named: names are never empty. */
-export const NOBODY = '';
+export const NO_USER = '';
 
 function isInWindow({ deniedAt }: Pick<Denial, 'deniedAt'>, windowMs: number, now: Instant): boolean {
   return deniedAt <= now && now < deniedAt + windowMs;

@@ -5,7 +5,7 @@ import type { Instant } from '../nouns/instant.ts';
 import { isBorrowed, type Registration } from '../nouns/registration.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import { lenderOf, refuseFull } from '../refusals.ts';
-import type { Crowd, LicenseView } from '../view.ts';
+import type { AddressUsage, LicenseView } from '../view.ts';
 import type { Collected } from './collect.ts';
 
 /** Why a slot is not lent, as far as the head and the holder's slot can tell. `full`: no slot is free. */
@@ -20,7 +20,7 @@ export function refuseSlot(
   now: Instant,
 ): Refused | null {
   if (refusal === 'full') return refuseFull(lenderOf(view, base));
-  return refusal ?? refuseSpent(command, base.held) ?? refuseCrowd(command, view, base.held, now);
+  return refusal ?? refuseSpent(command, base.held) ?? refuseByAddress(command, view, base.held, now);
 }
 
 /**
@@ -47,7 +47,7 @@ export function refuseSpent(
  * Why the address gets no more; `null`: it does. Only a request that takes more than its user holds is
  * counted, so a heartbeat costs nothing here, and a holder may renew from anywhere.
  */
-function refuseCrowd(
+function refuseByAddress(
   command: Register | Borrow,
   view: LicenseView,
   held: Registration | null,
@@ -59,7 +59,7 @@ function refuseCrowd(
   if (limit === null || range === null) return null;
   const crowd = view.countCrowd(range);
   const { product } = view.license;
-  const isFull = (kind: keyof Crowd) => limit[kind] > 0 && crowd[kind] >= limit[kind];
+  const isFull = (kind: keyof AddressUsage) => limit[kind] > 0 && crowd[kind] >= limit[kind];
   if (isFull('slots')) return refuseMore(`${crowd.slots} slots of "${product}" are held`, limit.slots);
   if (!isFull('borrows')) return null;
   return refuseMore(`${crowd.borrows} slots of "${product}" are borrowed`, limit.borrows);

@@ -2,7 +2,7 @@ import type { AddConsumption, IdempotencyKey } from '../command.ts';
 import { HOUR_MS, type Instant } from '../nouns/instant.ts';
 import { type Measured, type Refused, refuse } from '../outcome.ts';
 import type { AnswerScope, RememberedAnswer } from '../view.ts';
-import { NOBODY } from './deny.ts';
+import { NO_USER } from './deny.ts';
 
 /** How long a repeated request with the same key gets the first answer. */
 export const ANSWER_LIFETIME_MS = 24 * HOUR_MS;
@@ -18,7 +18,7 @@ export function answerScope(command: AddConsumption): AnswerScope | null {
   const { idempotency, feature, user, spelling } = command;
   if (idempotency === null) return null;
   const operation = feature === null ? 'add_consumption' : 'add_feature_consumption';
-  return { operation, user: spelling ?? user ?? NOBODY, key: idempotency.key };
+  return { operation, user: spelling ?? user ?? NO_USER, key: idempotency.key };
 }
 
 export function isRemembered({ answeredAt }: RememberedAnswer, now: Instant): boolean {

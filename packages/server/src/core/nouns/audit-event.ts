@@ -5,9 +5,9 @@ import type { Instant } from './instant.ts';
 import type { LicenseId, Verdict } from './license.ts';
 
 /** Events of a license's chain. A renewal is none: it only restarts a timer. */
-export type LicenseEvent = LicenseHappening & { readonly by?: Actor | null };
+export type LicenseEvent = LicenseEventFacts & { readonly by?: Actor | null };
 
-type LicenseHappening = Readonly<
+type LicenseEventFacts = Readonly<
   | { kind: 'slot_lent'; user: string; hostname: string | null }
   | Denied
   | { kind: 'slot_returned'; user: string; by: Actor | null }

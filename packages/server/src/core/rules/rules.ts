@@ -37,10 +37,10 @@ export interface Asker {
 }
 
 export function orNoRules(rules: Rules): Rules {
-  return deniesNobody(rules) && rules.bars.length === 0 ? NO_RULES : rules;
+  return isEmptyRules(rules) && rules.bars.length === 0 ? NO_RULES : rules;
 }
 
-export function deniesNobody({ deny }: FileRules): boolean {
+export function isEmptyRules({ deny }: FileRules): boolean {
   return DENY_LISTS.every((list) => deny[list].length === 0);
 }
 

@@ -59,7 +59,7 @@ export function refuseRotation(otherServers: number): Refused | null {
 }
 
 /** Clients read all of them, and each may stay for as long as a certificate. */
-const MOST_KEYS = 16;
+const MAX_KEYS = 16;
 
 /** Replaces the key that signs grants. The replaced one stays until every grant that it signed has ended. */
 export const rotateGrantKey = {
@@ -71,7 +71,7 @@ export const rotateGrantKey = {
     const { kid, privateKey, isFirst = false, by } = command;
     const known = facts.grantKeys.filter((key) => isInKeySet(key, now));
     if (isFirst && known.length > 0) return unchanged();
-    if (known.length >= MOST_KEYS) {
+    if (known.length >= MAX_KEYS) {
       return unchanged(
         refuse(
           'too_many_grant_keys',

@@ -1,4 +1,4 @@
-import { told } from '@berth/protocol/fields';
+import { described } from '@berth/protocol/fields';
 import { jsonText } from '@berth/web/reply';
 import { z } from 'zod';
 import { renderDocs } from '../describe/docs-page.ts';
@@ -20,7 +20,7 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
       summary: 'This API as an OpenAPI document',
       answer: {
         kind: 'json',
-        schema: z.looseObject({ openapi: told(z.string(), 'The version of OpenAPI.') }),
+        schema: z.looseObject({ openapi: described(z.string(), 'The version of OpenAPI.') }),
       },
       handle: () => jsonText(document()),
     }),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { told } from '@berth/protocol/fields';
+import { described } from '@berth/protocol/fields';
 import type { BuiltPage } from '@berth/shell/files/built-page';
 import type { RequestHead } from '@berth/web/http-request';
 import type { Reply } from '@berth/web/reply';
@@ -86,7 +86,7 @@ function fileRoute(name: FileName, findPage: FindPage): Route {
     paths: [path],
     access: 'public',
     summary: `The ${name} of the administrator's page`,
-    query: z.object({ v: told(z.string().optional(), 'Its version, for caches.') }),
+    query: z.object({ v: described(z.string().optional(), 'Its version, for caches.') }),
     answer: { kind: 'page', type: media },
     handle: ({ request, query }) => {
       const page = findPage();

@@ -1,4 +1,4 @@
-import { told } from '@berth/protocol/fields';
+import { described } from '@berth/protocol/fields';
 import { RequestError } from '@berth/protocol/request-error';
 import { json } from '@berth/web/reply';
 import { z } from 'zod';
@@ -25,9 +25,9 @@ export function publicRoutes(services: PublicServices): readonly Route[] {
 }
 
 const rootObject = z.object({
-  name: told(z.string(), 'Always "berth".'),
-  version: told(z.string(), 'The version of the server.'),
-  docs: told(z.string(), 'Where this API is described.'),
+  name: described(z.string(), 'Always "berth".'),
+  version: described(z.string(), 'The version of the server.'),
+  docs: described(z.string(), 'Where this API is described.'),
 });
 
 function rootRoute({ version, findPage }: PublicServices): Route {
@@ -52,7 +52,7 @@ function healthRoute(oversight: Oversight): Route {
     paths: ['/api/v4/health'],
     access: 'public',
     summary: 'Whether the server can lend slots now',
-    answer: { kind: 'json', schema: z.object({ status: told(z.literal('ok'), 'Always "ok".') }) },
+    answer: { kind: 'json', schema: z.object({ status: described(z.literal('ok'), 'Always "ok".') }) },
     errors: ['store_unavailable'],
     handle: () =>
       oversight.isHealthy()
@@ -72,8 +72,8 @@ function authRoute(accounts: Accounts): Route {
     answer: {
       kind: 'json',
       schema: z.object({
-        message: told(z.string(), 'A message that the login was successful.'),
-        token: told(z.string(), 'The token: send it as `Authorization: Bearer TOKEN`.'),
+        message: described(z.string(), 'A message that the login was successful.'),
+        token: described(z.string(), 'The token: send it as `Authorization: Bearer TOKEN`.'),
       }),
     },
     errors: ['unauthorized', 'too_many_requests', 'store_unavailable'],
@@ -88,12 +88,12 @@ function authRoute(accounts: Accounts): Route {
 
 const keyObject = z
   .object({
-    kty: told(z.literal('OKP'), 'Its type.'),
-    crv: told(z.literal('Ed25519'), 'Its curve.'),
-    x: told(z.string(), 'The key, in base64url.'),
-    kid: told(z.string(), 'Its thumbprint (RFC 7638).'),
-    use: told(z.literal('sig'), 'For signatures.'),
-    alg: told(z.literal('EdDSA'), 'For EdDSA.'),
+    kty: described(z.literal('OKP'), 'Its type.'),
+    crv: described(z.literal('Ed25519'), 'Its curve.'),
+    x: described(z.string(), 'The key, in base64url.'),
+    kid: described(z.string(), 'Its thumbprint (RFC 7638).'),
+    use: described(z.literal('sig'), 'For signatures.'),
+    alg: described(z.literal('EdDSA'), 'For EdDSA.'),
   })
   .meta({ id: 'GrantKey', description: 'A public key that verifies grants, as RFC 8037 writes it.' });
 
@@ -110,8 +110,8 @@ function keySetRoute({ grantKeys, identity }: PublicServices): Route {
     answer: {
       kind: 'json',
       schema: z.object({
-        keys: told(z.array(keyObject), 'The newest first.'),
-        store_id: told(
+        keys: described(z.array(keyObject), 'The newest first.'),
+        store_id: described(
           z.string(),
           'Names the data of the server: the same on all servers of one database, wherever it moves.',
         ),

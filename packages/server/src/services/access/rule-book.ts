@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { deniesNobody, type FileRules } from '../../core/rules/rules.ts';
+import { type FileRules, isEmptyRules } from '../../core/rules/rules.ts';
 import type { BarRecord, RulesRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { Content } from '../watching/watched-file.ts';
@@ -64,7 +64,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       if (notice.kind !== 'refused') return notice;
       const { rules } = await store.read({ kind: 'find_rules' });
       toldAtStart = notice.reason;
-      if (!deniesNobody(rules)) return notice;
+      if (!isEmptyRules(rules)) return notice;
       throw new RulesError(`${notice.reason} Correct the file: without it, the server would bar nobody.`);
     },
     async refresh() {

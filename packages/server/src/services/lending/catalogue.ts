@@ -1,5 +1,5 @@
 import type { Target } from '../../core/command.ts';
-import { listMeant, newestOf } from '../../core/lending/choose-license.ts';
+import { findRequestedLicenses, newestOf } from '../../core/lending/choose-license.ts';
 import { DEMO_LICENSE } from '../../core/nouns/demo-license.ts';
 import { isUsable } from '../../core/nouns/license.ts';
 import type { Refused } from '../../core/outcome.ts';
@@ -11,7 +11,7 @@ export interface Catalogue {
   /** All licenses, or those of one product, the most recently added first. */
   list(product: string | null): Promise<readonly LicenseRecord[]>;
   /** The licenses of the selected product, or a refusal. */
-  listMeant(product: string | null): Promise<readonly LicenseRecord[] | Refused>;
+  findRequestedLicenses(product: string | null): Promise<readonly LicenseRecord[] | Refused>;
   /** The named license, or the one that new users get first; or a refusal. */
   find(target: Target): Promise<LicenseRecord | Refused>;
   /** A product with a free slot; `null` if there is none. */
@@ -29,7 +29,7 @@ export function createCatalogue(store: Store): Catalogue {
       if ('kind' in meant) return meant;
       return newestOf(meant, (meant[0] as LicenseRecord).now);
     },
-    async listMeant(product) {
+    async findRequestedLicenses(product) {
       return listIn(await list(null), { product, licenseId: null });
     },
     async findLendable() {
@@ -54,5 +54,5 @@ function listIn(records: readonly LicenseRecord[], target: Target): readonly Lic
     target.product === null
       ? target.licenseId !== null || products === 1
       : license.product === target.product;
-  return listMeant(target, { products, licenses: records.filter(isMeant) });
+  return findRequestedLicenses(target, { products, licenses: records.filter(isMeant) });
 }

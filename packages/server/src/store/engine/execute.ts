@@ -2,7 +2,7 @@ import type { AddConsumption, Command, InstallLicense, LicenseCommand } from '..
 import type { Subject } from '../../core/command-module.ts';
 import { decide, isLicenseCommand, moduleOf, subjectOf } from '../../core/decide.ts';
 import { decideAddLicense } from '../../core/decisions/install-license.ts';
-import { listMeant } from '../../core/lending/choose-license.ts';
+import { findRequestedLicenses } from '../../core/lending/choose-license.ts';
 import { decidePool, type Pool, type PoolPart } from '../../core/lending/decide-pool.ts';
 import { judgeFile } from '../../core/lending/judge-file.ts';
 import { ANSWER_LIFETIME_MS, isRemembered, repeatAnswer } from '../../core/lending/repeat-answer.ts';
@@ -169,7 +169,7 @@ function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Execut
 
 function locate({ licenses }: Batch, command: LicenseCommand, subject: Subject) {
   const found = listCandidates(licenses, command, subject);
-  return listMeant(subject, { products: licenses.productCount, licenses: found });
+  return findRequestedLicenses(subject, { products: licenses.productCount, licenses: found });
 }
 
 function listCandidates(

@@ -1,4 +1,4 @@
-import type { Happening } from '../../core/history/happening.ts';
+import type { UsageEvent } from '../../core/history/usage-event.ts';
 import type { ConsumptionTotals } from '../../core/nouns/consumption.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
@@ -27,7 +27,7 @@ export interface LoadedLicense {
   /** Events of the running batch, as texts. */
   events: string[];
   /** What the running batch adds to the history. */
-  history: Happening[];
+  history: UsageEvent[];
   isChanged: boolean;
   /** A command of the running batch has written something about it, if only a row of another table. */
   isTouched: boolean;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { REST_MS } from '../../core/clock/clock.ts';
+import { DOWNTIME_MS } from '../../core/clock/clock.ts';
 import { exampleFeature, NOW } from '../../core/examples.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../core/nouns/instant.ts';
 import { codeOf, type ExamStore, users } from './exam-store.ts';
@@ -40,9 +40,9 @@ export const PAUSED = {
   'half a minute is no pause': async (exam: ExamStore) => {
     await exam.install({ slots: 1 });
     await exam.register('ada');
-    exam.clock.advance(TIMEOUT_MS - REST_MS);
+    exam.clock.advance(TIMEOUT_MS - DOWNTIME_MS);
     await exam.now();
-    exam.clock.pause(REST_MS);
+    exam.clock.pause(DOWNTIME_MS);
     assert.equal(codeOf(await exam.register('bob')), 'granted');
   },
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { REST_MS } from '../../core/clock/clock.ts';
+import { DOWNTIME_MS } from '../../core/clock/clock.ts';
 import type { MasterKeySource } from '../../secrets/master-key.ts';
 import { type DatabaseOptions, openDatabase, type Timeouts } from '../postgres/open-database.ts';
 import type { PoolOptions } from '../postgres/wire/pool.ts';
@@ -77,7 +77,7 @@ export async function openExamined(
 
 /** Whether no server was there to report anything. */
 function isPaused({ restMs }: OpenOptions['clock']): boolean {
-  return restMs === REST_MS;
+  return restMs === DOWNTIME_MS;
 }
 
 /** Checks the rows in the database that belongs to a folder. */

@@ -35,7 +35,7 @@ export function licenseRoutes(catalogue: Catalogue): readonly Route[] {
       answer: { kind: 'json', schema: z.array(licenseObject) },
       errors: ['missing_parameters', 'unknown_product'],
       handle: async ({ query }) => {
-        const records = await catalogue.listMeant(query.product ?? null);
+        const records = await catalogue.findRequestedLicenses(query.product ?? null);
         if ('kind' in records) return refusalReply(records);
         const texts = records.map((record) => presentLicense({ ...record, registration: null }));
         return jsonText(`[${texts.join(',')}]`);

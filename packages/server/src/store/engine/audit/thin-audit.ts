@@ -13,7 +13,7 @@ type Wish = Pick<ThinAudit, 'before' | 'chain'>;
 /** The chains to thin out, with a bounded number of links. Empty: there is no such chain. */
 export function loadChains(batch: Batch, wish: Wish): readonly ThinnableChain[] {
   let budget = THIN_LIMIT;
-  return listMeant(batch, wish).map(([chain, head]) => {
+  return findRequestedLicenses(batch, wish).map(([chain, head]) => {
     const found = lookAt(batch, wish, chain, head, budget);
     budget -= Math.max(0, found.oldTo - found.thinnedTo);
     return found;
@@ -21,7 +21,7 @@ export function loadChains(batch: Batch, wish: Wish): readonly ThinnableChain[] 
 }
 
 /** The chain of a removed license can be thinned out, too. */
-function listMeant(batch: Batch, { chain }: Wish): ReturnType<typeof headsOf> {
+function findRequestedLicenses(batch: Batch, { chain }: Wish): ReturnType<typeof headsOf> {
   const heads = headsOf(batch);
   if (chain === null) return heads;
   return heads.filter(([id]) => id === (chain === 'system' ? SYSTEM_CHAIN : chain));

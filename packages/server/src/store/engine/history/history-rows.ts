@@ -1,5 +1,5 @@
 import { GRAINS, heldMinutes } from '../../../core/history/grain.ts';
-import type { Ended, Happening, Person } from '../../../core/history/happening.ts';
+import type { Ended, Person, UsageEvent } from '../../../core/history/usage-event.ts';
 import { bucketStart, DAY_MS, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { LoadedLicense } from '../loaded-licenses.ts';
@@ -59,7 +59,7 @@ class Sheet {
     return found;
   }
 
-  add(id: LicenseId, happening: Happening): void {
+  add(id: LicenseId, happening: UsageEvent): void {
     const { feature } = happening;
     // The clock may have gone back since: nothing happens later than now.
     const at = earlier(happening.at, this.#now);
@@ -101,7 +101,7 @@ class Sheet {
     this.#duration(id, feature, bucketStart(at, DAY_MS), heldMinutes(heldMs)).sessions += 1;
   }
 
-  #addDenial(id: LicenseId, at: Instant, denied: Extract<Happening, { kind: 'denied' }>): void {
+  #addDenial(id: LicenseId, at: Instant, denied: Extract<UsageEvent, { kind: 'denied' }>): void {
     const { feature, reason, person, slots, inUse, borrowed, nextFreeAt } = denied;
     this.#slots(id, feature, at).denials += 1;
     this.#person(id, feature, at, person).denials += 1;

@@ -1,5 +1,5 @@
 import { placeOf } from '@berth/protocol/address-range';
-import type { Person } from '../../../core/history/happening.ts';
+import type { Person } from '../../../core/history/usage-event.ts';
 import { bucketStart, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 

@@ -18,9 +18,9 @@ import type { NoticeKey } from '../../../core/nouns/notice-key.ts';
 import type { Registration } from '../../../core/nouns/registration.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import {
+  type AddressUsage,
   type AnswerScope,
   COLLECT_LIMIT,
-  type Crowd,
   type Denial,
   type Holder,
   type LicenseView,
@@ -112,7 +112,7 @@ class LoadedView implements LicenseView {
     return row === undefined ? null : endedBorrowFromRow(row);
   }
 
-  countCrowd(range: AddressRange): Crowd {
+  countCrowd(range: AddressRange): AddressUsage {
     const keys = { id: this.license.id, now: this.#now, ...originKeys(range) };
     const row = this.#statements.countCrowd.get(keys);
     return { slots: countOf(row), borrows: row?.borrows ?? 0 };

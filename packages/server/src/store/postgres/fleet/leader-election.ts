@@ -1,4 +1,4 @@
-import { CLOCK_TOLERANCE_MS, type ClockJump, REST_MS } from '../../../core/clock/clock.ts';
+import { CLOCK_TOLERANCE_MS, type ClockJump, DOWNTIME_MS } from '../../../core/clock/clock.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { type Instant, instant, SECOND_MS } from '../../../core/nouns/instant.ts';
 import { type Count, countOf } from '../../engine/sql.ts';
@@ -108,7 +108,7 @@ export class LeaderElection {
     if (!isServing) return;
     this.#leadsUntilMs = Number.NEGATIVE_INFINITY;
     await pool.use(async (connection) => {
-      const given = [readWall?.() ?? null, REST_MS];
+      const given = [readWall?.() ?? null, DOWNTIME_MS];
       await Promise.all([
         connection.query(SAY_ALIVE, given),
         connection.query(GIVE_UP_LEAD, [serverId]),
@@ -121,7 +121,7 @@ export class LeaderElection {
   async countOthers(): Promise<number> {
     const { pool, serverId, readWall } = this.#options;
     const rows = await pool.use((connection) =>
-      connection.query(COUNT_OTHERS, [readWall?.() ?? null, serverId, REST_MS]),
+      connection.query(COUNT_OTHERS, [readWall?.() ?? null, serverId, DOWNTIME_MS]),
     );
     return rows[0]?.count as number;
   }
@@ -162,7 +162,7 @@ export class LeaderElection {
     const wall = readWall?.() ?? null;
     try {
       const begun: Promise<unknown>[] = [beginLimited(connection)];
-      const alive = connection.query<TimeRow>(SAY_ALIVE, [wall, REST_MS]);
+      const alive = connection.query<TimeRow>(SAY_ALIVE, [wall, DOWNTIME_MS]);
       begun.push(connection.query(NOTE_INSTANCE, [wall, serverId, hostname, version]));
       begun.push(connection.query(FORGET_INSTANCES, [wall, FORGET_MS]));
       const lead = connection.query(TAKE_LEAD, [wall, serverId, LEASE_MS]);

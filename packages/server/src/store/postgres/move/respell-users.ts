@@ -1,4 +1,4 @@
-import { REST_MS } from '../../../core/clock/clock.ts';
+import { DOWNTIME_MS } from '../../../core/clock/clock.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { bucketStart, instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import { HISTORY_STATEMENTS } from '../../engine/history/history-sql.ts';
@@ -65,7 +65,7 @@ export async function setIgnoresCase(
 }
 
 async function rename(connection: Connection, ignoresCase: boolean, wall: number | null): Promise<void> {
-  const [servers] = await connection.query<Count>(COUNT_SERVERS, [wall, REST_MS]);
+  const [servers] = await connection.query<Count>(COUNT_SERVERS, [wall, DOWNTIME_MS]);
   if (countOf(servers) > 0) throw refuseWhileRunning(ignoresCase);
   await connection.query('SELECT id FROM license ORDER BY id FOR UPDATE');
   if (ignoresCase) await respellUsers(connection, TO_FOLDED_NAMES);

@@ -1,4 +1,4 @@
-import { REST_MS } from '../../../core/clock/clock.ts';
+import { DOWNTIME_MS } from '../../../core/clock/clock.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import { queryStore } from '../../engine/queries.ts';
 import type { EngineDescription, StoreDescription } from '../../query.ts';
@@ -35,7 +35,7 @@ type EngineRow = { readonly port: number | null } & Readonly<Record<string, stri
 export async function describeEngine(ask: Ask, now: Instant): Promise<EngineDescription> {
   const [[engine], servers] = await Promise.all([
     ask<EngineRow>(READ_ENGINE),
-    ask<EngineDescription['servers'][number]>(LIST_SERVERS, [now, REST_MS]),
+    ask<EngineDescription['servers'][number]>(LIST_SERVERS, [now, DOWNTIME_MS]),
   ]);
   const settings = TOLD_SETTINGS.map((name) => [name, engine?.[name] ?? null] as const);
   return { settings: Object.fromEntries(settings), port: engine?.port ?? null, servers };

@@ -1,4 +1,4 @@
-import { REST_MS } from '../../../core/clock/clock.ts';
+import { DOWNTIME_MS } from '../../../core/clock/clock.ts';
 import { instant } from '../../../core/nouns/instant.ts';
 import { extendLiveSlots } from '../../engine/move-clock.ts';
 import type { Connection } from '../wire/connection.ts';
@@ -11,7 +11,7 @@ import { WorkingSet } from './working-set.ts';
 
 /** Returns whether no server was alive for a while; `aliveAt` is null if none ever was. */
 export function wasDown(aliveAt: number | null, now: number): boolean {
-  return aliveAt === null || now - aliveAt > REST_MS;
+  return aliveAt === null || now - aliveAt > DOWNTIME_MS;
 }
 
 /**

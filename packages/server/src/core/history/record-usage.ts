@@ -8,7 +8,7 @@ import { earlier, type Instant } from '../nouns/instant.ts';
 import { isLive, type Registration } from '../nouns/registration.ts';
 import type { Refused } from '../outcome.ts';
 import type { LicenseView } from '../view.ts';
-import type { Happening, Person } from './happening.ts';
+import type { Person, UsageEvent } from './usage-event.ts';
 
 /** Adds the usage events of a decision for the history. Most decisions are renewals, which have none. */
 export function withHistory(
@@ -19,18 +19,18 @@ export function withHistory(
 ): Decision {
   const { events, outcome } = decision;
   if (events.length === 0 && outcome.kind !== 'refused') return decision;
-  const history: Happening[] = [];
-  for (const event of events) history.push(...tellEvent(event, view, decision, now));
-  if (outcome.kind === 'refused') history.push(...tellDenial(command, view, decision, now));
+  const history: UsageEvent[] = [];
+  for (const event of events) history.push(...usageOf(event, view, decision, now));
+  if (outcome.kind === 'refused') history.push(...recordDenial(command, view, decision, now));
   return history.length === 0 ? decision : { outcome, changes: decision.changes, events, history };
 }
 
-function tellEvent(
+function usageOf(
   event: LicenseEvent,
   view: LicenseView,
   { outcome }: Decision,
   now: Instant,
-): readonly Happening[] {
+): readonly UsageEvent[] {
   switch (event.kind) {
     case 'slot_lent':
       if (outcome.kind !== 'granted') return [];
@@ -55,22 +55,22 @@ function tellEvent(
         },
       ];
     case 'slot_borrowed':
-      return tellBorrow(WHOLE_LICENSE, findLive(event.user, view, now), now);
+      return recordBorrow(WHOLE_LICENSE, findLive(event.user, view, now), now);
     case 'feature_borrowed':
-      return tellBorrow(event.feature, findLiveFeature(event.feature, event.user, view, now), now);
+      return recordBorrow(event.feature, findLiveFeature(event.feature, event.user, view, now), now);
     case 'slot_returned':
     case 'slot_recalled':
-      return [tellEnd('returned', findSlot(event.user, view), now)];
+      return [recordEnd('returned', findSlot(event.user, view), now)];
     case 'slot_expired':
-      return [tellEnd('expired', findSlot(event.user, view), event.endedAt)];
+      return [recordEnd('expired', findSlot(event.user, view), event.endedAt)];
     case 'feature_returned':
-      return [tellNamedFeatureEnd('returned', event, view, now)];
+      return [recordNamedFeatureEnd('returned', event, view, now)];
     case 'feature_expired':
-      return [tellNamedFeatureEnd('expired', event, view, event.endedAt)];
+      return [recordNamedFeatureEnd('expired', event, view, event.endedAt)];
     case 'all_slots_returned':
-      return [...tellAllFeatures(view, now), ...tellAll(view, now)];
+      return [...recordAllFeatures(view, now), ...recordAll(view, now)];
     case 'all_features_returned':
-      return tellAllFeatures(view, now);
+      return recordAllFeatures(view, now);
     case 'consumption_added':
       return [{ kind: 'consumed', feature: event.feature ?? WHOLE_LICENSE, at: now, amount: event.count }];
     default:
@@ -79,11 +79,11 @@ function tellEvent(
 }
 
 /** A borrow may begin, or get another date; only the first is a change. */
-export function tellBorrow(
+export function recordBorrow(
   feature: string,
   held: Pick<Registration, 'borrowedUntil'> | null,
   now: Instant,
-): readonly Happening[] {
+): readonly UsageEvent[] {
   const lastUntil = held?.borrowedUntil ?? null;
   if (lastUntil !== null && lastUntil > now) return [];
   return [{ kind: 'borrowed', feature, at: now, lastUntil }];
@@ -91,47 +91,47 @@ export function tellBorrow(
 
 type EndKind = 'returned' | 'expired';
 
-function tellEnd(kind: EndKind, slot: Registration, at: Instant): Happening {
+function recordEnd(kind: EndKind, slot: Registration, at: Instant): UsageEvent {
   const { registeredAt: heldSince, borrowedUntil } = slot;
   return { kind, feature: WHOLE_LICENSE, at, person: personOf(slot), heldSince, borrowedUntil };
 }
 
-function tellFeatureEnd(
+function recordFeatureEnd(
   kind: EndKind,
   { feature, user, registeredAt: heldSince, borrowedUntil }: FeatureSlot,
   person: Person | undefined,
   at: Instant,
-): Happening {
-  return { kind, feature, at, person: person ?? nobodyElse(user), heldSince, borrowedUntil };
+): UsageEvent {
+  return { kind, feature, at, person: person ?? personNamedOnly(user), heldSince, borrowedUntil };
 }
 
-function tellNamedFeatureEnd(
+function recordNamedFeatureEnd(
   kind: EndKind,
   { feature, user }: Pick<FeatureSlot, 'feature' | 'user'>,
   view: LicenseView,
   at: Instant,
-): Happening {
-  return tellFeatureEnd(kind, findFeatureSlot(feature, user, view), personNamed(user, view), at);
+): UsageEvent {
+  return recordFeatureEnd(kind, findFeatureSlot(feature, user, view), personNamed(user, view), at);
 }
 
-function nobodyElse(user: string): Person {
+function personNamedOnly(user: string): Person {
   return { user, host: null, address: null };
 }
 
-function tellAll(view: LicenseView, now: Instant): readonly Happening[] {
+function recordAll(view: LicenseView, now: Instant): readonly UsageEvent[] {
   const live = view.listAll().registrations.filter((slot) => isLive(slot, now));
-  return live.map((slot) => tellEnd('returned', slot, now));
+  return live.map((slot) => recordEnd('returned', slot, now));
 }
 
 /** Those that have ended already, and are removed with the others, ended at their own time. */
-function tellAllFeatures(view: LicenseView, now: Instant): readonly Happening[] {
+function recordAllFeatures(view: LicenseView, now: Instant): readonly UsageEvent[] {
   const collected = new Set(view.endedFeatureSlots.map(nameOf));
   const { registrations, featureSlots } = view.listAll();
   const persons = new Map(registrations.map((slot) => [slot.user, personOf(slot)]));
   const rest = featureSlots.filter((slot) => !collected.has(nameOf(slot)));
   return rest.map((slot) => {
     const kind = slot.endsAt <= now ? 'expired' : 'returned';
-    return tellFeatureEnd(kind, slot, persons.get(slot.user), earlier(slot.endsAt, now));
+    return recordFeatureEnd(kind, slot, persons.get(slot.user), earlier(slot.endsAt, now));
   });
 }
 
@@ -140,12 +140,12 @@ function nameOf({ feature, user }: Pick<FeatureSlot, 'feature' | 'user'>): strin
 }
 
 /** The history records every denial, also one that the audit log only counts. */
-function tellDenial(
+function recordDenial(
   command: LicenseCommand,
   view: LicenseView,
   { changes, outcome }: Decision,
   now: Instant,
-): readonly Happening[] {
+): readonly UsageEvent[] {
   const isDenial = changes.some(({ kind }) => kind === 'put_denial' || kind === 'put_place_denial');
   if (!isDenial || !('user' in command)) return [];
   const { code, details } = outcome as Refused;
@@ -182,7 +182,7 @@ export function personOf({ user, host, origin }: Pick<Registration, 'user' | 'ho
 /** As much as the view knows of the user. */
 function personNamed(user: string, view: LicenseView): Person {
   const slot = findKnown(user, view);
-  return slot === undefined ? nobodyElse(user) : personOf(slot);
+  return slot === undefined ? personNamedOnly(user) : personOf(slot);
 }
 
 function findKnown(user: string, view: LicenseView) {

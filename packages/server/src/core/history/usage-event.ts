@@ -11,7 +11,7 @@ export interface Person {
 }
 
 /** What a decision adds to the history. `feature` is empty for the license itself. */
-export type Happening = { readonly feature: string; readonly at: Instant } & (
+export type UsageEvent = { readonly feature: string; readonly at: Instant } & (
   | Granted
   | Borrowed
   | Ended
