@@ -51,7 +51,7 @@ async function runStaticCheck(commandLine: string, ledger: Ledger): Promise<void
 }
 
 function findTestFiles(filters: string[]): string[] {
-  const patterns = ['packages/**/src/**/*.test.ts', 'test/**/*.test.ts'];
+  const patterns = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'];
   return globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules'] })
     .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
     .sort()

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { instant } from '@berth/server/core/nouns/instant';
 import connect from 'postgres';
-import { exampleFeature } from '../../packages/server/src/core/examples.ts';
+import { exampleFeature } from '../../packages/server/test/core/examples.ts';
 import { type MadeUpHistory, makeUpHistory } from '../support/made-up-history.ts';
 import { testLicense } from '../support/test-license.ts';
 import { type Seed, seedDatabase, seedFolder } from './seed-store.ts';

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import connect from 'postgres';
 import { openStoppedServer } from '../../packages/server/src/compose/compose.ts';
 import { loadConfig } from '../../packages/server/src/config.ts';
-import { exampleLicense } from '../../packages/server/src/core/examples.ts';
+import { exampleLicense } from '../../packages/server/test/core/examples.ts';
 import { askBerth, runBerth } from '../support/berth-command.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';

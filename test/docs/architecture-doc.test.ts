@@ -21,7 +21,7 @@ const IDLE_MS = 2000;
 
 describe('ARCHITECTURE.md', () => {
   test('names only files that exist', () => {
-    const sources = globSync('{packages/*/src,test,docs}/**/*.{ts,md}', { cwd: ROOT });
+    const sources = globSync('{packages/*/{src,test},test,docs}/**/*.{ts,md}', { cwd: ROOT });
     const named = [...TEXT.matchAll(/`((?:[\w-]+\/)+[\w-]+\.(?:ts|md))`/g)].map(([, file]) => file as string);
     assert.ok(named.length > 30, `${named.length} files`);
     for (const file of named)

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { exampleLicense } from '../../packages/server/src/core/examples.ts';
+import { exampleLicense } from '../../packages/server/test/core/examples.ts';
 import { restore, saveBackup } from '../support/backups.ts';
 import { askBerth } from '../support/berth-command.ts';
 import { startServerHere } from '../support/server-here.ts';

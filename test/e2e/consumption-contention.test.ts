@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { exampleFeature, exampleLimits } from '../../packages/server/src/core/examples.ts';
+import { exampleFeature, exampleLimits } from '../../packages/server/test/core/examples.ts';
 import type { Answer, BerthApi, Facts } from '../support/berth-api.ts';
 import { runBerth } from '../support/berth-command.ts';
 import { ServerUnderTest } from '../support/server-under-test.ts';

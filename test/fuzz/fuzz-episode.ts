@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { LicenseId } from '@berth/server/core/nouns/license';
-import { expectSound } from '@berth/server/store/exam/soundness';
-import { expectSoundFile } from '@berth/server/store/exam/sqlite-file';
 import type { Store } from '@berth/server/store/store';
 import fc from 'fast-check';
+import { expectSound } from '../../packages/server/test/store/exam/soundness.ts';
+import { expectSoundFile } from '../../packages/server/test/store/exam/sqlite-file.ts';
 import { type FuzzAnswer, judgeForm, judgePrototypes, judgeTraces, readFuzzAnswer } from './fuzz-judge.ts';
 import { anyRequest, type FuzzRequest, isCostly, requestFor } from './fuzz-requests.ts';
 import { type FuzzWorld, openWorld } from './fuzz-world.ts';

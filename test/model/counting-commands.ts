@@ -1,7 +1,7 @@
 import { plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import type { Outcome } from '@berth/server/core/outcome';
-import type { ExamStore } from '@berth/server/store/exam/exam-store';
+import type { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
 import { bodyOf, type Consumed, type Counted, type CountingModel, DAY_MS } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
 import { sayWho, tickBy, type Who } from './lending-commands.ts';

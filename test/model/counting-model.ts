@@ -1,7 +1,7 @@
-import { exampleFeature, exampleLimits } from '@berth/server/core/examples';
 import type { ConsumptionLimits, Feature } from '@berth/server/core/nouns/feature';
 import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
+import { exampleFeature, exampleLimits } from '../../packages/server/test/core/examples.ts';
 import {
   cut,
   cutHeld,

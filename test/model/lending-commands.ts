@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { from } from '@berth/server/core/examples';
 import { plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
-import type { ExamStore } from '@berth/server/store/exam/exam-store';
+import { from } from '../../packages/server/test/core/examples.ts';
+import type { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
 import type { CountingModel } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
 import type { Facts, Origin } from './lending-model.ts';

@@ -1,6 +1,6 @@
-import { NOW } from '@berth/server/core/examples';
 import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
 import { type LicenseId, licenseId } from '@berth/server/core/nouns/license';
+import { NOW } from '../../packages/server/test/core/examples.ts';
 
 export const TIMEOUT_MS = 10 * MINUTE_MS;
 /** The longest that any of the licenses allows. */

@@ -2,10 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { licenseId } from '@berth/server/core/nouns/license';
 import type { MasterKey } from '@berth/server/secrets/seal';
-import { ExamStore, type OpenStore } from '@berth/server/store/exam/exam-store';
-import { openKept } from '@berth/server/store/exam/kept-connections';
-import { expectSoundDatabase, openExamined } from '@berth/server/store/exam/postgres-database';
-import { expectSoundFile, openQuickly } from '@berth/server/store/exam/sqlite-file';
+import { ExamStore, type OpenStore } from '../../packages/server/test/store/exam/exam-store.ts';
+import { openKept } from '../../packages/server/test/store/exam/kept-connections.ts';
+import {
+  expectSoundDatabase,
+  openExamined,
+} from '../../packages/server/test/store/exam/postgres-database.ts';
+import { expectSoundFile, openQuickly } from '../../packages/server/test/store/exam/sqlite-file.ts';
 import { FEATURES, LIMITS } from './counting-model.ts';
 import { FIRST_FACTS } from './lending-model.ts';
 import { ServerPair } from './server-pair.ts';

@@ -2,6 +2,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import type { SlotPoint } from '@berth/server/core/history/slot-points';
+import { historyCutoffs } from '@berth/server/core/history/thinning';
+import { DAY_MS, HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
+import type { License } from '@berth/server/core/nouns/license';
+import type { MasterKey } from '@berth/server/secrets/seal';
+import type { SlotSeries } from '@berth/server/store/history-query';
+import type { Executed } from '@berth/server/store/store';
 import {
   consume,
   exampleFeature,
@@ -10,18 +17,14 @@ import {
   NOW,
   register,
   registerFeature,
-} from '@berth/server/core/examples';
-import type { SlotPoint } from '@berth/server/core/history/slot-points';
-import { historyCutoffs } from '@berth/server/core/history/thinning';
-import { DAY_MS, HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
-import type { License } from '@berth/server/core/nouns/license';
-import type { MasterKey } from '@berth/server/secrets/seal';
-import { ExamStore, type OpenStore } from '@berth/server/store/exam/exam-store';
-import { closeKept, openKept } from '@berth/server/store/exam/kept-connections';
-import { expectSoundDatabase, openExamined } from '@berth/server/store/exam/postgres-database';
-import { expectSoundFile, openQuickly } from '@berth/server/store/exam/sqlite-file';
-import type { SlotSeries } from '@berth/server/store/history-query';
-import type { Executed } from '@berth/server/store/store';
+} from '../../packages/server/test/core/examples.ts';
+import { ExamStore, type OpenStore } from '../../packages/server/test/store/exam/exam-store.ts';
+import { closeKept, openKept } from '../../packages/server/test/store/exam/kept-connections.ts';
+import {
+  expectSoundDatabase,
+  openExamined,
+} from '../../packages/server/test/store/exam/postgres-database.ts';
+import { expectSoundFile, openQuickly } from '../../packages/server/test/store/exam/sqlite-file.ts';
 import { createRandom, makeUpSeed, pickNumber, pickOne, type Random } from '../support/random.ts';
 import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 import { ConsumptionRecord, UsageRecord } from './usage-record.ts';

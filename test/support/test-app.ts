@@ -19,9 +19,9 @@ import { loadMasterKey, type MasterKeySource } from '../../packages/server/src/s
 import type { Accounts } from '../../packages/server/src/services/access/accounts.ts';
 import type { MakeBackup } from '../../packages/server/src/services/backups/backup-job.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
-import { openExamined } from '../../packages/server/src/store/exam/postgres-database.ts';
-import { openQuickly } from '../../packages/server/src/store/exam/sqlite-file.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
+import { openExamined } from '../../packages/server/test/store/exam/postgres-database.ts';
+import { openQuickly } from '../../packages/server/test/store/exam/sqlite-file.ts';
 import { PASSWORD_COST } from './administrator.ts';
 import { checkDeclaredAnswers } from './declared-answers.ts';
 import { fetchFrom, fetchThroughLane } from './fetch-app.ts';

@@ -102,7 +102,7 @@ const rejectedFiles: Rejected[] = [
     line: 1,
     files: [
       { path: `${SERVER}/core/a.ts`, text: '' },
-      { path: `${SERVER}/core/a.test.ts`, text: "import './a.ts';\n" },
+      { path: 'packages/server/test/core/a.test.ts', text: "import '../../src/core/a.ts';\n" },
     ],
   },
   reject(
@@ -214,7 +214,12 @@ const acceptedPurity: Example[] = [
   accept('core-purity', 'a date of a value', `${SERVER}/core/a.ts`, "new Date(1); new Date('2024');\n"),
   accept('core-purity', 'a comment', `${SERVER}/core/a.ts`, '// Date.now() and process.env\n'),
   accept('core-purity', 'a property', `${SERVER}/core/a.ts`, 'const a = { process: b.process };\n'),
-  accept('core-purity', 'a test of the core', `${SERVER}/core/a.test.ts`, 'await f(Date.now());\n'),
+  accept(
+    'core-purity',
+    'a test of the core',
+    'packages/server/test/core/a.test.ts',
+    'await f(Date.now());\n',
+  ),
   accept(
     'refusal-origin',
     'the core',
@@ -260,7 +265,7 @@ const acceptedSizes: Example[] = [
 
 const acceptedFiles: Example[] = [
   accept('default-export', 'a word', 'test/a.ts', "// export default\nconst a = 'export default';\n"),
-  accept('file-name', 'a test in kebab-case', `${SERVER}/core/two-words.test.ts`, ''),
+  accept('file-name', 'a test in kebab-case', 'packages/server/test/core/two-words.test.ts', ''),
   accept('exact-version', 'a version', 'package.json', '{ "dependencies": { "a": "1.2.3-rc.1" } }\n'),
   accept('lockfile', 'a workspace', 'package-lock.json', '{ "resolved": "packages/server" }\n'),
   {
@@ -268,7 +273,7 @@ const acceptedFiles: Example[] = [
     title: 'a declared package, and any package in a test',
     files: [
       { path: `${SERVER}/a.ts`, text: "import 'a/b';\nimport './c.ts';\n" },
-      { path: `${SERVER}/a.test.ts`, text: "import '@b/c';\n" },
+      { path: 'packages/server/test/a.test.ts', text: "import '@b/c';\n" },
       SERVER_MANIFEST,
     ],
   },
@@ -290,10 +295,8 @@ const acceptedFiles: Example[] = [
       { path: `${SERVER}/c.ts`, text: '' },
       { path: `${SERVER}/d.ts`, text: '' },
       { path: 'packages/protocol/src/b.ts', text: '' },
-      { path: `${SERVER}/core/examples.ts`, text: '' },
       { path: `${CLOUD}/main.ts`, text: "import './f.ts';\n" },
       { path: `${CLOUD}/f.ts`, text: '' },
-      { path: 'test/run.ts', text: "import { e } from '@berth/server/core/examples';\n" },
     ],
   },
 ];
@@ -302,7 +305,7 @@ const acceptedStructure: Example[] = [
   {
     rule: 'crowded-folder',
     title: 'a folder of 25 files and their tests',
-    files: [...folderOf(25), { path: `${SERVER}/core/a0.test.ts`, text: '' }],
+    files: [...folderOf(25), { path: 'packages/server/test/core/a0.test.ts', text: '' }],
   },
   {
     rule: 'import-cycle',
@@ -342,7 +345,7 @@ const acceptedExports: Example[] = [
 
 const acceptedRegexes: Example[] = [
   accept('linear-regex', 'one that begins at the start', `${SERVER}/a.ts`, "b.replace(/^\\/+$/, '');\n"),
-  accept('linear-regex', 'a test', `${SERVER}/a.test.ts`, "b.replace(/\\/+$/, '');\n"),
+  accept('linear-regex', 'a test', 'packages/server/test/a.test.ts', "b.replace(/\\/+$/, '');\n"),
   accept('linear-regex', 'one in a string', `${SERVER}/a.ts`, "f('/\\/+$/');\n"),
   accept('plain-regex', 'the type', `${SERVER}/a.ts`, 'const a: RegExp = b;\n'),
 ];

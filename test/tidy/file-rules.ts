@@ -1,14 +1,6 @@
 import { posix } from 'node:path';
 import { listImports, resolveImport } from './imports.ts';
-import {
-  codeOf,
-  type Finding,
-  findPattern,
-  isTest,
-  isTypeScript,
-  productFiles,
-  type SourceFile,
-} from './source.ts';
+import { codeOf, type Finding, findPattern, isTypeScript, productFiles, type SourceFile } from './source.ts';
 
 const ENTRIES = [
   'packages/server/src/main.ts',
@@ -17,7 +9,6 @@ const ENTRIES = [
   'packages/client/src/main.ts',
   'packages/client/src/web.ts',
 ];
-const FOR_TESTS = /\/example[^/]*\.ts$/;
 const VAGUE_NAMES = new Set([
   'utils.ts',
   'helpers.ts',
@@ -74,15 +65,13 @@ function reachFrom(entries: readonly string[], byPath: Map<string, SourceFile>):
   return reached;
 }
 
-/** What only tests use is dead, too: somebody has forgotten to wire it. Examples are made for tests. */
+/** What only tests use is dead, too: it has not been wired. */
 export function findDeadFiles(files: SourceFile[]): Finding[] {
   const sources = files.filter(isTypeScript);
   const byPath = new Map(sources.map((file) => [file.path, file]));
-  const tests = sources.map(({ path }) => path).filter(isTest);
   const inProduct = reachFrom(ENTRIES, byPath);
-  const inTests = reachFrom(tests, byPath);
   return productFiles(files, 'packages/')
-    .filter(({ path }) => !inProduct.has(path) && !(FOR_TESTS.test(path) && inTests.has(path)))
+    .filter(({ path }) => !inProduct.has(path))
     .map(({ path }) => ({
       path,
       line: 1,

@@ -108,7 +108,7 @@ export const acceptedImports: Example[] = [
   acceptImport('the core', 'core/a.ts', './b.ts', '@berth/protocol/errors'),
   acceptImport('the entry', 'main.ts', './compose/a.ts', './cli/run.ts', './config.ts', 'node:process'),
   acceptImport('the composition', 'compose/a.ts', '../store/sqlite/a.ts', '../http/a.ts'),
-  acceptImport('a test', 'http/a.test.ts', '../store/sqlite/a.ts', '@berth/client/client'),
+  accept('imports', 'a test', 'packages/server/test/a.test.ts', "import '../src/store/sqlite/a.ts';\n"),
   accept('imports', 'a client on Node', `${CLIENT}/node/a.ts`, "import 'node:fs';\nimport '../b.ts';\n"),
   accept(
     'imports',

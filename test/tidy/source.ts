@@ -36,8 +36,8 @@ export function isTypeScript(file: SourceFile): boolean {
   return /^(?:build|packages|test)\/.*\.tsx?$/.test(file.path);
 }
 
-export function isTest(path: string): boolean {
-  return path.startsWith('test/') || path.includes('/store/exam/') || path.endsWith('.test.ts');
+function isTest(path: string): boolean {
+  return /^(?:test|packages\/[^/]+\/test)\//.test(path);
 }
 
 /** TypeScript below the folder which is part of the product, so no test. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { exampleLimits } from '../../../packages/server/src/core/examples.ts';
+import { exampleLimits } from '../../../packages/server/test/core/examples.ts';
 import { type Answer, BerthApi } from '../../support/berth-api.ts';
 import { runBerth } from '../../support/berth-command.ts';
 import { createRandom, makeUpSeed, pickNumber, pickOne, type Random } from '../../support/random.ts';

@@ -1,5 +1,5 @@
-import { exampleFeature, exampleLimits } from '../../../packages/server/src/core/examples.ts';
 import type { License } from '../../../packages/server/src/core/nouns/license.ts';
+import { exampleFeature, exampleLimits } from '../../../packages/server/test/core/examples.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { testLicense } from '../../support/test-license.ts';
 import { HeldSlots } from './held-slots.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import connect from 'postgres';
 import type { License } from '../../../packages/server/src/core/nouns/license.ts';
-import { openPatiently } from '../../../packages/server/src/store/exam/postgres-database.ts';
+import { openPatiently } from '../../../packages/server/test/store/exam/postgres-database.ts';
 import { addAdministrator } from '../../support/administrator.ts';
 import type { Facts } from '../../support/berth-api.ts';
 import { type CommandResult, runBerth } from '../../support/berth-command.ts';

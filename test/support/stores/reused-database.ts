@@ -1,4 +1,4 @@
-import { askBeside } from '@berth/server/store/exam/ask-beside';
+import { askBeside } from '../../../packages/server/test/store/exam/ask-beside.ts';
 
 /** Every table except the migration marks. */
 const LIST_TABLES = `SELECT tablename AS name FROM pg_tables

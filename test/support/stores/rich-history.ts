@@ -1,3 +1,7 @@
+import { DAY_MS, MINUTE_MS, plus } from '../../../packages/server/src/core/nouns/instant.ts';
+import { type License, licenseId } from '../../../packages/server/src/core/nouns/license.ts';
+import type { ManualClock } from '../../../packages/server/src/store/clock.ts';
+import type { Store } from '../../../packages/server/src/store/store.ts';
 import {
   borrow,
   consume,
@@ -9,11 +13,7 @@ import {
   register,
   registerFeature,
   release,
-} from '../../../packages/server/src/core/examples.ts';
-import { DAY_MS, MINUTE_MS, plus } from '../../../packages/server/src/core/nouns/instant.ts';
-import { type License, licenseId } from '../../../packages/server/src/core/nouns/license.ts';
-import type { ManualClock } from '../../../packages/server/src/store/clock.ts';
-import type { Store } from '../../../packages/server/src/store/store.ts';
+} from '../../../packages/server/test/core/examples.ts';
 
 /** Users are sorted by bytes, not by the rules of a language. */
 export const ODD_USERS = ['Zoë', 'zoe', 'äda', 'Ada', 'ada', "o'brien", 'a b', '\u{1F600}', '\uFFFD', '_'];

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before } from 'node:test';
-import { borrow, exampleLicense, NOW, unregister } from '../../../packages/server/src/core/examples.ts';
 import { MINUTE_MS, plus } from '../../../packages/server/src/core/nouns/instant.ts';
 import { licenseId } from '../../../packages/server/src/core/nouns/license.ts';
 import type { MasterKey } from '../../../packages/server/src/secrets/seal.ts';
@@ -25,6 +24,7 @@ import {
   loadIdentityKey,
 } from '../../../packages/server/src/store/sqlite/wire/sealed-secrets.ts';
 import type { Store } from '../../../packages/server/src/store/store.ts';
+import { borrow, exampleLicense, NOW, unregister } from '../../../packages/server/test/core/examples.ts';
 import { copyToPostgres } from './copied-store.ts';
 import { hasPostgres, sharedPostgres } from './postgres.ts';
 

@@ -8,7 +8,7 @@ import type { AnswerScope, LicenseView, MeterNeed } from './view.ts';
 
 /** Everything about one kind of command. The table of all kinds is in `decide.ts`. */
 export interface CommandModule<C extends LicenseCommand> {
-  /** What the command is about. The store looks up the license; `findRequestedLicenses` judges what it finds. */
+  /** What it is about. The store looks up the license, and `findRequestedLicenses` judges what it finds. */
   subject(command: C): Subject;
   /** Which meter the command is about; `null` for a feature that the license lacks. */
   meter?(command: C, license: License, now: Instant): MeterNeed | null;

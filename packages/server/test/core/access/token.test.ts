@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ROLES } from '@berth/protocol/admin/choices';
+import { includesRole } from '../../../src/core/access/role.ts';
+import {
+  isTokenAlive,
+  isTouchDue,
+  SESSION_LIFETIME_MS,
+  TOKEN_LIFETIME_MS,
+  type Token,
+  type TokenKind,
+} from '../../../src/core/access/token.ts';
+import { HOUR_MS, type Instant, plus } from '../../../src/core/nouns/instant.ts';
+import { NOW } from '../examples.ts';
+
+const token = (kind: TokenKind, expiresAt: Instant | null = null): Token => ({
+  id: 'id',
+  kind,
+  account: null,
+  name: null,
+  role: 'user',
+  issuedAt: NOW,
+  usedAt: NOW,
+  isUsed: true,
+  expiresAt,
+  restriction: null,
+});
+
+describe('a token', () => {
+  const lifetimes: [string, Token, number][] = [
+    ['from /auth lives for thirty days after its last use', token('auth'), TOKEN_LIFETIME_MS],
+    ['of a browser lives for twelve hours', token('session'), SESSION_LIFETIME_MS],
+    ['with an end lives until then', token('api', plus(NOW, HOUR_MS)), HOUR_MS],
+  ];
+  for (const [title, mine, lifetimeMs] of lifetimes) {
+    test(title, () => {
+      assert.equal(isTokenAlive(mine, plus(NOW, lifetimeMs - 1)), true);
+      assert.equal(isTokenAlive(mine, plus(NOW, lifetimeMs)), false);
+    });
+  }
+
+  test('with a name and without an end is valid until it is revoked', () => {
+    assert.equal(isTokenAlive(token('api'), plus(NOW, 100 * TOKEN_LIFETIME_MS)), true);
+  });
+
+  test('of a browser is not extended by use', () => {
+    const used = { ...token('session'), usedAt: plus(NOW, SESSION_LIFETIME_MS - 1) };
+    assert.equal(isTokenAlive(used, plus(NOW, SESSION_LIFETIME_MS)), false);
+  });
+
+  test('records its first use, and then one an hour', () => {
+    assert.equal(isTouchDue({ ...token('api'), isUsed: false }, NOW), true);
+    assert.equal(isTouchDue(token('auth'), plus(NOW, HOUR_MS - 1)), false);
+    assert.equal(isTouchDue(token('auth'), plus(NOW, HOUR_MS)), true);
+  });
+});
+
+describe('a role', () => {
+  test('includes itself and every lesser one', () => {
+    const table = ROLES.map((role) => ROLES.map((needed) => includesRole(role, needed)));
+    assert.deepEqual(table, [
+      [true, false, false],
+      [true, true, false],
+      [true, true, true],
+    ]);
+  });
+});

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { splitAdvice, type Verdict } from '../../../src/core/doctor/finding.ts';
+import { judgeBackup } from '../../../src/core/doctor/judge-backup.ts';
+import { judgeCertificate, judgeExposure } from '../../../src/core/doctor/judge-exposure.ts';
+import {
+  judgeCloud,
+  judgeDatabase,
+  judgeVersions,
+  judgeWebhooks,
+} from '../../../src/core/doctor/judge-links.ts';
+import { judgeClock, judgeDiskHealth, judgeFiles } from '../../../src/core/doctor/judge-machine.ts';
+import { DAY_MS, HOUR_MS, plus } from '../../../src/core/nouns/instant.ts';
+import { NOW } from '../examples.ts';
+
+/** The severities, and the texts in one. */
+function read(verdicts: readonly Verdict[]): string {
+  return verdicts.map(({ severity, text }) => `${severity}: ${text}`).join(' | ');
+}
+
+const DISK = { folder: '/d', space: { freeMegabytes: 5000, totalMegabytes: 9000 }, wantedMegabytes: 1000 };
+
+describe('the disk', () => {
+  const SYNCS = [1, 2, 900, 3, 1];
+  for (const [title, facts, expected] of [
+    [
+      'a single slow sync',
+      { syncsMs: SYNCS },
+      /^ok: 5000 of 9000 MB free; a sync takes 2\.0 ms, at most 900\.0 ms$/,
+    ],
+    ['slow ones', { syncsMs: [150, 150, 1] }, /^warning: .* slow; a sync takes 150\.0 ms/],
+    ['none that works', { syncsMs: 'EIO.' }, /^problem: .*cannot be written: EIO\./],
+    ['little space', { space: { ...DISK.space, freeMegabytes: 999 } }, /^warning: .*999 MB left/],
+    ['no space', { space: { ...DISK.space, freeMegabytes: 99 }, wantedMegabytes: 0 }, /^problem: .*99 MB/],
+    ['unknown space', { space: null }, /^warning: .*unknown/],
+  ] as const) {
+    test(title, () => assert.match(read(judgeDiskHealth({ ...DISK, syncsMs: null, ...facts })), expected));
+  }
+});
+
+test('files: the worst that others can do with each', () => {
+  const file = { writable: null, readable: null, isGuarded: true };
+  const [can, could] = ['Others write. Stop them.', 'Others read. Stop them.'];
+  assert.match(read(judgeFiles([file])), /^ok: /);
+  assert.equal(
+    read(
+      judgeFiles([
+        { ...file, readable: could },
+        { ...file, writable: can, readable: could },
+      ]),
+    ),
+    'warning: Others read. | problem: Others write.',
+  );
+  assert.equal(read(judgeFiles([{ ...file, writable: can, isGuarded: false }])), 'warning: Others write.');
+});
+
+describe('the clock', () => {
+  const CLOCK = { now: NOW, wall: NOW, jump: null, jumpAtStart: null, machineAt: NOW, cloudAheadMs: null };
+  const jump = { direction: 'ahead', seenAt: NOW, gapMs: HOUR_MS } as const;
+  const rest = {
+    kind: 'clock_jumped',
+    direction: 'ahead',
+    serverAt: NOW,
+    wallAt: NOW,
+    followed: true,
+  } as const;
+  for (const [title, facts, expected] of [
+    ['right', {}, /^ok: /],
+    ['ahead', { jump }, /^problem: .*jumped ahead/],
+    ['behind', { jump: { ...jump, direction: 'behind' } }, /^problem: .*is ahead of the wall clock/],
+    ['behind, unnoticed', { now: plus(NOW, HOUR_MS) }, /^problem: .*is ahead of the wall clock/],
+    ['far ahead at the start', { jumpAtStart: rest }, /^warning: While the server was stopped/],
+    ['off from the database', { machineAt: plus(NOW, HOUR_MS) }, /60 minutes ahead of that of the database/],
+    ['off from the cloud', { cloudAheadMs: 3 * DAY_MS }, /3 days behind that of the licensing cloud/],
+    ['a bit off from the cloud', { cloudAheadMs: -59_000 }, /^ok: /],
+  ] as const) {
+    test(title, () => assert.match(read(judgeClock({ ...CLOCK, ...facts })), expected));
+  }
+});
+
+describe('the cloud', () => {
+  const CLOUD = {
+    state: 'ok',
+    reachedAt: NOW,
+    failingAt: null,
+    error: null,
+    pending: 7,
+    reportsUncertain: 0,
+    licenses: 1,
+    checkMinutes: 60,
+    now: NOW,
+  } as const;
+  for (const [title, facts, expected] of [
+    ['fine', {}, /^ok: .*7 of consumption/],
+    ['not used', { state: 'not_configured', licenses: 0 }, /^ok: /],
+    ['missing', { state: 'not_configured', licenses: 2 }, /^problem: 2 licenses come/],
+    ['refuses', { state: 'refused', error: { message: 'no' }, failingAt: NOW }, /^problem: .*refuses.*since/],
+    ['late', { now: plus(NOW, 3 * HOUR_MS) }, /^warning: .*last reached 3 hours ago/],
+    ['not late yet', { now: plus(NOW, 3 * HOUR_MS - 1) }, /^ok: /],
+    ['uncertain', { reportsUncertain: 2 }, /^warning: Of 2 reports/],
+  ] as const) {
+    test(title, () => assert.match(read(judgeCloud({ ...CLOUD, ...facts })), expected));
+  }
+});
+
+describe('the database', () => {
+  const DATABASE = {
+    engine: 'PostgreSQL 18',
+    isHealthy: true,
+    isShared: true,
+    settings: { max_connections: '100' },
+    port: 5432,
+    namedPort: 5432,
+    servers: 2,
+    connectionsPerServer: 10,
+  };
+  const standby = { max_connections: '100', synchronous_standby_names: 'a', synchronous_commit: 'local' };
+  for (const [title, facts, expected] of [
+    ['fine', {}, /^ok: PostgreSQL 18 works$/],
+    ['pooled', { namedPort: 6432 }, /^ok: .*behind a pooler or proxy/],
+    ['sick', { isHealthy: false }, /^problem: The last commit failed/],
+    ['careless', { settings: standby }, /^warning: .*synchronous_commit is local/],
+    ['without a standby', { settings: { ...standby, synchronous_standby_names: '' } }, /^ok: /],
+    ['too small', { servers: 10 }, /^warning: .*100 connections, and the database allows 100/],
+    ['unknown', { settings: {} }, /^ok: /],
+  ] as const) {
+    test(title, () => assert.match(read(judgeDatabase({ ...DATABASE, ...facts })), expected));
+  }
+});
+
+test('versions: newer data and other servers', () => {
+  const same = { version: '2', node: '26', schemaVersion: 5, knownSchema: 5, servers: [] };
+  assert.equal(read(judgeVersions(same)), 'ok: Berth 2, Node 26, schema 5');
+  const servers = ['2', '3'].map((version) => ({ hostname: `h${version}`, version }));
+  const mixed = read(judgeVersions({ ...same, schemaVersion: 6, servers }));
+  assert.match(mixed, /^warning: .*schema 6.* \| warning: The server on h3 is version 3/);
+});
+
+test('backups that fail, are late, or are forgotten', () => {
+  const never = { lastAt: null, dueAt: null, failingAt: null, error: null, isScheduled: false, now: NOW };
+  assert.match(read(judgeBackup(never)), /^ok: No backup was made yet; backup\.schedule/);
+  const old = { ...never, lastAt: plus(NOW, -30 * DAY_MS) };
+  assert.match(read(judgeBackup(old)), /^warning: The last backup was made at /);
+  const due = { ...old, isScheduled: true, dueAt: plus(NOW, -DAY_MS) };
+  assert.match(read(judgeBackup(due)), /^warning: A backup is due since /);
+  assert.match(read(judgeBackup({ ...due, dueAt: plus(NOW, -HOUR_MS) })), /^ok: /);
+  assert.match(read(judgeBackup({ ...due, failingAt: NOW, error: 'no.' })), /^problem: .*: no\.$/);
+});
+
+test('webhooks that fail or have lost events', () => {
+  const fine = { state: 'ok', failingAt: null, error: null, waiting: 0, dropped: 0 } as const;
+  assert.match(read(judgeWebhooks(fine)), /^ok: /);
+  assert.match(
+    read(judgeWebhooks({ ...fine, state: 'failing', error: 'it is away', waiting: 3 })),
+    /^warning: Events have not reached the webhook: it is away\. Events that wait: 3\.$/,
+  );
+  assert.match(read(judgeWebhooks({ ...fine, dropped: 4 })), /^warning: 4 events were dropped/);
+});
+
+test('exposure behind a proxy is a warning, and over TLS none', () => {
+  const facts = {
+    host: '10.0.0.1',
+    isLoopback: false,
+    isPublic: false,
+    hasTls: false,
+    hasProxies: true,
+    clients: 'open',
+    localAdmin: 'setup',
+    isOneTimePasswordInUse: null,
+    plainUrls: [],
+  } as const;
+  assert.match(read(judgeExposure(facts)), /^warning: .*without TLS/);
+  assert.match(read(judgeExposure({ ...facts, hasProxies: false })), /^problem: .*without TLS/);
+  assert.match(read(judgeExposure({ ...facts, hasTls: true })), /^ok: /);
+});
+
+test('a certificate is told of two weeks before its end, or as early as its notice', () => {
+  const at = (days: number) => ({ validUntil: plus(NOW, days * DAY_MS), missingNames: [], hasNames: true });
+  assert.match(read(judgeCertificate(at(15), NOW, 0)), /^ok: /);
+  assert.match(read(judgeCertificate(at(14), NOW, 0)), /^warning: .*expires on/);
+  assert.match(read(judgeCertificate(at(29), NOW, 30)), /^warning: /);
+  assert.match(read(judgeCertificate({ ...at(90), hasNames: false }, NOW, 14)), /^warning: .*names no hosts/);
+});
+
+test('a message is split into what is wrong and what to do', () => {
+  assert.deepEqual(splitAdvice('It is. Do it. Now.'), { text: 'It is.', advice: 'Do it. Now.' });
+  assert.deepEqual(splitAdvice('It is.'), { text: 'It is.', advice: null });
+});

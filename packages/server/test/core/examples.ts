@@ -1,0 +1,232 @@
+import type {
+  AddConsumption,
+  Borrow,
+  BorrowUntil,
+  LicenseCommand,
+  Recall,
+  Register,
+  RegisterFeature,
+  Release,
+  ReleaseFeature,
+  Unregister,
+} from '../../src/core/command.ts';
+import { decide } from '../../src/core/decide.ts';
+import { type Meter, WHOLE_LICENSE } from '../../src/core/nouns/consumption.ts';
+import { DEMO_LICENSE } from '../../src/core/nouns/demo-license.ts';
+import type { EndedBorrow } from '../../src/core/nouns/ended-borrow.ts';
+import type { ConsumptionLimits, Feature } from '../../src/core/nouns/feature.ts';
+import type { FeatureSlot } from '../../src/core/nouns/feature-slot.ts';
+import { type Instant, instant, MINUTE_MS, plus } from '../../src/core/nouns/instant.ts';
+import { type License, type LicenseId, licenseId } from '../../src/core/nouns/license.ts';
+import { type HostInfo, isBorrowed, isLive, type Registration } from '../../src/core/nouns/registration.ts';
+import { type DenyList, NO_RULES, type Rules } from '../../src/core/rules/rules.ts';
+import {
+  type AddressUsage,
+  COLLECT_LIMIT,
+  type Denial,
+  type Holder,
+  type LicenseView,
+  type PlaceDenial,
+  type RememberedAnswer,
+  type Report,
+} from '../../src/core/view.ts';
+
+/** Facts that tests begin with, so that each of them says only what matters to it. */
+export const NOW = instant(Date.UTC(2030, 0, 15, 12));
+
+export const LICENSE_ID = licenseId(7);
+
+const HOST: HostInfo = { hostname: 'host-1', address: '10.0.0.1', info: null };
+
+/** Two slots, ten minutes, borrowing for up to a day, valid for ever. */
+export function exampleLicense(facts: Partial<License> = {}): License {
+  return { ...DEMO_LICENSE, id: LICENSE_ID, product: 'cad', slots: 2, maxBorrowHours: 24, ...facts };
+}
+
+/** A slot that was lent a minute ago and lives for nine more. */
+export function exampleSlot(user: string, facts: Partial<Registration> = {}): Registration {
+  return {
+    user,
+    host: HOST,
+    origin: null,
+    credential: null,
+    registeredAt: plus(NOW, -MINUTE_MS),
+    endsAt: plus(NOW, 9 * MINUTE_MS),
+    borrowedUntil: null,
+    ...facts,
+  };
+}
+
+export interface ViewFacts {
+  readonly license?: License;
+  /** Every stored slot of the license, ended ones included. */
+  readonly slots?: readonly Registration[];
+  readonly denials?: readonly Denial[];
+  readonly placeDenials?: readonly PlaceDenial[];
+  readonly staleDenials?: readonly Denial[];
+  readonly stalePlaceDenials?: readonly PlaceDenial[];
+  /** Every stored feature slot of the license, ended ones included. */
+  readonly featureSlots?: readonly FeatureSlot[];
+  /** What was counted, of the license or of the feature that the command is about. */
+  readonly meter?: Partial<Meter>;
+  readonly rememberedAnswer?: RememberedAnswer | null;
+  readonly reports?: readonly Report[];
+  readonly meters?: readonly Meter[];
+  readonly staleAnswers?: number;
+  readonly rules?: Rules;
+  readonly endedBorrow?: EndedBorrow;
+  readonly crowd?: AddressUsage;
+  readonly holders?: readonly Holder[];
+}
+
+/** What a store would show of these facts to a command of this user. */
+export function exampleView(facts: ViewFacts, user: string | null, now: Instant = NOW): LicenseView {
+  const { license = exampleLicense(), slots = [], denials = [], staleDenials = [] } = facts;
+  const byEnd = slots.toSorted((a, b) => a.endsAt - b.endsAt);
+  const ended = byEnd.filter((slot) => !isLive(slot, now));
+  return {
+    license,
+    rules: facts.rules ?? NO_RULES,
+    ...exampleFeatureView(facts, ended, user, now),
+    findAnswer: () => facts.rememberedAnswer ?? null,
+    listReports: () => facts.reports ?? [],
+    listMeters: () => facts.meters ?? [],
+    countStaleAnswers: () => facts.staleAnswers ?? 0,
+    storedInUse: slots.length,
+    ended: ended.slice(0, COLLECT_LIMIT),
+    endedBeyond: Math.max(0, ended.length - COLLECT_LIMIT),
+    findNextEnd: () => byEnd.find((slot) => isLive(slot, now))?.endsAt ?? null,
+    countBorrowed: () => slots.filter((slot) => isLive(slot, now) && isBorrowed(slot, now)).length,
+    registration: slots.find((slot) => slot.user === user) ?? null,
+    findEndedBorrow: () => facts.endedBorrow ?? null,
+    countCrowd: () => facts.crowd ?? { slots: 0, borrows: 0 },
+    listHolders: () => facts.holders ?? [],
+    listAll: () => ({ registrations: slots, featureSlots: facts.featureSlots ?? [] }),
+    listDenials: (of) => denials.filter((denial) => denial.user === of),
+    listPlaceDenials: () => facts.placeDenials ?? [],
+    listStaleDenials: () => staleDenials,
+    listStalePlaceDenials: () => facts.stalePlaceDenials ?? [],
+  };
+}
+
+/** What a decision reads of a view besides its head, with the arguments. */
+export function readsOf(command: LicenseCommand, view: LicenseView): Readonly<Record<string, unknown[]>> {
+  const reads: Record<string, unknown[]> = {};
+  const watched = Object.entries(view).map(([name, fact]) => {
+    if (typeof fact !== 'function') return [name, fact];
+    const read = (...args: unknown[]) => {
+      reads[name] = args;
+      return fact(...args);
+    };
+    return [name, read];
+  });
+  decide(command, Object.fromEntries(watched), NOW);
+  return reads;
+}
+
+/** A slot of the feature "render" that was lent a minute ago and lives for nine more. */
+export function exampleFeatureSlot(user: string, facts: Partial<FeatureSlot> = {}): FeatureSlot {
+  const { registeredAt, endsAt } = exampleSlot(user);
+  return { feature: 'render', user, registeredAt, endsAt, borrowedUntil: null, ...facts };
+}
+
+function exampleFeatureView(
+  { featureSlots = [], meter = {} }: ViewFacts,
+  endedSlots: readonly Registration[],
+  user: string | null,
+  now: Instant,
+) {
+  const endedUsers = new Set(endedSlots.map((slot) => slot.user));
+  const isOver = (slot: FeatureSlot) => slot.endsAt <= now || endedUsers.has(slot.user);
+  const feature = meter.feature ?? WHOLE_LICENSE;
+  const ofFeature = featureSlots.filter((slot) => slot.feature === feature);
+  const counted = {
+    feature,
+    windowStart: instant(0),
+    total: 0,
+    pending: 0,
+    reported: 0,
+    cloudTotal: null,
+    cloudAt: null,
+    ...meter,
+  };
+  return {
+    listFeatureSlots: () => featureSlots.filter((slot) => slot.user === user),
+    endedFeatureSlots: featureSlots.filter(isOver),
+    countFeatureEndedBeyond: () => 0,
+    findNextFeatureEnd: () => ofFeature.find((slot) => !isOver(slot))?.endsAt ?? null,
+    countFeatureSlots: () => featureSlots.filter((slot) => !isOver(slot)).length,
+    meter: { storedInUse: ofFeature.length, ...counted },
+  };
+}
+
+/** Rules that deny what is given, and nothing else. */
+export function denying(deny: Partial<DenyList>): Rules {
+  return { ...NO_RULES, deny: { ...NO_RULES.deny, ...deny } };
+}
+
+interface Aim {
+  readonly product: string | null;
+  readonly licenseId: LicenseId | null;
+}
+
+const ANY: Aim = { product: null, licenseId: null };
+
+export function register(user: string, facts: Partial<Register> = {}, host: HostInfo = HOST): Register {
+  return { kind: 'register', user, host, ...ANY, ...facts };
+}
+
+export function borrow(user: string, until: BorrowUntil, facts: Partial<Borrow> = {}): Borrow {
+  return { kind: 'borrow', user, host: HOST, until, ...ANY, ...facts };
+}
+
+export function unregister(user: string, facts: Partial<Unregister> = {}): Unregister {
+  return { kind: 'unregister', user, ...ANY, ...facts };
+}
+
+/** Somebody who asks from this address. */
+export function from(address: string) {
+  return { by: { name: 'client', address } };
+}
+
+export function release(user: string, aim: Partial<Aim> = {}): Release {
+  return { kind: 'release', user, by: 'admin', ...ANY, ...aim };
+}
+
+export function recall(user: string, aim: Partial<Aim> = {}): Recall {
+  return { kind: 'recall', user, by: 'admin', ...ANY, ...aim };
+}
+
+/** Ten, without overage, for ever. */
+export function exampleLimits(facts: Partial<ConsumptionLimits> = {}): ConsumptionLimits {
+  return { ...DEMO_LICENSE.consumption, max: 10, period: null, ...facts };
+}
+
+/** The feature "export" counts; "render" has two slots of its own. */
+export function exampleFeature(code: 'export' | 'render', facts: Partial<Feature> = {}): Feature {
+  const feature = DEMO_LICENSE.features.find((one) => one.code === code) as Feature;
+  return { ...feature, ...facts };
+}
+
+/** Adds to the license's total, for nobody in particular. */
+export function consume(count: number, facts: Partial<AddConsumption> = {}): AddConsumption {
+  const narrowing = { allowOverages: null, maxOverages: null };
+  return {
+    kind: 'add_consumption',
+    feature: null,
+    user: null,
+    count,
+    narrowing,
+    idempotency: null,
+    ...ANY,
+    ...facts,
+  };
+}
+
+export function registerFeature(user: string, facts: Partial<RegisterFeature> = {}): RegisterFeature {
+  return { kind: 'register_feature', feature: 'render', user, until: null, ...ANY, ...facts };
+}
+
+export function releaseFeature(user: string, facts: Partial<ReleaseFeature> = {}): ReleaseFeature {
+  return { kind: 'release_feature', feature: 'render', user, ...ANY, ...facts };
+}

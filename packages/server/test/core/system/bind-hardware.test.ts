@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bindHardware } from '../../../src/core/system/bind-hardware.ts';
+import { exampleLicense, NOW } from '../examples.ts';
+
+const license = exampleLicense();
+const bound = { ...license, tie: { ...license.tie, hardwareId: 'home' } };
+
+function bind(hardwareId: string, before: string | null) {
+  const command = { kind: 'bind_hardware', hardwareId } as const;
+  return bindHardware.decide(command, { licenses: [license, bound], hardwareId: before }, NOW);
+}
+
+test('the first machine is recorded silently', () => {
+  const changes = [{ kind: 'set_hardware_id', hardwareId: 'home' }];
+  assert.deepEqual(bind('home', null), { outcome: { kind: 'done', count: 0 }, changes, events: [] });
+});
+
+test('the same machine again changes nothing', () => {
+  assert.deepEqual(bind('home', 'home'), { outcome: { kind: 'done', count: 0 }, changes: [], events: [] });
+});
+
+test('another machine is reported, and its licenses remember that they moved', () => {
+  const moved = { ...bound, tie: { ...bound.tie, movedAt: NOW } };
+  assert.deepEqual(bind('copy', 'home'), {
+    outcome: { kind: 'done', count: 1 },
+    changes: [
+      { kind: 'set_hardware_id', hardwareId: 'copy' },
+      { kind: 'put_tie', license: moved },
+    ],
+    events: [{ kind: 'identity_changed', before: 'home', hardwareId: 'copy' }],
+  });
+});
+
+test('a configured id is refused if a carried license has another', () => {
+  const command = { kind: 'bind_hardware', hardwareId: 'chosen', isChosen: true } as const;
+  const carried = { ...bound, source: 'offline' } as const;
+  const { outcome, changes } = bindHardware.decide(command, { licenses: [carried], hardwareId: 'home' }, NOW);
+  assert.equal(outcome.kind === 'refused' && outcome.code, 'server_identity_changed');
+  assert.deepEqual(changes, []);
+});

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { openTestApp, START } from '../../../../../../test/support/test-app.ts';
+import { testLicense } from '../../../../../../test/support/test-license.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, plus, say } from '../../../../src/core/nouns/instant.ts';
+import { createHistory } from '../../../../src/services/history/history.ts';
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** Names that must not do anything anywhere. */
+const HOSTILE = ['=cmd|"/c calc"!A1', '@sum(1)', '-2+3', '+1', '<img src=x onerror=alert(1)>', 'שלום', '🚢'];
+
+async function openUsed(t: Parameters<typeof openTestApp>[0]) {
+  const app = await openTestApp(t, { licenses: [testLicense(1, { slots: 1 })] });
+  await app.post('/api/v4/register', { user: 'ann' });
+  for (const user of HOSTILE) await app.post('/api/v4/register', { user, os_hostname: user });
+  app.clock.advance(2 * MINUTE_MS);
+  await app.post('/api/v4/unregister', { user: 'ann' });
+  return app;
+}
+
+describe('reports on the history', () => {
+  test('slots over time, with the state at the start', async (t) => {
+    const { get } = await openUsed(t);
+    const { body } = await get('/api/admin/history/slots?license=1&since=1h');
+    assert.equal(body.grain, 'minute');
+    assert.equal(body.step_ms, MINUTE_MS);
+    const [series] = body.series as Facts[];
+    assert.equal(series?.feature, null);
+    const points = series?.points as Facts[];
+    assert.deepEqual(
+      points.map(({ at, in_use, grants, denials }) => [at, in_use, grants, denials]),
+      [
+        [say(plus(START, -58 * MINUTE_MS)), 0, 0, 0],
+        [say(START), 1, 1, HOSTILE.length],
+        [say(plus(START, 2 * MINUTE_MS)), 0, 0, 0],
+      ],
+    );
+    const year = (await get('/api/admin/history/slots?since=365d')).body;
+    assert.deepEqual([year.grain, year.step_ms], ['day', DAY_MS]);
+  });
+
+  test('who was denied, and why', async (t) => {
+    const { get, post, clock } = await openUsed(t);
+    clock.advance(DAY_MS);
+    await post('/api/v4/register', { user: 'bob' });
+    const query = new URLSearchParams({ user: HOSTILE[4] as string, since: 'yesterday', until: 'today' });
+    const { body } = await get(`/api/admin/history/denials?${query}`);
+    assert.equal(body.total, 1);
+    assert.equal(body.left_off, 0);
+    const [denial] = body.denials as Facts[];
+    assert.equal(denial?.user, HOSTILE[4]);
+    assert.equal(denial?.host, HOSTILE[4]);
+    const next = say(plus(START, 10 * MINUTE_MS));
+    const why = `The only slot of "cad" was in use. The next one was due to be free at ${next}.`;
+    assert.equal(denial?.explanation, why);
+    assert.equal((await get('/api/admin/history/denials?reason=blacklisted')).body.total, 0);
+    assert.equal((await get('/api/admin/history/denials?limit=2')).body.left_off, HOSTILE.length - 2);
+  });
+
+  test('as CSV, in which no name is a formula', async (t) => {
+    const { send } = await openUsed(t);
+    const headers = { accept: 'text/csv' };
+    for (const report of ['slots', 'denials', 'users', 'consumption', 'what-if']) {
+      const {
+        status,
+        text,
+        headers: answered,
+      } = await send('GET', `/api/admin/history/${report}?license=1`, {
+        headers,
+      });
+      assert.equal(status, 200);
+      assert.equal(answered.get('content-type'), 'text/csv; charset=utf-8');
+      assert.equal(answered.get('content-disposition'), `attachment; filename="berth-${report}.csv"`);
+      assert.ok(text.endsWith('\r\n'));
+      assert.doesNotMatch(text, /(^|,)"?[=+@]|(^|,)"?-\D/m, report);
+    }
+    const { text } = await send('GET', '/api/admin/history/users?license=1', { headers });
+    assert.ok(text.includes('"\'=cmd|""/c calc""!A1",false,1,cad,'), text);
+    assert.ok(text.includes("\n'-2+3,false,1,"), text);
+  });
+
+  test('what would have been with more slots', async (t) => {
+    const { get } = await openUsed(t);
+    const { body } = await get('/api/admin/history/what-if?license=1&since=1d');
+    const { curve, ...facts } = body as Facts & { curve: Facts[] };
+    const subject = { license_id: 1, product: 'cad', name: 'Berth demo product', feature: null };
+    assert.deepEqual(facts, { ...subject, slots: 1, median_ms: 2 * MINUTE_MS, asked: HOSTILE.length });
+    assert.deepEqual(curve[0], { slots: 1, denials: 7, waiting_ms: 7 * 2 * MINUTE_MS });
+    assert.deepEqual(curve.at(-1), { slots: 8, denials: 0, waiting_ms: 0 });
+    assert.deepEqual((await get('/api/admin/history/what-if?since=1d')).body, body, 'the only license');
+    assert.equal((await get('/api/admin/history/what-if?license=9')).body.code, 'license_not_found');
+    assert.equal(
+      (await get('/api/admin/history/what-if?license=1&feature=x')).body.code,
+      'license_not_found',
+    );
+  });
+
+  test('what would have been is asked of one license', async (t) => {
+    const { get } = await openTestApp(t, { licenses: [testLicense(1), testLicense(2)] });
+    const { body } = await get('/api/admin/history/what-if');
+    assert.equal(body.code, 'missing_parameters');
+    assert.match(String(body.message), /^This server has 2 licenses\. Say which one/);
+  });
+
+  test('a user is forgotten', async (t) => {
+    const { get, post } = await openUsed(t);
+    assert.equal((await post('/api/admin/history/forget', {})).body.code, 'missing_parameters');
+    const { body } = await post('/api/admin/history/forget', { user: '+1' });
+    assert.deepEqual(body, { forgotten: 2 });
+    const { total, by_user } = (await get('/api/admin/history/denials')).body;
+    assert.equal(total, HOSTILE.length);
+    assert.ok((by_user as Facts[]).some(({ user, others }) => user === null && others === true));
+    assert.ok(!JSON.stringify((await get('/api/admin/audit?chain=system')).body).includes('+1'));
+  });
+
+  test('times that make no sense are refused', async (t) => {
+    const { get } = await openTestApp(t);
+    for (const query of [
+      'since=soon',
+      'since=2030-02-30',
+      'until=1x',
+      'since=today&until=yesterday',
+      'since=2031-01-01',
+    ]) {
+      const { body } = await get(`/api/admin/history/slots?${query}`);
+      assert.equal(body.code, 'validation_error', query);
+    }
+    const { body } = await get('/api/admin/history/slots?since=30d&grain=minute');
+    assert.equal(body.code, 'validation_error');
+  });
+});
+
+test('the history is thinned out in as many steps as needed', async (t) => {
+  const { store, clock, get } = await openUsed(t);
+  const history = createHistory(store, { keepDays: 365 });
+  assert.equal(await history.thin(), 0);
+  clock.advance(8 * DAY_MS + HOUR_MS);
+  assert.equal(await history.thin(), 1);
+  clock.advance(100 * DAY_MS);
+  assert.equal(await history.thin(), 2);
+  assert.equal((await get('/api/admin/history/denials?since=200d')).body.total, HOSTILE.length);
+  clock.advance(400 * DAY_MS);
+  assert.ok((await history.thin()) > 0);
+  assert.equal((await get('/api/admin/history/denials?since=600d')).body.total, 0);
+});

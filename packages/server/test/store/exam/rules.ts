@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import type { Visitor } from '../../../src/core/nouns/actor.ts';
+import { MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
+import type { HostInfo } from '../../../src/core/nouns/registration.ts';
+import { type DenyList, NO_RULES, type Rules } from '../../../src/core/rules/rules.ts';
+import { denying, exampleFeature, exampleLimits, NOW, register } from '../../core/examples.ts';
+import { codeOf, type ExamStore, grantedOf, users } from './exam-store.ts';
+
+const TIMEOUT_MS = 10 * MINUTE_MS;
+
+function setRules(rules: Rules, by = 'server') {
+  return { kind: 'set_rules', rules, digest: JSON.stringify(rules.deny), by } as const;
+}
+
+export function deny(exam: ExamStore, list: Partial<DenyList>) {
+  return exam.execute(setRules(denying(list)));
+}
+
+function findRules(exam: ExamStore) {
+  return exam.store.read({ kind: 'find_rules' });
+}
+
+/** Registers from an address and a host, and returns the code. */
+async function ask(
+  exam: ExamStore,
+  user: string,
+  from: string,
+  host: Partial<HostInfo> = {},
+): Promise<string> {
+  const by: Visitor = { name: 'client', address: from };
+  const full = { hostname: null, address: null, info: null, ...host };
+  return codeOf(await exam.execute({ ...register(user, {}, full), by }));
+}
+
+/** The administrator's rules. */
+export const RULES = {
+  'users, hosts and addresses that are denied get no slot, and others do': async (exam: ExamStore) => {
+    await exam.install({ slots: 100 });
+    await deny(exam, {
+      users: ['mallory', 'ext-*'],
+      hosts: ['lab-*.example'],
+      addresses: ['10.0.0.0/8', '2001:db8::1'],
+    });
+    assert.equal(await ask(exam, 'Mallory', '192.0.2.1'), 'blacklisted');
+    assert.equal(await ask(exam, 'ext-7', '192.0.2.1'), 'blacklisted');
+    assert.equal(await ask(exam, 'a', '192.0.2.1', { hostname: 'LAB-9.example' }), 'blacklisted');
+    assert.equal(await ask(exam, 'b', '10.200.0.1'), 'blacklisted');
+    assert.equal(await ask(exam, 'c', '2001:db8:0::1'), 'blacklisted');
+    assert.equal(await ask(exam, 'd', '192.0.2.1', { address: '10.1.1.1' }), 'blacklisted');
+    assert.equal(
+      await ask(exam, 'e', '192.0.2.1', { hostname: 'lab.example', address: '11.0.0.1' }),
+      'granted',
+    );
+    assert.deepEqual(await exam.listUsers(), ['e']);
+  },
+
+  'rules apply from the next command on, for every license': async (exam: ExamStore) => {
+    await exam.install({ product: 'cad' });
+    const before = await exam.register('ada');
+    const set = await deny(exam, { users: ['a*'] });
+    const after = await exam.register('ann');
+    const lifted = await deny(exam, {});
+    const again = await exam.register('ann');
+    assert.deepEqual([before, set, after, lifted, again].map(codeOf), [
+      'granted',
+      'done',
+      'blacklisted',
+      'done',
+      'granted',
+    ]);
+    assert.deepEqual((await findRules(exam)).rules, NO_RULES);
+  },
+
+  'a denied user keeps the slot to its end, renews nothing, and may return it': async (exam: ExamStore) => {
+    const features = [exampleFeature('render')];
+    await exam.install({ slots: 3, features, type: 'consumption', consumption: exampleLimits() });
+    await exam.register('ada');
+    await exam.registerFeature('ada');
+    await exam.borrow('ann', plus(NOW, 20 * MINUTE_MS));
+    await exam.register('abe');
+    await deny(exam, { users: ['a*'] });
+    exam.clock.advance(TIMEOUT_MS - 1);
+    assert.equal(codeOf(await exam.register('ada')), 'blacklisted');
+    assert.equal(codeOf(await exam.registerFeature('ada')), 'blacklisted');
+    assert.equal(codeOf(await exam.borrow('ann', 'longest')), 'blacklisted');
+    assert.equal(codeOf(await exam.consume(1, { user: 'ada' })), 'blacklisted');
+    assert.deepEqual(await exam.listUsers(), ['abe', 'ada', 'ann']);
+    assert.equal(codeOf(await exam.releaseFeature('ada')), 'done');
+    assert.equal(codeOf(await exam.unregister('ada')), 'done');
+    exam.clock.advance(1);
+    assert.deepEqual(await exam.listUsers(), ['ann'], 'the one ended, the other is borrowed');
+    assert.equal(codeOf(await exam.recall('ann')), 'done', 'administrators are not concerned');
+  },
+
+  'a denial is recorded with its origin, and repeats are counted': async (exam: ExamStore) => {
+    const license = await exam.install();
+    await deny(exam, { addresses: ['10.0.0.0/8'] });
+    for (let round = 0; round < 5; round++) assert.equal(await ask(exam, 'ada', '10.0.0.9'), 'blacklisted');
+    const events = await exam.listEventsOf('slot_denied', license.id);
+    const why = { code: 'blacklisted', barred: 'address', barredBy: 'rules_file' };
+    const by = { by: 'client', origin: '10.0.0.9' };
+    assert.deepEqual(events, [{ kind: 'slot_denied', user: 'ada', ...why, repeated: 0, ...by }]);
+    exam.clock.advance(MINUTE_MS);
+    await exam.execute({ kind: 'collect', licenseId: license.id });
+    const [folded] = await exam.listEventsOf('denials_repeated', license.id);
+    assert.equal(folded?.repeated, 4);
+  },
+
+  'each change of the rules is one event; the same rules again are none': async (exam: ExamStore) => {
+    assert.deepEqual(await findRules(exam), { rules: NO_RULES, changedAt: null });
+    await deny(exam, {});
+    assert.equal((await findRules(exam)).changedAt, null, 'none are none');
+    await deny(exam, { users: ['ada', 'bob'], hosts: ['h'] });
+    exam.clock.advance(1);
+    const same = await deny(exam, { users: ['ada', 'bob'], hosts: ['h'] });
+    assert.deepEqual(same, { kind: 'done', count: 0 });
+    assert.equal((await findRules(exam)).changedAt, NOW);
+    await deny(exam, { users: ['bob', 'ada'], hosts: ['h'] });
+    assert.equal((await findRules(exam)).changedAt, plus(NOW, 1));
+    const events = await exam.listEventsOf('rules_changed', 'system');
+    assert.deepEqual(
+      events.map((event) => [event.users, event.hosts, event.addresses, event.by]),
+      [
+        [2, 1, 0, 'server'],
+        [2, 1, 0, 'server'],
+      ],
+    );
+    assert.equal(new Set(events.map(({ digest }) => digest)).size, 2);
+  },
+
+  'rules that cannot be recorded are not set, and affect no other command': async (exam: ExamStore) => {
+    await exam.install({ slots: 100 });
+    await deny(exam, { users: ['mallory'] });
+    const broken = setRules(denying({ users: ['ada', 'user-*'] }), 10n as unknown as string);
+    const outcomes = await Promise.allSettled(
+      users(5).flatMap((user) => [exam.execute(broken), exam.register(user), exam.register('mallory')]),
+    );
+    for (const [index, outcome] of outcomes.entries()) {
+      if (index % 3 === 0) assert.equal(outcome.status, 'rejected');
+      else assert.ok(outcome.status === 'fulfilled');
+      if (outcome.status === 'fulfilled') {
+        assert.equal(codeOf(outcome.value), index % 3 === 1 ? 'granted' : 'blacklisted');
+      }
+    }
+    assert.deepEqual((await findRules(exam)).rules, denying({ users: ['mallory'] }));
+    assert.equal((await exam.listEventsOf('rules_changed', 'system')).length, 1);
+  },
+};
+
+export function rulesRestartCases(again: 'restart' | 'crash') {
+  return {
+    'rules are in force at once when the store is opened again': async (exam: ExamStore) => {
+      await exam.install();
+      await deny(exam, { users: ['ada'] });
+      const before = await findRules(exam);
+      await exam[again](() => exam.clock.advance(MINUTE_MS));
+      assert.deepEqual(await findRules(exam), before);
+      assert.equal(codeOf(await exam.register('ada')), 'blacklisted');
+      await deny(exam, {});
+      await exam[again]();
+      assert.equal(grantedOf(await exam.register('ada')).inUse, 1);
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openInThreadStore } from '../../../src/store/sqlite/in-thread-store.ts';
+import { openWritable } from '../../../src/store/sqlite/wire/database.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { expectSoundRows } from './rows.ts';
+
+type StoreOptions = Parameters<typeof openInThreadStore>[0];
+
+let migrated: Uint8Array | undefined;
+
+/** Opens a file, for tests. A new one starts with copied tables, which is faster than migrating. */
+export function openQuickly(options: StoreOptions): Store {
+  if (!existsSync(options.file)) writeMigrated(options.file);
+  return openInThreadStore(options);
+}
+
+/** What migrating an empty file leaves. Every copy is a server of its own. */
+function writeMigrated(file: string): void {
+  migrated ??= readMigrated();
+  writeFileSync(file, migrated);
+  const db = new DatabaseSync(file);
+  db.prepare('UPDATE server SET identity = ?').run(randomBytes(16).toString('hex'));
+  db.close();
+}
+
+function readMigrated(): Uint8Array {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-tables-'));
+  try {
+    const file = join(folder, 'berth.db');
+    openWritable(file).close();
+    return readFileSync(file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Checks the rows in the file of a folder. For tests. */
+export async function expectSoundFile(folder: string): Promise<void> {
+  const db = new DatabaseSync(join(folder, 'berth.db'), { readOnly: true });
+  try {
+    await expectSoundRows(async (sql) => db.prepare(sql).all());
+    const late = db.prepare('SELECT license_id, user FROM registration WHERE due_at > ends_at').all();
+    assert.deepEqual(late, [], 'every slot is looked at when it ends');
+  } finally {
+    db.close();
+  }
+}
