@@ -1,6 +1,6 @@
 import type { AnswerRoute, App } from '@berth/web/app';
 import type { HttpRequest, Peer } from '@berth/web/http-request';
-import { readInput } from '@berth/web/read-input';
+import { type InputRules, readInput } from '@berth/web/read-input';
 import type { Reply } from '@berth/web/reply';
 import { createRouter, describeMethods, type Router, refuseMethod } from '@berth/web/router';
 import { Fault } from '../core/nouns/fault.ts';
@@ -43,7 +43,8 @@ export function createApp(options: AppOptions): App {
   const answerRoute = (route: Route): AnswerRoute => {
     if (!Object.hasOwn(ACCESS, route.access))
       throw new Error(`The route "${route.name}" declares no access.`);
-    return (request, peer) => answer(route, request, peer, handling, requestLog);
+    const called = { route, onPost: inputOf(route, 'POST'), onGet: inputOf(route, 'GET') };
+    return (request, peer) => answer(called, request, peer, handling, requestLog);
   };
   const answers = new Map(options.routes.map((route) => [route, answerRoute(route)]));
   const plain = options.routes.filter(isPlain);
@@ -72,6 +73,13 @@ function isPlain({ access, methods, body, holdsFile, takesPassword }: Route): bo
   return isLending && methods.every((method) => method === 'POST') && holdsFile !== true;
 }
 
+interface CalledRoute {
+  readonly route: Route;
+  /** What its requests may contain, by method. */
+  readonly onPost: InputRules;
+  readonly onGet: InputRules;
+}
+
 interface Handling extends AppOptions {
   readonly admitClient: AdmitClient;
   readonly router: Router<Route>;
@@ -79,14 +87,15 @@ interface Handling extends AppOptions {
 
 /** Identifies the caller, reads the input, runs the handler, and turns exceptions into responses. */
 async function answer(
-  route: Route,
+  called: CalledRoute,
   request: HttpRequest,
   peer: Peer,
   options: Handling,
   requestLog: RequestLog,
 ): Promise<Reply> {
+  const { route } = called;
   const startedMs = options.readMonotonicMs();
-  const reply = await handle(route, request, peer, options).catch((error: unknown) => {
+  const reply = await handle(called, request, peer, options).catch((error: unknown) => {
     if (error instanceof Fault) requestLog.noteFault(route.name, error);
     return errorReply(error) ?? requestLog.noteBug(route.name, error);
   });
@@ -95,7 +104,12 @@ async function answer(
   return withCors(reply, { route, request, pages: options.pages });
 }
 
-async function handle(route: Route, request: HttpRequest, peer: Peer, options: Handling): Promise<Reply> {
+async function handle(
+  { route, onPost, onGet }: CalledRoute,
+  request: HttpRequest,
+  peer: Peer,
+  options: Handling,
+): Promise<Reply> {
   const { auth, accounts, pages } = options;
   if (request.method === 'OPTIONS')
     return (
@@ -109,7 +123,7 @@ async function handle(route: Route, request: HttpRequest, peer: Peer, options: H
   const visit = { route, request, peer, auth, accounts, isUse: true };
   const found = identifyCaller(visit);
   const caller = found instanceof Promise ? await found : found;
-  const read = readInput(inputOf(route, request.method), request);
+  const read = readInput(request.method === 'POST' ? onPost : onGet, request);
   const { query, body, hasBody } = read instanceof Promise ? await read : read;
   // A body may arrive slowly, and the credentials may be revoked meanwhile.
   if (hasBody && ACCESS[route.access].class === 'admin') await identifyCaller(visit);
