@@ -10,8 +10,8 @@ const TEXT = readFileSync(PAGE, 'utf8');
 
 /** Lower them when the path gets shorter. */
 const MOST = {
-  register: { files: 59, functions: 240 },
-  heartbeat: { files: 54, functions: 208 },
+  register: { files: 59, functions: 242 },
+  heartbeat: { files: 54, functions: 210 },
   /** A few more than are traced: they vary with what the database sends together. */
   postgres: { files: 82, functions: 430 },
 };

@@ -13,6 +13,7 @@ import { type PoolUse, StoreTally } from '../store-tally.ts';
 import { needsMasterKey, type ReaderOptions } from './read/reader.ts';
 import { FileCheck } from './threads/file-check.ts';
 import { ReaderThread } from './threads/reader-client.ts';
+import { packCommand, type SentCommand } from './threads/sent-commands.ts';
 import { ResultReceiver } from './threads/sent-results.ts';
 import { type FromWriter, storeFault, type ThreadData, type ToWriter } from './threads/thread-messages.ts';
 import { Verifier } from './threads/verifier.ts';
@@ -69,7 +70,7 @@ class ThreadedStore implements Store {
     const data: ThreadData = { file, masterKey, nextMasterKey, ignoresCase };
     this.#writer = startThread(new URL('./threads/writer-thread.ts', import.meta.url), data);
     this.#reader = startReader(file, (error) => this.#lose(error));
-    this.#queue = new GroupCommit((commands) => this.#post(commands), this.tally);
+    this.#queue = new GroupCommit((commands) => this.#post(commands.map(packCommand)), this.tally);
     this.#verifier = new Verifier({
       openThread: () => startReader(file, () => {}),
       readMasterKeys: () => this.#masterKeys,
@@ -257,7 +258,10 @@ class ThreadedStore implements Store {
 }
 
 function holdsKey(message: ToWriter): boolean {
-  return Array.isArray(message) && message.some(({ kind }) => kind === 'rotate_master_key');
+  return (
+    Array.isArray(message) &&
+    message.some((sent: SentCommand) => 'kind' in sent && sent.kind === 'rotate_master_key')
+  );
 }
 
 function refuseClosing(): Promise<never> {

@@ -1,20 +1,12 @@
 import type { ConsumptionTotals } from '../../../core/nouns/consumption.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
-import type { Registration } from '../../../core/nouns/registration.ts';
 import type { Measured } from '../../../core/outcome.ts';
 import type { CommandResult } from '../../engine/execute.ts';
 import type { Executed, GrantedNow } from '../../store.ts';
 
 /** `null`: as in the last result that had one of this license. */
 type News<T> = T | null;
-
-interface SentGrant extends Omit<GrantedNow, 'license' | 'totals' | 'registration'> {
-  readonly slot: SentSlot;
-  readonly licenseId: LicenseId;
-  readonly license: News<License>;
-  readonly totals: News<ConsumptionTotals>;
-}
 
 interface SentMeasured extends Omit<Measured, 'holder'> {
   readonly holder?: { readonly license: News<License>; readonly endsAt: Instant };
@@ -30,32 +22,19 @@ export type SentResult =
   | SentMeasured
   | Exclude<Executed, GrantedNow | Measured>;
 
-type SentSlot = ReturnType<typeof packSlot>;
+type SentGrant = ReturnType<typeof packGrant>;
 
-/** An array without names: every heartbeat is answered with a slot, and JSON reads it three times as fast. */
-function packSlot(slot: Registration) {
-  const { user, host, origin, credential, registeredAt, endsAt, borrowedUntil, spelling = null } = slot;
+/** Values without names: most results answer a heartbeat, and JSON reads an array three times as fast. */
+function packGrant(
+  { license: { id }, registration, inUse, now }: GrantedNow,
+  license: News<License>,
+  totals: News<ConsumptionTotals>,
+) {
+  const { user, host, origin, credential, registeredAt, endsAt, borrowedUntil, spelling } = registration;
   const { hostname, address, info } = host;
-  return [
-    user,
-    hostname,
-    address,
-    info,
-    origin,
-    credential,
-    registeredAt,
-    endsAt,
-    borrowedUntil,
-    spelling,
-  ] as const;
-}
-
-function unpackSlot(sent: SentSlot): Registration {
-  const [user, hostname, address, info, origin, credential, registeredAt, endsAt, borrowedUntil] = sent;
-  const host = { hostname, address, info };
-  const slot = { user, host, origin, credential, registeredAt, endsAt, borrowedUntil };
-  const spelling = sent[9];
-  return spelling === null ? slot : { ...slot, spelling };
+  const facts = [user, hostname, address, info, origin, credential] as const;
+  const slot = [...facts, registeredAt, endsAt, borrowedUntil, spelling ?? null] as const;
+  return [id, license, totals, inUse, now, slot] as const;
 }
 
 export class ResultSender {
@@ -66,11 +45,9 @@ export class ResultSender {
     if ('error' in result) return describeError(result.error);
     const { outcome } = result;
     if (outcome.kind === 'granted') {
-      const { kind, registration, inUse, now } = outcome;
-      const { id: licenseId } = outcome.license;
-      const license = newsOf(this.#licenses, licenseId, outcome.license);
-      const totals = newsOf(this.#totals, licenseId, outcome.totals);
-      return { kind, licenseId, license, totals, slot: packSlot(registration), inUse, now };
+      const { id } = outcome.license;
+      const license = newsOf(this.#licenses, id, outcome.license);
+      return packGrant(outcome, license, newsOf(this.#totals, id, outcome.totals));
     }
     if (outcome.kind !== 'measured' || outcome.holder === undefined) return outcome;
     const { license, endsAt } = outcome.holder;
@@ -95,19 +72,24 @@ export class ResultReceiver {
   readonly #totals = new Map<LicenseId, ConsumptionTotals>();
 
   receive(sent: SentResult): CommandResult {
+    if (!('kind' in sent)) return { outcome: this.#unpackGrant(sent) };
     if (sent.kind === 'error')
       return { error: Object.assign(new Error(sent.message), { stack: sent.stack }) };
-    if (sent.kind === 'granted') {
-      const { kind, licenseId, inUse, now } = sent;
-      const registration = unpackSlot(sent.slot);
-      const license = lastOf(this.#licenses, licenseId, sent.license);
-      const totals = lastOf(this.#totals, licenseId, sent.totals);
-      return { outcome: { kind, license, registration, inUse, now, totals } };
-    }
     if (sent.kind !== 'measured' || sent.holder === undefined) return { outcome: sent as Executed };
     const { license, endsAt } = sent.holder;
     const holder = { license: lastOf(this.#licenses, sent.licenseId, license), endsAt };
     return { outcome: { ...sent, holder } };
+  }
+
+  #unpackGrant(sent: SentGrant): GrantedNow {
+    const [id, newLicense, newTotals, inUse, now, slot] = sent;
+    const license = lastOf(this.#licenses, id, newLicense);
+    const totals = lastOf(this.#totals, id, newTotals);
+    const [user, hostname, address, info, origin, credential, registeredAt, endsAt, borrowedUntil] = slot;
+    const host = { hostname, address, info };
+    const facts = { user, host, origin, credential, registeredAt, endsAt, borrowedUntil };
+    const registration = slot[9] === null ? facts : { ...facts, spelling: slot[9] };
+    return { kind: 'granted', license, registration, inUse, now, totals };
   }
 }
 

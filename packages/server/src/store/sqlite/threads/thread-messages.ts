@@ -1,4 +1,3 @@
-import type { Command } from '../../../core/command.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
@@ -6,6 +5,7 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Query } from '../../query.ts';
 import type { ClockStatus } from '../../store.ts';
 import type { WriterOptions } from '../write/writer.ts';
+import type { SentCommand } from './sent-commands.ts';
 import type { SentResult } from './sent-results.ts';
 
 /** What the writing thread is started with. */
@@ -15,7 +15,7 @@ export type ThreadData = Pick<WriterOptions, 'file' | 'masterKey' | 'nextMasterK
  * An array is a batch of commands. Each message gets one answer, in order. Messages cross as JSON texts:
  * copying a text takes half the time of copying objects. Only a batch that holds a master key is copied.
  */
-export type ToWriter = readonly Command[] | { readonly kind: 'keep_clock' } | { readonly kind: 'close' };
+export type ToWriter = readonly SentCommand[] | { readonly kind: 'keep_clock' } | { readonly kind: 'close' };
 
 export type FromWriter =
   | { readonly kind: 'ready' }

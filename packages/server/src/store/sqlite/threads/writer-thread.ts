@@ -7,6 +7,7 @@ import { systemClock } from '../../clock.ts';
 import { DiskFull } from '../wire/disk-full.ts';
 import { lookInto } from '../wire/look-into.ts';
 import { SqliteWriter } from '../write/writer.ts';
+import { type SentCommand, unpackCommand } from './sent-commands.ts';
 import { ResultSender } from './sent-results.ts';
 import type { FromWriter, ThreadData, ToWriter } from './thread-messages.ts';
 
@@ -103,14 +104,14 @@ function close(): void {
   port.close();
 }
 
-function isBatch(message: ToWriter): message is readonly Command[] {
+function isBatch(message: ToWriter): message is readonly SentCommand[] {
   return Array.isArray(message);
 }
 
 function work(): void {
   port.on('message', (sent: string | ToWriter) => {
     const message: ToWriter = typeof sent === 'string' ? JSON.parse(sent) : sent;
-    if (isBatch(message)) send(execute(message));
+    if (isBatch(message)) send(execute(message.map(unpackCommand)));
     else if (message.kind === 'keep_clock') send(keepClock());
     else close();
   });

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Command } from '../../../../src/core/command.ts';
+import type { LicenseId } from '../../../../src/core/nouns/license.ts';
+import { packCommand, unpackCommand } from '../../../../src/store/sqlite/threads/sent-commands.ts';
+
+const TARGET = { product: 'cad', licenseId: 7 as LicenseId, user: 'ada' };
+const HOST = { hostname: 'ws-1', address: '10.0.0.1', info: 'Debian' };
+
+function cross(command: Command): Command {
+  return unpackCommand(JSON.parse(JSON.stringify(packCommand(command))));
+}
+
+test('a command crosses with all that it has', () => {
+  const perAddress = { slots: 2, borrows: 0, spent: { limit: 3, retryAfterSeconds: 4 } };
+  const shown = { by: { name: 'client', address: '10.0.0.1' }, credential: 'token 1', spelling: 'Ada' };
+  const whole: readonly Command[] = [
+    { kind: 'register', ...TARGET, host: HOST, ...shown, perAddress },
+    { kind: 'borrow', ...TARGET, host: HOST, ...shown, perAddress, until: 'longest' },
+    { kind: 'unregister', ...TARGET, ...shown },
+  ];
+  for (const command of whole) assert.deepEqual(cross(command), command);
+});
+
+test('what a register leaves out stays out', () => {
+  const command = { kind: 'register', ...TARGET, host: HOST, by: 'control' } as const;
+  const { credential, spelling, perAddress, ...rest } = cross(command) as Extract<Command, { host: object }>;
+  assert.deepEqual([credential, spelling, perAddress], [undefined, undefined, undefined]);
+  assert.deepEqual(rest, command);
+});
