@@ -85,7 +85,8 @@ describe('whatever is sent to its port', () => {
     assert.equal((await fetch(`${server.url}/api/v4/health`)).status, 200);
     await fetch(`${server.url}/api/v4/register`, { method: 'POST', body: '{"user":"not smuggled at all"}' });
     assert.equal(await server.stop(), 0);
-    assert.ok(isKnownIn(data, '"not smuggled at all"'), 'a user would be found');
+    // Without quotes it stands in several rows: one of them may be cut by the end of a page.
+    assert.ok(isKnownIn(data, 'not smuggled at all'), 'a user would be found');
     assert.ok(!isKnownIn(data, `"${SMUGGLED}"`), 'no request hid in another');
     assert.doesNotMatch(server.readLog(), /"level":"error"|"msg":"bug"|\n {4}at /);
   });
