@@ -9,7 +9,7 @@ const USUAL_DAYS = 30;
 /** As for the flags of the vendor; larger numbers are no dates. */
 const MAX_DAYS = 87_600;
 
-/** For files that the vendor makes, unless it says otherwise: somebody has to carry the next one. */
+/** The default for files, which people have to carry to the server. */
 export const CARRIED_DAYS = 365;
 
 /**

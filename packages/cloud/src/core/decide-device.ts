@@ -36,8 +36,8 @@ function add(view: View, hardwareId: string, host: HostFacts): Decision {
   };
 }
 
-function refresh(view: View, { id, hardwareId, host: known }: Device, told: HostFacts): Decision {
-  const host = { ...known, ...withoutNulls(told) };
+function refresh(view: View, { id, hardwareId, host: known }: Device, reported: HostFacts): Decision {
+  const host = { ...known, ...withoutNulls(reported) };
   return {
     outcome: licensed(view, hardwareId, id),
     changes: [{ kind: 'refresh_device', hardwareId, host }],

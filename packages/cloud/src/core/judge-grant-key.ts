@@ -8,7 +8,7 @@ interface GrantKeyFacts {
   readonly isShared: boolean;
   /** The vendor, or a pair that opens the license, confirmed the key that signed the file. */
   readonly isConfirmed: boolean;
-  /** The key that was told before for this activation is proven. */
+  /** The grant key already known for this activation is proven. */
   readonly wasProven: boolean;
   readonly isSameKey: boolean;
 }

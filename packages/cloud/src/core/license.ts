@@ -56,7 +56,7 @@ export interface Device {
   readonly activatedAt: number;
   /** The time of the last activation or check. */
   readonly seenAt: number;
-  /** The key with which its server signs grants; `null`: it told none. */
+  /** The key with which its server signs grants; null if the server sent none. */
   readonly grantKey: string | null;
   /** Whether certificates are issued for that key. */
   readonly isProven: boolean;

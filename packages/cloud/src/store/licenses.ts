@@ -17,7 +17,7 @@ export interface LicenseDraft {
   /** `null`: generate one. */
   readonly key: string | null;
   readonly user: User;
-  /** Left out: nobody in particular. */
+  /** Left out: the license belongs to no particular customer. */
   readonly customer?: string | null;
   readonly terms: TermsChange;
 }

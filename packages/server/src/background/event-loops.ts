@@ -35,8 +35,8 @@ export function createNoticeRounds(notices: Pick<Notices, 'look'>, log: Log): Lo
   return createLoop({
     intervalMs: NOTICE_INTERVAL_MS,
     async work() {
-      const told = await notices.look();
-      if (told > 0) log.debug({ told }, 'notices were added to the audit log');
+      const added = await notices.look();
+      if (added > 0) log.debug({ added }, 'notices were added to the audit log');
     },
     onError: (error) => log.warn({ error: String(error) }, 'looking for notices failed; retrying'),
   });

@@ -40,7 +40,7 @@ export function readVendorLicense(wire: CloudLicense): Omit<Vouched, 'certificat
   };
 }
 
-/** The certificates in an answer or a file. One that cannot be used is as good as none. */
+/** The certificates in an answer or a file. Unusable ones are left out. */
 export function readServerCertificates(
   fields: Readonly<Record<string, unknown>>,
   keys: readonly KeyObject[],

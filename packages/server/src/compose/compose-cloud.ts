@@ -150,7 +150,7 @@ export function composeGrants(store: Store, parts: CloudParts) {
   };
   return {
     grants: createGrants(keys, identity),
-    identityDesk: createGrantKeyAdmin({
+    grantKeyAdmin: createGrantKeyAdmin({
       ...{ store, keys, identity, certification, vendorKeys, findUncertified, onRotated },
     }),
   };

@@ -98,7 +98,7 @@ export type SystemChange = Readonly<
   | { kind: 'put_segment'; segment: AuditSegment }
   | { kind: 'move_clock'; to: Instant }
   /** Slots that were live then get a whole timeout: no heartbeat could arrive since. */
-  | { kind: 'prolong_live'; since: Instant }
+  | { kind: 'extend_live'; since: Instant }
   | { kind: 'restore_borrows'; restoration: Restoration }
   /** Times later than now become now: the clock went back from this instant. */
   | { kind: 'pull_back'; from: Instant }

@@ -71,7 +71,7 @@ interface Services {
   readonly grantKeys: GrantKeys;
   readonly history: History;
   readonly identity: Identity;
-  readonly identityDesk: GrantKeyAdmin;
+  readonly grantKeyAdmin: GrantKeyAdmin;
   readonly offline: Offline;
   readonly ruleBook: RuleBook;
   readonly feed: EventFeed;
@@ -106,7 +106,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
     ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink, offline)),
     ...tagged('Admin: server', barRoutes(services.ruleBook)),
-    ...tagged('Admin: server', keyAdminRoutes(services), identityRoutes(services.identityDesk)),
+    ...tagged('Admin: server', keyAdminRoutes(services), identityRoutes(services.grantKeyAdmin)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes(services)),
     ...tagged('Admin: server', settingsRoutes(services.settings), doctorRoutes(services)),

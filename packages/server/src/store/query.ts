@@ -146,7 +146,7 @@ export interface Answers extends HistoryAnswers {
   find_webhook_cursor: AuditPosition | null;
   /** The value stored under this name; `null`: none. */
   find_notice: number | null;
-  /** The subjects of which this was told. */
+  /** The subjects that already got this notice. */
   list_notices: readonly string[];
   list_untidy: readonly LicenseId[];
   list_backlog: readonly BacklogRecord[];

@@ -155,11 +155,11 @@ function presentApproved({ hardwareId, fingerprint, grantKeys, waited }: Approve
 
 function showApproved(key: Approved): string {
   const { hardware_id: id, fingerprint } = key;
-  const told = { fingerprint, 'grant key': key.grant_keys.join(', ') || 'not told' };
+  const identity = { fingerprint, 'grant key': key.grant_keys.join(', ') || 'not told' };
   const known = `Approved this key for machine "${id}".`;
-  if (!('asks' in key)) return `${known}\n\n${formatFacts(told)}`;
+  if (!('asks' in key)) return `${known}\n\n${formatFacts(identity)}`;
   const { asks, license_keys: keys, from, came_at } = key;
-  const facts = { ...told, 'asks for': asks, licenses: keys, from, 'came at': came_at };
+  const facts = { ...identity, 'asks for': asks, licenses: keys, from, 'came at': came_at };
   return `${known} Submit the file again.\n\n${formatFacts(facts)}`;
 }
 
@@ -187,8 +187,8 @@ function runEvents({ store, flags }: Call): unknown {
 function showEvents({ events }: { events: readonly Facts[] }): string {
   if (events.length === 0) return 'No events yet.';
   const rows = events.map(({ seq: _, at, kind, license_key: key, ...facts }) => {
-    const told = Object.entries(facts).filter(([, value]) => value !== null);
-    const words = told.map(
+    const shown = Object.entries(facts).filter(([, value]) => value !== null);
+    const words = shown.map(
       ([name, value]) =>
         `${name}=${typeof value === 'string' ? escapeUnprintable(value) : toPrintableJson(value)}`,
     );

@@ -56,7 +56,7 @@ export function showLicense(license: LicenseFacts): string {
 }
 
 /** Omits missing values and those shown elsewhere. */
-const TOLD_ELSEWHERE = new Set([
+const SHOWN_ELSEWHERE = new Set([
   'total_consumptions',
   'max_consumptions',
   'max_overages',
@@ -65,8 +65,8 @@ const TOLD_ELSEWHERE = new Set([
 ]);
 
 function labelled(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const told = Object.entries(facts).filter(([name, value]) => value !== null && !TOLD_ELSEWHERE.has(name));
-  return Object.fromEntries(told.map(([name, value]) => [name.replaceAll('_', ' '), value]));
+  const shown = Object.entries(facts).filter(([name, value]) => value !== null && !SHOWN_ELSEWHERE.has(name));
+  return Object.fromEntries(shown.map(([name, value]) => [name.replaceAll('_', ' '), value]));
 }
 
 interface Counts {

@@ -80,9 +80,9 @@ export function certifyInFile(
   { signingKeys, certificateDays: days }: Carried,
   now: number,
 ): IssuedCertificates | null {
-  const told = findGrantKey(store, licensed);
-  if (!told?.isProven) return null;
-  return issueCertificates(store, licensed, { grantKey: told.grantKey, days }, signingKeys, now);
+  const known = findGrantKey(store, licensed);
+  if (!known?.isProven) return null;
+  return issueCertificates(store, licensed, { grantKey: known.grantKey, days }, signingKeys, now);
 }
 
 interface Issue {

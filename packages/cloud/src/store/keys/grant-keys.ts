@@ -51,7 +51,7 @@ interface KnownGrantKey {
   readonly isProven: boolean;
 }
 
-/** `null` if the server never told one. */
+/** Returns null if the server never sent one. */
 export function findGrantKey({ sql }: CloudStore, { license, hardwareId }: Licensed): KnownGrantKey | null {
   const row = sql.findDevice.get(license.id, hardwareId);
   const x = (row?.grant_key ?? null) as string | null;

@@ -42,7 +42,7 @@ export function checkServerKey(store: CloudStore, file: SignedFile, now: number)
   if (verdict === 'keep' || serverKey === null) return null;
   if (verdict === 'wait') return holdForVendor(store, { ...file, serverKey }, now);
   const customer = isVouched ? vouchedBy.customer : null;
-  // What another key has told, the new one does not answer for.
+  // The new key does not vouch for grant keys that came with another one.
   if (serverKey !== findServerKey(store, hardwareId)) store.sql.forgetUnproven.run(hardwareId);
   store.sql.putServerKey.run(hardwareId, serverKey, isVouched ? 1 : 0, customer, now);
   const facts = { hardware_id: hardwareId, fingerprint: publicKeyFingerprint(serverKey) };

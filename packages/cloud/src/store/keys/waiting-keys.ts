@@ -60,7 +60,7 @@ function makeRoom({ sql }: CloudStore, machine: string, from: string | null): bo
 export interface WaitingKey {
   readonly hardwareId: string;
   readonly fingerprint: string;
-  /** The key of its grants; `null`: it told none. */
+  /** The key that signs its grants; null if the server sent none. */
   readonly grantKey: string | null;
   readonly asks: FilePurpose;
   /** The licenses on its machine. */
@@ -99,7 +99,7 @@ export interface ApprovedKey {
 }
 
 /**
- * Makes this the only key of the machine and drops others that wait for it. The grant keys that it told are
+ * Makes this the only key of the machine and drops others that wait for it. The grant keys sent with it are
  * proven by this.
  */
 export function approveKey(
@@ -128,11 +128,11 @@ export function approveKey(
     sql.approveServerKey.run(hardwareId);
     sql.removeWaitingKeys.run(hardwareId);
     const x = waited?.grantKey ?? null;
-    // What another key has told, the new one does not answer for.
+    // The new key does not vouch for grant keys that came with another one.
     if (isNew || x !== null) sql.replaceGrantKeys.run({ machine: hardwareId, x });
     else sql.proveGrantKeys.run(hardwareId);
-    const told = sql.listGrantKeys.all(hardwareId).map((row) => row.grant_key as string);
-    const grantKeys = told.length === 0 && x !== null ? [x] : told;
+    const stored = sql.listGrantKeys.all(hardwareId).map((row) => row.grant_key as string);
+    const grantKeys = stored.length === 0 && x !== null ? [x] : stored;
     const facts = { hardware_id: hardwareId, fingerprint, grant_keys: grantKeys };
     record(store, { kind: 'server_key_approved', facts }, null, now);
     return { hardwareId, fingerprint, grantKeys, waited };

@@ -38,9 +38,9 @@ export function certifyByFile(
     const licensed = checkLicense(store, license, chosen, now);
     if (isRefusal(licensed)) return licensed;
     if (x !== null) setGrantKey(store, licensed, x, true);
-    const told = findGrantKey(store, licensed);
-    if (!told?.isProven) return refuseUnproven(licensed, told?.grantKey.x ?? null);
-    return issueCertificates(store, licensed, { grantKey: told.grantKey, days }, signingKeys, now);
+    const known = findGrantKey(store, licensed);
+    if (!known?.isProven) return refuseUnproven(licensed, known?.grantKey.x ?? null);
+    return issueCertificates(store, licensed, { grantKey: known.grantKey, days }, signingKeys, now);
   });
 }
 
@@ -53,8 +53,8 @@ function readKey(text: string): string | Refusal {
   return refuse('validation_error', `The grant key is mistyped.${fault} ${remedy}`);
 }
 
-function refuseUnproven({ hardwareId }: Licensed, told: string | null): Refusal {
-  if (told === null) {
+function refuseUnproven({ hardwareId }: Licensed, claimed: string | null): Refusal {
+  if (claimed === null) {
     return refuse(
       'missing_parameters',
       `The grant key of machine "${hardwareId}" is not known. Add --grant-key=X with the key that ` +
@@ -63,7 +63,7 @@ function refuseUnproven({ hardwareId }: Licensed, told: string | null): Refusal 
   }
   return refuse(
     'missing_parameters',
-    `Nobody has proven that ${told} is the grant key of machine "${hardwareId}". If "berth identity" ` +
-      `shows it there, add --grant-key=${told}.`,
+    `Nobody has proven that ${claimed} is the grant key of machine "${hardwareId}". If "berth identity" ` +
+      `shows it there, add --grant-key=${claimed}.`,
   );
 }

@@ -82,9 +82,11 @@ export function answerDeactivation(
 ): AnsweredDeactivation | Refusal {
   return answerOnce(store, carried, now, (who) => {
     const { fields } = carried.request;
-    const told = readUsage(fields);
+    const reported = readUsage(fields);
     const counted =
-      told === null || isRefusal(told) ? told : countUsage(store, about(told, who.proof.key), now);
+      reported === null || isRefusal(reported)
+        ? reported
+        : countUsage(store, about(reported, who.proof.key), now);
     // Amounts are totals since the beginning, so a newer file includes these.
     const usage = isRefusal(counted) && counted.code === 'usage_file_outdated' ? null : counted;
     if (isRefusal(usage)) return usage;

@@ -24,7 +24,7 @@ export const acceptClock = {
       outcome: { kind: 'done', count: 1 },
       changes: [
         { kind: 'move_clock', to },
-        { kind: 'prolong_live', since: from },
+        { kind: 'extend_live', since: from },
       ],
       events: [{ kind: 'clock_accepted', from, to, by }],
     };

@@ -44,7 +44,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
   /** Read, but not stored yet: the disk may fail. */
   let found: Content | null = null;
   /** What was reported at the start, so that the same version is not reported again. */
-  let toldAtStart: string | null = null;
+  let loggedAtStart: string | null = null;
 
   async function take(content: Content): Promise<RulesNotice> {
     if (file.isOptional && content.kind === 'absent') return { kind: 'unchanged' };
@@ -63,7 +63,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       const notice = await take(await file.read());
       if (notice.kind !== 'refused') return notice;
       const { rules } = await store.read({ kind: 'find_rules' });
-      toldAtStart = notice.reason;
+      loggedAtStart = notice.reason;
       if (!isEmptyRules(rules)) return notice;
       throw new RulesError(`${notice.reason} Correct the file: without it, the server would bar nobody.`);
     },
@@ -72,9 +72,9 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       if (found === null) return null;
       const notice = await take(found);
       found = null;
-      const isTold = notice.kind === 'refused' && notice.reason === toldAtStart;
-      toldAtStart = null;
-      return isTold ? null : notice;
+      const isLogged = notice.kind === 'refused' && notice.reason === loggedAtStart;
+      loggedAtStart = null;
+      return isLogged ? null : notice;
     },
     takeOver() {
       file.forget();

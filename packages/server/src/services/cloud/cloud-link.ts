@@ -260,9 +260,9 @@ async function settle(
     );
   }
   const { licenseId, feature } = record;
-  const told = { isCounted, cloudTotal: null, isSure: true, takesLower: false, by };
+  const decision = { isCounted, cloudTotal: null, isSure: true, takesLower: false, by };
   await locks.withLock(licenseId, () =>
-    store.execute({ kind: 'settle_report', licenseId, feature, reportId, ...told }),
+    store.execute({ kind: 'settle_report', licenseId, feature, reportId, ...decision }),
   );
 }
 

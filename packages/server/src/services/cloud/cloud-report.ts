@@ -124,8 +124,8 @@ async function settleUnclear(
   const cloudTotal = feature === null ? total : features.find(({ code }) => code === feature)?.total;
   if (cloudTotal === undefined) return true;
   const { id: licenseId } = license;
-  const told = { cloudTotal, takesLower: result.counted.takesLower };
-  await options.store.execute({ kind: 'resolve_report', licenseId, feature, reportId, ...told });
+  const known = { cloudTotal, takesLower: result.counted.takesLower };
+  await options.store.execute({ kind: 'resolve_report', licenseId, feature, reportId, ...known });
   const isDone = (await findOpen(options.store, licenseId, feature)) === null;
   if (isDone) unclear.forget(reportId);
   else unclear.noteUnsent(reportId);
@@ -165,8 +165,8 @@ async function send(
   const { total: cloudTotal, knowsReportIds: isEchoed } = reply.value;
   // That an id was counted before does not confirm the amount: someone may have changed it on the way.
   const isSure = reply.isBound && wasUncounted;
-  const told = { isCounted: true, cloudTotal, isSure, isEchoed, takesLower: reply.isBound, by: 'cloud' };
-  await options.store.execute({ kind: 'settle_report', licenseId, feature, reportId, ...told });
+  const settled = { isCounted: true, cloudTotal, isSure, isEchoed, takesLower: reply.isBound, by: 'cloud' };
+  await options.store.execute({ kind: 'settle_report', licenseId, feature, reportId, ...settled });
   // The answer may belong to an older report, so this one remains as unclear as without an answer.
   const isLeft = !isSure && (await findOpen(options.store, licenseId, feature))?.id === reportId;
   if (isLeft) unclear.noteUnclear(reportId);

@@ -35,14 +35,14 @@ export function createNotices(options: NoticeOptions): Notices {
   return {
     async look() {
       const records = await options.store.read({ kind: 'list_licenses', product: null });
-      const told = [
+      const counts = [
         await lookAtEnds(options, records),
         await lookAtSlots(options, records),
         await lookAtConsumption(options, records),
         await lookAtTokens(options),
         await lookAtCloud(options),
       ];
-      return told.reduce((sum, count) => sum + count, 0);
+      return counts.reduce((sum, count) => sum + count, 0);
     },
   };
 }
@@ -50,26 +50,26 @@ export function createNotices(options: NoticeOptions): Notices {
 type Records = readonly LicenseRecord[];
 
 async function lookAtEnds({ store, expiryDays }: NoticeOptions, records: Records): Promise<number> {
-  let told = 0;
+  let added = 0;
   for (const { license, now } of records) {
     const { id: licenseId, product, validUntil } = license;
     if (validUntil === null || !isExpiring(license, now, expiryDays)) continue;
-    told += await note(store, { kind: 'license_expiring', licenseId, product, validUntil });
+    added += await note(store, { kind: 'license_expiring', licenseId, product, validUntil });
   }
-  return told;
+  return added;
 }
 
 async function lookAtSlots({ store, slotsPercent }: NoticeOptions, records: Records): Promise<number> {
   if (slotsPercent === 0) return 0;
   const noted = await findNoted(store, 'license_nearly_full');
-  let told = 0;
+  let added = 0;
   for (const part of records.flatMap(listSlots)) {
     const level = judgeSlots(part.inUse, part.slots, slotsPercent);
     const isNoted = noted.has(partSubject(part.licenseId, part.feature));
-    if (level === 'reached' && !isNoted) told += await note(store, { kind: 'license_nearly_full', ...part });
-    if (level === 'left' && isNoted) told += await note(store, { kind: 'license_has_room', ...part });
+    if (level === 'reached' && !isNoted) added += await note(store, { kind: 'license_nearly_full', ...part });
+    if (level === 'left' && isNoted) added += await note(store, { kind: 'license_has_room', ...part });
   }
-  return told;
+  return added;
 }
 
 /** The slots of a license and of its floating features. A license that lends nothing is not short of them. */
@@ -91,16 +91,16 @@ async function lookAtConsumption(options: NoticeOptions, records: Records): Prom
   const { store, consumptionPercent } = options;
   if (consumptionPercent === 0) return 0;
   const noted = await findNoted(store, 'consumption_nearly_used_up');
-  let told = 0;
+  let added = 0;
   for (const part of records.flatMap(listConsumption)) {
     const level = judgeUse(part.total, part.max, consumptionPercent);
     const isNoted = noted.has(partSubject(part.licenseId, part.feature));
     if (level === 'reached' && !isNoted) {
-      told += await note(store, { kind: 'consumption_nearly_used_up', ...part });
+      added += await note(store, { kind: 'consumption_nearly_used_up', ...part });
     }
-    if (level === 'left' && isNoted) told += await note(store, { kind: 'consumption_has_room', ...part });
+    if (level === 'left' && isNoted) added += await note(store, { kind: 'consumption_has_room', ...part });
   }
-  return told;
+  return added;
 }
 
 /** What is counted of a license and of its features, in the current window. */
@@ -129,13 +129,13 @@ async function findNoted(store: Store, of: NoticeKey['kind']): Promise<ReadonlyS
 }
 
 async function lookAtTokens({ store, expiryDays }: NoticeOptions): Promise<number> {
-  let told = 0;
+  let added = 0;
   const ending = { endingWithinMs: expiryDays * DAY_MS, limit: MAX_TOKENS };
   for (const { token } of await store.read({ kind: 'list_tokens', ...ending })) {
     const { id: tokenId, name, expiresAt } = token;
-    if (expiresAt !== null) told += await note(store, { kind: 'token_expiring', tokenId, name, expiresAt });
+    if (expiresAt !== null) added += await note(store, { kind: 'token_expiring', tokenId, name, expiresAt });
   }
-  return told;
+  return added;
 }
 
 /** A cloud that refuses the keys is as useless as an unreachable one; the code says which it is. */

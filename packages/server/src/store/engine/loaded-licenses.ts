@@ -214,7 +214,7 @@ export function rememberEntry(licenses: LoadedLicenses, entry: LoadedLicense): (
   const { license, order, removedAt, storedInUse, isChanged, isTouched } = entry;
   const { noEndBefore, noFeatureEndBefore } = entry;
   const eventCount = entry.events.length;
-  const happeningCount = entry.history.length;
+  const historyCount = entry.history.length;
   const { known, changed } = entry.meters;
   return () => {
     entry.order = order;
@@ -223,7 +223,7 @@ export function rememberEntry(licenses: LoadedLicenses, entry: LoadedLicense): (
     Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged, isTouched });
     Object.assign(entry.meters, { known, changed });
     entry.events.length = eventCount;
-    entry.history.length = happeningCount;
+    entry.history.length = historyCount;
   };
 }
 

@@ -27,7 +27,7 @@ export function extendLiveSlots(
     statements.extendLiveSlots.run({ id, mark, floor: heartbeatEnd(license, now) });
     for (const feature of license.features.filter(isFloating)) {
       const floor = featureHeartbeatEnd(license, feature, now);
-      statements.prolongLiveFeatures.run({ id, feature: feature.code, mark, floor });
+      statements.extendLiveFeatures.run({ id, feature: feature.code, mark, floor });
     }
   }
 }

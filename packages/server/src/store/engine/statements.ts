@@ -100,7 +100,7 @@ export const STATEMENTS = {
   }),
 
   ...writesTo('feature_slot', {
-    prolongLiveFeatures: `UPDATE feature_slot SET ends_at = :floor
+    extendLiveFeatures: `UPDATE feature_slot SET ends_at = :floor
       WHERE license_id = :id AND feature = :feature AND ends_at > :mark AND ends_at < :floor`,
     removeAllFeatureSlots: 'DELETE FROM feature_slot WHERE license_id = ?',
     endFeatureSlotsBy: `UPDATE feature_slot SET ends_at = :endsBy,

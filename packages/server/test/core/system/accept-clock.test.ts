@@ -14,7 +14,7 @@ test('a wall clock that is ahead is followed, and live slots get a whole timeout
     outcome: { kind: 'done', count: 1 },
     changes: [
       { kind: 'move_clock', to },
-      { kind: 'prolong_live', since: NOW },
+      { kind: 'extend_live', since: NOW },
     ],
     events: [{ kind: 'clock_accepted', from: NOW, to, by: 'ada' }],
   });

@@ -104,7 +104,7 @@ const APPLY: Appliers<Batch, SystemChange> = {
   move_clock: (batch, { to }) => {
     batch.now = to;
   },
-  prolong_live: (batch, { since }) => extendLiveSlots(batch, since),
+  extend_live: (batch, { since }) => extendLiveSlots(batch, since),
   restore_borrows: (batch, { restoration }) => restoreBorrows(batch, restoration),
   pull_back: (batch, { from }) => clampFutureTimes(batch, from),
   forget_user: ({ statements, licenses }, { user }) => forgetUser(statements, licenses, user),

@@ -202,7 +202,7 @@ export function applyDecision(batch: Batch, entry: LoadedLicense, decision: Deci
   if (!isOneRow(changes)) batch.savepoint.set();
   const target = { statements, licenses, entry, now, answers };
   for (const change of changes) applyChange(target, change);
-  for (const happening of history ?? []) entry.history.push(happening);
+  for (const event of history ?? []) entry.history.push(event);
   if (changes.length > 0 || events.length > 0) {
     batch.isChanged = true;
     entry.isTouched = true;

@@ -106,12 +106,12 @@ export interface AuditKeys {
 
 export function signHeadsText(
   { identity }: AuditKeys,
-  told: Pick<HeadsSigned, 'links' | 'heads'>,
+  signed: Pick<HeadsSigned, 'links' | 'heads'>,
 ): HeadsSigned {
-  const text = Buffer.from(headsText(told));
+  const text = Buffer.from(headsText(signed));
   return {
     kind: 'heads_signed',
-    ...told,
+    ...signed,
     digest: createHash('sha256').update(text).digest('hex'),
     signature: sign(null, text, identity).toString('base64'),
   };

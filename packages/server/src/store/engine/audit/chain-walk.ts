@@ -11,10 +11,10 @@ const MAX_PROBLEMS = 100;
 
 /** Every link of a log may be broken, so problems beyond the limit are not stored. */
 export class ProblemList {
-  readonly told: AuditProblem[] = [];
+  readonly found: AuditProblem[] = [];
 
   tell(chain: number | null, n: number, problem: string): void {
-    if (this.told.length < MAX_PROBLEMS) this.told.push({ chain, n, problem });
+    if (this.found.length < MAX_PROBLEMS) this.found.push({ chain, n, problem });
   }
 }
 

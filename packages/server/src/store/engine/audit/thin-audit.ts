@@ -8,20 +8,20 @@ import type { RowOf } from '../tables.ts';
 import { type ChainHead, EMPTY_HEAD, isSameMac, linkMac, SYSTEM_CHAIN, segmentMac } from './audit-chain.ts';
 import { headsOf } from './sign-heads.ts';
 
-type Wish = Pick<ThinAudit, 'before' | 'chain'>;
+type ThinFilter = Pick<ThinAudit, 'before' | 'chain'>;
 
 /** The chains to thin out, with a bounded number of links. Empty: there is no such chain. */
-export function loadChains(batch: Batch, wish: Wish): readonly ThinnableChain[] {
+export function loadChains(batch: Batch, filter: ThinFilter): readonly ThinnableChain[] {
   let budget = THIN_LIMIT;
-  return findRequestedLicenses(batch, wish).map(([chain, head]) => {
-    const found = lookAt(batch, wish, chain, head, budget);
+  return findChains(batch, filter).map(([chain, head]) => {
+    const found = lookAt(batch, filter, chain, head, budget);
     budget -= Math.max(0, found.oldTo - found.thinnedTo);
     return found;
   });
 }
 
 /** The chain of a removed license can be thinned out, too. */
-function findRequestedLicenses(batch: Batch, { chain }: Wish): ReturnType<typeof headsOf> {
+function findChains(batch: Batch, { chain }: ThinFilter): ReturnType<typeof headsOf> {
   const heads = headsOf(batch);
   if (chain === null) return heads;
   return heads.filter(([id]) => id === (chain === 'system' ? SYSTEM_CHAIN : chain));
@@ -29,7 +29,7 @@ function findRequestedLicenses(batch: Batch, { chain }: Wish): ReturnType<typeof
 
 function lookAt(
   { statements, ledger }: Batch,
-  { before }: Wish,
+  { before }: ThinFilter,
   chain: number,
   head: ChainHead,
   budget: number,

@@ -25,7 +25,7 @@ export function historyRows(
 ): readonly HistoryRows[] {
   const sheet = new Sheet(names, now);
   for (const { license, history } of entries) {
-    for (const happening of history) sheet.add(license.id, happening);
+    for (const event of history) sheet.add(license.id, event);
   }
   return sheet.list();
 }
@@ -39,7 +39,7 @@ class Sheet {
   readonly #names: NameAllowance;
   readonly #now: Instant;
   readonly #rows = new Map<HistoryTable, Map<string, Row>>();
-  /** The rows that were used last: mostly the next happening is in the same. */
+  /** The rows that were used last: the next event is usually in the same row. */
   #lastSlots: SlotRow | null = null;
   #lastDuration: DurationRow | null = null;
 
@@ -59,32 +59,32 @@ class Sheet {
     return found;
   }
 
-  add(id: LicenseId, happening: UsageEvent): void {
-    const { feature } = happening;
+  add(id: LicenseId, event: UsageEvent): void {
+    const { feature } = event;
     // The clock may have gone back since: nothing happens later than now.
-    const at = earlier(happening.at, this.#now);
-    switch (happening.kind) {
+    const at = earlier(event.at, this.#now);
+    switch (event.kind) {
       case 'granted': {
         const slots = this.#slots(id, feature, at);
         slots.grants += 1;
-        slots.peak = Math.max(slots.peak, happening.inUse);
+        slots.peak = Math.max(slots.peak, event.inUse);
         change(slots, at, 1);
-        this.#person(id, feature, at, happening.person).grants += 1;
+        this.#person(id, feature, at, event.person).grants += 1;
         return;
       }
       case 'borrowed':
-        if (happening.lastUntil !== null) this.#slots(id, feature, happening.lastUntil).borrowed -= 1;
+        if (event.lastUntil !== null) this.#slots(id, feature, event.lastUntil).borrowed -= 1;
         this.#slots(id, feature, at).borrowed += 1;
         return;
       case 'returned':
       case 'expired':
-        this.#addEnd(id, feature, at, happening);
+        this.#addEnd(id, feature, at, event);
         return;
       case 'denied':
-        this.#addDenial(id, at, happening);
+        this.#addDenial(id, at, event);
         return;
       case 'consumed':
-        this.#consumption(id, feature, bucketStart(at, DAY_MS)).amount += happening.amount;
+        this.#consumption(id, feature, bucketStart(at, DAY_MS)).amount += event.amount;
     }
   }
 

@@ -26,8 +26,8 @@ export async function verifyAudit(ask: Ask, keys: VerifyingKeys, signal: AbortSi
   await checkSet(inspection);
   await checkNumbers(inspection);
   await checkTable(inspection, walks.seen);
-  const { told } = problems;
-  return { ok: told.length === 0, chains: chains.size, ...sumUp(inspection, walks), problems: told };
+  const { found } = problems;
+  return { ok: found.length === 0, chains: chains.size, ...sumUp(inspection, walks), problems: found };
 }
 
 type ChainRow = Pick<PostgresRowOf<'license'>, 'audit_n' | 'audit_mac' | 'audit_anchor'> & {

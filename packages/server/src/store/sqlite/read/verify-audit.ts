@@ -52,8 +52,8 @@ export function verifySnapshot(db: DatabaseSync, { audit: key, identity }: Verif
   }
   checkAnchor(db, key, heads, problems);
   checkTable(db, problems);
-  const { told } = problems;
-  return { ok: told.length === 0, chains: heads.size, links, events, thinned, problems: told };
+  const { found } = problems;
+  return { ok: found.length === 0, chains: heads.size, links, events, thinned, problems: found };
 }
 
 function walkChain(

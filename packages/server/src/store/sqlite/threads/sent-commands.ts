@@ -5,7 +5,7 @@ export type SentCommand = SentRegister | Exclude<Command, Register>;
 
 type SentRegister = ReturnType<typeof packRegister>;
 
-/** Values without names: most commands are heartbeats, and JSON takes half the time for an array. */
+/** Values without names: most commands are heartbeats, and names are half of their JSON. */
 function packRegister(command: Register) {
   const { product, licenseId, user, host, by, credential, spelling, perAddress } = command;
   const { hostname, address, info } = host;

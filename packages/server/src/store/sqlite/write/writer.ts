@@ -129,7 +129,7 @@ export class SqliteWriter {
     });
   }
 
-  /** The time for a query, which moves nothing: it ends no slot that the next command prolongs. */
+  /** The time for a query, which moves nothing: it ends no slot that the next command extends. */
   peekNow(): Instant {
     if (!this.#isResumed && this.#awayFrom !== null) return this.#awayFrom;
     const { awayFrom, now } = this.#clock.peek();
