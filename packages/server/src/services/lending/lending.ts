@@ -80,6 +80,9 @@ export function createLending(
   };
 }
 
+/** Almost every name. It needs no normalizing, and hides nothing. */
+const PLAIN_NAME = /^[!-~]+(?: [!-~]+)*$/;
+
 /** A client without a user name is identified by its host name. */
 export function identify({ product, licenseId, user, host, by, credential }: LendingRequest) {
   const holder = user ?? host.hostname;
@@ -92,7 +95,7 @@ export function identify({ product, licenseId, user, host, by, credential }: Len
   return {
     product,
     licenseId,
-    user: userNameOf(holder),
+    user: PLAIN_NAME.test(holder) ? holder : userNameOf(holder),
     ...(by === undefined ? {} : { by }),
     ...(credential === undefined ? {} : { credential }),
   };
@@ -138,7 +141,8 @@ async function releaseFrom(store: Store, target: Target, address: string, by: Ac
 /** Names are checked when lending and counting. Releasing accepts any name: a slot may exist under it. */
 export function identifyTaker(request: LendingRequest) {
   const identified = identify(request);
-  requireFit(identified.user, request.user === null ? 'os_hostname' : 'user');
+  const { user } = identified;
+  if (!PLAIN_NAME.test(user)) requireFit(user, request.user === null ? 'os_hostname' : 'user');
   return identified;
 }
 

@@ -4,7 +4,7 @@ import type { Peer, RequestHead } from '@berth/web/http-request';
 import type { Config } from '../../../config.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
-import { type AuthSettings, actorOf, type Caller } from '../../access/caller.ts';
+import type { AuthSettings, Caller } from '../../access/caller.ts';
 import {
   csrfTokenOf,
   endedSessionCookie,
@@ -76,7 +76,7 @@ export function sessionRoutes({ accounts, auth, facts, settings }: SessionServic
       summary: "End the caller's session, or revoke the caller's token",
       handle: async ({ peer, caller }, send) => {
         const { holder } = caller;
-        if (holder !== null) await accounts.tokens.revoke(holder.tokenId, actorOf(caller));
+        if (holder !== null) await accounts.tokens.revoke(holder.tokenId, caller.actor);
         const reply = send({ ended: holder !== null });
         if (holder?.kind !== 'session') return reply;
         return { ...reply, headers: { 'Set-Cookie': endedSessionCookie(peer) } };

@@ -13,7 +13,7 @@ import type { z } from 'zod';
 import type { Measured } from '../../../core/outcome.ts';
 import { type Counting, requireFeature } from '../../../services/lending/counting.ts';
 import type { Executed } from '../../../services/lending/lending.ts';
-import { actorOf, type Caller } from '../../access/caller.ts';
+import type { Caller } from '../../access/caller.ts';
 import { limitFields, presentFeature } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { defineRoute, type Route } from '../../route.ts';
@@ -72,7 +72,7 @@ export function consumptionRoutes(counting: Counting): readonly Route[] {
 
 function countOf({ headers }: RequestHead, body: z.output<typeof addConsumptionRequest>, caller: Caller) {
   return {
-    by: actorOf(caller),
+    by: caller.actor,
     ...targetOf(body),
     user: body.user ?? null,
     count: body.consumptions,
