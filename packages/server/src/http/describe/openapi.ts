@@ -241,12 +241,11 @@ function bodySchema({ properties, required, about }: DescribedInput, isClosed: b
   };
 }
 
-/** Any type of content is taken as the file, but generators of clients stumble over text. */
+/** Only the form: generators of clients fail on plain text, and on a choice between types. */
 const FILE_BODY = {
   required: true,
-  description: 'The file as it is, or in a form: its first file counts, whatever the field is called.',
+  description: 'A form: its first file counts, whatever its field is called. The bare file is accepted, too.',
   content: {
-    'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
     'multipart/form-data': {
       schema: {
         type: 'object',
