@@ -134,7 +134,7 @@ export const featureRegisterAnswer = featureObject
     description: 'The feature, as seen by a user who has a slot of it.',
   });
 
-/** Keys of requests that may be repeated: as long as a name, and printable. */
+/** Keys of requests that may be repeated: as long as a name, printable ASCII without blanks. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,256}$/;
 
 export type ConsumptionAnswer = z.output<typeof consumptionAnswer>;
