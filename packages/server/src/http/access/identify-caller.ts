@@ -98,8 +98,12 @@ function withCertificate(peer: Peer): Caller {
   return { ...named(peer, { kind: 'certificate', name, role: 'user' }), credential: name };
 }
 
+/** What a program sends if its token is not set. It gets no rights that it would have without the header. */
+const WITHOUT_TOKEN = /^(?:Bearer)?\s*$/i;
+
 /** A session is only accepted as a cookie. */
 async function findHolder(authorization: string, visit: Visit): Promise<Holder> {
+  if (WITHOUT_TOKEN.test(authorization)) throw noToken();
   const token = /^Bearer +([\w-]{16,256})$/i.exec(authorization)?.[1];
   const holder = token === undefined ? null : await visit.accounts.tokens.find(token, visit);
   if (holder === null || holder.kind === 'session') throw tooOld();
@@ -111,6 +115,14 @@ function passwordFirst(): RequestError {
     'forbidden',
     'The one-time password was used a second time, so this token can only change the password. Send the ' +
       'old and the new password to POST /api/v4/setPassword as "passwordOld" and "passwordNew".',
+  );
+}
+
+function noToken(): RequestError {
+  return new RequestError(
+    'unauthorized',
+    'The token is missing: the header "Authorization" is empty. Get one from /auth or from the ' +
+      'administrator, and send it as "Authorization: Bearer …".',
   );
 }
 

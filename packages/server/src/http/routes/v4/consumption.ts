@@ -84,9 +84,13 @@ function countOf({ headers }: RequestHead, body: z.output<typeof addConsumptionR
 function readIdempotencyKey(headers: HeaderFields): string | null {
   const key = headers.get('idempotency-key');
   if (key === null || IDEMPOTENCY_KEY.test(key)) return key;
-  throw new RequestError('validation_error', 'The Idempotency-Key must be 1 to 256 printable characters.', {
-    field: 'Idempotency-Key',
-  });
+  throw new RequestError(
+    'validation_error',
+    'The Idempotency-Key must be 1 to 256 printable ASCII characters without blanks.',
+    {
+      field: 'Idempotency-Key',
+    },
+  );
 }
 
 /** Responses about consumption: a refusal, or the result in the format of the route. */
