@@ -79,7 +79,7 @@ function LicenseRow({ license, verdict, history, denied }: LicenseRowProps) {
       )}
       {denied !== null && (
         <td class="number">
-          <DenialCount count={denied.get(license.id) ?? 0} />
+          <DenialCount license={license.id} count={denied.get(license.id) ?? 0} />
         </td>
       )}
       <td class="col-ends nowrap">
@@ -142,12 +142,14 @@ function Spark({ license, history }: { readonly license: License; readonly histo
   );
 }
 
-function DenialCount({ count }: { readonly count: number }) {
+function DenialCount({ license, count }: { readonly license: number; readonly count: number }) {
   if (count === 0) return <span class="quiet">0</span>;
   return (
-    <b class="critical">
-      {formatNumber(count)}
-      <span class="hidden-text"> denials</span>
-    </b>
+    <a href={linkTo('reports', { license, period: 'today' })}>
+      <b class="critical">
+        {formatNumber(count)}
+        <span class="hidden-text"> denials</span>
+      </b>
+    </a>
   );
 }

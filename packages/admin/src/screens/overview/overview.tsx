@@ -15,6 +15,7 @@ import { type Concern, headline, listConcerns, listWell, summary } from '../../w
 import { countedOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { DAY_MS, plural, startOfDay } from '../../words/time.ts';
+import { sumByLicense } from '../../words/usage.ts';
 import { DenialTable } from './denial-table.tsx';
 import { LicenseTable } from './license-table.tsx';
 
@@ -41,7 +42,7 @@ function OverviewOf({ licenses }: { readonly licenses: readonly License[] }) {
     { isLive: true },
   );
   const history = useRecentHistory();
-  const denied = new Map((today.data?.by_license ?? []).map(({ license_id, count }) => [license_id, count]));
+  const denied = sumByLicense(today.data?.by_license ?? []);
   const concerns = listConcerns(licenses, findings, now, denied);
   const [worst] = concerns;
   const total = today.data?.total ?? null;
@@ -77,7 +78,7 @@ function OverviewOf({ licenses }: { readonly licenses: readonly License[] }) {
         <Section
           title="Denials today"
           note={`${formatNumber(today.data.total)}, the latest first`}
-          end={<a href={linkTo('reports', { period: '24h' })}>All denials</a>}
+          end={<a href={linkTo('reports', { license: 'all', period: 'today' })}>All denials</a>}
         >
           <DenialTable denials={today.data.denials} />
         </Section>
