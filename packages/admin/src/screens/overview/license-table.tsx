@@ -9,7 +9,7 @@ import { AmountBar, SlotBar } from '../../parts/slot-bar.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { forecast, PERIOD_WORDS } from '../../words/forecast.ts';
-import { countedOf, nameOf, rank, type Verdict, worstOf } from '../../words/judge-license.ts';
+import { countedOf, nameOf, rank, worstOf } from '../../words/judge-license.ts';
 import { formatAmount, formatNumber } from '../../words/numbers.ts';
 
 interface LicenseTableProps {
@@ -49,7 +49,7 @@ export function LicenseTable({ licenses, history, denied }: LicenseTableProps) {
 
 interface LicenseRowProps extends Omit<LicenseTableProps, 'licenses'> {
   readonly license: License;
-  readonly verdict: Verdict;
+  readonly verdict: ReturnType<typeof worstOf>;
 }
 
 function LicenseRow({ license, verdict, history, denied }: LicenseRowProps) {

@@ -94,35 +94,24 @@ function useRecentHistory(): SlotHistory | null {
   return useResource('/api/admin/history/slots', { since }, { everyMs: FIVE_MINUTES_MS }).data;
 }
 
-const LINKS = {
-  slots: (id: number | null) => ['See who holds them', linkTo('slots', { license: id })],
-  license: (id: number | null) => ['See the license', linkTo(`licenses/${id}`)],
-  backup: () => ['See the backups', linkTo('settings/backup')],
-  cloud: () => ['See the cloud', linkTo('settings/cloud')],
-  add: () => ['Add a license', linkTo('licenses/add')],
-} as const;
-
 function Attention({ concerns }: { readonly concerns: readonly Concern[] }) {
   return (
     <ul class="attention" aria-label="What needs attention">
-      {concerns.map(({ level, word, name, sentence, licenseId, link }) => {
-        const [label, address] = link === null ? [] : LINKS[link](licenseId);
-        return (
-          <li key={`${word} ${name} ${licenseId} ${sentence}`} class={level === 'critical' ? 'critical' : ''}>
-            <Shape level={level} />
-            <span class={`word ${level}`}>{word}</span>
-            <span class="sentence">
-              {name !== null && (
-                <b>
-                  <bdi>{name}</bdi>{' '}
-                </b>
-              )}
-              {sentence}
-            </span>
-            {address !== undefined && <a href={address}>{label}</a>}
-          </li>
-        );
-      })}
+      {concerns.map(({ level, word, name, sentence, link }) => (
+        <li key={`${word} ${link.path} ${sentence}`} class={level === 'critical' ? 'critical' : ''}>
+          <Shape level={level} />
+          <span class={`word ${level}`}>{word}</span>
+          <span class="sentence">
+            {name !== null && (
+              <b>
+                <bdi>{name}</bdi>{' '}
+              </b>
+            )}
+            {sentence}
+          </span>
+          <a href={linkTo(link.path, link.params)}>{link.label}</a>
+        </li>
+      ))}
     </ul>
   );
 }
