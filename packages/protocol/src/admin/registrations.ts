@@ -64,6 +64,12 @@ const listQuery = z.object({
   after_user: described(z.string().optional(), 'Continue after this user.'),
 });
 
+const nextPart = z.object({
+  after_license_id: described(z.int().optional(), 'If by license.'),
+  after_user: described(z.string().optional(), 'If by license.'),
+  offset: described(z.int().optional(), 'In other orders.'),
+});
+
 export const REGISTRATION_API = {
   'GET /api/admin/registrations': {
     query: listQuery,
@@ -73,6 +79,10 @@ export const REGISTRATION_API = {
         'How many there are in the whole list; null behind `after_license_id`.',
       ),
       registrations: described(z.array(registrationRecord), 'The part that was asked for.'),
+      next: described(
+        nextPart.nullable(),
+        'What to add to the query for the next part; null if there is none.',
+      ),
     }),
   },
   'POST /api/admin/registrations/release': {

@@ -1,10 +1,10 @@
 import type { Denial } from '@berth/protocol/admin/history';
 import { readNow } from '../../clock.ts';
 import { linkTo } from '../../data/route.ts';
-import { Name } from '../../parts/name.tsx';
+import { Name, UserName } from '../../parts/name.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { sayDenial, sayUser } from '../../words/describe-event.ts';
+import { sayDenial } from '../../words/describe-event.ts';
 import { formatNumber } from '../../words/numbers.ts';
 
 function keyOf({ license_id, user, first_at, reason, feature }: Denial): string {
@@ -21,7 +21,7 @@ export function DenialTable({ denials }: { readonly denials: readonly Denial[] }
             <Time at={denial.last_at} />
           </td>
           <td class="grow cut">
-            <Name text={sayUser(denial)} />
+            <UserName {...denial} />
           </td>
           <td class="cut">
             <Name text={denial.host ?? denial.address ?? '–'} />

@@ -1,7 +1,7 @@
 import type { Denials } from '@berth/protocol/admin/history';
 import type { License } from '@berth/protocol/admin/licenses';
 import { useState } from 'preact/hooks';
-import { linkTo, usePlace } from '../../data/route.ts';
+import { linkTo, linkToPerson, usePlace } from '../../data/route.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
@@ -67,7 +67,11 @@ interface Part {
 }
 
 function toPart(one: Denials['by_user'][number]): Part {
-  return { name: sayUser(one), count: one.count };
+  return {
+    name: sayUser(one),
+    count: one.count,
+    ...(one.user === null ? {} : { link: linkToPerson(one.user) }),
+  };
 }
 
 function partsByLicense({ by_license }: Denials, period: string | null): readonly Part[] {

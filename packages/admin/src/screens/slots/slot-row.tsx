@@ -1,10 +1,10 @@
 import type { License } from '@berth/protocol/admin/licenses';
 import type { Slot } from '@berth/protocol/admin/registrations';
 import { readNow } from '../../clock.ts';
-import { goTo, linkTo } from '../../data/route.ts';
+import { goTo, linkToPerson } from '../../data/route.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx';
-import { Name } from '../../parts/name.tsx';
+import { Name, UserName } from '../../parts/name.tsx';
 import { copyText } from '../../parts/states.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
@@ -55,7 +55,7 @@ export function SlotRow(props: RowProps) {
         />
       </span>
       <span role="cell" class="cell first">
-        <Name text={slot.user} />
+        <UserName user={slot.user} />
       </span>
       <span role="cell" class="cell second-line">
         {slot.os_hostname === null ? <span class="quiet">–</span> : <Name text={slot.os_hostname} />}
@@ -108,12 +108,7 @@ function RowMenu({ slot, isCurrent, canBar, onFree, onBar, onOpen }: RowProps) {
     ...(canBar ? [{ label: 'Bar this user…', icon: 'bar' as const, key: 'B', act: onBar }] : []),
     null,
     { label: 'Show the slot', icon: 'eye', act: onOpen },
-    {
-      label: 'Show their history',
-      icon: 'clock',
-      key: 'H',
-      act: () => goTo(linkTo('audit', { user: slot.user })),
-    },
+    { label: 'Show the person', icon: 'user', key: 'H', act: () => goTo(linkToPerson(slot.user)) },
     { label: 'Copy the user', icon: 'copy', key: 'C', act: () => void copyText(slot.user) },
   ];
   return (
