@@ -37,7 +37,7 @@ export async function goTo(page: Page, path: string): Promise<void> {
     addEventListener('hashchange', resolve, { once: true });
     location.hash = ${hash};
   })`);
-  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.locator('main :is(h1, h2)').first().waitFor();
   await page.locator('.skeleton').waitFor({ state: 'detached' });
 }
 

@@ -18,7 +18,7 @@ const NOTHING: ConsumptionLimits = {
   period: null,
 };
 
-function feature(id: number, code: string, name: string, slots: number | null, max = 0): Feature {
+export function feature(id: number, code: string, name: string, slots: number | null, max = 0): Feature {
   const floating =
     slots === null ? null : { slots, timeoutMinutes: 10, canBorrow: true, maxBorrowHours: 168 };
   const consumption: ConsumptionLimits = max === 0 ? NOTHING : { ...NOTHING, max, period: 'monthly' };
@@ -26,7 +26,7 @@ function feature(id: number, code: string, name: string, slots: number | null, m
   return { id, code, name, type, consumption, floating, expiresAt: null, metadata: {} };
 }
 
-function license(
+export function license(
   id: number,
   product: string,
   name: string,
@@ -132,11 +132,11 @@ function addHistory(data: string, licenses: readonly License[], now: Instant): v
   db.close();
 }
 
-/** Starts a server with all that, whose administrator has this password. */
-export async function startSampleSite(data: string, password: string) {
+/** Starts a server with all that and these licenses, whose administrator has this password. */
+export async function startSampleSite(data: string, password: string, more: readonly License[] = []) {
   rmSync(data, { recursive: true, force: true });
   const now = Date.now() as Instant;
-  const licenses = sampleLicenses(now);
+  const licenses = [...sampleLicenses(now), ...more];
   await seedFolder(
     data,
     licenses.map((one) => ({ license: one, held: 0 })),
