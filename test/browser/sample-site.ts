@@ -119,13 +119,11 @@ function addHistory(data: string, licenses: readonly License[], now: Instant): v
       seed: index + 1,
     };
     for (const { table, rows } of makeUpHistory(wish)) {
-      for (const row of rows) {
-        const columns = Object.keys(row);
-        const places = columns.map(() => '?').join(', ');
-        db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`).run(
-          ...Object.values(row),
-        );
-      }
+      const columns = Object.keys(rows[0] ?? {});
+      const places = columns.map(() => '?').join(', ');
+      if (rows.length === 0) continue;
+      const insert = db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`);
+      for (const row of rows) insert.run(...columns.map((name) => row[name] as string | number | null));
     }
   }
   db.exec('COMMIT');
