@@ -36,7 +36,7 @@ export function LicenseScreen() {
   const licenses = useLicenses();
   return (
     <div class="content">
-      <Show of={licenses} what="The license" rows={8}>
+      <Show of={licenses} what="The license" rows={8} hasHead>
         {(data) => {
           const license = data.licenses.find((one) => String(one.id) === id);
           return license === undefined ? <NoSuchLicense /> : <LicenseOf license={license} />;

@@ -26,7 +26,7 @@ export function Overview() {
   const licenses = useLicenses();
   return (
     <div class="content">
-      <Show of={licenses} what="The licenses" rows={8}>
+      <Show of={licenses} what="The licenses" rows={8} hasHead>
         {(data) => <OverviewOf {...data} />}
       </Show>
     </div>
