@@ -154,10 +154,27 @@ describe('a license file', () => {
     assert.equal((await upload(app, second)).body.code, 'offline_request_used');
   });
 
-  test('is not read without a key to check it with', async (t) => {
+  test('is not read without a key to check it with, which the running server takes', async (t) => {
     const app = await openTestApp(t, { licenses: [] });
-    const { body } = await upload(app, 'anything');
+    await app.identity.bind();
+    const file = vendor.answer(await generate(app));
+    const { body } = await upload(app, file);
     assert.equal(body.code, 'offline_key_not_configured');
+    const set = (...keys: readonly string[]) =>
+      app.post('/api/admin/settings', { changes: { 'cloud.publicKey': keys } });
+    const privatePart = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    }).privateKey;
+    for (const wrong of ['/etc/vendor.pem', 'nonsense', privatePart]) {
+      const refused = await set(wrong);
+      assert.match(refused.body.message as string, /^This is not the public key of a vendor/);
+      assert.equal(refused.body.field, 'cloud.publicKey');
+    }
+    const answer = await set(vendor.publicKey.export({ type: 'spki', format: 'pem' }).toString());
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal((await upload(app, file)).status, 200);
   });
 });
 

@@ -179,7 +179,7 @@ export function composeApp(
     readTls: () => options.certificates?.describe() ?? null,
     readUptimeSeconds: () => Math.round((readMonotonicMs() - startedMs) / 1000),
   };
-  const cloud = composeCloud(store, { ...options, environment }, log);
+  const cloud = composeCloud(store, { ...options, environment, settings }, log);
   const ruleBook = createRuleBook(store, openRulesFile(config, { isShared: isShared(config) }));
   const { cloudLink } = cloud;
   const events = composeEvents(store, { ...options, cloudLink, environment }, log);
