@@ -27,6 +27,11 @@ describe('the air gap', () => {
     assert.deepEqual([status, body.hardware_id, body.status], [200, HARDWARE_ID, 'ok']);
     assert.ok(vendor.isActivation(body.activation_code as string, HARDWARE_ID, KEY));
     assert.ok(!vendor.isActivation(body.activation_code as string, 'other', KEY));
+    const listOpen = async () => (await app.get('/api/admin/license-requests')).body.requests;
+    const [open, ...others] = (await listOpen()) as readonly Record<string, unknown>[];
+    assert.deepEqual([open?.request, open?.key_end, others], ['airgap', 'DDDD', []]);
+    assert.equal((await confirmed(app)).status, 200);
+    assert.deepEqual(await listOpen(), [], 'the license is here');
     for (const signing_key of [
       'AAAA',
       '!',

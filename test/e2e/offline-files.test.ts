@@ -146,12 +146,22 @@ describe('a license file', () => {
     assert.equal((await upload(app, `${file}\n`)).status, 200, 'a line break at its end does no harm');
   });
 
-  test('answers its request once', async (t) => {
+  test('answers its request once, which waits until then', async (t) => {
     const { app, file } = await openWithLicense(t);
+    const listOpen = async () => (await app.get('/api/admin/license-requests')).body.requests;
+    assert.deepEqual(await listOpen(), []);
     const request_id = JSON.parse(Buffer.from(file, 'base64').toString()).request_id as string;
     const other = { id: 4800, request_id, hardware_id: HARDWARE_ID, date: '2030-01-12T00:00:00Z' };
     const second = vendor.answer(await generate(app), other);
     assert.equal((await upload(app, second)).body.code, 'offline_request_used');
+    const [{ request_id: waiting, ...open }] = (await listOpen()) as [Record<string, unknown>];
+    assert.equal(typeof waiting, 'string');
+    assert.deepEqual(open, {
+      request: 'activation',
+      product: null,
+      key_end: null,
+      made_at: '2030-01-15T12:00:00.000Z',
+    });
   });
 
   test('is not read without a key to check it with, which the running server takes', async (t) => {

@@ -1,4 +1,4 @@
-import { createHash, type KeyObject } from 'node:crypto';
+import { createHash, type KeyObject, randomUUID } from 'node:crypto';
 import {
   INITIALIZATION_CODE_BYTES,
   isConfirmationCode,
@@ -118,8 +118,12 @@ async function take(options: InstallOptions, file: VendorFile, { source, bound, 
   throw new RequestError('license_not_found', 'The license was removed at the same time.');
 }
 
-export async function activateByCode(options: InstallOptions, input: CodeInput): Promise<ActivationCode> {
-  const { identity, grantKeys } = options;
+export async function activateByCode(
+  options: InstallOptions,
+  input: CodeInput,
+  by: Actor,
+): Promise<ActivationCode> {
+  const { store, identity, grantKeys } = options;
   const licenseKey = needField('license_key', input.licenseKey);
   const typed = needField('signing_key', input.initializationCode);
   const read = readTypedCode(typed, INITIALIZATION_CODE_BYTES);
@@ -133,6 +137,8 @@ export async function activateByCode(options: InstallOptions, input: CodeInput):
   }
   const hardwareId = await identity.readHardwareId();
   const activationCode = makeActivationCode(key, { hardwareId, licenseKey });
+  const request = { requestId: randomUUID(), request: 'airgap', product: null, licenseKey } as const;
+  await store.execute({ kind: 'open_request', ...request, by });
   const [{ jwk }] = await grantKeys.list();
   return { activationCode, hardwareId, licenseKey, grantKey: jwk.x };
 }
