@@ -172,7 +172,7 @@ function createLine({ program, home }: CliOptions): CommandLine<Entry> {
       'Every command takes --json and --data DIR, and works with the cloud running or stopped; "restore"\n' +
       'needs it stopped. Dates are UTC: 2027-01-31T12:00:00Z, or 2027-01-31, which means the end of that\n' +
       'day for --valid-until, --until and expires, and its start for --starts-at.\n\n' +
-      `Without --data and LICENSING_CLOUD_DATA, the data is in ${resolve(home, DEFAULT_FOLDER)}.`,
+      `Unless set otherwise (--data, LICENSING_CLOUD_DATA), the data is in ${resolve(home, DEFAULT_FOLDER)}.`,
     parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
   };
 }

@@ -254,7 +254,7 @@ function createLine({ version, program, home }: CliDependencies): CommandLine<En
       `("${program} help settings"),\n` +
       'and works with the server running or stopped; "key import", "migrate-store" and "restore" need it\n' +
       'stopped, "events" running.\n\n' +
-      `Without --data, BERTH_DATA and berth.yaml, the data is in ${resolve(home, 'data')}.\n` +
+      `Unless set otherwise, the data is in ${resolve(home, 'data')}.\n` +
       `Relative paths in ${resolve(home, 'berth.yaml')} start in its folder.`,
     parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
   };
