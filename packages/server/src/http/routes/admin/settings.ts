@@ -1,7 +1,6 @@
 import { SETTING_API } from '@berth/protocol/admin/settings';
 import { RequestError } from '@berth/protocol/request-error';
 import type { LiveSettings } from '../../../services/settings/live-settings.ts';
-import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
@@ -22,7 +21,7 @@ export function settingsRoutes(settings: LiveSettings): readonly Route[] {
       errors: ['missing_parameters', 'setting_not_changeable'],
       handle: async ({ body, caller }, send) => {
         if (body.changes === undefined) throw new RequestError('missing_parameters', 'Send "changes".');
-        await settings.change(body.changes, actorOf(caller));
+        await settings.change(body.changes, caller.actor);
         return send(await list());
       },
     },

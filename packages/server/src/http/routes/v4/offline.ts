@@ -103,7 +103,7 @@ function airgapGenerateRoute(offline: Offline): Route {
     handle: async ({ body, caller }) => {
       const { license_key, signing_key } = body;
       const wish = { licenseKey: license_key ?? null, initializationCode: signing_key ?? null };
-      return json({ status: 'ok', ...toWire(await offline.activateByCode(wish, actorOf(caller))) });
+      return json({ status: 'ok', ...toWire(await offline.activateByCode(wish, caller.actor)) });
     },
   });
 }
