@@ -138,7 +138,7 @@ export function listWeekends(since: number, until: number): readonly (readonly [
   return spans;
 }
 
-/** Days to name on an axis of this width: all of them, Mondays, or the first of months, as far as they fit. */
+/** Days to name on an axis of this width: all of them, Mondays, or the first of months, if they fit. */
 export function listTicks(since: number, until: number, width: number): readonly number[] {
   const days = (until - since) / DAY_MS;
   const ticks: number[] = [];
