@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { makePage } from '../../build/page.ts';
-import { listPlaces, PASSWORD, signIn } from './admin-site.ts';
+import { PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 import { startSampleSite } from './sample-site.ts';
 
@@ -34,6 +34,14 @@ interface Shot {
   readonly viewport: { readonly width: number; readonly height: number };
 }
 
+const PATHS = [
+  ...['overview', 'slots', 'licenses', 'licenses/102', 'reports', 'audit'],
+  ...['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`),
+  ...'server cloud users tokens rules webhooks backup password page'
+    .split(' ')
+    .map((part) => `settings/${part}`),
+];
+
 function listAll(): readonly Shot[] {
   const looks = [
     ['light', DESKTOP, 'desktop-light'],
@@ -42,12 +50,7 @@ function listAll(): readonly Shot[] {
     ['dark', PHONE, 'phone-dark'],
   ] as const;
   return looks.flatMap(([colorScheme, viewport, look]) =>
-    listPlaces(102).map((path) => ({
-      name: `${path.replace(/\W+/g, '-')}-${look}`,
-      path,
-      colorScheme,
-      viewport,
-    })),
+    PATHS.map((path) => ({ name: `${path.replace(/\W+/g, '-')}-${look}`, path, colorScheme, viewport })),
   );
 }
 
