@@ -291,6 +291,7 @@ describe("the administrator's page", () => {
     assert.notEqual(usual, quiet);
     const cut = /\/api\//;
     await page.route(cut, (route) => route.abort());
+    t.after(() => page.unroute(cut));
     // The stream still stands; a request finds out.
     await page.getByRole('button', { name: 'Export CSV' }).click();
     await page
