@@ -6,7 +6,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { makePage } from '../../build/page.ts';
 import { startServerHere } from '../support/server-here.ts';
-import { createApi, findBarriers, goTo, openPage, PASSWORD, signIn } from './admin-site.ts';
+import { createApi, findBarriers, goTo, listPlaces, openPage, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 
 /** A slow disk may need attention on a busy machine. */
@@ -291,6 +291,7 @@ describe("the administrator's page", () => {
     assert.notEqual(usual, quiet);
     const cut = /\/api\//;
     await page.route(cut, (route) => route.abort());
+    t.after(() => page.unroute(cut));
     // The stream still stands; a request finds out.
     await page.getByRole('button', { name: 'Export CSV' }).click();
     await page
@@ -351,10 +352,7 @@ describe("the administrator's page", () => {
     if (opened === null) return;
     const { page, go } = opened;
     const [license] = (await api.get('/api/admin/licenses', token)).body.licenses as [{ id: number }];
-    const ways = ['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`);
-    const parts = 'server cloud users tokens rules webhooks backup password page'.split(' ');
-    const screens = ['overview', 'slots', 'licenses', `licenses/${license.id}`, ...ways, 'reports', 'audit'];
-    for (const path of [...screens, ...parts.map((part) => `settings/${part}`)]) {
+    for (const path of listPlaces(license.id)) {
       await go(path);
       assert.deepEqual(await findBarriers(page), [], path);
       await page.emulateMedia({ colorScheme: 'dark' });

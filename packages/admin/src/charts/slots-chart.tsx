@@ -101,6 +101,8 @@ interface GridProps {
 function Grid({ since, until, most, slots, x, y, right }: GridProps) {
   const days = (until - since) / DAY_MS;
   const now = readNow();
+  const ticks = listTicks(since, until);
+  const every = Math.ceil((ticks.length * DAY_LABEL_WIDTH) / (right - LEFT));
   return (
     <g>
       {days >= 3 &&
@@ -115,8 +117,8 @@ function Grid({ since, until, most, slots, x, y, right }: GridProps) {
               {formatClock(at)}
             </text>
           ))
-        : listTicks(since, until, right - LEFT)
-            .filter((at) => x(at) + DAY_LABEL_WIDTH <= right)
+        : ticks
+            .filter((at, index) => index % every === 0 && x(at) + DAY_LABEL_WIDTH <= right)
             .map((at) => (
               <text key={at} x={x(at) + 2} y={HEIGHT - 6}>
                 {formatDay(at, now)}
