@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { readNow } from '../clock.ts';
 import { formatNumber } from '../words/numbers.ts';
-import { DAY_MS, formatClock, formatDay, formatMoment } from '../words/time.ts';
+import { DAY_MS, formatClock, formatDay, formatMoment, formatWeekday } from '../words/time.ts';
 import { denialsByDay, type Step } from '../words/usage.ts';
 import { ChartTip, listTicks, listWeekends, ReadableChart, useWidth, YAxis } from './chart-frame.tsx';
 
@@ -15,7 +15,7 @@ const LEFT = 44;
 const TOP = 14;
 const BASE = 200;
 const DENIED_BASE = 248;
-const HEIGHT = 274;
+export const SLOTS_CHART_HEIGHT = 274;
 
 /** Peak and average over time, the slots there are, and denials per day below. */
 export function SlotsChart({ steps, stepMs, slots }: SlotsChartProps) {
@@ -33,7 +33,15 @@ export function SlotsChart({ steps, stepMs, slots }: SlotsChartProps) {
     <div class="chart-box" ref={box}>
       <ReadableChart
         label={`Slots in use over time: at most ${peak} of ${formatNumber(slots)}.`}
-        {...{ width, height: HEIGHT, left: LEFT, right, count: steps.length, index, onMove: setIndex }}
+        {...{
+          width,
+          height: SLOTS_CHART_HEIGHT,
+          left: LEFT,
+          right,
+          count: steps.length,
+          index,
+          onMove: setIndex,
+        }}
       >
         <Grid {...{ since, until, most, x, y, right }} />
         <path class="peak" d={`${stepPath(steps, 'peak', x, y, stepMs)}V${BASE}H${LEFT}z`} />
@@ -92,6 +100,9 @@ interface GridProps {
 function Grid({ since, until, most, x, y, right }: GridProps) {
   const days = (until - since) / DAY_MS;
   const now = readNow();
+  // Seven days of a narrow chart have room for weekdays alone.
+  const isShort = days <= 8 && x(DAY_MS) - x(0) < DAY_WIDTH;
+  const ticks = fitTicks(listTicks(since, until), x, isShort ? WEEKDAY_WIDTH : DAY_WIDTH, right);
   return (
     <g>
       {days >= 3 &&
@@ -102,22 +113,31 @@ function Grid({ since, until, most, x, y, right }: GridProps) {
       <YAxis most={most} left={LEFT} right={right} y={y} format={formatNumber} />
       {days < 2
         ? hoursBetween(since, until).map((at) => (
-            <text key={at} x={x(at)} y={HEIGHT - 6} text-anchor="middle">
+            <text key={at} x={x(at)} y={SLOTS_CHART_HEIGHT - 6} text-anchor="middle">
               {formatClock(at)}
             </text>
           ))
-        : listTicks(since, until).map((at) => (
-            <text
-              key={at}
-              x={Math.min(x(at) + 2, right)}
-              y={HEIGHT - 6}
-              text-anchor={x(at) > right - 80 ? 'end' : 'start'}
-            >
-              {formatDay(at, now)}
+        : ticks.map((at) => (
+            <text key={at} x={x(at) + 2} y={SLOTS_CHART_HEIGHT - 6}>
+              {isShort ? formatWeekday(at) : formatDay(at, now)}
             </text>
           ))}
     </g>
   );
+}
+
+/** So much room has "Wed 18 Nov", and "Wed". */
+const DAY_WIDTH = 84;
+const WEEKDAY_WIDTH = 32;
+
+/** Those whose labels overlap neither each other nor the edge. */
+function fitTicks(ticks: readonly number[], x: Scale, width: number, right: number): readonly number[] {
+  let free = Number.NEGATIVE_INFINITY;
+  return ticks.filter((at) => {
+    if (x(at) < free || x(at) + width > right) return false;
+    free = x(at) + width;
+    return true;
+  });
 }
 
 function hoursBetween(since: number, until: number): readonly number[] {

@@ -32,8 +32,9 @@ export function fillSteps(history: SlotHistory, licenseId: number, now: number):
   return Array.from({ length: Math.max(0, end - first) }, (_, index) => {
     const point = points.get(first + index);
     if (point !== undefined) last = point;
-    const { average, peak, borrowed } = point ?? { average: last.in_use, peak: last.in_use, ...last };
-    return { at: (first + index) * step, average, peak, borrowed, denials: denied.get(first + index) ?? 0 };
+    const { average, peak } = point ?? { average: last.in_use, peak: last.in_use };
+    const denials = denied.get(first + index) ?? 0;
+    return { at: (first + index) * step, average, peak, borrowed: last.borrowed, denials };
   });
 }
 

@@ -6,15 +6,15 @@ export type WhatIfColumn = WhatIf['curve'][number];
 
 /** So many numbers of slots fit side by side. */
 const MAX_COLUMNS = 10;
-/** How many of them may have fewer slots than today. */
-const MAX_BELOW = 4;
+/** How many of them have fewer slots than today, at least. */
+const MIN_BELOW = 2;
 
 /** Around today's number, always with it and with the number without denials. */
 export function chooseColumns({ curve, slots, enough }: WhatIf): readonly WhatIfColumn[] {
   const [low, high] = [Math.min(slots, enough), Math.max(slots, enough)];
   const below = curve.filter((column) => column.slots < low);
   const between = curve.filter((column) => column.slots >= low && column.slots <= high);
-  const inside = thinOut(between, MAX_COLUMNS - Math.min(below.length, MAX_BELOW));
+  const inside = thinOut(between, MAX_COLUMNS - Math.min(below.length, MIN_BELOW));
   const room = MAX_COLUMNS - inside.length;
   return [...(room === 0 ? [] : below.slice(-room)), ...inside];
 }

@@ -21,7 +21,7 @@ const point = (hours: number, in_use: number, peak: number, denials = 0) => ({
 const SERIES = {
   ...{ license_id: 1, product: 'cad', name: 'CAD', feature: null, slots: 4, begins_at: time(0) },
   totals: { average: 2, peak: 4, grants: 2, returns: 0, denials: 5 },
-  points: [point(1, 2, 2), point(3, 4, 4, 5)],
+  points: [point(1, 2, 2), point(3, 3, 4, 5)],
 };
 const RENDER = { ...SERIES, feature: 'render', points: [point(0, 0, 0, 2), point(3, 1, 1, 1)] };
 const HISTORY: SlotHistory = {
@@ -35,7 +35,7 @@ describe('usage over time', () => {
   test('what was in use stays so until something is recorded, and the future is left out', () => {
     assert.deepEqual(
       steps.map(({ peak }) => peak),
-      [0, 2, 2, 4, 4, 4],
+      [0, 2, 2, 4, 3, 3],
     );
   });
 

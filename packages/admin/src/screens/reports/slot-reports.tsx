@@ -54,12 +54,12 @@ export function Figures({ figures, slots, whatIf, denials }: FiguresProps) {
         {days === 0 ? 'not used' : `on ${formatNumber(peakDays)} of ${plural(days, 'day')} with any use`}
       </Figure>
       {workingAverage !== null && (
-        <Figure name="Average, Mon to Fri, 08:00 to 18:00" value={formatNumber(workingAverage)} unit="slots">
-          {share === null ? '' : `${share} % of what there is`}
+        <Figure name="Average at work" value={formatNumber(workingAverage)} unit="slots">
+          {share === null ? '' : `${share} %, `}Mon to Fri, 08:00 to 18:00
         </Figure>
       )}
       <Figure name="Denials" value={formatNumber(denials?.total ?? figures.denials)} unit="requests">
-        {sayFull(denials, whatIf)}
+        retries and features included
       </Figure>
       {whatIf !== null && today !== undefined && (
         <Figure name="Time waited" value={formatDuration(today.waiting_ms)} unit="">
@@ -73,13 +73,6 @@ export function Figures({ figures, slots, whatIf, denials }: FiguresProps) {
       </Figure>
     </dl>
   );
-}
-
-function sayFull(denials: Denials | null, whatIf: WhatIf | null): string {
-  const full = denials?.by_reason.find(({ reason }) => reason === 'floating_not_available')?.count ?? 0;
-  if (full === 0) return 'none because it was full';
-  const asked = whatIf === null ? '' : `; ${formatNumber(whatIf.asked)} without retries`;
-  return `${formatNumber(full)} because it was full${asked}`;
 }
 
 interface FigureProps {
