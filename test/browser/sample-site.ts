@@ -82,7 +82,7 @@ function sampleLicenses(now: Instant): readonly License[] {
   ];
 }
 
-/** How many work with each, how many of them hold a slot now, how many have borrowed, what is consumed a day. */
+/** How many work with each, hold a slot now, and have borrowed it; what is consumed on a day. */
 const TEAMS: Readonly<Record<string, readonly [staff: number, held: number, lent: number, Consumed?]>> = {
   'cad-pro': [31, 24, 5],
   photon: [10, 7, 0, { '': 5460, 'export-8k': 16 }],
@@ -97,9 +97,7 @@ const TEAMS: Readonly<Record<string, readonly [staff: number, held: number, lent
 type Consumed = NonNullable<Team['consumed']>;
 
 const GIVEN =
-  'tomasz sofie hannah matteo lena priya jonas omar chen ines david agnes yusuf clara viktor aiko rafael'.split(
-    ' ',
-  );
+  'tomasz sofie hannah matteo lena priya jonas omar chen ines david agnes yusuf clara viktor aiko'.split(' ');
 const FAMILY =
   'wojcik devries okafor ricci brandt raman lindqvist haddad wei moreau kim nagy demir tanaka souza'.split(
     ' ',

@@ -12,7 +12,7 @@ export interface Verdict {
   readonly word: string;
   /** Continues the name of the license. */
   readonly sentence: string;
-  /** What helps: giving slots back, a renewed license, a check at the vendor, or else a look at the license. */
+  /** What helps: freeing slots, renewing it, checking it at the vendor, or else a look at the license. */
   readonly remedy: 'slots' | 'renew' | 'check' | 'look';
   /** When it begins to hurt; 0 if it does now. */
   readonly hurtsAt: number;

@@ -201,7 +201,6 @@ type AnswerOf<Report extends string> = z.output<
 >;
 
 export type SlotHistory = AnswerOf<'slots'>;
-export type SlotSeries = SlotHistory['series'][number];
 export type SlotPoint = z.output<typeof slotPoint>;
 export type Denials = AnswerOf<'denials'>;
 export type Denial = z.output<typeof denialRecord>;
