@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { readNow } from '../clock.ts';
 import { formatNumber } from '../words/numbers.ts';
 import { DAY_MS, formatClock, formatDay, formatMoment, formatWeekday } from '../words/time.ts';
-import { denialsByDay, type Step } from '../words/usage.ts';
+import { groupDenials, type Step } from '../words/usage.ts';
 import { ChartTip, listTicks, listWeekends, ReadableChart, useWidth, YAxis } from './chart-frame.tsx';
 
 interface SlotsChartProps {
@@ -146,6 +146,9 @@ function hoursBetween(since: number, until: number): readonly number[] {
   return Array.from({ length: Math.floor((until - first) / three) + 1 }, (_, index) => first + index * three);
 }
 
+/** So much room has a number of denials. */
+const NUMBER_WIDTH = 18;
+
 function DenialBars({
   steps,
   x,
@@ -155,20 +158,22 @@ function DenialBars({
   readonly x: Scale;
   readonly width: number;
 }) {
-  const days = denialsByDay(steps).filter(([, count]) => count > 0);
-  const most = Math.max(1, ...days.map(([, count]) => count));
-  const wide = Math.max(2, Math.min(14, (x(DAY_MS) - x(0)) * 0.4));
+  const { lengthMs, counts } = groupDenials(steps);
+  const bars = counts.filter(([, count]) => count > 0);
+  const most = Math.max(1, ...bars.map(([, count]) => count));
+  const room = x(lengthMs) - x(0);
+  const wide = Math.max(2, Math.min(14, room * 0.4));
   return (
     <g>
       <text x={LEFT - 8} y={DENIED_BASE - 2} text-anchor="end">
         Denied
       </text>
       <path class="axis" d={`M${LEFT} ${DENIED_BASE}H${width - 4}`} />
-      {days.map(([day, count]) => {
+      {bars.map(([from, count]) => {
         const height = 3 + (count / most) * 14;
-        const middle = Math.min(width - 4 - wide / 2, Math.max(LEFT + wide / 2, x(day + DAY_MS / 2)));
+        const middle = Math.min(width - 4 - wide / 2, Math.max(LEFT + wide / 2, x(from + lengthMs / 2)));
         return (
-          <g key={day}>
+          <g key={from}>
             <rect
               class="denied"
               x={middle - wide / 2}
@@ -176,7 +181,7 @@ function DenialBars({
               width={wide}
               height={height}
             />
-            {days.length <= 31 && (
+            {room >= NUMBER_WIDTH && (
               <text class="denied" x={middle} y={DENIED_BASE - height - 4} text-anchor="middle">
                 {formatNumber(count)}
               </text>

@@ -33,7 +33,7 @@ export function findToday({ curve, slots }: WhatIf): WhatIfColumn | undefined {
 
 /** How many slots do we need? `span` is such as "a month". */
 export function sayNeed(name: string, { enough, slots }: WhatIf, span: string): string {
-  if (enough === 0) return `${name} was not used`;
+  if (enough === 0) return `${name} lent no slots`;
   if (enough > slots) return `${name} needs ${formatNumber(enough)} slots for ${span} without denials`;
   if (enough < slots) return `${name} has enough slots: ${formatNumber(enough)} would do for ${span}`;
   return `${name} has just enough slots for ${span}`;

@@ -3,10 +3,11 @@ import { describe, test } from 'node:test';
 import type { SlotHistory } from '@berth/protocol/admin/history';
 import { DAY_MS, HOUR_MS } from '../../src/words/time.ts';
 import {
-  denialsByDay,
   fillSteps,
+  groupDenials,
   heatOf,
   readReportPeriod,
+  type Step,
   sumByLicense,
   summarize,
 } from '../../src/words/usage.ts';
@@ -42,9 +43,16 @@ describe('usage over time', () => {
   test('its figures', () => {
     const { peak, denials, mostBorrowed } = summarize(steps);
     assert.deepEqual([peak, denials, mostBorrowed], [4, 8, 1], 'those of features count, too');
+    assert.deepEqual(
+      groupDenials(steps).counts.map(([, count]) => count),
+      [2, 0, 0, 6, 0, 0],
+      'by hours, since it is less than a day',
+    );
+    const days = groupDenials([...steps, { ...(steps[3] as Step), at: START + 50 * HOUR_MS }]);
+    assert.equal(days.lengthMs, DAY_MS);
     assert.equal(
-      denialsByDay(steps).reduce((sum, [, count]) => sum + count, 0),
-      8,
+      days.counts.reduce((sum, [, count]) => sum + count, 0),
+      14,
     );
   });
 

@@ -53,10 +53,13 @@ export function ConsumptionReport({ license, query }: ConsumptionReportProps) {
 const HEIGHT = 160;
 const BASE = 132;
 const LEFT = 64;
+/** So much room has "Wed 18 Nov". */
+const DAY_WIDTH = 76;
 
 function DayBars({ days }: { readonly days: ConsumptionHistory['days'] }) {
   const { box, width } = useWidth(1000);
-  const most = Math.max(1, ...days.map(({ amount }) => amount));
+  const steps = axisSteps(Math.max(1, ...days.map(({ amount }) => amount)), 3);
+  const most = steps.at(-1) ?? 1;
   const wide = (width - LEFT) / Math.max(1, days.length);
   const y = (value: number) => 8 + (1 - value / most) * (BASE - 8);
   const now = readNow();
@@ -70,7 +73,7 @@ function DayBars({ days }: { readonly days: ConsumptionHistory['days'] }) {
         role="img"
         aria-label="Consumption by day"
       >
-        {axisSteps(most, 3).map((step) => (
+        {steps.map((step) => (
           <g key={step}>
             <path class="rule" d={`M${LEFT} ${y(step)}H${width}`} />
             <text x={LEFT - 8} y={y(step) + 4} text-anchor="end">
@@ -91,7 +94,7 @@ function DayBars({ days }: { readonly days: ConsumptionHistory['days'] }) {
                 {formatDay(Date.parse(day), now)}: {formatAmount(amount)}
               </title>
             </rect>
-            {index % every === 0 && (
+            {index % every === 0 && LEFT + index * wide + DAY_WIDTH <= width && (
               <text x={LEFT + index * wide} y={HEIGHT - 8}>
                 {formatDay(Date.parse(day), now)}
               </text>

@@ -129,7 +129,7 @@ function SlotPart({ license, history, whatIf, denials, query }: SlotPartProps) {
     <>
       <Figures figures={summarize(steps)} slots={slots} whatIf={whatIf} denials={denials} />
       <SlotsReport steps={steps} history={history} slots={slots} query={query} />
-      <div class="columns equal">
+      <div class={cells === null ? '' : 'columns equal'}>
         {cells !== null && <HeatReport cells={cells} slots={slots} tight={sayTight(cells, slots)} />}
         {whatIf !== null && <WhatIfReport whatIf={whatIf} query={query} />}
       </div>

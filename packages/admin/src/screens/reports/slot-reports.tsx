@@ -10,8 +10,8 @@ import { saveFile } from '../../parts/save-file.ts';
 import { Legend } from '../../parts/slot-bar.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { formatNumber } from '../../words/numbers.ts';
-import { DAY_MS, formatDuration, formatSpan, HOUR_MS, plural } from '../../words/time.ts';
-import type { HeatCell, Step, UsageFigures } from '../../words/usage.ts';
+import { DAY_MS, formatDuration, formatSpan, HOUR_MS, MINUTE_MS, plural } from '../../words/time.ts';
+import { groupDenials, type HeatCell, type Step, type UsageFigures } from '../../words/usage.ts';
 import { findToday, sayWhatIf } from '../../words/what-if.ts';
 
 type HistoryPath = Extract<GetPath, `/api/admin/history/${string}`>;
@@ -117,7 +117,11 @@ export function SlotsReport({ steps, history, slots, query }: SlotsReportProps) 
     </>
   );
   return (
-    <Section title="Slots over time" note={`${sayStep(history.step_ms)}; denials per day below`} end={legend}>
+    <Section
+      title="Slots over time"
+      note={`${sayStep(history.step_ms)}; denials ${sayStep(groupDenials(steps).lengthMs)} below`}
+      end={legend}
+    >
       <SlotsChart steps={steps} stepMs={history.step_ms} slots={slots} />
     </Section>
   );
@@ -152,5 +156,6 @@ export function WhatIfReport({ whatIf, query }: { readonly whatIf: WhatIf; reado
 
 function sayStep(ms: number): string {
   if (ms === DAY_MS) return 'per day';
-  return ms === HOUR_MS ? 'per hour' : `per ${formatSpan(ms)}`;
+  if (ms === HOUR_MS) return 'per hour';
+  return ms === MINUTE_MS ? 'per minute' : `per ${formatSpan(ms)}`;
 }
