@@ -177,7 +177,18 @@ describe("the administrator's page", () => {
       .filter({ hasText: 'fay' })
       .getByText(/^All 5 slots/)
       .waitFor();
+    await page.getByRole('link', { name: 'All denials' }).click();
+    const counted = await api.get('/api/admin/history/denials', token);
+    const total = `${counted.body.total} requests`;
+    await page.getByRole('heading', { name: `${total} were denied` }).waitFor();
+    await page.getByRole('button', { name: /^License:? All licenses/ }).waitFor();
     await go('reports?period=24h');
+    await page.getByRole('heading', { name: /^.+ needs 6 slots for .+ without denials$/ }).waitFor();
+    const whatIf = page.getByRole('region', { name: 'What if there were more or fewer slots?' });
+    await whatIf.getByRole('cell', { name: '6', exact: true }).waitFor();
+    await page.getByText(`${total}, retries included`).waitFor();
+    await page.getByRole('button', { name: 'Other…' }).click();
+    await page.getByRole('button', { name: 'Show this period' }).click();
     const denials = page.getByRole('region', { name: 'Denials' });
     await denials.getByText('fay').waitFor();
     const [saved] = await Promise.all([

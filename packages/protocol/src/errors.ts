@@ -148,7 +148,7 @@ const FACTS = {
   borrow_until_not_valid: {
     title: 'The slot cannot be borrowed until that date',
     denial: '{what} cannot be borrowed until the requested date.',
-    advice: 'Borrow for a shorter time; "latest_until" is the latest date.',
+    advice: 'Borrow until "latest_until" at the latest; without it, nothing can be borrowed.',
   },
   floating_not_available: {
     title: 'All slots are in use',

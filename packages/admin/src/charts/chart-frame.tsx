@@ -20,7 +20,7 @@ export function useWidth(first: number) {
 
 const LABEL_HEIGHT = 14;
 /** A day such as "Mon 16 Nov", and some room before the next one. */
-export const DAY_LABEL_WIDTH = 76;
+export const DAY_LABEL_WIDTH = 84;
 
 interface YAxisProps {
   /** The largest value. */
