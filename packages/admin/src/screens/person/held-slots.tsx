@@ -38,7 +38,11 @@ function SlotSection({ title, note, slots, byId, onFree }: SlotSectionProps) {
   if (slots.length === 0) return null;
   return (
     <Section title={title} note={`${formatNumber(slots.length)}${note}`}>
-      <Table columns={['License', 'Computer', ['Since', 'number no-phone'], ['Until', 'number']]} hasActions isTall>
+      <Table
+        columns={['License', 'Computer', ['Since', 'number no-phone'], ['Until', 'number']]}
+        hasActions
+        isTall
+      >
         {slots.map((slot) => (
           <SlotLine key={keyOf(slot)} slot={slot} license={byId.get(slot.license_id)} onFree={onFree} />
         ))}
