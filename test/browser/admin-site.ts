@@ -35,7 +35,17 @@ export function listPlaces(licenseId: number): readonly string[] {
   const ways = ['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`);
   const parts = 'server cloud users tokens rules webhooks backup password page'.split(' ');
   return [
-    ...['overview', 'slots', 'licenses', `licenses/${licenseId}`, ...ways, 'reports', 'audit', 'api'],
+    ...[
+      'overview',
+      'slots',
+      'licenses',
+      `licenses/${licenseId}`,
+      ...ways,
+      'reports',
+      'audit',
+      'people/ada',
+      'api',
+    ],
     ...parts.map((part) => `settings/${part}`),
   ];
 }

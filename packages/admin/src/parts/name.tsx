@@ -30,7 +30,7 @@ interface UserNameProps {
 export function UserName({ user, others = false }: UserNameProps) {
   if (user === null) return <>{sayUser({ user, others })}</>;
   return (
-    <a class="plain-link" href={linkToPerson(user)}>
+    <a class="plain-link" aria-label={user} href={linkToPerson(user)}>
       <Name text={user} />
     </a>
   );

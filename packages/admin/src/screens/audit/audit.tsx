@@ -94,7 +94,8 @@ function EventList({ log, names }: EventListProps) {
       <ErrorBox title="The audit log could not be read." error={log.error} onRetry={() => log.reload()} />
     );
   }
-  if (!log.isLoaded) return <Loading rows={12} />;
+  // A search reads the log in parts, and the first ones may have nothing.
+  if (!log.isLoaded || (log.events.length === 0 && log.hasMore)) return <Loading rows={12} />;
   if (log.events.length === 0) {
     return (
       <Empty title="Nothing fits">

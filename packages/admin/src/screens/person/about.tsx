@@ -57,8 +57,8 @@ function sayBarring({ source, kind, pattern, note }: Barring): string {
 }
 
 const WHAT_GOES =
-  'Removes the name, computers and addresses from history and reports. The totals stay. The audit log keeps ' +
-  'the name until it is thinned out, and backups keep it, too.';
+  'Removes the name, computers and addresses from history and reports. The totals stay. The audit log ' +
+  'keeps the name until it is thinned out, and backups keep it, too.';
 
 interface ForgetProps {
   readonly user: string;

@@ -59,7 +59,7 @@ interface SlotLineProps {
 
 function SlotLine({ slot, license, onFree }: SlotLineProps) {
   return (
-    <tr>
+    <tr class="slot-line">
       <td class="grow cut">
         <span class="two">
           <a class="plain-link" href={linkTo(`licenses/${slot.license_id}`)}>
@@ -81,7 +81,7 @@ function SlotLine({ slot, license, onFree }: SlotLineProps) {
         <Moment at={slot.ends_at} />{' '}
         <span class="quiet">{formatDistance(Date.parse(slot.ends_at), readNow())}</span>
       </td>
-      <td class="number">
+      <td class="number act">
         <Button as="link" onClick={() => onFree(slot)}>
           {slot.is_borrowed ? 'Recall…' : 'Release…'}
         </Button>

@@ -65,9 +65,9 @@ function LicenseUse({ rows }: { readonly rows: readonly UserHistory[] }) {
     <Table
       columns={[
         'In 12 months',
-        ['Slots taken', 'number'],
+        ['Slots taken', 'number no-phone'],
         ['Held for', 'number'],
-        ['Denials', 'number'],
+        ['Denials', 'number no-phone'],
         ['Last seen', 'number'],
       ]}
     >
@@ -78,9 +78,9 @@ function LicenseUse({ rows }: { readonly rows: readonly UserHistory[] }) {
               <Name text={row.feature === null ? row.name || row.product : `${row.name}, ${row.feature}`} />
             </a>
           </td>
-          <td class="number">{formatNumber(row.grants)}</td>
+          <td class="number no-phone">{formatNumber(row.grants)}</td>
           <td class="number">{formatDuration(row.held_ms)}</td>
-          <td class="number">{formatNumber(row.denials)}</td>
+          <td class="number no-phone">{formatNumber(row.denials)}</td>
           <td class="number">
             <Time at={row.last_at} />
           </td>

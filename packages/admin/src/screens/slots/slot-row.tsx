@@ -24,7 +24,8 @@ interface RowProps {
   readonly isPicked: boolean;
   readonly canBar: boolean;
   readonly onPoint: () => void;
-  readonly onPick: () => void;
+  /** `isRange`: together with all rows since the last one. */
+  readonly onPick: (isRange: boolean) => void;
   readonly onFree: () => void;
   readonly onBar: () => void;
   readonly onOpen: () => void;
@@ -42,7 +43,9 @@ export function SlotRow(props: RowProps) {
       data-row={index}
       tabIndex={isCurrent ? 0 : -1}
       onFocus={props.onPoint}
-      onClick={props.onPoint}
+      onClick={({ shiftKey }) => (shiftKey ? props.onPick(true) : props.onPoint())}
+      // Otherwise the browser selects text.
+      onMouseDown={(event) => event.shiftKey && event.preventDefault()}
       onDblClick={props.onOpen}
     >
       <span role="cell" class="pick">
@@ -51,7 +54,11 @@ export function SlotRow(props: RowProps) {
           aria-label={`Select ${slot.user}`}
           checked={isPicked}
           tabIndex={isCurrent ? 0 : -1}
-          onChange={props.onPick}
+          onClick={(event) => {
+            event.stopPropagation();
+            props.onPoint();
+            props.onPick(event.shiftKey);
+          }}
         />
       </span>
       <span role="cell" class="cell first">

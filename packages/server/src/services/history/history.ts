@@ -50,12 +50,12 @@ interface SlotFilter extends FeatureFilter {
 
 interface UserFilter extends HistoryFilter {
   readonly user?: string | undefined;
+  /** A part of a name. */
+  readonly search?: string | undefined;
   readonly limit?: number | undefined;
 }
 
 interface UsageFilter extends UserFilter {
-  /** A part of a name. */
-  readonly search?: string | undefined;
   readonly by?: 'day' | undefined;
 }
 
@@ -103,7 +103,7 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
       const series = await store.read({ kind: 'list_slot_history', since, until, ...scope });
       return { since, until: earlier(until, now), grain: grainOf(stepMs), stepMs, series };
     },
-    async listDenials({ feature = null, user, reason = null, limit, ...filter }) {
+    async listDenials({ feature = null, user, search, reason = null, limit, ...filter }) {
       const { since, until } = await within(filter);
       return store.read({
         kind: 'list_denial_history',
@@ -112,6 +112,7 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
         licenseId: filter.licenseId,
         feature,
         reason,
+        search,
         user: user === undefined ? null : userNameOf(user),
         limit: rowsOf(limit),
       });

@@ -182,6 +182,15 @@ const QUERIES: {
     { kind: 'list_denial_history', ...HISTORY, feature: null, user: null, reason: null, limit: 10 },
     { kind: 'list_denial_history', ...HISTORY, feature: '', user: 'Zoë', reason: 'blacklisted', limit: 3 },
     { kind: 'list_denial_history', ...RECENT, feature: null, user: 'z\0e', reason: null, limit: 3 },
+    {
+      kind: 'list_denial_history',
+      ...RECENT,
+      feature: null,
+      user: null,
+      search: 'E',
+      reason: null,
+      limit: 9,
+    },
   ],
   list_user_history: [
     { kind: 'list_user_history', ...HISTORY, user: null, limit: 100 },
