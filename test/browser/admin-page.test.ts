@@ -86,7 +86,15 @@ describe("the administrator's page", () => {
     await page.getByLabel('One-time password').fill('wrong-wrong-wrong');
     await page.getByLabel('New password').fill(PASSWORD);
     await set.click();
-    await page.getByText('The name or the password is wrong.').waitFor();
+    const faultOf = (label: string) =>
+      page
+        .locator('.field', { has: page.getByLabel(label) })
+        .locator('.fault')
+        .innerText();
+    assert.match(await faultOf('One-time password'), /^This is not the one-time password/);
+    await page.getByLabel('New password').fill('short');
+    await set.click();
+    assert.equal(await faultOf('New password'), '5 of 12 characters. Type a longer one.');
     const [, oneTime = ''] = /one-time password {2}(\S+)/.exec(server.announced) ?? [];
     await page.getByLabel('One-time password').fill(oneTime);
     await page.getByLabel('New password').fill('password1234');
@@ -95,10 +103,13 @@ describe("the administrator's page", () => {
       .getByText(/common/)
       .last()
       .waitFor();
+    assert.match(await faultOf('New password'), /common/);
     await page.getByLabel('New password').fill(PASSWORD);
     await set.click();
     await page.getByRole('button', { name: 'Use the demo license' }).click();
     await page.getByText('Waiting for the first slot…').waitFor();
+    await page.getByText('Or take a slot by hand, on this machine:').waitFor();
+    await page.getByText('The server listens on this machine only.').waitFor();
     await api.register('demo', 'ada');
     await page.getByText('holds the first slot.').waitFor();
     await page.getByRole('link', { name: 'Go to the Overview' }).click();
@@ -106,6 +117,8 @@ describe("the administrator's page", () => {
     await page.getByRole('button', { name: /^Account admin/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    assert.equal(await faultOf('Name'), 'The name is missing.');
     assert.deepEqual(await findBarriers(page), []);
     token = await api.signIn('admin', PASSWORD);
     await api.post(

@@ -56,6 +56,7 @@ const licenseRequest = z
     request: described(z.enum(['activation', 'airgap']), 'Whether it is a file, or codes.'),
     product: described(z.string().nullable(), 'The product code, if it was given.'),
     key_end: described(z.string().nullable(), 'The last characters of the license key, if it was given.'),
+    file_name: described(z.string().nullable(), 'The name of its file; null for codes.'),
     made_at: described(z.string(), 'When it was made, UTC.'),
   })
   .meta({ id: 'PendingLicense', description: 'A request that the vendor has not answered.' });
