@@ -80,7 +80,8 @@ describe("the administrator's page", () => {
     const { page, close } = await openPage(browser, server.url);
     t.after(close);
     await page.goto(server.url);
-    await page.getByRole('heading', { name: 'Set up this server' }).waitFor();
+    const heading = page.getByRole('heading', { name: 'Set up this server' });
+    const top = (await heading.boundingBox())?.y;
     assert.deepEqual(await findBarriers(page), []);
     const set = page.getByRole('button', { name: 'Set the password' });
     await page.getByLabel('One-time password').fill('wrong-wrong-wrong');
@@ -112,6 +113,7 @@ describe("the administrator's page", () => {
     await page.getByText('The server listens on this machine only.').waitFor();
     await api.register('demo', 'ada');
     await page.getByText('holds the first slot.').waitFor();
+    assert.equal((await heading.boundingBox())?.y, top, 'nothing jumps');
     await page.getByRole('link', { name: 'Go to the Overview' }).click();
     await page.getByRole('heading', { name: FINE }).waitFor();
     await page.getByRole('button', { name: /^Account admin/ }).click();

@@ -151,6 +151,7 @@ function UploadForm({ onAdded }: { readonly onAdded: (license: LicenseObject) =>
   };
   return (
     <Form verb="Add the license" failure="The license was not added." onSend={send}>
+      <p class="step-lead">The file that the vendor’s portal gave you for the request, or a newer one.</p>
       <FileField label="License file" file={file} onFile={setFile} fault={fault} />
     </Form>
   );

@@ -63,11 +63,17 @@ export function VendorKeysForm({ missing, onSet }: VendorKeysFormProps) {
       setFaults({ [wrong]: message });
     }
   };
+  const isOne = missing.length === 1;
   return (
-    <Form className="form" verb="Keep the key" failure="The key was not kept." onSend={send}>
+    <Form
+      className="form"
+      verb={isOne ? 'Keep the key' : 'Keep the keys'}
+      failure={isOne ? 'The key was not kept.' : 'The keys were not kept.'}
+      onSend={send}
+    >
       <p class="step-lead">
-        With it, this server verifies what the vendor sends back. Ask the vendor for it first: a request may
-        use up the only activation of a license.
+        This server verifies with {isOne ? 'it' : 'them'} what the vendor sends back. Ask the vendor for{' '}
+        {isOne ? 'it' : 'them'} first: a request may use up the only activation of a license.
       </p>
       {missing.map((name, index) => (
         <Field
