@@ -1,11 +1,10 @@
 import { parseRange } from '@berth/protocol/address-range';
-import { readAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
-import { readPublicKeys } from '@berth/protocol/cloud/vendor-signature';
+import { findCodeKeyFault, findKeyFault } from '@berth/protocol/carried/judge-key';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/shell/console/log-line';
 import { parseSchedule, SCHEDULE_FORM } from './core/nouns/backup-schedule.ts';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
 import { WEBHOOK_TOPICS, type WebhookTopic } from './core/nouns/webhook-topics.ts';
-import type { Bounded, Setting, Value } from './setting.ts';
+import type { Bounded, Setting } from './setting.ts';
 
 /** Whether a browser could send it as `Origin`; apps and extensions have their own schemes. */
 function isOrigin(word: string): boolean {
@@ -15,25 +14,6 @@ function isOrigin(word: string): boolean {
 }
 
 const always = () => true;
-
-/** Only the text of keys: a path would mean another file on every server. */
-function findKeyFault(value: Value): string | null {
-  const texts = Array.isArray(value) ? value : [String(value)];
-  return texts.every(isVendorKey) ? null : 'This is not the public key of a vendor: an RSA key in PEM form.';
-}
-
-function isVendorKey(text: string): boolean {
-  try {
-    return !text.includes('PRIVATE KEY') && readPublicKeys(text).length > 0;
-  } catch {
-    return false;
-  }
-}
-
-function findCodeKeyFault(value: Value): string | null {
-  if (value === '' || readAirgapPublicKey(String(value)) !== null) return null;
-  return 'This is not the key of a vendor\'s confirmation codes: 88 characters that end with "==".';
-}
 
 const TOPICS = Object.keys(WEBHOOK_TOPICS) as readonly WebhookTopic[];
 

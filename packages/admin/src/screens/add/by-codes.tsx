@@ -47,21 +47,7 @@ function CodeSteps({ added, onAdded, onAgain, missing, onKeys, waiting: known }:
       </Step>
       <Step number={2} title="Type what the vendor gave you" is={is(2)}>
         {step === 2 && <FirstForm onMade={setActivation} />}
-        {step > 2 && (
-          <p class="done-line">
-            {activation !== null && (
-              <span>
-                License key <code>{activation.license_key}</code>
-              </span>
-            )}
-            <span>Initialization code, accepted</span>
-            {step < 5 && (
-              <Button as="link" onClick={restart}>
-                Change
-              </Button>
-            )}
-          </p>
-        )}
+        {step > 2 && <TypedLine activation={activation} onChange={step < 5 ? restart : null} />}
       </Step>
       <Step number={3} title="Give these codes to the vendor" is={is(3)}>
         {step === 3 && activation !== null && (
@@ -94,6 +80,29 @@ function CodeSteps({ added, onAdded, onAgain, missing, onKeys, waiting: known }:
         {added !== null && <Done license={added} onAgain={onAgain} />}
       </Step>
     </WayColumns>
+  );
+}
+
+interface TypedLineProps {
+  readonly activation: Activation | null;
+  readonly onChange: (() => void) | null;
+}
+
+function TypedLine({ activation, onChange }: TypedLineProps) {
+  return (
+    <p class="done-line">
+      {activation !== null && (
+        <span>
+          License key <code>{activation.license_key}</code>
+        </span>
+      )}
+      <span>Initialization code, accepted</span>
+      {onChange !== null && (
+        <Button as="link" onClick={onChange}>
+          Change
+        </Button>
+      )}
+    </p>
   );
 }
 
