@@ -33,6 +33,7 @@ interface SettingDescription {
   readonly changedBy: string | null;
   readonly changedAt: Instant | null;
   readonly about: string;
+  readonly choices: readonly string[] | null;
 }
 
 /** The settings in force now. Read them from here when they are needed, as they may change. */
@@ -89,7 +90,7 @@ export class LiveSettings implements CurrentSettings {
   }
 
   #describeOne(setting: Setting): SettingDescription {
-    const { path: name, isLive = false, about } = setting;
+    const { path: name, isLive = false, about, oneOf: choices = null } = setting;
     const stored = this.#findStored(setting);
     const given = this.#given.sources.get(name);
     return {
@@ -101,6 +102,7 @@ export class LiveSettings implements CurrentSettings {
       changedBy: stored?.changedBy ?? null,
       changedAt: stored?.changedAt ?? null,
       about,
+      choices,
     };
   }
 

@@ -34,6 +34,7 @@ describe('settings', () => {
       source: 'stored',
       place: null,
       is_live: true,
+      choices: null,
       changed_by: 'local',
       changed_at: '2030-01-15T12:00:00.000Z',
     });
