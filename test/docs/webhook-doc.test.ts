@@ -35,11 +35,11 @@ test('the receiver of the page accepts what is genuine and fresh, and nothing el
     const webhooks = createHttpWebhooks({ ...options, present: () => ({ ...event }) });
     return webhooks.send({ id: '1.0', licenseId: null, at: instant(0), event });
   };
-  const refused = { kind: 'failed', reason: 'it answered with status 401' };
+  const refused = { kind: 'failed', reason: 'it answered with status 401', status: 401 };
   assert.deepEqual(await send('y'.repeat(32), 0), refused, 'another secret');
   assert.deepEqual(await send(SECRET, -301_000), refused, 'too old');
   const printed = once(lines, 'line');
-  assert.deepEqual(await send(SECRET, 0), { kind: 'delivered' });
+  assert.deepEqual(await send(SECRET, 0), { kind: 'delivered', status: 204 });
   assert.match(String(await printed), /^\{/);
   assert.equal((await fetch(url, { method: 'POST', body: '{}' })).status, 401, 'no signature');
 });

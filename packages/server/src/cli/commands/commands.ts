@@ -8,6 +8,7 @@ import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { BACKUP_COMMANDS } from './backup-commands.ts';
 import { BAR_COMMANDS } from './bar-commands.ts';
 import { CLOUD_COMMANDS } from './cloud-commands.ts';
+import { CONFIG_COMMANDS } from './config-commands.ts';
 import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { EVENT_COMMANDS } from './event-commands.ts';
 import { HISTORY_COMMANDS } from './history-commands.ts';
@@ -43,6 +44,7 @@ export const COMMANDS: readonly Command[] = [
     local: async ({ config }) => ({ ok: true, body: showConfig(config) }),
     show: (config) => formatFacts(flattenFacts({ ...config })),
   }),
+  ...CONFIG_COMMANDS,
   defineCommand({
     words: 'clock',
     about: "compare the server's time with the wall clock",

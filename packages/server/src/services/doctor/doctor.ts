@@ -54,15 +54,15 @@ export interface DoctorParts extends Pick<VersionFacts, 'version' | 'node' | 'kn
 type Examination = () => Promise<readonly Verdict[]> | readonly Verdict[];
 
 /** `parts`: `null` if the data cannot be read; then only the surroundings are examined. */
-export function createDoctor(options: DoctorOptions, parts: DoctorParts | null): Doctor {
-  const examinations: Partial<Record<Check, Examination>> = {
+export function createDoctor(readOptions: () => DoctorOptions, parts: DoctorParts | null): Doctor {
+  const list = (options: DoctorOptions): Partial<Record<Check, Examination>> => ({
     ...aroundServer(options, parts?.store ?? null),
     ...(parts === null ? {} : withinServer(options, parts)),
-  };
+  });
   let running: Promise<readonly Finding[]> | null = null;
   return {
     examine() {
-      running ??= examineAll(examinations).finally(() => {
+      running ??= examineAll(list(readOptions())).finally(() => {
         running = null;
       });
       return running;
