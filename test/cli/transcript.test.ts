@@ -9,7 +9,6 @@ const TIME = 'yyyy-mm-ddThh:mm:ss.mmmZ';
 
 /** Commands that only look, so that a running and a stopped server have the same to say. */
 const LOOKING: readonly (readonly string[])[] = [
-  ['status'],
   ['config'],
   ['clock'],
   ['clock', 'accept'],
@@ -42,6 +41,8 @@ type Transcript = Readonly<Record<string, CommandResult>>;
 const data = temporaryFolder({ after });
 let running: Transcript;
 let stopped: Transcript;
+/** What commands say of a server that does not answer. */
+let frozen: readonly CommandResult[];
 
 before(async () => {
   await seedLicenses(data, [testLicense(1, { slots: 9 }), testLicense(2, { product: 'cam' })]);
@@ -52,9 +53,13 @@ before(async () => {
     await lend(server.url, 'borrow', `${state}-borrower`);
   }
   await lend(server.url, 'register', 'ann');
-  running = { ...(await record(1, changingIn('r'))), ...(await record(4, LOOKING)) };
+  running = { ...(await record(1, changingIn('r'))), ...(await record(4, [['status'], ...LOOKING])) };
+  server.child.kill('SIGSTOP');
+  const ask = (command: string) => runBerth(data, command.split(' '), {}, '', 200);
+  frozen = await Promise.all(['status', 'license list', 'clock accept'].map(ask));
+  server.child.kill('SIGCONT');
   assert.equal(await server.stop(), 0);
-  stopped = { ...(await record(1, LOOKING)), ...(await record(1, changingIn('s'))) };
+  stopped = { ...(await record(1, [['status'], ...LOOKING])), ...(await record(1, changingIn('s'))) };
 });
 
 async function lend(url: string, operation: string, user: string): Promise<void> {
@@ -149,15 +154,29 @@ describe('what is printed', () => {
   test('status', () => {
     const { code, stdout } = read(running, 'status');
     assert.equal(code, 0);
-    const facts = stdout.split('\n').map((line) => line.split(/ {2,}/));
-    const values = Object.fromEntries(facts) as Record<string, string>;
-    assert.match(values.url ?? '', /^http:\/\/127\.0\.0\.1:\d+$/);
+    const [first, ...lines] = stdout.split('\n');
+    assert.match(String(first), /^Running at http:\/\/127\.0\.0\.1:\d+ for \d+ seconds\.$/);
+    const values = Object.fromEntries(lines.map((line) => line.split(/ {2,}/))) as Record<string, string>;
     assert.equal(values.data, data);
-    assert.equal(values.healthy, 'true');
-    assert.equal(values['store.licenses'], '2');
-    assert.equal(values['store.registrations'], '3');
-    assert.equal(values.clock, 'agrees');
-    assert.match(read(stopped, 'status').stdout, /^url +-$/m);
+    assert.equal(values.licenses, '2');
+    assert.equal(values['slots in use'], '3');
+    assert.equal(values.clock, 'agrees with the wall clock');
+    assert.equal(JSON.parse(read(running, 'status --json').stdout).healthy, true);
+  });
+
+  test('the status of a stopped server, which fails', () => {
+    const [plain, json] = [read(stopped, 'status'), read(stopped, 'status --json')];
+    assert.deepEqual([plain.code, json.code], [1, 1]);
+    assert.match(plain.stdout, /^Not running\. This is what its data says:\n/);
+    const { url, store } = JSON.parse(json.stdout);
+    assert.deepEqual([url, store.licenses], [null, 2]);
+  });
+
+  test('commands to a server that does not answer, which give up', () => {
+    for (const { code, stdout, stderr } of frozen) {
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, /^The server does not answer: .* which has said nothing for 0\.2 seconds\. /);
+    }
   });
 
   test('config, every setting', () => {

@@ -13,6 +13,7 @@ import { SETTINGS } from '../settings.ts';
 import {
   type AdminAnswer,
   type AdminClient,
+  ANSWER_LIMIT_MS,
   connectAdmin,
   type RefusedAnswer,
   ServerUnreachable,
@@ -64,6 +65,8 @@ export interface CliDependencies extends CliBackend {
   readonly self: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: Terminal;
+  /** How long a running server may say nothing. */
+  readonly answerLimitMs?: number;
 }
 
 /** Runs one command and returns its exit code. */
@@ -152,7 +155,9 @@ function withoutOwn(command: Command | null, flags: FlagValues): FlagValues {
 }
 
 function connect(config: Config, deps: CliDependencies): Promise<AdminClient> {
-  return connectAdmin(config, () => deps.openStoppedServer(config, deps.env), deps.describeHolder);
+  const { describeHolder, answerLimitMs: limitMs = ANSWER_LIMIT_MS } = deps;
+  const openStopped = () => deps.openStoppedServer(config, deps.env);
+  return connectAdmin({ config, openStopped, describeHolder, limitMs });
 }
 
 interface Invocation extends Omit<LocalContext, 'lines'> {

@@ -15,25 +15,18 @@ import { IDENTITY_COMMANDS } from './identity-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
-import { askReset, isRefusedReset, showReset } from './reset-clock.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
 import { SERVICE_COMMANDS } from './service-commands.ts';
+import { CLOCK_COMMANDS, STATUS_COMMANDS } from './status-commands.ts';
 import { SUPPORT_COMMANDS } from './support-commands.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 type License = GetAnswer<'/api/admin/licenses'>['licenses'][number];
 type Registration = GetAnswer<'/api/admin/registrations'>['registrations'][number];
-type Clock = GetAnswer<'/api/admin/clock'>;
 
 export const COMMANDS: readonly Command[] = [
-  defineCommand({
-    words: 'status',
-    about: 'show the state of the server',
-    ask: (client) => client.get('/api/admin/status'),
-    show: showStatus,
-    isFailure: ({ healthy }) => !healthy,
-  }),
+  ...STATUS_COMMANDS,
   ...DOCTOR_COMMANDS,
   ...SUPPORT_COMMANDS,
   defineCommand({
@@ -42,26 +35,7 @@ export const COMMANDS: readonly Command[] = [
     local: async ({ config }) => ({ ok: true, body: showConfig(config) }),
     show: (config) => formatFacts(flattenFacts({ ...config })),
   }),
-  defineCommand({
-    words: 'clock',
-    about: "compare the server's time with the wall clock",
-    ask: (client) => client.get('/api/admin/clock'),
-    show: showClock,
-  }),
-  defineCommand({
-    words: 'clock accept',
-    about: 'accept a wall clock that jumped ahead',
-    ask: (client) => client.post('/api/admin/clock/accept'),
-    show: showClock,
-  }),
-  defineCommand({
-    words: 'clock reset',
-    usage: '[--dry-run] [--yes]',
-    about: 'return to the wall clock after it was wrong, and restore borrows that this ended',
-    ask: askReset,
-    show: (answer, callOf) => showReset(answer, (clock) => showClock(clock, callOf)),
-    isFailure: (answer) => isRefusedReset(answer),
-  }),
+  ...CLOCK_COMMANDS,
   defineCommand({
     words: 'license list',
     usage: '[--product P]',
@@ -163,29 +137,6 @@ async function askRegistrations(
     if (last === undefined || isSame) return { ok: true, body: { registrations: all } };
     after = { after_license_id: last.license_id, after_user: last.user };
   }
-}
-
-function showStatus(status: GetAnswer<'/api/admin/status'>, callOf: CallOf): string {
-  const { clock, ...rest } = status;
-  const time =
-    clock === null ? 'The clock cannot be read because the store does not work.' : showClock(clock, callOf);
-  return `${formatFacts(flattenFacts(rest))}\n${time}`;
-}
-
-function showClock({ server_at, wall_at, jump, jump_at_start: rest }: Clock, callOf: CallOf): string {
-  const jumped = jump === null ? '' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
-  const state = jumped === '' ? 'agrees' : paint('yellow', jumped);
-  const facts = formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
-  const advised = jump === null ? facts : `${facts}\n${adviseOnJump(jump.direction, callOf)}`;
-  if (rest === null) return advised;
-  const hint = `if the clock was wrong, correct it and run "${callOf('clock reset')}"`;
-  return `${advised}\nIt JUMPED AHEAD from ${rest.from} to ${rest.to} while the server was stopped; ${hint}.`;
-}
-
-function adviseOnJump(direction: string, callOf: CallOf): string {
-  return direction === 'ahead'
-    ? `If the wall clock is correct, run "${callOf('clock accept')}".`
-    : `If the clock was wrong before and is correct now, run "${callOf('clock reset')}".`;
 }
 
 function showLicenses({ licenses }: { readonly licenses: readonly License[] }): string {
