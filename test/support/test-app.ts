@@ -68,6 +68,8 @@ export interface TestAppOptions {
   /** By default, one license of the product "cad" with five slots. */
   readonly licenses?: readonly License[];
   readonly auth?: Partial<AuthSettings>;
+  /** Variables with settings. */
+  readonly env?: Readonly<Record<string, string>>;
   /** The settings `http.allowedOrigins` and `http.allowedHosts`. */
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
@@ -128,7 +130,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   const log: Record<string, unknown>[] = [];
   const parts = composeApp(
     store,
-    { config, env: {}, isServing: true, certificates: null, environment },
+    { config, env: options.env ?? {}, isServing: true, certificates: null, environment },
     pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
     () => null,
   );
@@ -189,7 +191,7 @@ const MACHINE = { hostName: 'vm', findFullNames: async () => ['vm.example.com'] 
 
 /** The settings of a server, with defaults for everything the test omits. */
 function makeConfig(options: TestAppOptions, data: string): Config {
-  const { config } = loadConfig({ flags: {}, env: {}, file: null });
+  const { config } = loadConfig({ flags: {}, env: options.env ?? {}, file: null });
   const { isLoopbackOnly = true, metrics, ...auth } = options.auth ?? {};
   const { http, log, cloud, airgap } = config;
   return {

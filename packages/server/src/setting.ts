@@ -1,10 +1,14 @@
-export type Value = string | number | boolean | readonly string[];
+import type { SettingValue } from './core/nouns/stored-setting.ts';
+
+export type Value = SettingValue;
 
 /** What is known of one setting. */
 export interface Setting {
   readonly path: string;
   readonly default: Value;
   readonly about: string;
+  /** Whether running servers apply a change at once, so that it can be kept in the store. */
+  readonly isLive?: true;
   /** The allowed words; `from` and `to` are the range of a number. */
   readonly oneOf?: readonly string[];
   /** What the items of a list are. */

@@ -57,6 +57,7 @@ const TABLE = [
   {
     path: 'page.name',
     default: '',
+    isLive: true,
     about: "Name of this server on the administrator's page, such as that of the company.",
   },
   {

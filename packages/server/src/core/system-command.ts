@@ -5,6 +5,7 @@ import type { AuditPosition } from './nouns/audit-position.ts';
 import type { Bar } from './nouns/bar.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { License, LicenseId } from './nouns/license.ts';
+import type { SettingValue } from './nouns/stored-setting.ts';
 import type { FileRules } from './rules/rules.ts';
 
 /** Commands that act on the server itself. */
@@ -29,6 +30,7 @@ export type SystemCommand =
   | SetRules
   | AddBar
   | RemoveBar
+  | ChangeSettings
   | Note
   | RestoreBackup
   | SetWebhookCursor
@@ -216,6 +218,21 @@ export interface SetRules {
   /** Identifies this version of the rules. */
   readonly digest: string;
   readonly by: Actor;
+}
+
+/** Changes settings that running servers apply at once. */
+export interface ChangeSettings {
+  readonly kind: 'change_settings';
+  readonly changes: readonly SettingChange[];
+  readonly by: Actor;
+}
+
+export interface SettingChange {
+  readonly name: string;
+  /** `null`: no longer stored, so the default applies. */
+  readonly value: SettingValue | null;
+  /** The part of the value that may be shown. */
+  readonly shown: SettingValue | null;
 }
 
 /** A notice for the administrator, recorded once. */

@@ -12,6 +12,7 @@ import type { Instant } from '../core/nouns/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/nouns/license.ts';
 import type { NoticeKey } from '../core/nouns/notice-key.ts';
 import type { Registration } from '../core/nouns/registration.ts';
+import type { StoredSetting } from '../core/nouns/stored-setting.ts';
 import type { Rules } from '../core/rules/rules.ts';
 import type { CloudKeys } from '../core/system-command.ts';
 import type { Report } from '../core/view.ts';
@@ -46,6 +47,7 @@ export type Query =
   | { readonly kind: 'find_grant_keys' }
   | { readonly kind: 'find_rules' }
   | { readonly kind: 'list_bars' }
+  | { readonly kind: 'list_settings' }
   | HistoryQuery;
 
 /** Who holds a slot: any part of a list that is sorted and searched. */
@@ -163,6 +165,8 @@ export interface Answers extends HistoryAnswers {
   find_rules: RulesRecord;
   /** By kind and pattern. */
   list_bars: readonly BarRecord[];
+  /** By name. */
+  list_settings: readonly StoredSetting[];
 }
 
 export type Answer<Q extends Query> = Answers[Q['kind']];

@@ -18,6 +18,7 @@ import {
   type Row,
   rulesFromRows,
   type StoreRow,
+  settingFromRow,
   storeFromRow,
   type TokenRow,
   tokenFromRow,
@@ -32,7 +33,7 @@ import {
   secretsFromRows,
 } from './sealed-secrets.ts';
 import { inEach, readable } from './sql.ts';
-import { HAS_ENDED, LIST_BARS, SELECT_TOKEN } from './statements.ts';
+import { HAS_ENDED, LIST_BARS, LIST_SETTINGS, SELECT_TOKEN } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
 /** All secrets as of one moment. */
@@ -172,6 +173,8 @@ const QUERIES = {
     },
   }),
   list_bars: () => prepareQuery(LIST_BARS, {}, (rows: readonly RowOf<'bar'>[]) => rows.map(barFromRow)),
+  list_settings: () =>
+    prepareQuery(LIST_SETTINGS, {}, (rows: readonly RowOf<'setting'>[]) => rows.map(settingFromRow)),
   find_notice: ({ key: { kind, subject } }) =>
     prepareQuery(
       'SELECT * FROM notice WHERE kind = :kind AND subject = :subject',

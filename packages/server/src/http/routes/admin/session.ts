@@ -17,7 +17,7 @@ import type { Route } from '../../route.ts';
 
 interface SessionServices {
   readonly facts: { readonly version: string };
-  readonly settings: Pick<Config, 'page'>;
+  readonly settings: { readonly current: Pick<Config, 'page'> };
   readonly accounts: Accounts;
   readonly auth: AuthSettings;
 }
@@ -31,8 +31,8 @@ export function sessionRoutes({ accounts, auth, facts, settings }: SessionServic
       summary: 'What the page shows before anybody has signed in',
       handle: async ({ peer }, send) =>
         send({
-          name: settings.page.name,
-          has_logo: settings.page.logo !== '',
+          name: settings.current.page.name,
+          has_logo: settings.current.page.logo !== '',
           version: facts.version,
           is_set_up: !(await accounts.isBeingSetUp()),
           is_secure: peer.isSecure === true,

@@ -206,6 +206,7 @@ const QUERIES: {
   find_grant_keys: [{ kind: 'find_grant_keys' }],
   find_rules: [{ kind: 'find_rules' }],
   list_bars: [{ kind: 'list_bars' }],
+  list_settings: [{ kind: 'list_settings' }],
 };
 
 function ask<Q extends Query>(query: Q, now: Instant = NOW) {
