@@ -83,15 +83,12 @@ export class BerthApi {
   /** All users of slots, from all pages. */
   async holders(): Promise<readonly Holder[]> {
     const all: Holder[] = [];
-    let after = '';
-    for (;;) {
-      const body = await this.#ask(`/api/admin/registrations${after}`);
-      const page = body.registrations as readonly Holder[];
-      const last = page.at(-1);
-      if (last === undefined) return all;
-      all.push(...page);
-      after = `?${new URLSearchParams({ after_license_id: `${last.license_id}`, after_user: last.user })}`;
+    for (let next: Record<string, string> | null = {}; next !== null; ) {
+      const body = await this.#ask(`/api/admin/registrations?${new URLSearchParams(next)}`);
+      all.push(...(body.registrations as readonly Holder[]));
+      next = body.next as Record<string, string> | null;
     }
+    return all;
   }
 
   async holder(user: string): Promise<Holder | undefined> {

@@ -1,9 +1,12 @@
 import type { License } from '@berth/protocol/admin/licenses';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { readNow } from '../clock.ts';
 import { setParams } from '../data/route.ts';
+import { readRange, sayRange } from '../words/date-range.ts';
 import { nameOf } from '../words/judge-license.ts';
 import { Icon } from './icon.tsx';
-import { MenuButton } from './menu.tsx';
+import { MenuButton, type MenuItem } from './menu.tsx';
+import { RangeDialog } from './range-dialog.tsx';
 
 interface ChipProps {
   readonly label: string;
@@ -11,10 +14,12 @@ interface ChipProps {
   readonly name: string;
   readonly value: string | null;
   readonly choices: readonly (readonly [value: string, text: string])[];
+  /** What else can be chosen, such as in a dialog. */
+  readonly more?: readonly MenuItem[];
 }
 
 /** A filter that lives in the address, so that a link or a reload keeps it. */
-export function FilterChip({ label, name, value, choices }: ChipProps) {
+export function FilterChip({ label, name, value, choices, more = [] }: ChipProps) {
   const chosen = choices.find(([choice]) => choice === value)?.[1] ?? value;
   const items = [
     { label: 'Any', isChosen: value === null, act: () => setParams({ [name]: null }) },
@@ -24,6 +29,7 @@ export function FilterChip({ label, name, value, choices }: ChipProps) {
       isChosen: choice === value,
       act: () => setParams({ [name]: choice }),
     })),
+    ...more,
   ];
   return (
     <MenuButton
@@ -35,6 +41,29 @@ export function FilterChip({ label, name, value, choices }: ChipProps) {
       {label} <b dir="auto">{chosen ?? 'Any'}</b>
       <Icon name="down" size={12} />
     </MenuButton>
+  );
+}
+
+/** A filter for a time: one of the choices, or any days. */
+export function PeriodChip({ label, name, value, choices }: ChipProps) {
+  const [isOpen, setOpen] = useState(false);
+  const range = readRange(value);
+  const own = range === null || value === null ? [] : [[value, sayRange(range, readNow())] as const];
+  return (
+    <>
+      <FilterChip
+        {...{ label, name, value }}
+        choices={[...choices, ...own]}
+        more={[{ label: 'Choose days…', act: () => setOpen(true) }]}
+      />
+      {isOpen && (
+        <RangeDialog
+          value={value}
+          onChoose={(chosen) => setParams({ [name]: chosen })}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
   );
 }
 

@@ -64,6 +64,12 @@ const listQuery = z.object({
   after_user: described(z.string().optional(), 'Continue after this user.'),
 });
 
+const nextPart = z.object({
+  after_license_id: z.int().optional(),
+  after_user: z.string().optional(),
+  offset: z.int().optional(),
+});
+
 export const REGISTRATION_API = {
   'GET /api/admin/registrations': {
     query: listQuery,
@@ -73,6 +79,10 @@ export const REGISTRATION_API = {
         'How many there are in the whole list; null behind `after_license_id`.',
       ),
       registrations: described(z.array(registrationRecord), 'The part that was asked for.'),
+      next: described(
+        nextPart.nullable(),
+        'What to send with the same query for the part behind this one; null if there is none.',
+      ),
     }),
   },
   'POST /api/admin/registrations/release': {

@@ -7,24 +7,25 @@ import { linkTo, setParams, usePlace } from '../../data/route.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts } from '../../parts/facts.tsx';
-import { FilterChip, LicenseChip, SearchField } from '../../parts/filters.tsx';
+import { FilterChip, LicenseChip, PeriodChip, SearchField } from '../../parts/filters.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Name } from '../../parts/name.tsx';
 import { CopyButton, Empty, ErrorBox, Loading } from '../../parts/states.tsx';
 import { Moment, Time } from '../../parts/time.tsx';
 import { useIsNarrow, VirtualRows } from '../../parts/virtual-rows.tsx';
+import { readPeriod } from '../../words/date-range.ts';
 import { describeEvent, EVENT_KINDS, sayActor, sayKind } from '../../words/describe-event.ts';
 import { nameOf } from '../../words/judge-license.ts';
-import { DAY_MS } from '../../words/time.ts';
 import { type AuditLog, useAuditLog } from './audit-log.ts';
 import { VerifyLog } from './verify-log.tsx';
 
 const PERIODS = [
-  ['1', 'Last 24 hours'],
-  ['7', 'Last 7 days'],
-  ['30', 'Last 30 days'],
-  ['365', 'Last 12 months'],
+  ['today', 'Today'],
+  ['yesterday', 'Yesterday'],
+  ['7d', 'Last 7 days'],
+  ['30d', 'Last 30 days'],
+  ['365d', 'Last 12 months'],
 ] as const;
 
 /** What happened, and by whom. */
@@ -33,15 +34,15 @@ export function Audit() {
   const [isVerifying, setVerifying] = useState(false);
   const licenses = useLicenses().data?.licenses ?? [];
   const names = new Map(licenses.map((license) => [license.id, nameOf(license)]));
-  const days = params.get('days');
-  const today = Math.floor(readNow() / DAY_MS) * DAY_MS;
+  const period = readPeriod(params.get('when'), readNow());
   const log = useAuditLog({
     license_id: params.get('license'),
     kind: params.get('kind'),
     user: params.get('user'),
-    since: days === null ? null : new Date(today - (Number(days) - 1) * DAY_MS).toISOString(),
+    since: period === null ? null : new Date(period.since).toISOString(),
+    until: period === null ? null : new Date(period.until).toISOString(),
   });
-  const hasFilter = ['license', 'kind', 'user', 'days'].some((name) => params.has(name));
+  const hasFilter = ['license', 'kind', 'user', 'when'].some((name) => params.has(name));
   return (
     <div class="content wide">
       <PageHead
@@ -70,7 +71,7 @@ export function Audit() {
           value={params.get('kind')}
           choices={EVENT_KINDS.map((kind) => [kind, sayKind(kind)] as const)}
         />
-        <FilterChip label="When" name="days" value={days} choices={PERIODS} />
+        <PeriodChip label="When" name="when" value={params.get('when')} choices={PERIODS} />
         {hasFilter && <a href={linkTo('audit')}>Clear filters</a>}
       </div>
       <EventList log={log} names={names} />

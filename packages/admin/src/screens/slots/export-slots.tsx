@@ -38,9 +38,9 @@ async function readAll(filters: Filters, showProgress: (text: string) => void): 
   const all: Slot[] = [];
   for (;;) {
     const query = { ...queryOf(filters), offset: all.length, limit: PART };
-    const { matched, registrations } = await get('/api/admin/registrations', query);
+    const { matched, registrations, next } = await get('/api/admin/registrations', query);
     all.push(...registrations);
-    if (registrations.length === 0 || all.length >= (matched ?? 0)) return all;
+    if (next === null) return all;
     showProgress(`${formatNumber(all.length)} of ${formatNumber(matched ?? 0)}`);
   }
 }

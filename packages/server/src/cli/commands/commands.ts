@@ -23,7 +23,8 @@ import { USER_COMMANDS } from './user-commands.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 type License = GetAnswer<'/api/admin/licenses'>['licenses'][number];
-type Registration = GetAnswer<'/api/admin/registrations'>['registrations'][number];
+type Registrations = GetAnswer<'/api/admin/registrations'>;
+type Registration = Registrations['registrations'][number];
 
 export const COMMANDS: readonly Command[] = [
   ...STATUS_COMMANDS,
@@ -125,17 +126,17 @@ async function askRegistrations(
   flags: Flags,
 ): Promise<AdminAnswer<{ readonly registrations: readonly Registration[] }>> {
   const all: Registration[] = [];
-  let after: { readonly after_license_id?: number; readonly after_user?: string } = {};
+  const query = { ...targetOf(flags), user: flags.user, address: flags.address };
+  let next: Registrations['next'] = {};
   for (;;) {
-    const query = { ...targetOf(flags), user: flags.user, address: flags.address, ...after };
-    const answer = await client.get('/api/admin/registrations', query);
+    const answer: AdminAnswer<Registrations> = await client.get('/api/admin/registrations', {
+      ...query,
+      ...next,
+    });
     if (!answer.ok) return answer;
-    const page = answer.body.registrations;
-    for (const registration of page) all.push(registration);
-    const last = page.at(-1);
-    const isSame = last?.user === after.after_user && last?.license_id === after.after_license_id;
-    if (last === undefined || isSame) return { ok: true, body: { registrations: all } };
-    after = { after_license_id: last.license_id, after_user: last.user };
+    for (const registration of answer.body.registrations) all.push(registration);
+    next = answer.body.next;
+    if (next === null) return { ok: true, body: { registrations: all } };
   }
 }
 

@@ -31,7 +31,12 @@ export interface Lending {
   releaseAll(by: Actor): Promise<number>;
   /** Releases all slots of an address or range. Returns how many slots were freed. */
   releaseFrom(target: Target, address: string, by: Actor): Promise<number>;
-  list(filter: RegistrationFilter): Promise<RegistrationPage>;
+  list(filter: RegistrationFilter): Promise<RegistrationPart>;
+}
+
+interface RegistrationPart extends RegistrationPage {
+  /** The last one, if there are more behind it. */
+  readonly last: RegistrationPage['registrations'][number] | null;
 }
 
 interface RegistrationFilter extends Omit<ListRegistrations, 'kind' | 'search'> {
@@ -70,14 +75,23 @@ export function createLending(
     releaseAll: (by) => executeOnEachLicense(store, (licenseId) => ({ kind: 'release_all', licenseId, by })),
     releaseFrom: ({ product, licenseId }, address, by) =>
       releaseFrom(store, { product, licenseId }, address, by),
-    list: ({ user, search, ...filter }) =>
-      store.read({
-        kind: 'list_registrations',
-        ...filter,
-        user: user === null ? null : userNameOf(user),
-        search: search === undefined ? undefined : { text: search, origin: rangeMeant(search) },
-      }),
+    list: (filter) => listPart(store, filter),
   };
+}
+
+/** Reads one more than wished, which shows whether there are more. */
+async function listPart(store: Store, filter: RegistrationFilter): Promise<RegistrationPart> {
+  const { user, search, limit, ...rest } = filter;
+  const page = await store.read({
+    kind: 'list_registrations',
+    ...rest,
+    limit: limit + 1,
+    user: user === null ? null : userNameOf(user),
+    search: search === undefined ? undefined : { text: search, origin: rangeMeant(search) },
+  });
+  const registrations = page.registrations.slice(0, limit);
+  const hasMore = page.registrations.length > limit;
+  return { ...page, registrations, last: hasMore ? (registrations.at(-1) ?? null) : null };
 }
 
 /** A client without a user name is identified by its host name. */

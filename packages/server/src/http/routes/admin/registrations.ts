@@ -17,26 +17,30 @@ export function registrationRoutes(lending: Lending): readonly Route[] {
       name: 'admin_registrations',
       access: 'operator',
       summary:
-        'Who holds a slot: any part of a list that is searched and sorted. For all of it, continue after ' +
-        'the last license_id and user',
+        'Who holds a slot: any part of a list that is searched and sorted. For all of it, send `next` with ' +
+        'the same query',
       handle: async ({ query }, send) => {
         const { sort: order, direction, offset, limit, state, address, after_license_id: afterId } = query;
         const isDescending = direction === 'down';
-        if (afterId !== undefined && (isDescending || (order ?? 'license') !== 'license')) {
+        const isInOrder = !isDescending && (order ?? 'license') === 'license';
+        if (afterId !== undefined && !isInOrder) {
           throw new RequestError('validation_error', ONE_ORDER, { field: 'after_license_id' });
         }
         const { search, feature, after_user: user = '' } = query;
-        const { matched, registrations, now } = await lending.list({
+        const from = Number(offset ?? 0);
+        const { matched, registrations, now, last } = await lending.list({
           ...targetOf(query),
           user: query.user ?? null,
           origin: address === undefined ? undefined : requireRange(address),
           isBorrowed: state === undefined ? undefined : state === 'borrowed',
           ...{ search, feature, order, isDescending },
-          offset: Number(offset ?? 0),
+          offset: from,
           limit: Math.min(limit ?? LIMITS.pageRows, LIMITS.pageRows),
           after: afterId === undefined ? null : { licenseId: licenseId(afterId), user },
         });
-        return send({ matched, registrations: registrations.map((one) => presentRegistration(one, now)) });
+        const shown = registrations.map((one) => presentRegistration(one, now));
+        const behind = isInOrder ? placeOf(last) : { offset: from + shown.length };
+        return send({ matched, registrations: shown, next: last === null ? null : behind });
       },
     },
     'POST /api/admin/registrations/release': {
@@ -88,6 +92,11 @@ const USER_OR_ADDRESS = 'Send either "user" or "address".';
 function requireUser({ user }: { readonly user?: string | undefined }): string {
   if (user === undefined) throw new RequestError('missing_parameters', 'Say whose slot: "user" is missing.');
   return user;
+}
+
+/** A place in the list that stays the same when slots before it end. */
+function placeOf(last: Page['last']) {
+  return { after_license_id: last?.licenseId, after_user: last?.registration.user };
 }
 
 type Page = Awaited<ReturnType<Lending['list']>>;

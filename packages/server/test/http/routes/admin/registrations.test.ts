@@ -103,7 +103,7 @@ describe('who holds a slot', () => {
     assert.deepEqual([status, body.code, body.field], [400, 'validation_error', 'address']);
   });
 
-  test('comes in pages', async (t) => {
+  test('comes in pages, and each says how to get the next one', async (t) => {
     const slots = LIMITS.pageRows + 1;
     const { store, get } = await openTestApp(t, { licenses: [testLicense(1, { slots })] });
     const host = { hostname: null, address: null, info: null };
@@ -111,10 +111,17 @@ describe('who holds a slot', () => {
     await Promise.all(
       users.map((user) => store.execute({ kind: 'register', product: null, licenseId: null, user, host })),
     );
-    const first = listUsers((await get('/api/admin/registrations')).body);
+    const { body } = await get('/api/admin/registrations');
+    const first = listUsers(body);
     assert.equal(first.length, LIMITS.pageRows);
-    const rest = await get(`/api/admin/registrations?after_license_id=1&after_user=${first.at(-1)}`);
+    assert.deepEqual(body.next, { after_license_id: 1, after_user: first.at(-1) });
+    const rest = await get(`/api/admin/registrations?${new URLSearchParams(body.next as never)}`);
     assert.deepEqual([...first, ...listUsers(rest.body)], users);
+    assert.equal(rest.body.next, null);
+    const sorted = await get('/api/admin/registrations?sort=user&direction=down&offset=10&limit=5');
+    assert.deepEqual(sorted.body.next, { offset: 15 });
+    const last = await get(`/api/admin/registrations?sort=user&offset=${slots - 5}&limit=5`);
+    assert.deepEqual([listUsers(last.body).length, last.body.next], [5, null]);
   });
 });
 
