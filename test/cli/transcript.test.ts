@@ -9,7 +9,6 @@ const TIME = 'yyyy-mm-ddThh:mm:ss.mmmZ';
 
 /** Commands that only look, so that a running and a stopped server have the same to say. */
 const LOOKING: readonly (readonly string[])[] = [
-  ['config'],
   ['clock'],
   ['clock', 'accept'],
   ['license', 'list'],
@@ -53,13 +52,19 @@ before(async () => {
     await lend(server.url, 'borrow', `${state}-borrower`);
   }
   await lend(server.url, 'register', 'ann');
-  running = { ...(await record(1, changingIn('r'))), ...(await record(4, [['status'], ...LOOKING])) };
+  running = {
+    ...(await record(1, changingIn('r'))),
+    ...(await record(4, [['status'], ['config'], ...LOOKING])),
+  };
   server.child.kill('SIGSTOP');
   const ask = (command: string) => runBerth(data, command.split(' '), {}, '', 200);
   frozen = await Promise.all(['status', 'license list', 'clock accept'].map(ask));
   server.child.kill('SIGCONT');
   assert.equal(await server.stop(), 0);
-  stopped = { ...(await record(1, [['status'], ...LOOKING])), ...(await record(1, changingIn('s'))) };
+  stopped = {
+    ...(await record(1, [['status'], ['config'], ...LOOKING])),
+    ...(await record(1, changingIn('s'))),
+  };
 });
 
 async function lend(url: string, operation: string, user: string): Promise<void> {
@@ -179,12 +184,16 @@ describe('what is printed', () => {
     }
   });
 
-  test('config, every setting', () => {
-    const names = read(running, 'config')
-      .stdout.split('\n')
-      .map((line) => line.split(' ')[0]);
+  test('config, every setting, and where it comes from', () => {
+    const { stdout } = read(running, 'config');
+    assert.match(stdout, /^The running server uses:\nsetting +value +from\n/);
+    const names = stdout.split('\n').map((line) => line.split(' ')[0]);
     for (const { path } of SETTINGS) assert.ok(names.includes(path), path);
-    assert.equal(JSON.parse(read(running, 'config --json').stdout).data, data);
+    assert.match(stdout, /^port +0 +--port$/m);
+    assert.match(stdout, /^http\.trustedProxies +default$/m);
+    const told = JSON.parse(read(running, 'config --json').stdout);
+    assert.deepEqual([told.running, told.differs, told.not_asked], [true, [], null]);
+    assert.match(read(stopped, 'config').stdout, /^No server runs\. It would be started with:\n/);
   });
 
   test('clock', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { runCli } from '@berth/server/cli/cli';
 import { COMMANDS } from '@berth/server/cli/commands/commands';
-import { runBerth } from '../support/berth-command.ts';
+import { readConfig, runBerth } from '../support/berth-command.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
 const unreachable = () => assert.fail('Nothing is to be done.');
@@ -181,7 +181,7 @@ describe('invalid settings', () => {
       [[], { BERTH_HTTP_ALLOW_KEYS_IN_URL: 'false' }],
     ] as const) {
       const { stdout } = await runBerth(temporaryFolder(t), ['config', '--json', ...words], env);
-      assert.equal(JSON.parse(stdout).http.allowKeysInUrl, false);
+      assert.equal(readConfig(stdout)['http.allowKeysInUrl'], false);
     }
   });
 
@@ -191,8 +191,8 @@ describe('invalid settings', () => {
     const env = { BERTH_PORT: '2', BERTH_HOST: '10.0.0.2' };
     const { code, stdout } = await runBerth(temporaryFolder(t), words, env);
     assert.equal(code, 0);
-    const { port, host, log } = JSON.parse(stdout);
-    assert.deepEqual([port, host, log.level], [3, '10.0.0.2', 'debug']);
+    const config = readConfig(stdout);
+    assert.deepEqual([config.port, config.host, config['log.level']], [3, '10.0.0.2', 'debug']);
   });
 });
 

@@ -107,3 +107,9 @@ export async function askBerth<T>(
   if (code !== 0 && !isStopped) throw new Error(`berth ${words.join(' ')} ended with ${code}: ${stderr}`);
   return JSON.parse(stdout) as T;
 }
+
+/** The values that "config --json" shows. */
+export function readConfig(stdout: string): Readonly<Record<string, unknown>> {
+  const { settings } = JSON.parse(stdout) as { settings: readonly { name: string; value: unknown }[] };
+  return Object.fromEntries(settings.map(({ name, value }) => [name, value]));
+}

@@ -15,6 +15,8 @@ import { CONTROL, type Config } from '../config.ts';
 
 /** The admin API of a running or stopped server. */
 export interface AdminClient {
+  /** Whether a server runs; else its data was opened for this client. */
+  readonly isRunning: boolean;
   get<P extends GetPath, Q extends GetQuery<P>>(
     path: P,
     query?: Q & Exactly<Q, GetQuery<P>>,
@@ -112,10 +114,10 @@ export async function connectAdmin({
   const silence = AbortSignal.timeout(limitMs);
   do {
     const stopped = await openStopped();
-    if (stopped !== null) return createClient(sendTo(stopped), () => stopped.close());
+    if (stopped !== null) return createClient(false, sendTo(stopped), () => stopped.close());
     const address = findControl(data);
     if (address !== null && (await isAnswering(address, silence))) {
-      return createClient(sendOver(address, limitMs, hangs), async () => {});
+      return createClient(true, sendOver(address, limitMs, hangs), async () => {});
     }
     await delay(ATTEMPT_INTERVAL_MS);
   } while (!silence.aborted);
@@ -132,7 +134,7 @@ interface Incoming {
 
 type Send = (method: string, path: string, body: string | null) => Promise<Incoming>;
 
-function createClient(send: Send, close: () => Promise<void>): AdminClient {
+function createClient(isRunning: boolean, send: Send, close: () => Promise<void>): AdminClient {
   const call = async <Body>(method: string, path: string, body: string | null) => {
     const { status, chunks } = await send(method, path, body);
     return { ok: status === 200, body: JSON.parse(await readAll(chunks)) } as AdminAnswer<Body>;
@@ -144,6 +146,7 @@ function createClient(send: Send, close: () => Promise<void>): AdminClient {
     return { ok: true, body: {} } as const;
   };
   return {
+    isRunning,
     get: (path, query?: Query) => call('GET', path + queryString(query), null),
     post: (path, body?: object) => call('POST', path, JSON.stringify(body ?? {})),
     upload: (path, text) => call('POST', path, text),

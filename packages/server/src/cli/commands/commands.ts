@@ -1,7 +1,6 @@
 import type { GetAnswer } from '@berth/protocol/admin/admin-api';
 import { formatFacts, formatTable, paint, type Style } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
-import { showConfig } from '../../config.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
@@ -17,6 +16,7 @@ import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
 import { SERVICE_COMMANDS } from './service-commands.ts';
+import { SHOW_CONFIG_COMMANDS } from './show-config.ts';
 import { CLOCK_COMMANDS, STATUS_COMMANDS } from './status-commands.ts';
 import { SUPPORT_COMMANDS } from './support-commands.ts';
 import { USER_COMMANDS } from './user-commands.ts';
@@ -30,12 +30,7 @@ export const COMMANDS: readonly Command[] = [
   ...STATUS_COMMANDS,
   ...DOCTOR_COMMANDS,
   ...SUPPORT_COMMANDS,
-  defineCommand({
-    words: 'config',
-    about: 'show the settings from the command line, the environment and berth.yaml',
-    local: async ({ config }) => ({ ok: true, body: showConfig(config) }),
-    show: (config) => formatFacts(flattenFacts({ ...config })),
-  }),
+  ...SHOW_CONFIG_COMMANDS,
   ...CLOCK_COMMANDS,
   defineCommand({
     words: 'license list',
@@ -230,15 +225,4 @@ function showRegistrations({ registrations }: { readonly registrations: readonly
 function sayAddress({ address, ip_local: stated }: Registration): string | null {
   if (stated === null || stated === address) return address;
   return address === null ? `says ${stated}` : `${address} (says ${stated})`;
-}
-
-/** Flattens nested facts to dotted names, as in the settings file. */
-function flattenFacts(facts: Facts, prefix = ''): Facts {
-  return Object.fromEntries(
-    Object.entries(facts).flatMap(([name, value]) =>
-      typeof value === 'object' && value !== null && !Array.isArray(value)
-        ? Object.entries(flattenFacts(value as Facts, `${prefix}${name}.`))
-        : [[`${prefix}${name}`, typeof value === 'boolean' ? String(value) : value]],
-    ),
-  );
 }
