@@ -16,6 +16,10 @@ const auditQuery = z.object({
   since: described(name, `From when on: ${MOMENT_FORMS}; UTC.`),
   until: described(name, 'Until when, in the same forms. A day is included, an instant is not.'),
   user: described(userName, 'Whom the events are about, or who caused them.'),
+  search: described(
+    name,
+    'A part of a name that it mentions: a user, account, host, address or bar. Ignores case.',
+  ),
   kind: described(name, 'One kind of events, or up to five with commas between them.'),
   before: described(positiveInteger, 'Continue before this link.'),
   limit: described(

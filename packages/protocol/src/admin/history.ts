@@ -128,13 +128,23 @@ export const HISTORY_API = {
     }),
   },
   'GET /api/admin/history/users': {
-    query: z.object({ ...span, user, limit }),
+    query: z.object({
+      ...span,
+      user,
+      search: described(name, 'Only users with this part in their names. Ignores case.'),
+      by: described(
+        z.enum(['day'], { error: 'must be "day"' }).optional(),
+        'A row for each day, for up to 31 days. By default one for the whole time.',
+      ),
+      limit,
+    }),
     answer: z.object({
       users: described(
         z.array(
           z.object({
             ...userFields,
             ...subject,
+            day: described(text, 'The day, UTC, if by days.'),
             grants: described(count, 'How often a slot was lent.'),
             denials: described(count, 'How often a request was denied.'),
             sessions: described(count, 'How many slots were given back, taken back or expired.'),

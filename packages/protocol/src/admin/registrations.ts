@@ -65,9 +65,9 @@ const listQuery = z.object({
 });
 
 const nextPart = z.object({
-  after_license_id: z.int().optional(),
-  after_user: z.string().optional(),
-  offset: z.int().optional(),
+  after_license_id: described(z.int().optional(), 'If by license.'),
+  after_user: described(z.string().optional(), 'If by license.'),
+  offset: described(z.int().optional(), 'In other orders.'),
 });
 
 export const REGISTRATION_API = {
@@ -81,7 +81,7 @@ export const REGISTRATION_API = {
       registrations: described(z.array(registrationRecord), 'The part that was asked for.'),
       next: described(
         nextPart.nullable(),
-        'What to send with the same query for the part behind this one; null if there is none.',
+        'What to add to the query for the next part; null if there is none.',
       ),
     }),
   },

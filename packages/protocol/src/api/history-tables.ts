@@ -10,6 +10,8 @@ type Wire = Readonly<Record<string, unknown>>;
 
 const SUBJECT = ['license_id', 'product', 'name', 'feature'];
 
+const USER_COLUMNS = ['user', 'others', ...SUBJECT, 'grants', 'denials', 'sessions', 'held_ms', 'last_at'];
+
 /** Which list of the answer becomes the rows, and its columns. */
 const REPORTS = {
   denials: {
@@ -19,10 +21,8 @@ const REPORTS = {
       'explanation',
     ],
   },
-  users: {
-    list: ({ users }: Wire) => users,
-    columns: ['user', 'others', ...SUBJECT, 'grants', 'denials', 'sessions', 'held_ms', 'last_at'],
-  },
+  users: { list: ({ users }: Wire) => users, columns: USER_COLUMNS },
+  'user-days': { list: ({ users }: Wire) => users, columns: ['day', ...USER_COLUMNS] },
   consumption: { list: ({ days }: Wire) => days, columns: ['day', ...SUBJECT, 'amount'] },
   'what-if': { list: ({ curve }: Wire) => curve, columns: ['slots', 'denials', 'waiting_ms'] },
   slots: {

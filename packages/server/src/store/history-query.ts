@@ -44,6 +44,10 @@ export interface ListDenialHistory extends OfLicense {
 export interface ListUserHistory extends OfLicense {
   readonly kind: 'list_user_history';
   readonly user: string | null;
+  /** Only those with this part in their names; case does not matter. */
+  readonly search?: string | undefined;
+  /** A row for each day, while days are kept. */
+  readonly isByDay?: boolean | undefined;
   readonly limit: number;
 }
 
@@ -115,6 +119,8 @@ export interface DenialRecord extends Subject, Somebody {
 }
 
 interface UserHistory extends Subject, Somebody {
+  /** The start of the day, UTC; `null`: of the whole time. */
+  readonly day: Instant | null;
   readonly grants: number;
   readonly denials: number;
   /** Slots that were given back or expired. */

@@ -111,6 +111,8 @@ export interface SearchAudit {
   readonly until: Instant | null;
   /** Whom they are about, or who caused them. */
   readonly user: string | null;
+  /** A part of a name or address that they mention; case does not matter. */
+  readonly search?: string | undefined;
   /** At most five. */
   readonly kinds: readonly string[] | null;
   /** Only in links older than this sequence number. */

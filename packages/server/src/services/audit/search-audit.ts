@@ -15,6 +15,8 @@ export interface AuditFilter {
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly user?: string | undefined;
+  /** A part of a name. */
+  readonly search?: string | undefined;
   /** Kinds of events, with commas between them. */
   readonly kind?: string | undefined;
   readonly before?: number | undefined;
@@ -33,6 +35,11 @@ const SCANNED_AT_ONCE = 50_000;
 const MAX_SCANNED = 1_000_000;
 /** How many links one read returns: one may hold a whole commit. */
 const LINKS_AT_ONCE = 100;
+/**
+ * How many reads one request makes. A part of a name such as "slot" is in every link, and in no name: each
+ * read then ends with links that do not match.
+ */
+const MAX_READS = 200;
 
 const MAX_KINDS = 5;
 
@@ -48,7 +55,7 @@ export async function searchAudit(
   let events = 0;
   let next = query.before;
   let searched = 0;
-  while (searched < MAX_SCANNED && !signal.aborted) {
+  for (let reads = 0; reads < MAX_READS && searched < MAX_SCANNED && !signal.aborted; reads++) {
     const page = await store.read({ ...query, before: next, links: LINKS_AT_ONCE });
     for (const link of page.links) {
       links.push(link);
@@ -71,6 +78,7 @@ async function readFilter(store: Store, filter: AuditFilter): Promise<SearchAudi
     since: readMoment(filter, 'since', now),
     until: readMoment(filter, 'until', now),
     user: filter.user ?? null,
+    search: filter.search,
     kinds: readKinds(filter.kind),
     before: filter.before ?? null,
     scanned: SCANNED_AT_ONCE,

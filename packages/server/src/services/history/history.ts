@@ -24,7 +24,7 @@ export interface History {
     filter: SlotFilter,
   ): Promise<Within & { readonly series: HistoryAnswers['list_slot_history'] } & Step>;
   listDenials(filter: DenialFilter): Promise<HistoryAnswers['list_denial_history']>;
-  listUsers(filter: UserFilter): Promise<HistoryAnswers['list_user_history']>;
+  listUsers(filter: UsageFilter): Promise<HistoryAnswers['list_user_history']>;
   listConsumption(filter: FeatureFilter): Promise<HistoryAnswers['list_consumption_history']>;
   askWhatIf(filter: FeatureFilter): Promise<NonNullable<HistoryAnswers['ask_what_if']>>;
   /** Removes a user's name from all records. Returns how many there were. */
@@ -51,6 +51,12 @@ interface SlotFilter extends FeatureFilter {
 interface UserFilter extends HistoryFilter {
   readonly user?: string | undefined;
   readonly limit?: number | undefined;
+}
+
+interface UsageFilter extends UserFilter {
+  /** A part of a name. */
+  readonly search?: string | undefined;
+  readonly by?: 'day' | undefined;
 }
 
 interface DenialFilter extends UserFilter, FeatureFilter {
@@ -110,7 +116,7 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
         limit: rowsOf(limit),
       });
     },
-    async listUsers({ user, limit, licenseId, ...filter }) {
+    async listUsers({ user, search, by, limit, licenseId, ...filter }) {
       const { since, until } = await within({ ...filter, licenseId });
       return store.read({
         kind: 'list_user_history',
@@ -118,6 +124,8 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
         until,
         licenseId,
         user: user === undefined ? null : userNameOf(user),
+        search,
+        isByDay: by === 'day',
         limit: rowsOf(limit),
       });
     },

@@ -1,5 +1,6 @@
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { ListRegistrations, RegistrationPage, SlotOrder } from '../query.ts';
+import { hasPart, partValues } from './part-of-name.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import { originKeys, registrationFromRow } from './rows.ts';
 import type { Count } from './sql.ts';
@@ -27,10 +28,10 @@ const MEANT = `FROM registration JOIN license ON license.id = license_id
     AND (CAST(:feature AS text) IS NULL OR EXISTS (SELECT 1 FROM feature_slot
       WHERE feature_slot.license_id = registration.license_id AND feature_slot."user" = registration."user"
         AND feature_slot.feature = :feature AND feature_slot.ends_at > :now))
-    AND (CAST(:pattern AS text) IS NULL
-      OR lower(coalesce(spelling, "user")) LIKE :pattern ESCAPE '~'
-      OR lower(hostname) LIKE :pattern ESCAPE '~'
-      OR lower(address) LIKE :pattern ESCAPE '~'
+    AND (CAST(:partA AS text) IS NULL
+      OR ${hasPart('coalesce(spelling, "user")')}
+      OR ${hasPart('hostname')}
+      OR ${hasPart('address')}
       OR origin BETWEEN CAST(:searchFirst AS text) AND CAST(:searchLast AS text))`;
 
 /** The features of the page only: few have any, and looking for them takes longer than finding the page. */
@@ -85,14 +86,9 @@ function valuesOf(query: ListRegistrations, now: Instant) {
     ...{ now, licenseId, product, user, feature },
     borrowed: isBorrowed === undefined ? null : Number(isBorrowed),
     ...originKeys(query.origin),
-    pattern: search === undefined ? null : patternOf(search.text),
+    ...partValues(search?.text ?? null),
     ...{ searchFirst, searchLast },
     afterLicense: after?.licenseId ?? -1,
     afterUser: after?.user ?? '',
   };
-}
-
-/** As part of a name. */
-function patternOf(text: string): string {
-  return `%${text.toLowerCase().replace(/[~%_]/g, (sign) => `~${sign}`)}%`;
 }

@@ -5,6 +5,7 @@ import { RequestError } from '@berth/protocol/request-error';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import type { RequestHead } from '@berth/web/http-request';
 import { csvReply, type Reply } from '@berth/web/reply';
+import type { Instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { History } from '../../../services/history/history.ts';
 import { actorOf } from '../../access/caller.ts';
@@ -38,8 +39,12 @@ export function historyRoutes(history: History): readonly Route[] {
       access: 'operator',
       summary: 'How much each user used, the longest first; by whole days',
       csvToo: true,
-      handle: async ({ query, request }, send) =>
-        reportReply(request, 'users', toWire(await history.listUsers(wishOf(query))), send),
+      handle: async ({ query, request }, send) => {
+        const { users, leftOff } = await history.listUsers(wishOf(query));
+        const presented = users.map(({ day, ...rest }) => ({ ...toWire(rest), day: day && sayDay(day) }));
+        const report = query.by === 'day' ? 'user-days' : 'users';
+        return reportReply(request, report, { users: presented, left_off: leftOff }, send);
+      },
     },
     'GET /api/admin/history/consumption': {
       name: 'admin_history_consumption',
@@ -49,7 +54,7 @@ export function historyRoutes(history: History): readonly Route[] {
       handle: async ({ query, request }, send) => {
         const days = await history.listConsumption(wishOf(query));
         const presented = days.map(({ day, ...rest }) => ({
-          day: formatTimestamp(day).slice(0, 10),
+          day: sayDay(day),
           ...toWire(rest),
         }));
         return reportReply(request, 'consumption', { days: presented }, send);
@@ -77,6 +82,10 @@ export function historyRoutes(history: History): readonly Route[] {
       },
     },
   });
+}
+
+function sayDay(day: Instant): string {
+  return formatTimestamp(day).slice(0, 10);
 }
 
 /** The span of a wish, in the names of the service. */

@@ -17,8 +17,7 @@ export function registrationRoutes(lending: Lending): readonly Route[] {
       name: 'admin_registrations',
       access: 'operator',
       summary:
-        'Who holds a slot: any part of a list that is searched and sorted. For all of it, send `next` with ' +
-        'the same query',
+        'Who holds a slot: any part of a list that is searched and sorted. For all, add `next` to the query',
       handle: async ({ query }, send) => {
         const { sort: order, direction, offset, limit, state, address, after_license_id: afterId } = query;
         const isDescending = direction === 'down';

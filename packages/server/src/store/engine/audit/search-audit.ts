@@ -1,6 +1,7 @@
 import type { RecordedEvent } from '../../../core/nouns/audit-event.ts';
 import { foldCase } from '../../../core/nouns/user-name.ts';
 import type { AuditLink, AuditPage, SearchAudit } from '../../query.ts';
+import { createPartTest, hasPart, partValues } from '../part-of-name.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import type { Row, RowValue } from '../rows.ts';
 import { inEach, readable } from '../sql.ts';
@@ -31,6 +32,7 @@ const SEARCH = inEach((dialect) => {
         OR ${STRPOS[dialect]}(CAST(:others AS text), ',' || chain || ',') > 0
         OR (chain = 0 AND ${has(`'"licenseId":'`)}))
       AND (CAST(:user AS text) IS NULL OR ${has(':user')} OR ${has(':folded')})
+      AND (CAST(:partA AS text) IS NULL OR ${hasPart('events')})
       AND (CAST(:kindA AS text) IS NULL OR ${has(':kindA')} OR ${has(':kindB')} OR ${has(':kindC')}
         OR ${has(':kindD')} OR ${has(':kindE')})
     ORDER BY audit_link.seq DESC LIMIT :links`;
@@ -58,7 +60,8 @@ export function queryAuditSearch(query: SearchAudit): PreparedQuery<AuditPage> {
   };
 }
 
-function searchValues({ since, until, chains, user, kinds, scanned, links }: SearchAudit) {
+function searchValues(query: SearchAudit) {
+  const { since, until, chains, user, search, kinds, scanned, links } = query;
   const needles = ['A', 'B', 'C', 'D', 'E'].map((letter, index): [string, RowValue] => {
     const kind = kinds?.[index];
     return [`kind${letter}`, kind === undefined ? null : `"kind":${JSON.stringify(kind)}`];
@@ -72,19 +75,23 @@ function searchValues({ since, until, chains, user, kinds, scanned, links }: Sea
     others: chains === null || chains.length < 2 ? null : `,${chains.join(',')},`,
     user: user === null ? null : JSON.stringify(user),
     folded: user === null || foldCase(user) === user ? null : JSON.stringify(foldCase(user)),
+    ...partValues(search === undefined ? null : JSON.stringify(search).slice(1, -1)),
     ...Object.fromEntries(needles),
   };
 }
 
 /** Leaves the events that match. */
-function pickerOf({ chains, user, kinds }: SearchAudit, ignoresCase: boolean) {
+function pickerOf({ chains, user, search, kinds }: SearchAudit, ignoresCase: boolean) {
+  const isMentioned = search === undefined ? null : createPartTest(search);
   const names: readonly unknown[] = user === null ? [] : [user, ...(ignoresCase ? [foldCase(user)] : [])];
   return (link: AuditLink): AuditLink => {
     const isMeant = chains === null || chains.includes(link.chain);
     const matches = (event: RecordedEvent) => {
-      const { user: who, account, by, licenseId } = event as RecordedEvent & Named;
+      const { user: who, account, by, hostname, origin, pattern, licenseId } = event as RecordedEvent & Named;
       if (!isMeant && !chains.includes(licenseId ?? 0)) return false;
       if (kinds !== null && !kinds.includes(event.kind)) return false;
+      if (isMentioned !== null && ![who, account, by, hostname, origin, pattern].some(isMentioned))
+        return false;
       return user === null || [who, account, by].some((name) => names.includes(name));
     };
     return { ...link, events: link.events.filter(matches) };
@@ -96,6 +103,8 @@ interface Named {
   readonly user?: unknown;
   readonly account?: unknown;
   readonly by?: unknown;
+  readonly hostname?: unknown;
+  readonly pattern?: unknown;
   readonly licenseId?: number;
 }
 

@@ -12,6 +12,7 @@ import type {
   ListConsumptionHistory,
   ListUserHistory,
 } from '../../history-query.ts';
+import { hasPart, partValues } from '../part-of-name.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import { readable } from '../sql.ts';
 import type { RowOf } from '../tables.ts';
@@ -28,24 +29,29 @@ const PERSON_SUMS = ['grants', 'denials', 'sessions', 'held_ms']
   .map((column) => `CAST(sum(CAST(${column} AS float)) AS bigint) AS ${column}`)
   .join(', ');
 
-type UserRow = Omit<RowOf<'history_person'>, 'grain' | 'at'> & { readonly total: number };
+type UserRow = Omit<RowOf<'history_person'>, 'grain'> & { readonly total: number };
 
 function queryUsers(
   query: ListUserHistory,
   now: Instant,
 ): PreparedQuery<HistoryAnswers['list_user_history']> {
-  const { since, until, licenseId, user, limit } = query;
+  const { since, until, licenseId, user, search, isByDay = false, limit } = query;
   const isRecent = since >= daysBefore(now, USER_DAYS_KEPT) && until - since <= FEW_DAYS * DAY_MS;
+  const [days, latest] = isByDay ? [', at', 'at DESC, '] : ['', ''];
   const subjects = querySubjects(licenseId);
-  const sql = `SELECT license_id, feature, "user", others, ${PERSON_SUMS},
+  const sql = `SELECT license_id, feature, "user", others${days}, ${PERSON_SUMS},
       max(last_at) AS last_at, count(*) OVER () AS total
     FROM ${rowsOf('history_person', user)} AND ${isOfLicense(licenseId)} AND at >= :since AND at < :until
-      ${isRecent ? `AND grain = ${DAY_MS}` : ''}
-    GROUP BY license_id, "user", others, feature
-    ORDER BY held_ms DESC, grants DESC, denials DESC, license_id, "user", feature LIMIT :limit`;
-  const values = { ...(licenseId !== null && { licenseId }), since, until, ...namesOf(user), limit };
+      ${isRecent || isByDay ? `AND grain = ${DAY_MS}` : ''}
+      ${search === undefined ? '' : `AND others = 0 AND ${hasPart('"user"')}`}
+    GROUP BY license_id, "user", others, feature${days}
+    ORDER BY ${latest}held_ms DESC, grants DESC, denials DESC, license_id, "user", feature LIMIT :limit`;
+  const scope = { ...(licenseId !== null && { licenseId }), ...(search !== undefined && partValues(search)) };
   return {
-    statements: [...subjects.statements, { sql, values }],
+    statements: [
+      ...subjects.statements,
+      { sql, values: { ...scope, since, until, ...namesOf(user), limit } },
+    ],
     answer([licenses, rows]) {
       const book = subjects.answer([licenses ?? []]);
       const users = rows as readonly UserRow[];
@@ -53,6 +59,7 @@ function queryUsers(
         users: users.map((row) => ({
           ...book.subjectOf(row.license_id, row.feature),
           ...somebody(row),
+          day: isByDay ? row.at : null,
           grants: row.grants,
           denials: row.denials,
           sessions: row.sessions,

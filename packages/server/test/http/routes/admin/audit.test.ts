@@ -5,7 +5,8 @@ import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { HOUR_MS, plus } from '../../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../../src/core/nouns/license.ts';
 import { ExportCheck } from '../../../../src/services/audit/check-export.ts';
-import type { AuditPage } from '../../../../src/store/query.ts';
+import { searchAudit } from '../../../../src/services/audit/search-audit.ts';
+import type { AuditPage, SearchAudit } from '../../../../src/store/query.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -99,6 +100,10 @@ describe('the audit log', () => {
       'bar_added',
     ]);
     assert.deepEqual(await kinds('since=1h&user=local'), ['bar_added'], 'who caused it');
+    assert.deepEqual(await kinds('search=A'), ['slot_denied', 'bar_added', 'slot_borrowed', 'slot_lent']);
+    assert.deepEqual(await kinds('search=FA&since=1h'), ['slot_denied', 'bar_added'], 'and who is barred');
+    assert.deepEqual(await kinds('search=H1'), ['slot_lent'], 'a host');
+    assert.deepEqual(await kinds('search=slot'), [], 'names only');
     assert.deepEqual(await kinds('until=2030-01-15&kind=slot_lent,slot_denied'), ['slot_lent', 'slot_lent']);
     assert.deepEqual(await kinds('until=2030-01-15T12:00:00Z'), [], 'an end is not included');
     assert.deepEqual(await kinds('license=cam&since=today'), [
@@ -145,6 +150,18 @@ describe('the audit log', () => {
     );
     const { events, next_before } = (await app.get('/api/admin/audit?limit=5')).body;
     assert.deepEqual([(events as Facts[]).length, next_before], [5, (events as Facts[]).at(-1)?.seq]);
+  });
+
+  test('ends a search that finds nothing after a bounded number of reads', async () => {
+    let reads = 0;
+    const store = {
+      read: async (query: SearchAudit) => {
+        reads += 1;
+        return { links: [], next: (query.before ?? 1_000_000) - 100, searched: 100 };
+      },
+    };
+    const found = await searchAudit(store as never, { search: 'server' }, new AbortController().signal);
+    assert.deepEqual([reads, found.links, found.next], [200, [], 980_000]);
   });
 
   test('is verified', async (t) => {

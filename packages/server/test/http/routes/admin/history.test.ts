@@ -80,6 +80,29 @@ describe('reports on the history', () => {
     assert.ok(text.includes("\n'-2+3,false,1,"), text);
   });
 
+  test('users, by a part of their names and by days', async (t) => {
+    const { get, clock, post, send } = await openTestApp(t, { licenses: [testLicense(1, { slots: 1 })] });
+    await post('/api/v4/register', { user: 'Özge' });
+    await post('/api/v4/register', { user: 'fay' });
+    clock.advance(10 * MINUTE_MS);
+    await post('/api/v4/unregister', { user: 'Özge' });
+    clock.advance(24 * 60 * MINUTE_MS);
+    await post('/api/v4/register', { user: 'Özge' });
+    const list = async (query: string) =>
+      ((await get(`/api/admin/history/users?${query}`)).body.users as Facts[]).map(
+        ({ user, day, grants, denials, held_ms }) => [user, day, grants, denials, held_ms],
+      );
+    assert.deepEqual(await list('search=FA'), [['fay', null, 0, 1, 0]]);
+    assert.deepEqual(await list('search=%25'), []);
+    assert.deepEqual(await list(`search=${encodeURIComponent('öz')}&by=day`), [
+      ['Özge', '2030-01-16', 1, 0, 0],
+      ['Özge', '2030-01-15', 1, 0, 10 * MINUTE_MS],
+    ]);
+    const headers = { accept: 'text/csv' };
+    const { text } = await send('GET', '/api/admin/history/users?search=fay&by=day', { headers });
+    assert.match(text, /^day,user,.*\r\n2030-01-15,fay,/);
+  });
+
   test('what would have been with more slots', async (t) => {
     const { get } = await openUsed(t);
     const { body } = await get('/api/admin/history/what-if?license=1&since=1d');

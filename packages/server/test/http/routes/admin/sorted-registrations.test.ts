@@ -34,11 +34,14 @@ describe('slots in a list for people', () => {
   });
 
   test('are found by a part of a name or an address', async (t) => {
-    const { list } = await openWithSlots(t);
+    const { app, list } = await openWithSlots(t);
     assert.deepEqual(await list('search=A&sort=user'), [2, 'Ada', 'carol']);
     assert.deepEqual(await list('search=WS-&sort=user'), [2, 'bob_1', 'carol']);
     assert.deepEqual(await list('search=_'), [1, 'bob_1']);
     assert.deepEqual(await list('search=%25'), [0]);
+    await app.post('/api/v4/unregister', { user: 'Ada' });
+    await app.post('/api/v4/register', { user: 'Özge' });
+    assert.deepEqual(await list(`search=${encodeURIComponent('öZ')}`), [1, 'Özge']);
     assert.equal((await list('search=127.0'))[0], 3);
     assert.equal((await list('search=128.0'))[0], 0);
   });

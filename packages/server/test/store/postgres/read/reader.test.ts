@@ -124,7 +124,7 @@ const QUERIES: {
     ]),
     { ...REGISTRATIONS, isBorrowed: true },
     { ...REGISTRATIONS, isBorrowed: false, licenseId: licenseId(5) },
-    ...['A', '%', "' OR 1=1 --"].map((text) => ({ ...REGISTRATIONS, search: { text, origin: null } })),
+    ...['A', 'ZOË', '%', "' OR 1=1 --"].map((text) => ({ ...REGISTRATIONS, search: { text, origin: null } })),
     { ...REGISTRATIONS, search: { text: 'none', origin: EVERYWHERE } },
     { ...REGISTRATIONS, origin: EVERYWHERE, search: { text: 'a', origin: null } },
     { ...REGISTRATIONS, feature: 'render' },
@@ -149,6 +149,7 @@ const QUERIES: {
     { ...SEARCH, until: NOW },
     ...['zoe', 'Zoë', "o'brien", 'z\0e', '"', '\u{1F600}', '%'].map((user) => ({ ...SEARCH, user })),
     { ...SEARCH, kinds: ['slot_denied', 'slot_lent'], user: 'eve' },
+    ...['A', 'ZOË', 'zoë', '%', '"', "'", '\u{1F600}'].map((search) => ({ ...SEARCH, search })),
   ],
   verify_audit: [{ kind: 'verify_audit' }],
   describe_audit: [{ kind: 'describe_audit' }],
@@ -188,6 +189,10 @@ const QUERIES: {
     { kind: 'list_user_history', ...HISTORY, user: null, limit: 100 },
     { kind: 'list_user_history', ...RECENT, user: 'zoe', limit: 100 },
     { kind: 'list_user_history', ...RECENT, licenseId: licenseId(2), user: null, limit: 2 },
+    ...['A', 'ZOË', '_', '~'].map((search) => {
+      return { kind: 'list_user_history', ...HISTORY, user: null, search, limit: 100 } as const;
+    }),
+    { kind: 'list_user_history', ...HISTORY, user: null, isByDay: true, limit: 100 },
   ],
   list_consumption_history: [
     { kind: 'list_consumption_history', ...HISTORY, feature: null, limit: 100 },
