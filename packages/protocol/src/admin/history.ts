@@ -13,6 +13,8 @@ const feature = described(name, 'Only this feature, by its code.');
 
 const user = described(userName, 'Only this user.');
 
+const search = described(name, 'Only users with this part in their names. Ignores case.');
+
 const limit = described(positiveInteger, 'How many rows at most, up to 10,000. By default 100.');
 
 const count = z.int();
@@ -104,7 +106,14 @@ export const HISTORY_API = {
     }),
   },
   'GET /api/admin/history/denials': {
-    query: z.object({ ...span, feature, user, reason: described(name, 'Only this error code.'), limit }),
+    query: z.object({
+      ...span,
+      feature,
+      user,
+      search,
+      reason: described(name, 'Only this error code.'),
+      limit,
+    }),
     answer: z.object({
       total: described(count, 'How many requests were denied, retries and all reasons included.'),
       by_reason: described(
@@ -132,7 +141,7 @@ export const HISTORY_API = {
     query: z.object({
       ...span,
       user,
-      search: described(name, 'Only users with this part in their names. Ignores case.'),
+      search,
       by: described(
         z.enum(['day'], { error: 'must be "day"' }).optional(),
         'A row for each day, for up to 31 days. By default one for the whole time.',

@@ -3,6 +3,7 @@ import { DAY_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import { foldCase } from '../../../core/nouns/user-name.ts';
 import type { DenialHistory, DenialRecord, ListDenialHistory } from '../../history-query.ts';
+import { hasPart, partValues } from '../part-of-name.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import type { RowOf } from '../tables.ts';
 import { type LicenseNames, querySubjects } from './license-names.ts';
@@ -39,14 +40,16 @@ interface GroupRow {
 type UserRow = Pick<RowOf<'history_denial'>, 'user' | 'others' | 'denials'>;
 
 export function queryDenialHistory(query: ListDenialHistory): PreparedQuery<DenialHistory> {
-  const { licenseId, feature, user, reason, since, until, limit } = query;
+  const { licenseId, feature, user, search, reason, since, until, limit } = query;
   const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
   const where = `AND ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}
-    ${reason === null ? '' : 'AND reason = CAST(:reason AS text)'}`;
+    ${reason === null ? '' : 'AND reason = CAST(:reason AS text)'}
+    ${search === undefined ? '' : `AND others = 0 AND ${hasPart('"user"')}`}`;
   const from = (at: string) =>
     `FROM ${rowsOf('history_denial', user)} ${where} AND ${at} >= :since AND ${at} < :until`;
   const at = user !== null || until - since > INDEXED_MS ? '+at' : 'at';
-  const values = { ...scope, since, until, ...namesOf(user), ...(reason !== null && { reason }) };
+  const filter = { ...(reason !== null && { reason }), ...(search !== undefined && partValues(search)) };
+  const values = { ...scope, since, until, ...namesOf(user), ...filter };
   const subjects = querySubjects(licenseId);
   return {
     statements: [
