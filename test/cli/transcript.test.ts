@@ -13,10 +13,17 @@ const LOOKING: readonly (readonly string[])[] = [
   ['clock', 'accept'],
   ['license', 'list'],
   ['license', 'list', '--product', 'nothing'],
+  ['license', 'list', '--product', 'A'],
+  ['license', 'list', '--license', 'CAM'],
   ['license', 'show', '1'],
   ['license', 'show', '9'],
   ['registration', 'list'],
   ['registration', 'list', '--user', 'nobody'],
+  ['registration', 'list', '--user', 'AN', '--product', 'CAD'],
+  ['registration', 'release', 'an', '--license', '1'],
+  ['usage', 'users', '--user', 'NN', '--product', 'ad', '--json'],
+  ['user', 'forget', 'an'],
+  ['rules', 'why', 'an'],
   ['registration', 'list', '--address', '10.0.0.0/8'],
   ['registration', 'release', '--address', '10.0.0.0/8'],
   ['registration', 'release'],
@@ -208,7 +215,12 @@ describe('what is printed', () => {
       '1   cad      active  never    offline  9      3       1',
     ];
     assertOutput('license list', lines.join('\n'));
-    assertOutput('license list --product nothing', 'No licenses.');
+    assert.match(
+      read(running, 'license list --product nothing').stderr,
+      /^This server has no license for a product like "nothing"\. It has licenses for cad, cam\.\n$/,
+    );
+    assert.equal(read(running, 'license list --product A').stderr, '"A" may be cad, cam. Type more of it.\n');
+    assertOutput('license list --license CAM', [lines[0], lines[1]].join('\n'));
     const shown = JSON.parse(read(running, 'license show 1 --json').stdout);
     assert.equal(shown.id, 1);
     assert.equal(shown.state, 'active');
@@ -227,7 +239,14 @@ describe('what is printed', () => {
       }),
     ];
     assertOutput('registration list', lines.join('\n'));
-    assertOutput('registration list --user nobody', 'Nobody holds a slot.');
+    assertOutput('registration list --user nobody', 'Nobody with "nobody" in the name holds a slot.');
+    const shown = read(running, 'registration list --user AN --product CAD').stdout.split('\n');
+    assert.deepEqual([shown.length, /^1 +cad +ann /.test(shown[1] ?? '')], [3, true], 'a part of a name');
+    const { users } = JSON.parse(read(running, 'usage users --user NN --product ad --json').stdout);
+    assert.deepEqual(
+      users.map(({ user }: { user: string }) => user),
+      ['ann'],
+    );
     assertOutput('registration list --address 10.0.0.0/8', 'Nobody holds a slot.');
   });
 
@@ -244,6 +263,10 @@ describe('what is printed', () => {
       const again = read(transcript, `registration release ${state}-plain --product cad --json`);
       assert.equal(JSON.parse(again.stdout).code, 'device_not_found');
     }
+    const near = 'No exact match for "an". Did you mean "ann"?';
+    assertRefused('registration release an --license 1', 'device_not_found', new RegExp(`slot.* ${near}`));
+    assert.equal(read(running, 'user forget an').stderr, `${near}\n`);
+    assertOutput('rules why an', `Nothing bars them. ${near}`);
     assertRefused('registration release nobody --product cad', 'device_not_found', /"nobody" holds no slot/);
     assertOutput('registration release --address 10.0.0.0/8', 'Released 0 slots.');
     assertRefused('registration release', 'missing_parameters', /Say whose slot/);

@@ -58,7 +58,7 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [['status', '--prot', '1'], /^Unknown flag "--prot"\. Did you mean "--port"\?\n/],
   [['status', '--jsno'], /^Unknown flag "--jsno"\. Did you mean "--json"\?\n/],
   [['status', '--demo'], /^"berth status" does not accept --demo\.\n/],
-  [['audit', 'list', '--product', 'cad'], /^"berth audit list" does not accept --product\.\n/],
+  [['audit', 'verify', '--product', 'cad'], /^"berth audit verify" does not accept --product\.\n/],
   [['audit', 'list', '--file', 'x'], /^"berth audit list" does not accept --file\.\n/],
   [['audit', 'verify', '--before', '2030-01-01'], /^"berth audit verify" does not accept --before\.\n/],
   [['key', 'show', '--new-key'], /^"berth key show" does not accept --new-key\.\n/],
@@ -93,6 +93,7 @@ describe('wrong words', () => {
     [['demo'], /^The demo is a flag: "berth serve --demo"\.\n$/],
     [['login'], /"berth user password NAME".*"berth token create NAME".*\n$/],
     [['setup'], /"berth serve".*"berth user password admin"\.\n$/],
+    [['why', 'fay'], /^"berth usage denials --user NAME" .*"berth rules why NAME" what bars them\.\n$/],
     [['who'], /^Unknown command "who"\. Did you mean "registration list"\?\n/],
     [['constructor'], /^Unknown command "constructor"\. "berth help" lists the commands\.\n$/],
   ] as const) {

@@ -189,7 +189,7 @@ async function runCommand(
   const answer = early ?? (await answerWith(command, { ...context, words, flags, lines }, open));
   if (!answer.ok) return reportFailure(answer, flags, terminal);
   const isFailure = command.isFailure?.(answer.body as never) === true;
-  const show = () => command.show(toReadable(answer.body, terminal.screen) as never, callOf);
+  const show = () => command.show(toReadable(answer.body, terminal.screen) as never, callOf, flags);
   if (answer.isPrinted !== true) {
     terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : show());
     if (flags.json !== true && command.scan !== undefined)
@@ -216,7 +216,15 @@ async function precheck(
   return withClient(open, async (client) => command.precheck?.(client, words, flags) ?? null);
 }
 
-function answerWith(
+/** Input that cannot be used is refused like what the server refuses. */
+function answerWith(...args: Parameters<typeof askWith>): Promise<AdminAnswer<unknown>> {
+  return askWith(...args).catch((error) => {
+    if (error instanceof InputError) return { ok: false, body: { message: error.message } };
+    throw error;
+  });
+}
+
+async function askWith(
   command: Exclude<Command, FollowingCommand>,
   context: LocalContext,
   open: () => Promise<AdminClient>,

@@ -36,6 +36,10 @@ const TO_BAR = (program: string) =>
 const TO_UNINSTALL = (program: string) =>
   `"${program} service uninstall" removes the service; docs/install.md explains how to remove Berth.`;
 
+const TO_EXPLAIN = (program: string) =>
+  `"${program} usage denials --user NAME" shows why a user was denied, and "${program} rules why NAME" ` +
+  'what bars them.';
+
 const TO_LOG_IN = (program: string) =>
   'The command line needs no login: users who can read the data folder may run commands. ' +
   `"${program} user password NAME" sets the password of an account, "${program} token create NAME" creates ` +
@@ -79,7 +83,6 @@ export const MEANINGS = {
     watch: 'events',
     tail: 'events',
     rule: 'rules',
-    why: 'rules',
     secret: 'key',
     account: 'user',
     admin: 'user',
@@ -100,6 +103,7 @@ export const MEANINGS = {
     lock: TO_BAR,
     uninstall: TO_UNINSTALL,
     demo: (program: string) => `The demo is a flag: "${program} serve --demo".`,
+    why: TO_EXPLAIN,
     login: TO_LOG_IN,
     signin: TO_LOG_IN,
     setup: TO_SET_UP,

@@ -84,12 +84,10 @@ export function judgeFiles(files: readonly FileFacts[]): readonly Verdict[] {
 /** `problem`: why the rules file is not valid. */
 export function judgeRules(problem: string | null): readonly Verdict[] {
   const advice =
-    'Correct it, and check it with "berth rules check". Until then a running server keeps the rules it had, ' +
-    'and a stopped one may not start.';
-  return orWell(
-    [problem === null ? null : complain(problem, advice)],
-    'The rules file is valid, or there is none',
-  );
+    'Correct it, and check it with "berth rules check". Until then a running server keeps the rules it ' +
+    'had, and a stopped one may not start.';
+  const found = problem === null ? null : complain(problem, advice);
+  return orWell([found], 'The rules file is valid, or there is none');
 }
 
 interface ClockFacts {

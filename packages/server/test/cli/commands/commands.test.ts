@@ -77,7 +77,7 @@ for (const [direction, advice] of [
 function show(words: string, body: object): string {
   const command = COMMANDS.find((one) => one.words === words);
   assert.ok(command !== undefined && 'show' in command);
-  return command.show(body as never, callOf);
+  return command.show(body as never, callOf, {});
 }
 
 const PRODUCT = 'Name the "product": this server has several, or none.';
