@@ -127,7 +127,7 @@ describe('help', () => {
     [['--version'], /^berth \d+\.\d+\.\d+\n$/],
     [['-v'], /^berth \d+\.\d+\.\d+\n$/],
     [['version'], /^berth \d+\.\d+\.\d+\n$/],
-    [['help'], /^Usage: berth COMMAND/],
+    [['help'], /^Usage: berth COMMAND[\s\S]*\n {2}cloud COMMAND +run and administer the vendor's/],
     [['--help'], /^Usage: berth COMMAND/],
     [['status', '-h'], /^Usage: berth status\n/],
     [['license', 'add', '--prodct', '--help'], /^Usage: berth license add PRODUCT \[/],

@@ -1,4 +1,5 @@
 import { ANSWERED, type CommandUsage } from '@berth/shell/console/command-help';
+import { SHELLS } from '@berth/shell/console/completion';
 import { envOf, fileVariableOf, flagOf } from '../config.ts';
 import type { Setting } from '../setting.ts';
 import { SETTINGS } from '../settings.ts';
@@ -19,9 +20,24 @@ const SERVE = {
   command: null,
 };
 
+/** The launcher runs it; see `bin/main.ts`. */
+export const CLOUD: CommandUsage = {
+  words: 'cloud',
+  arguments: ['COMMAND'],
+  about: `run and administer the vendor's licensing cloud; "cloud help" lists its commands`,
+};
+
+export const COMPLETION = {
+  words: 'completion',
+  arguments: [SHELLS.join('|')],
+  about: 'print the completion of commands and flags for a shell; the first line of it says how to load it',
+  command: null,
+};
+
 export const ENTRIES: readonly Entry[] = [
   SERVE,
   ...COMMANDS.map((command) => ({ ...command, command })),
+  COMPLETION,
   ...ANSWERED.map((usage) => ({ ...usage, command: null })),
 ];
 
