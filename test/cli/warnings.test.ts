@@ -36,7 +36,7 @@ test('an unknown variable is reported with the answer, and in the log of the ser
 test('a settings file that was changed is compared with what the running server uses', async () => {
   const words = ['config', '--config', file];
   const same = await runBerth(data, words);
-  assert.match(same.stdout, new RegExp(`^page\\.name +Old +${file}$`, 'm'));
+  assert.match(same.stdout, new RegExp(`^page\\.name +${file} +Old$`, 'm'));
   assert.doesNotMatch(same.stdout, /DIFFERS/);
   writeFileSync(file, 'page:\n  name: New\nport: 9\n');
   const { stdout } = await runBerth(data, words);

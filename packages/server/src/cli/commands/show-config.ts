@@ -73,11 +73,12 @@ function listDifferent(running: readonly Setting[], own: readonly Setting[]): Sh
 }
 
 function showSettings({ running, settings, differs, not_asked }: ShownConfig): string {
-  const rows = settings.map((setting) => [setting.name, sayValue(setting.value), sayOrigin(setting)]);
-  const whose = running ? 'The running server uses:' : 'No server runs. It would be started with:';
+  const rows = settings.map((setting) => [setting.name, sayOrigin(setting), sayValue(setting.value)]);
+  const stopped = not_asked === null ? 'No server runs. It would be started with:' : 'A new start would use:';
+  const whose = running ? 'The running server uses:' : stopped;
   return [
     whose,
-    formatTable(['setting', 'value', 'from'], rows),
+    formatTable(['setting', 'from', 'value'], rows),
     ...differs.map(sayDifference),
     ...(differs.length === 0 ? [] : ['Restart the server to use what the file says.']),
     ...(not_asked === null ? [] : [`Settings in the store are not shown: ${not_asked}`]),
