@@ -183,8 +183,10 @@ describe("the administrator's page", () => {
     assert.match(readFileSync(await saved.path(), 'utf8'), /floating_not_available,.*fay/);
     await go('audit?kind=slot_denied');
     await page.getByText('fay was denied a slot: all slots are in use').waitFor();
-    await go('audit?user=fay');
+    await go('audit?search=FA&when=today');
     await page.getByText('fay was denied a slot: all slots are in use').waitFor();
+    await go('audit?when=2020-01-01..2020-01-31');
+    await page.getByText('Nothing fits').waitFor();
   });
 
   test('hostile names are text everywhere, and in CSV', async (t) => {
@@ -215,6 +217,69 @@ describe("the administrator's page", () => {
     assert.ok(scrollWidth <= clientWidth);
   });
 
+  test('a person has a page, whatever the name', async (t) => {
+    const opened = await open(t, 'slots');
+    if (opened === null) return;
+    const { page, go } = opened;
+    const odd = 'x/../y?z#%2F %';
+    await api.post('/api/admin/registrations/release', { user: HOSTILE[4] }, token);
+    assert.equal((await api.register('demo', odd)).status, 200);
+    for (const user of [odd, HOSTILE[0] as string, HOSTILE[2] as string]) {
+      await go('slots');
+      await page.getByRole('link', { name: user, exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: user, exact: true }).waitFor();
+      await page.getByText('Holds one slot.').waitFor();
+    }
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('FA');
+    await page.getByRole('option', { name: /^fay/ }).click();
+    await page.getByRole('heading', { level: 1, name: 'fay' }).waitFor();
+    const denials = page.getByRole('region', { name: 'Denials' });
+    await denials.getByText('Did not ask again.').waitFor();
+    await api.post('/api/admin/registrations/release', { user: odd }, token);
+    assert.equal((await api.register('demo', 'fay')).status, 200);
+    await denials.getByText(/^Got a slot/).waitFor();
+    await page.getByRole('button', { name: 'Forget…' }).click();
+    await page.getByText(/^Release or recall the slots first/).waitFor();
+    await page.getByRole('button', { name: 'Release the slot…' }).click();
+    await page.getByRole('button', { name: 'Release slot', exact: true }).click();
+    await page.getByText('Holds no slot.').waitFor();
+    await page.getByRole('button', { name: 'Forget…' }).click();
+    await page.getByRole('button', { name: 'Forget person' }).click();
+    await page.getByText('Nothing is recorded').waitFor();
+    await go('audit?user=fay&kind=slot_returned');
+    await page.getByText('admin released fay’s slot').waitFor();
+    await page.getByRole('button', { name: /^Kind/ }).click();
+    await page.getByRole('combobox').fill('user for');
+    await page.keyboard.press('Enter');
+    await page.getByText('Nothing fits').waitFor();
+    assert.match(page.url(), /kind=user_forgotten/);
+  });
+
+  test('slots are selected together, within the filters', async (t) => {
+    const opened = await open(t, 'slots?sort=user');
+    if (opened === null) return;
+    const { page } = opened;
+    const boxes = page.getByRole('rowgroup').getByRole('checkbox');
+    await row(page, 'ada').waitFor();
+    const all = await boxes.count();
+    assert.ok(all >= 3);
+    await page.getByRole('checkbox', { name: 'Select all' }).click();
+    await page.getByText(`${all} selected`).waitFor();
+    await page.getByRole('checkbox', { name: 'Select all' }).click();
+    await page.getByText(/ selected/).waitFor({ state: 'detached' });
+    await boxes.nth(0).click();
+    await boxes.nth(2).click({ modifiers: ['Shift'] });
+    await page.getByText('3 selected').waitFor();
+    await page.goto(`${server.url}/#/slots?search=ada`);
+    await page.getByText(`1 of ${all} slots`).waitFor();
+    await page.getByText(/ selected/).waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+a');
+    await page.getByText('1 selected').waitFor();
+    await page.keyboard.press('r');
+    await page.getByRole('dialog', { name: 'Release 1 slot?' }).waitFor();
+  });
+
   test('operators see no control that would be refused', async (t) => {
     const opened = await open(t, 'overview', 'olga');
     if (opened === null) return;
@@ -234,6 +299,7 @@ describe("the administrator's page", () => {
       `licenses/${license.id}`,
       'reports',
       'audit',
+      'people/ada',
       ...parts,
     ]) {
       await go(path);
@@ -309,6 +375,8 @@ describe("the administrator's page", () => {
         ...ways,
         'reports',
         'audit',
+        'people/ada',
+        `people/${HOSTILE[4]}`,
       ];
       for (const path of [...screens, ...parts.map((part) => `settings/${part}`)]) {
         await go(path);

@@ -18,6 +18,7 @@ import { Audit } from './screens/audit/audit.tsx';
 import { LicenseScreen } from './screens/licenses/license.tsx';
 import { Licenses } from './screens/licenses/licenses.tsx';
 import { Overview } from './screens/overview/overview.tsx';
+import { Person } from './screens/person/person.tsx';
 import { Reports } from './screens/reports/reports.tsx';
 import { Settings } from './screens/settings/settings.tsx';
 import { Slots } from './screens/slots/slots.tsx';
@@ -141,6 +142,7 @@ function CurrentScreen() {
   useEffect(() => scrollTo(0, 0), [path.join('/')]);
   const [name = 'overview', part] = path;
   if (name === 'api') return <TryApi />;
+  if (name === 'people' && part !== undefined) return <Person key={part} user={part} />;
   const screen = SCREENS.find((one) => one.path === name);
   if (screen !== undefined) return screen.draw(part);
   return (

@@ -36,6 +36,11 @@ export function linkTo(path: string, params: Readonly<Record<string, string | nu
   return `#/${path}${given.length === 0 ? '' : `?${query}`}`;
 }
 
+/** The page of a person, whose name may contain anything. */
+export function linkToPerson(user: string): string {
+  return linkTo(`people/${encodeURIComponent(user.toWellFormed())}`);
+}
+
 export function goTo(address: string): void {
   location.hash = address;
 }

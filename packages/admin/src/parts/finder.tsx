@@ -1,39 +1,38 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../data/api.ts';
 import { useLicenses } from '../data/overview.ts';
-import { goTo, linkTo } from '../data/route.ts';
+import { goTo, linkTo, linkToPerson } from '../data/route.ts';
 import { isAdmin } from '../data/session.ts';
 import { nameOf } from '../words/judge-license.ts';
 import type { Screen } from './frame.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { Name } from './name.tsx';
 
-interface Found {
+interface Choice {
   readonly icon: IconName;
   readonly text: string;
   readonly note: string;
-  readonly address: string;
 }
 
-const MAX_FOUND = 8;
-
-interface FinderProps {
-  readonly screens: readonly Screen[];
+interface PickerProps<C extends Choice> {
+  readonly label: string;
+  readonly text: string;
+  readonly found: readonly C[];
+  readonly onText: (text: string) => void;
+  readonly onPick: (choice: C) => void;
   readonly onClose: () => void;
 }
 
-/** Finds screens, licenses and users by a part of their names. */
-export function Finder({ screens, onClose }: FinderProps) {
-  const [text, setText] = useState('');
+/** A list to choose from that gets shorter with every letter. Arrow keys move, Enter chooses. */
+export function Picker<C extends Choice>({ label, text, found, onText, onPick, onClose }: PickerProps<C>) {
   const [at, setAt] = useState(0);
   const box = useRef<HTMLDialogElement>(null);
-  const users = useUsers(text.trim());
-  const found = [...usePlaces(screens, text.trim().toLowerCase()), ...users];
   useEffect(() => box.current?.showModal(), []);
-  const open = (one: Found | undefined) => {
-    if (one === undefined) return;
+  useEffect(() => box.current?.querySelector(`#found-${at}`)?.scrollIntoView({ block: 'nearest' }), [at]);
+  const pick = (choice: C | undefined) => {
+    if (choice === undefined) return;
     onClose();
-    goTo(one.address);
+    onPick(choice);
   };
   const move = (event: KeyboardEvent) => {
     const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
@@ -41,21 +40,27 @@ export function Finder({ screens, onClose }: FinderProps) {
       event.preventDefault();
       setAt((before) => Math.max(0, Math.min(found.length - 1, before + by)));
     }
-    if (event.key === 'Enter') open(found[at]);
+    if (event.key === 'Enter') pick(found[at]);
   };
   return (
-    <dialog ref={box} class="dialog finder" aria-label="Find anything" onCancel={onClose}>
+    <dialog
+      ref={box}
+      class="dialog finder"
+      aria-label={label}
+      onCancel={onClose}
+      onClick={(event) => event.target === box.current && onClose()}
+    >
       <input
         class="input"
         role="combobox"
         aria-expanded="true"
         aria-controls="found"
         aria-activedescendant={found.length > 0 ? `found-${at}` : undefined}
-        aria-label="Screen, license or user"
-        placeholder="Screen, license or user"
+        aria-label={label}
+        placeholder={label}
         value={text}
         onInput={(event) => {
-          setText(event.currentTarget.value);
+          onText(event.currentTarget.value);
           setAt(0);
         }}
         onKeyDown={move}
@@ -63,12 +68,12 @@ export function Finder({ screens, onClose }: FinderProps) {
       <div class="menu" id="found" role="listbox" aria-label="Found">
         {found.map((one, index) => (
           <div
-            key={`${one.address} ${one.text}`}
+            key={`${one.icon} ${one.text} ${one.note}`}
             id={`found-${index}`}
             role="option"
             tabIndex={-1}
             aria-selected={index === at}
-            onClick={() => open(one)}
+            onClick={() => pick(one)}
           >
             <Icon name={one.icon} />
             <span class="grow">
@@ -83,7 +88,35 @@ export function Finder({ screens, onClose }: FinderProps) {
   );
 }
 
-function usePlaces(screens: readonly Screen[], text: string): readonly Found[] {
+interface Place extends Choice {
+  readonly address: string;
+}
+
+const MAX_FOUND = 8;
+
+interface FinderProps {
+  readonly screens: readonly Screen[];
+  readonly onClose: () => void;
+}
+
+/** Finds screens, licenses and people by a part of their names. */
+export function Finder({ screens, onClose }: FinderProps) {
+  const [text, setText] = useState('');
+  const people = usePeople(text.trim());
+  const found = [...usePlaces(screens, text.trim().toLowerCase()), ...people];
+  return (
+    <Picker
+      label="Screen, license or user"
+      text={text}
+      found={found}
+      onText={setText}
+      onPick={({ address }) => goTo(address)}
+      onClose={onClose}
+    />
+  );
+}
+
+function usePlaces(screens: readonly Screen[], text: string): readonly Place[] {
   const licenses = useLicenses().data?.licenses ?? [];
   const places = screens.map(({ path, label, icon }) => ({
     icon,
@@ -108,24 +141,18 @@ function usePlaces(screens: readonly Screen[], text: string): readonly Found[] {
     .slice(0, MAX_FOUND);
 }
 
-function useUsers(text: string): readonly Found[] {
-  const [found, setFound] = useState<readonly Found[]>([]);
+/** Who holds a slot now, and who used or asked for one in this time. */
+const KNOWN_DAYS = 92;
+
+function usePeople(text: string): readonly Place[] {
+  const [found, setFound] = useState<readonly Place[]>([]);
   useEffect(() => {
     setFound([]);
     if (text.length < 2) return;
     const control = new AbortController();
     const timer = setTimeout(async () => {
-      const query = { search: text, sort: 'user', limit: MAX_FOUND };
-      const page = await get('/api/admin/registrations', query, control.signal).catch(() => null);
-      if (page === null) return;
-      setFound(
-        page.registrations.map((slot) => ({
-          icon: 'user' as const,
-          text: slot.user,
-          note: slot.os_hostname ?? slot.product,
-          address: linkTo('slots', { search: slot.user }),
-        })),
-      );
+      const people = await findPeople(text, control.signal);
+      if (!control.signal.aborted) setFound(people);
     }, 150);
     return () => {
       clearTimeout(timer);
@@ -133,4 +160,19 @@ function useUsers(text: string): readonly Found[] {
     };
   }, [text]);
   return found;
+}
+
+async function findPeople(search: string, signal: AbortSignal): Promise<readonly Place[]> {
+  const [held, known] = await Promise.all([
+    get('/api/admin/registrations', { search, sort: 'user', limit: MAX_FOUND }, signal).catch(() => null),
+    get('/api/admin/history/users', { search, since: `${KNOWN_DAYS}d`, limit: 50 }, signal).catch(() => null),
+  ]);
+  const notes = new Map<string, string>();
+  for (const slot of held?.registrations ?? []) notes.set(slot.user, slot.os_hostname ?? slot.product);
+  for (const { user, name, product } of known?.users ?? []) {
+    if (user !== null && !notes.has(user)) notes.set(user, name || product);
+  }
+  return [...notes].slice(0, MAX_FOUND).map(([user, note]) => {
+    return { icon: 'user', text: user, note, address: linkToPerson(user) };
+  });
 }

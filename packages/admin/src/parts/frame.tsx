@@ -76,7 +76,9 @@ function useCounts(): Counts {
 }
 
 function useCurrent(): string {
-  return usePlace().path[0] ?? 'overview';
+  const [name = 'overview'] = usePlace().path;
+  // A person is reached from the slots.
+  return name === 'people' ? 'slots' : name;
 }
 
 type SidebarProps = Omit<FrameProps, 'children'> & { readonly counts: Counts };

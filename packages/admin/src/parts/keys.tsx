@@ -25,12 +25,17 @@ export function KeySwitch() {
 
 type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
-/** Calls what belongs to a key, unless the user types, a dialog is open or keys are switched off. */
+/**
+ * Calls what belongs to a key such as `j` or `Ctrl a`, unless the user types, a dialog is open or single
+ * letters are switched off.
+ */
 export function useKeys(keys: Keys): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
-      if (!mayAct(event)) return;
-      const act = keys[event.key] ?? keys[event.key.toLowerCase()];
+      const isCtrl = event.ctrlKey || event.metaKey;
+      if (!(isCtrl ? isFree(event) : mayAct(event))) return;
+      const key = event.key.toLowerCase();
+      const act = isCtrl ? keys[`Ctrl ${key}`] : (keys[event.key] ?? keys[key]);
       if (act === undefined) return;
       event.preventDefault();
       act(event);
@@ -62,8 +67,12 @@ export function useGoKeys(ways: Readonly<Record<string, () => void>>): void {
 }
 
 function mayAct(event: KeyboardEvent): boolean {
-  const isOff = !hasKeys.get() || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented;
-  return !isOff && !isTyping(event.target) && document.querySelector('dialog[open], .menu') === null;
+  return hasKeys.get() && !event.ctrlKey && !event.metaKey && isFree(event);
+}
+
+function isFree(event: KeyboardEvent): boolean {
+  const isTaken = event.altKey || event.defaultPrevented || isTyping(event.target);
+  return !isTaken && document.querySelector('dialog[open], .menu') === null;
 }
 
 function isTyping(target: EventTarget | null): boolean {
@@ -79,7 +88,8 @@ export const KEY_LIST: readonly (readonly [keys: string, meaning: string])[] = [
   ['Ctrl K', 'Find a screen, a license or a user'],
   ['/', 'Search this list'],
   ['J K', 'Move down and up'],
-  ['X', 'Select'],
+  ['X', 'Select; Shift and a click select all rows in between'],
+  ['Ctrl A', 'Select everything that the filters show'],
   ['Enter', 'Open'],
   ['R', 'Release or recall'],
   ['B', 'Bar the user'],

@@ -1,3 +1,6 @@
+import { linkToPerson } from '../data/route.ts';
+import { sayUser } from '../words/describe-event.ts';
+
 /** So many characters at the end of a long name stay visible: names differ there. */
 const TAIL = 8;
 const LONG = 22;
@@ -14,5 +17,21 @@ export function Name({ text, isStrong = false }: { readonly text: string; readon
       <span class="head">{isLong ? letters.slice(0, -TAIL).join('') : text}</span>
       {isLong && <span class="tail">{letters.slice(-TAIL).join('')}</span>}
     </bdi>
+  );
+}
+
+interface UserNameProps {
+  /** `null`: the history does not name them. */
+  readonly user: string | null;
+  readonly others?: boolean;
+}
+
+/** The name of a user, which leads to their page. */
+export function UserName({ user, others = false }: UserNameProps) {
+  if (user === null) return <>{sayUser({ user, others })}</>;
+  return (
+    <a class="plain-link" aria-label={user} href={linkToPerson(user)}>
+      <Name text={user} />
+    </a>
   );
 }

@@ -1,5 +1,13 @@
 import { readNow } from '../clock.ts';
-import { formatClock, formatDay, formatDistance, formatMoment, formatUtc, isSameDay } from '../words/time.ts';
+import {
+  formatClock,
+  formatDay,
+  formatDistance,
+  formatMoment,
+  formatSeconds,
+  formatUtc,
+  isSameDay,
+} from '../words/time.ts';
 
 interface TimeProps {
   readonly at: string | number | null;
@@ -27,13 +35,13 @@ export function Time({ at, as = 'moment', none = '–' }: TimeProps) {
 }
 
 /** The day in the second colour and the clock in the first, so that a column of them reads well. */
-export function Moment({ at }: { readonly at: string }) {
+export function Moment({ at, isExact = false }: { readonly at: string; readonly isExact?: boolean }) {
   const millis = Date.parse(at);
   const now = readNow();
   return (
     <time dateTime={at} title={formatUtc(millis)}>
       {!isSameDay(millis, now) && <span class="second">{formatDay(millis, now)}, </span>}
-      {formatClock(millis)}
+      {isExact ? formatSeconds(millis) : formatClock(millis)}
     </time>
   );
 }

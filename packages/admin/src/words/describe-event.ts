@@ -27,6 +27,9 @@ function text(event: AuditEvent): Facts {
 
 const feature = (of: Facts) => (of('feature') === '' ? '' : ` of ${of('feature')}`);
 
+/** Whether somebody else than the user did it. */
+const isAct = (of: Facts) => of('by') !== '' && of('by') !== 'client';
+
 const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   slot_lent: (of) => `${of('user')} took a slot`,
   slot_denied: (of) => {
@@ -38,11 +41,15 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
     return `${of('user') || 'Somebody'} was denied ${times}: ${sayCode(of('code'))}`;
   },
   consumption_denied: (of) => `Consumption${feature(of)} was denied: ${sayCode(of('code'))}`,
-  slot_returned: (of) => `${of('user')} returned a slot`,
+  slot_returned: (of) =>
+    isAct(of) ? `${of('by')} released ${of('user')}’s slot` : `${of('user')} returned a slot`,
   slot_expired: (of) => `The slot of ${of('user')} ended without a heartbeat`,
   slot_borrowed: (of) => `${of('user')} borrowed a slot`,
-  slot_recalled: (of) => `The borrowed slot of ${of('user')} was recalled`,
-  all_slots_returned: (of) => `All ${of('count')} slots were released`,
+  slot_recalled: (of) => `${of('by')} recalled ${of('user')}’s borrowed slot`,
+  borrow_restored: (of) => `The borrow of ${of('user')} that a wrong clock had ended was restored`,
+  borrow_not_restored: (of) => `The borrow of ${of('user')} was not restored: ${sayCode(of('code'))}`,
+  all_slots_returned: (of) => `${of('by')} released all ${of('count')} slots`,
+  all_features_returned: (of) => `All ${of('count')} slots of features were released`,
   feature_lent: (of) => `${of('user')} took a slot of ${of('feature')}`,
   feature_borrowed: (of) => `${of('user')} borrowed a slot of ${of('feature')}`,
   feature_returned: (of) => `${of('user')} returned a slot of ${of('feature')}`,
@@ -53,14 +60,22 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   },
   consumption_reported: (of) => `${of('amount')}${feature(of)} reported to the vendor`,
   report_uncertain: (of) => `It is unknown whether the vendor has counted ${of('amount')}${feature(of)}`,
+  report_withdrawn: (of) => `A report of ${of('amount')}${feature(of)} to the vendor was withdrawn`,
   total_corrected: (of) => `The total${feature(of)} was corrected from ${of('before')} to ${of('total')}`,
   license_added: (of) => `The license ${of('product')} was added with ${of('slots')} slots`,
   license_changed: (of) => `The license changed: ${of('changed') || of('verdict')}`,
   license_removed: (of) => `The license ${of('product')} was removed`,
+  certificate_added: () => 'The vendor certified the key that signs grants',
+  certificate_wrong: (of) => `The vendor certified another key for ${of('product')}`,
+  certificate_missing: (of) => `The vendor no longer certifies a key for ${of('product')}`,
+  certificate_right: (of) => `The vendor certifies the key for ${of('product')} again`,
   license_expiring: (of) => `The license ${of('product')} ends soon`,
   license_nearly_full: (of) =>
     `${of('product')}: ${of('in_use')} of ${of('slots')} slots${feature(of)} are in use`,
   license_has_room: (of) => `${of('product')} has room again${feature(of)}`,
+  consumption_nearly_used_up: (of) =>
+    `${of('product')}: ${of('total')} of ${of('max')}${feature(of)} are used up`,
+  consumption_has_room: (of) => `${of('product')} can be consumed again${feature(of)}`,
   signed_in: (of) => `${of('account')} signed in`,
   sign_in_failed: (of) => `Somebody failed to sign in as ${of('account')}`,
   account_created: (of) => `The account ${of('account')} was added as ${of('role')}`,
@@ -69,16 +84,33 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   password_changed: (of) => `The password of ${of('account')} was changed`,
   token_created: (of) => `The token ${of('name')} was created`,
   token_revoked: (of) => `The token ${of('name') || of('token_id')} was revoked`,
+  token_expiring: (of) => `The token ${of('name') || of('token_id')} ends soon`,
   cloud_keys_set: () => 'The keys for the licensing cloud were set',
   rules_changed: (of) =>
     `The rules bar ${of('users')} users, ${of('hosts')} hosts and ${of('addresses')} addresses`,
   cloud_unreachable: () => 'The licensing cloud cannot be reached',
   cloud_reachable: () => 'The licensing cloud can be reached again',
+  cloud_held_to_nonces: () => 'From now on the licensing cloud must bind its answers to requests',
+  cloud_released_from_nonces: () => 'Answers of the licensing cloud need not be bound to requests again',
+  offline_request_made: (of) => `A file for the ${of('request')} of a license was made`,
+  usage_file_made: () => 'A file with what was consumed was made',
   clock_jumped: (of) => `The clock of the machine went ${of('direction')}`,
+  clock_accepted: () => 'The time of the machine was accepted',
+  clock_reset: () => 'The clock of the server was set back',
+  identity_changed: () => 'The server, or a copy of its data, runs on another machine',
+  master_key_rotated: () => 'The master key was replaced',
+  master_key_exported: () => 'The master key was exported',
+  grant_key_rotated: () => 'The key that signs grants was replaced',
+  certificate_expiring: (of) => `The TLS certificate of ${of('hostname')} ends soon`,
+  disk_space_low: (of) => `The disk of ${of('hostname')} is filling up`,
+  disk_space_recovered: (of) => `The disk of ${of('hostname')} has room again`,
   server_started: (of) => `The server was started, version ${of('version')}`,
   server_stopped: () => 'The server was stopped',
   backup_made: (of) => `A backup was made${of('file') === '' ? '' : `: ${of('file')}`}`,
   backup_failed: (of) => `The backup failed: ${of('reason')}`,
+  backup_overdue: () => 'The scheduled backup is overdue',
+  backup_restored: () => 'All data was replaced by that of a backup',
+  user_forgotten: () => 'A user was forgotten',
   heads_signed: () => 'The audit log was signed',
   audit_thinned: (of) => `Events before ${of('before')} were replaced by totals`,
   setting_changed: (of) =>
@@ -87,7 +119,7 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   bar_removed: (of) => `The ${of('barred')} ${of('pattern')} is no longer barred`,
 };
 
-/** The kinds that have a sentence, for filters. */
+/** Every kind, for filters. */
 export const EVENT_KINDS: readonly string[] = Object.keys(SENTENCES);
 
 /** Why something was denied, in a few words. */

@@ -223,6 +223,7 @@ export type SlotHistory = AnswerOf<'slots'>;
 export type SlotSeries = SlotHistory['series'][number];
 export type SlotPoint = z.output<typeof slotPoint>;
 export type Denials = AnswerOf<'denials'>;
+export type UserHistory = AnswerOf<'users'>['users'][number];
 export type Denial = z.output<typeof denialRecord>;
 export type ConsumptionHistory = AnswerOf<'consumption'>;
 export type WhatIf = AnswerOf<'what-if'>;

@@ -37,7 +37,7 @@ export interface ListDenialHistory extends OfLicense {
   readonly kind: 'list_denial_history';
   readonly feature: string | null;
   readonly user: string | null;
-  /** Only those with this part in their names; case does not matter. */
+  /** Only of users with this part in their names; case does not matter. */
   readonly search?: string | undefined;
   readonly reason: string | null;
   readonly limit: number;

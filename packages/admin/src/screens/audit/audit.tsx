@@ -10,14 +10,15 @@ import { Facts } from '../../parts/facts.tsx';
 import { FilterChip, LicenseChip, PeriodChip, SearchField } from '../../parts/filters.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Name } from '../../parts/name.tsx';
+import { Name, UserName } from '../../parts/name.tsx';
 import { CopyButton, Empty, ErrorBox, Loading } from '../../parts/states.tsx';
-import { Moment, Time } from '../../parts/time.tsx';
+import { Moment } from '../../parts/time.tsx';
 import { useIsNarrow, VirtualRows } from '../../parts/virtual-rows.tsx';
 import { readPeriod } from '../../words/date-range.ts';
-import { describeEvent, EVENT_KINDS, sayActor, sayKind } from '../../words/describe-event.ts';
+import { describeEvent, sayActor, sayKind } from '../../words/describe-event.ts';
 import { nameOf } from '../../words/judge-license.ts';
 import { type AuditLog, useAuditLog } from './audit-log.ts';
+import { KindChip } from './kind-chip.tsx';
 import { VerifyLog } from './verify-log.tsx';
 
 const PERIODS = [
@@ -39,10 +40,12 @@ export function Audit() {
     license_id: params.get('license'),
     kind: params.get('kind'),
     user: params.get('user'),
+    search: params.get('search'),
     since: period === null ? null : new Date(period.since).toISOString(),
     until: period === null ? null : new Date(period.until).toISOString(),
   });
-  const hasFilter = ['license', 'kind', 'user', 'when'].some((name) => params.has(name));
+  const hasFilter = ['license', 'kind', 'user', 'search', 'when'].some((name) => params.has(name));
+  const user = params.get('user');
   return (
     <div class="content wide">
       <PageHead
@@ -60,17 +63,13 @@ export function Audit() {
       {isVerifying && <VerifyLog onClose={() => setVerifying(false)} />}
       <div class="filters">
         <SearchField
-          label="User"
-          value={params.get('user') ?? ''}
-          onSearch={(user) => setParams({ user }, true)}
+          label="User, host or address"
+          value={params.get('search') ?? ''}
+          onSearch={(search) => setParams({ search }, true)}
         />
+        {user !== null && <FilterChip label="User" name="user" value={user} choices={[[user, user]]} />}
         <LicenseChip licenses={licenses} value={params.get('license')} />
-        <FilterChip
-          label="Kind"
-          name="kind"
-          value={params.get('kind')}
-          choices={EVENT_KINDS.map((kind) => [kind, sayKind(kind)] as const)}
-        />
+        <KindChip value={params.get('kind')} />
         <PeriodChip label="When" name="when" value={params.get('when')} choices={PERIODS} />
         {hasFilter && <a href={linkTo('audit')}>Clear filters</a>}
       </div>
@@ -95,7 +94,8 @@ function EventList({ log, names }: EventListProps) {
       <ErrorBox title="The audit log could not be read." error={log.error} onRetry={() => log.reload()} />
     );
   }
-  if (!log.isLoaded) return <Loading rows={12} />;
+  // A search reads the log in parts, and the first ones may have nothing.
+  if (!log.isLoaded || (log.events.length === 0 && log.hasMore)) return <Loading rows={12} />;
   if (log.events.length === 0) {
     return (
       <Empty title="Nothing fits">
@@ -108,7 +108,7 @@ function EventList({ log, names }: EventListProps) {
     <>
       <div class="grid audit-grid" role="table" aria-label="Events">
         <div class="grid-head" role="row">
-          {['Time', 'What happened', 'License', 'Kind', 'By'].map((label) => (
+          {['Time', 'What happened', 'User', 'License', 'By'].map((label) => (
             <span key={label} role="columnheader">
               {label}
             </span>
@@ -148,18 +148,18 @@ function EventRow({ event, top, names, onOpen }: EventRowProps) {
   return (
     <div role="row" class="grid-row" style={{ top: `${top}px` }}>
       <span role="cell" class="cell second-line">
-        <Moment at={event.at} />
+        <Moment at={event.at} isExact />
       </span>
       <span role="cell" class="cell first">
         <button type="button" class="row-button" onClick={onOpen}>
           <Name text={describeEvent(event)} />
         </button>
       </span>
+      <span role="cell" class="cell">
+        {typeof event.user === 'string' ? <UserName user={event.user} /> : '–'}
+      </span>
       <span role="cell" class="cell second">
         {license === null ? '–' : <Name text={license} />}
-      </span>
-      <span role="cell" class="cell quiet">
-        {sayKind(event.kind)}
       </span>
       <span role="cell" class="cell second third-line">
         <Name text={sayActor(event)} />
@@ -182,11 +182,11 @@ function EventDialog({ event, names, onClose }: EventDialogProps) {
       <p dir="auto">{describeEvent(event)}.</p>
       <Facts
         rows={[
-          ['Time', <Time at={at} />],
+          ['Time', <Moment at={at} isExact />],
           license_id !== null && ['License', names.get(license_id) ?? license_id],
           ...shown.map(
             ([name, value]) =>
-              [sayKind(name), typeof value === 'string' ? value : JSON.stringify(value)] as const,
+              [sayKind(name), name === 'user' ? <UserName user={String(value)} /> : sayValue(value)] as const,
           ),
         ]}
       />
@@ -196,4 +196,8 @@ function EventDialog({ event, names, onClose }: EventDialogProps) {
       </div>
     </Dialog>
   );
+}
+
+function sayValue(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

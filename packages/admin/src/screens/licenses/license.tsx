@@ -13,13 +13,13 @@ import { useSend } from '../../parts/form.tsx';
 import { PageHead, Section } from '../../parts/head.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { MenuButton } from '../../parts/menu.tsx';
-import { Name } from '../../parts/name.tsx';
+import { Name, UserName } from '../../parts/name.tsx';
 import { State } from '../../parts/shape.tsx';
 import { SlotBar } from '../../parts/slot-bar.tsx';
 import { Empty, ErrorBox, Show } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { describeEvent, sayActor, sayKind } from '../../words/describe-event.ts';
+import { describeEvent, sayActor } from '../../words/describe-event.ts';
 import { judgeLicense, nameOf, worstOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { DAY_MS } from '../../words/time.ts';
@@ -176,7 +176,7 @@ function History({ license }: { readonly license: License }) {
 function EventTable({ events }: { readonly events: readonly AuditEvent[] }) {
   if (events.length === 0) return <p class="quiet">Nothing is recorded.</p>;
   return (
-    <Table columns={['Time', 'What happened', 'Kind', 'By']}>
+    <Table columns={['Time', 'What happened', 'User', 'By']}>
       {events.map((event, index) => (
         <tr key={`${event.seq} ${index}`}>
           <td class="nowrap">
@@ -185,7 +185,7 @@ function EventTable({ events }: { readonly events: readonly AuditEvent[] }) {
           <td class="wide sentence-cell" dir="auto">
             {describeEvent(event)}
           </td>
-          <td class="quiet nowrap">{sayKind(event.kind)}</td>
+          <td class="cut">{typeof event.user === 'string' ? <UserName user={event.user} /> : '–'}</td>
           <td class="cut second">
             <Name text={sayActor(event)} />
           </td>

@@ -1,10 +1,9 @@
 import type { Denial } from '@berth/protocol/admin/history';
 import { readNow } from '../../clock.ts';
 import { linkTo } from '../../data/route.ts';
-import { Name } from '../../parts/name.tsx';
+import { Name, UserName } from '../../parts/name.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { sayUser } from '../../words/describe-event.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { localizeTimes } from '../../words/time.ts';
 
@@ -22,7 +21,7 @@ export function DenialTable({ denials }: { readonly denials: readonly Denial[] }
             <Time at={denial.last_at} />
           </td>
           <td class="grow cut">
-            <Name text={sayUser(denial)} />
+            <UserName {...denial} />
           </td>
           <td class="cut">
             <Name text={denial.host ?? denial.address ?? '–'} />

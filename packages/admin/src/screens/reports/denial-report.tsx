@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { useResource } from '../../data/resource.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
-import { Name } from '../../parts/name.tsx';
+import { Name, UserName } from '../../parts/name.tsx';
 import { sayCode, sayUser } from '../../words/describe-event.ts';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
@@ -46,7 +46,7 @@ export function DenialReport({ denials, licenses, query, range }: DenialReportPr
         <div class="columns three">
           <Shares
             title="User"
-            parts={denials.by_user.map((one) => [sayUser(one), one.count] as const)}
+            parts={denials.by_user.map((one) => [sayUser(one), one.count, one.user] as const)}
             total={denials.total}
           />
           <Shares
@@ -75,7 +75,7 @@ const MAX_SHARES = 6;
 
 interface SharesProps {
   readonly title: string;
-  readonly parts: readonly (readonly [name: string, count: number])[];
+  readonly parts: readonly (readonly [name: string, count: number, user?: string | null])[];
   /** If the parts are only the largest of them. */
   readonly total?: number;
 }
@@ -94,10 +94,10 @@ function Shares({ title, parts, total }: SharesProps) {
         <span class="small quiet">Denials</span>
       </div>
       <ul class="shares">
-        {shown.map(([name, count]) => (
+        {shown.map(([name, count, user = null]) => (
           <li key={name}>
             <i style={{ width: `${(count / most) * 84}%` }} />
-            <Name text={name} />
+            {user === null ? <Name text={name} /> : <UserName user={user} />}
             <b>{formatNumber(count)}</b>
           </li>
         ))}

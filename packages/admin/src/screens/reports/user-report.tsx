@@ -1,12 +1,10 @@
 import { useState } from 'preact/hooks';
 import { useResource } from '../../data/resource.ts';
-import { linkTo } from '../../data/route.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
-import { Name } from '../../parts/name.tsx';
+import { UserName } from '../../parts/name.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { sayUser } from '../../words/describe-event.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { formatDuration } from '../../words/time.ts';
 import { CsvLink, type Span } from './slot-reports.tsx';
@@ -43,13 +41,7 @@ export function UserReport({ query }: { readonly query: Span }) {
         {(isOpen ? users.slice(0, 500) : users.slice(0, FEW)).map((one) => (
           <tr key={`${one.license_id} ${one.user} ${one.others}`}>
             <td class="grow cut">
-              {one.user === null ? (
-                sayUser(one)
-              ) : (
-                <a class="plain-link" href={linkTo('audit', { user: one.user })}>
-                  <Name text={one.user} />
-                </a>
-              )}
+              <UserName {...one} />
             </td>
             <td class="number">{formatNumber(one.grants)}</td>
             <td class="number">{formatDuration(one.held_ms)}</td>

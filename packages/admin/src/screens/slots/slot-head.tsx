@@ -2,6 +2,7 @@ import { readNow } from '../../clock.ts';
 import { setParams } from '../../data/route.ts';
 import { Keycaps } from '../../parts/keys.tsx';
 import { zoneName } from '../../words/time.ts';
+import { MAX_PICKED } from './picked-slots.ts';
 import type { Filters } from './slot-filters.ts';
 
 interface Column {
@@ -22,18 +23,27 @@ const COLUMNS: readonly Column[] = [
   { label: 'Until', sort: 'until', isNumber: true },
 ];
 
-export function SlotHead({
-  filters,
-  showsLicense,
-}: {
+interface SlotHeadProps {
   readonly filters: Filters;
   readonly showsLicense: boolean;
-}) {
+  /** How many rows are selected, of how many. */
+  readonly picked: number;
+  readonly matched: number;
+  readonly onPickAll: () => void;
+}
+
+export function SlotHead({ filters, showsLicense, picked, matched, onPickAll }: SlotHeadProps) {
   const shown = COLUMNS.filter(({ label }) => showsLicense || label !== 'License');
   return (
     <div class="grid-head" role="row" aria-rowindex={1}>
       <span role="columnheader">
-        <span class="hidden-text">Selected</span>
+        <input
+          type="checkbox"
+          aria-label="Select all"
+          checked={picked > 0 && picked >= Math.min(matched, MAX_PICKED)}
+          indeterminate={picked > 0 && picked < Math.min(matched, MAX_PICKED)}
+          onClick={onPickAll}
+        />
       </span>
       {shown.map((column) => (
         <HeadCell key={column.label} column={column} filters={filters} />

@@ -1,10 +1,10 @@
 import type { License } from '@berth/protocol/admin/licenses';
 import type { Slot } from '@berth/protocol/admin/registrations';
 import { readNow } from '../../clock.ts';
-import { goTo, linkTo } from '../../data/route.ts';
+import { goTo, linkToPerson } from '../../data/route.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx';
-import { Name } from '../../parts/name.tsx';
+import { Name, UserName } from '../../parts/name.tsx';
 import { copyText } from '../../parts/states.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
@@ -24,7 +24,8 @@ interface RowProps {
   readonly isPicked: boolean;
   readonly canBar: boolean;
   readonly onPoint: () => void;
-  readonly onPick: () => void;
+  /** `isRange`: together with all rows since the last one. */
+  readonly onPick: (isRange: boolean) => void;
   readonly onFree: () => void;
   readonly onBar: () => void;
   readonly onOpen: () => void;
@@ -42,7 +43,9 @@ export function SlotRow(props: RowProps) {
       data-row={index}
       tabIndex={isCurrent ? 0 : -1}
       onFocus={props.onPoint}
-      onClick={props.onPoint}
+      onClick={({ shiftKey }) => (shiftKey ? props.onPick(true) : props.onPoint())}
+      // Otherwise the browser selects text.
+      onMouseDown={(event) => event.shiftKey && event.preventDefault()}
       onDblClick={props.onOpen}
     >
       <span role="cell" class="pick">
@@ -51,11 +54,15 @@ export function SlotRow(props: RowProps) {
           aria-label={`Select ${slot.user}`}
           checked={isPicked}
           tabIndex={isCurrent ? 0 : -1}
-          onChange={props.onPick}
+          onClick={(event) => {
+            event.stopPropagation();
+            props.onPoint();
+            props.onPick(event.shiftKey);
+          }}
         />
       </span>
       <span role="cell" class="cell first">
-        <Name text={slot.user} />
+        <UserName user={slot.user} />
       </span>
       <span role="cell" class="cell second-line">
         {slot.os_hostname === null ? <span class="quiet">–</span> : <Name text={slot.os_hostname} />}
@@ -108,12 +115,7 @@ function RowMenu({ slot, isCurrent, canBar, onFree, onBar, onOpen }: RowProps) {
     ...(canBar ? [{ label: 'Bar this user…', icon: 'bar' as const, key: 'B', act: onBar }] : []),
     null,
     { label: 'Show the slot', icon: 'eye', act: onOpen },
-    {
-      label: 'Show their history',
-      icon: 'clock',
-      key: 'H',
-      act: () => goTo(linkTo('audit', { user: slot.user })),
-    },
+    { label: 'Show the person', icon: 'user', key: 'H', act: () => goTo(linkToPerson(slot.user)) },
     { label: 'Copy the user', icon: 'copy', key: 'C', act: () => void copyText(slot.user) },
   ];
   return (

@@ -14,6 +14,7 @@ import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { ExportButton } from './export-slots.tsx';
 import { NoSlots } from './no-slots.tsx';
+import { MAX_PICKED, type PickedSlots, usePicked } from './picked-slots.ts';
 import { askToBar, askToFree, askToFreeAll } from './slot-actions.ts';
 import { SlotDialog } from './slot-dialog.tsx';
 import { type Filters, NO_FILTERS, queryOf, readFilters } from './slot-filters.ts';
@@ -64,33 +65,33 @@ const NARROW_HEIGHT = 60;
 function SlotList({ licenses, filters }: ListProps) {
   const list = useSteadyWindow(useSlotWindow(queryOf(filters)));
   const { canBar, reload: reloadBars } = useBars();
-  const [picked, setPicked] = useState<ReadonlyMap<string, Slot>>(new Map());
+  const picked = usePicked(filters);
   const [opened, setOpened] = useState<Slot | null>(null);
   const cursor = useCursor(list.matched ?? 0, JSON.stringify(filters));
   const byId = new Map(licenses.map((license) => [license.id, license]));
   const current = list.find(cursor.index);
   const free = (slot: Slot) => askToFree(slot, byId, () => list.reload());
   const bar = (slot: Slot) => canBar && askToBar(slot.user, reloadBars);
-  const pick = (slot: Slot) => setPicked(toggle(picked, slot));
   const freeAll = () =>
-    askToFreeAll([...picked.values()], () => {
-      setPicked(new Map());
+    askToFreeAll([...picked.slots.values()], () => {
+      picked.clear();
       list.reload();
     });
   useKeys({
     j: () => cursor.move(1),
     k: () => cursor.move(-1),
-    x: () => current !== undefined && pick(current),
-    r: () => (picked.size > 0 ? freeAll() : current !== undefined && free(current)),
+    x: () => current !== undefined && picked.pick(current, cursor.index, false),
+    'Ctrl a': () => picked.pickAll(list.matched ?? 0),
+    r: () => (picked.slots.size > 0 ? freeAll() : current !== undefined && free(current)),
     b: () => current !== undefined && bar(current),
     Enter: (event) => !isOnButton(event) && current !== undefined && setOpened(current),
   });
-  const acts = { free, bar, pick, open: setOpened };
+  const acts = { free, bar, open: setOpened };
   return (
     <>
       <Filtering licenses={licenses} filters={filters} matched={list.matched} />
-      {picked.size > 0 && (
-        <PickedBar count={picked.size} onFree={freeAll} onClear={() => setPicked(new Map())} />
+      {picked.slots.size > 0 && (
+        <PickedBar count={picked.slots.size} onFree={freeAll} onClear={picked.clear} />
       )}
       {list.error !== null && (
         <ErrorBox title="The slots could not be read." error={list.error} onRetry={() => list.reload()} />
@@ -128,9 +129,9 @@ interface SlotGridProps {
   readonly filters: Filters;
   readonly byId: ReadonlyMap<number, License>;
   readonly cursor: ReturnType<typeof useCursor>;
-  readonly picked: ReadonlyMap<string, Slot>;
+  readonly picked: PickedSlots;
   readonly canBar: boolean;
-  readonly acts: Readonly<Record<'free' | 'bar' | 'pick' | 'open', (slot: Slot) => unknown>>;
+  readonly acts: Readonly<Record<'free' | 'bar' | 'open', (slot: Slot) => unknown>>;
 }
 
 function SlotGrid({ list, filters, byId, cursor, picked, canBar, acts }: SlotGridProps) {
@@ -149,10 +150,10 @@ function SlotGrid({ list, filters, byId, cursor, picked, canBar, acts }: SlotGri
         license={byId.get(slot.license_id)}
         showsLicense={showsLicense}
         isCurrent={index === cursor.index}
-        isPicked={picked.has(keyOf(slot))}
+        isPicked={picked.slots.has(keyOf(slot))}
         canBar={canBar}
         onPoint={() => cursor.set(index)}
-        onPick={() => acts.pick(slot)}
+        onPick={(isRange) => picked.pick(slot, index, isRange)}
         onFree={() => acts.free(slot)}
         onBar={() => acts.bar(slot)}
         onOpen={() => acts.open(slot)}
@@ -166,7 +167,13 @@ function SlotGrid({ list, filters, byId, cursor, picked, canBar, acts }: SlotGri
       aria-label="Slots"
       aria-rowcount={matched + 1}
     >
-      <SlotHead filters={filters} showsLicense={showsLicense} />
+      <SlotHead
+        filters={filters}
+        showsLicense={showsLicense}
+        picked={picked.slots.size}
+        matched={matched}
+        onPickAll={() => picked.pickAll(matched)}
+      />
       <VirtualRows
         count={matched}
         rowHeight={isNarrow ? NARROW_HEIGHT : ROW_HEIGHT}
@@ -190,12 +197,6 @@ function WaitingRow({ top }: { readonly top: number }) {
 
 function isOnButton({ target }: KeyboardEvent): boolean {
   return target instanceof HTMLElement && target.closest('a, button, input') !== null;
-}
-
-function toggle(picked: ReadonlyMap<string, Slot>, slot: Slot): ReadonlyMap<string, Slot> {
-  const next = new Map(picked);
-  if (!next.delete(keyOf(slot))) next.set(keyOf(slot), slot);
-  return next;
 }
 
 /** The row that keys act on. */
@@ -280,6 +281,7 @@ function PickedBar({ count, onFree, onClear }: PickedBarProps) {
     <div class="picked-bar">
       <span class="grow">
         <b>{formatNumber(count)}</b> selected
+        {count === MAX_PICKED && ', the most at once'}
       </span>
       <Button onClick={onFree}>Release or recall…</Button>
       <Button as="plain" onClick={onClear}>

@@ -115,8 +115,8 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
         licenseId: filter.licenseId,
         feature,
         reason,
-        user: user === undefined ? null : userNameOf(user),
         search,
+        user: user === undefined ? null : userNameOf(user),
         limit: rowsOf(limit),
       });
     },

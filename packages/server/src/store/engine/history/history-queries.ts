@@ -12,13 +12,12 @@ import type {
   ListConsumptionHistory,
   ListUserHistory,
 } from '../../history-query.ts';
-import { hasPart, partValues } from '../part-of-name.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import { readable } from '../sql.ts';
 import type { RowOf } from '../tables.ts';
 import { LIST_OLD_HISTORY } from './history-sql.ts';
 import { type LicenseNames, querySubjects } from './license-names.ts';
-import { namesOf, queryDenialHistory, rowsOf, somebody } from './query-denials.ts';
+import { hasSearched, namesOf, queryDenialHistory, rowsOf, searchValues, somebody } from './query-denials.ts';
 import { isOfFeature, isOfLicense, NOTHING_YET, queryBuckets, querySlotHistory } from './query-slots.ts';
 
 /** Within so many days, the index of days finds the users faster than reading all of them. */
@@ -43,10 +42,10 @@ function queryUsers(
       max(last_at) AS last_at, count(*) OVER () AS total
     FROM ${rowsOf('history_person', user)} AND ${isOfLicense(licenseId)} AND at >= :since AND at < :until
       ${isRecent || isByDay ? `AND grain = ${DAY_MS}` : ''}
-      ${search === undefined ? '' : `AND others = 0 AND ${hasPart('"user"')}`}
+      ${hasSearched(search)}
     GROUP BY license_id, "user", others, feature${days}
     ORDER BY ${latest}held_ms DESC, grants DESC, denials DESC, license_id, "user", feature LIMIT :limit`;
-  const scope = { ...(licenseId !== null && { licenseId }), ...(search !== undefined && partValues(search)) };
+  const scope = { ...(licenseId !== null && { licenseId }), ...searchValues(search) };
   return {
     statements: [
       ...subjects.statements,

@@ -24,6 +24,15 @@ export function namesOf(user: string | null) {
   return user === null ? {} : { user, folded: foldCase(user) };
 }
 
+/** Only named users, by a part of their names. */
+export function hasSearched(search: string | undefined): string {
+  return search === undefined ? '' : `AND others = 0 AND ${hasPart('"user"')}`;
+}
+
+export function searchValues(search: string | undefined) {
+  return search === undefined ? {} : partValues(search);
+}
+
 /** Over a longer time, most rows are read anyway, and an index would only cost. */
 const INDEXED_MS = 8 * DAY_MS;
 
@@ -43,13 +52,12 @@ export function queryDenialHistory(query: ListDenialHistory): PreparedQuery<Deni
   const { licenseId, feature, user, search, reason, since, until, limit } = query;
   const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
   const where = `AND ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}
-    ${reason === null ? '' : 'AND reason = CAST(:reason AS text)'}
-    ${search === undefined ? '' : `AND others = 0 AND ${hasPart('"user"')}`}`;
+    ${reason === null ? '' : 'AND reason = CAST(:reason AS text)'} ${hasSearched(search)}`;
   const from = (at: string) =>
     `FROM ${rowsOf('history_denial', user)} ${where} AND ${at} >= :since AND ${at} < :until`;
   const at = user !== null || until - since > INDEXED_MS ? '+at' : 'at';
-  const filter = { ...(reason !== null && { reason }), ...(search !== undefined && partValues(search)) };
-  const values = { ...scope, since, until, ...namesOf(user), ...filter };
+  const names = { ...namesOf(user), ...searchValues(search) };
+  const values = { ...scope, since, until, ...names, ...(reason !== null && { reason }) };
   const subjects = querySubjects(licenseId);
   return {
     statements: [

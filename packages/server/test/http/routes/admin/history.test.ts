@@ -106,6 +106,12 @@ describe('reports on the history', () => {
       );
     assert.deepEqual(await list('search=FA'), [['fay', null, 0, 1, 0]]);
     assert.deepEqual(await list('search=%25'), []);
+    for (const [part, total] of [
+      ['FA', 1],
+      ['%25', 0],
+    ] as const) {
+      assert.equal((await get(`/api/admin/history/denials?search=${part}`)).body.total, total, part);
+    }
     assert.deepEqual(await list(`search=${encodeURIComponent('öz')}&by=day`), [
       ['Özge', '2030-01-16', 1, 0, 0],
       ['Özge', '2030-01-15', 1, 0, 10 * MINUTE_MS],

@@ -1,0 +1,88 @@
+import type { Denial } from '@berth/protocol/admin/history';
+import type { License } from '@berth/protocol/admin/licenses';
+import { readNow } from '../../clock.ts';
+import { useResource } from '../../data/resource.ts';
+import { linkTo } from '../../data/route.ts';
+import { Section } from '../../parts/head.tsx';
+import { Table } from '../../parts/table.tsx';
+import { Time } from '../../parts/time.tsx';
+import { formatNumber } from '../../words/numbers.ts';
+import { type Later, sayAfter } from '../../words/person.ts';
+import { localizeTimes, plural } from '../../words/time.ts';
+
+const WEEKS = 12;
+const SHOWN = 20;
+
+const TAKEN = 'slot_lent,slot_borrowed,feature_lent,feature_borrowed';
+
+interface DenialsProps {
+  readonly user: string;
+  readonly licenses: readonly License[];
+}
+
+/** Why the person was refused, and what happened since. */
+export function Denials({ user, licenses }: DenialsProps) {
+  const query = { user, since: `${WEEKS * 7}d`, limit: SHOWN };
+  const { data } = useResource('/api/admin/history/denials', query, { isLive: true });
+  const denials = data?.denials ?? [];
+  const since = denials.at(-1)?.first_at ?? null;
+  const log = useResource(
+    since === null ? null : '/api/admin/audit',
+    { user, kind: TAKEN, since, limit: 1000 },
+    { isLive: true },
+  ).data;
+  if (data === null) return null;
+  if (data.total === 0) {
+    return (
+      <Section title="Denials">
+        <p class="second">Not refused in {WEEKS} weeks.</p>
+      </Section>
+    );
+  }
+  const later: Later = {
+    events: log?.events ?? [],
+    isComplete: log?.next_before === null,
+    products: new Map(licenses.map(({ id, product }) => [id, product])),
+  };
+  const end = <a href={linkTo('audit', { user, kind: 'slot_denied,denials_repeated' })}>All in Audit</a>;
+  return (
+    <Section title="Denials" note={`${formatNumber(data.total)} in ${WEEKS} weeks`} end={end}>
+      <Table columns={['Time', 'Why', 'Since then']}>
+        {denials.map((denial) => (
+          <DenialLine
+            key={`${denial.license_id} ${denial.feature} ${denial.reason} ${denial.first_at} ${denial.host}`}
+            denial={denial}
+            after={sayAfter(denial, denials, later)}
+          />
+        ))}
+      </Table>
+      {data.left_off > 0 && <p class="small quiet gap">{plural(data.left_off, 'older record')} not shown.</p>}
+    </Section>
+  );
+}
+
+interface DenialLineProps {
+  readonly denial: Denial;
+  readonly after: string | null;
+}
+
+function DenialLine({ denial, after }: DenialLineProps) {
+  const { name, product, feature, count, explanation, host } = denial;
+  const subject = `${name || product}${feature === null ? '' : `, ${feature}`}`;
+  return (
+    <tr class="top">
+      <td class="nowrap">
+        <Time at={denial.last_at} />
+      </td>
+      <td class="wide grow" dir="auto">
+        <b>
+          <bdi>{subject}.</bdi>
+        </b>{' '}
+        {localizeTimes(explanation, readNow())}
+        {count > 1 && ` Asked ${formatNumber(count)} times.`}
+        {host !== null && <span class="quiet"> From {host}.</span>}
+      </td>
+      <td class="wide second after">{after ?? '–'}</td>
+    </tr>
+  );
+}

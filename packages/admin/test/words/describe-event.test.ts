@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { EVENT_KINDS as ALL_KINDS } from '../../../server/src/core/nouns/event-kinds.ts';
+import { describeEvent, EVENT_KINDS } from '../../src/words/describe-event.ts';
+
+const at = { seq: 1, at: '2026-11-17T10:12:00.000Z', license_id: 1 };
+
+describe('what happened', () => {
+  test('has a sentence for every kind of event', () => {
+    assert.deepEqual([...EVENT_KINDS].sort(), [...ALL_KINDS].sort());
+  });
+
+  test('tells an administrator who releases a slot from a user who returns it', () => {
+    const event = { ...at, kind: 'slot_returned', user: 'fay' };
+    assert.equal(describeEvent({ ...event, by: null }), 'fay returned a slot');
+    assert.equal(describeEvent({ ...event, by: 'client', origin: '10.0.0.1' }), 'fay returned a slot');
+    assert.equal(describeEvent({ ...event, by: 'admin' }), 'admin released fay’s slot');
+    assert.equal(
+      describeEvent({ ...event, kind: 'slot_recalled', by: 'olga' }),
+      'olga recalled fay’s borrowed slot',
+    );
+  });
+});
