@@ -20,7 +20,7 @@ import { Licenses } from './screens/licenses/licenses.tsx';
 import { Overview } from './screens/overview/overview.tsx';
 import { Person } from './screens/person/person.tsx';
 import { Reports } from './screens/reports/reports.tsx';
-import { Settings } from './screens/settings/settings.tsx';
+import { SETTING_SECTIONS, Settings } from './screens/settings/settings.tsx';
 import { Slots } from './screens/slots/slots.tsx';
 import { FirstRun } from './screens/welcome/first-run.tsx';
 import { MustSetPassword, SignIn } from './screens/welcome/sign-in.tsx';
@@ -90,7 +90,14 @@ const SCREENS: readonly Screen[] = [
   { path: 'licenses', label: 'Licenses', icon: 'licenses', key: 'L', draw: drawLicenses },
   { path: 'reports', label: 'Reports', icon: 'reports', key: 'R', draw: () => <Reports /> },
   { path: 'audit', label: 'Audit', icon: 'audit', key: 'A', draw: () => <Audit /> },
-  { path: 'settings', label: 'Settings', icon: 'settings', key: null, draw: () => <Settings /> },
+  {
+    path: 'settings',
+    label: 'Settings',
+    icon: 'settings',
+    key: null,
+    draw: () => <Settings />,
+    sections: SETTING_SECTIONS,
+  },
 ];
 
 const GO_KEYS = SCREENS.flatMap(({ path, label, key }) => (key === null ? [] : [{ path, label, key }]));

@@ -33,7 +33,7 @@ export type Config = {
   readonly sources: SettingSources;
 };
 
-export type SettingSources = ReadonlyMap<string, SettingSource>;
+type SettingSources = ReadonlyMap<string, SettingSource>;
 
 interface SettingSource {
   readonly kind: 'flag' | 'environment' | 'file';
@@ -218,7 +218,7 @@ function findOpenSecrets(file: string, values: ReadonlyMap<string, unknown>): re
   ];
 }
 
-/** The value in the type of the setting. Throws a `ConfigError` that names the setting if it is not allowed. */
+/** The value in the type of its setting. Throws a `ConfigError` that names the setting if it is invalid. */
 export function checkSetting(setting: Setting, given: unknown): Value {
   if (Array.isArray(setting.default)) return checkList(setting, given);
   const wanted = typeof setting.default;
@@ -227,7 +227,7 @@ export function checkSetting(setting: Setting, given: unknown): Value {
     const what = setting.form === undefined ? `cannot be "${given}"` : 'is not valid';
     throw new ConfigError(`"${setting.path}" ${what}. ${allowedOf(setting)}`);
   }
-  if (setting.form === undefined && HIDDEN_CREDENTIALS.test(String(value))) {
+  if (setting.form?.hasCredentials !== true && HIDDEN_CREDENTIALS.test(String(value))) {
     throw new ConfigError(`"${setting.path}" must not contain a user name or a password.`);
   }
   return value as Value;

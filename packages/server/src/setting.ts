@@ -16,7 +16,12 @@ export interface Setting {
   readonly from?: number;
   readonly to?: number;
   /** The form of a text that is restricted. The default is always allowed. */
-  readonly form?: { readonly called: string; isValid(text: string): boolean };
+  readonly form?: {
+    readonly called: string;
+    /** Whether it may contain a user name and a password. */
+    readonly hasCredentials?: true;
+    isValid(text: string): boolean;
+  };
   /** Whether this value is the path of a file or folder. */
   readonly isPath?: (text: string) => boolean;
   /**

@@ -32,6 +32,7 @@ const TABLE = [
       called:
         'postgres://USER:PASSWORD@HOST:PORT/DATABASE, where "/", "?", "#" and "@" in the password are ' +
         'written as %2F, %3F, %23 and %40',
+      hasCredentials: true,
       isValid: isDatabaseUrl,
     },
     show: showDatabaseUrl,
@@ -56,8 +57,8 @@ const TABLE = [
   },
   {
     path: 'page.name',
-    default: '',
     isLive: true,
+    default: '',
     about: "Name of this server on the administrator's page, such as that of the company.",
   },
   {
@@ -134,6 +135,7 @@ const TABLE = [
   },
   {
     path: 'limits.slotsPerAddress',
+    isLive: true,
     default: 0,
     from: 0,
     to: 1000000,
@@ -141,6 +143,7 @@ const TABLE = [
   },
   {
     path: 'limits.borrowsPerAddress',
+    isLive: true,
     default: 0,
     from: 0,
     to: 1000000,
@@ -148,6 +151,7 @@ const TABLE = [
   },
   {
     path: 'limits.newSlotsPerHour',
+    isLive: true,
     default: 20000,
     from: 0,
     to: 1000000000,
@@ -174,6 +178,7 @@ const TABLE = [
   },
   {
     path: 'http.clientRequestsPerMinute',
+    isLive: true,
     default: 0,
     from: 0,
     to: 1000000,
@@ -275,6 +280,7 @@ const TABLE = [
   },
   {
     path: 'notices.expiryDays',
+    isLive: true,
     default: 14,
     from: 1,
     to: 365,
@@ -282,6 +288,7 @@ const TABLE = [
   },
   {
     path: 'notices.cloudMinutes',
+    isLive: true,
     default: 15,
     from: 1,
     to: 7 * 24 * 60,
@@ -289,6 +296,7 @@ const TABLE = [
   },
   {
     path: 'notices.diskFreeMegabytes',
+    isLive: true,
     default: 1024,
     from: 0,
     to: 1_000_000_000,
@@ -303,6 +311,7 @@ const TABLE = [
   },
   {
     path: 'notices.slotsPercent',
+    isLive: true,
     default: 90,
     from: 0,
     to: 100,
@@ -310,6 +319,7 @@ const TABLE = [
   },
   {
     path: 'notices.consumptionPercent',
+    isLive: true,
     default: 90,
     from: 0,
     to: 100,
@@ -317,32 +327,50 @@ const TABLE = [
   },
   {
     path: 'backup.schedule',
+    isLive: true,
     default: '',
     form: { called: SCHEDULE_FORM, isValid: (text) => parseSchedule(text) !== null },
     about: `When to make backups: ${SCHEDULE_FORM}; if empty, never.`,
   },
   {
     path: 'backup.folder',
+    isLive: true,
     default: '',
     isPath: always,
     about: 'Folder for scheduled backups; if empty, backups in the data folder.',
   },
   {
     path: 'backup.keep',
+    isLive: true,
     default: 7,
     from: 1,
     to: 10000,
     about: 'How many scheduled backups to keep; older ones are removed.',
   },
   {
-    path: 'webhooks.url',
+    path: 'backup.passphraseFile',
+    isLive: true,
     default: '',
+    isPath: always,
+    about:
+      'File whose first line is a passphrase: scheduled backups then contain the master key, sealed with ' +
+      'it, and can be restored on their own.',
+  },
+  {
+    path: 'webhooks.url',
+    isLive: true,
+    default: '',
+    form: {
+      called: 'a URL that begins with https:// or http://',
+      isValid: (text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''),
+    },
     // Many receivers of webhooks treat their URL as a secret.
     show: (url) => `${new URL(url).origin}/…`,
     about: 'URL to send events to; if empty, none are sent. It requires a secret.',
   },
   {
     path: 'webhooks.events',
+    isLive: true,
     default: TOPICS,
     oneOf: TOPICS,
     about: 'Events to send to the webhook.',
@@ -351,7 +379,9 @@ const TABLE = [
     path: 'webhooks.secretFile',
     default: '',
     isPath: always,
-    about: 'File with the secret that signs events; BERTH_WEBHOOKS_SECRET is the secret itself.',
+    about:
+      'File with the secret that signs events; BERTH_WEBHOOKS_SECRET is the secret itself. Without both, ' +
+      'the server uses the one that it made itself ("berth webhook secret", or the page).',
   },
 ] as const satisfies readonly Bounded[];
 

@@ -46,6 +46,7 @@ const NEEDED: Readonly<Record<string, string>> = {
 const FORMS: Readonly<Record<string, string>> = {
   'backup.schedule': '6h',
   'database.url': 'postgres://db.example/berth',
+  'webhooks.url': 'https://hooks.example/berth',
   'http.allowedOrigins': 'https://app.example',
 };
 
@@ -131,8 +132,9 @@ describe('a secret in a file', () => {
   test('can be given for every setting that contains one, and for no other', (t) => {
     assert.deepEqual(secrets, ['database.url', 'webhooks.url']);
     for (const path of secrets) {
-      const { config, warnings } = load(t, '', { env: { [`${envOf(path)}_FILE`]: write(t, url) } });
-      assert.deepEqual([readSetting(config, path), warnings], [url, []]);
+      const text = FORMS[path] ?? '';
+      const { config, warnings } = load(t, '', { env: { [`${envOf(path)}_FILE`]: write(t, text) } });
+      assert.deepEqual([readSetting(config, path), warnings], [text, []]);
     }
     const [warning] = load(t, '', { env: { BERTH_HOST_FILE: '/none' } }).warnings;
     assert.match(warning ?? '', /^The environment variable BERTH_HOST_FILE is unknown\./);
@@ -164,7 +166,8 @@ describe('a secret in a file', () => {
       const env = { [name]: 'postgres://db.example/berth', [`${name}_FILE`]: '/none' };
       const message = `${name} and ${name}_FILE are both set. Remove one of them.`;
       assert.throws(() => load(t, '', { env }), new ConfigError(message));
-      assert.doesNotThrow(() => load(t, '', { env: { [name]: '', [`${name}_FILE`]: write(t, url) } }));
+      const text = name.includes('WEBHOOKS') ? 'https://hooks.example/berth' : url;
+      assert.doesNotThrow(() => load(t, '', { env: { [name]: '', [`${name}_FILE`]: write(t, text) } }));
     });
   }
 

@@ -19,6 +19,14 @@ import { MenuButton } from './menu.tsx';
 import { Name } from './name.tsx';
 import { Shape } from './shape.tsx';
 
+/** A part of a screen that can be found. */
+export interface Section {
+  readonly path: string;
+  readonly label: string;
+  /** What else it is found by. */
+  readonly words: string;
+}
+
 export interface Screen {
   readonly path: string;
   readonly label: string;
@@ -27,6 +35,7 @@ export interface Screen {
   readonly key: string | null;
   /** `part`: what follows its path in the address. */
   readonly draw: (part: string | undefined) => ComponentChildren;
+  readonly sections?: readonly Section[];
 }
 
 interface FrameProps {

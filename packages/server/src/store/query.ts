@@ -45,6 +45,7 @@ export type Query =
   | CheckFile
   | { readonly kind: 'describe_seal' }
   | { readonly kind: 'find_cloud_keys' }
+  | { readonly kind: 'find_webhook_secret' }
   | { readonly kind: 'find_grant_keys' }
   | { readonly kind: 'find_rules' }
   | { readonly kind: 'list_bars' }
@@ -164,6 +165,8 @@ export interface Answers extends HistoryAnswers {
   describe_seal: SealDescription;
   /** Only for requests to the licensing cloud; never sent to anybody else. */
   find_cloud_keys: CloudKeys;
+  /** The one that the server has made; `null`: none. */
+  find_webhook_secret: string | null;
   /** The newest first. */
   find_grant_keys: readonly GrantKey[];
   find_rules: RulesRecord;

@@ -9,6 +9,7 @@ import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { BACKUP_COMMANDS } from './backup-commands.ts';
 import { BAR_COMMANDS } from './bar-commands.ts';
 import { CLOUD_COMMANDS } from './cloud-commands.ts';
+import { CONFIG_COMMANDS } from './config-commands.ts';
 import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { EVENT_COMMANDS } from './event-commands.ts';
 import { HISTORY_COMMANDS } from './history-commands.ts';
@@ -33,6 +34,7 @@ export const COMMANDS: readonly Command[] = [
   ...DOCTOR_COMMANDS,
   ...SUPPORT_COMMANDS,
   ...SHOW_CONFIG_COMMANDS,
+  ...CONFIG_COMMANDS,
   ...CLOCK_COMMANDS,
   defineCommand({
     words: 'license list',

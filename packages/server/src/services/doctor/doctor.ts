@@ -57,15 +57,15 @@ export interface DoctorParts extends Pick<VersionFacts, 'version' | 'node' | 'kn
 type Examination = () => Promise<readonly Verdict[]> | readonly Verdict[];
 
 /** `parts`: `null` if the data cannot be read; then only the surroundings are examined. */
-export function createDoctor(options: DoctorOptions, parts: DoctorParts | null): Doctor {
-  const examinations: Partial<Record<Check, Examination>> = {
+export function createDoctor(readOptions: () => DoctorOptions, parts: DoctorParts | null): Doctor {
+  const list = (options: DoctorOptions): Partial<Record<Check, Examination>> => ({
     ...aroundServer(options, parts?.store ?? null),
     ...(parts === null ? {} : withinServer(options, parts)),
-  };
+  });
   let running: Promise<readonly Finding[]> | null = null;
   return {
     examine() {
-      running ??= examineAll(examinations).finally(() => {
+      running ??= examineAll(list(readOptions())).finally(() => {
         running = null;
       });
       return running;
@@ -170,7 +170,7 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
 /** Guarded: the data folder and the master key. The others are private keys and secrets in files. */
 function describeFiles({ config, env, keyFile }: DoctorOptions) {
   const guarded = [config.data, ...(keyFile === null ? [] : [keyFile])];
-  const secret = [config.tls.key, config.webhooks.secretFile];
+  const secret = [config.tls.key, config.webhooks.secretFile, config.backup.passphraseFile];
   return [...guarded, ...secret]
     .filter((path) => path !== '' && existsSync(path))
     .map((path) => ({

@@ -29,6 +29,7 @@ import {
   findSealingFingerprint,
   openCloudKeys,
   openGrantKeys,
+  openWebhookSecret,
   type SealedSecrets,
   secretsFromRows,
 } from './sealed-secrets.ts';
@@ -189,6 +190,8 @@ const QUERIES = {
     ),
   describe_seal: () => querySecrets((secrets) => ({ sealedBy: findSealingFingerprint(secrets) ?? '' })),
   find_cloud_keys: (_, __, masterKeys) => querySecrets((secrets) => openCloudKeys(secrets, masterKeys)),
+  find_webhook_secret: (_, __, masterKeys) =>
+    querySecrets((secrets) => openWebhookSecret(secrets, masterKeys)),
   find_grant_keys: (_, __, masterKeys) => querySecrets((secrets) => openGrantKeys(secrets, masterKeys)),
 
   search_audit: (query) => queryAuditSearch(query),

@@ -142,7 +142,15 @@ test('versions: newer data and other servers', () => {
 });
 
 test('backups that fail, are late, or are forgotten', () => {
-  const never = { lastAt: null, dueAt: null, failingAt: null, error: null, isScheduled: false, now: NOW };
+  const never = {
+    lastAt: null,
+    dueAt: null,
+    failingAt: null,
+    error: null,
+    isScheduled: false,
+    isKeyKept: true,
+    now: NOW,
+  };
   assert.match(read(judgeBackup(never)), /^warning: No backup was made yet\.$/);
   assert.match(read(judgeBackup({ ...never, isScheduled: true })), /^warning: No backup was made yet\.$/);
   const old = { ...never, lastAt: plus(NOW, -30 * DAY_MS) };
@@ -150,6 +158,9 @@ test('backups that fail, are late, or are forgotten', () => {
   const due = { ...old, isScheduled: true, dueAt: plus(NOW, -DAY_MS) };
   assert.match(read(judgeBackup(due)), /^warning: A backup is due since /);
   assert.match(read(judgeBackup({ ...due, dueAt: plus(NOW, -HOUR_MS) })), /^ok: /);
+  const alone = { ...due, dueAt: NOW, isKeyKept: false };
+  assert.match(read(judgeBackup(alone)), /^warning: The master key is in no backup/);
+  assert.match(read(judgeBackup({ ...never, isKeyKept: false })), /^ok: /);
   assert.match(read(judgeBackup({ ...due, failingAt: NOW, error: 'no.' })), /^problem: .*: no\.$/);
 });
 

@@ -44,6 +44,7 @@ const QUICK: readonly Query['kind'][] = [
   'find_identity_key',
   'describe_seal',
   'find_cloud_keys',
+  'find_webhook_secret',
   'find_grant_keys',
 ];
 

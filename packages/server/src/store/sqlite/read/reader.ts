@@ -24,6 +24,7 @@ const OPENING: ReadonlySet<Query['kind']> = new Set([
   'verify_audit',
   'find_cloud_keys',
   'find_grant_keys',
+  'find_webhook_secret',
   'find_identity_key',
 ]);
 

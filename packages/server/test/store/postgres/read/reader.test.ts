@@ -224,6 +224,7 @@ const QUERIES: {
   find_rules: [{ kind: 'find_rules' }],
   list_bars: [{ kind: 'list_bars' }],
   list_settings: [{ kind: 'list_settings' }],
+  find_webhook_secret: [{ kind: 'find_webhook_secret' }],
 };
 
 function ask<Q extends Query>(query: Q, now: Instant = NOW) {
