@@ -42,7 +42,7 @@ const PATHS = [
   ...['overview', 'slots', 'licenses', 'licenses/101', 'licenses/102', 'audit'],
   ...['reports', 'reports?license=all&period=today'],
   ...['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`),
-  ...'server cloud users tokens rules webhooks backup password page'
+  ...'server cloud users tokens rules limits webhooks backup password page'
     .split(' ')
     .map((part) => `settings/${part}`),
 ];

@@ -174,12 +174,13 @@ describe('a secret in a file', () => {
   test('in a berth.yaml that everybody can read is warned about, and no other setting is', (t) => {
     if (process.platform === 'win32') return t.skip('files have no mode');
     const warn = (yaml: string, mode: number) => load(t, yaml, { mode }).warnings.join();
-    const secret = `database.url: ${url}`;
+    const secret = 'database.url: postgres://berth:geheim@db.example/berth';
     assert.match(warn(secret, 0o644), /can read "database\.url" in .*berth\.yaml\. .* chmod 640 /);
     assert.deepEqual(
       [warn(secret, 0o640), warn('database.url: ""', 0o644), warn('port: 1', 0o644)],
       ['', '', ''],
     );
+    assert.equal(warn('database.url: postgres://berth@db/berth', 0o644), '', 'a user is no secret');
   });
 
   test('that cannot be used is named, with what to do, and not shown', (t) => {
@@ -356,7 +357,9 @@ describe('the address of the database', () => {
     const { warnings } = load(t, '', { flags: { 'database-url': url } });
     assert.match(warnings.join(), /every user of this machine can read/);
     assert.doesNotMatch(warnings.join(), /geheim/);
-    assert.deepEqual(load(t, '', { flags: { 'database-url': 'postgres://db/berth' } }).warnings, []);
+    const given = (text: string) => load(t, '', { flags: { 'database-url': text } }).warnings;
+    assert.equal(given('postgres://berth@db/berth?password=geheim').length, 1);
+    for (const user of ['', 'berth@', 'berth:@']) assert.deepEqual(given(`postgres://${user}db/berth`), []);
     assert.deepEqual(load(t, '', { env: { BERTH_DATABASE_URL: url } }).warnings, []);
   });
 });

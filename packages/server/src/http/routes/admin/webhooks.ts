@@ -1,6 +1,5 @@
 import { WEBHOOK_API } from '@berth/protocol/admin/webhooks';
 import type { Webhooks } from '../../../services/events/webhooks.ts';
-import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
@@ -12,13 +11,13 @@ export function webhookRoutes(webhooks: Webhooks): readonly Route[] {
       access: 'admin',
       summary: 'Send a test event to the webhook, and say what became of it',
       errors: ['webhook_not_set'],
-      handle: async ({ caller }, send) => send(toWire(await webhooks.test(actorOf(caller)))),
+      handle: async ({ caller }, send) => send(toWire(await webhooks.test(caller.actor))),
     },
     'POST /api/admin/webhooks/secret': {
       name: 'admin_webhook_secret',
       access: 'admin',
       summary: 'Make a new secret that signs events for the webhook; the old one no longer does',
-      handle: async ({ caller }, send) => send({ secret: await webhooks.makeSecret(actorOf(caller)) }),
+      handle: async ({ caller }, send) => send({ secret: await webhooks.makeSecret(caller.actor) }),
     },
   });
 }

@@ -136,6 +136,8 @@ async function answerAny(
       return describeStore(ask, now);
     case 'describe_engine':
       return describeEngine(ask, now);
+    case 'check_file':
+      return { damage: null, isRead: false };
     case 'find_identity_key':
       return openSecret(await listSecrets(ask), IDENTITY_KEY, masterKeys);
   }

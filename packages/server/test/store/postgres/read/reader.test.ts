@@ -101,7 +101,10 @@ const SEARCH: SearchAudit = {
 };
 
 const QUERIES: {
-  readonly [K in Exclude<Query['kind'], 'describe_store' | 'describe_engine'>]: readonly Query[];
+  readonly [K in Exclude<
+    Query['kind'],
+    'describe_store' | 'describe_engine' | 'check_file'
+  >]: readonly Query[];
 } = {
   list_licenses: [null, 'cad', 'p0', 'p9', 'c\0d', "'; DROP TABLE license; --"].map((product) => ({
     kind: 'list_licenses',
