@@ -6,6 +6,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { makePage } from '../../build/page.ts';
 import { startServerHere } from '../support/server-here.ts';
+import { openWebhookReceiver } from '../support/webhook-receiver.ts';
 import { createApi, findBarriers, openPage, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 
@@ -230,6 +231,44 @@ describe("the administrator's page", () => {
     assert.ok(scrollWidth <= clientWidth);
   });
 
+  test('settings are saved at once, refused by name, and found by their words', async (t) => {
+    const receiver = await openWebhookReceiver(t);
+    const opened = await open(t, 'settings/backup');
+    if (opened === null) return;
+    const { page, go } = opened;
+    const save = () => page.getByRole('button', { name: 'Save' }).click();
+    await page.getByLabel('How many to keep').fill('0');
+    await save();
+    await page.getByText('"backup.keep" cannot be "0".').waitFor();
+    await page.getByLabel('How many to keep').fill('30');
+    await page.getByRole('button', { name: 'Repeat: Never' }).click();
+    await page.getByRole('menuitemradio', { name: 'Every day at' }).click();
+    await page.getByText('2 changes are not saved: backup.keep, backup.schedule.').waitFor();
+    await save();
+    await page.getByText('The master key is in no backup.').waitFor();
+    await go('settings/webhooks');
+    await page.getByLabel('Address').fill(receiver.url);
+    await save();
+    await page.getByText('"webhooks.url" needs a secret').waitFor();
+    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page.getByText(/^Delivered: 200 after \d+ ms$/).waitFor();
+    assert.deepEqual(receiver.kinds, ['webhook_test']);
+    for (const [word, found] of [
+      ['passphrase', 'Backup'],
+      ['token', 'Tokens'],
+    ] as const) {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox').fill(word);
+      await page.getByRole('option', { name: found }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.locator('.settings-nav [aria-current]').getByText(found).waitFor();
+    }
+    const changes = { 'backup.keep': null, 'backup.schedule': null, 'webhooks.url': null };
+    await api.post('/api/admin/settings', { changes }, token);
+  });
+
   test('operators see no control that would be refused', async (t) => {
     const opened = await open(t, 'overview', 'olga');
     if (opened === null) return;
@@ -239,7 +278,7 @@ describe("the administrator's page", () => {
       if (response.status() === 403) refused.push(response.url());
     });
     const [license] = (await api.get('/api/admin/licenses', token)).body.licenses as [{ id: number }];
-    const parts = ['server', 'cloud', 'users', 'tokens', 'rules', 'webhooks', 'backup'].map(
+    const parts = ['server', 'cloud', 'users', 'tokens', 'rules', 'limits', 'webhooks', 'backup'].map(
       (part) => `settings/${part}`,
     );
     for (const path of [
@@ -315,7 +354,7 @@ describe("the administrator's page", () => {
       const { page, go } = opened;
       const [license] = (await api.get('/api/admin/licenses', token)).body.licenses as [{ id: number }];
       const ways = ['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`);
-      const parts = 'server cloud users tokens rules webhooks backup password page'.split(' ');
+      const parts = 'server cloud users tokens rules limits webhooks backup password page'.split(' ');
       const screens = [
         'overview',
         'slots',

@@ -37,7 +37,7 @@ interface Shot {
 const PATHS = [
   ...['overview', 'slots', 'licenses', 'licenses/102', 'reports', 'audit'],
   ...['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`),
-  ...'server cloud users tokens rules webhooks backup password page'
+  ...'server cloud users tokens rules limits webhooks backup password page'
     .split(' ')
     .map((part) => `settings/${part}`),
 ];

@@ -96,10 +96,10 @@ function ScheduleTerms({ draft, folder }: { readonly draft: Draft; readonly fold
           {repeat !== 'never' && (
             <LiveInput draft={draft} name="backup.schedule" label="Time or period" isShort placeholder="" />
           )}
-          {repeat === 'daily' && 'UTC'}
+          {!keepsHere && repeat === 'daily' && 'UTC'}
           {keepsHere && (
             <>
-              , keep the last
+              {repeat === 'daily' ? 'UTC, keep' : 'keep'} the last
               <LiveInput draft={draft} name="backup.keep" label="How many to keep" isShort placeholder="" />
               backups
             </>
@@ -140,10 +140,10 @@ function KeptBackups({ backups }: KeptProps) {
       <Table columns={['Made', ['Size', 'right'], 'Can be restored', 'File']}>
         {backups.map(({ file, bytes, made_at, with_key }) => (
           <tr key={file}>
-            <td>
+            <td class="whole">
               <Time at={made_at} none="–" />
             </td>
-            <td class="right">{formatBytes(bytes)}</td>
+            <td class="right whole">{formatBytes(bytes)}</td>
             <td>
               {with_key === null ? (
                 <State level="critical" word="Damaged" />
@@ -155,7 +155,7 @@ function KeptBackups({ backups }: KeptProps) {
               )}
             </td>
             <td class="sentence-cell">
-              <code>{file}</code>
+              <code title={file}>{file.split(/[\\/]/).at(-1)}</code>
             </td>
           </tr>
         ))}

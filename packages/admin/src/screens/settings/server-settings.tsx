@@ -59,7 +59,7 @@ function AllSettings() {
           <Table columns={['Name', 'Value', 'From']}>
             {data.settings.map((setting) => (
               <tr key={setting.name}>
-                <td class="setting-name" title={setting.about}>
+                <td class="whole" title={setting.about}>
                   <code>{setting.name}</code>
                 </td>
                 <td class="sentence-cell">{sayValue(setting.value) || <span class="quiet">none</span>}</td>

@@ -38,7 +38,7 @@ export function WebhookSettings() {
               draft={draft}
               name="webhooks.url"
               label="Address"
-              note="Each event is a signed POST with JSON. The path is not shown again, as it may be a secret."
+              note="Each event is a signed POST with JSON. The path may be a secret, so it is not shown."
             >
               <Address draft={draft} />
             </LiveTerm>

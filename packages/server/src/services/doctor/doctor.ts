@@ -160,7 +160,7 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
 /** Guarded: the data folder and the master key. The others are private keys and secrets in files. */
 function describeFiles({ config, env, keyFile }: DoctorOptions) {
   const guarded = [config.data, ...(keyFile === null ? [] : [keyFile])];
-  const secret = [config.tls.key, config.webhooks.secretFile];
+  const secret = [config.tls.key, config.webhooks.secretFile, config.backup.passphraseFile];
   return [...guarded, ...secret]
     .filter((path) => path !== '' && existsSync(path))
     .map((path) => ({
