@@ -268,7 +268,7 @@ function describeAnswer(route: Route, shared: Shared): Answer {
       }
       if (answer.minimal !== undefined) {
         const minimal = jsonSchema(answer.minimal, 'output', shared.schemas);
-        const description = 'Done. The second form is the answer to `Prefer: return=minimal`.';
+        const description = 'Done. With `Prefer: return=minimal`, a `MinimalRegistration`.';
         return { description, content: { 'application/json': { schema: { anyOf: [schema, minimal] } } } };
       }
       if (answer.textToo === undefined) return { description: 'Done.', content: json };
