@@ -65,6 +65,8 @@ async function open(t: TestContext, path: string, who = 'admin'): Promise<Opened
     await page.goto(`${server.url}/#/${path}`);
     await signIn(page, who, who === 'admin' ? PASSWORD : OPERATOR_PASSWORD);
   }
+  // As the last test may have left it.
+  await page.setViewportSize({ width: 1440, height: 900 });
   const go = (next: string) => goTo(page, next);
   await go(path);
   return { page, go };
