@@ -48,7 +48,6 @@ export function App() {
   return (
     <>
       <Signed welcome={welcome} onPassword={load} />
-      <Questions />
       <Toasts />
     </>
   );
@@ -158,6 +157,7 @@ function Desk({ welcome }: { readonly welcome: Welcome }) {
       >
         <CurrentScreen />
       </Frame>
+      <Questions />
       {floating === 'finder' && <Finder screens={SCREENS} onClose={() => setFloating(null)} />}
       {floating === 'keys' && <KeyList onClose={() => setFloating(null)} />}
     </>
