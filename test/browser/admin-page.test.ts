@@ -66,6 +66,10 @@ async function open(t: TestContext, path: string, who = 'admin'): Promise<Opened
     await page.goto(`${server.url}/#/${path}`);
     await signIn(page, who, who === 'admin' ? PASSWORD : OPERATOR_PASSWORD);
   }
+  // The last test may have left it small, or with an open dialog.
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.keyboard.press('Escape');
+  await page.getByRole('navigation', { name: 'Screens' }).first().waitFor();
   const go = (next: string) => goTo(page, next);
   await go(path);
   return { page, go };
@@ -403,6 +407,9 @@ describe("the administrator's page", () => {
       tokens: { id: string; kind: string; account: string; issued_at: string }[];
     };
     const sessions = tokens.filter(({ kind, account }) => kind === 'session' && account === 'admin');
+    // An open question must not cover the form.
+    await page.keyboard.press('r');
+    await page.getByRole('dialog').waitFor();
     for (const { id } of sessions) await api.post('/api/admin/tokens/revoke', { id }, token);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await page.getByText('You will be back at Slots.').waitFor();

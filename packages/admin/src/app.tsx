@@ -49,7 +49,6 @@ export function App() {
   return (
     <>
       <Signed welcome={welcome} onPassword={load} />
-      <Questions />
       <Toasts />
     </>
   );
@@ -162,6 +161,7 @@ function Desk({ welcome }: { readonly welcome: Welcome }) {
       >
         <CurrentScreen />
       </Frame>
+      <Questions />
       {floating === 'finder' && <Finder screens={SCREENS} onClose={() => setFloating(null)} />}
       {floating === 'keys' && <KeyList onClose={() => setFloating(null)} />}
     </>

@@ -68,6 +68,8 @@ export function ask(asked: Question): void {
 
 export function Questions() {
   const asked = useValue(question);
+  // What is not answered when the session ends is not asked again.
+  useEffect(() => () => question.set(null), []);
   return asked === null ? null : <QuestionDialog key={asked.title} asked={asked} />;
 }
 
