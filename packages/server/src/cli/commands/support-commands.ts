@@ -109,7 +109,7 @@ async function ask(client: AdminClient, more: readonly Document[]): Promise<Coll
   const log = await client.get('/api/admin/log');
   const documents = [
     ...more,
-    { name: 'settings.json', content: await get('/api/admin/settings') },
+    { name: 'settings.json', content: describeSettings(await client.get('/api/admin/settings')) },
     { name: 'status.json', content: await get('/api/admin/status') },
     { name: 'metrics.txt', content: await readMetrics(client) },
     { name: 'log.jsonl', content: log.ok ? log.body.lines : [] },
@@ -122,6 +122,17 @@ async function ask(client: AdminClient, more: readonly Document[]): Promise<Coll
     await get('/api/admin/bars'),
   ];
   return { documents, names };
+}
+
+/** By their names, by which secret and personal values are known. */
+function describeSettings(answer: AdminAnswer<GetAnswer<'/api/admin/settings'>>) {
+  const settings = answer.ok ? answer.body.settings : [];
+  return {
+    settings: Object.fromEntries(settings.map(({ name, value }) => [name, value])),
+    given: settings
+      .filter(({ source }) => source !== 'default')
+      .map(({ name, source, place }) => `${name}: ${source} ${place ?? ''}`.trim()),
+  };
 }
 
 async function readMetrics(client: AdminClient): Promise<string> {
