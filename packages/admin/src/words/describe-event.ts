@@ -23,8 +23,16 @@ function text(event: AuditEvent): Facts {
     const value = event[name];
     if (value === null || value === undefined) return '';
     if (typeof value === 'number') return formatAmount(value);
-    return Array.isArray(value) ? value.join(', ') : String(value);
+    if (Array.isArray(value)) return value.join(', ');
+    return typeof value === 'object' ? sayPairs(value) : String(value);
   };
+}
+
+/** Such as settings by their names. */
+function sayPairs(pairs: object): string {
+  return Object.entries(pairs)
+    .map(([name, value]) => `${name} ${value ?? 'as by default'}`)
+    .join(', ');
 }
 
 const feature = (of: Facts) => (of('feature') === '' ? '' : ` of ${of('feature')}`);
@@ -115,8 +123,7 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   user_forgotten: () => 'A user was forgotten',
   heads_signed: () => 'The audit log was signed',
   audit_thinned: (of) => `Events before ${of('before')} were replaced by totals`,
-  setting_changed: (of) =>
-    of('value') === '' ? `${of('name')} has its default again` : `${of('name')} is now ${of('value')}`,
+  settings_changed: (of) => `Settings changed: ${of('settings')}`,
   webhook_secret_set: () => 'The webhook has a new secret',
   bar_added: (of) => `The ${of('barred')} ${of('pattern')} was barred`,
   bar_removed: (of) => `The ${of('barred')} ${of('pattern')} is no longer barred`,

@@ -43,8 +43,8 @@ function judgeFirst({ lastAt, failingAt, isScheduled }: BackupFacts): Verdict | 
 }
 
 /** A backup without the key cannot be restored when the machine is lost. */
-function judgeKey({ lastAt, isScheduled, isKeyKept }: BackupFacts): Verdict | null {
-  if (isKeyKept || (lastAt === null && !isScheduled)) return null;
+function judgeKey({ lastAt, failingAt, isScheduled, isKeyKept }: BackupFacts): Verdict | null {
+  if (isKeyKept || failingAt !== null || (lastAt === null && !isScheduled)) return null;
   return warn(
     'The master key is in no backup: if this machine is lost, the backups cannot be restored.',
     'Set backup.passphraseFile, or save the key elsewhere with "berth key export --out FILE".',

@@ -81,8 +81,8 @@ export type SystemEvent = Readonly<
       settings?: Readonly<Record<string, SettingValue>>;
     }
   | { kind: 'server_stopped'; version: string }
-  /** `null`: the default applies again. */
-  | { kind: 'setting_changed'; name: string; value: SettingValue | null; by: Actor }
+  /** By their names; `null`: the default applies again. */
+  | { kind: 'settings_changed'; settings: Readonly<Record<string, SettingValue | null>>; by: Actor }
   | ClockJumped
   | { kind: 'clock_accepted'; from: Instant; to: Instant; by: Actor }
   | { kind: 'clock_reset'; from: Instant; to: Instant; by: Actor }

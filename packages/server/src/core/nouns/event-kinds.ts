@@ -48,7 +48,7 @@ const KINDS: Readonly<Record<AuditEvent['kind'], true>> = {
   master_key_exported: true,
   grant_key_rotated: true,
   rules_changed: true,
-  setting_changed: true,
+  settings_changed: true,
   webhook_secret_set: true,
   bar_added: true,
   bar_removed: true,

@@ -3,6 +3,10 @@ import { nameOf } from '../nouns/actor.ts';
 import type { ChangeSettings, SettingChange } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 
+function toRecord(changes: readonly SettingChange[]) {
+  return Object.fromEntries(changes.map(({ name, shown }) => [name, shown]));
+}
+
 /** Values that are stored already change nothing. */
 export const changeSettings = {
   ...ON_SERVER,
@@ -21,7 +25,7 @@ export const changeSettings = {
           ? ({ kind: 'remove_setting', name } as const)
           : ({ kind: 'put_setting', name, value, by: nameOf(by) } as const),
       ),
-      events: made.map(({ name, shown }) => ({ kind: 'setting_changed', name, value: shown, by }) as const),
+      events: [{ kind: 'settings_changed', settings: toRecord(made), by }],
     };
   },
 } satisfies SystemModule<ChangeSettings>;

@@ -31,7 +31,9 @@ export function toWire<Facts extends object>(facts: Facts): Wire<Facts> {
   ) as Wire<Facts>;
 }
 
+/** The names of settings, which have dots, stay as they are. */
 function snakeCase(name: string): string {
+  if (name.includes('.')) return name;
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 

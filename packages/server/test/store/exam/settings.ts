@@ -37,15 +37,12 @@ export function settingCases(again: 'restart' | 'crash') {
       await changeSettings(exam, { 'page.name': null, 'backup.keep': 30, 'webhooks.events': [] });
       const [keep, events, ...rest] = await listSettings(exam);
       assert.deepEqual([keep?.changedAt, events?.value, rest], [changedAt, [], []]);
-      const recorded = await exam.listEventsOf('setting_changed', 'system');
+      const recorded = await exam.listEventsOf('settings_changed', 'system');
       assert.deepEqual(
-        recorded.map(({ name, value, by }) => [name, value, nameOf(by)]),
+        recorded.map(({ settings, by }) => [settings, nameOf(by)]),
         [
-          ['page.name', "Kestrel's", 'ada'],
-          ['backup.keep', 30, 'ada'],
-          ['webhooks.events', ['a', 'b'], 'ada'],
-          ['page.name', null, 'ada'],
-          ['webhooks.events', [], 'ada'],
+          [{ 'page.name': "Kestrel's", 'backup.keep': 30, 'webhooks.events': ['a', 'b'] }, 'ada'],
+          [{ 'page.name': null, 'webhooks.events': [] }, 'ada'],
         ],
       );
     },

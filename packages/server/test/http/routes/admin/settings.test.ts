@@ -41,10 +41,10 @@ describe('settings', () => {
     await change(app, { 'page.name': null });
     assert.equal(await nameOnPage(app), '');
     assert.equal((await find(app, 'page.name'))?.source, 'default');
-    const events = (await readEvents(app.store)).filter((event) => event.kind === 'setting_changed');
+    const events = (await readEvents(app.store)).filter((event) => event.kind === 'settings_changed');
     assert.deepEqual(
-      events.map(({ value }) => value),
-      ['Kestrel', null],
+      events.map(({ settings }) => settings),
+      [{ 'page.name': 'Kestrel' }, { 'page.name': null }],
     );
   });
 
