@@ -31,7 +31,8 @@ function writeSettings(): readonly string[] {
     const words = (Array.isArray(value) ? value : [value]).filter((word) => word !== '');
     const shown = words.map((word) => ` \`${word}\``).join(',');
     const text = about.replaceAll('|', '\\|');
-    return `| \`${path}\`${isLive ? ' •' : ''} | \`--${flagOf(path)}\` | \`${envOf(path)}\` |${shown} | ${text} |`;
+    const name = `\`${path}\`${isLive ? ' •' : ''}`;
+    return `| ${name} | \`--${flagOf(path)}\` | \`${envOf(path)}\` |${shown} | ${text} |`;
   });
   return ['| name | flag | environment | default | meaning |', '|---|---|---|---|---|', ...rows];
 }

@@ -81,13 +81,22 @@ describe("the administrator's page", () => {
     const { page, close } = await openPage(browser, server.url);
     t.after(close);
     await page.goto(server.url);
-    await page.getByRole('heading', { name: 'Set up this server' }).waitFor();
+    const heading = page.getByRole('heading', { name: 'Set up this server' });
+    const top = (await heading.boundingBox())?.y;
     assert.deepEqual(await findBarriers(page), []);
     const set = page.getByRole('button', { name: 'Set the password' });
     await page.getByLabel('One-time password').fill('wrong-wrong-wrong');
     await page.getByLabel('New password').fill(PASSWORD);
     await set.click();
-    await page.getByText('The name or the password is wrong.').waitFor();
+    const faultOf = (label: string) =>
+      page
+        .locator('.field', { has: page.getByLabel(label) })
+        .locator('.fault')
+        .innerText();
+    assert.match(await faultOf('One-time password'), /^This is not the one-time password/);
+    await page.getByLabel('New password').fill('short');
+    await set.click();
+    assert.equal(await faultOf('New password'), '5 of 12 characters. Type a longer one.');
     const [, oneTime = ''] = /one-time password {2}(\S+)/.exec(server.announced) ?? [];
     await page.getByLabel('One-time password').fill(oneTime);
     await page.getByLabel('New password').fill('password1234');
@@ -96,17 +105,23 @@ describe("the administrator's page", () => {
       .getByText(/common/)
       .last()
       .waitFor();
+    assert.match(await faultOf('New password'), /common/);
     await page.getByLabel('New password').fill(PASSWORD);
     await set.click();
     await page.getByRole('button', { name: 'Use the demo license' }).click();
     await page.getByText('Waiting for the first slot…').waitFor();
+    await page.getByText('Or take a slot by hand, on this machine:').waitFor();
+    await page.getByText('The server listens on this machine only.').waitFor();
     await api.register('demo', 'ada');
     await page.getByText('holds the first slot.').waitFor();
+    assert.equal((await heading.boundingBox())?.y, top, 'nothing jumps');
     await page.getByRole('link', { name: 'Go to the Overview' }).click();
     await page.getByRole('heading', { name: FINE }).waitFor();
     await page.getByRole('button', { name: /^Account admin/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    assert.equal(await faultOf('Name'), 'The name is missing.');
     assert.deepEqual(await findBarriers(page), []);
     token = await api.signIn('admin', PASSWORD);
     await api.post(

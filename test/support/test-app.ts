@@ -18,6 +18,7 @@ import type { Route } from '../../packages/server/src/http/route.ts';
 import { loadMasterKey, type MasterKeySource } from '../../packages/server/src/secrets/master-key.ts';
 import type { Accounts } from '../../packages/server/src/services/access/accounts.ts';
 import type { MakeBackup } from '../../packages/server/src/services/backups/backup-job.ts';
+import { LiveSettings } from '../../packages/server/src/services/settings/live-settings.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { openExamined } from '../../packages/server/test/store/exam/postgres-database.ts';
@@ -235,7 +236,9 @@ function makeConfig(options: TestAppOptions, data: string): Config {
 export function openTestLink(store: Store, clock: Clock, options: TestAppOptions) {
   const config = makeConfig(options, '');
   const environment = { version: VERSION, clock, cloud: options.cloud };
-  return composeCloud(store, { config, env: {}, isServing: true, environment }, pino({ level: 'silent' }));
+  const settings = new LiveSettings(store, config);
+  const whole = { config, env: {}, isServing: true, environment, settings };
+  return composeCloud(store, whole, pino({ level: 'silent' }));
 }
 
 export type TestApp = Awaited<ReturnType<typeof openTestApp>>;

@@ -58,11 +58,7 @@ function Signed({ welcome, onPassword }: { readonly welcome: Welcome; readonly o
   const who = useValue(session);
   const { path } = usePlace();
   const isFirst = !welcome.is_set_up || (path[0] === 'welcome' && who != null);
-  // The password that was set just now.
-  useEffect(() => {
-    if (path[0] === 'welcome' && !welcome.is_set_up) onPassword();
-  }, [path[0]]);
-  if (isFirst) return <FirstRun welcome={welcome} />;
+  if (isFirst) return <FirstRun welcome={welcome} onPassword={onPassword} />;
   if (who == null)
     return <SignIn welcome={welcome} screen={SCREENS.find((one) => one.path === path[0])?.label} />;
   if (who.must_set_password) return <MustSetPassword welcome={welcome} />;

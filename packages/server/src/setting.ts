@@ -22,6 +22,8 @@ export interface Setting {
     readonly hasCredentials?: true;
     isValid(text: string): boolean;
   };
+  /** Says what is wrong with a value that is set while the server runs; such a value is never a path. */
+  readonly findFault?: (value: Value) => string | null;
   /** Whether this value is the path of a file or folder. */
   readonly isPath?: (text: string) => boolean;
   /**

@@ -1,4 +1,5 @@
 import { parseRange } from '@berth/protocol/address-range';
+import { findCodeKeyFault, findKeyFault } from '@berth/protocol/carried/judge-key';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/shell/console/log-line';
 import { parseSchedule, SCHEDULE_FORM } from './core/nouns/backup-schedule.ts';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
@@ -81,6 +82,8 @@ const TABLE = [
   {
     path: 'cloud.publicKey',
     default: [],
+    isLive: true,
+    findFault: findKeyFault,
     // The text of a key is longer than a usual path.
     isPath: (text) => !text.includes('\n') && text.length < 200,
     about: 'Public keys that verify what the vendor signs, usually one: PEM files, or their text.',
@@ -109,6 +112,8 @@ const TABLE = [
   {
     path: 'airgap.publicKey',
     default: '',
+    isLive: true,
+    findFault: findCodeKeyFault,
     about: "Public key that verifies the vendor's confirmation codes: the base64 of its two numbers.",
   },
   {

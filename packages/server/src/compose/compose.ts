@@ -171,7 +171,7 @@ export function composeApp(
   const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
   const facts = { ...describeServer(options, environment), readUrl };
-  const cloud = composeCloud(store, { ...options, environment }, log);
+  const cloud = composeCloud(store, { ...options, environment, settings }, log);
   const ruleBook = createRuleBook(store, openRulesFile(config, { isShared: isShared(config) }));
   const { cloudLink } = cloud;
   const events = composeEvents(store, { ...options, settings, cloudLink, environment }, log);

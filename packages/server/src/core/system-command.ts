@@ -122,11 +122,11 @@ export interface RecordEvent {
   readonly event: SystemEventOf<'server_started' | 'server_stopped' | 'master_key_exported'>;
 }
 
-/** Makes a request file for the vendor. */
+/** Makes a request for the vendor: a file, or codes across an air gap. */
 export interface OpenRequest {
   readonly kind: 'open_request';
   readonly requestId: string;
-  readonly request: 'activation' | 'deactivation';
+  readonly request: 'activation' | 'deactivation' | 'airgap';
   readonly product: string | null;
   /** `null`: any license of the vendor answers it. */
   readonly licenseKey: string | null;

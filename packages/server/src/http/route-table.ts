@@ -101,7 +101,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Offline licensing', offlineRoutes(offline)),
     ...tagged('Credentials', keyRoutes(services), passwordRoutes(services)),
     ...tagged('Admin: slots', registrationRoutes(lending)),
-    ...tagged('Admin: server', statusRoutes(services), licenseAdminRoutes(catalogue)),
+    ...tagged('Admin: server', statusRoutes(services), licenseAdminRoutes(catalogue, services.offline)),
     ...tagged('Admin: server', clockRoutes(services.oversight)),
     ...tagged('Admin: history', historyRoutes(services.history)),
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),

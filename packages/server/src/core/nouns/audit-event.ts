@@ -91,7 +91,7 @@ export type SystemEvent = Readonly<
   | {
       kind: 'offline_request_made';
       requestId: string;
-      request: 'activation' | 'deactivation';
+      request: 'activation' | 'deactivation' | 'airgap';
       product: string | null;
       by: Actor;
     }

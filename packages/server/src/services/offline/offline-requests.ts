@@ -6,7 +6,7 @@ import { formatTimestamp } from '@berth/protocol/timestamp';
 import type { CloudHost } from '../../cloud/cloud.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
-import type { UsageRecord } from '../../store/query.ts';
+import type { RequestRecord, UsageRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { ReadKeys } from '../cloud/cloud-session.ts';
 import type { GrantKeys } from '../grants/grant-keys.ts';
@@ -47,6 +47,28 @@ export interface MadeUsage {
   readonly usageData: string;
   readonly fileName: string;
   readonly sequence: number;
+}
+
+/** A request that waits for its answer. */
+export interface OpenRequest extends Omit<RequestRecord, 'licenseKey'> {
+  /** The last four characters of the license key: enough to recognize it. */
+  readonly keyEnd: string | null;
+  /** The name that its file was given; `null` for codes. */
+  readonly fileName: string | null;
+}
+
+/** A license may also have come another way than the one it was requested by. */
+export async function listRequests({ store }: RequestOptions): Promise<readonly OpenRequest[]> {
+  const records = await store.read({ kind: 'list_licenses', product: null });
+  const keys = new Set(records.map(({ license }) => license.key));
+  const requests = await store.read({ kind: 'list_open_requests' });
+  return requests
+    .filter(({ licenseKey }) => licenseKey === null || !keys.has(licenseKey))
+    .map(({ licenseKey, ...request }) => ({
+      ...request,
+      keyEnd: licenseKey?.slice(-4) ?? null,
+      fileName: request.request === 'airgap' ? null : fileNameOf(request.request, request.requestId),
+    }));
 }
 
 /** Creates a file that requests a license from the vendor. */
@@ -93,9 +115,13 @@ async function makeRequest(
     },
     signer,
   );
-  const fileName = `berth-${request}-${requestId.slice(0, 8)}.req`;
+  const fileName = fileNameOf(request, requestId);
   const { fingerprint: identityKey } = own;
   return { requestId, requestData, fileName, hardwareId, identityKey, signedBy: signer.kind };
+}
+
+function fileNameOf(request: RequestContent['request'], requestId: string): string {
+  return `berth-${request}-${requestId.slice(0, 8)}.req`;
 }
 
 /** Signed with the cloud keys if both are set, otherwise with the server key. */

@@ -152,13 +152,15 @@ export class LiveSettings implements CurrentSettings {
 }
 
 function checkValue(setting: Setting, given: unknown): SettingValue {
-  const { path, isPath } = setting;
+  const { path, isPath, findFault } = setting;
   try {
     const value = checkSetting(setting, given);
     if (JSON.stringify(value).length > MAX_VALUE_LENGTH) {
       throw new ConfigError(`"${path}" must not be longer than ${MAX_VALUE_LENGTH} characters.`);
     }
-    if (isPath !== undefined && value !== '' && !isAbsolute(String(value))) {
+    const fault = findFault?.(value) ?? null;
+    if (fault !== null) throw new ConfigError(fault);
+    if (isPath !== undefined && findFault === undefined && value !== '' && !isAbsolute(String(value))) {
       throw new ConfigError(`"${path}" must be an absolute path, such as /var/backups/berth.`);
     }
     return value;

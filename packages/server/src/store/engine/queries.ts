@@ -16,6 +16,7 @@ import {
   barFromRow,
   cursorFromRow,
   type Row,
+  requestFromRow,
   rulesFromRows,
   type StoreRow,
   settingFromRow,
@@ -124,6 +125,13 @@ const QUERIES = {
       backlogFromRows(meters as readonly BacklogRow[], reports as readonly RowOf<'report'>[]),
   }),
   list_usage: () => prepareQuery(LIST_USAGE, {}, (rows: readonly UsageRow[]) => rows.map(usageFromRow)),
+  list_open_requests: () =>
+    prepareQuery(
+      `SELECT * FROM offline_request WHERE answered_by IS NULL AND request <> 'deactivation'
+       ORDER BY made_at DESC, id LIMIT 20`,
+      {},
+      (rows: readonly RowOf<'offline_request'>[]) => rows.map(requestFromRow),
+    ),
 
   find_account: ({ name }) =>
     prepareQuery(

@@ -26,6 +26,7 @@ import type {
   BacklogRecord,
   BarRecord,
   ListRegistrations,
+  RequestRecord,
   StoreDescription,
   UsageRecord,
 } from '../query.ts';
@@ -56,6 +57,11 @@ export function rulesFromRows(
 
 export function barFromRow({ kind, pattern, note, added_by: by, added_at: at }: RowOf<'bar'>): BarRecord {
   return { kind, pattern, note, by, at };
+}
+
+export function requestFromRow(row: RowOf<'offline_request'>): RequestRecord {
+  const { id: requestId, product, license_key: licenseKey, made_at: madeAt } = row;
+  return { requestId, request: row.request as RequestRecord['request'], product, licenseKey, madeAt };
 }
 
 export function settingFromRow(row: RowOf<'setting'>): StoredSetting {

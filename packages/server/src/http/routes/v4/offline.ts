@@ -101,10 +101,10 @@ function airgapGenerateRoute(offline: Offline): Route {
     body: airgapGenerateRequest,
     answer: { kind: 'json', schema: airgapGenerateAnswer },
     errors: ['missing_parameters', 'airgap_code_invalid'],
-    handle: async ({ body }) => {
+    handle: async ({ body, caller }) => {
       const { license_key, signing_key } = body;
       const wish = { licenseKey: license_key ?? null, initializationCode: signing_key ?? null };
-      return json({ status: 'ok', ...toWire(await offline.activateByCode(wish)) });
+      return json({ status: 'ok', ...toWire(await offline.activateByCode(wish, actorOf(caller))) });
     },
   });
 }

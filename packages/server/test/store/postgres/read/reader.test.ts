@@ -175,6 +175,7 @@ const QUERIES: {
   list_untidy: [{ kind: 'list_untidy' }],
   list_backlog: [{ kind: 'list_backlog' }],
   list_usage: [{ kind: 'list_usage' }],
+  list_open_requests: [{ kind: 'list_open_requests' }],
   list_slot_history: [MINUTE_MS, DAY_MS].flatMap((stepMs) => [
     { kind: 'list_slot_history', ...HISTORY, feature: null, stepMs },
     { kind: 'list_slot_history', ...HISTORY, licenseId: licenseId(5), feature: '', stepMs },
