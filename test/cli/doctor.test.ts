@@ -34,7 +34,11 @@ async function examine(data: string, args: readonly string[] = [], env = {}) {
 async function prepare(data: string): Promise<void> {
   const server = await startServerHere({ data, args: ['--demo'] });
   await runBerth(data, ['user', 'password', 'admin'], {}, `${PASSWORD}\n`);
-  await runBerth(data, ['backup', join(data, 'first.backup')]);
+  writeFileSync(join(data, 'passphrase'), `${PASSWORD}\n`, { mode: 0o600 });
+  await runBerth(data, [
+    ...['backup', join(data, 'first.backup')],
+    ...['--passphrase-file', join(data, 'passphrase')],
+  ]);
   await server.stop();
 }
 

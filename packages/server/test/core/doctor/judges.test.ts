@@ -160,7 +160,7 @@ test('backups that fail, are late, or are forgotten', () => {
   assert.match(read(judgeBackup({ ...due, dueAt: plus(NOW, -HOUR_MS) })), /^ok: /);
   const alone = { ...due, dueAt: NOW, isKeyKept: false };
   assert.match(read(judgeBackup(alone)), /^warning: The master key is in no backup/);
-  assert.match(read(judgeBackup({ ...never, isKeyKept: false })), /^ok: /);
+  assert.match(read(judgeBackup({ ...never, isKeyKept: false })), /^warning: No backup was made yet\.$/);
   assert.match(read(judgeBackup({ ...due, failingAt: NOW, error: 'no.' })), /^problem: .*: no\.$/);
 });
 
