@@ -14,10 +14,12 @@ import { explainFailure, type Failure } from '../../packages/client/src/node/exp
 import { makeTestCertificate } from '../support/certificate.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
-const CLIENT = new URL('../../packages/client/src/main.ts', import.meta.url).href;
+const CLIENT = import.meta.resolve('../../packages/client/src/main.ts');
 const CA = makeTestCertificate({ commonName: 'authority' });
 const SERVER = makeTestCertificate({ commonName: 'server', issuer: CA });
 const PROGRAM = { ca: CA.cert, ...makeTestCertificate({ commonName: 'program', issuer: CA }) };
+
+const URL = 'http://berth.test/';
 
 function failure(message: string, facts: Partial<Failure> = {}): Failure {
   return Object.assign(new Error(message), facts);
@@ -25,7 +27,7 @@ function failure(message: string, facts: Partial<Failure> = {}): Failure {
 
 test('a request that found no connection certainly did not arrive', () => {
   for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH']) {
-    assert.ok(explainFailure(failure(`connect ${code}`, { code })) instanceof NotSentError, code);
+    assert.ok(explainFailure(failure(`connect ${code}`, { code }), URL) instanceof NotSentError, code);
   }
 });
 
@@ -34,7 +36,7 @@ test('any other may have arrived', () => {
     [failure('socket hang up', { code: 'ECONNRESET' }), 'ECONNRESET'],
     [failure('no answer in time'), 'no answer in time'],
   ] as const) {
-    const explained = explainFailure(error);
+    const explained = explainFailure(error, URL);
     assert.ok(!(explained instanceof NotSentError), error.message);
     assert.equal(explained.message, reason);
   }
@@ -49,7 +51,7 @@ test('TLS that fails has advice of its own, and nothing was sent', () => {
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /as "ca"/],
     ['ERR_TLS_CERT_ALTNAME_INVALID', /name of the host/],
   ] as const) {
-    const explained = explainFailure(failure('TLS', { code }));
+    const explained = explainFailure(failure('TLS', { code }), URL);
     assert.ok(explained instanceof NotSentError, code);
     assert.match((explained as { advice?: string }).advice ?? '', advice);
   }
@@ -120,7 +122,7 @@ describe('a server with a private authority that requires certificates', () => {
   test('is explained to programs without the right certificates', async () => {
     const asks = (tls: Parameters<typeof acquire>[0] | object) => acquire({ ...options(), ...tls });
     await assert.rejects(asks({}), { code: 'unreachable', advice: /Give its certificate as "ca"/ });
-    await assert.rejects(asks({ ca: PROGRAM.ca }), { code: 'unreachable', advice: /Give "cert" and "key"/ });
+    await assert.rejects(asks({ ca: PROGRAM.ca }), { code: 'unreachable', advice: /give "cert" and "key"/i });
     const wrong = { code: 'invalid_option', message: /certificates cannot be used/ };
     await assert.rejects(asks({ ...PROGRAM, key: CA.key }), wrong);
     await assert.rejects(asks({ ca: PROGRAM.key }), wrong);

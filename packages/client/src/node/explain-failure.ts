@@ -22,6 +22,10 @@ const TLS_ADVICE: Readonly<Record<string, string>> = {
 const NO_CERTIFICATE = 'The server accepts only programs with a certificate. Give "cert" and "key".';
 /** A server with TLS closes the connection after a plain request, but so do others. */
 const CLOSED = 'Check the network. If the server uses TLS, begin its address with https://.';
+const CLOSED_TLS =
+  'Check the network. If the server accepts only programs with a certificate, give "cert" and "key".';
+
+const ENDS = /^(ECONNRESET|EPIPE|HPE_\w+)$/;
 
 /** What a request fails with. */
 export interface Failure extends Error {
@@ -31,7 +35,7 @@ export interface Failure extends Error {
 }
 
 /** A `NotSentError` if there was no connection. */
-export function explainFailure(error: Failure): Error {
+export function explainFailure(error: Failure, url: string): Error {
   if (error instanceof NotSentError) return error;
   const { code, message } = error;
   const reason = NO_TLS_MESSAGE.test(message) ? 'ERR_SSL_WRONG_VERSION_NUMBER' : String(code ?? message);
@@ -39,11 +43,12 @@ export function explainFailure(error: Failure): Error {
   if (NOT_CONNECTED.has(reason) || advice !== undefined) {
     return Object.assign(new NotSentError(reason, { cause: error }), { advice });
   }
-  const advised = adviseOnEnd(reason);
+  const advised = adviseOnEnd(reason, url);
   return Object.assign(new Error(reason, { cause: error }), advised === undefined ? {} : { advice: advised });
 }
 
-function adviseOnEnd(reason: string): string | undefined {
+function adviseOnEnd(reason: string, url: string): string | undefined {
   if (/ALERT_(CERTIFICATE_REQUIRED|BAD_CERTIFICATE|HANDSHAKE_FAILURE)$/.test(reason)) return NO_CERTIFICATE;
-  return reason === 'ECONNRESET' || reason.startsWith('HPE_') ? CLOSED : undefined;
+  if (!ENDS.test(reason)) return undefined;
+  return url.startsWith('https:') ? CLOSED_TLS : CLOSED;
 }

@@ -23,7 +23,7 @@ export async function sendByNode(request: WireRequest): Promise<WireAnswer> {
       return exchange(request, signal);
     });
   } catch (error) {
-    throw explainFailure(error as Failure);
+    throw explainFailure(error as Failure, request.url);
   } finally {
     clearTimeout(timer);
   }
