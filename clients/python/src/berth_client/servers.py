@@ -278,10 +278,10 @@ def _advise(error: Exception, url: str) -> Optional[str]:
         return _CERTIFICATE_ADVICE.get(cause.verify_code)
     if isinstance(cause, ssl.SSLError) and str(cause.reason).endswith(_CERTIFICATE_ALERTS):
         return _NO_OWN_CERTIFICATE
-    if isinstance(cause, ssl.SSLError):
-        # Newer versions of OpenSSL say the latter.
-        return _NO_TLS if cause.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE") else None
-    if cause is error and isinstance(cause, (http.client.BadStatusLine, ConnectionError)):
+    # Newer versions of OpenSSL say the latter.
+    if isinstance(cause, ssl.SSLError) and cause.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+        return _NO_TLS
+    if cause is error and isinstance(cause, (http.client.BadStatusLine, ConnectionError, ssl.SSLError)):
         return _CLOSED if url.startswith("http:") else _CLOSED_TLS
     return None
 
