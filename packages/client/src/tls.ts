@@ -2,7 +2,7 @@ import type { Environment, Tls } from './environment.ts';
 import { BerthError } from './errors.ts';
 
 export interface TlsOptions {
-  /** The certificate of the authority to trust, instead of those of the system. PEM, or the name of a file. */
+  /** The certificate of the authority to trust instead of those of the system. PEM, or the name of a file. */
   readonly ca?: string | undefined;
   /** The certificate of this program, for servers that ask for one. PEM, or the name of a file. */
   readonly cert?: string | undefined;
