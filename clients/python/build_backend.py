@@ -122,10 +122,12 @@ def _list_sources() -> List[Path]:
 
 
 def _read_project() -> Dict[str, str]:
-    """The texts of the table. Python can read TOML only since 3.11."""
+    """The texts of the table, and the version. Python can read TOML only since 3.11."""
     text = (_ROOT / "pyproject.toml").read_text("utf-8")
     table = text.split("[project]\n")[1].split("\n[")[0]
-    return dict(re.findall(r'^([\w-]+) = "(.*)"$', table, re.MULTILINE))
+    project = dict(re.findall(r'^([\w-]+) = "(.*)"$', table, re.MULTILINE))
+    module = (_PACKAGE / "__init__.py").read_text("utf-8")
+    return {**project, "version": re.findall('^__version__ = "(.*)"$', module, re.MULTILINE)[0]}
 
 
 def _stem(project: Mapping[str, str]) -> str:

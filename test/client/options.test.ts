@@ -3,6 +3,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { Client, type ClientOptions } from '../../packages/client/src/client.ts';
+import { acquire } from '../../packages/client/src/main.ts';
+import { connect as connectOnPage } from '../../packages/client/src/web.ts';
 import { createRandom } from '../support/random.ts';
 import { Machine } from './simulation/machine.ts';
 import { World } from './simulation/world.ts';
@@ -22,6 +24,66 @@ const { environment } = new Machine(new World(), {
 function connect(options: Partial<ClientOptions>): Client {
   return new Client(environment, { server: 'http://berth.test', product: 'cad', ...options });
 }
+
+test('no options at all are refused with a sentence', async () => {
+  for (const nothing of [undefined, null, 'http://berth.test'] as unknown as Parameters<typeof acquire>) {
+    const refused = { code: 'invalid_option', message: 'There are no options.', advice: /server, product/ };
+    await assert.rejects(acquire(nothing), refused);
+  }
+});
+
+test('an option may be undefined', async () => {
+  const names = [
+    'user',
+    'userInfo',
+    'licenseId',
+    'token',
+    'vendorKey',
+    'requestTimeout',
+    'renewEvery',
+  ] as const;
+  const nothing = Object.fromEntries([...names, 'storage', 'device', 'ca'].map((name) => [name, undefined]));
+  await connect(nothing).consume(1, { feature: undefined, key: undefined, retryFor: undefined });
+  assert.match(asked.pop() ?? '', /add_consumption$/);
+  assert.equal(sent.pop(), undefined);
+});
+
+test('a pace of less than ten seconds is refused', () => {
+  assert.ok(connect({ renewEvery: '10s' }));
+  for (const renewEvery of ['9s', 9999, 0]) {
+    const refused = { code: 'invalid_option', message: /"renewEvery" is too short/, advice: /"10s"/ };
+    assert.throws(() => connect({ renewEvery }), refused);
+  }
+});
+
+test('certificates are refused if they cannot be used', () => {
+  const server = 'https://berth.test';
+  for (const [options, message, advice] of [
+    [{ server, cert: 'x' }, /"cert", but not the other half/, /both "cert" and "key"/],
+    [{ server, ca: ' ' }, /"ca" is empty/, /name of a file/],
+    [
+      { server: [server, 'http://two.test'], ca: 'x' },
+      /"ca" cannot be used without TLS/,
+      /two\.test.*https:/,
+    ],
+  ] as const) {
+    assert.throws(() => connect(options), { code: 'invalid_option', message, advice });
+  }
+  assert.throws(() => connectOnPage({ server, product: 'cad', ca: 'x' }), {
+    code: 'invalid_option',
+    message: /browser/,
+  });
+});
+
+test('a queue refuses listeners for events that do not exist', () => {
+  assert.throws(
+    () =>
+      connect({})
+        .openQueue()
+        .on('send' as 'sent', () => {}),
+    { advice: /sent, refused/ },
+  );
+});
 
 test('an empty user is refused at once', () => {
   for (const user of ['', ' \t']) {

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import inspect
+import math
 import unittest
 from datetime import datetime, timedelta, timezone
 from typing import Any, List, Optional
 
-from berth_client import Client
+from berth_client import Client, acquire
 from berth_client.timing import back_off
 from berth_client.duration import parse_duration
 from berth_client.environment import NotSentError, WireAnswer, WireRequest
@@ -56,7 +58,8 @@ class ALease(unittest.TestCase):
         fields = {"slot_ends_in_seconds": 600, "renew_in_seconds": 200}
         lease = read_lease(Answer(fields, sent_at=1000, server=""))
         self.assertEqual(safe_until(lease, MARGIN), 1000 + 600 - 2 - 6)
-        self.assertEqual([renew_at(lease, lambda: 0), renew_at(lease, lambda: 1)], [1200, 1160])
+        self.assertEqual([renew_at(lease, math.inf, lambda: n) for n in (0, 1)], [1200, 1160])
+        self.assertEqual([renew_at(lease, 100, lambda: n) for n in (0, 1)], [1100, 1080])
 
     def test_is_understood_without_the_newer_fields(self) -> None:
         lease = read_lease(Answer({"floating_timeout": 10}, sent_at=0, server=""))
@@ -215,6 +218,16 @@ class Secrets(WorldTest):
                 self.assertNotIn(self.TOKEN, f"{error} {vars(error)}")
                 error = error.__cause__
 
+    def test_are_not_in_texts_of_objects(self) -> None:
+        client = Client("http://one.test", "cad", "ada", token="secret-token-1234", environment=self.machine)
+        requests: List[WireRequest] = []
+        self.machine._network = lambda request, done: requests.append(request)
+        self.play(client.acquire)
+        self.assertIn("secret", requests[0].headers["Authorization"])
+        for thing in (client, client._account, client.open_queue(), requests[0]):
+            self.assertNotIn("secret", repr(thing))
+        self.assertEqual(repr(client), "<Client of 'cad' for 'ada'>")
+
     def test_in_addresses_are_refused_and_not_shown(self) -> None:
         for address in (
             "http://ada:hunter2@berth:8080",
@@ -245,9 +258,37 @@ class Options(unittest.TestCase):
                 Client(server, product)
             self.assertEqual(caught.exception.code, "invalid_option")
 
+    def test_that_ask_for_renewals_too_often_are_refused(self) -> None:
+        Client("http://berth", "cad", renew_every="10s")
+        for wrong in ("9s", 9.9, 0):
+            with self.assertRaisesRegex(BerthError, '"renew_every" is too short.*at least "10s"'):
+                Client("http://berth", "cad", renew_every=wrong)
+
+    def test_for_tls_are_checked_when_the_client_is_made(self) -> None:
+        options: Any
+        for server, options, problem in (
+            ("https://one", {"cert": __file__}, '"cert", but not the other half.*both "cert" and "key"'),
+            ("https://one", {"ca": " "}, '"ca" is empty'),
+            ("https://one", {"cert": "-----BEGIN", "key": "x"}, '"cert" is PEM.*name of a file'),
+            (["https://one", "http://two"], {"ca": "x"}, '"ca" cannot be used without TLS.*http://two with'),
+            ("https://one", {"ca": "nothing.pem"}, 'the file of "ca" cannot be read.*No such file'),
+            ("https://one", {"ca": __file__}, "certificates cannot be used"),
+            ("https://one", {"ca": "-----BEGIN CERTIFICATE-----"}, "certificates cannot be used"),
+        ):
+            with self.assertRaisesRegex(BerthError, problem) as caught:
+                Client(server, "cad", **options)
+            self.assertEqual(caught.exception.code, "invalid_option")
+
+    def test_of_acquire_are_those_of_the_client(self) -> None:
+        of_client = set(inspect.signature(Client).parameters) - {"environment", "margin"}
+        of_both = of_client | set(inspect.signature(Client.acquire).parameters) - {"self"}
+        self.assertEqual(set(inspect.signature(acquire).parameters), of_both)
+
     def test_of_a_wrong_type_are_named(self) -> None:
         wrong: Any
-        for wrong in (None, 5, b"http://berth", [None], {}):
+        with self.assertRaisesRegex(BerthError, "There is no server"):
+            Client(None, "cad")  # type: ignore[arg-type]
+        for wrong in (5, b"http://berth", [None], {}):
             with self.assertRaisesRegex(BerthError, "is not an address") as caught:
                 Client(wrong, "cad")
             self.assertEqual(caught.exception.code, "invalid_option")

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import unittest
-from typing import List, Optional
+from typing import Any, List, Optional, cast
+from unittest import mock
 
 from berth_client import Client, Slot
+from berth_client.ending import Ending
 from berth_client.environment import NotSentError, WireAnswer, WireRequest
 from berth_client.errors import BerthError, SlotLostError
 
@@ -38,6 +41,76 @@ class ASlot(WorldTest):
 
         self.play(work)
         self.assertEqual(self.server.users, [])
+
+    def test_describes_itself_and_its_life_in_the_log(self) -> None:
+        with self.assertLogs("berth", "DEBUG") as logged:
+            slot = self.acquire()
+            self.assertEqual(repr(slot), "<Slot of 'cad' for 'ada', held for 591 s>")
+            self.is_down["one"] = True
+            self.world.run(600)
+            self.is_down["one"] = False
+            self.world.run(620)
+            self.play(slot.release)
+        self.assertEqual(repr(slot), "<Slot of 'cad' for 'ada', released>")
+        words = [(one.levelname, one.getMessage().split(".")[0]) for one in logged.records]
+        about = '"cad" for ada: '
+        self.assertEqual(
+            words,
+            [
+                ("INFO", about + "taken"),
+                ("WARNING", about + "unreachable"),
+                ("WARNING", about + "lost (ended)"),
+                ("INFO", about + "reachable"),
+                ("INFO", about + "restored"),
+                ("INFO", about + "released"),
+            ],
+        )
+
+    def test_has_no_other_events(self) -> None:
+        slot = self.acquire()
+        wrong: Any = "los"
+        with self.assertRaisesRegex(BerthError, 'no event "los".*unreachable, reachable, denied, lost, restored'):
+            slot.on(wrong, print)
+        with self.assertRaisesRegex(BerthError, 'no event "los".*sent, refused, blocked, uncertain'):
+            self.client.open_queue().on(wrong, print)
+
+    def test_ends_with_async_with_beside_the_event_loop(self) -> None:
+        slot = self.acquire()
+        ended: List[int] = []
+
+        class Watched(Ending):
+            def _finish(self) -> None:
+                ended.append(threading.get_ident())
+
+        async def work() -> None:
+            async with Watched() as watched:
+                self.assertIsInstance(watched, Ending)
+
+        asyncio.run(work())
+        self.assertNotIn(threading.get_ident(), ended)
+        self.assertEqual(len(ended), 1)
+        self.assertIsInstance(slot, Ending)
+
+    def test_is_not_kept_by_a_task_that_is_cancelled(self) -> None:
+        returned = threading.Event()
+        slot = mock.Mock(release=returned.set)
+
+        def take(_: object, on_wait: object, cancel: threading.Event) -> Slot:
+            cancel.wait()
+            return cast(Slot, slot)
+
+        async def work() -> None:
+            task = asyncio.ensure_future(client.acquire_async())
+            await asyncio.sleep(0)
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+            await asyncio.get_running_loop().run_in_executor(None, returned.wait)
+
+        client = Client("http://one.test", "cad")
+        with mock.patch.object(client, "acquire", take):
+            asyncio.run(work())
+        self.assertTrue(returned.is_set())
 
     def test_is_returned_when_the_work_fails(self) -> None:
         def work() -> None:

@@ -16,35 +16,43 @@ import { type BorrowOptions, takeBorrow } from './lending/take-borrow.ts';
 import { Verifier } from './proof/verifier.ts';
 import { Servers } from './servers.ts';
 import { SteadyClock } from './steady-clock.ts';
+import type { TlsOptions } from './tls.ts';
 import type { Token } from './token.ts';
 import { describeProgram, describeSeat } from './user.ts';
 
-export interface ClientOptions {
+export interface ClientOptions extends TlsOptions {
   /** The address of the server, or of several servers with the same database, the preferred one first. */
   readonly server: string | readonly string[];
   readonly product: string;
   /** Only this license of the product. */
-  readonly licenseId?: number;
+  readonly licenseId?: number | undefined;
   /** Who uses the slot. By default, a name that no other program has; see `docs/integrating.md`. */
-  readonly user?: string;
+  readonly user?: string | undefined;
   /** Shown to administrators beside the user. */
-  readonly userInfo?: string;
+  readonly userInfo?: string | undefined;
   /** Where the server requires one. A function is called before every request. */
-  readonly token?: Token;
+  readonly token?: Token | undefined;
   /**
    * The vendor's public key as PEM, or several. With it, servers must prove that the vendor has licensed
    * them, and borrows that they have not been changed; see `docs/grants.md`.
    */
-  readonly vendorKey?: string | readonly string[];
+  readonly vendorKey?: string | readonly string[] | undefined;
   /** How long to wait for an answer of one server; by default 10 seconds. */
-  readonly requestTimeout?: Duration;
+  readonly requestTimeout?: Duration | undefined;
+  /**
+   * Renews at least this often, so that a slot that an administrator has given to another user is noticed
+   * sooner; at least `10s`. By default, as the server says.
+   */
+  readonly renewEvery?: Duration | undefined;
   /** Where borrows and queued counts are kept, instead of the usual place. */
-  readonly storage?: Storage;
+  readonly storage?: Storage | undefined;
   /** What this computer is for borrows, instead of what identifies it to its operating system. */
-  readonly device?: string;
+  readonly device?: string | undefined;
 }
 
 const REQUEST_TIMEOUT_MS = 10_000;
+/** More often, renewals of many clients would be a load. */
+const SHORTEST_PACE_MS = 10_000;
 
 /** One user of one product. */
 export class Client {
@@ -55,12 +63,17 @@ export class Client {
 
   /** @internal */
   constructor(environment: Environment, options: ClientOptions, margin?: Margin) {
+    if (typeof options !== 'object' || options === null) {
+      const advice = 'Give at least { server, product }.';
+      throw new BerthError('invalid_option', 'There are no options.', advice);
+    }
     const storage = guardStorage(options.storage ?? environment.storage);
     const clock = new SteadyClock(environment);
     const servers = new Servers(environment, clock, {
       urls: typeof options.server === 'string' ? [options.server] : (options.server ?? []),
       token: options.token ?? null,
       timeoutMs: parseDuration('requestTimeout', options.requestTimeout ?? REQUEST_TIMEOUT_MS),
+      tls: options,
     });
     if (typeof options.product !== 'string' || options.product === '') {
       throw new BerthError('invalid_option', 'There is no product.', 'Give "product": the product code.');
@@ -80,6 +93,7 @@ export class Client {
       licenseId: options.licenseId ?? null,
       verifier: options.vendorKey === undefined ? null : new Verifier(options.vendorKey),
       userInfo: options.userInfo ?? null,
+      renewEveryMs: readPace(options.renewEvery),
       findMark: () => findMark({ environment, storage }, options.product, options.device ?? null),
       ...(margin === undefined ? {} : { margin }),
     };
@@ -148,4 +162,12 @@ export class Client {
     const seat = environment.host.hostname === null ? user : describeSeat(environment.host);
     return { ...this.#account, user: this.#givenUser ?? seat };
   }
+}
+
+function readPace(given: Duration | undefined): number {
+  if (given === undefined) return Number.POSITIVE_INFINITY;
+  const paceMs = parseDuration('renewEvery', given);
+  if (paceMs >= SHORTEST_PACE_MS) return paceMs;
+  const message = `"renewEvery" is too short: ${given}.`;
+  throw new BerthError('invalid_option', message, 'Give at least "10s", or leave it out.');
 }

@@ -10,6 +10,8 @@ export interface Environment {
   createId(): string;
   /** Returns a function that cancels the timer. A timer in the background does not keep a program running. */
   setTimer(delayMs: number, work: () => void, place: 'background' | 'foreground'): () => void;
+  /** Throws if the certificates cannot be used. */
+  checkTls(tls: Tls): void;
   /** Rejects if no answer arrives in time, with a `NotSentError` if the request did not even leave. */
   send(request: WireRequest): Promise<WireAnswer>;
   /** Where borrows and queued consumption are kept. */
@@ -30,6 +32,16 @@ export interface WireRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly timeoutMs: number;
+  readonly tls?: Tls;
+  /** Ends the wait for the answer. */
+  readonly signal?: AbortSignal;
+}
+
+/** Certificates for the connections to the servers, each as PEM or as the name of a file. */
+export interface Tls {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 /** The request has certainly not reached the server, because there was no connection. */

@@ -15,6 +15,6 @@ export function connect(options: ClientOptions): Client {
 }
 
 /** Takes a slot that renews itself until it is released. Throws a `DeniedError` if there is none. */
-export function acquire(options: ClientOptions & WaitOptions): Promise<Slot> {
+export async function acquire(options: ClientOptions & WaitOptions): Promise<Slot> {
   return connect(options).acquire(options);
 }

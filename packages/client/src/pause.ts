@@ -16,6 +16,24 @@ export function pause(environment: Environment, delayMs: number, signal?: AbortS
   });
 }
 
+/** What the work results in, or `late` if that takes too long. */
+export async function within<Result>(
+  environment: Environment,
+  limitMs: number,
+  work: Promise<Result>,
+  late: Result,
+): Promise<Result> {
+  let cancel = () => {};
+  const limit = new Promise<Result>((resolve) => {
+    cancel = environment.setTimer(limitMs, () => resolve(late), 'foreground');
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    cancel();
+  }
+}
+
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /** One listener for all who wait with the same signal: Node warns of a leak if there are many. */

@@ -1,8 +1,15 @@
 import { describeAddresses, isOfAddresses, readAddress } from './address.ts';
-import { type Environment, NotSentError, type WireAnswer, type WireRequest } from './environment.ts';
+import {
+  type Environment,
+  NotSentError,
+  type Tls,
+  type WireAnswer,
+  type WireRequest,
+} from './environment.ts';
 import { BerthError, DeniedError, type FailedAttempt, UnreachableError } from './errors.ts';
 import { type Fields, isFromBerth, readFields, readStoreId } from './read-answer.ts';
 import type { SteadyClock } from './steady-clock.ts';
+import { readTls, type TlsOptions } from './tls.ts';
 import { askForToken, readToken, type Token } from './token.ts';
 
 /** An answer that is not a refusal. */
@@ -19,12 +26,17 @@ interface ServersOptions {
   readonly urls: readonly string[];
   readonly token: Token | null;
   readonly timeoutMs: number;
+  readonly tls: TlsOptions;
 }
 
-interface PostOptions {
+export interface PostOptions {
   readonly headers?: Record<string, string>;
   /** Only to servers of this store: its public id, or `null` for one without. By default, to any. */
   readonly store?: string | null;
+  /** For all servers together. By default, each has its own time. */
+  readonly withinMs?: number;
+  /** Ends the wait for an answer. */
+  readonly signal?: AbortSignal;
 }
 
 /** A server has read the request, but it may well accept it a little later. */
@@ -39,6 +51,7 @@ export class Servers {
   /** The public ids of the stores by address. */
   readonly #stores = new Map<string, string | null>();
   readonly #addresses: string;
+  readonly #tls: { readonly tls?: Tls };
   #current = 0;
   #token: string | null = null;
 
@@ -50,19 +63,27 @@ export class Servers {
     if (options.urls.length === 0) {
       throw new BerthError('invalid_option', 'There is no server.', 'Give "server": the address of Berth.');
     }
+    const tls = readTls(environment, options.tls, this.#options.urls);
+    this.#tls = tls === null ? {} : { tls };
     if (options.token !== null && typeof options.token !== 'function') this.#token = readToken(options.token);
   }
 
   /** Throws a `DeniedError` for a refusal and an `UnreachableError` if no server answers. */
-  async post(path: string, body: object, { headers = {}, store }: PostOptions = {}): Promise<Answer> {
+  async post(path: string, body: object, options: PostOptions = {}): Promise<Answer> {
+    const { headers = {}, store, withinMs = Number.POSITIVE_INFINITY, signal } = options;
+    const ended = signal === undefined ? {} : { signal };
     const { token } = this.#options;
+    const deadlineMs = this.#clock.readMs() + withinMs;
     if (typeof token === 'function') this.#token = await askForToken(token);
     const bound = typeof store === 'string' ? { ...body, store_id: store } : body;
     return this.#tryEach(async (server) => {
       if (store !== undefined) await this.#requireStore(server, store);
       const request = this.describe(path, bound, headers, server);
       const sentAtMs = this.#clock.readMs();
-      const { fields, date } = readAnswer(path, await this.#environment.send(request));
+      const timeoutMs = Math.min(request.timeoutMs, deadlineMs - sentAtMs);
+      if (timeoutMs <= 0 || signal?.aborted === true) throw new NotSentError('no time was left');
+      const answer = await this.#environment.send({ ...request, timeoutMs, ...ended });
+      const { fields, date } = readAnswer(path, answer);
       return { fields, date, sentAtMs, server };
     });
   }
@@ -84,6 +105,7 @@ export class Servers {
       },
       body: JSON.stringify(body),
       timeoutMs: this.#options.timeoutMs,
+      ...this.#tls,
     };
   }
 
@@ -135,7 +157,7 @@ export class Servers {
   async #readKeySet(server: string): Promise<string | null> {
     const { timeoutMs } = this.#options;
     const request = { method: 'GET', url: server + KEY_SET, headers: {}, body: '', timeoutMs } as const;
-    const answer = await this.#environment.send(request);
+    const answer = await this.#environment.send({ ...request, ...this.#tls });
     assertFinal(answer);
     this.#stores.set(server, readStoreId(answer));
     return answer.date;

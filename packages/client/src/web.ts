@@ -11,6 +11,6 @@ export function connect(options: ClientOptions): Client {
   return new Client(environment, options);
 }
 
-export function acquire(options: ClientOptions & WaitOptions): Promise<Slot> {
+export async function acquire(options: ClientOptions & WaitOptions): Promise<Slot> {
   return connect(options).acquire(options);
 }

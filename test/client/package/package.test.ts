@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import { startServerHere } from '../../support/server-here.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
 
@@ -15,7 +17,9 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const TSC = join(ROOT, 'node_modules', '.bin', 'tsc');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const MAX_BYTES = 36_000;
+const MAX_BYTES = 40_000;
+/** Nothing answers there, and nobody asks. */
+const PROXY = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' };
 
 describe('the package for applications, installed in an empty project', () => {
   const ends: (() => unknown)[] = [];
@@ -26,7 +30,6 @@ describe('the package for applications, installed in an empty project', () => {
 
   before(async () => {
     const npm = { cwd: join(ROOT, 'packages', 'client'), shell: process.platform === 'win32' };
-    await run('npm', ['run', 'build'], npm);
     const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], npm);
     file = join(folder, /"filename": "([^"]+)"/.exec(stdout)?.[1] ?? '');
     writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }\n');
@@ -40,8 +43,12 @@ describe('the package for applications, installed in an empty project', () => {
   });
 
   /** Runs a program of the project. */
-  async function runProgram(words: readonly string[], input: readonly string[] = []) {
-    const env = { ...process.env, XDG_STATE_HOME: folder, HOME: folder };
+  async function runProgram(
+    words: readonly string[],
+    input: readonly string[] = [],
+    settings = PROXY as object,
+  ) {
+    const env = { ...process.env, ...settings, XDG_STATE_HOME: folder, HOME: folder };
     const child = spawn(process.execPath, words, { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] });
     child.stdin.end(input.map((line) => `${line}\n`).join(''));
     let output = '';
@@ -78,19 +85,46 @@ describe('the package for applications, installed in an empty project', () => {
       "import { acquire } from '@berth/client';\nconst x: string = await acquire({ server: 1 });\n";
     writeFileSync(join(folder, 'wrong.ts'), `${wrong}console.log(x);\n`);
     writeFileSync(join(folder, 'readme.ts'), readExample());
+    writeFileSync(join(folder, 'common.cts'), COMMON_JS);
     const files = ['readme.ts', 'wrong.ts'];
-    for (const [module, resolution] of [
-      ['nodenext', 'nodenext'],
+    const flags = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022'];
+    for (const [module, resolution, ...others] of [
+      ['node16', 'node16', 'common.cts'],
       ['esnext', 'bundler'],
     ]) {
-      const flags = ['--noEmit', '--strict', '--target', 'es2022', '--module', module];
-      const words = [...flags, '--moduleResolution', resolution, '--lib', 'es2022,dom', ...files] as string[];
-      const { stdout } = await run(TSC, words, { cwd: folder }).catch((error) => error);
+      const words = ['--module', module, '--moduleResolution', resolution, '--lib', 'es2022,dom'] as string[];
+      const all = [...flags, ...words, ...files, ...others];
+      const { stdout } = await run(TSC, all, { cwd: folder }).catch((error) => error);
       assert.deepEqual(
         [...stdout.matchAll(/^(\S+?)\(/gm)].map(([, name]) => name),
-        ['wrong.ts', 'wrong.ts'],
+        [...others, 'wrong.ts', 'wrong.ts'],
         stdout,
       );
+    }
+  });
+
+  test('has the same names and types for require', async () => {
+    const loaded = createRequire(join(folder, 'x.js'))('@berth/client');
+    const types = readFileSync(join(folder, 'node_modules/@berth/client/main.d.cts'), 'utf8');
+    const names = [...types.matchAll(/^export declare const (\w+)/gm)].map(([, name]) => name);
+    assert.deepEqual(names.sort(), Object.keys(loaded).sort());
+  });
+
+  test('is the build for browsers only where browsers are meant', async () => {
+    const find = (...conditions: string[]) =>
+      build({
+        stdin: { contents: "export * from '@berth/client'", resolveDir: folder },
+        bundle: true,
+        write: false,
+        metafile: true,
+        platform: 'neutral',
+        external: ['node:*'],
+        conditions,
+      }).then(({ metafile }) => Object.keys(metafile.inputs).map((file) => file.split('/').at(-1)));
+    // The second is what Rollup takes for Node.
+    assert.ok((await find('browser', 'module', 'import')).includes('web.js'));
+    for (const conditions of [['module', 'import'], ['node', 'import'], ['node', 'require'], ['deno']]) {
+      assert.ok((await find(...conditions)).includes('main.js'), conditions.join());
     }
   });
 
@@ -112,7 +146,7 @@ describe('the package for applications, installed in an empty project', () => {
       join(folder, 'web.js'),
       code.replace('@berth/client', './node_modules/@berth/client/dist/web.js'),
     );
-    const { output } = await runProgram(['web.js']);
+    const { output } = await runProgram(['web.js'], [], {});
     assert.match(output, /^web@browser\/\w{8} true\n$/m);
   });
 
@@ -176,6 +210,20 @@ describe('the package for applications, installed in an empty project', () => {
     assert.equal(await countInUse(), 0);
   });
 });
+
+const COMMON_JS = `
+import berth = require('@berth/client');
+import { acquire, BerthError, type ClientOptions, type Slot } from '@berth/client';
+const user = process.env.USER;
+declare const process: { env: Record<string, string | undefined> };
+const options: ClientOptions = { server: 'http://x', product: 'demo', user, ca: undefined, renewEvery: user };
+acquire({ ...options, wait: user, signal: undefined }).then(
+  (slot: Slot) => slot.on('lost', ({ reason }) => console.log(reason)),
+  (error: unknown) => error instanceof BerthError && console.log(error.advice satisfies string),
+);
+const wrong: number = berth.connect(options).user;
+console.log(wrong);
+`;
 
 function readExample(): string {
   const [, example] = /^```ts\n([\s\S]*?)^```$/m.exec(README) ?? [];

@@ -2,9 +2,13 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import { makeTestCertificate } from '../../support/certificate.ts';
 import { openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { startServerHere } from '../../support/server-here.ts';
@@ -12,7 +16,11 @@ import { temporaryFolder } from '../../support/server-process.ts';
 import { PACKAGE, PYTHON, PYTHON_ENV, runPython, skip } from './python.ts';
 
 const README = readFileSync(join(PACKAGE, 'README.md'), 'utf8');
-const MAX_BYTES = 35_000;
+const MAX_BYTES = 37_000;
+/** Nothing answers there, and nobody asks. */
+const PROXY = { HTTP_PROXY: 'http://127.0.0.1:1', HTTPS_PROXY: 'http://127.0.0.1:1' };
+const SECURE = makeTestCertificate({ commonName: 'server' });
+const PROGRAM = makeTestCertificate({ commonName: 'program' });
 /** The end of a program that says when it is ready for a signal. */
 const WAIT = ['print("ready", flush=True)', 'signal.pause()'];
 
@@ -31,7 +39,7 @@ describe('the Python client', { skip }, () => {
     const state = { XDG_STATE_HOME: folder, LOCALAPPDATA: folder, HOME: folder };
     // What is unpacked is compiled once.
     const paths = { PYTHONPATH: unpacked, PYTHONDONTWRITEBYTECODE: '' };
-    env = { ...PYTHON_ENV, ...state, ...paths, SERVER: server.url };
+    env = { ...PYTHON_ENV, ...state, ...paths, ...PROXY, SERVER: server.url };
   });
   after(() => server.stop());
 
@@ -117,6 +125,58 @@ describe('the Python client', { skip }, () => {
     child.kill('SIGTERM');
     assert.equal((await ended).signal, 'SIGTERM');
     assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('takes a slot beside an event loop, and returns it when terminated', {
+    skip: isWindows(),
+  }, async () => {
+    const { child, ended } = start(
+      'import asyncio',
+      'async def main():',
+      '    async with await client.acquire_async() as slot: pass',
+      '    second = await client.acquire_async()',
+      '    print("ready" if slot.is_released and second.is_held else "wrong", flush=True)',
+      '    await asyncio.sleep(3600)',
+      'asyncio.run(main())',
+    );
+    assert.match(String(await once(child.stdout, 'data')), /^ready/);
+    assert.equal(await countInUse(server.url), 1);
+    child.kill('SIGTERM');
+    assert.equal((await ended).signal, 'SIGTERM');
+    assert.equal(await countInUse(server.url), 0);
+  });
+
+  test('reaches a server with a private authority that requires certificates', async (t) => {
+    const files = { ca: SECURE, cert: PROGRAM, key: PROGRAM };
+    const given: Record<string, string> = {};
+    for (const [name, { cert, key }] of Object.entries(files)) {
+      given[name] = join(folder, `${name}.pem`);
+      writeFileSync(given[name], name === 'key' ? key : cert);
+    }
+    const seen: string[] = [];
+    const options = { ...SECURE, ca: PROGRAM.cert, requestCert: true };
+    const secure = createServer(options, ({ url, socket }, response) => {
+      seen.push(`${(socket as TLSSocket).getPeerCertificate().subject.CN} ${url?.split('/').at(-1)}`);
+      response.end(url?.endsWith('unregister') ? 'user_unregistered' : '{"slot_ends_in_seconds":600}');
+    }).listen(0, '127.0.0.1');
+    t.after(() => secure.close());
+    await once(secure, 'listening');
+    const said = await run(
+      'import json',
+      `given = json.loads(${JSON.stringify(JSON.stringify(given))})`,
+      `server = "https://127.0.0.1:${(secure.address() as AddressInfo).port}"`,
+      'print(berth_client.acquire(server, "demo", **given).release())',
+      'text = dict(given, ca=open(given["ca"]).read())',
+      'print(berth_client.acquire(server, "demo", **text).release())',
+      'for wrong in ({}, {"ca": given["ca"]}):',
+      '    try: berth_client.acquire(server, "demo", **wrong)',
+      '    except berth_client.UnreachableError as error: print(error.advice)',
+    );
+    assert.match(said, /^True\nTrue\n.*Give its certificate as "ca".*\n.*[Gg]ive "cert" and "key"\.$/);
+    assert.deepEqual(
+      seen,
+      ['register', 'unregister', 'register', 'unregister'].map((path) => `program ${path}`),
+    );
   });
 
   test('returns a slot that it has not heard of when it is interrupted', { skip: isWindows() }, async (t) => {

@@ -13,7 +13,7 @@ import { testLicense } from '../../support/test-license.ts';
 const CLIENT = new URL('../../../packages/client/src/main.ts', import.meta.url).href;
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-const EXITS = new URL('../../../packages/client/src/node/exit-guards.ts', import.meta.url).href;
+const LIMIT = new URL('../../../packages/client/src/release-limit.ts', import.meta.url).href;
 
 describe('a program that ends', () => {
   let server: ServerUnderTest;
@@ -39,8 +39,8 @@ describe('a program that ends', () => {
 
   async function startClient(code: string) {
     const text = `import { acquire } from ${JSON.stringify(CLIENT)};
-      import { exitLimit } from ${JSON.stringify(EXITS)};
-      exitLimit.longestMs = 60_000;
+      import { releaseLimit } from ${JSON.stringify(LIMIT)};
+      releaseLimit.longestMs = 60_000;
       ${code}`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', text], {
       cwd: ROOT,
@@ -114,6 +114,21 @@ describe('a program that ends', () => {
     program.child.stdin.write('end\n');
     assert.deepEqual(await program.ended, [3, null], program.readErrors());
     assert.deepEqual(await server.api.holders(), []);
+  });
+
+  test('ends although the server does not answer when it returns its slot', async (t) => {
+    const plan: ChaosPlan = ({ path }) => ({ kind: path.endsWith('/unregister') ? 'hang_after' : 'pass' });
+    const proxy = await openChaosProxy({ target: server.url, plan });
+    t.after(() => proxy.close());
+    const options = JSON.stringify({ server: proxy.url, product: 'cad', requestTimeout: '1d' });
+    const program = await startClient(
+      `const slot = await acquire(${options});
+       releaseLimit.longestMs = 300;
+       console.log(await slot.release());`,
+    );
+    assert.deepEqual(await program.ended, [0, null], program.readErrors());
+    assert.equal(program.readOutput(), 'false\n');
+    await pollUntil('the slot', async () => (await server.api.holders()).length === 0 || undefined);
   });
 
   test('by a signal that it handles itself keeps its slot until then', async () => {

@@ -30,7 +30,7 @@ describe('an application whose server', () => {
       assert.throws(() => slot.assertHeld(), { code: 'slot_lost' });
       await server.start();
       url = server.url;
-      assert.deepEqual(await pass(30), ['restored']);
+      assert.deepEqual(await pass(30), ['reachable', 'restored']);
       assert.equal(slot.isHeld, true);
       const holders = await server.api.holders();
       assert.deepEqual(

@@ -41,9 +41,10 @@ export class Actor {
     const options = {
       server: servers?.map(urlOf) ?? site.urls,
       product: 'cad',
-      ...(user === null ? {} : { user }),
-      ...(site.vendorKey === null ? {} : { vendorKey: site.vendorKey }),
-      ...(facts.device === undefined ? {} : { device: facts.device }),
+      user: user ?? undefined,
+      vendorKey: site.vendorKey ?? undefined,
+      device: facts.device,
+      renewEvery: facts.renew_every,
     };
     this.#makeClient = () => new Client(this.machine.environment, options);
     this.client = this.#makeClient();

@@ -11,6 +11,7 @@ export interface ClientFacts {
   readonly machine?: string;
   readonly servers?: readonly string[];
   readonly device?: string;
+  readonly renew_every?: string;
 }
 
 export interface Scenario {

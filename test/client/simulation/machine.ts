@@ -62,6 +62,7 @@ export class Machine {
       random: options.random,
       createId: () => `${this.#ids++}-${name}-on-a-machine`,
       setTimer: (delayMs, work) => this.#setTimer(delayMs, work),
+      checkTls: () => {},
       send: (request) => this.#survive(() => this.#send(options.network, request)),
       storage: {
         read: (name) => this.#survive(() => this.storage.read(name), 0),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DeniedError, UnreachableError } from '../../../packages/client/src/errors.ts';
+import type { Lease } from '../../../packages/client/src/lending/lease.ts';
 import { type Register, Renewal } from '../../../packages/client/src/lending/renewal.ts';
 import { SteadyClock } from '../../../packages/client/src/steady-clock.ts';
 import { createRandom } from '../../support/random.ts';
@@ -11,9 +12,10 @@ function keepSlot(register: Register) {
   const world = new World();
   const machine = new Machine(world, { name: 'ws-7', random: createRandom(1), network: () => {} });
   const { environment } = machine;
+  const renewEveryMs = Number.POSITIVE_INFINITY;
   const clock = new SteadyClock(environment);
   const lease = { sentAtMs: clock.readMs(), lastsMs: 600_000, renewAfterMs: 200_000, borrowedUntil: null };
-  return { world, machine, renewal: new Renewal({ environment, clock, register }, lease) };
+  return { world, machine, renewal: new Renewal({ environment, clock, renewEveryMs, register }, lease) };
 }
 
 describe('the renewal of a slot', () => {
@@ -50,5 +52,31 @@ describe('the renewal of a slot', () => {
     renewal.lose('license', null);
     renewal.renewNow();
     assert.deepEqual(doubts, [true]);
+  });
+
+  test('stops waiting for an answer when it ends, and is not revived by a late one', async () => {
+    const { promise: answer, resolve } = Promise.withResolvers<Lease>();
+    let signal: AbortSignal | null = null;
+    const { world, renewal } = keepSlot((_, given) => {
+      signal = given;
+      return answer;
+    });
+    await world.run(200_000);
+    const ended = renewal.end(async (withinMs) => withinMs === 1000 && signal?.aborted === true);
+    await world.run(201_000);
+    assert.equal(await ended, true);
+    resolve(renewal.lease);
+    renewal.accept(renewal.lease);
+    await world.run(900_000);
+    assert.deepEqual([renewal.isStopped, renewal.heldForMs], [true, 0]);
+  });
+
+  test('refuses listeners for events that do not exist', () => {
+    const { renewal } = keepSlot(() => new Promise(() => {}));
+    assert.throws(() => renewal.events.on('los' as 'lost', () => {}), {
+      code: 'invalid_option',
+      message: 'There is no event "los".',
+      advice: 'The events are unreachable, reachable, denied, lost, restored.',
+    });
   });
 });

@@ -49,5 +49,8 @@ __all__ = [
     "Unreachable",
     "UnreachableError",
     "Waiting",
+    "__version__",
     "acquire",
 ]
+
+__version__ = "0.1.0"

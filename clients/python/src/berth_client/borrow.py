@@ -26,6 +26,9 @@ class StoredBorrow:
         self._file = file
         self._record = record
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.product!r} for {self.user!r} until {self.until}>"
+
     @property
     def product(self) -> str:
         return self._record.product

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from threading import RLock
 from typing import List, Optional, Sequence, Union
@@ -18,9 +19,12 @@ from .servers import Servers, Token
 from .slot import OnWait, Slot, acquire_as
 from .storage import SafeStorage
 from .timing import SteadyClock
+from .tls import PathText
 
 _REQUEST_TIMEOUT = 10.0
 _RETRY_FOR = 30.0
+# More often, renewals of many clients would be a load.
+_SHORTEST_PACE = 10.0
 _SUFFIX_LENGTH = 8
 
 
@@ -32,8 +36,11 @@ class Client:
     `user` is who uses the slot; by default, a name that no other program has. `token` is needed where the
     server requires one; a function is called before every request. `vendor_key` is the vendor's public key as
     PEM, or a list of keys: with it, servers must prove that the vendor has licensed them, and borrows that
-    they have not been changed. `storage` replaces the place where borrows and queued counts are kept, and
-    `device` what identifies the computer that a borrow belongs to.
+    they have not been changed. `ca` is the certificate of the authority to trust instead of those of the
+    system, as PEM or as a file; `cert` and `key` are files with the certificate of this program, for servers
+    that ask for one. `renew_every` renews at least this often, so that a slot that an administrator has given
+    to another user is noticed sooner; at least `10s`. `storage` replaces the place where borrows and queued
+    counts are kept, and `device` what identifies the computer that a borrow belongs to.
     """
 
     def __init__(
@@ -46,7 +53,11 @@ class Client:
         user_info: Optional[str] = None,
         token: Optional[Token] = None,
         vendor_key: Union[str, Sequence[str], None] = None,
+        ca: Optional[PathText] = None,
+        cert: Optional[PathText] = None,
+        key: Optional[PathText] = None,
         request_timeout: Duration = _REQUEST_TIMEOUT,
+        renew_every: Optional[Duration] = None,
         storage: Optional[Storage] = None,
         device: Optional[str] = None,
         environment: Optional[Environment] = None,
@@ -63,8 +74,9 @@ class Client:
         env = MACHINE if environment is None else environment
         clock = SteadyClock(env)
         is_list = isinstance(server, Sequence) and not isinstance(server, (str, bytes))
-        urls = list(server) if is_list else [str(server)]
-        servers = Servers(env, clock, urls, token, parse_duration("request_timeout", request_timeout))
+        urls = list(server) if is_list else [] if server is None else [str(server)]
+        timeout = parse_duration("request_timeout", request_timeout)
+        servers = Servers(env, clock, urls, token, timeout, ca, cert, key)
         self._given_user = user
         self._lock = RLock()
         self._has_acquired = False
@@ -83,7 +95,11 @@ class Client:
             device=device,
             verifier=None if vendor_key is None else Verifier(vendor_key),
             margin=margin,
+            renew_every=_read_pace(renew_every),
         )
+
+    def __repr__(self) -> str:
+        return f"<Client of {self._account.product!r} for {self.user!r}>"
 
     @property
     def user(self) -> str:
@@ -104,6 +120,29 @@ class Client:
             account = self._account
         self._slot = acquire_as(account, wait, on_wait, cancel)
         return self._slot
+
+    async def acquire_async(self, wait: Duration = 0, *, on_wait: Optional[OnWait] = None) -> Slot:
+        """
+        Does the same while the event loop goes on: `async with await client.acquire_async() as slot`. `on_wait`
+        is called on another thread. If the task is cancelled, the slot is not kept.
+        """
+        import asyncio
+
+        environment, loop = self._account.environment, asyncio.get_running_loop()
+        cancel = environment.create_signal()
+        # Only the main thread can listen to signals, and the slot is taken on another one.
+        unguard = environment.guard_exit(_Bystander())
+        taking = loop.run_in_executor(None, lambda: self.acquire(wait, on_wait=on_wait, cancel=cancel))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            cancel.set()
+            taking.add_done_callback(
+                lambda late: late.exception() or loop.run_in_executor(None, late.result().release)
+            )
+            raise
+        finally:
+            unguard()
 
     def borrow(self, until: Optional[Until] = None) -> Borrow:
         """Takes a slot and keeps it without network, until the date or as long as the license allows."""
@@ -174,11 +213,55 @@ def acquire(
     *,
     wait: Duration = 0,
     on_wait: Optional[OnWait] = None,
+    cancel: Optional[Signal] = None,
+    license_id: Optional[int] = None,
+    user_info: Optional[str] = None,
     token: Optional[Token] = None,
     vendor_key: Union[str, Sequence[str], None] = None,
+    ca: Optional[PathText] = None,
+    cert: Optional[PathText] = None,
+    key: Optional[PathText] = None,
+    request_timeout: Duration = _REQUEST_TIMEOUT,
+    renew_every: Optional[Duration] = None,
+    storage: Optional[Storage] = None,
+    device: Optional[str] = None,
 ) -> Slot:
-    """Takes a slot that renews itself until it is released. Raises a `DeniedError` if there is none."""
-    return Client(server, product, user, token=token, vendor_key=vendor_key).acquire(wait, on_wait=on_wait)
+    """
+    Takes a slot that renews itself until it is released. Raises a `DeniedError` if there is none. The options
+    are those of `Client`, and of its `acquire()`.
+    """
+    client = Client(
+        server,
+        product,
+        user,
+        license_id=license_id,
+        user_info=user_info,
+        token=token,
+        vendor_key=vendor_key,
+        ca=ca,
+        cert=cert,
+        key=key,
+        request_timeout=request_timeout,
+        renew_every=renew_every,
+        storage=storage,
+        device=device,
+    )
+    return client.acquire(wait, on_wait=on_wait, cancel=cancel)
+
+
+class _Bystander:
+    def release_in_time(self, seconds: float) -> None:
+        """There is nothing to return."""
+
+
+def _read_pace(given: Optional[Duration]) -> float:
+    if given is None:
+        return math.inf
+    pace = parse_duration("renew_every", given)
+    if pace < _SHORTEST_PACE:
+        problem = f'"renew_every" is too short: {given}.'
+        raise BerthError("invalid_option", problem, 'Give at least "10s", or leave it out.')
+    return pace
 
 
 def _describe_program(environment: Environment) -> str:

@@ -7,6 +7,7 @@ from threading import RLock
 from typing import Any, Callable, Dict, Iterator, Literal, Optional, Sequence, Tuple, overload
 
 from .consumption import Count, Counter, Total, send_count
+from .ending import Ending
 from .environment import Signal
 from .errors import BerthError, DeniedError, StorageError, UnreachableError
 from .events import Listeners, Remove
@@ -90,9 +91,10 @@ class Uncertain:
 # Servers remember a key for a day; an hour is left for clocks that differ.
 _KEY_LASTS_MS = 23 * 3_600_000
 _LONGEST_QUEUE_PAUSE = 60.0
+_QUEUE_EVENTS = ("sent", "refused", "blocked", "uncertain")
 
 
-class CountQueue:
+class CountQueue(Ending):
     """
     Counts are stored first and sent in order, each under its own key, so each counts once, whatever happens
     to the program, the network or the server. Programs may share a queue. A count is sent to the server that
@@ -102,7 +104,8 @@ class CountQueue:
     def __init__(self, account: Account, counter: Callable[[], Counter]) -> None:
         self._account = account
         self._counter = counter
-        self._events = Listeners(account.environment.report_error)
+        subject = f'counts of "{account.product}"'
+        self._events = Listeners(_QUEUE_EVENTS, subject, account.environment.report_error)
         self._prefix = name_of("count", account.product)
         # The server of this queue; `None` before the first contact.
         self._binding: Optional[str] = None
@@ -165,10 +168,10 @@ class CountQueue:
             self._cancel_timer()
         self._wait_for_round()
 
-    def __enter__(self) -> CountQueue:
-        return self
+    def __repr__(self) -> str:
+        return f"<CountQueue of {self._account.product!r}>"
 
-    def __exit__(self, *_: object) -> None:
+    def _finish(self) -> None:
         self.close()
 
     def _schedule(self, delay: float) -> None:

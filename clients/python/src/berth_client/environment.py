@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Callable, Mapping, Optional, Protocol, Sequence
 
 
@@ -11,13 +11,26 @@ class NotSentError(Exception):
 
 
 @dataclass(frozen=True)
+class Tls:
+    """Certificates for the connections to the servers."""
+
+    # PEM, or the name of a file.
+    ca: Optional[str] = None
+    # Names of files.
+    cert: Optional[str] = None
+    key: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class WireRequest:
     url: str
-    headers: Mapping[str, str]
+    # They have the token.
+    headers: Mapping[str, str] = field(repr=False)
     body: bytes
     # Seconds.
     timeout: float
     method: str = "POST"
+    tls: Optional[Tls] = None
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any, Callable, Deque, Dict, List, Literal, Optional, Tuple, Union, overload
+from typing import Any, Callable, Deque, Dict, List, Literal, Optional, Sequence, Tuple, Union, overload
 
 from .errors import BerthError, DeniedError, ProofError, UnreachableError
 
 Listener = Callable[[Any], object]
+
+LOG = logging.getLogger("berth")
+# Without this, Python prints warnings of programs that have not set up their log.
+LOG.addHandler(logging.NullHandler())
+
+# Everything else is a warning.
+_LEVELS = {"reachable": logging.INFO, "restored": logging.INFO, "sent": logging.DEBUG}
+SLOT_EVENTS = ("unreachable", "reachable", "denied", "lost", "restored")
 
 
 class Listeners:
@@ -18,7 +27,12 @@ class Listeners:
     delivered outside: one after the other, in the order in which they happened, by whichever thread is free.
     """
 
-    def __init__(self, report_error: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self, names: Sequence[str], subject: str, report_error: Callable[[BaseException], None]
+    ) -> None:
+        """`subject`: what the events are about, for the log."""
+        self._names = names
+        self._subject = subject
         self._report_error = report_error
         self._lock = RLock()
         self._by_name: Dict[str, List[Listener]] = {}
@@ -27,6 +41,9 @@ class Listeners:
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
         """Returns a function that removes the listener."""
+        if name not in self._names:
+            advice = f"The events are {', '.join(self._names)}."
+            raise BerthError("invalid_option", f'There is no event "{name}".', advice)
         with self._lock:
             self._by_name[name] = [*self._by_name.get(name, []), listener]
 
@@ -51,6 +68,7 @@ class Listeners:
                     return
                 name, event = self._pending.popleft()
                 listeners = self._by_name.get(name, [])
+            LOG.log(_LEVELS.get(name, logging.WARNING), "%s: %s", self._subject, _describe_event(name, event))
             for listener in listeners:
                 self._call(listener, event)
 
@@ -60,6 +78,11 @@ class Listeners:
             listener(event)
         except Exception as error:
             self._report_error(error)
+
+
+def _describe_event(name: str, event: object) -> str:
+    reason, error = getattr(event, "reason", None), getattr(event, "error", None)
+    return f"{name}{f' ({reason})' if reason else ''}{f'. {error}' if error else ''}"
 
 
 # `ended`: it could not be renewed in time, or the machine slept. `taken`: the server says that the slot is no
@@ -77,7 +100,7 @@ class Unreachable:
 
 @dataclass(frozen=True)
 class Reachable:
-    """A server answers again, before the slot was lost."""
+    """A server answers again after `unreachable`, whatever its answer is."""
 
     held_for: float
 

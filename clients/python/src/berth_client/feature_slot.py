@@ -2,14 +2,15 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Optional
 
+from .ending import Ending
 from .errors import BerthError, DeniedError, UnreachableError
 from .events import Announcing
-from .lease import Account, Lease, SlotRequests
+from .lease import LONGEST_RELEASE, Account, Lease, SlotRequests
 from .refusals import NOT_HELD
 from .renewal import Renewal
 
 
-class FeatureSlot(Announcing):
+class FeatureSlot(Announcing, Ending):
     """A slot of a feature. It is held only while the slot of the license is."""
 
     def __init__(
@@ -24,7 +25,8 @@ class FeatureSlot(Announcing):
         self._is_license_held = is_license_held
         self._on_end = on_end
         self._requests = SlotRequests(account, str(target["feature"]))
-        self._renewal = Renewal(account, self._register, self._register(True))
+        subject = f'"{self.code}" of "{account.product}" for {account.user}'
+        self._renewal = Renewal(account, subject, self._register, self._register(True))
         self._events = self._renewal.events
 
     @property
@@ -36,31 +38,31 @@ class FeatureSlot(Announcing):
         return self._is_license_held() and self._renewal.held_for > 0
 
     def release(self) -> bool:
-        """Returns whether the server has confirmed it."""
+        """Returns whether the server has confirmed it, after two seconds at most."""
         if self._renewal.is_stopped:
             return True
-        self._renewal.stop()
+        left = self._renewal.stop_in_time(LONGEST_RELEASE)
         self._on_end()
         try:
-            self._account.servers.post("featureRelease", self._target)
+            self._account.servers.post("featureRelease", self._target, timeout=left)
             return True
         except UnreachableError:
             return False
         except DeniedError as error:
             return error.code in NOT_HELD
 
-    def __enter__(self) -> FeatureSlot:
-        return self
+    def __repr__(self) -> str:
+        return f"<FeatureSlot {self.code!r}, {'held' if self.is_held else 'not held'}>"
 
-    def __exit__(self, *_: object) -> None:
-        self.release()
+    def _finish(self) -> object:
+        return self.release()
 
     def _start(self) -> None:
         self._renewal.start()
 
     def _end(self) -> None:
         """Returning the slot of the license returns this one, too."""
-        self._renewal.stop(timeout=0)
+        self._renewal.stop()
 
     def _lose_with_license(self, error: Optional[BerthError]) -> None:
         self._renewal.lose("license", error)

@@ -3,12 +3,12 @@ from __future__ import annotations
 import http.client
 import os
 import re
-import ssl
 from threading import RLock
 from typing import Callable, Dict, List, Optional, Tuple
 from urllib.parse import urlsplit
 
-from .environment import NotSentError, WireAnswer, WireRequest
+from .environment import NotSentError, Tls, WireAnswer, WireRequest
+from .tls import create_context
 
 # If the server does not say how long it keeps a connection.
 _KEPT_FOR = 4.0
@@ -18,11 +18,14 @@ _MOST_IDLE = 4
 # More than any answer of Berth.
 _LONGEST_ANSWER = 8 * 1024 * 1024
 
-_Origin = Tuple[str, str, Optional[int]]
+_Origin = Tuple[str, str, Optional[int], Optional[Tls]]
 
 
 class HttpSender:
-    """Sends requests over connections that are kept for the next request, whatever thread that comes from."""
+    """
+    Sends requests over connections that are kept for the next request, whatever thread that comes from. It
+    uses no proxy, whatever the variables say: license servers are in the network of the company.
+    """
 
     def __init__(self, read_monotonic: Callable[[], float]) -> None:
         self._read_monotonic = read_monotonic
@@ -33,7 +36,7 @@ class HttpSender:
 
     def send(self, request: WireRequest) -> WireAnswer:
         parts = urlsplit(request.url)
-        origin = (parts.scheme, parts.hostname or "", parts.port)
+        origin = (parts.scheme, parts.hostname or "", parts.port, request.tls)
         deadline = self._read_monotonic() + request.timeout
         kept = self._take(origin)
         if kept is not None:
@@ -108,12 +111,12 @@ class HttpSender:
     def _connect(
         self, origin: _Origin, deadline: float, may_have_arrived: bool
     ) -> http.client.HTTPConnection:
-        scheme, host, port = origin
+        scheme, host, port, tls = origin
         connection: http.client.HTTPConnection
         try:
             left = self._left_until(deadline)
             if scheme == "https":
-                context = ssl.create_default_context()
+                context = create_context(tls)
                 connection = http.client.HTTPSConnection(host, port, timeout=left, context=context)
             else:
                 connection = http.client.HTTPConnection(host, port, timeout=left)

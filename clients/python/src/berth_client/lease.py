@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -52,8 +53,9 @@ def safe_until(lease: Lease, margin: Margin) -> float:
     return lease.sent_at + lease.lasts - margin.fixed - min(lease.lasts, _LONGEST_SHARED) * margin.share
 
 
-def renew_at(lease: Lease, random: Callable[[], float]) -> float:
-    return lease.sent_at + lease.renew_after * (1 - random() * _JITTER)
+def renew_at(lease: Lease, renew_every: float, random: Callable[[], float]) -> float:
+    """As the server says, or earlier if the application wants that."""
+    return lease.sent_at + min(lease.renew_after, renew_every) * (1 - random() * _JITTER)
 
 
 def read_lease(answer: Answer) -> Lease:
@@ -93,6 +95,8 @@ class Account:
     # `None`: servers are trusted without proof.
     verifier: Optional[Verifier] = None
     margin: Margin = MARGIN
+    # The longest time between renewals that the application wants, in seconds.
+    renew_every: float = math.inf
 
 
 def target_of(account: Account, license_id: Optional[int]) -> Dict[str, Any]:
@@ -132,6 +136,9 @@ def license_id_of(answer: Answer) -> Optional[int]:
     license_id = answer.fields.get("license_id")
     return license_id if isinstance(license_id, int) else None
 
+
+# Returning a slot takes no longer, even if no server answers.
+LONGEST_RELEASE = 2.0
 
 # A grant costs the server more than the renewal itself, so most renewals come without one. They are accepted
 # from the server that was proven last. After so many renewals it must prove itself again.

@@ -19,6 +19,7 @@ from typing import Callable, Dict, List, Optional, Union
 from .device import find_machine_id
 from .environment import Environment, ExitGuard, Host, WireAnswer, WireRequest
 from .http_sender import HttpSender
+from .lease import LONGEST_RELEASE
 
 
 def _read_monotonic() -> float:
@@ -129,9 +130,6 @@ class FileStorage:
             os.close(descriptor)
 
 
-# Returning its slot delays the end of a program by no more than this.
-_LONGEST = 2.0
-
 _guards_lock = threading.RLock()
 _guards: List[ExitGuard] = []
 
@@ -182,7 +180,7 @@ def _ignore() -> None:
 
 
 def _release_all() -> None:
-    deadline = _read_monotonic() + _LONGEST
+    deadline = _read_monotonic() + LONGEST_RELEASE
     for guard in list(_guards):
         left = deadline - _read_monotonic()
         if left > 0:
@@ -197,7 +195,7 @@ def _end_by_signal(number: int, _: Optional[FrameType]) -> None:
     signal.signal(number, signal.SIG_DFL)
     thread = threading.Thread(target=_release_all, name="berth-exit", daemon=True)
     thread.start()
-    thread.join(_LONGEST)
+    thread.join(LONGEST_RELEASE)
     os.kill(os.getpid(), number)
 
 

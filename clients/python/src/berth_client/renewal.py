@@ -5,7 +5,7 @@ from typing import Callable, Optional, Union
 
 from .environment import Signal
 from .errors import BerthError, DeniedError, ProofError, SlotLostError, UnreachableError
-from .events import Denied, Listeners, Lost, LossReason, Reachable, Restored, Unreachable
+from .events import SLOT_EVENTS, Denied, Listeners, Lost, LossReason, Reachable, Restored, Unreachable
 from .lease import Account, Lease, renew_at, safe_until
 from .refusals import ENDS_BY_WAITING, NOT_HELD
 from .timing import back_off
@@ -29,7 +29,9 @@ class Renewal:
     called.
     """
 
-    def __init__(self, account: Account, register: Callable[[bool], Lease], lease: Lease) -> None:
+    def __init__(
+        self, account: Account, subject: str, register: Callable[[bool], Lease], lease: Lease
+    ) -> None:
         """
         `register` gets whether the server is in doubt: a request has failed, the slot was lost or the machine
         has slept since the last answer, so the server may be another one.
@@ -39,7 +41,7 @@ class Renewal:
         self._lease = lease
         self._lock = RLock()
         self._state = "held"
-        self._next_at = renew_at(lease, account.environment.random)
+        self._next_at = self._renew_at(lease)
         self._failures = 0
         self._is_in_doubt = False
         self._wakes_at = 0.0
@@ -50,7 +52,7 @@ class Renewal:
         # Set when the request that is under way is over.
         self._underway: Optional[Signal] = None
         self._cancel_timer: Callable[[], None] = lambda: None
-        self.events = Listeners(account.environment.report_error)
+        self.events = Listeners(SLOT_EVENTS, subject, account.environment.report_error)
 
     def start(self) -> None:
         with self._lock:
@@ -96,18 +98,26 @@ class Renewal:
             self._lose(reason, error)
         self.events.deliver()
 
-    def stop(self, timeout: Optional[float] = None) -> None:
-        """Ends the renewals. Returns when no request is under way any more."""
+    def stop_in_time(self, seconds: float) -> float:
+        """
+        Ends the renewals. One that is under way could take the slot again, so its answer is waited for in the
+        first half of the time. Returns what is left of the time.
+        """
+        started_at = self._account.clock.read()
+        underway = self.stop()
+        if underway is not None:
+            underway.wait(seconds / 2)
+        return seconds - (self._account.clock.read() - started_at)
+
+    def stop(self) -> Optional[Signal]:
+        """Ends the renewals. Returns the request that is under way."""
         with self._lock:
             self._state = "stopped"
             self._cancel_timer()
-            underway = self._underway
-        if underway is not None:
-            underway.wait(timeout)
+            return self._underway
 
     def _accept(self, lease: Lease) -> None:
         was_lost = self._state == "lost"
-        was_unreachable = self._is_unreachable
         self._lease = lease
         self._state = "held"
         held_for = self.held_for
@@ -116,15 +126,16 @@ class Renewal:
             return
         self._failures = 0
         self._is_in_doubt = False
-        self._is_unreachable = False
         self._denied_code = None
         self._last_error = None
-        self._next_at = renew_at(lease, self._account.environment.random)
+        self._next_at = self._renew_at(lease)
         self._plan()
+        self._accept_contact()
         if was_lost:
             self.events.announce("restored", Restored(held_for))
-        elif was_unreachable:
-            self.events.announce("reachable", Reachable(held_for))
+
+    def _renew_at(self, lease: Lease) -> float:
+        return renew_at(lease, self._account.renew_every, self._account.environment.random)
 
     def _accept_too_late(self, was_lost: bool) -> None:
         """The answer took so long that the slot has ended again."""
@@ -213,10 +224,10 @@ class Renewal:
     def _accept_denial(self, error: Union[DeniedError, ProofError]) -> None:
         # The slot is gone. After any other refusal, it may be used to its end.
         is_taken = error.code in ENDS_BY_WAITING or error.code in NOT_HELD
+        self._accept_contact()
         if is_taken:
             self._lose("taken", error)
         self._last_error = error
-        self._is_unreachable = False
         if is_taken:
             self._pause(_LONGEST_PAUSE, error)
         else:
@@ -225,6 +236,11 @@ class Renewal:
             return
         self._denied_code = error.code
         self.events.announce("denied", Denied(error, self.held_for))
+
+    def _accept_contact(self) -> None:
+        if self._is_unreachable:
+            self._is_unreachable = False
+            self.events.announce("reachable", Reachable(self.held_for))
 
     def _accept_silence(self, error: UnreachableError) -> None:
         self._last_error = error

@@ -13,6 +13,7 @@ from .environment import Environment, NotSentError, WireAnswer, WireRequest
 from .errors import BerthError, DeniedError, FailedAttempt, UnreachableError
 from .storage import fingerprint
 from .timing import SteadyClock, read_timestamp
+from .tls import PathText, read_tls
 
 Token = Union[str, Callable[[], str]]
 
@@ -71,6 +72,9 @@ class Servers:
         urls: Sequence[str],
         token: Optional[Token],
         timeout: float,
+        ca: Optional[PathText] = None,
+        cert: Optional[PathText] = None,
+        key: Optional[PathText] = None,
     ) -> None:
         if len(urls) == 0:
             raise BerthError("invalid_option", "There is no server.", 'Give "server": the address of Berth.')
@@ -81,6 +85,7 @@ class Servers:
         self.addresses = describe_addresses(self._urls)
         self._token = token if token is None or callable(token) else read_token(token)
         self._timeout = timeout
+        self._tls = read_tls(ca, cert, key, self._urls)
         self._current = 0
         # By address, while its requests do not fail.
         self._stores: Dict[str, Store] = {}
@@ -180,7 +185,7 @@ class Servers:
 
     def _send(self, request: WireRequest, token: Optional[str]) -> WireAnswer:
         """Raises if the server cannot answer at the moment."""
-        answer = self._environment.send(request)
+        answer = self._environment.send(replace(request, tls=self._tls))
         if token and len(token) >= _SECRET_LENGTH and token in answer.text:
             # The answer may be shown to people, and may come from anything.
             answer = replace(answer, text=answer.text.replace(token, "…"))
@@ -252,14 +257,18 @@ def _describe_attempt(url: str, error: Exception) -> FailedAttempt:
 
 _NO_TLS = "There is no TLS at the address: check it, or begin it with http://."
 _UNKNOWN_CA = (
-    "The authority of the certificate is not known here. Start the program with SSL_CERT_FILE=FILE, the "
-    "certificate of the authority as PEM."
+    'The authority of the certificate is not known here. Give its certificate as "ca", or start the program '
+    "with SSL_CERT_FILE=FILE."
 )
+_NO_OWN_CERTIFICATE = 'The server accepts only programs with a certificate. Give "cert" and "key".'
+# Servers say it in different ways, and only after the connection is made.
+_CERTIFICATE_ALERTS = ("ALERT_CERTIFICATE_REQUIRED", "ALERT_BAD_CERTIFICATE", "ALERT_HANDSHAKE_FAILURE")
 _OTHER_NAME = "Give the address with the name of the host that is in its certificate."
 # By the codes of OpenSSL.
 _CERTIFICATE_ADVICE = {**dict.fromkeys((18, 19, 20, 21), _UNKNOWN_CA), 62: _OTHER_NAME, 64: _OTHER_NAME}
 # A server with TLS closes the connection after a plain request, but so do others.
 _CLOSED = "Check the network. If the server uses TLS, begin its address with https://."
+_CLOSED_TLS = 'Check the network. If the server accepts only programs with a certificate, give "cert" and "key".'
 
 
 def _advise(error: Exception, url: str) -> Optional[str]:
@@ -267,11 +276,14 @@ def _advise(error: Exception, url: str) -> Optional[str]:
     cause = error.__cause__ if isinstance(error, NotSentError) else error
     if isinstance(cause, ssl.SSLCertVerificationError):
         return _CERTIFICATE_ADVICE.get(cause.verify_code)
-    if isinstance(cause, ssl.SSLError):
-        # Newer versions of OpenSSL say the latter.
-        return _NO_TLS if cause.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE") else None
-    is_closed = cause is error and isinstance(cause, (http.client.BadStatusLine, ConnectionError))
-    return _CLOSED if is_closed and url.startswith("http:") else None
+    if isinstance(cause, ssl.SSLError) and str(cause.reason).endswith(_CERTIFICATE_ALERTS):
+        return _NO_OWN_CERTIFICATE
+    # Newer versions of OpenSSL say the latter.
+    if isinstance(cause, ssl.SSLError) and cause.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+        return _NO_TLS
+    if cause is error and isinstance(cause, (http.client.BadStatusLine, ConnectionError, ssl.SSLError)):
+        return _CLOSED if url.startswith("http:") else _CLOSED_TLS
+    return None
 
 
 def read_url(text: str) -> str:

@@ -9,11 +9,13 @@ from weakref import WeakKeyDictionary
 from .borrow import Borrow
 from .borrowing import Until, borrow_as
 from .duration import Duration, parse_duration
+from .ending import Ending
 from .environment import Environment, Signal
 from .errors import BerthError, DeniedError, ProofError, SlotLostError, UnreachableError
-from .events import Announcing, Lost
+from .events import LOG, Announcing, Lost
 from .feature_slot import FeatureSlot
 from .lease import (
+    LONGEST_RELEASE,
     Account,
     Lease,
     ProvenAnswer,
@@ -30,7 +32,7 @@ from .renewal import Renewal, ask_again_in
 _BRIEFLY = {"Prefer": "return=minimal"}
 
 
-class Slot(Announcing):
+class Slot(Announcing, Ending):
     """A slot of a license that renews itself until it is released."""
 
     def __init__(
@@ -50,13 +52,19 @@ class Slot(Announcing):
         # Set when the server has got the slot back, or cannot be reached.
         self._was_returned = account.environment.create_signal()
         self._is_confirmed = False
-        self._renewal = Renewal(account, self._register, first.lease)
+        self._subject = f'"{account.product}" for {account.user}'
+        self._renewal = Renewal(account, self._subject, self._register, first.lease)
         self._events = self._renewal.events
         self.on("lost", self._lose_features)
         self.on("restored", lambda _: self._renew_features())
         # First of all: an interrupt may come at any moment.
         self._unguard = account.environment.guard_exit(self)
         self._renewal.start()
+        LOG.info("%s: taken", self._subject)
+
+    def __repr__(self) -> str:
+        state = "released" if self._is_released else f"held for {self.held_for:.0f} s"
+        return f"<Slot of {self.product!r} for {self.user!r}, {state}>"
 
     @property
     def product(self) -> str:
@@ -148,21 +156,18 @@ class Slot(Announcing):
     def release(self) -> bool:
         """
         Returns the slot and ends the renewals; a borrowed slot stays borrowed. Returns whether the server has
-        confirmed it. If it cannot be reached, the slot becomes free when its time is over.
+        confirmed it, after two seconds at most. If not, the slot becomes free when its time is over.
         """
-        return self._release(None)
+        return self._release(LONGEST_RELEASE)
 
     def release_in_time(self, seconds: float) -> None:
         """For a program that ends: returns the slot, but takes no longer than this."""
         self._release(seconds)
 
-    def __enter__(self) -> Slot:
-        return self
+    def _finish(self) -> object:
+        return self.release()
 
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-    def _release(self, timeout: Optional[float]) -> bool:
+    def _release(self, timeout: float) -> bool:
         # A child process has a copy of the slot, and the parent goes on with it.
         if self._process_id != self._account.environment.process_id:
             return False
@@ -176,17 +181,16 @@ class Slot(Announcing):
         try:
             for feature in features:
                 feature._end()
-            started_at = self._account.clock.read()
-            self._renewal.stop(timeout)
+            left = self._renewal.stop_in_time(timeout)
             self._unguard()
-            left = None if timeout is None else timeout - (self._account.clock.read() - started_at)
             self._is_confirmed = self.borrowed_until is not None or self._unregister(left)
         finally:
             self._let_go()
             self._was_returned.set()
+        LOG.info("%s: %s", self._subject, "released" if self._is_confirmed else "released without an answer")
         return self._is_confirmed
 
-    def _unregister(self, timeout: Optional[float]) -> bool:
+    def _unregister(self, timeout: float) -> bool:
         try:
             return_slot(self._account, self._license_id, timeout)
             return True
@@ -243,8 +247,6 @@ def hold_here(environment: Environment, user: str, product: str) -> Callable[[],
     return let_go
 
 
-# Returning its slot delays the end of a program by no more than this.
-_LONGEST_RELEASE = 2.0
 # How long a program that ends waits for an answer, before it returns what the server may have lent.
 _LAST_ANSWER = 1.0
 # The longest pause if the server does not say how long to pause.
@@ -271,7 +273,7 @@ def acquire_as(account: Account, wait: Duration, on_wait: Optional[OnWait], canc
     except BaseException as error:
         let_go()
         if not isinstance(error, Exception):  # An interrupt, such as Ctrl-C.
-            asking.release_in_time(_LONGEST_RELEASE)
+            asking.release_in_time(LONGEST_RELEASE)
         raise
     finally:
         unguard()

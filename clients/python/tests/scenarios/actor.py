@@ -39,6 +39,7 @@ class Actor:
             facts.get("user", name),
             vendor_key=site.vendor_key,
             device=facts.get("device"),
+            renew_every=facts.get("renew_every"),
             environment=self.machine,
         )
         self.client = self._make_client()

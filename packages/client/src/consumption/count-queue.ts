@@ -1,7 +1,7 @@
 import { backOffMs } from '../back-off.ts';
 import { BerthError, DeniedError, StorageError, UnreachableError } from '../errors.ts';
 import type { Account } from '../lending/account.ts';
-import { Listeners } from '../listeners.ts';
+import { Listeners, type Names } from '../listeners.ts';
 import { REFUSES_COUNT } from '../refusals.ts';
 import { type CountOptions, type CountTarget, describeCount, sendCount, type Total } from './count.ts';
 import { type QueuedCount, StoredCounts, type StrayCount } from './stored-counts.ts';
@@ -19,6 +19,8 @@ export interface QueueEvents {
    */
   uncertain: { readonly count: QueuedCount };
 }
+
+const QUEUE_EVENTS: Names<QueueEvents> = { sent: true, refused: true, blocked: true, uncertain: true };
 
 /** Servers remember a key for a day; an hour is left for clocks that differ. */
 const KEY_LASTS_MS = 23 * 3_600_000;
@@ -45,7 +47,7 @@ export class CountQueue {
     this.#account = account;
     this.#findTarget = findTarget;
     this.#counts = new StoredCounts(account);
-    this.#events = new Listeners((error) => account.environment.reportError(error));
+    this.#events = new Listeners(QUEUE_EVENTS, (error) => account.environment.reportError(error));
     this.#schedule(0);
   }
 

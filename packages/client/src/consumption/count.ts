@@ -15,14 +15,14 @@ export interface CountTarget {
 
 export interface CountOptions {
   /** Counts on this feature instead of the license. */
-  readonly feature?: string;
+  readonly feature?: string | undefined;
   /**
    * A count with the same key counts once within a day: for the license, for counting on it or on a feature,
    * and for the `user` of the client, if it has one. By default, every call has its own key.
    */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** How long to try if no server answers; by default 30 seconds. */
-  readonly retryFor?: Duration;
+  readonly retryFor?: Duration | undefined;
 }
 
 /** The state after a count. */

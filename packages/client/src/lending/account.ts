@@ -2,7 +2,7 @@ import type { Environment, Storage } from '../environment.ts';
 import { DeniedError } from '../errors.ts';
 import type { Verifier } from '../proof/verifier.ts';
 import { NOT_HELD } from '../refusals.ts';
-import type { Answer, Servers } from '../servers.ts';
+import type { Answer, PostOptions, Servers } from '../servers.ts';
 import type { SteadyClock } from '../steady-clock.ts';
 import type { Margin } from './lease.ts';
 
@@ -14,6 +14,8 @@ export interface Account {
   readonly clock: SteadyClock;
   readonly servers: Servers;
   readonly margin?: Margin;
+  /** The longest time between renewals that the application wants. */
+  readonly renewEveryMs: number;
   /** `null`: servers are trusted without proof. */
   readonly verifier: Verifier | null;
   readonly product: string;
@@ -39,14 +41,14 @@ export function holderOf(account: Account, licenseId: number | null): Record<str
   };
 }
 
-/**
- * Does nothing if the slot is gone: it has ended, or an operator has taken it back.
- * `store`: as for `Servers.post`.
- */
-export async function returnSlot(account: Account, licenseId: number | null, store?: string): Promise<void> {
-  const target = targetOf(account, licenseId);
+/** Does nothing if the slot is gone: it has ended, or an operator has taken it back. */
+export async function returnSlot(
+  account: Account,
+  licenseId: number | null,
+  options: Pick<PostOptions, 'store' | 'withinMs'> = {},
+): Promise<void> {
   try {
-    await account.servers.post('unregister', target, store === undefined ? {} : { store });
+    await account.servers.post('unregister', targetOf(account, licenseId), options);
   } catch (error) {
     if (!(error instanceof DeniedError && NOT_HELD.has(error.code))) throw error;
   }

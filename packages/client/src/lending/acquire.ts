@@ -2,7 +2,8 @@ import { askAgainInMs } from '../back-off.ts';
 import { type Duration, parseDuration } from '../duration.ts';
 import type { ExitGuard, WireRequest } from '../environment.ts';
 import { BerthError, DeniedError } from '../errors.ts';
-import { pause } from '../pause.ts';
+import { pause, within } from '../pause.ts';
+import { releaseLimit } from '../release-limit.ts';
 import { type Account, holderOf, returnSlot, targetOf } from './account.ts';
 import { holdHere } from './held-here.ts';
 import { type ProvenAnswer, SlotRequests } from './proven-lease.ts';
@@ -10,11 +11,11 @@ import { Slot } from './slot.ts';
 
 export interface WaitOptions {
   /** How long to wait for a free slot, such as `5m`. By default, a refusal is thrown at once. */
-  readonly wait?: Duration;
+  readonly wait?: Duration | undefined;
   /** Ends the wait. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Called with the reason before every pause. */
-  readonly onWait?: (waiting: Waiting) => void;
+  readonly onWait?: ((waiting: Waiting) => void) | undefined;
 }
 
 export interface Waiting {
@@ -24,8 +25,6 @@ export interface Waiting {
 
 /** The longest pause if the server does not say how long to pause. */
 const LONGEST_WAIT_MS = 20_000;
-/** How long a program that ends waits for an answer. It has as long again to return the slot. */
-const LAST_ANSWER_MS = 1000;
 
 export async function acquireAs(account: Account, options: WaitOptions): Promise<Slot> {
   const requests = new SlotRequests(account);
@@ -73,9 +72,11 @@ class Asking implements ExitGuard {
     this.#isEnding = true;
     if (this.#asked === null) return;
     const answered = this.#asked.catch(() => {});
-    await Promise.race([answered, pause(this.#account.environment, LAST_ANSWER_MS)]);
+    const withinMs = releaseLimit.longestMs / 2;
+    await within<unknown>(this.#account.environment, withinMs, answered, null);
     // It may have been denied meanwhile.
-    if (this.#asked !== null) await returnSlot(this.#account, this.#account.licenseId);
+    if (this.#asked === null) return;
+    await returnSlot(this.#account, this.#account.licenseId, { withinMs });
   }
 
   describeRelease(): WireRequest | null {

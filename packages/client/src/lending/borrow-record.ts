@@ -80,7 +80,9 @@ export async function listRecords(account: Account): Promise<readonly (StoredRec
 export async function giveBackRecord(account: Account, { name, record }: StoredRecord): Promise<void> {
   const { user, lent, licenseId, binding } = record;
   if ((await account.storage.read(name)) === null) return;
-  await returnSlot({ ...account, user }, lent?.licenseId ?? licenseId, account.servers.storeOf(binding));
+  const store = account.servers.storeOf(binding);
+  const options = store === undefined ? {} : { store };
+  await returnSlot({ ...account, user }, lent?.licenseId ?? licenseId, options);
   await account.storage.remove(name);
 }
 

@@ -29,8 +29,10 @@ export class FeatureSlot {
   /** @internal */
   static async take(account: Account, facts: FeatureFacts): Promise<FeatureSlot> {
     const requests = new SlotRequests(account, String(facts.target.feature));
-    const register: Register = async (inDoubt) =>
-      (await requests.send('featureRegister', facts.target, { inDoubt })).lease;
+    const register = async (inDoubt: boolean, signal?: AbortSignal) => {
+      const options = { inDoubt, ...(signal === undefined ? {} : { signal }) };
+      return (await requests.send('featureRegister', facts.target, options)).lease;
+    };
     return new FeatureSlot(account, register, await register(true), facts);
   }
 
@@ -46,13 +48,16 @@ export class FeatureSlot {
     return this.#renewal.events.on(name, listener);
   }
 
-  /** Resolves with whether the server has confirmed it. */
+  /** Resolves with whether the server has confirmed it, after two seconds at most. */
   async release(): Promise<boolean> {
     if (this.#renewal.isStopped) return true;
-    await this.#renewal.stop();
+    return this.#renewal.end((withinMs) => this.#giveBack(withinMs));
+  }
+
+  async #giveBack(withinMs: number): Promise<boolean> {
     this.#notifyEnd();
     try {
-      await this.#account.servers.post('featureRelease', this.#target);
+      await this.#account.servers.post('featureRelease', this.#target, { withinMs });
       return true;
     } catch (error) {
       if (error instanceof UnreachableError) return false;
@@ -72,7 +77,7 @@ export class FeatureSlot {
 
   /** Returning the slot of the license returns this one, too. @internal */
   end(): void {
-    void this.#renewal.stop();
+    this.#renewal.stop();
   }
 
   /** @internal */

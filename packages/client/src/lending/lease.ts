@@ -42,8 +42,13 @@ export function safeUntilMs({ sentAtMs, lastsMs }: Lease, { fixedMs, share }: Ma
   return sentAtMs + lastsMs - fixedMs - Math.min(lastsMs, LONGEST_SHARED_MS) * share;
 }
 
-export function renewAtMs({ sentAtMs, renewAfterMs }: Lease, random: () => number): number {
-  return sentAtMs + renewAfterMs * (1 - random() * JITTER);
+/** As the server says, or earlier if the application wants that. */
+export function renewAtMs(
+  { sentAtMs, renewAfterMs }: Lease,
+  renewEveryMs: number,
+  random: () => number,
+): number {
+  return sentAtMs + Math.min(renewAfterMs, renewEveryMs) * (1 - random() * JITTER);
 }
 
 export function readLease({ fields, sentAtMs }: Answer): Lease {

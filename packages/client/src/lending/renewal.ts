@@ -1,8 +1,10 @@
 import { askAgainInMs } from '../back-off.ts';
 import type { Environment } from '../environment.ts';
 import { type BerthError, DeniedError, ProofError, SlotLostError, UnreachableError } from '../errors.ts';
-import { Listeners } from '../listeners.ts';
+import { Listeners, type Names } from '../listeners.ts';
+import { within } from '../pause.ts';
 import { ENDS_BY_WAITING, NOT_HELD } from '../refusals.ts';
+import { releaseLimit } from '../release-limit.ts';
 import type { SteadyClock } from '../steady-clock.ts';
 import { type Lease, MARGIN, type Margin, renewAtMs, safeUntilMs } from './lease.ts';
 
@@ -10,7 +12,7 @@ import { type Lease, MARGIN, type Margin, renewAtMs, safeUntilMs } from './lease
 export interface SlotEvents {
   /** No server answers. The slot can be used until it is lost. */
   unreachable: { readonly error: UnreachableError; readonly heldForMs: number };
-  /** A server answers again, before the slot was lost. */
+  /** A server answers again after `unreachable`, whatever its answer is. */
   reachable: { readonly heldForMs: number };
   /** The server refuses to renew the slot, or to lend it again after a loss. Emitted once for each reason. */
   denied: { readonly error: DeniedError | ProofError; readonly heldForMs: number };
@@ -19,6 +21,14 @@ export interface SlotEvents {
   /** The slot is held again after it was lost. */
   restored: { readonly heldForMs: number };
 }
+
+const SLOT_EVENTS: Names<SlotEvents> = {
+  unreachable: true,
+  reachable: true,
+  denied: true,
+  lost: true,
+  restored: true,
+};
 
 /**
  * `ended`: it could not be renewed in time, or the machine slept. `taken`: the server says that the slot is
@@ -30,14 +40,16 @@ interface RenewalOptions {
   readonly environment: Environment;
   readonly clock: SteadyClock;
   readonly margin?: Margin;
+  readonly renewEveryMs: number;
   readonly register: Register;
 }
 
 /**
  * Registers, and returns what the server says about the slot. `inDoubt`: a request has failed, the slot was
- * lost or the machine has slept since the last answer, so the server may be another one.
+ * lost or the machine has slept since the last answer, so the server may be another one. `signal`: ends the
+ * wait for an answer.
  */
-export type Register = (inDoubt: boolean) => Promise<Lease>;
+export type Register = (inDoubt: boolean, signal: AbortSignal) => Promise<Lease>;
 
 /** How often the slot is looked at: on some systems timers do not notice that the machine slept. */
 const LONGEST_TIMER_MS = 5000;
@@ -52,6 +64,7 @@ const LONGEST_DENIED_PAUSE_MS = 60_000;
 export class Renewal {
   readonly events: Listeners<SlotEvents>;
   readonly #options: RenewalOptions;
+  readonly #ending = new AbortController();
   #lease: Lease;
   #state: 'held' | 'lost' | 'stopped' = 'held';
   #nextAtMs: number;
@@ -69,8 +82,8 @@ export class Renewal {
     this.#options = options;
     this.#lease = lease;
     this.#sleptMs = options.clock.sleptMs;
-    this.#nextAtMs = renewAtMs(lease, options.environment.random);
-    this.events = new Listeners((error) => options.environment.reportError(error));
+    this.#nextAtMs = this.#renewAtMs;
+    this.events = new Listeners(SLOT_EVENTS, (error) => options.environment.reportError(error));
     this.#plan();
   }
 
@@ -85,6 +98,11 @@ export class Renewal {
     return Math.max(0, endMs - this.#options.clock.readMs());
   }
 
+  get #renewAtMs(): number {
+    const { environment, renewEveryMs } = this.#options;
+    return renewAtMs(this.#lease, renewEveryMs, environment.random);
+  }
+
   get isStopped(): boolean {
     return this.#state === 'stopped';
   }
@@ -97,8 +115,8 @@ export class Renewal {
 
   /** Takes over what an answer to another request said about the slot. */
   accept(lease: Lease): void {
+    if (this.isStopped) return;
     const wasLost = this.#state === 'lost';
-    const wasUnreachable = this.#isUnreachable;
     this.#lease = lease;
     this.#state = 'held';
     if (this.heldForMs === 0) {
@@ -107,14 +125,12 @@ export class Renewal {
     }
     this.#failures = 0;
     this.#isInDoubt = false;
-    this.#isUnreachable = false;
     this.#deniedCode = null;
     this.#lastError = null;
-    this.#nextAtMs = renewAtMs(lease, this.#options.environment.random);
+    this.#nextAtMs = this.#renewAtMs;
     this.#plan();
-    const { heldForMs } = this;
-    if (wasLost) this.events.emit('restored', { heldForMs });
-    else if (wasUnreachable) this.events.emit('reachable', { heldForMs });
+    this.#acceptContact();
+    if (wasLost) this.events.emit('restored', { heldForMs: this.heldForMs });
   }
 
   /** Asks the server now, as after a loss. */
@@ -131,11 +147,27 @@ export class Renewal {
     this.events.emit('lost', { reason, error });
   }
 
-  /** Ends the renewals. Resolves when no request is under way any more. */
-  async stop(): Promise<void> {
+  /**
+   * Ends the renewals, and lets the caller return the slot; in two seconds at most, then with `false`. A
+   * renewal that is under way could take the slot again, so its answer is waited for in the first of them.
+   */
+  end(giveBack: (withinMs: number) => Promise<boolean>): Promise<boolean> {
+    const { environment, clock } = this.#options;
+    const { longestMs } = releaseLimit;
+    const deadlineMs = clock.readMs() + longestMs;
+    this.stop();
+    const work = async () => {
+      await within(environment, longestMs / 2, Promise.resolve(this.#underway), null);
+      // Otherwise the program could not end before the answer.
+      this.#ending.abort();
+      return giveBack(deadlineMs - clock.readMs());
+    };
+    return within(environment, longestMs, work(), false);
+  }
+
+  stop(): void {
     this.#state = 'stopped';
     this.#cancelTimer();
-    await this.#underway;
   }
 
   /** The answer took so long that the slot has ended again. */
@@ -186,8 +218,8 @@ export class Renewal {
 
   async #attempt(): Promise<void> {
     try {
-      const lease = await this.#options.register(this.#isInDoubt);
-      if (!this.isStopped) this.accept(lease);
+      const lease = await this.#options.register(this.#isInDoubt, this.#ending.signal);
+      this.accept(lease);
     } catch (error) {
       if (this.isStopped) return;
       this.#loseIfEnded();
@@ -200,14 +232,20 @@ export class Renewal {
   #acceptDenial(error: DeniedError | ProofError): void {
     // The slot is gone. After any other refusal, it may be used to its end.
     const isTaken = ENDS_BY_WAITING.has(error.code) || NOT_HELD.has(error.code);
+    this.#acceptContact();
     if (isTaken) this.lose('taken', error);
     this.#lastError = error;
-    this.#isUnreachable = false;
     if (isTaken) this.#pause(LONGEST_PAUSE_MS, error);
     else this.#pause(LONGEST_DENIED_PAUSE_MS);
     if (this.#deniedCode === error.code) return;
     this.#deniedCode = error.code;
     this.events.emit('denied', { error, heldForMs: this.heldForMs });
+  }
+
+  #acceptContact(): void {
+    if (!this.#isUnreachable) return;
+    this.#isUnreachable = false;
+    this.events.emit('reachable', { heldForMs: this.heldForMs });
   }
 
   #acceptSilence(error: UnreachableError): void {

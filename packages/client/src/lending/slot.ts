@@ -48,7 +48,7 @@ export class Slot {
     this.#letGo = letGo;
     this.#license = answer.fields;
     this.#licenseId = licenseIdOf(answer);
-    this.#renewal = new Renewal({ ...account, register: (inDoubt) => this.#register(inDoubt) }, lease);
+    this.#renewal = new Renewal({ ...account, register: (...how) => this.#register(...how) }, lease);
     this.#renewal.events.on('lost', ({ error }) => {
       this.#lost.abort(error ?? undefined);
       for (const feature of this.#features.values()) feature.loseWithLicense(error);
@@ -144,7 +144,7 @@ export class Slot {
 
   /**
    * Returns the slot and ends the renewals; a borrowed slot stays borrowed. Resolves with whether the server
-   * has confirmed it. If it cannot be reached, the slot becomes free when its time is over.
+   * has confirmed it, after two seconds at most. If not, the slot becomes free when its time is over.
    */
   release(): Promise<boolean> {
     this.#released ??= this.#release();
@@ -155,13 +155,13 @@ export class Slot {
     await this.release();
   }
 
-  async #release(): Promise<boolean> {
+  #release(): Promise<boolean> {
     for (const feature of this.#features.values()) feature.end();
-    await this.#renewal.stop();
-    this.#unguard();
-    this.#letGo();
-    if (this.borrowedUntil !== null) return true;
-    return unregister(this.#account, this.#licenseId);
+    return this.#renewal.end(async (withinMs) => {
+      this.#unguard();
+      this.#letGo();
+      return this.borrowedUntil !== null || unregister(this.#account, this.#licenseId, withinMs);
+    });
   }
 
   async #borrow(options: BorrowOptions): Promise<Taken> {
@@ -181,12 +181,10 @@ export class Slot {
     return this.#account.servers.describe('unregister', targetOf(this.#account, this.#licenseId));
   }
 
-  async #register(inDoubt: boolean) {
+  async #register(inDoubt: boolean, signal: AbortSignal) {
     const fields = holderOf(this.#account, this.#licenseId);
-    const { answer, lease, grant } = await this.#requests.send('register', fields, {
-      headers: BRIEFLY,
-      inDoubt,
-    });
+    const options = { headers: BRIEFLY, inDoubt, signal };
+    const { answer, lease, grant } = await this.#requests.send('register', fields, options);
     this.#licenseId = licenseIdOf(answer) ?? this.#licenseId;
     if (answer.fields.license_type !== undefined) this.#license = answer.fields;
     this.#grant = grant ?? this.#grant;
@@ -195,9 +193,9 @@ export class Slot {
 }
 
 /** Whether the server has confirmed it. */
-async function unregister(account: Account, licenseId: number | null): Promise<boolean> {
+async function unregister(account: Account, licenseId: number | null, withinMs: number): Promise<boolean> {
   try {
-    await returnSlot(account, licenseId);
+    await returnSlot(account, licenseId, { withinMs });
     return true;
   } catch (error) {
     if (error instanceof DeniedError || error instanceof UnreachableError) return false;

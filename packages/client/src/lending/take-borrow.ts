@@ -15,7 +15,7 @@ import { lengthMs, longestMs, type SlotRequests } from './proven-lease.ts';
 
 export interface BorrowOptions {
   /** The date, or for how long. Without it, as long as the license allows. */
-  readonly until?: Date | Duration;
+  readonly until?: Date | Duration | undefined;
 }
 
 interface TakeOptions extends BorrowOptions {

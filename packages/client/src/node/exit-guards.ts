@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import process from 'node:process';
 import type { ExitGuard, WireRequest } from '../environment.ts';
+import { releaseLimit } from '../release-limit.ts';
+import { readCertificates } from './certificates.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type Signal = (typeof SIGNALS)[number];
-
-/** A program that ends waits no longer for its slots to be returned. Tests on a busy machine raise it. */
-export const exitLimit = { longestMs: 2000 };
 
 const guards = new Set<ExitGuard>();
 
@@ -27,7 +26,7 @@ function listen(how: 'on' | 'off'): void {
 }
 
 async function releaseAll(): Promise<void> {
-  const inTime = new Promise((resolve) => setTimeout(resolve, exitLimit.longestMs).unref());
+  const inTime = new Promise((resolve) => setTimeout(resolve, releaseLimit.longestMs).unref());
   const released = Promise.allSettled([...guards].map((guard) => guard.release()));
   await Promise.race([released, inTime]);
 }
@@ -43,15 +42,25 @@ async function endBySignal(signal: Signal): Promise<void> {
 
 /** Nothing asynchronous happens any more, so another process sends it, and this one waits for that. */
 function releaseAtExit(): void {
-  const requests = [...guards].map((guard) => guard.describeRelease()).filter((request) => request !== null);
+  const requests = [...guards].flatMap((guard) => addCertificates(guard.describeRelease()));
   if (requests.length === 0) return;
   spawnSync(process.execPath, ['-e', SENDER], {
     env: { ...process.env, ELECTRON_RUN_AS_NODE: '1', NODE_OPTIONS: '' },
-    input: JSON.stringify(requests satisfies WireRequest[]),
+    input: JSON.stringify(requests),
     stdio: ['pipe', 'ignore', 'ignore'],
-    timeout: exitLimit.longestMs,
+    timeout: releaseLimit.longestMs,
     windowsHide: true,
   });
+}
+
+/** A request that cannot be sent must not change how the program ends. */
+function addCertificates(request: WireRequest | null): readonly WireRequest[] {
+  if (request?.tls === undefined) return request === null ? [] : [request];
+  try {
+    return [{ ...request, tls: readCertificates(request.tls) }];
+  } catch {
+    return [];
+  }
 }
 
 /** Deno ends without `exit` after an uncaught error. */
@@ -65,7 +74,9 @@ function releaseAtError(): void {
 const SENDER = `
 let text = '';
 process.stdin.on('data', (part) => { text += part; }).on('end', () => {
-  for (const { url, headers, body } of JSON.parse(text)) {
-    fetch(url, { method: 'POST', headers, body }).catch(() => {});
+  for (const { url, headers, body, tls } of JSON.parse(text)) {
+    const { Agent, request } = require(url.startsWith('https:') ? 'node:https' : 'node:http');
+    const agent = new Agent({ proxyEnv: {} });
+    request(url, { method: 'POST', headers, agent, ...tls }).on('error', () => {}).end(body);
   }
 });`;

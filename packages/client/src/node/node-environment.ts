@@ -1,12 +1,13 @@
 import { hostname, userInfo } from 'node:os';
 import process from 'node:process';
 import { MACHINE_CLOCKS } from '../clock.ts';
-import type { Environment, Host, WireAnswer, WireRequest } from '../environment.ts';
-import { createId, reportError, sendByFetch, setTimer } from '../web/web-environment.ts';
+import type { Environment, Host } from '../environment.ts';
+import { createId, reportError, setTimer } from '../web/web-environment.ts';
+import { checkTls } from './certificates.ts';
 import { guardProcess } from './exit-guards.ts';
-import { explainFailure, type Failure } from './explain-failure.ts';
 import { createFileStorage } from './file-storage.ts';
 import { findDevice } from './find-device.ts';
+import { sendByNode } from './send.ts';
 
 /** Node, Electron's main process, Bun and Deno. */
 export function createNodeEnvironment(): Environment {
@@ -15,21 +16,14 @@ export function createNodeEnvironment(): Environment {
     random: () => Math.random(),
     createId,
     setTimer,
-    send,
+    checkTls,
+    send: sendByNode,
     storage: createFileStorage(),
     host: describeHost(),
     findDevice,
     guardExit: guardProcess,
     reportError,
   };
-}
-
-async function send(request: WireRequest): Promise<WireAnswer> {
-  try {
-    return await sendByFetch(request);
-  } catch (error) {
-    throw explainFailure(error as Failure);
-  }
 }
 
 function describeHost(): Host {

@@ -1,5 +1,6 @@
 import { MACHINE_CLOCKS } from '../clock.ts';
 import type { Environment, ExitGuard, Storage, WireAnswer, WireRequest } from '../environment.ts';
+import { BerthError } from '../errors.ts';
 
 /** What all places with `fetch` share; browsers have nothing else. */
 export function createWebEnvironment(): Environment {
@@ -8,6 +9,7 @@ export function createWebEnvironment(): Environment {
     random: () => Math.random(),
     createId,
     setTimer,
+    checkTls: refuseTls,
     send: sendByFetch,
     storage: findLocalStorage() ?? createMemoryStorage(),
     host: { hostname: null, osUser: null, instance: null },
@@ -29,7 +31,12 @@ export function setTimer(delayMs: number, work: () => void, place: 'background' 
   return () => clearTimeout(timer as number);
 }
 
-export async function sendByFetch(request: WireRequest, keepalive = false): Promise<WireAnswer> {
+function refuseTls(): never {
+  const advice = 'Leave out "ca", "cert" and "key", and install the certificates in the system.';
+  throw new BerthError('invalid_option', 'A browser does not let pages choose certificates.', advice);
+}
+
+async function sendByFetch(request: WireRequest, keepalive = false): Promise<WireAnswer> {
   const { url, headers, timeoutMs, method = 'POST' } = request;
   const content = method === 'GET' ? { method } : { method, body: request.body };
   const signal = AbortSignal.timeout(Math.ceil(timeoutMs));
