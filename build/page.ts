@@ -23,11 +23,20 @@ export async function makePage(): Promise<Built> {
   const known = findBuilt();
   if (known?.digest === digest) return known;
   const page = await buildPage(digest);
-  mkdirSync(dirname(FILE), { recursive: true });
-  // Whoever reads it meanwhile gets the old one.
-  writeFileSync(`${FILE}.${process.pid}`, JSON.stringify(page));
-  renameSync(`${FILE}.${process.pid}`, FILE);
+  keep(page);
   return page;
+}
+
+/** The user that runs the server may not be allowed to write here; then each start builds the page. */
+function keep(page: Built): void {
+  try {
+    mkdirSync(dirname(FILE), { recursive: true });
+    // Whoever reads it meanwhile gets the old one.
+    writeFileSync(`${FILE}.${process.pid}`, JSON.stringify(page));
+    renameSync(`${FILE}.${process.pid}`, FILE);
+  } catch (error) {
+    process.stderr.write(`The page was built, but not kept: ${(error as Error).message}\n`);
+  }
 }
 
 function findBuilt(): Built | null {
@@ -74,5 +83,8 @@ async function buildPage(digest: string): Promise<Built> {
   return { digest, packages, script: find('.js'), style: find('.css'), icon };
 }
 
-// `npm run page`
-if (import.meta.main) await makePage();
+// `npm run page`; the server reads what it prints.
+if (import.meta.main) {
+  const { script, style, icon } = await makePage();
+  if (process.argv.includes('--print')) process.stdout.write(JSON.stringify({ script, style, icon }));
+}

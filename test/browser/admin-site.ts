@@ -7,9 +7,10 @@ export const PASSWORD = 'correct horse battery';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** A page of its own, that fails if it loads anything from elsewhere or throws. */
+/** A page of its own. `check` fails if it has loaded anything from elsewhere or has thrown. */
 export async function openPage(browser: Browser, url: string, options: object = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  const viewport = { width: 1440, height: 900 };
+  const context = await browser.newContext({ viewport, reducedMotion: 'reduce', ...options });
   context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const wrong: string[] = [];
@@ -21,11 +22,23 @@ export async function openPage(browser: Browser, url: string, options: object = 
   page.on('console', (message) => {
     if (/Content Security Policy/.test(message.text())) wrong.push(message.text());
   });
+  const check = () => assert.deepEqual(wrong, []);
   const close = async () => {
     await context.close();
-    assert.deepEqual(wrong, []);
+    check();
   };
-  return { page, close };
+  return { page, check, close };
+}
+
+/** Goes to another place of the page, as a link does, and waits until its data is there. */
+export async function goTo(page: Page, path: string): Promise<void> {
+  const hash = JSON.stringify(`#/${path}`);
+  await page.evaluate(`location.hash === ${hash} || new Promise((resolve) => {
+    addEventListener('hashchange', resolve, { once: true });
+    location.hash = ${hash};
+  })`);
+  await page.locator('main :is(h1, h2)').first().waitFor();
+  await page.locator('.skeleton').waitFor({ state: 'detached' });
 }
 
 export async function signIn(page: Page, name: string, password: string): Promise<void> {

@@ -18,7 +18,7 @@ const NOTHING: ConsumptionLimits = {
   period: null,
 };
 
-function feature(id: number, code: string, name: string, slots: number | null, max = 0): Feature {
+export function feature(id: number, code: string, name: string, slots: number | null, max = 0): Feature {
   const floating =
     slots === null ? null : { slots, timeoutMinutes: 10, canBorrow: true, maxBorrowHours: 168 };
   const consumption: ConsumptionLimits = max === 0 ? NOTHING : { ...NOTHING, max, period: 'monthly' };
@@ -26,7 +26,7 @@ function feature(id: number, code: string, name: string, slots: number | null, m
   return { id, code, name, type, consumption, floating, expiresAt: null, metadata: {} };
 }
 
-function license(
+export function license(
   id: number,
   product: string,
   name: string,
@@ -119,24 +119,22 @@ function addHistory(data: string, licenses: readonly License[], now: Instant): v
       seed: index + 1,
     };
     for (const { table, rows } of makeUpHistory(wish)) {
-      for (const row of rows) {
-        const columns = Object.keys(row);
-        const places = columns.map(() => '?').join(', ');
-        db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`).run(
-          ...Object.values(row),
-        );
-      }
+      const columns = Object.keys(rows[0] ?? {});
+      const places = columns.map(() => '?').join(', ');
+      if (rows.length === 0) continue;
+      const insert = db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`);
+      for (const row of rows) insert.run(...columns.map((name) => row[name] as string | number | null));
     }
   }
   db.exec('COMMIT');
   db.close();
 }
 
-/** Starts a server with all that, whose administrator has this password. */
-export async function startSampleSite(data: string, password: string) {
+/** Starts a server with all that and these licenses, whose administrator has this password. */
+export async function startSampleSite(data: string, password: string, more: readonly License[] = []) {
   rmSync(data, { recursive: true, force: true });
   const now = Date.now() as Instant;
-  const licenses = sampleLicenses(now);
+  const licenses = [...sampleLicenses(now), ...more];
   await seedFolder(
     data,
     licenses.map((one) => ({ license: one, held: 0 })),

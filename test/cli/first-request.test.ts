@@ -40,12 +40,14 @@ for (const [title, names] of [
   });
 }
 
-test('without a license the first start says how to add one, and later ones say nothing', async (t) => {
+test('the first start says what to open and how to add a license, and later ones say nothing', async (t) => {
   const data = join(temporaryFolder(t), 'data');
   const first = await start(t, data);
   await pollUntil('the hint', () => findLine(first.readLog(), '"berth license add PRODUCT --data '));
+  const places = `Open ${first.url} in a browser on this machine. All data is in ${data}.\n`;
+  assert.ok(first.readLog().includes(places), first.readLog());
   assert.equal(await first.stop(), 0);
   const second = await start(t, data);
   assert.equal(await second.stop(), 0);
-  assert.doesNotMatch(second.readLog(), /license add|curl/);
+  assert.doesNotMatch(second.readLog(), /license add|curl|browser/);
 });

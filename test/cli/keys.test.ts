@@ -44,6 +44,18 @@ for (const state of ['running', 'stopped'] as const) {
       }
     });
 
+    test("of the vendor are missed before a request uses up the vendor's activation", async (t) => {
+      const { run } = await setUpData(t, state);
+      for (const [words, missing] of [
+        ['offline request', 'cloud.publicKey'],
+        ['airgap activate K-1', 'airgap.publicKey'],
+      ] as const) {
+        const { code, stdout, stderr } = await run(words, 'planted');
+        assert.deepEqual([code, stdout], [1, '']);
+        assert.ok(stderr.startsWith(`Set ${missing} to the key of the vendor first: `), stderr);
+      }
+    });
+
     test('the master key is replaced', async (t) => {
       const { run, data } = await setUpData(t, state);
       await run('key set', 'one\ntwo\n');

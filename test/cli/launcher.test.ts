@@ -50,6 +50,10 @@ describe('./berth', { skip }, () => {
     const none = `There is no cloud in ${join(folder, 'cloud-data')}.`;
     const hint = `${none} Create one with "${file} cloud key create"`;
     assert.ok(vendor.stderr.startsWith(hint), vendor.stderr);
+    const help = await run(file, ['serve', '--help'], { cwd });
+    assert.ok(help.stdout.includes(`the data is in ${join(folder, 'data')}.\n`), help.stdout);
+    const cloudHelp = await run(file, ['cloud', '--help'], { cwd });
+    assert.ok(cloudHelp.stdout.includes(`the data is in ${join(folder, 'cloud-data')}.\n`), cloudHelp.stdout);
   });
 
   test('uses its bare name if the shell finds it', async (t) => {

@@ -10,10 +10,10 @@ const TEXT = readFileSync(PAGE, 'utf8');
 
 /** Lower them when the path gets shorter. */
 const MOST = {
-  register: { files: 59, functions: 242 },
-  heartbeat: { files: 54, functions: 210 },
+  register: { files: 54, functions: 230 },
+  heartbeat: { files: 49, functions: 199 },
   /** A few more than are traced: they vary with what the database sends together. */
-  postgres: { files: 82, functions: 430 },
+  postgres: { files: 80, functions: 425 },
 };
 
 /** On SQLite, every loop that runs within ten seconds runs within this, too. */

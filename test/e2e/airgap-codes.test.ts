@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
 import { HARDWARE_ID, openOfflineApp, register } from '../support/cloud/offline-app.ts';
 import { TEST_VENDOR as vendor, vendorLicense } from '../support/cloud/test-vendor.ts';
 import { openTestApp, readTraces, type TestApp } from '../support/test-app.ts';
@@ -26,6 +27,11 @@ describe('the air gap', () => {
     assert.deepEqual([status, body.hardware_id, body.status], [200, HARDWARE_ID, 'ok']);
     assert.ok(vendor.isActivation(body.activation_code as string, HARDWARE_ID, KEY));
     assert.ok(!vendor.isActivation(body.activation_code as string, 'other', KEY));
+    const listOpen = async () => (await app.get('/api/admin/license-requests')).body.requests;
+    const [open, ...others] = (await listOpen()) as readonly Record<string, unknown>[];
+    assert.deepEqual([open?.request, open?.key_end, others], ['airgap', 'DDDD', []]);
+    assert.equal((await confirmed(app)).status, 200);
+    assert.deepEqual(await listOpen(), [], 'the license is here');
     for (const signing_key of [
       'AAAA',
       '!',
@@ -138,9 +144,14 @@ describe('the air gap', () => {
     assert.equal((await confirmed(app, { license_policy: unsigned({}) })).status, 200);
   });
 
-  test('without a key to check codes with, nothing is accepted', async (t) => {
+  test('without a key to check codes with, nothing is accepted; the running server takes it', async (t) => {
     const app = await openTestApp(t, { licenses: [], vendorKey: vendor.publicKey });
+    await app.identity.bind();
     assert.equal((await confirmed(app)).body.code, 'airgap_key_not_configured');
+    const set = (key: string) => app.post('/api/admin/settings', { changes: { 'airgap.publicKey': key } });
+    assert.equal((await set('AAAA')).body.field, 'airgap.publicKey');
+    assert.equal((await set(writeAirgapPublicKey(vendor.airgapKey))).status, 200);
+    assert.equal((await confirmed(app)).status, 200);
   });
 
   test('an older policy is refused, a newer one changes the license', async (t) => {

@@ -90,7 +90,10 @@ describe('the cloud as a process', () => {
     assert.equal(refused.code, 'license_not_enabled');
     cloud.child.kill('SIGTERM');
     assert.deepEqual(await cloud.exited, [0, null]);
-    for (const line of cloud.readLog().trim().split('\n')) {
+    const [first = '', ...lines] = cloud.readLog().trim().split('\n');
+    const started = JSON.parse(first);
+    assert.deepEqual([started.msg, started.url, started.data], ['serving', url, data]);
+    for (const line of lines) {
       const { level, time, msg, route, status, ms } = JSON.parse(line);
       assert.deepEqual([level, msg, typeof route, typeof status, typeof ms], [...REQUEST_LINE]);
       assert.equal(new Date(time).toISOString(), time);

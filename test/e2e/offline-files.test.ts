@@ -146,18 +146,45 @@ describe('a license file', () => {
     assert.equal((await upload(app, `${file}\n`)).status, 200, 'a line break at its end does no harm');
   });
 
-  test('answers its request once', async (t) => {
+  test('answers its request once, which waits until then', async (t) => {
     const { app, file } = await openWithLicense(t);
+    const listOpen = async () => (await app.get('/api/admin/license-requests')).body.requests;
+    assert.deepEqual(await listOpen(), []);
     const request_id = JSON.parse(Buffer.from(file, 'base64').toString()).request_id as string;
     const other = { id: 4800, request_id, hardware_id: HARDWARE_ID, date: '2030-01-12T00:00:00Z' };
     const second = vendor.answer(await generate(app), other);
     assert.equal((await upload(app, second)).body.code, 'offline_request_used');
+    const [{ request_id: waiting, ...open }] = (await listOpen()) as [Record<string, unknown>];
+    assert.equal(typeof waiting, 'string');
+    assert.deepEqual(open, {
+      request: 'activation',
+      product: null,
+      key_end: null,
+      made_at: '2030-01-15T12:00:00.000Z',
+    });
   });
 
-  test('is not read without a key to check it with', async (t) => {
+  test('is not read without a key to check it with, which the running server takes', async (t) => {
     const app = await openTestApp(t, { licenses: [] });
-    const { body } = await upload(app, 'anything');
+    await app.identity.bind();
+    const file = vendor.answer(await generate(app));
+    const { body } = await upload(app, file);
     assert.equal(body.code, 'offline_key_not_configured');
+    const set = (...keys: readonly string[]) =>
+      app.post('/api/admin/settings', { changes: { 'cloud.publicKey': keys } });
+    const privatePart = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    }).privateKey;
+    for (const wrong of ['/etc/vendor.pem', 'nonsense', privatePart]) {
+      const refused = await set(wrong);
+      assert.match(refused.body.message as string, /^This is not the public key of a vendor/);
+      assert.equal(refused.body.field, 'cloud.publicKey');
+    }
+    const answer = await set(vendor.publicKey.export({ type: 'spki', format: 'pem' }).toString());
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal((await upload(app, file)).status, 200);
   });
 });
 

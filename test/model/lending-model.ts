@@ -143,7 +143,7 @@ export class LendingModel {
     const held = license.holders.get(user);
     const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
     if (refusal !== null) return refuse(refusal);
-    if (held === undefined && isFull(license)) return refuseFull(license);
+    if (held === undefined && isFull(license)) return refuseFull(license, false);
     if (held === undefined && this.#isCrowded(license, origin, 'slots'))
       return refuse('address_limit_reached');
     return this.#hold(license, user, held?.borrowedUntil ?? null, origin);
@@ -163,7 +163,7 @@ export class LendingModel {
     if (granted === null) return refuse('borrow_until_not_valid');
     const isExtended = granted > (held?.borrowedUntil ?? 0);
     const isShort = held === undefined ? isFull(license) : isOver(license) && isExtended;
-    if (isShort) return refuseFull(license);
+    if (isShort) return refuseFull(license, held !== undefined);
     const isNew = (held?.borrowedUntil ?? 0) <= this.now;
     const isCrowded =
       (held === undefined && this.#isCrowded(license, origin, 'slots')) ||
@@ -317,10 +317,12 @@ export function refuse(code: string): Refusal {
   return { kind: 'refused', code };
 }
 
-function refuseFull({ facts, holders }: ModelLicense): Refusal {
+/** A shrunk license may need more than one end until there is room, so it names no time. */
+function refuseFull({ facts, holders }: ModelLicense, isHolder: boolean): Refusal {
   const ends = [...holders.values()].map(({ endsAt }) => endsAt);
-  const nextFreeAt = ends.length === 0 ? null : Math.min(...ends);
-  const details = { slots: facts.slots, inUse: holders.size, nextFreeAt };
+  const isRoomNext = ends.length > 0 && ends.length - (isHolder ? 1 : 0) <= facts.slots;
+  const nextFreeAt = isRoomNext ? { nextFreeAt: Math.min(...ends) } : {};
+  const details = { slots: facts.slots, inUse: holders.size, ...nextFreeAt };
   return { kind: 'refused', code: 'floating_not_available', details };
 }
 
@@ -339,8 +341,8 @@ function sumUp(refusals: readonly Refusal[]): Refusal {
   const full = refusals.flatMap(({ code, details }) => (code === nearest.code && details ? [details] : []));
   const total = (name: string) => full.reduce((sum, details) => sum + (details[name] as number), 0);
   const ends = full.flatMap(({ nextFreeAt }) => nextFreeAt ?? []);
-  const nextFreeAt = ends.length === 0 ? null : Math.min(...ends);
-  const details = { slots: total('slots'), inUse: total('inUse'), nextFreeAt, licenses: full.length };
+  const nextFreeAt = ends.length === 0 ? {} : { nextFreeAt: Math.min(...ends) };
+  const details = { slots: total('slots'), inUse: total('inUse'), ...nextFreeAt, licenses: full.length };
   return { kind: 'refused', code: nearest.code, details };
 }
 

@@ -13,30 +13,34 @@ interface NaiveHistory {
 /** Replays a history with `n` slots, minute by minute, as `core/history/what-if.ts` defines it. */
 export function replayNaively({ from, to, use, grants, denied, duration }: NaiveHistory, n: number) {
   const holders: number[] = [];
-  const lastOf = new Map<string, number>();
-  const refused: number[] = [];
+  const lastOf = new Map<string, { minute: number; patience: number }>();
+  const refused: { minute: number; patience: number }[] = [];
   let asked = 0;
   const holding = (minute: number) => holders.filter((s) => s <= minute && minute < s + duration).length;
   for (let minute = from; minute < to; minute++) {
     for (const grant of grants.filter((one) => one.minute === minute)) {
       const above = Math.max(0, use(minute) - n);
-      for (let i = 0; i < Math.min(grant.count, above); i++) refused.push(minute);
+      for (let i = 0; i < Math.min(grant.count, above); i++) refused.push({ minute, patience: duration });
     }
     const now = denied.filter(({ first, last }) => first === minute || last === minute);
-    for (const who of new Set(now.map((one) => one.who))) {
+    for (const who of [...new Set(now.map((one) => one.who))].sort()) {
       const last = lastOf.get(who);
-      if (last !== undefined && minute - last < duration) continue;
-      lastOf.set(who, minute);
+      if (last !== undefined && minute - last.minute < duration) {
+        last.patience = minute + 1 - last.minute;
+        continue;
+      }
+      const request = { minute, patience: 1 };
+      lastOf.set(who, request);
       asked += 1;
       if (use(minute) + holding(minute) < n) holders.push(minute);
-      else refused.push(minute);
+      else refused.push(request);
     }
   }
   let waiting = 0;
-  for (const minute of refused) {
+  for (const { minute, patience } of refused) {
     let free = minute + 1;
-    while (free < to && use(free) + holding(free) >= n) free += 1;
-    waiting += Math.min(free, to) - minute;
+    while (free < Math.min(to, minute + patience) && use(free) + holding(free) >= n) free += 1;
+    waiting += free - minute;
   }
   return { asked, denials: refused.length, waitingMs: waiting * 60_000 };
 }

@@ -45,8 +45,8 @@ after(closeKept);
 class Observed {
   readonly exam: ExamStore;
   readonly license: License;
-  readonly whole = new UsageRecord();
-  readonly render = new UsageRecord();
+  readonly whole = new UsageRecord(NOW);
+  readonly render = new UsageRecord(NOW);
   readonly consumed = new ConsumptionRecord();
   readonly #random: Random;
   /** A store of one server gives all slots their time back when it is opened again. */
@@ -210,11 +210,31 @@ async function expectSameCurve(observed: Observed, stepMs: number): Promise<void
   for (const [feature, record] of [['', observed.whole] as const, ['render', observed.render] as const]) {
     const { points, totals } = await readSeries(observed, feature, stepMs, since);
     const expected = record.points(stepMs, observed.now);
-    const first = points[0]?.at === since && expected[0]?.at !== since ? 1 : 0;
+    const first = points[0]?.at === NOW && expected[0]?.at !== NOW ? 1 : 0;
     expectSamePoints(points.slice(first), expected, `${feature} by ${stepMs}`);
     assert.equal(totals.grants, record.granted.length);
     assert.equal(totals.returns, record.ended.length);
     assert.equal(totals.denials, record.denied.length);
+  }
+}
+
+/** Two reports on the same time count the same denials, also if it begins within a step. */
+async function expectSameDenials({ exam, license, now }: Observed): Promise<void> {
+  const since = plus(NOW, 7 * MINUTE_MS);
+  const span = { since, until: plus(now, 1), licenseId: license.id, feature: null };
+  const query = { ...span, user: null, reason: null, limit: 1 };
+  const { total } = await exam.store.read({ kind: 'list_denial_history', ...query });
+  for (const stepMs of [MINUTE_MS, HOUR_MS, DAY_MS]) {
+    const series = await exam.store.read({ kind: 'list_slot_history', ...span, stepMs });
+    const points = series.flatMap((one) => one.points);
+    for (const list of [points, series.map(({ totals }) => totals)]) {
+      assert.equal(
+        list.reduce((sum, { denials }) => sum + denials, 0),
+        total,
+        `by ${stepMs}`,
+      );
+    }
+    assert.ok(points.every(({ at, average }) => at >= since && average >= -1e-9));
   }
 }
 
@@ -284,11 +304,13 @@ async function observe(
     for (let step = 0; step < STEPS; step++) await observed.step();
     for (const stepMs of [MINUTE_MS, HOUR_MS, DAY_MS]) await expectSameCurve(observed, stepMs);
     await expectSameReports(observed);
+    await expectSameDenials(observed);
     await expectSameWhatIf(observed);
     for (const days of [9, 40, 60]) {
       await observed.thin(days);
       await expectSameCurve(observed, DAY_MS);
       await expectSameReports(observed);
+      await expectSameDenials(observed);
       for (let step = 0; step < STEPS / 10; step++) await observed.step();
     }
     await inspect(exam.folder);

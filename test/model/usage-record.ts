@@ -29,6 +29,12 @@ export class UsageRecord {
   readonly denied: Denied[] = [];
   readonly ended: { readonly user: string; readonly heldMs: number }[] = [];
   readonly granted: string[] = [];
+  /** When the license was added. */
+  readonly #beginsAt: number;
+
+  constructor(beginsAt: number) {
+    this.#beginsAt = beginsAt;
+  }
 
   grant(user: string, now: number, endsAt: number, borrowedUntil: number | null): void {
     const held = this.slots.get(user);
@@ -91,13 +97,14 @@ export class UsageRecord {
 
   pointAt(start: number, stepMs: number, now: number) {
     const changes = this.listChanges(now);
+    const begin = Math.max(start, this.#beginsAt);
     const end = Math.min(start + stepMs, now);
     const within = changes.filter(({ at }) => at >= start && at < start + stepMs);
     let inUse = changes.filter(({ at }) => at < start).reduce((sum, one) => sum + one.inUse, 0);
     let borrowed = changes.filter(({ at }) => at < start).reduce((sum, one) => sum + one.borrowed, 0);
     let peak = inUse;
     let area = 0;
-    let last = start;
+    let last = begin;
     for (const change of within) {
       area += inUse * (change.at - last);
       last = change.at;
@@ -108,9 +115,9 @@ export class UsageRecord {
     area += inUse * (end - last);
     const count = (...kinds: Change['kind'][]) => within.filter(({ kind }) => kinds.includes(kind)).length;
     return {
-      at: instant(start),
+      at: instant(begin),
       inUse,
-      average: end > start ? area / (end - start) : inUse,
+      average: end > begin ? area / (end - begin) : inUse,
       peak,
       borrowed,
       grants: count('grant'),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Stretch } from '@berth/server/core/history/slot-points';
+import { type Stretch, stretchesOf } from '@berth/server/core/history/slot-points';
 import { whatIf } from '@berth/server/core/history/what-if';
 import { type Instant, instant } from '@berth/server/core/nouns/instant';
 import { createRandom, makeUpSeed, pickNumber, pickOne } from '../support/random.ts';
@@ -38,7 +38,7 @@ test('the what-if curve is that of a replay, minute by minute', (t) => {
   for (let run = 0; run < 60; run++) {
     const { stretches, denied, start, end, duration, slots } = makeUp(SEED + run);
     const records = denied.map(({ who, first, last }) => ({ who, firstAt: at(first), lastAt: at(last) }));
-    const { asked, curve } = whatIf(stretches, records, duration, slots);
+    const { asked, enough, curve } = whatIf(stretches, records, duration, slots);
     const span = (minute: number) => stretches.find((one) => at(minute) >= one.from && at(minute) < one.to);
     const history = {
       from: start,
@@ -52,9 +52,34 @@ test('the what-if curve is that of a replay, minute by minute', (t) => {
       const expected = replayNaively(history, point.slots);
       assert.deepEqual({ asked, ...point }, { slots: point.slots, ...expected }, `seed ${SEED + run}`);
     }
-    assert.equal(curve.at(-1)?.denials, 0, 'with enough slots nobody is denied');
+    assert.equal(replayNaively(history, enough).denials, 0, 'with enough slots nobody is denied');
+    if (enough > 0) assert.ok(replayNaively(history, enough - 1).denials > 0, 'and one less is not enough');
+    assert.equal(curve.at(-1)?.slots, Math.max(slots, enough), 'the curve ends there');
     assert.ok(curve.some((point) => point.slots === slots));
   }
+});
+
+test('nobody waits after they have asked for the last time', () => {
+  const full = [{ from: at(0), to: at(5000), peak: 1, grants: 1 }];
+  const records = [
+    { who: 'ada', firstAt: at(10), lastAt: at(10) },
+    { who: 'bob', firstAt: at(20), lastAt: at(24) },
+  ];
+  const waited = whatIf(full, records, 60, 1).curve.find(({ slots }) => slots === 1)?.waitingMs;
+  assert.equal(waited, (1 + 5) * MINUTE_MS);
+  const later = whatIf([{ ...(full[0] as Stretch), to: at(9000) }], records, 60, 1);
+  assert.equal(later.curve[0]?.waitingMs, waited, 'the end of the report does not matter');
+});
+
+test('slots that were in use before the report count as needed', () => {
+  const held = stretchesOf({ inUse: 4, borrowed: 4 }, [], at(0), at(60));
+  const { enough, curve } = whatIf(held, [], 30, 9);
+  assert.equal(enough, 4);
+  assert.deepEqual(curve.map(({ slots, denials }) => [slots, denials]).slice(2, 5), [
+    [3, 1],
+    [4, 0],
+    [5, 0],
+  ]);
 });
 
 test('a long history of a large license has a curve of bounded length', () => {

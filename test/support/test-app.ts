@@ -18,6 +18,7 @@ import type { Route } from '../../packages/server/src/http/route.ts';
 import { loadMasterKey, type MasterKeySource } from '../../packages/server/src/secrets/master-key.ts';
 import type { Accounts } from '../../packages/server/src/services/access/accounts.ts';
 import type { MakeBackup } from '../../packages/server/src/services/backups/backup-job.ts';
+import { LiveSettings } from '../../packages/server/src/services/settings/live-settings.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { openExamined } from '../../packages/server/test/store/exam/postgres-database.ts';
@@ -68,6 +69,8 @@ export interface TestAppOptions {
   /** By default, one license of the product "cad" with five slots. */
   readonly licenses?: readonly License[];
   readonly auth?: Partial<AuthSettings>;
+  /** Variables with settings. */
+  readonly env?: Readonly<Record<string, string>>;
   /** The settings `http.allowedOrigins` and `http.allowedHosts`. */
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
@@ -128,7 +131,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
   const log: Record<string, unknown>[] = [];
   const parts = composeApp(
     store,
-    { config, env: {}, isServing: true, certificates: null, environment },
+    { config, env: options.env ?? {}, isServing: true, certificates: null, environment },
     pino({ level: 'debug' }, { write: (line) => log.push(JSON.parse(line)) }),
     () => null,
   );
@@ -189,7 +192,7 @@ const MACHINE = { hostName: 'vm', findFullNames: async () => ['vm.example.com'] 
 
 /** The settings of a server, with defaults for everything the test omits. */
 function makeConfig(options: TestAppOptions, data: string): Config {
-  const { config } = loadConfig({ flags: {}, env: {}, file: null });
+  const { config } = loadConfig({ flags: {}, env: options.env ?? {}, file: null });
   const { isLoopbackOnly = true, metrics, ...auth } = options.auth ?? {};
   const { http, log, cloud, airgap } = config;
   return {
@@ -232,7 +235,9 @@ function makeConfig(options: TestAppOptions, data: string): Config {
 export function openTestLink(store: Store, clock: Clock, options: TestAppOptions) {
   const config = makeConfig(options, '');
   const environment = { version: VERSION, clock, cloud: options.cloud };
-  return composeCloud(store, { config, env: {}, isServing: true, environment }, pino({ level: 'silent' }));
+  const settings = new LiveSettings(store, config);
+  const whole = { config, env: {}, isServing: true, environment, settings };
+  return composeCloud(store, whole, pino({ level: 'silent' }));
 }
 
 export type TestApp = Awaited<ReturnType<typeof openTestApp>>;

@@ -2,15 +2,16 @@ import type { Welcome } from '@berth/protocol/admin/session';
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from './data/api.ts';
 import { goTo, linkTo, usePlace } from './data/route.ts';
-import { loadSession, loadWelcome, session, signOut } from './data/session.ts';
+import { hadSession, loadSession, loadWelcome, session } from './data/session.ts';
 import { useValue } from './data/value.ts';
+import { Brand } from './parts/brand.tsx';
 import { Button, ButtonLink } from './parts/button.tsx';
 import { Dialog, Questions } from './parts/dialog.tsx';
 import { Facts } from './parts/facts.tsx';
 import { Finder } from './parts/finder.tsx';
-import { Frame, type Screen } from './parts/frame.tsx';
+import { Frame, leave, type Screen } from './parts/frame.tsx';
 import { KEY_LIST, Keycaps, KeySwitch, useGoKeys, useKeys } from './parts/keys.tsx';
-import { Empty, ErrorBox } from './parts/states.tsx';
+import { Empty, ErrorBox, Loading } from './parts/states.tsx';
 import { Toasts, undoLast } from './parts/toasts.tsx';
 import { AddLicense } from './screens/add/add-license.tsx';
 import { TryApi } from './screens/api/try-api.tsx';
@@ -44,13 +45,40 @@ export function App() {
       </div>
     );
   }
-  if (welcome === null || who === undefined) return null;
+  if (welcome === null || who === undefined) return <Opening />;
   return (
     <>
       <Signed welcome={welcome} onPassword={load} />
       <Questions />
       <Toasts />
     </>
+  );
+}
+
+/** Nothing about the server is known yet. */
+const UNKNOWN: Welcome = { name: '', has_logo: false, version: '', is_set_up: true, is_secure: true };
+
+/** What surrounds the screen that is about to open. */
+function Opening() {
+  const nothing = () => {};
+  if (hadSession())
+    return (
+      <Frame welcome={UNKNOWN} screens={SCREENS} onFind={nothing} onKeys={nothing}>
+        <Loading rows={8} hasHead />
+      </Frame>
+    );
+  return (
+    <div class="welcome">
+      <main class="welcome-main">
+        <div class="brand">
+          <Brand welcome={UNKNOWN} />
+        </div>
+        <div class="welcome-form slim">
+          <Loading rows={4} hasHead />
+        </div>
+      </main>
+      <div class="welcome-side" />
+    </div>
   );
 }
 
@@ -77,7 +105,7 @@ function NotForUsers() {
         <p>
           It has the role “user”, which is for applications. Ask an administrator for the role “operator”.
         </p>
-        <Button onClick={signOut}>Sign out</Button>
+        <Button onClick={leave}>Sign out</Button>
       </Empty>
     </div>
   );

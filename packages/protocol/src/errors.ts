@@ -186,6 +186,7 @@ const FACTS = {
   last_administrator: { title: 'The server needs at least one administrator' },
   token_exists: { title: 'A token with this name already exists' },
   token_not_found: { title: 'The token does not exist' },
+  setting_not_changeable: { title: 'The setting cannot be changed while the server runs' },
   too_many_bars: { title: 'There are too many bars' },
   too_many_grant_keys: { title: 'Too many grant keys are still in use' },
   slot_is_borrowed: { title: 'The slot is borrowed: it can only be recalled' },

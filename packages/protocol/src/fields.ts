@@ -63,13 +63,19 @@ export function listReaders({
 
 /**
  * What JSON a field takes beside `null` and blank text, for the API document: `z.preprocess` hides it there.
+ * A pattern matches everything that the server accepts, and means the same in every language: it has no
+ * look-ahead.
  */
-const NAME_JSON = { type: 'string', maxLength: MAX_NAME_LENGTH, pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$' };
+export const NAME_JSON = {
+  type: 'string',
+  maxLength: MAX_NAME_LENGTH,
+  pattern: '^ *[^\\x00- \\x7f-\\x9f][^\\x00-\\x1f\\x7f-\\x9f]*$',
+};
 const INTEGER_JSON = {
   type: ['integer', 'string'],
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
-  pattern: '^0{0,2}[1-9]\\d{0,12}$',
+  pattern: '^0{0,15}[1-9]\\d{0,15}$',
 };
 
 /** Nothing, or text that says nothing. */
@@ -121,7 +127,7 @@ function token(description: string) {
   return field((value) => {
     if (value === undefined || isBlank(value)) return undefined;
     return typeof value === 'string' && TOKEN.test(value) ? value : NO_TOKEN;
-  }).meta({ type: 'string', minLength: 16, maxLength: 128, pattern: TOKEN.source, description });
+  }).meta({ type: 'string', pattern: TOKEN.source, description });
 }
 
 /** `nonce`: what the caller made up for this request; a signed answer repeats it. */
@@ -170,7 +176,7 @@ export const positiveInteger = field(readPositive).meta(INTEGER_JSON);
 export const licenseId = field((value) => (integerOf(value) === 0 ? undefined : readPositive(value))).meta({
   ...INTEGER_JSON,
   minimum: 0,
-  pattern: '^\\d{1,15}$',
+  pattern: '^\\d{1,16}$',
   description: 'The id of a license; 0 means none. Without it, the first license that can answer.',
 });
 

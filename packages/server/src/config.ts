@@ -20,14 +20,25 @@ type ValueOf<E> = E extends { default: readonly unknown[]; oneOf: readonly (infe
           ? boolean
           : string;
 
-/** Everything that can be set, frozen at start: `cloud.url` of the table is `config.cloud.url`. */
+/** Everything that can be set: `cloud.url` of the table is `config.cloud.url`. */
 export type Config = {
   readonly [Head in HeadOf<SettingEntry['path']>]: Head extends SettingEntry['path']
     ? ValueOf<Extract<SettingEntry, { path: Head }>>
     : {
         readonly [E in SettingEntry as E['path'] extends `${Head}.${infer Name}` ? Name : never]: ValueOf<E>;
       };
+} & {
+  /** Where the settings that were given come from; all others have their defaults. */
+  readonly sources: SettingSources;
 };
+
+export type SettingSources = ReadonlyMap<string, SettingSource>;
+
+interface SettingSource {
+  readonly kind: 'flag' | 'environment' | 'file';
+  /** The flag, the variable or the path of the file. */
+  readonly place: string;
+}
 
 /** How the command line finds the running server: names in the data folder, and the header of its token. */
 export const CONTROL = { socket: 'berth.sock', file: 'control.json', header: 'x-berth-control' } as const;
@@ -67,12 +78,16 @@ export interface LoadedConfig {
 }
 
 /** The settings without the secrets in them. */
-export function showConfig(config: Config): Config {
-  const values = SETTINGS.map(({ path, show }) => {
-    const value = readSetting(config, path);
-    return [path, show === undefined || value === '' ? value : show(String(value))] as const;
-  });
-  return nest(values) as unknown as Config;
+export function showConfig(config: Config): Omit<Config, 'sources'> {
+  const values = SETTINGS.map(
+    (setting) => [setting.path, showSetting(setting, readSetting(config, setting.path))] as const,
+  );
+  return nest(values) as Omit<Config, 'sources'>;
+}
+
+/** The part of a value that may be shown. */
+export function showSetting({ show }: Setting, value: Value): Value {
+  return show === undefined || value === '' ? value : show(String(value));
 }
 
 /** The settings that differ from their defaults, except the data folder. */
@@ -87,7 +102,7 @@ export function listChanged(config: Config): Readonly<Record<string, Value>> {
   return Object.fromEntries(changed.map(([path, value]) => [path, value]));
 }
 
-function readSetting(config: Config, path: string): Value {
+export function readSetting(config: Omit<Config, 'sources'>, path: string): Value {
   return path.split('.').reduce<unknown>((value, name) => (value as never)[name], config) as Value;
 }
 
@@ -104,15 +119,17 @@ export function loadConfig({ flags, env, file, home = '.' }: ConfigSources): Loa
   refuseTwoSources(env);
   const settingsFile = file ?? resolve(home, DEFAULT_FILE);
   const fromFile = readConfigFile(settingsFile, file === null);
+  const sources = new Map<string, SettingSource>();
   const values = SETTINGS.map((setting) => {
-    const named = flags[flagOf(setting.path)] ?? readVariable(setting, env);
-    const given = named ?? fromFile.get(setting.path);
-    const value = given === undefined ? setting.default : check(setting, given);
+    const { path } = setting;
+    const found = findGiven(setting, { flags, env, file: settingsFile }, fromFile);
+    const value = found === null ? setting.default : checkSetting(setting, found.value);
+    if (found !== null) sources.set(path, found.source);
     // Paths from flags and variables are relative to the current folder; those of the installation are not.
-    const isOfHome = named === undefined && (given === undefined || file === null);
-    return [setting.path, isOfHome ? resolvePaths(setting, value, home) : value] as const;
+    const isOfHome = found === null || (found.source.kind === 'file' && file === null);
+    return [path, isOfHome ? resolvePaths(setting, value, home) : value] as const;
   });
-  const config = nest(values) as unknown as Config;
+  const config = withValues(values, sources);
   checkTls(config.tls);
   const warnings = [
     ...findUnknownVariables(env),
@@ -122,16 +139,32 @@ export function loadConfig({ flags, env, file, home = '.' }: ConfigSources): Loa
   return { config: { ...config, data: resolve(config.data) }, warnings };
 }
 
+/** The value of a setting, and where it comes from; `null` if it is not given. */
+function findGiven(
+  setting: Setting,
+  { flags, env, file }: Pick<ConfigSources, 'flags' | 'env'> & { readonly file: string },
+  fromFile: ReadonlyMap<string, unknown>,
+): { readonly value: unknown; readonly source: SettingSource } | null {
+  const flag = flagOf(setting.path);
+  if (flags[flag] !== undefined) return { value: flags[flag], source: { kind: 'flag', place: `--${flag}` } };
+  const variable = readVariable(setting, env);
+  if (variable !== undefined) return variable;
+  const value = fromFile.get(setting.path);
+  return value === undefined ? null : { value, source: { kind: 'file', place: resolve(file) } };
+}
+
 /** The variable with the path of a file that contains the value. Only secrets have one. */
 export function fileVariableOf({ path, show }: Setting): string | null {
   return show === undefined ? null : `${envOf(path)}${FILE_SUFFIX}`;
 }
 
 /** The value of a variable, or of the file that the other variable names. An empty one names no file. */
-function readVariable(setting: Setting, env: ConfigSources['env']): string | undefined {
-  const variable = fileVariableOf(setting);
-  const file = variable === null ? '' : (env[variable] ?? '');
-  return variable === null || file === '' ? env[envOf(setting.path)] : readValueFile(variable, file);
+function readVariable(setting: Setting, env: ConfigSources['env']) {
+  const ofFile = fileVariableOf(setting);
+  const file = ofFile === null ? '' : (env[ofFile] ?? '');
+  const place = ofFile === null || file === '' ? envOf(setting.path) : ofFile;
+  const value = place === ofFile ? readValueFile(place, file) : env[place];
+  return value === undefined ? undefined : { value, source: { kind: 'environment' as const, place } };
 }
 
 /** An empty file must not pass as the default. */
@@ -180,7 +213,8 @@ function findOpenSecrets(file: string, values: ReadonlyMap<string, unknown>): re
   ];
 }
 
-function check(setting: Setting, given: unknown): Value {
+/** The value in the type of the setting. Throws a `ConfigError` that names the setting if it is not allowed. */
+export function checkSetting(setting: Setting, given: unknown): Value {
   if (Array.isArray(setting.default)) return checkList(setting, given);
   const wanted = typeof setting.default;
   const value = wanted === 'string' ? given : coerce(wanted, given);
@@ -321,7 +355,12 @@ function findUnknownVariables(env: ConfigSources['env']): readonly string[] {
     .map((name) => `The environment variable ${name} is unknown.${suggest(name, known)}`);
 }
 
-function nest(values: readonly (readonly [string, Value])[]): Record<string, unknown> {
+/** The configuration with these values of all settings. */
+export function withValues(values: readonly (readonly [string, Value])[], sources: SettingSources): Config {
+  return { ...(nest(values) as Omit<Config, 'sources'>), sources };
+}
+
+function nest(values: readonly (readonly [string, Value])[]): unknown {
   const config: Record<string, unknown> = {};
   for (const [path, value] of values) {
     const [section, name] = path.split('.') as [string, string | undefined];

@@ -1,10 +1,14 @@
-export type Value = string | number | boolean | readonly string[];
+import type { SettingValue } from './core/nouns/stored-setting.ts';
+
+export type Value = SettingValue;
 
 /** What is known of one setting. */
 export interface Setting {
   readonly path: string;
   readonly default: Value;
   readonly about: string;
+  /** Whether running servers apply a change at once, so that it can be kept in the store. */
+  readonly isLive?: true;
   /** The allowed words; `from` and `to` are the range of a number. */
   readonly oneOf?: readonly string[];
   /** What the items of a list are. */
@@ -13,6 +17,8 @@ export interface Setting {
   readonly to?: number;
   /** The form of a text that is restricted. The default is always allowed. */
   readonly form?: { readonly called: string; isValid(text: string): boolean };
+  /** Says what is wrong with a value that is set while the server runs; `null` if nothing is. */
+  readonly findFault?: (value: Value) => string | null;
   /** Whether this value is the path of a file or folder. */
   readonly isPath?: (text: string) => boolean;
   /**

@@ -1,9 +1,11 @@
 import { parseRange } from '@berth/protocol/address-range';
+import { readAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
+import { readPublicKeys } from '@berth/protocol/cloud/vendor-signature';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/shell/console/log-line';
 import { parseSchedule, SCHEDULE_FORM } from './core/nouns/backup-schedule.ts';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
 import { WEBHOOK_TOPICS, type WebhookTopic } from './core/nouns/webhook-topics.ts';
-import type { Bounded, Setting } from './setting.ts';
+import type { Bounded, Setting, Value } from './setting.ts';
 
 /** Whether a browser could send it as `Origin`; apps and extensions have their own schemes. */
 function isOrigin(word: string): boolean {
@@ -13,6 +15,25 @@ function isOrigin(word: string): boolean {
 }
 
 const always = () => true;
+
+/** Only the text of keys: a path would mean another file on every server. */
+function findKeyFault(value: Value): string | null {
+  const texts = Array.isArray(value) ? value : [String(value)];
+  return texts.every(isVendorKey) ? null : 'This is not the public key of a vendor: an RSA key in PEM form.';
+}
+
+function isVendorKey(text: string): boolean {
+  try {
+    return !text.includes('PRIVATE KEY') && readPublicKeys(text).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function findCodeKeyFault(value: Value): string | null {
+  if (value === '' || readAirgapPublicKey(String(value)) !== null) return null;
+  return 'This is not the key of a vendor\'s confirmation codes: 88 characters that end with "==".';
+}
 
 const TOPICS = Object.keys(WEBHOOK_TOPICS) as readonly WebhookTopic[];
 
@@ -57,6 +78,7 @@ const TABLE = [
   {
     path: 'page.name',
     default: '',
+    isLive: true,
     about: "Name of this server on the administrator's page, such as that of the company.",
   },
   {
@@ -79,6 +101,8 @@ const TABLE = [
   {
     path: 'cloud.publicKey',
     default: [],
+    isLive: true,
+    findFault: findKeyFault,
     // The text of a key is longer than a usual path.
     isPath: (text) => !text.includes('\n') && text.length < 200,
     about: 'Public keys that verify what the vendor signs, usually one: PEM files, or their text.',
@@ -107,6 +131,8 @@ const TABLE = [
   {
     path: 'airgap.publicKey',
     default: '',
+    isLive: true,
+    findFault: findCodeKeyFault,
     about: "Public key that verifies the vendor's confirmation codes: the base64 of its two numbers.",
   },
   {

@@ -95,7 +95,10 @@ describe('where a setting comes from', () => {
 
   test('sections and dotted names are the same', (t) => {
     const nested = load(t, 'log:\n  format: json\n  requests: true');
-    assert.deepEqual(load(t, 'log.format: json\nlog.requests: true').config, nested.config);
+    assert.deepEqual(
+      showConfig(load(t, 'log.format: json\nlog.requests: true').config),
+      showConfig(nested.config),
+    );
     assert.equal(nested.config.log.requests, true);
   });
 
@@ -353,4 +356,18 @@ describe('the address of the database', () => {
     assert.deepEqual(load(t, '', { flags: { 'database-url': 'postgres://db/berth' } }).warnings, []);
     assert.deepEqual(load(t, '', { env: { BERTH_DATABASE_URL: url } }).warnings, []);
   });
+});
+
+test('every value that was given is known with its source', (t) => {
+  const env = { BERTH_PORT: '1', BERTH_DATABASE_CONNECTIONS: '5', BERTH_HOST: '::1' };
+  const { config } = load(t, 'port: 2\ncloud.checkMinutes: 3', { flags: { host: '::' }, env });
+  assert.deepEqual(
+    [...config.sources].map(([name, { kind, place }]) => [name, kind, place.replace(/.*[\\/]/, '')]),
+    [
+      ['host', 'flag', '--host'],
+      ['port', 'environment', 'BERTH_PORT'],
+      ['database.connections', 'environment', 'BERTH_DATABASE_CONNECTIONS'],
+      ['cloud.checkMinutes', 'file', 'berth.yaml'],
+    ],
+  );
 });

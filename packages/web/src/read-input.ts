@@ -1,5 +1,4 @@
-import { FIELD_ALIASES } from '@berth/protocol/api/lending';
-import { findMisspeltCount } from '@berth/protocol/api/misspelt-count';
+import { findMisspelt, hasDecidingField, otherSpellings } from '@berth/protocol/api/spelling';
 import { FieldError, isBlank, listReaders } from '@berth/protocol/fields';
 import { parseJsonObject } from '@berth/protocol/json-text';
 import { RequestError } from '@berth/protocol/request-error';
@@ -53,37 +52,29 @@ interface InputMode {
 /** Also for a route without fields: a sent field is probably a mistake. */
 const STRICT: InputMode = {
   checkQuery: (schema = NO_FIELDS, url) => validate(schema, requireKnown(schema, readParameters(url))),
-  checkBody: (schema = NO_FIELDS, sent) => validate(schema, requireKnown(schema, sent)),
+  checkBody: (schema = NO_FIELDS, sent) => validate(schema, requireKnown(schema, sent, otherSpellings)),
   takesBody: (_, method) => method === 'POST',
 };
 
-/** Unknown keys are ignored, unless they look like a misspelt count. */
+/** Unknown keys are ignored. */
 const LENIENT: InputMode = {
-  checkQuery: (schema, url) =>
-    schema === undefined ? {} : validate(schema, withoutAliases(readParameters(url, foldCase))),
-  checkBody(schema = NO_FIELDS, sent, url) {
-    const fields = withoutAliases(sent);
-    if (!Object.hasOwn(schema.shape, 'consumptions')) return validate(schema, fields);
-    refuseMisspelt(schema, fields, namesInUrl(url));
-    return validate(schema, fields);
-  },
+  checkQuery: (schema, url) => (schema === undefined ? {} : validate(schema, readSpelled(schema, url))),
+  checkBody: (schema = NO_FIELDS, sent, url) => validate(schema, sent, url),
   takesBody: (schema) => schema !== undefined,
 };
-
-export function refuseMisspelt(schema: z.ZodObject, fields: Fields, inUrl?: readonly string[]): void {
-  const misspelt = findMisspeltCount(schema, fields, inUrl);
-  if (misspelt === null) return;
-  throw new RequestError('validation_error', misspelt.message, { field: misspelt.field });
-}
 
 /** Longer field names are not repeated in messages. */
 const MAX_SHOWN = 64;
 
-function requireKnown(schema: z.ZodObject, fields: Fields): Fields {
+function requireKnown(
+  schema: z.ZodObject,
+  fields: Fields,
+  others: (field: string) => readonly string[] = () => [],
+): Fields {
   const known = Object.keys(schema.shape);
   for (const [name, value] of Object.entries(fields)) {
     const field = name.slice(0, MAX_SHOWN);
-    if (!known.includes(name)) {
+    if (!known.some((one) => one === name || others(one).includes(name))) {
       const taken = known.length === 0 ? 'It has no fields.' : `Its fields are ${known.join(', ')}.`;
       const message = `This request has no field "${field}".${suggest(field, known)} ${taken}`;
       throw new RequestError('validation_error', message, { field });
@@ -101,25 +92,11 @@ function namesInUrl(url: string): readonly string[] {
   return start < 0 ? [] : [...new URLSearchParams(url.slice(start + 1)).keys()];
 }
 
-const ALIASES = new Map(Object.entries(FIELD_ALIASES).map(([alias, name]) => [foldCase(alias), name]));
-
-function foldCase(name: string): string {
-  return name.toLowerCase();
-}
-
-function withoutAliases(fields: Fields): Fields {
-  for (const alias of Object.keys(fields)) {
-    const name = ALIASES.get(alias);
-    if (name === undefined) continue;
-    if (Object.hasOwn(fields, name)) {
-      throw new RequestError(
-        'validation_error',
-        `"${alias}" and "${name}" are the same field. Send only one of them.`,
-      );
-    }
-    fields[name] = fields[alias];
-  }
-  return fields;
+/** The parameters of a URL by the names of the schema, in whichever case and spelling they are written. */
+function readSpelled({ shape }: z.ZodObject, url: string): Fields {
+  const spelled = Object.keys(shape).flatMap((field) => otherSpellings(field).map((other) => [other, field]));
+  const names: ReadonlyMap<string, string> = new Map(spelled as [string, string][]);
+  return readParameters(url, (key) => names.get(key.toLowerCase()) ?? key.toLowerCase());
 }
 
 /** A repeated parameter is refused, because it is ambiguous. */
@@ -137,22 +114,48 @@ export function readParameters(url: string, spell = (name: string) => name): Fie
   return fields;
 }
 
-/** A cache, by schema. */
-const readersOf = new WeakMap<z.ZodObject, ReturnType<typeof listReaders>>();
-
-export function validate(schema: z.ZodObject, fields: Fields): Fields {
-  let readers = readersOf.get(schema);
-  if (readers === undefined) {
-    readers = listReaders(schema);
-    readersOf.set(schema, readers);
-  }
-  return readers === null ? parseWith(schema, fields) : readEach(readers, fields);
+interface Reading {
+  /** How each field is read, and what else it may be called; `null` if zod has to read them. */
+  readonly readers: readonly FieldReader[] | null;
+  readonly isDeciding: boolean;
 }
 
-function readEach(readers: NonNullable<ReturnType<typeof listReaders>>, sent: Fields): Fields {
+type FieldReader = readonly [
+  ...reader: NonNullable<ReturnType<typeof listReaders>>[number],
+  others: readonly string[],
+];
+
+/** A cache, by schema. */
+const readings = new WeakMap<z.ZodObject, Reading>();
+
+/** `url`: of a request with a body, which has its fields there. */
+export function validate(schema: z.ZodObject, fields: Fields, url = ''): Fields {
+  let reading = readings.get(schema);
+  if (reading === undefined) {
+    reading = prepareReading(schema);
+    readings.set(schema, reading);
+  }
+  if (reading.isDeciding) refuseMisspelt(schema, fields, url);
+  return reading.readers === null ? parseWith(schema, fields) : readEach(reading.readers, fields);
+}
+
+function prepareReading(schema: z.ZodObject): Reading {
+  const readers = listReaders(schema)?.map((one): FieldReader => [...one, otherSpellings(one[0])]);
+  return { readers: readers ?? null, isDeciding: hasDecidingField(schema) };
+}
+
+function refuseMisspelt(schema: z.ZodObject, fields: Fields, url: string): void {
+  const misspelt = findMisspelt(schema, fields, namesInUrl(url));
+  if (misspelt === null) return;
+  throw new RequestError('validation_error', misspelt.message, { field: misspelt.field });
+}
+
+function readEach(readers: readonly FieldReader[], sent: Fields): Fields {
   const fields: Fields = {};
-  for (const [field, read] of readers) {
-    const found = read(sent[field]);
+  for (const [field, read, others] of readers) {
+    let value = sent[field];
+    for (const other of others) value ??= sent[other];
+    const found = read(value);
     if (found instanceof FieldError)
       throw new RequestError('validation_error', `"${field}" ${found.why}.`, { field });
     if (found !== undefined) fields[field] = found;
@@ -160,7 +163,11 @@ function readEach(readers: NonNullable<ReturnType<typeof listReaders>>, sent: Fi
   return fields;
 }
 
-function parseWith(schema: z.ZodObject, fields: Fields): Fields {
+function parseWith(schema: z.ZodObject, sent: Fields): Fields {
+  const fields = { ...sent };
+  for (const field of Object.keys(schema.shape)) {
+    for (const other of otherSpellings(field)) if (other in sent) fields[field] ??= sent[other];
+  }
   const result = schema.safeParse(fields);
   if (result.success) return result.data;
   const issue = result.error.issues[0];

@@ -96,6 +96,10 @@ async function lend(store: Store, clock: ManualClock): Promise<void> {
   await store.execute({ kind: 'set_rules', rules: denying({ users: ['eve'] }), digest: 'd', by: BY });
   const bar = { kind: 'address', pattern: '2001:db8::/32', note: "o'brien's lab" } as const;
   await store.execute({ kind: 'add_bar', bar, by: BY });
+  const setting = { name: 'page.name', value: "o'brien", shown: "o'brien" };
+  await store.execute({ kind: 'change_settings', changes: [setting], by: BY });
+  const request = { requestId: 'r1', request: 'airgap', product: null, licenseKey: "o'key" } as const;
+  await store.execute({ kind: 'open_request', ...request, by: BY });
   await store.execute(register('eve', { licenseId: licenseId(2) }));
 }
 

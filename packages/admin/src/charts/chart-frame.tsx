@@ -18,6 +18,10 @@ export function useWidth(first: number) {
   return { box, width };
 }
 
+const LABEL_HEIGHT = 14;
+/** A day such as "Mon 16 Nov", and some room before the next one. */
+export const DAY_LABEL_WIDTH = 76;
+
 interface YAxisProps {
   /** The largest value. */
   readonly most: number;
@@ -25,19 +29,24 @@ interface YAxisProps {
   readonly right: number;
   readonly y: (value: number) => number;
   readonly format: (value: number) => string;
+  /** A value that has its own label, next to which others have no room. */
+  readonly limit?: number;
 }
 
 /** A line across the chart for each step, with its number. */
-export function YAxis({ most, left, right, y, format }: YAxisProps) {
+export function YAxis({ most, left, right, y, format, limit }: YAxisProps) {
   const steps = axisSteps(most).filter((step) => step <= most);
+  const hasRoom = (step: number) => limit === undefined || Math.abs(y(step) - y(limit)) > LABEL_HEIGHT;
   return (
     <>
       {steps.map((step) => (
         <g key={step}>
           <path class="rule" d={`M${left} ${y(step)}H${right}`} />
-          <text x={left - 8} y={y(step) + 4} text-anchor="end">
-            {format(step)}
-          </text>
+          {hasRoom(step) && (
+            <text x={left - 8} y={y(step) + 4} text-anchor="end">
+              {format(step)}
+            </text>
+          )}
         </g>
       ))}
     </>
@@ -129,8 +138,8 @@ export function listWeekends(since: number, until: number): readonly (readonly [
   return spans;
 }
 
-/** Days to name on an axis: all of them, Mondays, or the first of months. */
-export function listTicks(since: number, until: number): readonly number[] {
+/** Days to name on an axis of this width: all of them, Mondays, or the first of months, as far as they fit. */
+export function listTicks(since: number, until: number, width: number): readonly number[] {
   const days = (until - since) / DAY_MS;
   const ticks: number[] = [];
   for (let day = startOfDay(since + DAY_MS); day < until; day = startOfDay(day + 1.5 * DAY_MS)) {
@@ -138,5 +147,6 @@ export function listTicks(since: number, until: number): readonly number[] {
     const isNamed = days <= 8 || (days <= 70 ? date.getDay() === 1 : date.getDate() === 1);
     if (isNamed) ticks.push(day);
   }
-  return ticks;
+  const every = Math.ceil((ticks.length * DAY_LABEL_WIDTH) / width);
+  return ticks.filter((_, index) => index % every === 0);
 }

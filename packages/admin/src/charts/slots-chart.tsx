@@ -3,7 +3,15 @@ import { readNow } from '../clock.ts';
 import { formatNumber } from '../words/numbers.ts';
 import { DAY_MS, formatClock, formatDay, formatMoment } from '../words/time.ts';
 import { denialsByDay, type Step } from '../words/usage.ts';
-import { ChartTip, listTicks, listWeekends, ReadableChart, useWidth, YAxis } from './chart-frame.tsx';
+import {
+  ChartTip,
+  DAY_LABEL_WIDTH,
+  listTicks,
+  listWeekends,
+  ReadableChart,
+  useWidth,
+  YAxis,
+} from './chart-frame.tsx';
 
 interface SlotsChartProps {
   readonly steps: readonly Step[];
@@ -35,7 +43,7 @@ export function SlotsChart({ steps, stepMs, slots }: SlotsChartProps) {
         label={`Slots in use over time: at most ${peak} of ${formatNumber(slots)}.`}
         {...{ width, height: HEIGHT, left: LEFT, right, count: steps.length, index, onMove: setIndex }}
       >
-        <Grid {...{ since, until, most, x, y, right }} />
+        <Grid {...{ since, until, most, slots, x, y, right }} />
         <path class="peak" d={`${stepPath(steps, 'peak', x, y, stepMs)}V${BASE}H${LEFT}z`} />
         <path class="stroke" d={stepPath(steps, 'average', x, y, stepMs)} />
         <path class="limit" d={`M${LEFT} ${y(slots)}H${right}`} />
@@ -84,12 +92,13 @@ interface GridProps {
   readonly since: number;
   readonly until: number;
   readonly most: number;
+  readonly slots: number;
   readonly x: Scale;
   readonly y: Scale;
   readonly right: number;
 }
 
-function Grid({ since, until, most, x, y, right }: GridProps) {
+function Grid({ since, until, most, slots, x, y, right }: GridProps) {
   const days = (until - since) / DAY_MS;
   const now = readNow();
   return (
@@ -99,23 +108,20 @@ function Grid({ since, until, most, x, y, right }: GridProps) {
         listWeekends(since, until).map(([from, to]) => (
           <rect key={from} class="weekend" x={x(from)} y={TOP} width={x(to) - x(from)} height={BASE - TOP} />
         ))}
-      <YAxis most={most} left={LEFT} right={right} y={y} format={formatNumber} />
+      <YAxis most={most} left={LEFT} right={right} y={y} format={formatNumber} limit={slots} />
       {days < 2
         ? hoursBetween(since, until).map((at) => (
             <text key={at} x={x(at)} y={HEIGHT - 6} text-anchor="middle">
               {formatClock(at)}
             </text>
           ))
-        : listTicks(since, until).map((at) => (
-            <text
-              key={at}
-              x={Math.min(x(at) + 2, right)}
-              y={HEIGHT - 6}
-              text-anchor={x(at) > right - 80 ? 'end' : 'start'}
-            >
-              {formatDay(at, now)}
-            </text>
-          ))}
+        : listTicks(since, until, right - LEFT)
+            .filter((at) => x(at) + DAY_LABEL_WIDTH <= right)
+            .map((at) => (
+              <text key={at} x={x(at) + 2} y={HEIGHT - 6}>
+                {formatDay(at, now)}
+              </text>
+            ))}
     </g>
   );
 }

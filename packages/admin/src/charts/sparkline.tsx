@@ -1,5 +1,5 @@
 import type { SlotPoint } from '@berth/protocol/admin/history';
-import { HOUR_MS } from '../words/time.ts';
+import { DAY_MS, formatWeekday, HOUR_MS, startOfDay } from '../words/time.ts';
 
 interface SparklineProps {
   readonly points: readonly SlotPoint[];
@@ -10,12 +10,15 @@ interface SparklineProps {
   readonly now: number;
   readonly width?: number;
   readonly height?: number;
+  /** Names the days below. */
+  readonly hasDays?: boolean;
 }
 
 /** Slots in use over time: the limit is dotted, denials are marks below. */
-export function Sparkline({ points, slots, since, until, now, width = 148, height = 36 }: SparklineProps) {
+export function Sparkline(props: SparklineProps) {
+  const { points, slots, since, until, now, width = 148, height = 36, hasDays = false } = props;
   const most = Math.max(slots, now, 1, ...points.map(({ peak }) => peak));
-  const base = height - 6;
+  const base = height - (hasDays ? 22 : 6);
   const x = (at: number) => ((at - since) / Math.max(1, until - since)) * (width - 4);
   const y = (value: number) => 3 + (1 - value / most) * (base - 3);
   const steps = points.map((point) => [x(Math.max(since, Date.parse(point.at))), y(point.in_use)] as const);
@@ -41,7 +44,22 @@ export function Sparkline({ points, slots, since, until, now, width = 148, heigh
           height="4"
         />
       ))}
+      {hasDays &&
+        listDays(since, until).map((day) => (
+          <text key={day} x={x(day + DAY_MS / 2)} y={height - 2} text-anchor="middle">
+            {formatWeekday(day)}
+          </text>
+        ))}
       <circle class="dot" cx={width - 4} cy={y(now)} r="2" />
     </svg>
   );
+}
+
+/** The whole days between two times. */
+function listDays(since: number, until: number): readonly number[] {
+  const days: number[] = [];
+  for (let day = startOfDay(since + DAY_MS); day + DAY_MS <= until; day = startOfDay(day + 1.5 * DAY_MS)) {
+    days.push(day);
+  }
+  return days;
 }

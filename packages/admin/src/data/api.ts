@@ -7,6 +7,8 @@ import type {
   PostBody,
   PostPath,
 } from '@berth/protocol/admin/admin-api';
+import { formatSeconds } from '../words/time.ts';
+import { connection } from './connection.ts';
 
 /** A refusal or a failure, in the server's words. */
 export class ApiError extends Error {
@@ -29,6 +31,7 @@ export function toApiError(failure: unknown): ApiError {
 /** Proves to the server that a change comes from this page; changes with every session. */
 let csrfToken: string | null = null;
 let onSessionEnd = () => {};
+let onUnreachable = () => {};
 
 export function setCsrfToken(token: string | null): void {
   csrfToken = token;
@@ -37,6 +40,11 @@ export function setCsrfToken(token: string | null): void {
 /** Called when the server no longer knows the session. */
 export function whenSessionEnds(callback: () => void): void {
   onSessionEnd = callback;
+}
+
+/** Called when a request gets no answer. */
+export function whenUnreachable(callback: () => void): void {
+  onUnreachable = callback;
 }
 
 /** Relative, so that the page works below any path of a proxy. */
@@ -79,16 +87,28 @@ export function postFor<P extends PostPath>(
   signal?: AbortSignal,
 ): Promise<Response> {
   const headers = { 'content-type': 'application/json', ...csrfHeader() };
-  return send(path.slice(1), { method: 'POST', headers, body: JSON.stringify(body ?? {}) }, signal);
+  return change(path.slice(1), { method: 'POST', headers, body: JSON.stringify(body ?? {}) }, signal);
 }
 
 /** Sends a file as it is. */
 export async function upload<P extends PostPath>(path: P, file: Blob): Promise<PostAnswer<P>> {
   const headers = { 'content-type': 'application/octet-stream', ...csrfHeader() };
-  return (await send(path.slice(1), { method: 'POST', headers, body: file })).json();
+  return (await change(path.slice(1), { method: 'POST', headers, body: file })).json();
 }
 
 const UNREACHABLE = 'The server does not answer. Check that it runs and that you reach it.';
+
+/** While the connection is lost, changes are not even tried: a late answer would leave their outcome open. */
+async function change(address: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
+  const { state, heardAt } = connection.get();
+  if (state !== 'lost') return send(address, init, signal);
+  const since = formatSeconds(heardAt);
+  throw new ApiError(
+    0,
+    'connection_lost',
+    `The connection to the server has been lost since ${since}. Nothing was changed. Try again when it is back.`,
+  );
+}
 
 export interface Answer {
   /** 0 if there was none. */
@@ -124,6 +144,7 @@ export async function send(address: string, init: RequestInit, signal?: AbortSig
   const options = { ...init, credentials: 'same-origin', signal: signal ?? null } as const;
   const response = await fetch(address, options).catch((error: Error) => {
     if (error.name === 'AbortError') throw error;
+    onUnreachable();
     throw new ApiError(0, 'unreachable', UNREACHABLE);
   });
   if (response.ok) return response;

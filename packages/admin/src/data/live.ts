@@ -1,20 +1,9 @@
 import { readNow } from '../clock.ts';
-import { ApiError, addressOf, chunksOf, send } from './api.ts';
-import { createValue } from './value.ts';
+import { ApiError, addressOf, chunksOf, send, whenUnreachable } from './api.ts';
+import { connection } from './connection.ts';
 
-/** Whether the page follows the server's events. */
-export interface Connection {
-  readonly state: 'connecting' | 'live' | 'lost';
-  /** When something was last heard. */
-  readonly heardAt: number;
-  /** When it tries again, if it is lost. */
-  readonly retryAt: number | null;
-}
-
-export const connection = createValue<Connection>({ state: 'connecting', heardAt: readNow(), retryAt: null });
-
-/** The server sends something every 15 seconds; more than twice as long is silence. */
-const SILENCE_MS = 40_000;
+/** The server sends something every 15 seconds; a slow link may delay it. */
+const SILENCE_MS = 25_000;
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 15_000;
 
@@ -46,7 +35,10 @@ export async function startLive(): Promise<void> {
     });
     if (control.signal.aborted) return;
     retryMs = hasHeard ? FIRST_RETRY_MS : Math.min(retryMs * 2, MAX_RETRY_MS);
-    connection.set({ state: 'lost', heardAt: connection.get().heardAt, retryAt: readNow() + retryMs });
+    // A stream that was merely closed, as proxies do, is opened again first.
+    if (!hasHeard) {
+      connection.set({ state: 'lost', heardAt: connection.get().heardAt, retryAt: readNow() + retryMs });
+    }
     await pause(retryMs);
   }
 }
@@ -54,6 +46,7 @@ export async function startLive(): Promise<void> {
 export function stopLive(): void {
   running?.abort();
   running = null;
+  connection.set({ state: 'connecting', heardAt: readNow(), retryAt: null });
 }
 
 /** Does not wait for the next attempt. */
@@ -73,11 +66,12 @@ function pause(ms: number): Promise<void> {
 
 let hangUp = () => {};
 
-// The browser notices a missing network before the stream does.
+// The browser or a request notices a missing network before the stream does.
 addEventListener('offline', () => hangUp());
 addEventListener('online', () => wake());
+whenUnreachable(() => hangUp());
 
-/** Returns whether anything was heard. */
+/** Returns whether anything was heard before the stream ended; throws if it failed. */
 async function readStream(signal: AbortSignal): Promise<boolean> {
   const silence = new AbortController();
   hangUp = () => silence.abort();
@@ -93,14 +87,13 @@ async function readStream(signal: AbortSignal): Promise<boolean> {
     const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(
       new TextDecoderStream() as never,
     ) as ReadableStream<string>;
-    const wasLost = connection.get().state !== 'live';
     let rest = '';
     for await (const text of chunksOf(reader)) {
       clearTimeout(timer);
       timer = setTimeout(() => silence.abort(), SILENCE_MS);
       connection.set({ state: 'live', heardAt: readNow(), retryAt: null });
       // What happened meanwhile is unknown, so everything is read again.
-      if (!hasHeard && wasLost) notify(new Set(['reconnected']));
+      if (!hasHeard) notify(new Set(['reconnected']));
       hasHeard = true;
       const end = (rest + text).lastIndexOf('\n\n');
       const whole = (rest + text).slice(0, end + 1);

@@ -53,7 +53,7 @@ export function useResource<P extends GetPath, Q extends GetQuery<P>>(
   };
 }
 
-/** Forgets everything, as another account may see less. */
+/** Forgets all answers. */
 export function forgetResources(): void {
   known.clear();
 }

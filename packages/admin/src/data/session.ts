@@ -3,6 +3,7 @@ import type { Welcome } from '@berth/protocol/admin/session';
 import { ApiError, get, post, setCsrfToken, whenSessionEnds } from './api.ts';
 import { startLive, stopLive } from './live.ts';
 import { forgetResources } from './resource.ts';
+import { keep, readKept } from './theme.ts';
 import { createValue } from './value.ts';
 
 type Session = GetAnswer<'/api/admin/session'>;
@@ -12,6 +13,18 @@ export const session = createValue<Session | null | undefined>(undefined);
 
 /** Whether a session was there before, so that signing in can say why it is needed again. */
 export const hasEnded = createValue(false);
+
+/** The account that is signed in, for the other tabs: all of them share the session, which is a cookie. */
+const NAME = 'berth-session';
+
+addEventListener('storage', ({ key }) => {
+  if (key === NAME) loadSession().catch(() => {});
+});
+
+/** Whether this browser had a session when it was last here, so that the page can open as it will be. */
+export function hadSession(): boolean {
+  return Boolean(readKept(NAME));
+}
 
 whenSessionEnds(() => {
   if (session.get() === null) return;
@@ -35,8 +48,11 @@ export async function signIn(name: string, password: string): Promise<void> {
   enter(await get('/api/admin/session'));
 }
 
+/** Throws if the server does not answer: the session would go on. */
 export async function signOut(): Promise<void> {
-  await post('/api/admin/session/end').catch(() => {});
+  await post('/api/admin/session/end').catch((error: ApiError) => {
+    if (error.status === 0) throw error;
+  });
   hasEnded.set(false);
   forget();
 }
@@ -51,6 +67,9 @@ export function loadWelcome(): Promise<Welcome> {
 }
 
 function enter(found: Session): void {
+  // Another account may see less.
+  if (session.get()?.name !== found.name) forgetResources();
+  keep(NAME, found.name);
   setCsrfToken(found.csrf_token);
   hasEnded.set(false);
   session.set(found);
@@ -59,6 +78,7 @@ function enter(found: Session): void {
 
 function forget(): void {
   stopLive();
+  keep(NAME, '');
   setCsrfToken(null);
   forgetResources();
   session.set(null);

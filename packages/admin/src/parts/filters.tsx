@@ -16,14 +16,17 @@ interface ChipProps {
   readonly choices: readonly (readonly [value: string, text: string])[];
   /** What else can be chosen, such as in a dialog. */
   readonly more?: readonly MenuItem[];
+  /** One of the choices must be chosen. */
+  readonly isRequired?: boolean;
 }
 
 /** A filter that lives in the address, so that a link or a reload keeps it. */
-export function FilterChip({ label, name, value, choices, more = [] }: ChipProps) {
+export function FilterChip({ label, name, value, choices, more = [], isRequired = false }: ChipProps) {
   const chosen = choices.find(([choice]) => choice === value)?.[1] ?? value;
   const items = [
-    { label: 'Any', isChosen: value === null, act: () => setParams({ [name]: null }) },
-    null,
+    ...(isRequired
+      ? []
+      : [{ label: 'Any', isChosen: value === null, act: () => setParams({ [name]: null }) }, null]),
     ...choices.map(([choice, text]) => ({
       label: text,
       isChosen: choice === value,

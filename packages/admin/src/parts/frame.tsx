@@ -2,7 +2,9 @@ import type { Welcome } from '@berth/protocol/admin/session';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { readNow } from '../clock.ts';
-import { connection, retryNow } from '../data/live.ts';
+import type { ApiError } from '../data/api.ts';
+import { connection } from '../data/connection.ts';
+import { retryNow } from '../data/live.ts';
 import { useFindings, useLicenses } from '../data/overview.ts';
 import { goTo, linkTo, usePlace } from '../data/route.ts';
 import { session, signOut } from '../data/session.ts';
@@ -18,6 +20,7 @@ import { Icon, type IconName } from './icon.tsx';
 import { MenuButton } from './menu.tsx';
 import { Name } from './name.tsx';
 import { Shape } from './shape.tsx';
+import { showToast } from './toasts.tsx';
 
 export interface Screen {
   readonly path: string;
@@ -133,14 +136,13 @@ function Mark({ level }: { readonly level: Level | null }) {
 
 function Live() {
   const { state, heardAt } = useValue(connection);
-  useEverySecond(state === 'lost');
   return (
     <span class="live">
       <Shape level={state === 'lost' ? 'warning' : state === 'live' ? 'ok' : 'off'} size={13} />
       {state === 'live'
         ? 'Live'
         : state === 'lost'
-          ? `Not live since ${formatSeconds(heardAt)}`
+          ? `Connection lost since ${formatSeconds(heardAt)}`
           : 'Connecting'}
     </span>
   );
@@ -153,6 +155,10 @@ function useEverySecond(isOn: boolean): void {
     const timer = setInterval(() => redraw({}), 1000);
     return () => clearInterval(timer);
   }, [isOn]);
+}
+
+export async function leave(): Promise<void> {
+  await signOut().catch((error: ApiError) => showToast(`You are still signed in. ${error.message}`));
 }
 
 function AccountMenu({ onKeys }: { readonly onKeys: () => void }) {
@@ -170,7 +176,7 @@ function AccountMenu({ onKeys }: { readonly onKeys: () => void }) {
     null,
     ...themes.map(([value, label]) => ({ label, isChosen: value === chosen, act: () => chooseTheme(value) })),
     null,
-    { label: 'Sign out', icon: 'release' as const, act: () => void signOut() },
+    { label: 'Sign out', icon: 'release' as const, act: () => void leave() },
   ];
   return (
     <MenuButton label={`Account ${who.name}, ${who.role}`} className="account" items={items}>
@@ -209,7 +215,7 @@ function TabBar({ screens, worst, onKeys }: TabBarProps) {
     },
     { label: 'Keys', icon: 'menu' as const, act: onKeys },
     null,
-    { label: 'Sign out', icon: 'release' as const, act: () => void signOut() },
+    { label: 'Sign out', icon: 'release' as const, act: () => void leave() },
   ];
   return (
     <nav class="tabs-bar" aria-label="Screens">
@@ -228,20 +234,19 @@ function TabBar({ screens, worst, onKeys }: TabBarProps) {
   );
 }
 
-/** How long the event stream may be down before the banner appears. */
-const PATIENCE_MS = 5000;
-
 function ConnectionBanner() {
   const { state, heardAt, retryAt } = useValue(connection);
   useEverySecond(state === 'lost');
-  const now = readNow();
-  if (state !== 'lost' || now - heardAt < PATIENCE_MS) return null;
-  const seconds = retryAt === null ? 0 : Math.max(0, Math.ceil((retryAt - now) / 1000));
+  if (state !== 'lost') return null;
+  const seconds = retryAt === null ? 0 : Math.max(0, Math.ceil((retryAt - readNow()) / 1000));
   return (
-    <div class="banner" role="alert">
+    <div class="banner">
       <Shape level="warning" />
       <span class="grow">
-        <b>Not live since {formatSeconds(heardAt)}.</b> The server does not answer.{' '}
+        <span role="alert">
+          <b>Connection lost since {formatSeconds(heardAt)}.</b> Below is what was known then; changes wait
+          until the server answers.
+        </span>{' '}
         {seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again.'}
       </span>
       <Button onClick={retryNow}>Try now</Button>

@@ -1,10 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { connection } from '../data/connection.ts';
+import { useValue } from '../data/value.ts';
 import type { Level } from '../words/judge-license.ts';
+import { formatSeconds } from '../words/time.ts';
 import { Shape } from './shape.tsx';
 
 interface PageHeadProps {
   readonly title: string;
+  /** The title judges the present, which the page cannot do while the connection is lost. */
   readonly level?: Level;
   readonly mark?: ComponentChildren;
   readonly lead?: ComponentChildren;
@@ -13,7 +17,8 @@ interface PageHeadProps {
 }
 
 /** The heading answers the question of the screen. Actions are to its right. */
-export function PageHead({ title, level, mark, lead, crumbs, children }: PageHeadProps) {
+export function PageHead(props: PageHeadProps) {
+  const { title, level, mark, lead, crumbs, children } = useKnown(props);
   useEffect(() => {
     document.title = `${title} – Berth`;
   }, [title]);
@@ -35,6 +40,20 @@ export function PageHead({ title, level, mark, lead, crumbs, children }: PageHea
       {children !== undefined && <div class="actions">{children}</div>}
     </header>
   );
+}
+
+function useKnown(props: PageHeadProps): PageHeadProps {
+  const { state, heardAt } = useValue(connection);
+  const { level, mark } = props;
+  if (state !== 'lost' || (level === undefined && mark === undefined)) return props;
+  const lead = (
+    <>
+      As of {formatSeconds(heardAt)}: {props.lead}
+    </>
+  );
+  return level === undefined
+    ? { ...props, lead }
+    : { ...props, title: 'Connection lost', level: 'warning', lead };
 }
 
 interface SectionProps {

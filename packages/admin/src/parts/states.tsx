@@ -11,7 +11,13 @@ import { showToast } from './toasts.tsx';
 /** Shown only if it takes longer, so that quick answers do not flicker. */
 const LOADING_MS = 300;
 
-export function Loading({ rows = 5 }: { readonly rows?: number }) {
+interface LoadingProps {
+  readonly rows?: number;
+  /** A whole screen: its heading is not known yet. */
+  readonly hasHead?: boolean;
+}
+
+export function Loading({ rows = 5, hasHead = false }: LoadingProps) {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setSlow(true), LOADING_MS);
@@ -19,6 +25,7 @@ export function Loading({ rows = 5 }: { readonly rows?: number }) {
   }, []);
   return (
     <div class="skeleton" role="status" aria-label="Loading">
+      {isSlow && hasHead && <span class="skeleton-head" />}
       {isSlow && Array.from({ length: rows }, (_, index) => <span key={index} />)}
     </div>
   );
@@ -60,14 +67,15 @@ interface ShowProps<T> {
   /** What it is: "The slots". */
   readonly what: string;
   readonly rows?: number;
+  readonly hasHead?: boolean;
   readonly children: (data: T) => ComponentChildren;
 }
 
 /** Loading, an error or the data. What was read before stays visible when reading it again fails. */
-export function Show<T>({ of, what, rows = 5, children }: ShowProps<T>) {
+export function Show<T>({ of, what, rows = 5, hasHead = false, children }: ShowProps<T>) {
   if (of.data !== null) return <>{children(of.data)}</>;
   if (of.isMissing) return null;
-  if (of.error === null) return <Loading rows={rows} />;
+  if (of.error === null) return <Loading rows={rows} hasHead={hasHead} />;
   return <ErrorBox title={`${what} could not be read.`} error={of.error} onRetry={of.reload} />;
 }
 

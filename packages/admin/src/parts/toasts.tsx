@@ -1,45 +1,42 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { toApiError } from '../data/api.ts';
 import { createValue, useValue } from '../data/value.ts';
 import { Icon } from './icon.tsx';
 
 interface Toast {
-  readonly id: number;
   readonly text: string;
-  readonly undo: (() => void) | null;
+  readonly undo: (() => unknown) | null;
 }
 
-const toasts = createValue<readonly Toast[]>([]);
-let lastId = 0;
+/** One at a time. What the one before offered to undo stays done. */
+const current = createValue<Toast | null>(null);
 
 /** How long it stays, unless it is focused or pointed at. */
 const SHORT_MS = 4000;
 const UNDO_MS = 10_000;
 
 /** Says what was done; with `undo`, offers to take it back. Errors are shown where they happen instead. */
-export function showToast(text: string, undo: (() => void) | null = null): void {
-  lastId += 1;
-  toasts.set([...toasts.get().slice(-2), { id: lastId, text, undo }]);
-}
-
-function dismiss(id: number): void {
-  toasts.set(toasts.get().filter((toast) => toast.id !== id));
+export function showToast(text: string, undo: Toast['undo'] = null): void {
+  current.set({ text, undo });
 }
 
 /** Takes back what was done last, if that is still offered. */
-export function undoLast(): void {
-  const last = toasts.get().findLast(({ undo }) => undo !== null);
-  if (last === undefined) return;
-  dismiss(last.id);
-  last.undo?.();
+export async function undoLast(): Promise<void> {
+  const undo = current.get()?.undo;
+  if (undo == null) return;
+  current.set(null);
+  try {
+    await undo();
+  } catch (failure) {
+    showToast(`It was not undone. ${toApiError(failure).message}`);
+  }
 }
 
 export function Toasts() {
-  const shown = useValue(toasts);
+  const toast = useValue(current);
   return (
     <div class="toasts" role="status" aria-live="polite">
-      {shown.map((toast) => (
-        <ToastLine key={toast.id} toast={toast} />
-      ))}
+      {toast !== null && <ToastLine toast={toast} />}
     </div>
   );
 }
@@ -50,7 +47,7 @@ function ToastLine({ toast }: { readonly toast: Toast }) {
     let leftMs = toast.undo === null ? SHORT_MS : UNDO_MS;
     const timer = setInterval(() => {
       if (!isHeld.current) leftMs -= 500;
-      if (leftMs <= 0) dismiss(toast.id);
+      if (leftMs <= 0) current.set(null);
     }, 500);
     return () => clearInterval(timer);
   }, [toast]);

@@ -1,7 +1,7 @@
 import type { Finding } from '@berth/protocol/admin/doctor';
 import type { License } from '@berth/protocol/admin/licenses';
 import type { Status } from '@berth/protocol/admin/status';
-import { judgeLicense, type Level, nameOf, rank } from './judge-license.ts';
+import { byPain, judgeLicense, type Level, nameOf, rank, type Verdict } from './judge-license.ts';
 import { countWord, formatNumber } from './numbers.ts';
 import { formatMoment, localizeTimes, plural } from './time.ts';
 
@@ -12,8 +12,17 @@ export interface Concern {
   /** The name of the license, or null for the server. */
   readonly name: string | null;
   readonly sentence: string;
-  readonly licenseId: number | null;
-  readonly link: 'slots' | 'license' | 'backup' | 'cloud' | 'add' | null;
+  /** How many requests it has refused today. */
+  readonly denied: number;
+  readonly hurtsAt: number;
+  /** To the place where it can be solved. */
+  readonly link: Link;
+}
+
+interface Link {
+  readonly label: string;
+  readonly path: string;
+  readonly params?: Readonly<Record<string, string | number>>;
 }
 
 const WORDS: Readonly<Record<string, readonly [problem: string, warning: string]>> = {
@@ -30,7 +39,16 @@ const WORDS: Readonly<Record<string, readonly [problem: string, warning: string]
   versions: ['Versions', 'Versions'],
 };
 
-/** Everything that is red or amber anywhere, the worst first. */
+/** Where the server's own problems are seen and solved; all others in its settings. */
+const PLACES: Readonly<Record<string, Link>> = {
+  backup: { label: 'See the backups', path: 'settings/backup' },
+  cloud: { label: 'See the cloud', path: 'settings/cloud' },
+  webhooks: { label: 'See the webhook', path: 'settings/webhooks' },
+};
+
+const SERVER: Link = { label: 'See the server', path: 'settings/server' };
+
+/** Everything that is red or amber anywhere: the worst first, and of those what hurts most and soonest. */
 export function listConcerns(
   licenses: readonly License[],
   findings: readonly Finding[],
@@ -40,8 +58,10 @@ export function listConcerns(
   const ofLicenses = licenses.flatMap((license) => concernOf(license, now, deniedToday.get(license.id) ?? 0));
   const ofServer = findings
     .filter(({ severity }) => severity !== 'ok')
-    .map((finding) => concernOfServer(finding, now));
-  return [...ofLicenses, ...ofServer].sort((one, other) => rank(one) - rank(other));
+    .map((finding) => concernOfServer(finding, licenses, now));
+  return [...ofLicenses, ...ofServer].sort(
+    (one, other) => rank(one) - rank(other) || other.denied - one.denied || byPain(one, other),
+  );
 }
 
 function concernOf(license: License, now: number, denied: number): Concern[] {
@@ -50,29 +70,55 @@ function concernOf(license: License, now: number, denied: number): Concern[] {
   const more = others.map(({ word }) => word.toLowerCase());
   const also = more.length === 0 ? '' : ` Also: ${more.join(', ')}.`;
   const denials = denied === 0 ? '' : ` ${plural(denied, 'denial')} today.`;
+  const { level, word, sentence, hurtsAt } = worst;
   return [
     {
-      level: worst.level,
-      word: worst.word,
+      ...{ level, word, hurtsAt, denied },
       name: nameOf(license),
-      sentence: `${worst.sentence}${denials}${also}`,
-      licenseId: license.id,
-      link: worst.link,
+      sentence: `${sentence}${denials}${also}`,
+      link: linkOf(license, worst.remedy),
     },
   ];
 }
 
-function concernOfServer({ check, severity, text, advice }: Finding, now: number): Concern {
+function linkOf({ id }: License, remedy: Verdict['remedy']): Link {
+  if (remedy === 'slots') return { label: 'See who holds them', path: 'slots', params: { license: id } };
+  if (remedy === 'check') return { label: 'See the cloud', path: 'settings/cloud' };
+  return { label: remedy === 'renew' ? 'Renew the license' : 'See the license', path: `licenses/${id}` };
+}
+
+function concernOfServer(
+  { check, severity, text, advice }: Finding,
+  licenses: readonly License[],
+  now: number,
+): Concern {
   const isProblem = severity === 'problem';
   const words = WORDS[check];
+  const whole = advice === null ? text : `${text.replace(/[.]?$/, '.')} ${advice}`;
+  const id = Number(LICENSE_ID.exec(text)?.[2]);
+  const isOfLicense = licenses.some((license) => license.id === id);
+  const ofLicense = { label: 'See the license', path: `licenses/${id}` };
+  const password = { label: 'Change the password', path: 'settings/password' };
   return {
     level: isProblem ? 'critical' : 'warning',
     word: words === undefined ? check : words[isProblem ? 0 : 1],
     name: null,
-    sentence: localizeTimes(advice === null ? text : `${text.replace(/[.]?$/, '.')} ${advice}`, now),
-    licenseId: null,
-    link: check === 'backup' ? 'backup' : check === 'cloud' ? 'cloud' : null,
+    sentence: localizeTimes(nameLicenses(whole, licenses), now),
+    denied: 0,
+    hurtsAt: isProblem ? 0 : now,
+    link: isOfLicense ? ofLicense : text.includes('one-time password') ? password : (PLACES[check] ?? SERVER),
   };
+}
+
+/** How findings mention a license. */
+const LICENSE_ID = /\b(license) (\d+)\b/i;
+
+/** People know licenses by their names. */
+function nameLicenses(text: string, licenses: readonly License[]): string {
+  return text.replace(new RegExp(LICENSE_ID, 'gi'), (found, word: string, id: string) => {
+    const license = licenses.find((one) => String(one.id) === id);
+    return license === undefined ? found : `${word} “${nameOf(license)}”`;
+  });
 }
 
 interface Line {

@@ -1,6 +1,8 @@
 import type { AuditEvent } from '@berth/protocol/admin/audit';
+import type { Denial } from '@berth/protocol/admin/history';
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { formatAmount } from './numbers.ts';
+import { localizeTimes } from './time.ts';
 
 /** What happened, in a sentence without its end. Unknown kinds are shown by their names. */
 export function describeEvent(event: AuditEvent): string {
@@ -113,6 +115,8 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   user_forgotten: () => 'A user was forgotten',
   heads_signed: () => 'The audit log was signed',
   audit_thinned: (of) => `Events before ${of('before')} were replaced by totals`,
+  setting_changed: (of) =>
+    of('value') === '' ? `${of('name')} has its default again` : `${of('name')} was set to ${of('value')}`,
   bar_added: (of) => `The ${of('barred')} ${of('pattern')} was barred`,
   bar_removed: (of) => `The ${of('barred')} ${of('pattern')} is no longer barred`,
 };
@@ -124,6 +128,12 @@ export const EVENT_KINDS: readonly string[] = Object.keys(SENTENCES);
 export function sayCode(code: string): string {
   const title = Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].title : code.replaceAll('_', ' ');
   return `${title.charAt(0).toLowerCase()}${title.slice(1)}`;
+}
+
+/** Why it was denied, with the name of the license instead of its product code, and in local time. */
+export function sayDenial({ explanation, product, name }: Denial, now: number): string {
+  const named = explanation.replaceAll(`"${product}"`, () => name || product);
+  return localizeTimes(named, now);
 }
 
 /** A user of the history, who may have no name there. */

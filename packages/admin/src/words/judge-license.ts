@@ -12,20 +12,26 @@ export interface Verdict {
   readonly word: string;
   /** Continues the name of the license. */
   readonly sentence: string;
-  /** Where to look. */
-  readonly link: 'slots' | 'license' | null;
+  /** What helps: giving slots back, a renewed license, a check at the vendor, or else a look at the license. */
+  readonly remedy: 'slots' | 'renew' | 'check' | 'look';
+  /** When it begins to hurt; 0 if it does now. */
+  readonly hurtsAt: number;
 }
 
 /** From so much on, slots and consumption are nearly used up; the server's notices say so, too. */
 const NEARLY = 0.9;
 const SOON_DAYS = 30;
 
-const STATES: Readonly<Record<string, readonly [string, string]>> = {
-  disabled: ['Disabled', 'was disabled by the vendor. It lends no slots.'],
-  inactive: ['Not active', 'is not active at the vendor. It lends no slots.'],
-  expired: ['Ended', 'has ended. It lends no slots.'],
-  elsewhere: ['Moved', 'belongs to another machine. It lends no slots here until the vendor moves it.'],
-  overdue: ['Unchecked', 'could not be checked at the vendor for too long. It lends no slots.'],
+const STATES: Readonly<Record<string, readonly [string, string, Verdict['remedy']]>> = {
+  disabled: ['Disabled', 'was disabled by the vendor. It lends no slots.', 'look'],
+  inactive: ['Not active', 'is not active at the vendor. It lends no slots.', 'look'],
+  expired: ['Ended', 'has ended. It lends no slots.', 'renew'],
+  elsewhere: [
+    'Moved',
+    'belongs to another machine. It lends no slots here until the vendor moves it.',
+    'renew',
+  ],
+  overdue: ['Unchecked', 'could not be checked at the vendor for too long. It lends no slots.', 'check'],
 };
 
 export function nameOf({ product_details, product }: Pick<License, 'product_details' | 'product'>): string {
@@ -36,10 +42,16 @@ export function nameOf({ product_details, product }: Pick<License, 'product_deta
 export function judgeLicense(license: License, now: number): readonly Verdict[] {
   const stopped = STATES[license.state];
   if (stopped !== undefined) {
-    return [{ level: 'critical', word: stopped[0], sentence: stopped[1], link: 'license' }];
+    const [word, sentence, remedy] = stopped;
+    return [{ level: 'critical', word, sentence, remedy, hurtsAt: 0 }];
   }
   const found = [...judgeSlots(license), ...judgeEnd(license, now), ...judgeConsumption(license, now)];
-  return found.sort((one, other) => rank(one) - rank(other));
+  return found.sort(byPain);
+}
+
+/** The worst first; of those, what hurts first. */
+export function byPain(one: Pick<Verdict, 'level' | 'hurtsAt'>, other: Pick<Verdict, 'level' | 'hurtsAt'>) {
+  return rank(one) - rank(other) || one.hurtsAt - other.hurtsAt;
 }
 
 export function rank({ level }: { readonly level: Level }): number {
@@ -47,13 +59,13 @@ export function rank({ level }: { readonly level: Level }): number {
 }
 
 /** The worst of it, for a table. */
-export function worstOf(license: License, now: number): Verdict {
+export function worstOf(license: License, now: number): Pick<Verdict, 'level' | 'word'> {
   const [worst] = judgeLicense(license, now);
   if (worst !== undefined) return worst;
   if (license.state === 'not_started') {
-    return { level: 'off', word: 'Not started', sentence: 'has not started yet.', link: null };
+    return { level: 'off', word: 'Not started' };
   }
-  return { level: 'ok', word: 'OK', sentence: '', link: null };
+  return { level: 'ok', word: 'OK' };
 }
 
 function judgeSlots({ floating_in_use: used, floating_users: slots, state }: License): Verdict[] {
@@ -61,12 +73,12 @@ function judgeSlots({ floating_in_use: used, floating_users: slots, state }: Lic
   const free = slots - used;
   if (free <= 0) {
     const sentence = `has no free slot: all ${formatNumber(slots)} are in use.`;
-    return [{ level: 'critical', word: 'Full', sentence, link: 'slots' }];
+    return [{ level: 'critical', word: 'Full', sentence, remedy: 'slots', hurtsAt: 0 }];
   }
   if (used / slots < NEARLY) return [];
   const left = free === 1 ? 'one free slot' : `${formatNumber(free)} free slots`;
   const sentence = `has ${left} of ${formatNumber(slots)}.`;
-  return [{ level: 'warning', word: 'Nearly full', sentence, link: 'slots' }];
+  return [{ level: 'warning', word: 'Nearly full', sentence, remedy: 'slots', hurtsAt: 0 }];
 }
 
 function judgeEnd({ ends_at, state, floating_in_use: used }: License, now: number): Verdict[] {
@@ -75,12 +87,12 @@ function judgeEnd({ ends_at, state, floating_in_use: used }: License, now: numbe
   const users = used === 0 ? '' : ` ${plural(used, 'person is', 'people are')} using it now.`;
   if (state === 'in_grace') {
     const sentence = `has ended. Its grace period lasts until ${formatMoment(end, now)}.${users}`;
-    return [{ level: 'warning', word: 'In grace', sentence, link: 'license' }];
+    return [{ level: 'warning', word: 'In grace', sentence, remedy: 'renew', hurtsAt: end }];
   }
   if (end - now > SOON_DAYS * DAY_MS) return [];
   const days = Math.ceil((end - now) / DAY_MS);
   const sentence = `ends in ${plural(days, 'day')}, on ${formatDay(end, now)}.${users}`;
-  return [{ level: 'warning', word: 'Ends soon', sentence, link: 'license' }];
+  return [{ level: 'warning', word: 'Ends soon', sentence, remedy: 'renew', hurtsAt: end }];
 }
 
 /** What is counted; `null`: nothing, or without a maximum. */
@@ -105,7 +117,7 @@ function judgeConsumption(license: License, now: number): Verdict[] {
     counted === null ? [] : judgeCounted(name, counted, now),
   );
   // One row for each license: the worst of its counts.
-  return found.sort((one, other) => rank(one) - rank(other)).slice(0, 1);
+  return found.sort(byPain).slice(0, 1);
 }
 
 function judgeCounted(name: string, counted: Counted, now: number): Verdict[] {
@@ -117,15 +129,19 @@ function judgeCounted(name: string, counted: Counted, now: number): Verdict[] {
       name === ''
         ? `${whose} all of its ${formatAmount(max)}.`
         : `${whose} all ${formatAmount(max)} are consumed.`;
-    return [{ level: 'critical', word: 'Used up', sentence, link: 'license' }];
+    return [{ level: 'critical', word: 'Used up', sentence, remedy: 'look', hurtsAt: 0 }];
   }
   const used = name === '' ? `${whose} ${amounts}.` : `${whose} ${amounts} are consumed.`;
-  if (total >= max) return [{ level: 'warning', word: 'In overage', sentence: used, link: 'license' }];
+  if (total >= max) {
+    return [{ level: 'warning', word: 'In overage', sentence: used, remedy: 'look', hurtsAt: 0 }];
+  }
   const { fullAt, endAt } = forecast(counted, now);
   if (fullAt !== null && endAt !== null) {
     const sentence = `${used} At this pace they last until ${formatDay(fullAt, now)}.`;
-    return [{ level: 'warning', word: 'Runs out', sentence, link: 'license' }];
+    return [{ level: 'warning', word: 'Runs out', sentence, remedy: 'look', hurtsAt: fullAt }];
   }
   if (total < max * NEARLY) return [];
-  return [{ level: 'warning', word: 'Nearly used up', sentence: used, link: 'license' }];
+  return [
+    { level: 'warning', word: 'Nearly used up', sentence: used, remedy: 'look', hurtsAt: Number.MAX_VALUE },
+  ];
 }

@@ -33,6 +33,10 @@ export function formatDay(at: number, now: number): string {
   return isNear ? `${WEEKDAYS[date.getDay()]} ${day}` : `${day} ${date.getFullYear()}`;
 }
 
+export function formatWeekday(at: number): string {
+  return WEEKDAYS[new Date(at).getDay()] ?? '';
+}
+
 /** Without the weekday: 26 Nov, or 26 Nov 2027 in another year. */
 export function formatDate(at: number, now: number): string {
   const date = new Date(at);

@@ -1,5 +1,6 @@
-import type { SlotHistory, SlotPoint, SlotSeries } from '@berth/protocol/admin/history';
-import { DAY_MS, HOUR_MS, startOfDay } from './time.ts';
+import type { Denials, SlotHistory, SlotPoint } from '@berth/protocol/admin/history';
+import { readPeriod, sayRange } from './date-range.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, startOfDay } from './time.ts';
 
 /** What happened in one step of time. */
 export interface Step {
@@ -10,28 +11,29 @@ export interface Step {
   readonly denials: number;
 }
 
-/** Every step of the period: where nothing was recorded, what was in use before still is. */
-export function fillSteps(
-  history: SlotHistory,
-  series: SlotSeries | undefined,
-  now: number,
-): readonly Step[] {
+/**
+ * Every step of the period in which the license was there: where nothing was recorded, what was in use before
+ * still is. Denials of features count as well.
+ */
+export function fillSteps(history: SlotHistory, licenseId: number, now: number): readonly Step[] {
   const { step_ms: step } = history;
-  const points = new Map<number, SlotPoint>();
-  for (const point of series?.points ?? []) points.set(Math.floor(Date.parse(point.at) / step), point);
-  const first = Math.floor(Date.parse(history.since) / step);
-  const last = Math.floor(Math.min(Date.parse(history.until), now) / step);
-  const before = (series?.points ?? []).filter(({ at }) => Math.floor(Date.parse(at) / step) < first).at(-1);
-  let carried = { inUse: before?.in_use ?? 0, borrowed: before?.borrowed ?? 0 };
-  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => {
+  const all = history.series.filter(({ license_id }) => license_id === licenseId);
+  const series = all.find(({ feature }) => feature === null);
+  if (series === undefined) return [];
+  const stepOf = (at: string) => Math.floor(Date.parse(at) / step);
+  const points = new Map(series.points.map((point) => [stepOf(point.at), point]));
+  const denied = new Map<number, number>();
+  for (const { at, denials } of all.flatMap((one) => one.points)) {
+    denied.set(stepOf(at), (denied.get(stepOf(at)) ?? 0) + denials);
+  }
+  const first = stepOf(series.begins_at);
+  const end = Math.ceil(Math.min(Date.parse(history.until), now) / step);
+  let last: Pick<SlotPoint, 'in_use' | 'borrowed'> = { in_use: 0, borrowed: 0 };
+  return Array.from({ length: Math.max(0, end - first) }, (_, index) => {
     const point = points.get(first + index);
-    const at = (first + index) * step;
-    if (point === undefined) {
-      return { at, average: carried.inUse, peak: carried.inUse, borrowed: carried.borrowed, denials: 0 };
-    }
-    carried = { inUse: point.in_use, borrowed: point.borrowed };
-    const { average, peak, borrowed, denials } = point;
-    return { at, average, peak, borrowed, denials };
+    if (point !== undefined) last = point;
+    const { average, peak, borrowed } = point ?? { average: last.in_use, peak: last.in_use, ...last };
+    return { at: (first + index) * step, average, peak, borrowed, denials: denied.get(first + index) ?? 0 };
   });
 }
 
@@ -120,11 +122,43 @@ export function denialsByDay(steps: readonly Step[]): readonly (readonly [day: n
   return [...days];
 }
 
-export const PERIODS = {
+/** Denials of each license, those of its features included. */
+export function sumByLicense(byLicense: Denials['by_license']): ReadonlyMap<number, number> {
+  const sums = new Map<number, number>();
+  for (const { license_id: id, count } of byLicense) sums.set(id, (sums.get(id) ?? 0) + count);
+  return sums;
+}
+
+const PERIODS = {
   '24h': { label: '24 hours', ms: DAY_MS, words: 'a day' },
   '7d': { label: '7 days', ms: 7 * DAY_MS, words: 'a week' },
   '30d': { label: '30 days', ms: 30 * DAY_MS, words: 'a month' },
   '12m': { label: '12 months', ms: 365 * DAY_MS, words: 'a year' },
 } as const;
 
-export type Period = keyof typeof PERIODS;
+export const PERIOD_CHOICES = Object.entries(PERIODS).map(([value, { label }]) => [value, label] as const);
+
+/** The time of a report. */
+export interface ReportPeriod {
+  /** As it stands in the address. */
+  readonly value: string;
+  readonly since: number;
+  readonly until: number;
+  /** Such as "a month". */
+  readonly words: string;
+}
+
+/** Up to now, and rounded up, so that reading it again asks the same. */
+const ROUND_MS = 5 * MINUTE_MS;
+
+/** One of the choices, or days as `readPeriod` reads them; by default 30 days. */
+export function readReportPeriod(text: string | null, now: number): ReportPeriod {
+  const days = text === null || text in PERIODS ? null : readPeriod(text, now);
+  if (days !== null && text !== null && days.since < now) {
+    const words = days.until - days.since < 1.5 * DAY_MS ? 'a day' : sayRange(days, now);
+    return { value: text, words, ...days };
+  }
+  const value = text !== null && text in PERIODS ? (text as keyof typeof PERIODS) : '30d';
+  const until = Math.ceil(now / ROUND_MS) * ROUND_MS;
+  return { value, since: until - PERIODS[value].ms, until, words: PERIODS[value].words };
+}

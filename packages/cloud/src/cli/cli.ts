@@ -157,7 +157,7 @@ async function runCommand(
   });
 }
 
-function createLine({ program }: CliOptions): CommandLine<Entry> {
+function createLine({ program, home }: CliOptions): CommandLine<Entry> {
   return {
     program,
     name: 'cloud',
@@ -169,10 +169,10 @@ function createLine({ program }: CliOptions): CommandLine<Entry> {
     ...MEANINGS,
     topics: { features: { about: 'explains --feature SPEC', describe: describeFeatures } },
     note:
-      'Every command takes --json and --data DIR (or LICENSING_CLOUD_DATA; default ./cloud-data), and\n' +
-      'works with the cloud running or stopped; "restore" needs it stopped. Dates are UTC:\n' +
-      '2027-01-31T12:00:00Z, or 2027-01-31, which means the end of that day for --valid-until, --until\n' +
-      'and expires, and its start for --starts-at.',
+      'Every command takes --json and --data DIR, and works with the cloud running or stopped; "restore"\n' +
+      'needs it stopped. Dates are UTC: 2027-01-31T12:00:00Z, or 2027-01-31, which means the end of that\n' +
+      'day for --valid-until, --until and expires, and its start for --starts-at.\n\n' +
+      `Unless set otherwise (--data, LICENSING_CLOUD_DATA), the data is in ${resolve(home, DEFAULT_FOLDER)}.`,
     parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
   };
 }

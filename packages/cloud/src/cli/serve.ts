@@ -45,7 +45,7 @@ export async function startCloud(options: ServeOptions): Promise<Listening> {
     log.write('warn', 'without TLS, license keys and passwords can be read on the network', { host });
   }
   const app = createApp({ ...folder, clock, log });
-  return listen(app, {
+  const listening = await listen(app, {
     host,
     port,
     maxConnections: LIMITS.connections,
@@ -54,6 +54,8 @@ export async function startCloud(options: ServeOptions): Promise<Listening> {
     certificates: tls === null ? null : { read: () => tls, onChange: () => {} },
     clock: { readWall: clock.readWallMs, readMonotonicMs: clock.readMonotonicMs },
   });
+  log.write('info', 'serving', { url: listening.url, data: folder.path });
+  return listening;
 }
 
 function readChoice<T extends string>(

@@ -15,6 +15,7 @@ export const AIRGAP_KEY_FILE = 'airgap-key.pem';
 
 /** All data of the cloud: one folder, accessible only to its owner. */
 export interface DataFolder {
+  readonly path: string;
   readonly store: CloudStore;
   readonly keyRing: KeyRing;
   /** Signs the confirmation codes of the air gap. */
@@ -37,7 +38,8 @@ export function openDataFolder(folder: string): DataFolder {
   try {
     const store = createCloudStore(db);
     const airgapKey = openAirgapKey(store, join(folder, AIRGAP_KEY_FILE));
-    return { store, keyRing: openKeyRing(store, folder), airgapKey, close: () => db.close() };
+    const keyRing = openKeyRing(store, folder);
+    return { path: folder, store, keyRing, airgapKey, close: () => db.close() };
   } catch (error) {
     db.close();
     throw error;

@@ -25,5 +25,8 @@ export const CHECKS = [
 /** `problem`: something does not work, or will be lost or stolen. `warning`: look at it soon. */
 export const SEVERITIES = ['ok', 'warning', 'problem'] as const;
 
+/** Where the value of a setting comes from; each counts before the ones that follow it. */
+export const SETTING_SOURCES = ['flag', 'environment', 'file', 'stored', 'default'] as const;
+
 /** What a list of slots can be sorted by. */
 export const SLOT_ORDERS = ['user', 'host', 'address', 'license', 'state', 'since', 'until'] as const;

@@ -44,7 +44,7 @@ const slotPoint = z
     borrowed: described(count, 'Borrowed slots at its end.'),
     grants: described(count, 'How many were lent.'),
     returns: described(count, 'How many were given back, taken back or expired.'),
-    denials: described(count, 'How many requests were denied.'),
+    denials: described(count, 'How many requests were denied, retries and all reasons included.'),
   })
   .meta({ id: 'SlotPoint', description: 'What happened in one step of time.' });
 
@@ -93,7 +93,8 @@ export const HISTORY_API = {
           z.object({
             ...subject,
             slots: described(count, 'How many slots there are now.'),
-            totals: described(seriesTotals, 'Over the whole time.'),
+            begins_at: described(time, 'When the curve begins, UTC: later if the license was added later.'),
+            totals: described(seriesTotals, 'From then to the end.'),
             points: described(
               z.array(slotPoint),
               'Only steps in which something changed; the first is the state at the start.',
@@ -114,7 +115,7 @@ export const HISTORY_API = {
       limit,
     }),
     answer: z.object({
-      total: described(count, 'How many requests were denied.'),
+      total: described(count, 'How many requests were denied, retries and all reasons included.'),
       by_reason: described(
         z.array(
           z.object({
@@ -191,16 +192,20 @@ export const HISTORY_API = {
       ...subject,
       slots: described(count, 'How many slots there are now.'),
       median_ms: described(count.nullable(), 'How long a slot was held; null if none was given back yet.'),
-      asked: described(count, 'Denied requests without their retries.'),
+      asked: described(count, 'How many requests found all slots in use, without their retries.'),
+      enough: described(count, 'The smallest number of slots with which nobody would have been denied.'),
       curve: described(
         z.array(
           z.object({
             slots: described(count, 'With so many slots,'),
             denials: described(count, 'so many requests would have been denied,'),
-            waiting_ms: described(count, 'and would have waited so long for a free slot, together.'),
+            waiting_ms: described(
+              count,
+              'and would have waited so long, together: each until a slot was free, or its last retry.',
+            ),
           }),
         ),
-        'Fewer slots first, up to the number with which nobody would have been denied.',
+        'Fewer slots first, up to the larger of `slots` and `enough`; at most 62 of them.',
       ),
     }),
   },

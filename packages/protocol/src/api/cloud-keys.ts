@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { described, secret } from '../fields.ts';
 
-/** The two keys that the vendor gave; `apiKey` and `sharedKey` are aliases of these. */
+/** The two keys that the vendor gave. */
 export const setKeysRequest = z
   .object({
     api_key: described(secret, "The vendor's API key for the licensing cloud."),
     shared_key: described(secret, "The vendor's shared key for the licensing cloud."),
   })
   .meta({
-    description: 'Send one of the keys, or both. Each has two spellings: use one of them.',
-    examples: [{ apiKey: 'an-api-key', sharedKey: 'a-shared-key' }],
+    description: 'Send one of the keys, or both.',
+    examples: [{ api_key: 'an-api-key', shared_key: 'a-shared-key' }],
   });
 
 const fingerprint = z.string().nullable();

@@ -17,7 +17,7 @@ export const count = field((value) => (value === null || value === undefined ? 1
   type: ['integer', 'string'],
   minimum: Number.MIN_SAFE_INTEGER,
   maximum: Number.MAX_SAFE_INTEGER,
-  pattern: '^-?\\d{1,15}$',
+  pattern: '^-?\\d{1,16}$',
   description:
     'How much to add, as a number or as digits; 1 by default, 0 only reads. A negative count takes back.',
 });
@@ -28,8 +28,8 @@ const flag = field((value) => {
   return meant === null || typeof meant === 'boolean' ? meant : new FieldError('must be true or false');
 }).meta({
   type: ['boolean', 'string'],
-  pattern: '^\\s*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])?\\s*$',
-  description: 'false: no overage in this call, as a boolean or as text. Also accepted as `allowOverages`.',
+  pattern: '^\\s*([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])\\s*$',
+  description: 'false: no overage in this call, as a boolean or as text.',
 });
 
 function readFlag(text: string): boolean | string | null {
@@ -46,10 +46,9 @@ const overage = field((value) => {
   type: ['integer', 'string'],
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
-  pattern: '^\\d{1,15}$',
+  pattern: '^\\d{1,16}$',
   description:
-    'The most overage for this call, as a number or as digits; it cannot widen what the license allows. ' +
-    'Also accepted as `maxOverages`.',
+    'The most overage for this call, as a number or as digits; it cannot widen what the license allows.',
 });
 
 const counted = { consumptions: count, max_overages: overage, allow_overages: flag };
@@ -135,7 +134,7 @@ export const featureRegisterAnswer = featureObject
     description: 'The feature, as seen by a user who has a slot of it.',
   });
 
-/** Keys of requests that may be repeated: as long as a name, and printable. */
+/** Keys of requests that may be repeated: as long as a name, printable ASCII without blanks. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,256}$/;
 
 export type ConsumptionAnswer = z.output<typeof consumptionAnswer>;

@@ -31,7 +31,7 @@ export const host = {
 
 /** As precise as a pattern can be. */
 export const DATE_PATTERN =
-  '^\\s*(\\d{4}-\\d{2}-\\d{2}([Tt ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?([Zz]|[+-]\\d{2}:\\d{2})?)?)?\\s*$';
+  '^\\s*\\d{4}-\\d{2}-\\d{2}([Tt ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d+)?)?([Zz]|[+-]\\d{2}:\\d{2})?)?\\s*$';
 
 /**
  * A value that is not text is reported like any other invalid date.
@@ -86,23 +86,6 @@ export const licenseQuery = z.object({ product, license_id: licenseId });
 
 export const licensesQuery = z.object({ product });
 
-/** Other spellings of a field that clients are known to send, in any case. */
-export const FIELD_ALIASES: Readonly<Record<string, string>> = {
-  borrow_until: 'borrowed_until',
-  allowOverages: 'allow_overages',
-  maxOverages: 'max_overages',
-  passwordOld: 'password_old',
-  passwordNew: 'password_new',
-  licenseId: 'license_id',
-  licenseKey: 'license_key',
-  signingKey: 'signing_key',
-  licensePolicy: 'license_policy',
-  policyId: 'policy_id',
-  confirmationCode: 'confirmation_code',
-  apiKey: 'api_key',
-  sharedKey: 'shared_key',
-};
-
 /** Only in answers to requests with a nonce; see `docs/grants.md`. */
 export const proof = {
   grant: described(z.string().optional(), 'What was lent, signed (a compact JWS), if a `nonce` was sent.'),
@@ -133,16 +116,18 @@ export const registerAnswer = licenseObject
 export const borrowAnswer = registerAnswer;
 
 /** The answer to clients that prefer a minimal one: only what a heartbeat is sent for. */
-export const minimalAnswer = registerAnswer.pick({
-  license_id: true,
-  floating_users: true,
-  floating_in_use: true,
-  is_borrowed: true,
-  borrowed_until: true,
-  grant: true,
-  certificate: true,
-  other_certificates: true,
-  slot_ends_at: true,
-  slot_ends_in_seconds: true,
-  renew_in_seconds: true,
-});
+export const minimalAnswer = registerAnswer
+  .pick({
+    license_id: true,
+    floating_users: true,
+    floating_in_use: true,
+    is_borrowed: true,
+    borrowed_until: true,
+    grant: true,
+    certificate: true,
+    other_certificates: true,
+    slot_ends_at: true,
+    slot_ends_in_seconds: true,
+    renew_in_seconds: true,
+  })
+  .meta({ id: 'MinimalRegistration', description: 'The slot, without the license.' });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { described, licenseId, licenseKey, MAX_NAME_LENGTH, name } from '../fields.ts';
+import { described, licenseId, licenseKey, NAME_JSON, name } from '../fields.ts';
 
 /** A whole file as text, limited only by the size of the body. */
 const fileText = z
@@ -10,7 +10,7 @@ const fileText = z
 /** Codes may be typed in any groups and lines; see `typed-code.ts`. */
 const code = z
   .preprocess((value) => (typeof value === 'string' ? value.replace(/[\t-\r]+/g, ' ').trim() : value), name)
-  .meta({ type: 'string', maxLength: MAX_NAME_LENGTH, pattern: '^[^\\x00-\\x08\\x0e-\\x1f\\x7f-\\x9f]*$' });
+  .meta({ type: 'string', pattern: '^\\s*[^\\x00- \\x7f-\\x9f][^\\x00-\\x08\\x0e-\\x1f\\x7f-\\x9f]*$' });
 
 const policyId = name.transform((text) => text?.trim());
 
@@ -80,9 +80,8 @@ export const airgapLicenseRequest = z
     policy_id: z
       .preprocess((value) => (typeof value === 'number' ? String(value) : value), policyId)
       .meta({
+        ...NAME_JSON,
         type: ['string', 'number'],
-        maxLength: 256,
-        pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*$',
         description: 'The policy id, as text or number.',
       }),
     confirmation_code: described(code, 'The confirmation code, in any form.'),

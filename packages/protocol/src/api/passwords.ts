@@ -4,7 +4,6 @@ import { described, secret } from '../fields.ts';
 /** The length of a new password, for the API document; the service checks it. */
 export const NEW_PASSWORD = { minLength: 12, maxLength: 256 };
 
-/** The old password and the new one; `passwordOld` and `passwordNew` are aliases of these. */
 export const setPasswordRequest = z
   .object({
     password_old: described(secret, 'The password now.'),
@@ -12,7 +11,7 @@ export const setPasswordRequest = z
   })
   .meta({
     required: ['password_old', 'password_new'],
-    examples: [{ passwordOld: 'the old one', passwordNew: 'a password of my own' }],
+    examples: [{ password_old: 'the old one', password_new: 'a password of my own' }],
   });
 
 export const setPasswordAnswer = z.object({ message: described(z.string(), 'Whose password was replaced.') });

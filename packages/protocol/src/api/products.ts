@@ -17,14 +17,14 @@ export const addProductRequest = z
   })
   .meta({
     required: ['product'],
-    not: { anyOf: [{ required: ['licenseKey', 'username'] }, { required: ['license_key', 'username'] }] },
+    not: { required: ['license_key', 'username'] },
     description: 'Send `product`, and the license key or a user and a password.',
-    examples: [{ product: 'cad', licenseKey: 'AAAA-BBBB-CCCC-DDDD' }],
+    examples: [{ product: 'cad', license_key: 'AAAA-BBBB-CCCC-DDDD' }],
   });
 
 export const removeProductRequest = z
   .object({ product, license_id: licenseId, license_key: licenseKey })
-  .meta({ examples: [{ product: 'cad', licenseKey: 'AAAA-BBBB-CCCC-DDDD' }] });
+  .meta({ examples: [{ product: 'cad', license_key: 'AAAA-BBBB-CCCC-DDDD' }] });
 
 export const removeProductAnswer = z
   .object({

@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import {
-  borrowRequest,
-  FIELD_ALIASES,
-  licenseQuery,
-  registerRequest,
-  unregisterRequest,
-} from '../../src/api/lending.ts';
+import { borrowRequest, licenseQuery, registerRequest, unregisterRequest } from '../../src/api/lending.ts';
 
 describe('lending requests', () => {
   test('may be empty', () => {
@@ -28,9 +22,5 @@ describe('lending requests', () => {
     }
     assert.equal(borrowRequest.parse({ borrowed_until: null }).borrowed_until, null);
     assert.equal(borrowRequest.parse({ borrowed_until: 5 }).borrowed_until, 'not a date');
-  });
-
-  test('accept the other spelling of the date', () => {
-    assert.equal(FIELD_ALIASES.borrow_until, 'borrowed_until');
   });
 });

@@ -5,6 +5,7 @@ import type { Backups } from '../services/backups/backups.ts';
 import type { Certificates } from '../services/certificates/certificates.ts';
 import type { History } from '../services/history/history.ts';
 import type { Housekeeping } from '../services/lending/housekeeping.ts';
+import type { LiveSettings } from '../services/settings/live-settings.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
@@ -17,6 +18,15 @@ export function createClockKeeper(housekeeping: Housekeeping, log: Log): Loop {
     intervalMs: CLOCK_INTERVAL_MS,
     work: () => housekeeping.keepClock(),
     onError: (error) => log.debug({ error: String(error) }, 'the time could not be stored'),
+  });
+}
+
+/** Takes over settings that another server on the same database has changed. */
+export function createSettingsLoop(settings: LiveSettings, log: Log): Loop {
+  return createLoop({
+    intervalMs: SECOND_MS,
+    work: () => settings.refresh(),
+    onError: (error) => log.debug({ error: String(error) }, 'the settings could not be read'),
   });
 }
 

@@ -238,7 +238,7 @@ const SETTING_FLAGS = Object.fromEntries(
   ]),
 );
 
-function createLine({ version, program }: CliDependencies): CommandLine<Entry> {
+function createLine({ version, program, home }: CliDependencies): CommandLine<Entry> {
   return {
     program,
     name: 'berth',
@@ -253,7 +253,9 @@ function createLine({ version, program }: CliDependencies): CommandLine<Entry> {
       'Every command takes --json, --data DIR and the other settings as flags ' +
       `("${program} help settings"),\n` +
       'and works with the server running or stopped; "key import", "migrate-store" and "restore" need it\n' +
-      'stopped, "events" running.',
+      'stopped, "events" running.\n\n' +
+      `Unless set otherwise, the data is in ${resolve(home, 'data')}.\n` +
+      `Relative paths in ${resolve(home, 'berth.yaml')} start in its folder.`,
     parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
   };
 }

@@ -36,8 +36,10 @@ export async function startDemoCloud(config: Config, self: readonly string[]): P
   const child = spawn(node, [...own, 'cloud', 'demo', ...flags], { stdio: ['pipe', 'pipe', 'inherit'] });
   const said = await readIntroduction(child);
   const { url, public_key: key } = said;
+  const source = { kind: 'flag', place: '--demo-cloud' } as const;
+  const sources = new Map([...config.sources, ['cloud.url', source], ['cloud.publicKey', source]]);
   return {
-    config: { ...config, cloud: { ...config.cloud, url, publicKey: [key] } },
+    config: { ...config, cloud: { ...config.cloud, url, publicKey: [key] }, sources },
     async introduce(client) {
       if (!existsSync(marker)) await refuseOtherKeys(client);
       await introduce(client, said);

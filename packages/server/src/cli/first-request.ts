@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
 
@@ -16,6 +17,19 @@ interface FirstRequest {
 const NO_LICENSE =
   'There is no license yet. Add one with "berth license add PRODUCT" (from the vendor\'s cloud) or ' +
   '"berth offline install FILE". To try Berth without one, start it with --demo.';
+
+/** Where the page and the data are. */
+export function describePlaces(url: string, { tls, data }: Pick<Config, 'tls' | 'data'>): string {
+  const { address } = addressOf(new URL(url), tls.cert);
+  return `Open ${address} in a browser${sayReach(new URL(url), new URL(address))}. All data is in ${data}.\n`;
+}
+
+/** From where a browser finds the address. A name in a certificate is everybody's. */
+function sayReach(listens: URL, address: URL): string {
+  if (!/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(address.hostname)) return '';
+  if (!(listens.hostname in EVERYWHERE)) return ' on this machine';
+  return ` on this machine, or ${address.protocol}//${hostname()}:${listens.port} on another one`;
+}
 
 /** What to do after the first start: a request that works as printed. */
 export function describeFirstRequest({ url, product, config, platform }: FirstRequest): string {

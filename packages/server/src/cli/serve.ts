@@ -2,7 +2,7 @@ import { waitForStop } from '@berth/shell/console/stop-signals';
 import type { Config, LoadedConfig } from '../config.ts';
 import type { AdminClient } from './admin-client.ts';
 import { type DemoCloud, startDemoCloud } from './demo-cloud.ts';
-import { describeFirstRequest } from './first-request.ts';
+import { describeFirstRequest, describePlaces } from './first-request.ts';
 import { notifyManager } from './service/notify-manager.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -81,7 +81,7 @@ async function serveBeside(
     if (beside.cloud !== null) await introduce(beside.cloud, await connect(config));
     terminal.print(json ? JSON.stringify({ url: server.url }) : `berth listening on ${server.url}`);
     // A failed hint must not stop the server.
-    if (isFirst && !json) await suggestRequest(server, config).then(terminal.complain, () => {});
+    if (isFirst && !json) await introduceServer(server, config).then(terminal.complain, () => {});
     notifyManager(env, ['READY=1', `STATUS=Listening on ${server.url}`], terminal.warn);
     const code = await ended.promise;
     // Without its store the server cannot stop in order; the service manager restarts it.
@@ -93,9 +93,10 @@ async function serveBeside(
   }
 }
 
-async function suggestRequest({ url, findLendable }: Running, config: Config): Promise<string> {
+async function introduceServer({ url, findLendable }: Running, config: Config): Promise<string> {
   const product = await findLendable();
-  return describeFirstRequest({ url, product, config, platform: process.platform });
+  const request = describeFirstRequest({ url, product, config, platform: process.platform });
+  return `${describePlaces(url, config)}\n${request}`;
 }
 
 async function introduce(cloud: DemoCloud, client: AdminClient): Promise<void> {

@@ -20,6 +20,7 @@ import { createGrantKeys, type GrantKeys } from '../services/grants/grant-keys.t
 import { createGrants } from '../services/grants/grants.ts';
 import { createIdentity, type Identity } from '../services/identity/identity.ts';
 import { createOffline, type Offline } from '../services/offline/offline.ts';
+import type { LiveSettings } from '../services/settings/live-settings.ts';
 import { readMachineId } from '../store/machine-id.ts';
 import type { Store } from '../store/store.ts';
 import { describeLink } from '../telemetry/link-notices.ts';
@@ -37,8 +38,8 @@ export interface CloudParts {
   /** Signs grants; the cloud certifies its keys. */
   readonly grantKeys: GrantKeys;
   readonly certification: Certification;
-  /** The keys with which the vendor signs; none if not configured. */
-  readonly vendorKeys: readonly KeyObject[];
+  /** The keys with which the vendor signs; none if not set. */
+  readonly findVendorKeys: () => Promise<readonly KeyObject[]>;
   /** Called when the keys have changed. */
   readonly listeners: Set<() => void>;
   /** Called when the cloud should be asked for certificates. */
@@ -52,10 +53,11 @@ interface CloudOptions {
   /** `false` for commands that open the data of a stopped server. */
   readonly isServing: boolean;
   readonly environment: ServerEnvironment;
+  readonly settings: LiveSettings;
 }
 
 export function composeCloud(store: Store, options: CloudOptions, log: Log): CloudParts {
-  const { config, env, isServing, environment } = options;
+  const { config, env, isServing, environment, settings } = options;
   const { readWall, readMonotonicMs } = environment.clock;
   const { url, timeoutSeconds } = config.cloud;
   const cutOff = new AbortController();
@@ -87,8 +89,14 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
   const certification = createCertification(store, grantKeys, createCertificateDoubts(store, log));
   // A running server has recorded its machine.
   const requireHome = isServing ? async () => {} : identity.requireHome;
-  const vendorKeys = readVendorKeys(config.cloud);
-  const hold = createNonceRequirement(store, vendorKeys.map(fingerprintKey));
+  const hold = createNonceRequirement(store, readVendorKeys(config.cloud).map(fingerprintKey));
+  readAirgapKey(config.airgap);
+  // Asked for rarely, and right after they were set on another server of the same database.
+  const current = async () => {
+    await settings.refresh();
+    return settings.current;
+  };
+  const findVendorKeys = async () => readVendorKeys((await current()).cloud);
   const cloudLink = createCloudLink({
     store,
     session: createCloudSession({ cloud, readKeys, state, hold, requireHome }),
@@ -114,14 +122,14 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
     readKeys,
     host,
     grantKeys,
-    vendorKeys,
-    airgapKey: readAirgapKey(config.airgap),
+    findVendorKeys,
+    findAirgapKey: async () => readAirgapKey((await current()).airgap),
     acceptUnsignedPolicies: config.airgap.acceptUnsignedPolicies,
     certification,
   });
   const renewals = new Set<() => void>();
   const close = async () => cutOff.abort();
-  const own = { grantKeys, certification, vendorKeys };
+  const own = { grantKeys, certification, findVendorKeys };
   return { cloudLink, credentials, identity, offline, ...own, listeners, renewals, close };
 }
 
@@ -144,14 +152,14 @@ export const findUncertified = createCoverage(presentTerms);
 
 /** What signs grants, and what administers its keys. */
 export function composeGrants(store: Store, parts: CloudParts) {
-  const { identity, grantKeys: keys, certification, vendorKeys, renewals } = parts;
+  const { identity, grantKeys: keys, certification, findVendorKeys, renewals } = parts;
   const onRotated = () => {
     for (const renew of renewals) renew();
   };
   return {
     grants: createGrants(keys, identity),
     grantKeyAdmin: createGrantKeyAdmin({
-      ...{ store, keys, identity, certification, vendorKeys, findUncertified, onRotated },
+      ...{ store, keys, identity, certification, findVendorKeys, findUncertified, onRotated },
     }),
   };
 }

@@ -6,6 +6,7 @@ import {
   createClockKeeper,
   createHeadSigner,
   createHistoryThinner,
+  createSettingsLoop,
   createSweeper,
 } from '../background/housekeeping-loops.ts';
 import { createLeaderGate } from '../background/leader-gate.ts';
@@ -20,6 +21,7 @@ import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import { createHistory } from '../services/history/history.ts';
 import { createHousekeeping } from '../services/lending/housekeeping.ts';
 import type { Metrics } from '../services/metrics/metrics.ts';
+import type { LiveSettings } from '../services/settings/live-settings.ts';
 import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -36,12 +38,13 @@ interface HouseParts {
   readonly ruleBook: RuleBook;
   readonly certificates: Certificates | null;
   readonly metrics: Metrics;
+  readonly settings: LiveSettings;
 }
 
 /** The loops of every server. */
 export function createHouseLoops(
   store: Store,
-  { audit, backups, ruleBook, certificates, metrics }: HouseParts,
+  { audit, backups, ruleBook, certificates, metrics, settings }: HouseParts,
   { sweeper, backup, history }: Config,
   log: Log,
 ): Loops {
@@ -50,6 +53,7 @@ export function createHouseLoops(
   return {
     always: [
       createClockKeeper(housekeeping, log),
+      createSettingsLoop(settings, log),
       createEventLoopWatch(metrics, systemClock.readMonotonicMs, log),
       ...(certificates === null ? [] : [createCertificateWatch(certificates, log)]),
     ],

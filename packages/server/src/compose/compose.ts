@@ -32,6 +32,7 @@ import { createLending } from '../services/lending/lending.ts';
 import { createTakeSlot } from '../services/lending/new-slots.ts';
 import { createOversight } from '../services/lending/oversight.ts';
 import { createMetrics, type Metrics } from '../services/metrics/metrics.ts';
+import { LiveSettings } from '../services/settings/live-settings.ts';
 import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 import { createQuietLog, type Log } from '../telemetry/log.ts';
@@ -99,6 +100,7 @@ async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: 
   stops.push(dismissPasswords, parts.cloud.close, parts.events.close);
   // From here on, the store knows whether this server leads.
   await store.keepClock();
+  await parts.settings.refresh();
   describeRules(log, await parts.ruleBook.begin());
   const eventLoops = await parts.events.begin();
   await prepareStore(parts, options, log);
@@ -113,7 +115,7 @@ async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: 
     parts.audit.signHeads(),
     store.execute({
       kind: 'record_event',
-      event: { kind: 'server_started', version: VERSION, settings: listChanged(config) },
+      event: { kind: 'server_started', version: VERSION, settings: listChanged(parts.settings.current) },
     }),
   ]);
   const database = describeDatabase(config);
@@ -147,6 +149,7 @@ interface Parts {
   readonly cloud: CloudParts;
   readonly ruleBook: RuleBook;
   readonly events: EventParts;
+  readonly settings: LiveSettings;
   readonly metrics: Metrics;
 }
 
@@ -159,6 +162,7 @@ export function composeApp(
   const { config, environment = THIS_ENVIRONMENT } = options;
   const { version } = environment;
   const { readMonotonicMs } = environment.clock;
+  const settings = new LiveSettings(store, config);
   const startedMs = readMonotonicMs();
   const accounts = createAccounts(store, {
     readMonotonicMs,
@@ -175,7 +179,7 @@ export function composeApp(
     readTls: () => options.certificates?.describe() ?? null,
     readUptimeSeconds: () => Math.round((readMonotonicMs() - startedMs) / 1000),
   };
-  const cloud = composeCloud(store, { ...options, environment }, log);
+  const cloud = composeCloud(store, { ...options, environment, settings }, log);
   const ruleBook = createRuleBook(store, openRulesFile(config, { isShared: isShared(config) }));
   const { cloudLink } = cloud;
   const events = composeEvents(store, { ...options, cloudLink, environment }, log);
@@ -205,7 +209,7 @@ export function composeApp(
     doctor: composeDoctor(options, environment.clock, { ...events, ...keeping, store, cloudLink, version }),
     allowKeysInUrl: config.http.allowKeysInUrl,
     auth,
-    settings: config,
+    settings,
     listLogLines: () => options.recent?.list() ?? [],
     facts,
     readMonotonicMs,
@@ -222,7 +226,7 @@ export function composeApp(
     clientRequestsPerMinute: config.http.clientRequestsPerMinute,
     readMonotonicMs,
   });
-  return { app, routes, accounts, audit, ...keeping, catalogue, cloud, ruleBook, events, metrics };
+  return { app, routes, accounts, audit, ...keeping, catalogue, cloud, ruleBook, events, metrics, settings };
 }
 
 function describeAccess({ auth, host, http, metrics }: Config): AuthSettings {

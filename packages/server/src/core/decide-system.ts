@@ -9,6 +9,7 @@ import { numberUsage, openRequest } from './system/offline-files.ts';
 import { restoreBackup } from './system/restore-backup.ts';
 import { addBar, removeBar, setRules } from './system/rules.ts';
 import { rotateGrantKey, rotateMasterKey, setCloudKeys } from './system/secrets.ts';
+import { changeSettings } from './system/settings.ts';
 import { createToken, revokeToken, signIn, useToken } from './system/tokens.ts';
 import type { RecordEvent, SystemCommand } from './system-command.ts';
 import { ON_SERVER, type SystemModule } from './system-module.ts';
@@ -40,6 +41,7 @@ const MODULES = {
   set_rules: setRules,
   add_bar: addBar,
   remove_bar: removeBar,
+  change_settings: changeSettings,
   note,
   restore_backup: restoreBackup,
   set_webhook_cursor: setWebhookCursor,

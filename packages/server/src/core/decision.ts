@@ -13,6 +13,7 @@ import type { Instant } from './nouns/instant.ts';
 import type { License, LicenseId } from './nouns/license.ts';
 import type { NoticeKey } from './nouns/notice-key.ts';
 import type { Registration } from './nouns/registration.ts';
+import type { SettingValue } from './nouns/stored-setting.ts';
 import type { ClockReset, Done, Outcome, Refused } from './outcome.ts';
 import type { FileRules } from './rules/rules.ts';
 import type { OpenRequest } from './system-command.ts';
@@ -87,6 +88,8 @@ export type SystemChange = Readonly<
   | { kind: 'put_rules'; rules: FileRules }
   | { kind: 'put_bar'; bar: Bar; by: string }
   | { kind: 'remove_bar'; bar: Bar }
+  | { kind: 'put_setting'; name: string; value: SettingValue; by: string }
+  | { kind: 'remove_setting'; name: string }
   | { kind: 'put_notice'; key: NoticeKey; value: number }
   | { kind: 'remove_notice'; key: NoticeKey }
   | { kind: 'set_webhook_cursor'; position: AuditPosition }

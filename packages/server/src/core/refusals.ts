@@ -91,14 +91,24 @@ export interface Lender {
   readonly name: string;
   readonly slots: number;
   readonly inUse: number;
+  /** When a slot ends and makes room; `null`: unknown, or the slot that ends next makes none. */
   readonly nextFreeAt: Instant | null;
   /** How many licenses of a pool were added up; left out for a single one. */
   readonly licenses?: number;
 }
 
-export function lenderOf(view: LicenseView, { inUse }: Collected): Lender {
+export function lenderOf(view: LicenseView, { inUse, held }: Collected): Lender {
   const { product, slots } = view.license;
-  return { name: product, slots, inUse, nextFreeAt: view.findNextEnd() };
+  const nextFreeAt = isRoomNext(slots, inUse, held) ? view.findNextEnd() : null;
+  return { name: product, slots, inUse, nextFreeAt };
+}
+
+/**
+ * Returns whether the slot that ends next makes room. If a license has shrunk, more may have to end. A holder
+ * who wants to borrow needs no further slot.
+ */
+export function isRoomNext(slots: number, inUse: number, held: object | null): boolean {
+  return inUse <= (held === null ? slots : slots + 1);
 }
 
 export function refuseFull({ name, slots, inUse, nextFreeAt, licenses }: Lender): Refused {
@@ -106,8 +116,12 @@ export function refuseFull({ name, slots, inUse, nextFreeAt, licenses }: Lender)
   const where = licenses === undefined ? '' : ` on ${licenses} license${licenses === 1 ? '' : 's'}`;
   const all = slots === 1 ? 'The only slot' : `All ${slots} slots`;
   const message = `${all} of "${name}" ${slots === 1 ? 'is' : 'are'} in use (${inUse}${where}).${whenFree}`;
-  const facts = { slots, inUse, nextFreeAt };
-  return refuse('floating_not_available', message, licenses === undefined ? facts : { ...facts, licenses });
+  return refuse('floating_not_available', message, {
+    slots,
+    inUse,
+    ...(nextFreeAt !== null && { nextFreeAt }),
+    ...(licenses !== undefined && { licenses }),
+  });
 }
 
 export function refuseNotHeld(license: License, user: string): Refused {

@@ -5,6 +5,7 @@ import type { AuditPosition } from './nouns/audit-position.ts';
 import type { Bar } from './nouns/bar.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { License, LicenseId } from './nouns/license.ts';
+import type { SettingValue } from './nouns/stored-setting.ts';
 import type { FileRules } from './rules/rules.ts';
 
 /** Commands that act on the server itself. */
@@ -29,6 +30,7 @@ export type SystemCommand =
   | SetRules
   | AddBar
   | RemoveBar
+  | ChangeSettings
   | Note
   | RestoreBackup
   | SetWebhookCursor
@@ -119,11 +121,11 @@ export interface RecordEvent {
   readonly event: SystemEventOf<'server_started' | 'server_stopped' | 'master_key_exported'>;
 }
 
-/** Makes a request file for the vendor. */
+/** Makes a request for the vendor: a file, or codes across an air gap. */
 export interface OpenRequest {
   readonly kind: 'open_request';
   readonly requestId: string;
-  readonly request: 'activation' | 'deactivation';
+  readonly request: 'activation' | 'deactivation' | 'airgap';
   readonly product: string | null;
   /** `null`: any license of the vendor answers it. */
   readonly licenseKey: string | null;
@@ -216,6 +218,21 @@ export interface SetRules {
   /** Identifies this version of the rules. */
   readonly digest: string;
   readonly by: Actor;
+}
+
+/** Changes settings that running servers apply at once. */
+export interface ChangeSettings {
+  readonly kind: 'change_settings';
+  readonly changes: readonly SettingChange[];
+  readonly by: Actor;
+}
+
+export interface SettingChange {
+  readonly name: string;
+  /** `null`: no longer stored, so the default applies. */
+  readonly value: SettingValue | null;
+  /** The part of the value that may be shown. */
+  readonly shown: SettingValue | null;
 }
 
 /** A notice for the administrator, recorded once. */

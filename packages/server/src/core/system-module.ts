@@ -11,6 +11,7 @@ import type { GrantKey } from './nouns/grant-key.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { License } from './nouns/license.ts';
 import type { NoticeKey } from './nouns/notice-key.ts';
+import type { StoredSetting } from './nouns/stored-setting.ts';
 import type { Rules } from './rules/rules.ts';
 import type { SystemCommand, ThinAudit } from './system-command.ts';
 
@@ -37,6 +38,7 @@ export interface SystemNeeds {
   readonly account?: string | null;
   readonly token?: TokenKey;
   readonly notice?: NoticeKey;
+  readonly settings?: true;
   readonly masterKey?: true;
   readonly grantKeys?: true;
   readonly clock?: true;
@@ -68,6 +70,8 @@ export interface SystemFacts {
   readonly token: Token | null;
   /** The value in the last notice for this key; `null` if none was sent. */
   readonly notedValue: number | null;
+  /** Those in the store. */
+  readonly settings: readonly StoredSetting[];
   /** Of the master key that seals the store. */
   readonly masterKeyFingerprint: string;
   /** The newest first. */

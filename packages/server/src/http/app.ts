@@ -135,6 +135,7 @@ async function handle(
       return false;
     }
   };
+  if (body.store_id !== undefined) await route.requireStore?.(body.store_id);
   return route.handle({ request, caller, peer, isStillAllowed, query, body });
 }
 

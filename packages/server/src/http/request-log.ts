@@ -54,7 +54,7 @@ export function createRequestLog(options: RequestLogOptions): RequestLog {
 
   return {
     note({ route, address }, { status }, durationMs) {
-      requests.of(route).note(status, durationMs);
+      requests.note(route, status, durationMs);
       const facts = { route, address, status, ms: Math.round(durationMs) };
       if (durationMs > slowRequestMs) log.warn(facts, 'slow request');
       else if (logRequests) log.info(facts, 'request');

@@ -1,4 +1,3 @@
-import type { Config } from '../config.ts';
 import type { Accounts } from '../services/access/accounts.ts';
 import type { RuleBook } from '../services/access/rule-book.ts';
 import type { AuditTrail } from '../services/audit/audit-trail.ts';
@@ -20,6 +19,7 @@ import type { Lending } from '../services/lending/lending.ts';
 import type { Oversight } from '../services/lending/oversight.ts';
 import type { Metrics } from '../services/metrics/metrics.ts';
 import type { Offline } from '../services/offline/offline.ts';
+import type { LiveSettings } from '../services/settings/live-settings.ts';
 import type { AuthSettings } from './access/caller.ts';
 import { createPageSource } from './page-source.ts';
 import { createDenialReply } from './reply/denial-reply.ts';
@@ -79,7 +79,7 @@ interface Services {
   readonly metrics: Metrics;
   readonly allowKeysInUrl: boolean;
   readonly auth: AuthSettings;
-  readonly settings: Config;
+  readonly settings: LiveSettings;
   readonly listLogLines: () => readonly string[];
   readonly facts: ServerFacts;
   readonly readMonotonicMs: () => number;
@@ -114,7 +114,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged(
       'Server',
       publicRoutes({ ...services, version: facts.version, findPage }),
-      pageRoutes(findPage, services.settings.page.logo),
+      pageRoutes(findPage, services.settings.current.page.logo),
     ),
     ...tagged('Server', [metricsRoute(services.metrics)]),
     ...tagged(

@@ -65,6 +65,8 @@ export interface Route extends RoutePlace {
   readonly answer: AnswerShape;
   /** Its own refusals, in addition to those of every route. */
   readonly errors: readonly ErrorCode[];
+  /** Refuses a request that names another store; called only if the body has a `store_id`. */
+  readonly requireStore?: (storeId: unknown) => Promise<void>;
   handle(input: RouteInput): Promise<Reply> | Reply;
 }
 

@@ -89,6 +89,8 @@ interface Subject {
 export interface SlotSeries extends Subject {
   /** How many there are now. */
   readonly slots: number;
+  /** When the curve begins: later than asked for if the license was added later. */
+  readonly beginsAt: Instant;
   readonly totals: SlotTotals;
   readonly points: readonly SlotPoint[];
 }

@@ -12,8 +12,9 @@ import type { Instant } from '../core/nouns/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../core/nouns/license.ts';
 import type { NoticeKey } from '../core/nouns/notice-key.ts';
 import type { Registration } from '../core/nouns/registration.ts';
+import type { StoredSetting } from '../core/nouns/stored-setting.ts';
 import type { Rules } from '../core/rules/rules.ts';
-import type { CloudKeys } from '../core/system-command.ts';
+import type { CloudKeys, OpenRequest } from '../core/system-command.ts';
 import type { Report } from '../core/view.ts';
 import type { HistoryAnswers, HistoryQuery } from './history-query.ts';
 
@@ -38,6 +39,7 @@ export type Query =
   | { readonly kind: 'list_untidy' }
   | { readonly kind: 'list_backlog' }
   | { readonly kind: 'list_usage' }
+  | { readonly kind: 'list_open_requests' }
   | { readonly kind: 'find_identity_key' }
   | { readonly kind: 'describe_store' }
   | { readonly kind: 'describe_engine' }
@@ -46,6 +48,7 @@ export type Query =
   | { readonly kind: 'find_grant_keys' }
   | { readonly kind: 'find_rules' }
   | { readonly kind: 'list_bars' }
+  | { readonly kind: 'list_settings' }
   | HistoryQuery;
 
 /** Who holds a slot: any part of a list that is sorted and searched. */
@@ -153,6 +156,8 @@ export interface Answers extends HistoryAnswers {
   list_untidy: readonly LicenseId[];
   list_backlog: readonly BacklogRecord[];
   list_usage: readonly UsageRecord[];
+  /** Those for licenses that no file has answered, the newest first; at most 20. */
+  list_open_requests: readonly RequestRecord[];
   /** The private key of this server, in DER form (PKCS #8). Never sent to anybody. */
   find_identity_key: Uint8Array;
   describe_store: StoreDescription;
@@ -165,6 +170,8 @@ export interface Answers extends HistoryAnswers {
   find_rules: RulesRecord;
   /** By kind and pattern. */
   list_bars: readonly BarRecord[];
+  /** By name. */
+  list_settings: readonly StoredSetting[];
 }
 
 export type Answer<Q extends Query> = Answers[Q['kind']];
@@ -209,6 +216,12 @@ export interface UsageRecord {
   /** `null`: of the license itself. */
   readonly feature: string | null;
   readonly consumed: number;
+}
+
+/** A request for a license. */
+export interface RequestRecord extends Pick<OpenRequest, 'requestId' | 'product' | 'licenseKey'> {
+  readonly request: 'activation' | 'airgap';
+  readonly madeAt: Instant;
 }
 
 export type OpenReport = Omit<Report, 'feature'>;

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { makeTestCertificate } from '../../../../test/support/certificate.ts';
 import { temporaryFolder } from '../../../../test/support/server-process.ts';
-import { describeFirstRequest } from '../../src/cli/first-request.ts';
+import { describeFirstRequest, describePlaces } from '../../src/cli/first-request.ts';
 import { loadConfig } from '../../src/config.ts';
 
 interface Case {
@@ -81,4 +82,15 @@ describe('the first request', () => {
   test('needs a license', () => {
     assert.match(describeFor({ product: null }), /"berth license add PRODUCT".*--demo\.$/);
   });
+});
+
+test('the first start says what to open in a browser, from where, and where the data is', () => {
+  const { config } = loadConfig({ flags: {}, env: {}, file: null, home: '/opt/berth' });
+  const describeAt = (url: string) => describePlaces(url, config);
+  const data = 'All data is in /opt/berth/data.\n';
+  const near = 'http://127.0.0.1:8080 in a browser on this machine';
+  assert.equal(describeAt('http://127.0.0.1:8080'), `Open ${near}. ${data}`);
+  const far = `http://${hostname()}:8080 on another one`;
+  assert.equal(describeAt('http://0.0.0.0:8080'), `Open ${near}, or ${far}. ${data}`);
+  assert.equal(describeAt('http://10.0.0.7:8080'), `Open http://10.0.0.7:8080 in a browser. ${data}`);
 });

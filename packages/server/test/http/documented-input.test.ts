@@ -141,6 +141,7 @@ const VALUES: readonly unknown[] = [
   ...['9'.repeat(17), '3650', '3651', 'never', 'system', 'admin', 'activation', 'true', 'FALSE', ' false '],
   ...[0, 1, -1, 1.5, 3651, 2 ** 53, Number.MAX_SAFE_INTEGER, true, false, {}, [], ['x']],
   ...['2030-01-16', '2030-01-16t12:30:00.123456789012+01:00', '2030-01-16 12:30', '1.0', '12.'],
+  ...['9007199254740991', '0000000000000001', '\n x', 'n'.repeat(16), 'n'.repeat(128), 'n'.repeat(129)],
 ];
 
 interface Tried {
@@ -175,18 +176,28 @@ describe("the document's description of a field", () => {
     // The handler checks new secrets, not the input validation.
     const isJudgedHere = ({ field, name }: { field: Schema; name: string }) =>
       field.minLength === undefined && name !== 'new_key';
+    // A code may be longer as long as blanks are left out, which no pattern can say.
+    const isLonger = (name: string) => ['signing_key', 'confirmation_code'].includes(name);
     const fields = listFields(document, routes).filter(isJudgedHere);
     for (const { route, method, name, field, isNeeded } of fields) {
       const values = VALUES.filter((one) => method === 'POST' || typeof one === 'string');
       for (const value of values.filter((one) => !(isNeeded && isNothing(one)))) {
         const fits = whyNot(document, field, readAs(field, method, value)) === null;
         const told = `${method} ${route.paths[0]} ${name} ${JSON.stringify(value)?.slice(0, 40)}`;
-        if ((await isTaken({ route, method, name, value })) !== fits) contradictions.push(told);
+        const isSame = (await isTaken({ route, method, name, value })) === fits;
+        if (!isSame && !(fits && isLonger(name))) contradictions.push(told);
         tried += 1;
       }
     }
     assert.deepEqual(contradictions, []);
     assert.ok(tried > 3000, String(tried));
+  });
+
+  test('has patterns that every language can read: without looking ahead or back', async (t) => {
+    const { document, routes } = await openDocumented(t);
+    const patterns = listFields(document, routes).flatMap(({ field }) => field.pattern ?? []);
+    assert.ok(patterns.length > 100, String(patterns.length));
+    for (const pattern of patterns) assert.doesNotMatch(pattern, /\(\?/);
   });
 });
 
@@ -262,10 +273,14 @@ function neededQuery({ parameters = [] }: Pick<Operation, 'parameters'> = {}): s
 describe('the answers', () => {
   test('match the document, including refusals', async (t) => {
     const app = await openDocumented(t);
-    const check = async (method: string, path: string, body?: object) => {
+    const check = async (method: string, path: string, body?: object, headers = {}) => {
       const [plain = path] = path.split('?');
       const operation = app.document.paths[plain]?.[method];
-      const answer = await app.send(method.toUpperCase(), path, { peer: CONTROL, ...(body && { body }) });
+      const answer = await app.send(method.toUpperCase(), path, {
+        peer: CONTROL,
+        headers,
+        ...(body && { body }),
+      });
       const { [answer.status]: exact, '4XX': refusal } = operation?.responses ?? {};
       const response = exact ?? (answer.status >= 400 ? refusal : undefined);
       assert.ok(response !== undefined, `${method} ${path}: ${answer.status} ${answer.text}`);
@@ -276,6 +291,10 @@ describe('the answers', () => {
     const who = { product: 'cad', user: 'ann', feature: 'render' };
     for (const operation of ['register', 'borrow', 'featureRegister', 'featureRelease', 'unregister']) {
       assert.equal(await check('post', `/api/v4/${operation}`, who), 200, operation);
+    }
+    for (const operation of ['register', 'floating/register', 'borrow']) {
+      const headers = { prefer: 'return=minimal' };
+      assert.equal(await check('post', `/api/v4/${operation}`, who, headers), 200, operation);
     }
     await check('post', '/api/v4/register', who);
     await check('post', '/api/v4/add_consumption', { product: 'cad' });

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { otherSpellings } from '@berth/protocol/api/spelling';
+import { type InputRules, readInput } from '@berth/web/read-input';
+import { toHttpRequest } from '../../../../test/support/fetch-app.ts';
 import { CONTROL, openTestApp, type TestApp } from '../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../test/support/test-license.ts';
 import { inputOf, isStrict, type Route } from '../../src/http/route.ts';
@@ -84,3 +87,85 @@ test('fields in a URL are accepted in any case and both spellings, but not twice
   const removed = await post('/api/v4/removeProduct', { product: 'cad', licenseId: 99 });
   assert.equal(removed.body.code, 'license_not_found');
 });
+
+const UNTIL = '2030-01-16T12:30:00.000Z';
+const LATER = '2030-01-16T20:00:00.000Z';
+
+describe('the keys of a body', () => {
+  test('are accepted as documented and in camelCase, in every body', async (t) => {
+    const { routes } = await openTestApp(t);
+    const bodies = routes.map((route) => inputOf(route, 'POST')).filter(({ body }) => body !== undefined);
+    assert.ok(bodies.length > 30, String(bodies.length));
+    for (const rules of bodies) {
+      const names = Object.keys(rules.body?.shape ?? {});
+      const known = names.flatMap((name) => [name, ...otherSpellings(name)]);
+      assert.equal(new Set(known).size, known.length, `Two fields with one spelling: ${names}`);
+      for (const name of names.filter((one) => one.includes('_'))) {
+        const documented = await readFitting(rules, name);
+        assert.ok(documented !== undefined, name);
+        assert.deepEqual(await readFitting(rules, camelCase(name)), documented);
+      }
+    }
+  });
+
+  test('borrow for as long as they say, and the documented one counts', async (t) => {
+    const { post } = await openTestApp(t);
+    for (const [key, until] of Object.entries({
+      borrowedUntil: UNTIL,
+      borrow_until: LATER,
+      borrowUntil: UNTIL,
+    })) {
+      const { body } = await post('/api/v4/borrow', { user: 'ann', [key]: until });
+      assert.equal(body.borrowed_until, until, key);
+    }
+    const both = { borrowedUntil: UNTIL, borrowed_until: LATER };
+    assert.equal((await post('/api/v4/borrow', { user: 'ann', ...both })).body.borrowed_until, LATER);
+    const none = { borrowedUntil: UNTIL, borrowed_until: null };
+    assert.equal((await post('/api/v4/borrow', { user: 'ann', ...none })).body.borrowed_until, UNTIL);
+  });
+
+  test('are probably a date to borrow until if they resemble it and it is missing', async (t) => {
+    const { post } = await openTestApp(t);
+    for (const path of ['borrow', 'featureRegister']) {
+      for (const key of ['borrowedUntill', 'borrowed-until', 'borrow_util', 'borrowUtil', 'borroed_until']) {
+        const { body } = await post(`/api/v4/${path}`, { user: 'ann', feature: 'render', [key]: UNTIL });
+        const name = key.toLowerCase();
+        assert.deepEqual([body.code, body.field], ['validation_error', name], `${path} ${key}`);
+        assert.equal(body.message, `This request has no field "${name}". Did you mean "borrowed_until"?`);
+      }
+    }
+    const inUrl = await post(`/api/v4/borrow?borrowed_until=${UNTIL}`, { user: 'ann' });
+    assert.equal(inUrl.body.message, 'Send "borrowed_until" in the body.');
+    const misspelt = { user: 'ann', borrowed_until: UNTIL, borowed_until: LATER };
+    assert.equal((await post('/api/v4/borrow', misspelt)).body.borrowed_until, UNTIL);
+    assert.equal((await post('/api/v4/register', { user: 'ann', borowed_until: LATER })).status, 200);
+  });
+
+  test('may be those of an answer that is sent back, in either spelling', async (t) => {
+    const { post } = await openTestApp(t);
+    const { body: answer } = await post('/api/v4/register', { user: 'ann' });
+    const camel = Object.fromEntries(Object.entries(answer).map(([name, value]) => [camelCase(name), value]));
+    for (const sent of [answer, camel]) {
+      for (const path of ['register', 'borrow', 'unregister']) {
+        const { text, status } = await post(`/api/v4/${path}`, { ...sent, user: 'ann' });
+        assert.equal(status, 200, `${path} ${text}`);
+      }
+    }
+  });
+});
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** What is read from a body with this key and the first value that is accepted. */
+async function readFitting(rules: InputRules, key: string): Promise<object | undefined> {
+  for (const value of [1, 'x', 'user', 'activation', UNTIL, true, 'n'.repeat(16)]) {
+    const body = JSON.stringify({ [key]: value });
+    const request = new Request('http://server/', { method: 'POST', body });
+    const read = async () => (await readInput(rules, toHttpRequest(request))).body;
+    const found = await read().catch(() => undefined);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -51,23 +51,23 @@ describe('every route under /api/admin', () => {
 
   test('says which field was probably meant', async (t) => {
     const app = await openTestApp(t);
-    const { body } = await app.post('/api/admin/audit/thin', { before: '2030-01-01', licenseid: 1 });
+    const { body } = await app.post('/api/admin/audit/thin', { before: '2030-01-01', licence_id: 1 });
     assert.equal(
       body.message,
-      'This request has no field "licenseid". Did you mean "license_id"? ' +
+      'This request has no field "licence_id". Did you mean "license_id"? ' +
         'Its fields are before, license_id, chain.',
     );
-    assert.equal(body.field, 'licenseid');
+    assert.equal(body.field, 'licence_id');
     const none = await app.post('/api/admin/clock/accept', { dry_run: true });
     assert.equal(none.body.message, 'This request has no field "dry_run". It has no fields.');
     const long = await app.post('/api/admin/clock/accept', { ['x'.repeat(60_000)]: 1 });
     assert.ok(long.text.length < 400);
   });
 
-  test('accepts its fields in any case, as the v4 API does', async (t) => {
+  test('accepts its fields in any case and in camelCase, as the v4 API does', async (t) => {
     const app = await openTestApp(t);
     await app.post('/api/v4/register', { user: 'ann' });
-    const { body } = await app.post('/api/admin/registrations/release', { User: 'ann', Product: 'cad' });
+    const { body } = await app.post('/api/admin/registrations/release', { User: 'ann', licenseId: 1 });
     assert.deepEqual(body, { released: 1 });
   });
 });

@@ -1,6 +1,7 @@
 import type { AuditEvent } from '@berth/protocol/admin/audit';
 import type { License } from '@berth/protocol/admin/licenses';
 import { useState } from 'preact/hooks';
+import { SlotsChart } from '../../charts/slots-chart.tsx';
 import { Sparkline } from '../../charts/sparkline.tsx';
 import { readNow } from '../../clock.ts';
 import { ApiError } from '../../data/api.ts';
@@ -20,9 +21,10 @@ import { Empty, ErrorBox, Show } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { describeEvent, sayActor } from '../../words/describe-event.ts';
-import { judgeLicense, nameOf, worstOf } from '../../words/judge-license.ts';
+import { countedOf, judgeLicense, nameOf, worstOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
-import { DAY_MS } from '../../words/time.ts';
+import { DAY_MS, HOUR_MS } from '../../words/time.ts';
+import { fillSteps } from '../../words/usage.ts';
 import { Consumption } from './consumption.tsx';
 import { FeatureTable } from './feature-table.tsx';
 import { askToRemove, askToRemoveHere, askToReturn, checkNow } from './license-actions.ts';
@@ -34,7 +36,7 @@ export function LicenseScreen() {
   const licenses = useLicenses();
   return (
     <div class="content">
-      <Show of={licenses} what="The license" rows={8}>
+      <Show of={licenses} what="The license" rows={8} hasHead>
         {(data) => {
           const license = data.licenses.find((one) => String(one.id) === id);
           return license === undefined ? <NoSuchLicense /> : <LicenseOf license={license} />;
@@ -80,16 +82,16 @@ function LicenseOf({ license }: { readonly license: License }) {
         <div>
           <Consumption license={license} />
           {license.floating_users > 0 && <SlotsOf license={license} />}
-          {license.product_features.length > 0 && (
-            <Section title="Features" note={formatNumber(license.product_features.length)}>
-              <FeatureTable features={license.product_features} />
-            </Section>
-          )}
         </div>
         <aside aria-label="Terms">
           <Terms license={license} />
         </aside>
       </div>
+      {license.product_features.length > 0 && (
+        <Section title="Features" note={formatNumber(license.product_features.length)}>
+          <FeatureTable features={license.product_features} />
+        </Section>
+      )}
       <History license={license} />
     </>
   );
@@ -115,6 +117,11 @@ function Actions({ license, onFault }: ActionsProps) {
   ];
   return (
     <>
+      {isFile && (
+        <ButtonLink to={`licenses/add?way=${license.source === 'offline' ? 'file' : 'codes'}`}>
+          Renew the license
+        </ButtonLink>
+      )}
       {isCloud && (
         <Button icon="sync" isBusy={isBusy} onClick={check}>
           {isBusy ? 'Checking…' : 'Check now'}
@@ -128,35 +135,45 @@ function Actions({ license, onFault }: ActionsProps) {
 }
 
 const WEEK_MS = 7 * DAY_MS;
-const HOURLY_MS = 60 * 60_000;
 
+/** The last week: as a chart, or as a small one if the license has a chart of its consumption. */
 function SlotsOf({ license }: { readonly license: License }) {
-  const until = Math.ceil(readNow() / HOURLY_MS) * HOURLY_MS;
+  const now = readNow();
+  const until = Math.ceil(now / HOUR_MS) * HOUR_MS;
   const since = new Date(until - WEEK_MS).toISOString();
-  const history = useResource('/api/admin/history/slots', { since, license: license.id });
-  const series = history.data?.series.find(({ feature }) => feature === null);
+  const history = useResource('/api/admin/history/slots', { since, license: license.id }).data;
   const { floating_in_use: used, floating_users: slots, borrowed } = license;
   const lent = borrowed === 0 ? 'none borrowed' : `${formatNumber(borrowed)} borrowed`;
+  const bar = <SlotBar slots={slots} inUse={used} borrowed={borrowed} />;
   return (
     <Section
       title="Slots"
       note={`${formatNumber(used)} of ${formatNumber(slots)} in use, ${lent}`}
       end={<a href={linkTo('slots', { license: license.id })}>See who holds them</a>}
     >
-      <div class="slots-row">
-        <SlotBar slots={slots} inUse={used} borrowed={borrowed} />
-        {history.data !== null && (
+      {history === null ? (
+        bar
+      ) : countedOf(license) === null ? (
+        <>
+          {bar}
+          <p class="second gap">The last 7 days</p>
+          <SlotsChart steps={fillSteps(history, license.id, now)} stepMs={history.step_ms} slots={slots} />
+        </>
+      ) : (
+        <div class="slots-row">
+          {bar}
           <Sparkline
-            points={series?.points ?? []}
+            points={history.series.find(({ feature }) => feature === null)?.points ?? []}
             slots={slots}
             since={until - WEEK_MS}
-            until={readNow()}
+            until={now}
             now={used}
             width={360}
-            height={44}
+            height={60}
+            hasDays
           />
-        )}
-      </div>
+        </div>
+      )}
     </Section>
   );
 }

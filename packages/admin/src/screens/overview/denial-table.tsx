@@ -4,8 +4,8 @@ import { linkTo } from '../../data/route.ts';
 import { Name, UserName } from '../../parts/name.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
+import { sayDenial } from '../../words/describe-event.ts';
 import { formatNumber } from '../../words/numbers.ts';
-import { localizeTimes } from '../../words/time.ts';
 
 function keyOf({ license_id, user, first_at, reason, feature }: Denial): string {
   return `${license_id} ${user} ${first_at} ${reason} ${feature}`;
@@ -31,7 +31,7 @@ export function DenialTable({ denials }: { readonly denials: readonly Denial[] }
               <Name text={denial.name || denial.product} />
             </a>
           </td>
-          <td class="wide">{localizeTimes(denial.explanation, readNow())}</td>
+          <td class="wide">{sayDenial(denial, readNow())}</td>
           <td class="number">{denial.count === 1 ? 'once' : `${formatNumber(denial.count)} times`}</td>
         </tr>
       ))}

@@ -9,7 +9,7 @@ import { AmountBar, SlotBar } from '../../parts/slot-bar.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { forecast, PERIOD_WORDS } from '../../words/forecast.ts';
-import { countedOf, nameOf, rank, type Verdict, worstOf } from '../../words/judge-license.ts';
+import { countedOf, nameOf, rank, worstOf } from '../../words/judge-license.ts';
 import { formatAmount, formatNumber } from '../../words/numbers.ts';
 
 interface LicenseTableProps {
@@ -49,7 +49,7 @@ export function LicenseTable({ licenses, history, denied }: LicenseTableProps) {
 
 interface LicenseRowProps extends Omit<LicenseTableProps, 'licenses'> {
   readonly license: License;
-  readonly verdict: Verdict;
+  readonly verdict: ReturnType<typeof worstOf>;
 }
 
 function LicenseRow({ license, verdict, history, denied }: LicenseRowProps) {
@@ -79,7 +79,7 @@ function LicenseRow({ license, verdict, history, denied }: LicenseRowProps) {
       )}
       {denied !== null && (
         <td class="number">
-          <DenialCount count={denied.get(license.id) ?? 0} />
+          <DenialCount license={license.id} count={denied.get(license.id) ?? 0} />
         </td>
       )}
       <td class="col-ends nowrap">
@@ -142,12 +142,14 @@ function Spark({ license, history }: { readonly license: License; readonly histo
   );
 }
 
-function DenialCount({ count }: { readonly count: number }) {
+function DenialCount({ license, count }: { readonly license: number; readonly count: number }) {
   if (count === 0) return <span class="quiet">0</span>;
   return (
-    <b class="critical">
-      {formatNumber(count)}
-      <span class="hidden-text"> denials</span>
-    </b>
+    <a href={linkTo('reports', { license, period: 'today' })}>
+      <b class="critical">
+        {formatNumber(count)}
+        <span class="hidden-text"> denials</span>
+      </b>
+    </a>
   );
 }

@@ -15,6 +15,7 @@ import { type Concern, headline, listConcerns, listWell, summary } from '../../w
 import { countedOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { DAY_MS, plural, startOfDay } from '../../words/time.ts';
+import { sumByLicense } from '../../words/usage.ts';
 import { DenialTable } from './denial-table.tsx';
 import { LicenseTable } from './license-table.tsx';
 
@@ -25,7 +26,7 @@ export function Overview() {
   const licenses = useLicenses();
   return (
     <div class="content">
-      <Show of={licenses} what="The licenses" rows={8}>
+      <Show of={licenses} what="The licenses" rows={8} hasHead>
         {(data) => <OverviewOf {...data} />}
       </Show>
     </div>
@@ -41,7 +42,7 @@ function OverviewOf({ licenses }: { readonly licenses: readonly License[] }) {
     { isLive: true },
   );
   const history = useRecentHistory();
-  const denied = new Map((today.data?.by_license ?? []).map(({ license_id, count }) => [license_id, count]));
+  const denied = sumByLicense(today.data?.by_license ?? []);
   const concerns = listConcerns(licenses, findings, now, denied);
   const [worst] = concerns;
   const total = today.data?.total ?? null;
@@ -77,7 +78,7 @@ function OverviewOf({ licenses }: { readonly licenses: readonly License[] }) {
         <Section
           title="Denials today"
           note={`${formatNumber(today.data.total)}, the latest first`}
-          end={<a href={linkTo('reports', { period: '24h' })}>All denials</a>}
+          end={<a href={linkTo('reports', { license: 'all', period: 'today' })}>All denials</a>}
         >
           <DenialTable denials={today.data.denials} />
         </Section>
@@ -93,35 +94,24 @@ function useRecentHistory(): SlotHistory | null {
   return useResource('/api/admin/history/slots', { since }, { everyMs: FIVE_MINUTES_MS }).data;
 }
 
-const LINKS = {
-  slots: (id: number | null) => ['See who holds them', linkTo('slots', { license: id })],
-  license: (id: number | null) => ['See the license', linkTo(`licenses/${id}`)],
-  backup: () => ['See the backups', linkTo('settings/backup')],
-  cloud: () => ['See the cloud', linkTo('settings/cloud')],
-  add: () => ['Add a license', linkTo('licenses/add')],
-} as const;
-
 function Attention({ concerns }: { readonly concerns: readonly Concern[] }) {
   return (
     <ul class="attention" aria-label="What needs attention">
-      {concerns.map(({ level, word, name, sentence, licenseId, link }) => {
-        const [label, address] = link === null ? [] : LINKS[link](licenseId);
-        return (
-          <li key={`${word} ${name} ${licenseId} ${sentence}`} class={level === 'critical' ? 'critical' : ''}>
-            <Shape level={level} />
-            <span class={`word ${level}`}>{word}</span>
-            <span class="sentence">
-              {name !== null && (
-                <b>
-                  <bdi>{name}</bdi>{' '}
-                </b>
-              )}
-              {sentence}
-            </span>
-            {address !== undefined && <a href={address}>{label}</a>}
-          </li>
-        );
-      })}
+      {concerns.map(({ level, word, name, sentence, link }) => (
+        <li key={`${word} ${link.path} ${sentence}`} class={level === 'critical' ? 'critical' : ''}>
+          <Shape level={level} />
+          <span class={`word ${level}`}>{word}</span>
+          <span class="sentence">
+            {name !== null && (
+              <b>
+                <bdi>{name}</bdi>{' '}
+              </b>
+            )}
+            {sentence}
+          </span>
+          <a href={linkTo(link.path, link.params)}>{link.label}</a>
+        </li>
+      ))}
     </ul>
   );
 }

@@ -1,6 +1,6 @@
 import type { ConsumptionHistory } from '@berth/protocol/admin/history';
 import type { License } from '@berth/protocol/admin/licenses';
-import { useWidth } from '../../charts/chart-frame.tsx';
+import { DAY_LABEL_WIDTH, useWidth } from '../../charts/chart-frame.tsx';
 import { readNow } from '../../clock.ts';
 import { useResource } from '../../data/resource.ts';
 import { usePlace } from '../../data/route.ts';
@@ -60,7 +60,7 @@ function DayBars({ days }: { readonly days: ConsumptionHistory['days'] }) {
   const wide = (width - LEFT) / Math.max(1, days.length);
   const y = (value: number) => 8 + (1 - value / most) * (BASE - 8);
   const now = readNow();
-  const every = Math.max(1, Math.ceil(days.length / 8));
+  const every = Math.max(1, Math.ceil(DAY_LABEL_WIDTH / wide));
   return (
     <div ref={box}>
       <svg
@@ -70,14 +70,16 @@ function DayBars({ days }: { readonly days: ConsumptionHistory['days'] }) {
         role="img"
         aria-label="Consumption by day"
       >
-        {axisSteps(most, 3).map((step) => (
-          <g key={step}>
-            <path class="rule" d={`M${LEFT} ${y(step)}H${width}`} />
-            <text x={LEFT - 8} y={y(step) + 4} text-anchor="end">
-              {formatAmount(step)}
-            </text>
-          </g>
-        ))}
+        {axisSteps(most, 3)
+          .filter((step) => step <= most)
+          .map((step) => (
+            <g key={step}>
+              <path class="rule" d={`M${LEFT} ${y(step)}H${width}`} />
+              <text x={LEFT - 8} y={y(step) + 4} text-anchor="end">
+                {formatAmount(step)}
+              </text>
+            </g>
+          ))}
         {days.map(({ day, amount }, index) => (
           <g key={day}>
             <rect
@@ -91,7 +93,7 @@ function DayBars({ days }: { readonly days: ConsumptionHistory['days'] }) {
                 {formatDay(Date.parse(day), now)}: {formatAmount(amount)}
               </title>
             </rect>
-            {index % every === 0 && (
+            {index % every === 0 && LEFT + index * wide + DAY_LABEL_WIDTH <= width && (
               <text x={LEFT + index * wide} y={HEIGHT - 8}>
                 {formatDay(Date.parse(day), now)}
               </text>

@@ -1,28 +1,27 @@
 import type { Denials } from '@berth/protocol/admin/history';
 import type { License } from '@berth/protocol/admin/licenses';
 import { useState } from 'preact/hooks';
-import { useResource } from '../../data/resource.ts';
+import { linkTo, linkToPerson, usePlace } from '../../data/route.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
-import { Name, UserName } from '../../parts/name.tsx';
+import { Name } from '../../parts/name.tsx';
 import { sayCode, sayUser } from '../../words/describe-event.ts';
-import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
+import { sumByLicense } from '../../words/usage.ts';
 import { DenialTable } from '../overview/denial-table.tsx';
 import { CsvLink, type Span } from './slot-reports.tsx';
 
 interface DenialReportProps {
   readonly denials: Denials;
-  readonly licenses: readonly License[];
   readonly query: Span;
-  readonly range: Span;
+  /** Null for the denials of all licenses. */
+  readonly license: License | null;
 }
 
-/** Who was refused, why, and by which license. */
-export function DenialReport({ denials, licenses, query, range }: DenialReportProps) {
+/** Who was refused, why, and by which license or feature. Every request counts, so the parts add up. */
+export function DenialReport({ denials, query, license }: DenialReportProps) {
   const [isOpen, setOpen] = useState(false);
-  const all = useResource('/api/admin/history/denials', { ...range, limit: 1 }).data;
-  const names = new Map(licenses.map((license) => [license.id, nameOf(license)]));
+  const period = usePlace().params.get('period');
   if (denials.total === 0) {
     return (
       <Section title="Denials">
@@ -30,40 +29,66 @@ export function DenialReport({ denials, licenses, query, range }: DenialReportPr
       </Section>
     );
   }
+  const all =
+    denials.left_off === 0 ? 'Show each' : `Show the latest ${formatNumber(denials.denials.length)}`;
   const end = (
     <>
       <Button as="link" isExpanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {isOpen ? 'Show less' : `Show all ${formatNumber(denials.total)}`}
+        {isOpen ? 'Show less' : all}
       </Button>
       <CsvLink path="/api/admin/history/denials" query={query} />
     </>
   );
+  const parts = license === null ? partsByLicense(denials, period) : partsByFeature(denials, license);
+  const reasons = denials.by_reason.map(({ reason, count }) => ({ name: sayReason(reason), count }));
   return (
-    <Section title="Denials" note={formatNumber(denials.total)} end={end}>
+    <Section title="Denials" note={`${formatNumber(denials.total)} requests, retries included`} end={end}>
       {isOpen ? (
         <DenialTable denials={denials.denials} />
       ) : (
         <div class="columns three">
+          <Shares title="User" parts={denials.by_user.map(toPart)} total={denials.total} />
+          <Shares title="Why" parts={reasons} total={denials.total} />
           <Shares
-            title="User"
-            parts={denials.by_user.map((one) => [sayUser(one), one.count, one.user] as const)}
+            title={license === null ? 'License' : 'License or feature'}
+            parts={parts}
             total={denials.total}
-          />
-          <Shares
-            title="Why"
-            parts={denials.by_reason.map(({ reason, count }) => [sayReason(reason), count] as const)}
-          />
-          <Shares
-            title="License"
-            parts={(all?.by_license ?? denials.by_license).map(
-              ({ license_id, product, name, count }) =>
-                [names.get(license_id) ?? name ?? product, count] as const,
-            )}
           />
         </div>
       )}
     </Section>
   );
+}
+
+interface Part {
+  readonly name: string;
+  readonly count: number;
+  readonly link?: string;
+}
+
+function toPart(one: Denials['by_user'][number]): Part {
+  return {
+    name: sayUser(one),
+    count: one.count,
+    ...(one.user === null ? {} : { link: linkToPerson(one.user) }),
+  };
+}
+
+function partsByLicense({ by_license }: Denials, period: string | null): readonly Part[] {
+  const names = new Map(by_license.map((one) => [one.license_id, one.name || one.product]));
+  return [...sumByLicense(by_license)].map(([id, count]) => ({
+    name: names.get(id) ?? String(id),
+    count,
+    link: linkTo('reports', { license: id, period }),
+  }));
+}
+
+function partsByFeature({ by_license }: Denials, { product_features: features }: License): readonly Part[] {
+  const nameOf = (code: string) => features.find((one) => one.code === code)?.name || code;
+  return by_license.map(({ feature, count }) => ({
+    name: feature === null ? 'The license itself' : nameOf(feature),
+    count,
+  }));
 }
 
 function sayReason(reason: string): string {
@@ -75,18 +100,16 @@ const MAX_SHARES = 6;
 
 interface SharesProps {
   readonly title: string;
-  readonly parts: readonly (readonly [name: string, count: number, user?: string | null])[];
-  /** If the parts are only the largest of them. */
-  readonly total?: number;
+  readonly parts: readonly Part[];
+  readonly total: number;
 }
 
 /** Numbers with bars behind them, the largest first; the rest is one line, so that it adds up. */
 function Shares({ title, parts, total }: SharesProps) {
-  const sorted = parts.toSorted((one, other) => other[1] - one[1]);
+  const sorted = parts.toSorted((one, other) => other.count - one.count);
   const shown = sorted.length > MAX_SHARES ? sorted.slice(0, MAX_SHARES - 1) : sorted;
-  const left = (total ?? sumOf(sorted)) - sumOf(shown);
-  const count = sorted.length - shown.length;
-  const most = Math.max(1, sorted[0]?.[1] ?? 1);
+  const left = total - shown.reduce((sum, { count }) => sum + count, 0);
+  const most = Math.max(1, sorted[0]?.count ?? 1);
   return (
     <div>
       <div class="shares-head">
@@ -94,24 +117,26 @@ function Shares({ title, parts, total }: SharesProps) {
         <span class="small quiet">Denials</span>
       </div>
       <ul class="shares">
-        {shown.map(([name, count, user = null]) => (
+        {shown.map(({ name, count, link }) => (
           <li key={name}>
             <i style={{ width: `${(count / most) * 84}%` }} />
-            {user === null ? <Name text={name} /> : <UserName user={user} />}
+            {link === undefined ? (
+              <Name text={name} />
+            ) : (
+              <a href={link}>
+                <Name text={name} />
+              </a>
+            )}
             <b>{formatNumber(count)}</b>
           </li>
         ))}
         {left > 0 && (
           <li>
-            <span>{count > 0 ? `${formatNumber(count)} more` : 'More'}</span>
+            <span>All others</span>
             <b>{formatNumber(left)}</b>
           </li>
         )}
       </ul>
     </div>
   );
-}
-
-function sumOf(parts: SharesProps['parts']): number {
-  return parts.reduce((sum, [, count]) => sum + count, 0);
 }

@@ -1,18 +1,27 @@
 import type { Denials, SlotHistory, WhatIf } from '@berth/protocol/admin/history';
 import type { License } from '@berth/protocol/admin/licenses';
+import { useState } from 'preact/hooks';
 import { sayTight } from '../../charts/heat-map.tsx';
-import { findEnough } from '../../charts/what-if-table.tsx';
 import { readNow } from '../../clock.ts';
 import { useLicenses } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { setParams, usePlace } from '../../data/route.ts';
-import { LicenseChip, Segments } from '../../parts/filters.tsx';
+import { FilterChip, Segments } from '../../parts/filters.tsx';
 import { PageHead } from '../../parts/head.tsx';
+import { RangeDialog } from '../../parts/range-dialog.tsx';
 import { Empty, Show } from '../../parts/states.tsx';
+import { sayRange } from '../../words/date-range.ts';
 import { nameOf } from '../../words/judge-license.ts';
-import { formatNumber } from '../../words/numbers.ts';
-import { formatMoment, MINUTE_MS, plural, zoneName } from '../../words/time.ts';
-import { fillSteps, heatOf, PERIODS, type Period, summarize } from '../../words/usage.ts';
+import { formatMoment, formatSpan, MINUTE_MS, plural, zoneName } from '../../words/time.ts';
+import {
+  fillSteps,
+  heatOf,
+  PERIOD_CHOICES,
+  type ReportPeriod,
+  readReportPeriod,
+  summarize,
+} from '../../words/usage.ts';
+import { sayFound, sayNeed } from '../../words/what-if.ts';
 import { ConsumptionReport } from './consumption-report.tsx';
 import { DenialReport } from './denial-report.tsx';
 import { Figures, HeatReport, SlotsReport, WhatIfReport } from './slot-reports.tsx';
@@ -38,68 +47,66 @@ export function Reports() {
   );
 }
 
-const SEGMENTS = (Object.keys(PERIODS) as Period[]).map((period) => [period, PERIODS[period].label] as const);
-
-/** The end of the period, to the minute, so that reading it again asks the same. */
-function usePeriod(period: Period) {
-  const until = Math.ceil(readNow() / (5 * MINUTE_MS)) * 5 * MINUTE_MS;
-  const since = until - PERIODS[period].ms;
-  return {
-    since,
-    until,
-    range: { since: new Date(since).toISOString(), until: new Date(until).toISOString() },
-  };
-}
+const ALL = 'all';
 
 function ReportsOf({ licenses }: { readonly licenses: readonly License[] }) {
   const { params } = usePlace();
-  const asked = params.get('period') as Period | null;
-  const period: Period = asked !== null && asked in PERIODS ? asked : '30d';
+  const period = readReportPeriod(params.get('period'), readNow());
+  const asked = params.get('license');
+  if (asked === ALL) return <AllReport licenses={licenses} period={period} />;
   const fullest = licenses.toSorted((one, other) => shareOf(other) - shareOf(one))[0] as License;
-  const license = licenses.find(({ id }) => String(id) === params.get('license')) ?? fullest;
-  const { since, until, range } = usePeriod(period);
-  const query = { ...range, license: license.id };
+  const license = licenses.find(({ id }) => String(id) === asked) ?? fullest;
+  return <LicenseReport key={license.id} {...{ licenses, license, period }} />;
+}
+
+function shareOf({ floating_in_use: used, floating_users: slots }: License): number {
+  return slots === 0 ? -1 : used / slots;
+}
+
+function rangeOf({ since, until }: ReportPeriod) {
+  return { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
+}
+
+interface LicenseReportProps {
+  readonly licenses: readonly License[];
+  readonly license: License;
+  readonly period: ReportPeriod;
+}
+
+function LicenseReport({ licenses, license, period }: LicenseReportProps) {
+  const query = { ...rangeOf(period), license: license.id };
   const history = useResource('/api/admin/history/slots', query, { everyMs: 5 * MINUTE_MS });
-  const whatIf = useResource('/api/admin/history/what-if', query);
-  const denials = useResource('/api/admin/history/denials', { ...query, limit: 200 });
+  const whatIf = useResource('/api/admin/history/what-if', query).data;
+  const denials = useResource('/api/admin/history/denials', { ...query, limit: 200 }).data;
   const now = readNow();
-  const curve = whatIf.data;
+  const series = history.data?.series.find(({ feature }) => feature === null);
+  const begin = Math.max(period.since, Date.parse(series?.begins_at ?? '') || 0);
+  const isYoung = begin > period.since;
+  const words = isYoung ? formatSpan(now - begin) : period.words;
   return (
     <>
-      <PageHead title={headlineOf(license, curve, period)} lead={leadOf(license, curve, denials.data)} />
-      <div class="filters">
-        <LicenseChip licenses={licenses} value={String(license.id)} />
-        <Segments
-          label="Period"
-          value={period}
-          choices={SEGMENTS}
-          onChange={(chosen) => setParams({ period: chosen })}
-        />
-        <span class="end">
-          {formatMoment(since, now)} to {formatMoment(Math.min(until, now), now)}, times in {zoneName(now)}
-        </span>
-      </div>
+      <PageHead
+        title={whatIf === null ? nameOf(license) : sayNeed(nameOf(license), whatIf, words)}
+        lead={whatIf === null ? undefined : sayFound(whatIf, denials)}
+      />
+      <ReportFilters {...{ licenses, period }} value={String(license.id)}>
+        {formatMoment(begin, now)}
+        {isYoung && ', when it was added,'} to {formatMoment(Math.min(period.until, now), now)}, times in{' '}
+        {zoneName(now)}
+      </ReportFilters>
       {history.isMissing && (
         <Empty title="This server records no history">
           <p>Reports need a server that records how slots are used.</p>
         </Empty>
       )}
       <Show of={history} what="The history" rows={10}>
-        {(data) => (
-          <SlotPart {...{ license, period, query }} history={data} whatIf={curve} denials={denials.data} />
-        )}
+        {(data) => <SlotPart {...{ license, query, whatIf, denials }} history={data} />}
       </Show>
-      {denials.data !== null && (
-        <DenialReport denials={denials.data} licenses={licenses} query={query} range={range} />
-      )}
+      {denials !== null && <DenialReport {...{ denials, query, license }} />}
       <UserReport query={query} />
       <ConsumptionReport license={license} query={query} />
     </>
   );
-}
-
-function shareOf({ floating_in_use: used, floating_users: slots }: License): number {
-  return slots === 0 ? -1 : used / slots;
 }
 
 interface SlotPartProps {
@@ -111,10 +118,7 @@ interface SlotPartProps {
 }
 
 function SlotPart({ license, history, whatIf, denials, query }: SlotPartProps) {
-  const series = history.series.find(
-    ({ license_id, feature }) => license_id === license.id && feature === null,
-  );
-  const steps = fillSteps(history, series, readNow());
+  const steps = fillSteps(history, license.id, readNow());
   const cells = heatOf(steps, history.step_ms);
   const slots = license.floating_users;
   return (
@@ -129,28 +133,65 @@ function SlotPart({ license, history, whatIf, denials, query }: SlotPartProps) {
   );
 }
 
-function headlineOf(license: License, whatIf: WhatIf | null, period: Period): string {
-  const name = nameOf(license);
-  if (whatIf === null) return `${name} in ${PERIODS[period].label}`;
-  const enough = findEnough(whatIf);
-  const { words } = PERIODS[period];
-  if (enough === null) return `${name} needs many more slots for ${words} without denials`;
-  if (enough > whatIf.slots)
-    return `${name} needs ${formatNumber(enough)} slots for ${words} without denials`;
-  if (enough < whatIf.slots) return `${name} has enough slots: ${formatNumber(enough)} would do for ${words}`;
-  return `${name} has just enough slots for ${words}`;
+/** The denials of all licenses together. Slots are counted for each license. */
+function AllReport({ licenses, period }: Omit<LicenseReportProps, 'license'>) {
+  const query = rangeOf(period);
+  const denials = useResource('/api/admin/history/denials', { ...query, limit: 200 });
+  const now = readNow();
+  const total = denials.data?.total ?? 0;
+  const title = total === 0 ? 'Nobody was denied' : `${plural(total, 'request was', 'requests were')} denied`;
+  return (
+    <>
+      <PageHead
+        title={denials.data === null ? 'Denials' : title}
+        lead="By all licenses and their features."
+      />
+      <ReportFilters {...{ licenses, period }} value={ALL}>
+        {formatMoment(period.since, now)} to {formatMoment(Math.min(period.until, now), now)}, times in{' '}
+        {zoneName(now)}
+      </ReportFilters>
+      <Show of={denials} what="The denials" rows={10}>
+        {(data) => <DenialReport denials={data} query={query} license={null} />}
+      </Show>
+    </>
+  );
 }
 
-function leadOf(license: License, whatIf: WhatIf | null, denials: Denials | null): string {
-  const slots = formatNumber(license.floating_users);
-  const now = whatIf?.curve.find((column) => column.slots === whatIf.slots);
-  if (now === undefined) return `It has ${slots} slots.`;
-  if (now.denials > 0) {
-    const times = plural(now.denials, 'time');
-    return `It has ${slots}, and ${times} somebody found all of them in use. Retries are not counted.`;
-  }
-  const others = denials?.total ?? 0;
-  return others === 0
-    ? `It has ${slots}, and nobody was denied.`
-    : `It has ${slots}, and nobody was denied for want of a slot.`;
+interface ReportFiltersProps {
+  readonly licenses: readonly License[];
+  readonly value: string;
+  readonly period: ReportPeriod;
+  /** The time that the report is about. */
+  readonly children: unknown;
+}
+
+const OTHER = 'other';
+
+function ReportFilters({ licenses, value, period, children }: ReportFiltersProps) {
+  const [isOpen, setOpen] = useState(false);
+  const choose = (chosen: string) => setParams({ period: chosen });
+  const isOther = !PERIOD_CHOICES.some(([choice]) => choice === period.value);
+  const other = isOther ? sayRange(period, readNow()) : 'Other…';
+  return (
+    <div class="filters">
+      <FilterChip
+        label="License"
+        name="license"
+        value={value}
+        choices={[
+          [ALL, 'All licenses'],
+          ...licenses.map((license) => [String(license.id), nameOf(license)] as const),
+        ]}
+        isRequired
+      />
+      <Segments
+        label="Period"
+        value={isOther ? OTHER : period.value}
+        choices={[...PERIOD_CHOICES, [OTHER, other]]}
+        onChange={(chosen) => (chosen === OTHER ? setOpen(true) : choose(chosen))}
+      />
+      <span class="end">{children as string}</span>
+      {isOpen && <RangeDialog value={period.value} onChoose={choose} onClose={() => setOpen(false)} />}
+    </div>
+  );
 }

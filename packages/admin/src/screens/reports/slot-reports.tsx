@@ -2,7 +2,7 @@ import type { GetPath, GetQuery } from '@berth/protocol/admin/admin-api';
 import type { Denials, SlotHistory, WhatIf } from '@berth/protocol/admin/history';
 import { HeatMap } from '../../charts/heat-map.tsx';
 import { SlotsChart } from '../../charts/slots-chart.tsx';
-import { sayWhatIf, WhatIfTable } from '../../charts/what-if-table.tsx';
+import { WhatIfTable } from '../../charts/what-if-table.tsx';
 import { type ApiError, addressOf, send } from '../../data/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
@@ -10,8 +10,9 @@ import { saveFile } from '../../parts/save-file.ts';
 import { Legend } from '../../parts/slot-bar.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { formatNumber } from '../../words/numbers.ts';
-import { DAY_MS, formatDuration, formatSpan, HOUR_MS } from '../../words/time.ts';
+import { DAY_MS, formatDuration, formatSpan, HOUR_MS, plural } from '../../words/time.ts';
 import type { HeatCell, Step, UsageFigures } from '../../words/usage.ts';
+import { findToday, sayWhatIf } from '../../words/what-if.ts';
 
 type HistoryPath = Extract<GetPath, `/api/admin/history/${string}`>;
 
@@ -42,27 +43,29 @@ interface FiguresProps {
   readonly denials: Denials | null;
 }
 
+/** Each number says what it counts; docs/history.md defines them. */
 export function Figures({ figures, slots, whatIf, denials }: FiguresProps) {
   const { peak, peakDays, days, workingAverage, mostBorrowed, averageBorrowed } = figures;
-  const now = whatIf?.curve.find((column) => column.slots === whatIf.slots);
-  const full = denials?.by_reason.find(({ reason }) => reason === 'floating_not_available');
+  const today = whatIf === null ? undefined : findToday(whatIf);
   const share = slots === 0 || workingAverage === null ? null : Math.round((workingAverage / slots) * 100);
   return (
     <dl class="key-figures">
       <Figure name="Peak" value={formatNumber(peak)} unit={`of ${formatNumber(slots)} slots`}>
-        on {formatNumber(peakDays)} of {formatNumber(days)} days with any use
+        {days === 0 ? 'not used' : `on ${formatNumber(peakDays)} of ${plural(days, 'day')} with any use`}
       </Figure>
       {workingAverage !== null && (
         <Figure name="Average, Mon to Fri, 08:00 to 18:00" value={formatNumber(workingAverage)} unit="slots">
           {share === null ? '' : `${share} % of what there is`}
         </Figure>
       )}
-      <Figure name="Denials" value={formatNumber(denials?.total ?? figures.denials)} unit="">
-        {full === undefined ? '' : `${formatNumber(full.count)} because it was full`}
+      <Figure name="Denials" value={formatNumber(denials?.total ?? figures.denials)} unit="requests">
+        {sayFull(denials, whatIf)}
       </Figure>
-      {now !== undefined && (
-        <Figure name="Time waited" value={formatDuration(now.waiting_ms)} unit="">
-          {now.denials === 0 ? 'nobody waited' : `by ${formatNumber(now.denials)}, without their retries`}
+      {whatIf !== null && today !== undefined && (
+        <Figure name="Time waited" value={formatDuration(today.waiting_ms)} unit="">
+          {today.denials === 0
+            ? 'nobody waited'
+            : `by ${formatNumber(today.denials)}, until a slot was free or they gave up`}
         </Figure>
       )}
       <Figure name="Borrowed at once" value={formatNumber(mostBorrowed)} unit="at most">
@@ -70,6 +73,13 @@ export function Figures({ figures, slots, whatIf, denials }: FiguresProps) {
       </Figure>
     </dl>
   );
+}
+
+function sayFull(denials: Denials | null, whatIf: WhatIf | null): string {
+  const full = denials?.by_reason.find(({ reason }) => reason === 'floating_not_available')?.count ?? 0;
+  if (full === 0) return 'none because it was full';
+  const asked = whatIf === null ? '' : `; ${formatNumber(whatIf.asked)} without retries`;
+  return `${formatNumber(full)} because it was full${asked}`;
 }
 
 interface FigureProps {
@@ -138,22 +148,12 @@ export function HeatReport({ cells, slots, tight }: HeatReportProps) {
 export function WhatIfReport({ whatIf, query }: { readonly whatIf: WhatIf; readonly query: Span }) {
   return (
     <Section
-      title="What if there were more slots?"
+      title="What if there were more or fewer slots?"
       end={<CsvLink path="/api/admin/history/what-if" query={query} />}
     >
-      <p class="second report-lead">
-        {sayWhatIf(whatIf)} {sayAssumption(whatIf)}
-      </p>
+      <p class="second report-lead">{sayWhatIf(whatIf)}</p>
       <WhatIfTable whatIf={whatIf} />
     </Section>
-  );
-}
-
-function sayAssumption({ median_ms: median }: WhatIf): string {
-  if (median === null) return 'No slot was given back yet, so there is nothing to replay.';
-  return (
-    `Assumed that a denied request would have held a slot for ${formatDuration(median)}, the median; ` +
-    'retries in that time count once.'
   );
 }
 

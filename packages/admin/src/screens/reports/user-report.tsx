@@ -15,8 +15,12 @@ const FEW = 10;
 export function UserReport({ query }: { readonly query: Span }) {
   const [isOpen, setOpen] = useState(false);
   const { data } = useResource('/api/admin/history/users', { ...query, limit: 500 });
-  if (data === null || data.users.length === 0) return null;
-  const users = data.users.filter(({ feature }) => feature === null);
+  if (data === null) return null;
+  // Denials are counted above, to the minute; here the days count whole.
+  const users = data.users.filter(
+    ({ feature, grants, sessions }) => feature === null && grants + sessions > 0,
+  );
+  if (users.length === 0) return null;
   const end = (
     <>
       {users.length > FEW && (
@@ -28,16 +32,12 @@ export function UserReport({ query }: { readonly query: Span }) {
     </>
   );
   return (
-    <Section title="Users" note={formatNumber(users.length)} end={end}>
-      <Table
-        columns={[
-          'User',
-          ['Slots taken', 'number'],
-          ['Held for', 'number'],
-          ['Denials', 'number'],
-          ['Last seen', 'number'],
-        ]}
-      >
+    <Section
+      title="Users"
+      note={`${formatNumber(users.length)}, by whole days (UTC), without slots still held`}
+      end={end}
+    >
+      <Table columns={['User', ['Slots taken', 'number'], ['Held for', 'number'], ['Last seen', 'number']]}>
         {(isOpen ? users.slice(0, 500) : users.slice(0, FEW)).map((one) => (
           <tr key={`${one.license_id} ${one.user} ${one.others}`}>
             <td class="grow cut">
@@ -45,7 +45,6 @@ export function UserReport({ query }: { readonly query: Span }) {
             </td>
             <td class="number">{formatNumber(one.grants)}</td>
             <td class="number">{formatDuration(one.held_ms)}</td>
-            <td class="number">{formatNumber(one.denials)}</td>
             <td class="number">
               <Time at={one.last_at} />
             </td>

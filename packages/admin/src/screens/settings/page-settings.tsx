@@ -1,4 +1,4 @@
-import { useResource } from '../../data/resource.ts';
+import { useSettings } from '../../data/settings.ts';
 import { chooseTheme, type Theme, theme } from '../../data/theme.ts';
 import { useValue } from '../../data/value.ts';
 import { Term, TermList } from '../../parts/facts.tsx';
@@ -13,14 +13,15 @@ const THEMES: readonly (readonly [Theme, string])[] = [
 
 /** For everybody: they are settings of the server. */
 function BrandSettings() {
-  const page = useResource('/api/admin/settings').data?.settings.page;
+  const { of } = useSettings();
+  const [name, logo] = [of('page.name')?.value, of('page.logo')?.value];
   return (
     <>
       <Term name="Name" note="page.name in berth.yaml; for everybody, after a restart">
-        {page?.name ? <bdi>{page.name}</bdi> : <span class="quiet">Berth</span>}
+        {name ? <bdi>{name}</bdi> : <span class="quiet">Berth</span>}
       </Term>
       <Term name="Logo" note="page.logo in berth.yaml: an SVG, PNG or JPEG file of at most 100 kB">
-        {page?.logo ? <code>{page.logo}</code> : <span class="quiet">that of Berth</span>}
+        {logo ? <code>{logo}</code> : <span class="quiet">that of Berth</span>}
       </Term>
     </>
   );

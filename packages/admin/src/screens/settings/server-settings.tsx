@@ -1,7 +1,9 @@
+import type { Setting } from '@berth/protocol/admin/settings';
 import { useStatus } from '../../data/overview.ts';
-import { useResource } from '../../data/resource.ts';
+import { sayValue, useSettings } from '../../data/settings.ts';
 import { Term, TermList } from '../../parts/facts.tsx';
 import { Section } from '../../parts/head.tsx';
+import { Name } from '../../parts/name.tsx';
 import { Show } from '../../parts/states.tsx';
 import { PlainTable } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -48,24 +50,22 @@ export function ServerSettings() {
   );
 }
 
-type Nested = Readonly<Record<string, unknown>>;
-
 function AllSettings() {
-  const settings = useResource('/api/admin/settings');
+  const settings = useSettings();
   return (
-    <Section
-      title="All settings"
-      note="from berth.yaml, the environment and flags; restart the server after a change"
-    >
+    <Section title="All settings" note="flags count before the environment, berth.yaml and what is set here">
       <Show of={settings} what="The settings">
         {(data) => (
-          <PlainTable columns={['Name', 'Value']}>
-            {flatten(data.settings).map(([name, value]) => (
-              <tr key={name}>
-                <td>
-                  <code>{name}</code>
+          <PlainTable columns={['Name', 'Value', 'From']}>
+            {data.settings.map((setting) => (
+              <tr key={setting.name}>
+                <td title={setting.about}>
+                  <code>{setting.name}</code>
                 </td>
-                <td class="sentence-cell">{value === '' ? <span class="quiet">none</span> : value}</td>
+                <td class="sentence-cell">{sayValue(setting.value) || <span class="quiet">none</span>}</td>
+                <td class="sentence-cell">
+                  <SettingOrigin setting={setting} />
+                </td>
               </tr>
             ))}
           </PlainTable>
@@ -75,11 +75,17 @@ function AllSettings() {
   );
 }
 
-function flatten(settings: Nested, prefix = ''): readonly (readonly [string, string])[] {
-  return Object.entries(settings).flatMap(([name, value]) => {
-    const path = `${prefix}${name}`;
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return flatten(value as Nested, `${path}.`);
-    return [[path, Array.isArray(value) ? value.join(', ') : String(value ?? '')] as const];
-  });
+/** Where a value comes from, and who changed it. */
+function SettingOrigin({
+  setting: { source, place, changed_by, changed_at },
+}: {
+  readonly setting: Setting;
+}) {
+  if (source === 'default') return <span class="quiet">default</span>;
+  if (source !== 'stored') return <code>{place}</code>;
+  return (
+    <>
+      set by <Name text={changed_by ?? ''} />, <Time at={changed_at} />
+    </>
+  );
 }

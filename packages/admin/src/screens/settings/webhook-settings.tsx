@@ -1,5 +1,5 @@
 import { useStatus } from '../../data/overview.ts';
-import { useResource } from '../../data/resource.ts';
+import { useSettings } from '../../data/settings.ts';
 import { Term, TermList } from '../../parts/facts.tsx';
 import { State } from '../../parts/shape.tsx';
 import { Command, Show } from '../../parts/states.tsx';
@@ -19,7 +19,7 @@ const EXAMPLE = `webhooks:
 /** Where events are sent, and whether they arrive. */
 export function WebhookSettings() {
   const status = useStatus();
-  const config = useResource('/api/admin/settings').data?.settings.webhooks;
+  const url = useSettings().of('webhooks.url')?.value;
   return (
     <Show of={status} what="The state of the webhook">
       {({ webhooks }) => (
@@ -28,9 +28,7 @@ export function WebhookSettings() {
             <Term name="Delivery" note={webhooks.error}>
               <State level={STATES[webhooks.state][0]} word={STATES[webhooks.state][1]} />
             </Term>
-            <Term name="Address">
-              {config?.url ? <code>{config.url}</code> : <span class="quiet">none</span>}
-            </Term>
+            <Term name="Address">{url ? <code>{url}</code> : <span class="quiet">none</span>}</Term>
             <Term name="Last delivered">
               <Time at={webhooks.delivered_at} none="never" />
             </Term>

@@ -94,7 +94,7 @@ export function SlotFoot({ canBar }: { readonly canBar: boolean }) {
           <Keycaps keys={keys} /> {meaning}
         </span>
       ))}
-      <span class="end">Live. Times in your zone ({zoneName(readNow())}); point at one for UTC.</span>
+      <span class="end">Times in your zone ({zoneName(readNow())}); point at one for UTC.</span>
     </div>
   );
 }

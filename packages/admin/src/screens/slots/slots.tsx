@@ -53,7 +53,10 @@ function SlotsHead({ licenses, filters }: ListProps) {
         ? ` ${nameOf(first)} has none free.`
         : ` ${full.length} licenses have none free.`;
   return (
-    <PageHead title="Slots" lead={`${formatNumber(held)} slots are held, ${borrowed}.${shortage}`}>
+    <PageHead
+      title="Slots"
+      lead={licenses.length > 0 && `${formatNumber(held)} slots are held, ${borrowed}.${shortage}`}
+    >
       <ExportButton filters={filters} />
     </PageHead>
   );

@@ -167,7 +167,7 @@ function showConsumption({ days }: GetAnswer<'/api/admin/history/consumption'>):
 }
 
 function showWhatIf(report: GetAnswer<'/api/admin/history/what-if'>): string {
-  const { product, feature, slots, median_ms, asked, curve } = report;
+  const { product, feature, slots, median_ms, asked, enough, curve } = report;
   const name = feature === null ? `"${product}"` : `"${feature}" of "${product}"`;
   const held =
     median_ms === null
@@ -182,6 +182,7 @@ function showWhatIf(report: GetAnswer<'/api/admin/history/what-if'>): string {
   ]);
   return (
     `${asking} found no free slot of ${name}, not counting retries. ${held}\n` +
+    `With ${enough} slot${enough === 1 ? '' : 's'} nobody would have been denied.\n` +
     formatTable(['slots', 'denials', 'waiting', ''], rows)
   );
 }

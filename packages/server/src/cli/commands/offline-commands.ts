@@ -12,7 +12,7 @@ import {
 } from '@berth/protocol/carried/typed-code';
 import { formatFacts } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
-import { type AdminAnswer, type AdminClient, withFacts } from '../admin-client.ts';
+import { type AdminAnswer, type AdminClient, type RefusedAnswer, withFacts } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
 import { cannot, readBytes } from '../files.ts';
 import { InputError, type SecretPrompt } from '../read-secrets.ts';
@@ -23,6 +23,8 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
     words: 'offline request',
     usage: '[--product P] [--license-key K] [--user U] [--license-id N] [--deactivate] [--out FILE]',
     about: 'create a file that requests a license from the vendor; --deactivate returns one',
+    precheck: async (client, _, { deactivate }) =>
+      deactivate === true ? null : refuseWithoutKey(client, { isByCodes: false }),
     ask: askRequest,
     show: ({ request_data, saved_as, request_id, identity_key }) =>
       saved_as === undefined
@@ -50,6 +52,7 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
     arguments: ['LICENSE-KEY'],
     usage: '[--qr]',
     about: "create this server's activation code from the vendor's initialization code on standard input",
+    precheck: (client) => refuseWithoutKey(client, { isByCodes: true }),
     reads: () => [codePrompt('initialization code', INITIALIZATION_CODE_BYTES)],
     ask: (client, [key], _, [typed = '']) => {
       const code = readScannedText(typed, 'initialization_code')?.get('initialization_code') ?? typed;
@@ -86,6 +89,25 @@ type Certificate = GetAnswer<'/api/admin/identity'>['licenses'][number]['certifi
 
 /** `certificate` is missing if the server did not say. */
 type InstalledLicense = License & { readonly certificate?: Certificate };
+
+/** Before the request uses up an activation at the vendor, whose answer the server could not verify. */
+async function refuseWithoutKey(
+  client: AdminClient,
+  { isByCodes }: { readonly isByCodes: boolean },
+): Promise<RefusedAnswer | null> {
+  const answer = await client.get('/api/admin/settings');
+  if (!answer.ok) return answer;
+  const find = (name: string) => answer.body.settings.find((one) => one.name === name)?.value;
+  const isUnsigned = isByCodes && find('airgap.acceptUnsignedPolicies') === true;
+  const needed = [...(isByCodes ? ['airgap.publicKey'] : []), ...(isUnsigned ? [] : ['cloud.publicKey'])];
+  const missing = needed.find((name) => String(find(name)) === '');
+  if (missing === undefined) return null;
+  const code = missing === 'airgap.publicKey' ? 'airgap_key_not_configured' : 'offline_key_not_configured';
+  const message =
+    `Set ${missing} to the key of the vendor first: without it, the server could not verify the answer. ` +
+    'The page asks for it at "Add a license".';
+  return { ok: false, body: { code, message } };
+}
 
 async function askRequest(client: AdminClient, _: readonly string[], flags: Flags) {
   requireWritable(flags.out);

@@ -18,7 +18,7 @@ import { type FeatureSlot, type FloatingFeature, featureHeartbeatEnd } from '../
 import { type Instant, later } from '../nouns/instant.ts';
 import type { Registration } from '../nouns/registration.ts';
 import type { Refused } from '../outcome.ts';
-import { refuseByState, refuseFull, refuseNotHeld, refuseRenewal } from '../refusals.ts';
+import { isRoomNext, refuseByState, refuseFull, refuseNotHeld, refuseRenewal } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
 import type { LicenseView } from '../view.ts';
 
@@ -70,7 +70,8 @@ function chooseLoan(
   const { code: name, floating } = feature;
   const inUse = countFeatureInUse(view, name);
   if (isShort(floating.slots, inUse, held, until)) {
-    return refuseFull({ name, slots: floating.slots, inUse, nextFreeAt: view.findNextFeatureEnd() });
+    const nextFreeAt = isRoomNext(floating.slots, inUse, held) ? view.findNextFeatureEnd() : null;
+    return refuseFull({ name, slots: floating.slots, inUse, nextFreeAt });
   }
   return refuseSpent(command, held) ?? { holder: base.held, feature, until, inUse };
 }

@@ -1,4 +1,4 @@
-import { type Instant, plus } from '../nouns/instant.ts';
+import { type Instant, later, plus } from '../nouns/instant.ts';
 
 /** What was recorded in one bucket. */
 export interface SlotBucket {
@@ -33,6 +33,28 @@ export interface SlotPoint extends SlotState {
   /** Given back or expired. */
   readonly returns: number;
   readonly denials: number;
+}
+
+/**
+ * When a curve begins: time before the license was added is no time without use. If something was recorded
+ * earlier, the license had been there before, and was added again.
+ */
+export function curveStart(
+  since: Instant,
+  addedAt: Instant,
+  first: SlotBucket | undefined,
+  hasEarlier: boolean,
+): Instant {
+  const wasThere = hasEarlier || (first !== undefined && first.at + first.lengthMs <= addedAt);
+  return wasThere ? since : later(since, addedAt);
+}
+
+/** The part of a bucket from `start` on, before which nothing is recorded. */
+export function cutBucket(bucket: SlotBucket, start: Instant): SlotBucket {
+  const cutMs = start - bucket.at;
+  if (cutMs <= 0) return bucket;
+  const { net, late, lengthMs } = bucket;
+  return { ...bucket, at: start, late: late - net * cutMs, lengthMs: lengthMs - cutMs };
 }
 
 /**
@@ -113,7 +135,7 @@ export interface Stretch {
   readonly grants: number;
 }
 
-/** The curve as stretches without gaps from `since` to `until`. */
+/** The curve as stretches without gaps from `since` to `until`. The first counts what was in use as granted. */
 export function stretchesOf(
   start: SlotState,
   buckets: readonly SlotBucket[],
@@ -124,8 +146,9 @@ export function stretchesOf(
   let { inUse } = start;
   let from = since;
   const add = (to: Instant, peak: number, grants: number) => {
-    if (to > from) stretches.push({ from, to, peak, grants });
-    if (to > from) from = to;
+    if (to <= from) return;
+    stretches.push({ from, to, peak, grants: from === since ? grants + start.inUse : grants });
+    from = to;
   };
   for (const [index, bucket] of buckets.entries()) {
     add(bucket.at, inUse, 0);

@@ -19,6 +19,8 @@ interface WhatIfPoint {
 export interface WhatIf {
   /** Denied requests without their retries. */
   readonly asked: number;
+  /** The smallest number of slots with which there are no denials. */
+  readonly enough: number;
   readonly curve: readonly WhatIfPoint[];
 }
 
@@ -33,14 +35,16 @@ const MAX_POINTS = 60;
  * 2. *Requests.* Each record of denials without a free slot stands for a request in the minute of its first
  *    denial, and one in the minute of its last. In order of time, and at the same minute in order of users, a
  *    request of a user is a retry, and left out, if it is less than the median duration `d` after the last
- *    request of that user that was not.
+ *    request of that user that was not. A request is *patient* until the minute of its last retry, included.
  * 3. *Served.* With `n` slots, the requests are tried in this order. A request in the minute `m` is served if
  *    `use(m)` plus the earlier requests that were served in one of the minutes `m-d+1 … m` is less than `n`.
  *    It then holds a slot for the minutes `m … m+d-1`. Otherwise it is denied.
  * 4. *Grants that there would not have been.* In each minute, or bucket where the history was thinned out, as
- *    many grants as its use exceeds `n` are denied, at most all of them, in its first minute.
+ *    many grants as its use exceeds `n` are denied, at most all of them, in its first minute. Slots in use at
+ *    the start are grants of the first minute. Such a request is patient for `d` minutes.
  * 5. *Waiting.* `load(m)` is `use(m)` plus the served requests that hold a slot in `m`. A denied request of
- *    the minute `m` waits until the first minute after `m` whose load is less than `n`, or until the end.
+ *    the minute `m` waits until the first minute after `m` whose load is less than `n`, but no longer than it
+ *    is patient, nor beyond the end.
  */
 export function whatIf(
   stretches: readonly Stretch[],
@@ -50,11 +54,11 @@ export function whatIf(
 ): WhatIf {
   const spans = stretches.map(toSpan).filter(({ from, to }) => to > from);
   const end = spans.at(-1)?.to ?? 0;
-  const requests = listRequests(records, durationMinutes).filter((minute) => minute < end);
+  const requests = listRequests(records, durationMinutes).filter(({ minute }) => minute < end);
   const replay = (n: number) => replayWith(n, spans, requests, durationMinutes);
-  const peak = spans.reduce((most, span) => Math.max(most, span.peak), 0);
-  const most = Math.max(slots, peak + mostAtOnce(requests, durationMinutes));
-  return { asked: requests.length, curve: chooseSlots(most, slots).map(replay) };
+  const enough = countEnough(spans, requests, durationMinutes);
+  const curve = chooseSlots(Math.max(slots, enough), [slots, enough]).map(replay);
+  return { asked: requests.length, enough, curve };
 }
 
 /** A stretch in whole minutes. */
@@ -69,37 +73,60 @@ function toSpan({ from, to, peak, grants }: Stretch): Span {
   return { from: Math.floor(from / MINUTE_MS), to: Math.ceil(to / MINUTE_MS), peak, grants };
 }
 
-/** The minutes of all requests that are no retries. */
-function listRequests(records: readonly DeniedRecord[], durationMinutes: number): readonly number[] {
+interface Request {
+  readonly minute: number;
+  /** For how many minutes its user kept asking. */
+  patience: number;
+}
+
+/** All requests that are no retries. */
+function listRequests(records: readonly DeniedRecord[], durationMinutes: number): readonly Request[] {
   const all = records.flatMap(({ who, firstAt, lastAt }) => [
     { who, minute: Math.floor(firstAt / MINUTE_MS) },
     { who, minute: Math.floor(lastAt / MINUTE_MS) },
   ]);
   all.sort((a, b) => a.minute - b.minute || (a.who < b.who ? -1 : 1));
-  const last = new Map<string, number>();
+  const last = new Map<string, Request>();
   return all.flatMap(({ who, minute }) => {
     const before = last.get(who);
-    if (before !== undefined && minute - before < durationMinutes) return [];
-    last.set(who, minute);
-    return [minute];
+    if (before !== undefined && minute - before.minute < durationMinutes) {
+      before.patience = minute - before.minute + 1;
+      return [];
+    }
+    const request = { minute, patience: 1 };
+    last.set(who, request);
+    return [request];
   });
 }
 
-/** How many requests would hold a slot at once if all were served. */
-function mostAtOnce(requests: readonly number[], durationMinutes: number): number {
-  let most = 0;
-  let first = 0;
-  for (const [index, minute] of requests.entries()) {
-    while ((requests[first] as number) <= minute - durationMinutes) first += 1;
-    most = Math.max(most, index - first + 1);
+/** All grants and requests are served if nowhere more slots are needed. */
+function countEnough(spans: readonly Span[], requests: readonly Request[], durationMinutes: number): number {
+  let enough = 0;
+  let oldest = 0;
+  let next = 0;
+  for (const { to, peak, grants } of spans) {
+    if (grants > 0) enough = Math.max(enough, peak);
+    for (; next < requests.length && minuteOf(requests, next) < to; next++) {
+      while (minuteOf(requests, oldest) <= minuteOf(requests, next) - durationMinutes) oldest += 1;
+      enough = Math.max(enough, peak + next - oldest + 1);
+    }
   }
-  return most;
+  return enough;
+}
+
+function minuteOf(requests: readonly Request[], index: number): number {
+  return (requests[index] as Request).minute;
+}
+
+/** How many requests of a minute are denied. */
+interface Denied extends Readonly<Request> {
+  readonly count: number;
 }
 
 /** All numbers of slots up to the one without denials; if there are very many, some of them. */
-function chooseSlots(most: number, slots: number): readonly number[] {
+function chooseSlots(most: number, always: readonly number[]): readonly number[] {
   const step = Math.max(1, Math.ceil(most / MAX_POINTS));
-  const chosen = new Set([slots, most]);
+  const chosen = new Set(always);
   for (let n = step; n < most; n += step) chosen.add(n);
   return [...chosen].sort((a, b) => a - b);
 }
@@ -107,22 +134,21 @@ function chooseSlots(most: number, slots: number): readonly number[] {
 function replayWith(
   n: number,
   spans: readonly Span[],
-  requests: readonly number[],
+  requests: readonly Request[],
   durationMinutes: number,
 ): WhatIfPoint {
   const served: number[] = [];
-  /** The minutes with denials, and how many. */
-  const denied: { minute: number; count: number }[] = [];
+  const denied: Denied[] = [];
   let oldest = 0;
   let next = 0;
   for (const { from, to, peak, grants } of spans) {
     const lost = Math.min(grants, Math.max(0, peak - n));
-    if (lost > 0) denied.push({ minute: from, count: lost });
-    for (; next < requests.length && (requests[next] as number) < to; next++) {
-      const minute = requests[next] as number;
+    if (lost > 0) denied.push({ minute: from, count: lost, patience: durationMinutes });
+    for (; next < requests.length && minuteOf(requests, next) < to; next++) {
+      const { minute, patience } = requests[next] as Request;
       while (oldest < served.length && (served[oldest] as number) <= minute - durationMinutes) oldest += 1;
       if (peak + served.length - oldest < n) served.push(minute);
-      else denied.push({ minute, count: 1 });
+      else denied.push({ minute, count: 1, patience });
     }
   }
   denied.sort((a, b) => a.minute - b.minute);
@@ -136,7 +162,7 @@ function countWaiting(
   n: number,
   spans: readonly Span[],
   served: readonly number[],
-  denied: readonly { readonly minute: number; readonly count: number }[],
+  denied: readonly Denied[],
   durationMinutes: number,
 ): number {
   let free = spans.at(-1)?.to ?? 0;
@@ -146,8 +172,9 @@ function countWaiting(
     // A minute's own load does not matter to its denials: they wait for a later one.
     const isFree = peak < n;
     for (; index >= 0 && (denied[index]?.minute ?? 0) >= from; index--) {
-      const { minute, count } = denied[index] as { minute: number; count: number };
-      waited += count * ((isFree && minute + 1 < to ? minute + 1 : free) - minute);
+      const { minute, count, patience } = denied[index] as Denied;
+      const freeAt = isFree && minute + 1 < to ? minute + 1 : free;
+      waited += count * Math.min(freeAt - minute, patience);
     }
     if (isFree) free = from;
   }

@@ -29,8 +29,8 @@ export function resolveFeatureUntil(
 }
 
 function resolveUntil(until: BorrowUntil, latest: Instant, now: Instant): Instant | Refused {
+  if (latest <= now) return refuseInGrace();
   if (until === 'unreadable') return refuseUntil('is not a date', latest);
-  if (latest <= now) return refuseUntil('is not possible, because the license is no longer valid', latest);
   const wanted = until === 'longest' ? latest : until;
   if (wanted <= now) return refuseUntil('is not in the future', latest);
   if (wanted > latest + BORROW_TOLERANCE_MS) return refuseUntil('is later than the license allows', latest);
@@ -42,6 +42,15 @@ function refuseUntil(problem: string, latestUntil: Instant): Refused {
     'borrow_until_not_valid',
     `"borrowed_until" ${problem}. The latest date possible now is ${say(latestUntil)}.`,
     { latestUntil },
+  );
+}
+
+/** No date is possible, so none is named. */
+function refuseInGrace(): Refused {
+  return refuse(
+    'borrow_until_not_valid',
+    'Nothing can be borrowed, because the license has ended and is in its grace period. Register a slot ' +
+      'instead, or renew the license.',
   );
 }
 

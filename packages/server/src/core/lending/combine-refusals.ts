@@ -42,7 +42,7 @@ export function combineRefusals(
 }
 
 function addUpSlots(product: string, said: readonly Refused[]): Refused {
-  const ends = said.map(({ details }) => details.nextFreeAt as Instant | null).filter((end) => end !== null);
+  const ends = said.flatMap(({ details }) => (details.nextFreeAt as Instant | undefined) ?? []);
   return refuseFull({
     name: product,
     slots: sum(said, 'slots'),

@@ -3,6 +3,7 @@ import type { Actor } from './actor.ts';
 import type { BarKind, BarSource } from './bar.ts';
 import type { Instant } from './instant.ts';
 import type { LicenseId, Verdict } from './license.ts';
+import type { SettingValue } from './stored-setting.ts';
 
 /** Events of a license's chain. A renewal is none: it only restarts a timer. */
 export type LicenseEvent = LicenseEventFacts & { readonly by?: Actor | null };
@@ -77,9 +78,11 @@ export type SystemEvent = Readonly<
   | {
       kind: 'server_started';
       version: string;
-      settings?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+      settings?: Readonly<Record<string, SettingValue>>;
     }
   | { kind: 'server_stopped'; version: string }
+  /** `null`: the default applies again. */
+  | { kind: 'setting_changed'; name: string; value: SettingValue | null; by: Actor }
   | ClockJumped
   | { kind: 'clock_accepted'; from: Instant; to: Instant; by: Actor }
   | { kind: 'clock_reset'; from: Instant; to: Instant; by: Actor }
@@ -88,7 +91,7 @@ export type SystemEvent = Readonly<
   | {
       kind: 'offline_request_made';
       requestId: string;
-      request: 'activation' | 'deactivation';
+      request: 'activation' | 'deactivation' | 'airgap';
       product: string | null;
       by: Actor;
     }

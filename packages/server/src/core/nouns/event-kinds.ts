@@ -48,6 +48,7 @@ const KINDS: Readonly<Record<AuditEvent['kind'], true>> = {
   master_key_exported: true,
   grant_key_rotated: true,
   rules_changed: true,
+  setting_changed: true,
   bar_added: true,
   bar_removed: true,
   license_expiring: true,

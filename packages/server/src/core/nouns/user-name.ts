@@ -22,9 +22,9 @@ export function foldCase(name: string): string {
   return name.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ').normalize('NFC');
 }
 
-/** The command with the user's name as it is stored. */
-export function withIdentity<C extends object>(command: C, ignoresCase: boolean): C {
-  if (!ignoresCase || !('user' in command) || typeof command.user !== 'string') return command;
+/** The command with the user's name as a store keeps it that ignores case. */
+export function withFoldedUser<C extends object>(command: C): C {
+  if (!('user' in command) || typeof command.user !== 'string') return command;
   const user = foldCase(command.user);
   return user === command.user ? command : { ...command, user, spelling: command.user };
 }

@@ -15,20 +15,13 @@ export interface Caller {
   readonly address: string;
   /** The holder of the token, if the caller sent one. */
   readonly holder: Holder | null;
-}
-
-export function actorOf({ kind, name, address }: Caller): Actor {
-  return kind === 'control' ? name : { name, address };
-}
-
-/**
- * Identifies the credentials of the caller. It is the same for all tokens of an account, because those from
- * /auth are short-lived. `undefined`: none were required.
- */
-export function credentialOf({ kind, name, holder }: Caller): string | undefined {
-  if (kind === 'certificate') return name;
-  if (holder === null) return undefined;
-  return holder.account === null ? `token ${holder.tokenId}` : `account ${holder.account}`;
+  /** Who asked, in commands. */
+  readonly actor: Actor;
+  /**
+   * Identifies the caller's credentials. It is the same for all tokens of an account, because those from
+   * /auth are short-lived. `undefined`: none were required.
+   */
+  readonly credential: string | undefined;
 }
 
 /** The access settings. */

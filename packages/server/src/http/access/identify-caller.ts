@@ -27,7 +27,8 @@ export function identifyCaller(visit: Visit): Caller | Promise<Caller> {
   const { route, peer, auth } = visit;
   const { class: kind } = ACCESS[route.access];
   if (kind === 'public') return nobody(peer);
-  if (peer.isControl) return { ...nobody(peer), kind: 'control', name: 'control', role: 'admin' };
+  if (peer.isControl)
+    return { ...nobody(peer), kind: 'control', name: 'control', role: 'admin', actor: 'control' };
   if (kind === 'client' && auth.clients === 'open') return nobody(peer);
   if (route.access === 'monitor' && auth.metrics === 'open') return nobody(peer);
   return requireRole(visit);
@@ -46,7 +47,19 @@ async function requireRole(visit: Visit): Promise<Caller> {
 }
 
 function nobody({ address }: Peer): Caller {
-  return { kind: 'anyone', name: 'client', role: null, address, holder: null };
+  return {
+    kind: 'anyone',
+    name: 'client',
+    role: null,
+    address,
+    holder: null,
+    actor: { name: 'client', address },
+    credential: undefined,
+  };
+}
+
+function named(peer: Peer, caller: Pick<Caller, 'kind' | 'name' | 'role'>): Caller {
+  return { ...nobody(peer), ...caller, actor: { name: caller.name, address: peer.address } };
 }
 
 async function findCaller(visit: Visit): Promise<Caller> {
@@ -63,12 +76,14 @@ async function findCaller(visit: Visit): Promise<Caller> {
   if (ACCESS[route.access].class === 'client') return withCertificate(peer);
   if (route.access === 'monitor') return requireMonitor(visit);
   await requireLocal(visit);
-  return { ...nobody(peer), kind: 'local', name: 'local', role: 'admin' };
+  return named(peer, { kind: 'local', name: 'local', role: 'admin' });
 }
 
 function withToken(holder: Holder, peer: Peer): Caller {
-  const { name, role, account } = holder;
-  return { ...nobody(peer), kind: 'holder', name: account ?? `token ${name}`, role, holder };
+  const { tokenId, role, account } = holder;
+  const name = account ?? `token ${holder.name}`;
+  const credential = account === null ? `token ${tokenId}` : `account ${account}`;
+  return { ...named(peer, { kind: 'holder', name, role }), holder, credential };
 }
 
 function withCertificate(peer: Peer): Caller {
@@ -79,11 +94,16 @@ function withCertificate(peer: Peer): Caller {
         'as "Authorization: Bearer …", or use a client certificate.',
     );
   }
-  return { ...nobody(peer), kind: 'certificate', name: `certificate ${peer.certificate}`, role: 'user' };
+  const name = `certificate ${peer.certificate}`;
+  return { ...named(peer, { kind: 'certificate', name, role: 'user' }), credential: name };
 }
+
+/** What a program sends if its token is not set. It gets no rights that it would have without the header. */
+const WITHOUT_TOKEN = /^(?:Bearer)?\s*$/i;
 
 /** A session is only accepted as a cookie. */
 async function findHolder(authorization: string, visit: Visit): Promise<Holder> {
+  if (WITHOUT_TOKEN.test(authorization)) throw noToken();
   const token = /^Bearer +([\w-]{16,256})$/i.exec(authorization)?.[1];
   const holder = token === undefined ? null : await visit.accounts.tokens.find(token, visit);
   if (holder === null || holder.kind === 'session') throw tooOld();
@@ -95,6 +115,14 @@ function passwordFirst(): RequestError {
     'forbidden',
     'The one-time password was used a second time, so this token can only change the password. Send the ' +
       'old and the new password to POST /api/v4/setPassword as "passwordOld" and "passwordNew".',
+  );
+}
+
+function noToken(): RequestError {
+  return new RequestError(
+    'unauthorized',
+    'The token is missing: the header "Authorization" is empty. Get one from /auth or from the ' +
+      'administrator, and send it as "Authorization: Bearer …".',
   );
 }
 
@@ -118,7 +146,7 @@ async function requireLocal({ request, peer, auth, accounts }: Visit): Promise<v
 function requireMonitor({ request, peer, auth }: Visit): Caller {
   const why =
     auth.metrics === 'local' ? whyNotFromHere(request, peer, auth) : `"metrics.access" is "${auth.metrics}"`;
-  if (why === null) return { ...nobody(peer), kind: 'local', name: 'local', role: 'user' };
+  if (why === null) return named(peer, { kind: 'local', name: 'local', role: 'user' });
   throw new RequestError(
     'unauthorized',
     'This requires a token. Get one from "berth token create" or from /auth, and send it as ' +

@@ -2,7 +2,7 @@ import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { type Route, TAGS, type Tag } from '../route.ts';
 import { DocsFields, escapeHtml, renderCode, renderText } from './docs-fields.ts';
 import { errorsOf } from './openapi.ts';
-import type { ApiDocument, Operation } from './openapi-schemas.ts';
+import type { ApiDocument, JsonSchema, Operation } from './openapi-schemas.ts';
 
 /** A reference of the API, made from the same document that tools read. It runs no script. */
 export function renderDocs(routes: readonly Route[], document: ApiDocument): string {
@@ -111,7 +111,8 @@ function renderRequest(
 function writeCommand({ methods: [method], paths: [path], access, takesFile }: Route, body: unknown): string {
   const words = [`curl ${method === 'GET' ? '' : '-X POST '}${BASE}${path}`];
   if (!['public', 'client'].includes(access)) words.push("-H 'Authorization: Bearer TOKEN'");
-  if (takesFile === true) words.push("-H 'Content-Type: text/plain'", '--data-binary @license.lic');
+  if (takesFile === true)
+    words.push("-H 'Content-Type: application/octet-stream'", '--data-binary @license.lic');
   else if (body !== null) {
     words.push("-H 'Content-Type: application/json'", `-d '${JSON.stringify(body)}'`);
   }
@@ -120,7 +121,8 @@ function writeCommand({ methods: [method], paths: [path], access, takesFile }: R
 
 function renderAnswer({ responses }: Operation, fields: DocsFields): string {
   const { description, content = {} } = responses['200'] ?? {};
-  const { schema } = content['application/json'] ?? {};
+  const { schema: declared } = content['application/json'] ?? {};
+  const [schema = declared] = (declared?.anyOf as readonly JsonSchema[] | undefined) ?? [];
   const [type = ''] = Object.keys(content);
   const about = [renderText(description ?? ''), type === '' ? '' : renderCode(type)].join(' ');
   if (schema === undefined) return `<h4>Answer</h4><p>${about}</p>`;

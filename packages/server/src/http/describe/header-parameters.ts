@@ -1,10 +1,13 @@
+import { IDEMPOTENCY_KEY } from '@berth/protocol/api/consumption';
+
 /** The headers that some routes take, as the API document describes them. */
 export const HEADER_PARAMETERS = {
   'Idempotency-Key': {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'A request repeated within 24 hours with the same key and fields counts once.',
-    schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,256}$' },
+    description:
+      'A request repeated within 24 hours with the same key and fields counts once. Without blanks.',
+    schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
     example: '6f9d2f0e-2f55-4f4e-9a3d-0c7d5f6c1b11',
   },
   'Last-Event-ID': {

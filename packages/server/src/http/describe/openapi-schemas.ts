@@ -1,4 +1,3 @@
-import { FIELD_ALIASES } from '@berth/protocol/api/lending';
 import { z } from 'zod';
 import { inputOf, isStrict, type Route } from '../route.ts';
 
@@ -123,43 +122,25 @@ export function describeInput(
     return [name, fieldIn(needed.includes(name) ? `strict ${part}` : place, property, field)] as const;
   });
   const described = { properties: Object.fromEntries(fields), required: needed, about };
-  const isInUrlToo = route.query !== undefined && route.body !== undefined;
-  return isInUrlToo ? withSpellings(described, part) : described;
+  const isForUrls = part === 'query' && route.body !== undefined;
+  return isForUrls ? withUrlNames(described) : described;
 }
 
-/**
- * Fields that can be in a URL have the names there that clients already use. A body accepts both names,
- * unless the field is required. Mutually exclusive fields cannot be described for URLs.
- */
-function withSpellings(
-  { properties, required, about }: DescribedInput,
-  part: 'body' | 'query',
-): DescribedInput {
-  const isTwice = (name: string) => part === 'body' && aliasOf(name) !== name && !required.includes(name);
-  const spelt = Object.entries(properties).flatMap(([name, property]): [string, JsonSchema][] => {
-    const alias = aliasOf(name);
-    if (alias === name) return [[name, property]];
-    if (isTwice(name))
-      return [
-        [alias, property],
-        [name, { ...property, description: `The same as \`${alias}\`.` }],
-      ];
-    return [[alias, { ...property, description: `${property.description} Also taken as \`${name}\`.` }]];
+/** Fields that a POST takes from its body have the names in a URL that clients already use there. */
+function withUrlNames({ properties, required, about }: DescribedInput): DescribedInput {
+  const spelt = Object.entries(properties).map(([name, property]) => {
+    const inUrl = camelCase(name);
+    if (inUrl === name) return [name, property] as const;
+    return [
+      inUrl,
+      { ...property, description: `${property.description} Also taken as \`${name}\`.` },
+    ] as const;
   });
-  const twice = Object.keys(properties)
-    .filter(isTwice)
-    .map((name) => ({ required: [aliasOf(name), name] }));
-  const apart = [...(about.not === undefined ? [] : [about.not]), ...twice];
-  return {
-    properties: Object.fromEntries(spelt),
-    required: required.map(aliasOf),
-    about: apart.length === 0 ? about : { ...about, not: { anyOf: apart } },
-  };
+  return { properties: Object.fromEntries(spelt), required: required.map(camelCase), about };
 }
 
-/** The alias of a field, or its name if it has none. */
-function aliasOf(name: string): string {
-  return Object.keys(FIELD_ALIASES).find((alias) => FIELD_ALIASES[alias] === name) ?? name;
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** The schema of a field. Tries whether null and blank text mean "not given". */
@@ -188,24 +169,17 @@ function orNull(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** Patterns that match blank text anyway: everything in them is optional. */
-const ENDS_OPTIONAL = /\)\?\\s\*\$$/;
-
-/** Patterns that may match blanks: they start with a negated class or with blanks. */
-const STARTS_OPEN = /^\^(?:\[\^|\\s\*)/;
-
 function orBlank(schema: JsonSchema): JsonSchema {
   const { pattern, enum: values } = schema;
   if (values !== undefined) return { ...schema, enum: [...(values as readonly string[]), ''] };
-  if (pattern === undefined || ENDS_OPTIONAL.test(pattern)) return schema;
-  return { ...schema, pattern: `${pattern}|^\\s*$` };
+  return pattern === undefined ? schema : { ...schema, pattern: `${pattern}|^\\s*$` };
 }
 
+/** A pattern does not match blank text anyway. */
 function notBlank(schema: JsonSchema): JsonSchema {
   const { type = [], pattern, enum: values } = schema;
-  if (![type].flat().includes('string') || values !== undefined) return schema;
-  if (pattern === undefined) return { ...schema, pattern: '\\S' };
-  return STARTS_OPEN.test(pattern) ? { ...schema, pattern: pattern.replace('^', '^(?=.*\\S)') } : schema;
+  const isOpen = [type].flat().includes('string') && pattern === undefined && values === undefined;
+  return isOpen ? { ...schema, pattern: '\\S' } : schema;
 }
 
 /** A URL does not distinguish digits from numbers. */

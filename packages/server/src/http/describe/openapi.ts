@@ -58,8 +58,11 @@ const WHO: Readonly<Record<Access, string>> = {
 const ABOUT = `Answers are JSON unless an operation says otherwise; every error is a \`Problem\`.
 
 Under \`/api/v4\`, a field that is missing, \`null\` or blank text is not given, except where its schema says
-otherwise. The names of fields are taken in any case, unknown ones are ignored, numbers may be sent as
-digits and flags as text. Under \`/api/admin\`, unknown fields, \`null\` and blank text are refused.
+otherwise. Unknown fields are ignored, numbers may be sent as digits and flags as text. Under
+\`/api/admin\`, unknown fields, \`null\` and blank text are refused.
+
+A body takes every field in camelCase, too, and in any case: \`licenseId\` is \`license_id\`. If both are
+sent, the name that is listed counts.
 
 What is for applications is for anyone, or where \`auth.clients\` is \`required\`, for whoever shows a token,
 a session or a client certificate. During setup, a caller on the machine itself may do what administrators
@@ -238,13 +241,11 @@ function bodySchema({ properties, required, about }: DescribedInput, isClosed: b
   };
 }
 
-/** A file in a form, under any field name. */
+/** Only the form: generators of clients fail on plain text, and on a choice between types. */
 const FILE_BODY = {
   required: true,
-  description: 'The file as it is, or in a form: its first file counts, whatever the field is called.',
+  description: 'A form: its first file counts, whatever its field is called. The bare file is accepted, too.',
   content: {
-    'text/plain': { schema: { type: 'string' } },
-    'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
     'multipart/form-data': {
       schema: {
         type: 'object',
@@ -266,9 +267,9 @@ function describeAnswer(route: Route, shared: Shared): Answer {
         return { description: 'Done. With `Accept: text/csv`, the rows as a table.', content };
       }
       if (answer.minimal !== undefined) {
-        const fields = Object.keys(answer.minimal.shape).map((name) => `\`${name}\``);
-        const description = `Done. With \`Prefer: return=minimal\`, only ${fields.join(', ')}.`;
-        return { description, content: json };
+        const minimal = jsonSchema(answer.minimal, 'output', shared.schemas);
+        const description = 'Done. The second form is the answer to `Prefer: return=minimal`.';
+        return { description, content: { 'application/json': { schema: { anyOf: [schema, minimal] } } } };
       }
       if (answer.textToo === undefined) return { description: 'Done.', content: json };
       const description = `Done. With \`Accept: text/plain\`, ${answer.textToo} itself.`;

@@ -9,8 +9,8 @@ import type { Reply } from '@berth/web/reply';
 import { z } from 'zod';
 import { defineRoute, type Route } from '../route.ts';
 
-/** Returns the administrator's page; `null` if it was not built. */
-export type FindPage = () => BuiltPage | null;
+/** Returns the administrator's page; `null` if it could not be built. */
+export type FindPage = () => Promise<BuiltPage | null>;
 
 /** The page loads and calls nothing but this server, and has no script or style in its text. */
 const PAGE_POLICY =
@@ -68,8 +68,8 @@ export function wantsPage(request: RequestHead): boolean {
 }
 
 /** The frame of the page, which loads everything else. */
-export function pageReply(findPage: FindPage): Reply {
-  const page = findPage();
+export async function pageReply(findPage: FindPage): Promise<Reply> {
+  const page = await findPage();
   return {
     status: 200,
     body: page === null ? NOT_BUILT : renderFrame(page),
@@ -88,8 +88,8 @@ function fileRoute(name: FileName, findPage: FindPage): Route {
     summary: `The ${name} of the administrator's page`,
     query: z.object({ v: described(z.string().optional(), 'Its version, for caches.') }),
     answer: { kind: 'page', type: media },
-    handle: ({ request, query }) => {
-      const page = findPage();
+    handle: async ({ request, query }) => {
+      const page = await findPage();
       // Only an old page can ask for it: the one that is not built loads nothing.
       if (page === null) return { status: 200, body: '', type };
       const isCurrent = query.v === versionOf(page);
@@ -144,7 +144,7 @@ const NOT_BUILT = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Berth</title><link rel="stylesheet" href="api/v4/docs.css"></head>
 <body><h1>Berth is running</h1>
-<p>The administrator's page was not built. In the folder of Berth, run <code>npm run page</code> and load this
-page again. If that fails, run <code>npm ci</code> first.</p>
+<p>The administrator's page could not be built. In the folder of Berth, run <code>npm run page</code>, which
+says why. When it succeeds, load this page again.</p>
 <p>Lending and the API work without it: see <a href="api/v4/docs">the API</a>.</p></body></html>
 `;

@@ -55,7 +55,7 @@ interface GrantKeyAdminOptions {
   readonly identity: Identity;
   readonly certification: Certification;
   /** The keys of the vendor; none if not configured. */
-  readonly vendorKeys: readonly KeyObject[];
+  readonly findVendorKeys: () => Promise<readonly KeyObject[]>;
   readonly findUncertified: FindUncertified;
   /** The vendor has to certify the new key. */
   readonly onRotated: () => void;
@@ -99,7 +99,7 @@ export function createGrantKeyAdmin(options: GrantKeyAdminOptions): GrantKeyAdmi
 
 async function addCertificate(options: GrantKeyAdminOptions, text: string | null, by: Actor): Promise<void> {
   const { store, identity, keys } = options;
-  const offered = readGivenCertificates(options, text);
+  const offered = await readGivenCertificates(options, text);
   const hardwareId = await identity.readHardwareId();
   const [newest] = await keys.list();
   const records = await store.read({ kind: 'list_licenses', product: null });
@@ -139,11 +139,12 @@ async function certify(
   if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
 }
 
-function readGivenCertificates(
-  { vendorKeys }: GrantKeyAdminOptions,
+async function readGivenCertificates(
+  { findVendorKeys }: GrantKeyAdminOptions,
   text: string | null,
-): readonly OfferedCertificate[] {
+): Promise<readonly OfferedCertificate[]> {
   if (text === null) throw new RequestError('missing_parameters', '"certificate" is missing.', FIELD);
+  const vendorKeys = await findVendorKeys();
   if (vendorKeys.length === 0) {
     throw new RequestError(
       'offline_key_not_configured',

@@ -98,10 +98,10 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
       const asked = await within(filter);
       const { licenseId } = filter;
       const stepMs = chooseStep(asked, grain, licenseId !== null);
-      const since = bucketStart(asked.since, stepMs);
+      const { since, until, now } = asked;
       const scope = { licenseId, feature: feature ?? (licenseId === null ? '' : null), stepMs };
-      const series = await store.read({ kind: 'list_slot_history', since, until: asked.until, ...scope });
-      return { since, until: earlier(asked.until, asked.now), grain: grainOf(stepMs), stepMs, series };
+      const series = await store.read({ kind: 'list_slot_history', since, until, ...scope });
+      return { since, until: earlier(until, now), grain: grainOf(stepMs), stepMs, series };
     },
     async listDenials({ feature = null, user, search, reason = null, limit, ...filter }) {
       const { since, until } = await within(filter);

@@ -93,6 +93,8 @@ async function listPart(store: Store, filter: RegistrationFilter): Promise<Regis
   const hasMore = page.registrations.length > limit;
   return { ...page, registrations, last: hasMore ? (registrations.at(-1) ?? null) : null };
 }
+/** Almost every name. It needs no normalizing, and hides nothing. */
+const PLAIN_NAME = /^[!-~]+(?: [!-~]+)*$/;
 
 /** A client without a user name is identified by its host name. */
 export function identify({ product, licenseId, user, host, by, credential }: LendingRequest) {
@@ -106,7 +108,7 @@ export function identify({ product, licenseId, user, host, by, credential }: Len
   return {
     product,
     licenseId,
-    user: userNameOf(holder),
+    user: PLAIN_NAME.test(holder) ? holder : userNameOf(holder),
     ...(by === undefined ? {} : { by }),
     ...(credential === undefined ? {} : { credential }),
   };
@@ -152,7 +154,8 @@ async function releaseFrom(store: Store, target: Target, address: string, by: Ac
 /** Names are checked when lending and counting. Releasing accepts any name: a slot may exist under it. */
 export function identifyTaker(request: LendingRequest) {
   const identified = identify(request);
-  requireFit(identified.user, request.user === null ? 'os_hostname' : 'user');
+  const { user } = identified;
+  if (!PLAIN_NAME.test(user)) requireFit(user, request.user === null ? 'os_hostname' : 'user');
   return identified;
 }
 

@@ -1,4 +1,4 @@
-import { createHash, type KeyObject } from 'node:crypto';
+import { createHash, type KeyObject, randomUUID } from 'node:crypto';
 import {
   INITIALIZATION_CODE_BYTES,
   isConfirmationCode,
@@ -24,14 +24,18 @@ import type { Identity } from '../identity/identity.ts';
 export interface InstallOptions {
   readonly store: Store;
   readonly identity: Identity;
-  /** The public keys of license files; none if not configured. */
-  readonly vendorKeys: readonly KeyObject[];
-  /** The public key of confirmation codes; `null` if not configured. */
-  readonly airgapKey: KeyObject | null;
+  /** The public keys of license files; none if not set. */
+  readonly findVendorKeys: () => Promise<readonly KeyObject[]>;
+  /** The public key of confirmation codes; `null` if not set. */
+  readonly findAirgapKey: () => Promise<KeyObject | null>;
   readonly acceptUnsignedPolicies: boolean;
   readonly certification: Certification;
   readonly grantKeys: GrantKeys;
 }
+
+const NO_KEY =
+  'files cannot be verified. Set cloud.publicKey to the public key of the vendor: the page asks for it at ' +
+  '"Add a license".';
 
 export interface CodeInput {
   readonly licenseKey: string | null;
@@ -59,13 +63,9 @@ export async function installFile(
   text: string,
   by: Actor,
 ): Promise<LicenseRecord | Refused> {
-  const { identity, vendorKeys } = options;
-  if (vendorKeys.length === 0) {
-    throw new RequestError(
-      'offline_key_not_configured',
-      'License files cannot be verified. Set cloud.publicKey to the public key of the vendor.',
-    );
-  }
+  const { identity } = options;
+  const vendorKeys = await options.findVendorKeys();
+  if (vendorKeys.length === 0) throw new RequestError('offline_key_not_configured', `License ${NO_KEY}`);
   const file = readOrReject(text, 'license', vendorKeys);
   const facts: FileFacts = {
     kind: 'offline',
@@ -118,8 +118,12 @@ async function take(options: InstallOptions, file: VendorFile, { source, bound, 
   throw new RequestError('license_not_found', 'The license was removed at the same time.');
 }
 
-export async function activateByCode(options: InstallOptions, input: CodeInput): Promise<ActivationCode> {
-  const { identity, grantKeys } = options;
+export async function activateByCode(
+  options: InstallOptions,
+  input: CodeInput,
+  by: Actor,
+): Promise<ActivationCode> {
+  const { store, identity, grantKeys } = options;
   const licenseKey = needField('license_key', input.licenseKey);
   const typed = needField('signing_key', input.initializationCode);
   const read = readTypedCode(typed, INITIALIZATION_CODE_BYTES);
@@ -133,12 +137,15 @@ export async function activateByCode(options: InstallOptions, input: CodeInput):
   }
   const hardwareId = await identity.readHardwareId();
   const activationCode = makeActivationCode(key, { hardwareId, licenseKey });
+  const request = { requestId: randomUUID(), request: 'airgap', product: null, licenseKey } as const;
+  await store.execute({ kind: 'open_request', ...request, by });
   const [{ jwk }] = await grantKeys.list();
   return { activationCode, hardwareId, licenseKey, grantKey: jwk.x };
 }
 
 export async function installPolicy(options: InstallOptions, input: PolicyInput, by: Actor) {
-  const { identity, vendorKeys, airgapKey } = options;
+  const { identity } = options;
+  const [vendorKeys, airgapKey] = [await options.findVendorKeys(), await options.findAirgapKey()];
   const policy = needField('license_policy', input.policy);
   const licenseKey = needField('license_key', input.licenseKey);
   const policyId = needField('policy_id', input.policyId);
@@ -146,14 +153,12 @@ export async function installPolicy(options: InstallOptions, input: PolicyInput,
   if (airgapKey === null) {
     throw new RequestError(
       'airgap_key_not_configured',
-      "Confirmation codes cannot be verified. Set airgap.publicKey to the vendor's key.",
+      "Confirmation codes cannot be verified. Set airgap.publicKey to the vendor's key: the page asks for it " +
+        'at "Add a license".',
     );
   }
   if (vendorKeys.length === 0 && !options.acceptUnsignedPolicies) {
-    throw new RequestError(
-      'offline_key_not_configured',
-      'Policy files cannot be verified. Set cloud.publicKey to the public key of the vendor.',
-    );
+    throw new RequestError('offline_key_not_configured', `Policy ${NO_KEY}`);
   }
   const code = readConfirmationCode(typed);
   const hardwareId = await identity.readHardwareId();

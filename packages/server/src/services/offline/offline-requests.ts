@@ -6,7 +6,7 @@ import { formatTimestamp } from '@berth/protocol/timestamp';
 import type { CloudHost } from '../../cloud/cloud.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
-import type { UsageRecord } from '../../store/query.ts';
+import type { RequestRecord, UsageRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { ReadKeys } from '../cloud/cloud-session.ts';
 import type { GrantKeys } from '../grants/grant-keys.ts';
@@ -47,6 +47,22 @@ export interface MadeUsage {
   readonly usageData: string;
   readonly fileName: string;
   readonly sequence: number;
+}
+
+/** A request that waits for its answer. */
+export interface OpenRequest extends Omit<RequestRecord, 'licenseKey'> {
+  /** The last four characters of the license key: enough to recognize it. */
+  readonly keyEnd: string | null;
+}
+
+/** A license may also have come another way than the one it was requested by. */
+export async function listRequests({ store }: RequestOptions): Promise<readonly OpenRequest[]> {
+  const records = await store.read({ kind: 'list_licenses', product: null });
+  const keys = new Set(records.map(({ license }) => license.key));
+  const requests = await store.read({ kind: 'list_open_requests' });
+  return requests
+    .filter(({ licenseKey }) => licenseKey === null || !keys.has(licenseKey))
+    .map(({ licenseKey, ...request }) => ({ ...request, keyEnd: licenseKey?.slice(-4) ?? null }));
 }
 
 /** Creates a file that requests a license from the vendor. */

@@ -13,8 +13,10 @@ import {
 } from './offline-licenses.ts';
 import {
   type DeactivationInput,
+  listRequests,
   type MadeRequest,
   type MadeUsage,
+  type OpenRequest,
   type RequestInput,
   type RequestOptions,
   requestDeactivation,
@@ -28,10 +30,12 @@ export interface Offline {
   requestLicense(input: RequestInput, by: Actor): Promise<MadeRequest>;
   /** Creates a file that returns a license, which stops lending first. */
   requestDeactivation(input: DeactivationInput, by: Actor): Promise<MadeRequest>;
+  /** The requests for licenses that the vendor has not answered, the newest first. */
+  listRequests(): Promise<readonly OpenRequest[]>;
   /** Installs a license file: the answer to a request, or a refresh. */
   install(text: string, by: Actor): Promise<LicenseRecord | Refused>;
   /** Creates the activation code from the vendor's initialization code. */
-  activateByCode(input: CodeInput): Promise<ActivationCode>;
+  activateByCode(input: CodeInput, by: Actor): Promise<ActivationCode>;
   /** Installs a policy file with the vendor's confirmation code. */
   installPolicy(input: PolicyInput, by: Actor): Promise<LicenseRecord | Refused>;
   /** Creates a file with all consumption for the vendor. */
@@ -47,7 +51,8 @@ export function createOffline(options: OfflineOptions): Offline {
     requestLicense: (input, by) => requestLicense(options, input, by),
     requestDeactivation: (input, by) => inTurn(() => requestDeactivation(options, input, by)),
     install: (text, by) => installFile(options, text, by),
-    activateByCode: (input) => activateByCode(options, input),
+    activateByCode: (input, by) => activateByCode(options, input, by),
+    listRequests: () => listRequests(options),
     installPolicy: (input, by) => installPolicy(options, input, by),
     writeUsage: (by) => inTurn(() => writeUsage(options, by)),
   };

@@ -9,7 +9,7 @@ import { ANSWER_LIFETIME_MS, isRemembered, repeatAnswer } from '../../core/lendi
 import { plus } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
 import { isLive } from '../../core/nouns/registration.ts';
-import { withIdentity } from '../../core/nouns/user-name.ts';
+import { withFoldedUser } from '../../core/nouns/user-name.ts';
 import type { Measured, Refused } from '../../core/outcome.ts';
 import type { AnswerScope, Candidate, LicenseView } from '../../core/view.ts';
 import type { Executed } from '../store.ts';
@@ -27,7 +27,7 @@ export function executeCommand(batch: Batch, command: Command): CommandResult {
   const undo: Undo[] = [];
   batch.savepoint.begin();
   try {
-    const identified = withIdentity(command, batch.ignoresCase);
+    const identified = batch.ignoresCase ? withFoldedUser(command) : command;
     const outcome = isLicenseCommand(identified)
       ? executeOnLicense(batch, identified, undo)
       : executeSystem(batch, identified, undo);

@@ -21,10 +21,6 @@ export class Meters {
     this.#licenseId = licenseId;
   }
 
-  get isChanged(): boolean {
-    return this.changed.size > 0;
-  }
-
   /** The meter in this window. One in another window is written first, then loaded again. */
   get(statements: Statements, { feature, windowStart }: MeterNeed): Meter {
     const known = this.known.get(feature);

@@ -85,6 +85,7 @@ function clampRest({ statements, now }: Batch): void {
   statements.clampAnswers.run({ now });
   statements.clampRules.run({ now });
   statements.clampBars.run({ now });
+  statements.clampSettings.run({ now });
 }
 
 /** Live slots get one timeout. A borrow stays if its date is ahead and could be chosen now. */

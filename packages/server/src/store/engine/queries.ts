@@ -16,8 +16,10 @@ import {
   barFromRow,
   cursorFromRow,
   type Row,
+  requestFromRow,
   rulesFromRows,
   type StoreRow,
+  settingFromRow,
   storeFromRow,
   type TokenRow,
   tokenFromRow,
@@ -32,7 +34,7 @@ import {
   secretsFromRows,
 } from './sealed-secrets.ts';
 import { inEach, readable } from './sql.ts';
-import { HAS_ENDED, LIST_BARS, SELECT_TOKEN } from './statements.ts';
+import { HAS_ENDED, LIST_BARS, LIST_SETTINGS, SELECT_TOKEN } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
 /** All secrets as of one moment. */
@@ -122,6 +124,13 @@ const QUERIES = {
       backlogFromRows(meters as readonly BacklogRow[], reports as readonly RowOf<'report'>[]),
   }),
   list_usage: () => prepareQuery(LIST_USAGE, {}, (rows: readonly UsageRow[]) => rows.map(usageFromRow)),
+  list_open_requests: () =>
+    prepareQuery(
+      `SELECT * FROM offline_request WHERE answered_by IS NULL AND request <> 'deactivation'
+       ORDER BY made_at DESC, id LIMIT 20`,
+      {},
+      (rows: readonly RowOf<'offline_request'>[]) => rows.map(requestFromRow),
+    ),
 
   find_account: ({ name }) =>
     prepareQuery(
@@ -172,6 +181,8 @@ const QUERIES = {
     },
   }),
   list_bars: () => prepareQuery(LIST_BARS, {}, (rows: readonly RowOf<'bar'>[]) => rows.map(barFromRow)),
+  list_settings: () =>
+    prepareQuery(LIST_SETTINGS, {}, (rows: readonly RowOf<'setting'>[]) => rows.map(settingFromRow)),
   find_notice: ({ key: { kind, subject } }) =>
     prepareQuery(
       'SELECT * FROM notice WHERE kind = :kind AND subject = :subject',

@@ -17,6 +17,7 @@ import type { FeatureSlot } from '../../core/nouns/feature-slot.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../../core/nouns/license.ts';
 import type { Registration } from '../../core/nouns/registration.ts';
+import type { SettingValue, StoredSetting } from '../../core/nouns/stored-setting.ts';
 import { foldCase } from '../../core/nouns/user-name.ts';
 import { type FileRules, NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
@@ -25,6 +26,7 @@ import type {
   BacklogRecord,
   BarRecord,
   ListRegistrations,
+  RequestRecord,
   StoreDescription,
   UsageRecord,
 } from '../query.ts';
@@ -55,6 +57,16 @@ export function rulesFromRows(
 
 export function barFromRow({ kind, pattern, note, added_by: by, added_at: at }: RowOf<'bar'>): BarRecord {
   return { kind, pattern, note, by, at };
+}
+
+export function requestFromRow(row: RowOf<'offline_request'>): RequestRecord {
+  const { id: requestId, product, license_key: licenseKey, made_at: madeAt } = row;
+  return { requestId, request: row.request as RequestRecord['request'], product, licenseKey, madeAt };
+}
+
+export function settingFromRow(row: RowOf<'setting'>): StoredSetting {
+  const { name, value, changed_by: changedBy, changed_at: changedAt } = row;
+  return { name, value: JSON.parse(value) as SettingValue, changedBy, changedAt };
 }
 
 export function cursorFromRow(

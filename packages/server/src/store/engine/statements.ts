@@ -27,6 +27,8 @@ export const HAS_ENDED = {
 /** By kind and pattern, so that lists are stable. */
 export const LIST_BARS = 'SELECT * FROM bar ORDER BY kind, pattern';
 
+export const LIST_SETTINGS = 'SELECT * FROM setting ORDER BY name';
+
 /** Until when the holder of a feature has the license: no feature is borrowed longer. */
 const HOLDER_END = `(SELECT coalesce(holder.borrowed_until, holder.ends_at) FROM registration AS holder
   WHERE holder.license_id = feature_slot.license_id AND holder."user" = feature_slot."user")`;
@@ -180,6 +182,10 @@ export const STATEMENTS = {
     clampBars: 'UPDATE bar SET added_at = :now WHERE added_at > :now',
   }),
 
+  ...writesTo('setting', {
+    clampSettings: 'UPDATE setting SET changed_at = :now WHERE changed_at > :now',
+  }),
+
   ...writesTo('report', {
     markReportUncertain: 'UPDATE report SET uncertain_at = ? WHERE license_id = ? AND id = ?',
     removeReport: 'DELETE FROM report WHERE license_id = ? AND id = ?',
@@ -234,6 +240,7 @@ export const STATEMENTS = {
     `SELECT * FROM feature_slot WHERE "user" IN (${BORROW_USERS}) ORDER BY license_id, "user", feature`,
   ),
   getServer: reads<RowOf<'server'>>('server', 'SELECT * FROM server WHERE id = 1'),
+  listSettings: reads<RowOf<'setting'>>('setting', LIST_SETTINGS),
   listSecrets: reads<RowOf<'sealed_secret'>>('sealed_secret', 'SELECT name, sealed FROM sealed_secret'),
   listDenialsBy: reads<RowOf<'denial'>>(
     'denial',

@@ -213,6 +213,10 @@ export const TABLES = {
     },
     key: ['kind', 'pattern'],
   },
+  setting: {
+    columns: { name: text, value: text, changed_by: text, changed_at: time },
+    key: ['name'],
+  },
   notice: { columns: { kind: text, subject: text, value: number }, key: ['kind', 'subject'] },
   history_slot: {
     columns: {

@@ -58,9 +58,10 @@ test('a what-if curve marks the present number of slots', () => {
     { slots: 3, denials: 0, waiting_ms: 0 },
   ];
   assert.equal(
-    show('usage what-if', { ...SUBJECT, slots: 2, median_ms: null, asked: 1, curve }),
+    show('usage what-if', { ...SUBJECT, slots: 2, median_ms: null, asked: 1, enough: 3, curve }),
     '1 request found no free slot of "cad", not counting retries. ' +
       `No slot was given back yet, so each request counts for a minute.
+With 3 slots nobody would have been denied.
 slots  denials  waiting
 2      1        0:01 h   now
 3      0        0:00 h`,

@@ -67,8 +67,10 @@ describe('until when a slot is borrowed', () => {
 
   test('nothing can be borrowed in the grace period', () => {
     const license = exampleLicense({ validUntil: NOW, allowGracePeriod: true, graceHours: 48 });
-    for (const until of ['longest', after(HOUR_MS), after(1)] as const) {
-      assert.equal(refusedOf(borrowOn({ license }, until)).code, 'borrow_until_not_valid');
+    for (const until of ['longest', after(HOUR_MS), after(1), 'unreadable'] as const) {
+      const { code, details, message } = refusedOf(borrowOn({ license }, until));
+      assert.equal(code, 'borrow_until_not_valid');
+      assert.deepEqual([details, /\d{4}-/.test(message)], [{}, false], 'the end of validity has passed');
     }
   });
 });
@@ -113,6 +115,17 @@ describe('borrow', () => {
       assert.equal(registration.endsAt, after(hours * HOUR_MS));
     });
   }
+
+  test('names no time for a longer borrow if the slot that ends next leaves too many in use', () => {
+    const slots = [exampleSlot('ada'), exampleSlot('bob'), exampleSlot('eve')];
+    for (const [count, expected] of [
+      [2, { slots: 2, inUse: 3, nextFreeAt: after(9 * MINUTE_MS) }],
+      [1, { slots: 1, inUse: 3 }],
+    ] as const) {
+      const refusal = refusedOf(borrowOn({ license: exampleLicense({ slots: count }), slots }, 'longest'));
+      assert.deepEqual(refusal.details, expected);
+    }
+  });
 
   test('is all or nothing: no slot, no registration', () => {
     const decision = borrowOn({ slots: [exampleSlot('bob'), exampleSlot('eve')] }, 'longest');

@@ -158,6 +158,8 @@ describe('a slot of a feature is refused', () => {
     const { details, message } = refused(registerFeature('ada'), facts);
     assert.deepEqual(details, { slots: 2, inUse: 2, nextFreeAt: TAKEN[0]?.endsAt });
     assert.match(message, /"render"/);
+    const shrunk = { ...facts, license: licensed({ floating: { ...LENDING, slots: 1 } }) };
+    assert.deepEqual(refused(registerFeature('ada'), shrunk).details, { slots: 1, inUse: 2 });
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { explainUnfit, foldCase, userNameOf, withIdentity } from '../../../src/core/nouns/user-name.ts';
+import { explainUnfit, foldCase, userNameOf, withFoldedUser } from '../../../src/core/nouns/user-name.ts';
 import { consume, register } from '../examples.ts';
 
 /** The unit `binary` means the same, but first makes a list of the million characters. */
@@ -37,20 +37,15 @@ describe('the name of a user', () => {
 
 describe('a store that ignores case', () => {
   test('identifies a user by the folded name, and remembers the spelling', () => {
-    const command = withIdentity(register('Ada'), true);
+    const command = withFoldedUser(register('Ada'));
     assert.deepEqual([command.user, command.spelling], ['ada', 'Ada']);
-    assert.equal(withIdentity(register('STRASSE'), true).user, withIdentity(register('straße'), true).user);
+    assert.equal(withFoldedUser(register('STRASSE')).user, withFoldedUser(register('straße')).user);
   });
 
   test('leaves folded names and empty ones alone', () => {
     const command = register('ada');
-    assert.equal(withIdentity(command, true), command);
+    assert.equal(withFoldedUser(command), command);
     const nobody = consume(1, { user: null });
-    assert.equal(withIdentity(nobody, true), nobody);
+    assert.equal(withFoldedUser(nobody), nobody);
   });
-});
-
-test('a store that does not ignore case uses names as they are', () => {
-  const command = register('Ada');
-  assert.equal(withIdentity(command, false), command);
 });

@@ -131,6 +131,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
   'with a wrong token': wrong(`Bearer ${'x'.repeat(43)}`),
   'with the token of a client that has none': wrong('Bearer undefined'),
   'with an empty Authorization': wrong(''),
+  'with a Bearer without a token': wrong('Bearer '),
   'with a name and a password': wrong('Basic YWRtaW46YWRtaW4='),
   'with an invalid session': plain('liar', { peer: FOREIGN, headers: { cookie: 'berth=x' } }),
   'with an expired token': {
@@ -396,4 +397,17 @@ describe('a caller on this machine', () => {
       ['token ci', FOREIGN.address],
     ]);
   });
+});
+
+test('an empty Authorization is reported as missing, and ignored if clients need none', async (t) => {
+  const ask = async (clients: 'open' | 'required', authorization: string) => {
+    const app = await openTestApp(t, { auth: { clients } });
+    const { body } = await app.post('/api/v4/register', { user: 'ann' }, { headers: { authorization } });
+    return body.message;
+  };
+  for (const empty of ['', ' ', 'Bearer', 'bearer ']) {
+    assert.match(String(await ask('required', empty)), /^The token is missing: .* \/auth /, empty);
+    assert.equal(await ask('open', empty), undefined);
+  }
+  assert.match(String(await ask('required', 'Bearer x')), /unknown or expired/);
 });

@@ -133,7 +133,7 @@ describe('the OpenAPI document', () => {
   test('is small enough to be read', async (t) => {
     const { get } = await openTestApp(t, { licenses: [] });
     const { length } = Buffer.from((await get('/api/v4/openapi.json')).text);
-    assert.ok(length < 170_000, String(length));
+    assert.ok(length < 180_000, String(length));
   });
 
   test('names its schemas, sorts its operations and names the server', async (t) => {
@@ -252,24 +252,20 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(typesOf('/api/admin/events', 'get'), ['text/event-stream']);
   });
 
-  test('has the file of an upload, the header of a count and both spellings of the keys', async (t) => {
+  test('has the file of an upload, the header of a count and the names of the keys', async (t) => {
     const { document } = await readDocument(t);
     const operation = (path: string, method: string) =>
       document.paths[`/api/v4/${path}`]?.[method] as Operation;
-    assert.deepEqual(Object.keys(operation('license/upload', 'post').requestBody?.content ?? {}), [
-      'text/plain',
-      'application/octet-stream',
-      'multipart/form-data',
-    ]);
+    const upload = Object.keys(operation('license/upload', 'post').requestBody?.content ?? {});
+    assert.deepEqual(upload, ['multipart/form-data']);
     for (const path of ['add_consumption', 'add_feature_consumption']) {
       const [header] = operation(path, 'post').parameters ?? [];
       assert.equal(header?.$ref, '#/components/parameters/IdempotencyKey');
     }
-    const keys = ['apiKey', 'api_key', 'sharedKey', 'shared_key'];
     const inUrl = operation('setKeys', 'get').parameters?.map((one) => follow(document, one).name);
     assert.deepEqual(inUrl, ['apiKey', 'sharedKey']);
     const { schema } = operation('setKeys', 'post').requestBody?.content['application/json'] ?? {};
-    assert.deepEqual(Object.keys(fieldsOf(document, schema as Schema)), keys);
+    assert.deepEqual(Object.keys(fieldsOf(document, schema as Schema)), ['api_key', 'shared_key']);
   });
 });
 

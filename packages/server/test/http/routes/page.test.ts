@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { toResponse } from '../../../../../test/support/fetch-app.ts';
-import { type FindPage, pageReply, pageRoutes, wantsPage } from '../../../src/http/routes/page.ts';
+import { pageReply, pageRoutes, wantsPage } from '../../../src/http/routes/page.ts';
 
 const PAGE = { script: 'let a = 1;', style: 'p{}', icon: '<svg/>' };
 
-function ask(path: string, find: FindPage, headers: Record<string, string> = {}): Response {
+async function ask(path: string, page: typeof PAGE | null, headers: Record<string, string> = {}) {
   const url = new URL(path, 'http://a.example');
-  const route = pageRoutes(find, '').find(({ paths }) => paths[0] === url.pathname);
+  const route = pageRoutes(async () => page, '').find(({ paths }) => paths[0] === url.pathname);
   assert.ok(route !== undefined);
   const request = new Request(url, { headers });
   const query = Object.fromEntries(url.searchParams);
-  return toResponse(route.handle({ request, query } as never) as never);
+  return toResponse((await route.handle({ request, query } as never)) as never);
 }
 
 describe("the administrator's page", () => {
@@ -23,7 +23,7 @@ describe("the administrator's page", () => {
   });
 
   test('has no script or style in its text, and loads only files of this server', async () => {
-    const reply = toResponse(pageReply(() => PAGE));
+    const reply = toResponse(await pageReply(async () => PAGE));
     const policy = reply.headers.get('content-security-policy') ?? '';
     assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self';/);
     assert.doesNotMatch(policy, /unsafe|\*/);
@@ -38,25 +38,25 @@ describe("the administrator's page", () => {
   });
 
   test('its files are cached for ever under their version, and only then', async () => {
-    const html = await toResponse(pageReply(() => PAGE)).text();
+    const html = await toResponse(await pageReply(async () => PAGE)).text();
     const [path] = /assets\/page\.js\?v=[\w-]+/.exec(html) ?? [];
-    const current = ask(`/${path}`, () => PAGE);
+    const current = await ask(`/${path}`, PAGE);
     assert.equal(current.headers.get('content-type'), 'text/javascript; charset=utf-8');
     assert.match(current.headers.get('cache-control') ?? '', /immutable/);
     assert.equal(await current.text(), PAGE.script);
-    const other = ask(`/${path}`, () => ({ ...PAGE, style: 'a{}' }));
+    const other = await ask(`/${path}`, { ...PAGE, style: 'a{}' });
     assert.equal(other.headers.get('cache-control'), 'no-cache');
     for (const name of ['x-content-type-options', 'content-security-policy', 'x-frame-options']) {
       assert.ok(current.headers.has(name), name);
     }
-    const small = ask(`/${path}`, () => PAGE, { 'accept-encoding': 'br, gzip' });
+    const small = await ask(`/${path}`, PAGE, { 'accept-encoding': 'br, gzip' });
     assert.equal(small.headers.get('content-encoding'), 'gzip');
     assert.equal(gunzipSync(await small.arrayBuffer()).toString(), PAGE.script);
   });
 
-  test('says so if it was not built', async () => {
-    assert.equal(await ask('/assets/page.js', () => null).text(), '');
-    const html = await toResponse(pageReply(() => null)).text();
-    assert.match(html, /was not built[\s\S]+npm run page/);
+  test('says so if it could not be built', async () => {
+    assert.equal(await (await ask('/assets/page.js', null)).text(), '');
+    const html = await toResponse(await pageReply(async () => null)).text();
+    assert.match(html, /could not be built[\s\S]+npm run page/);
   });
 });

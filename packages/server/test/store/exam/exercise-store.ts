@@ -27,6 +27,7 @@ import { RENEWALS, renewalRestartCases } from './renewals.ts';
 import { restartCases, wallClockCases } from './restart.ts';
 import { RESTORED_BORROWS } from './restored-borrows.ts';
 import { RULES, rulesRestartCases } from './rules.ts';
+import { settingCases } from './settings.ts';
 import { expectSound } from './soundness.ts';
 import { TWO_SERVERS } from './two-servers.ts';
 import { unboundCases } from './unbound.ts';
@@ -58,6 +59,8 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   bars: BARS,
   'bars after a close': barRestartCases('restart'),
   'bars after a crash': barRestartCases('crash'),
+  'settings after a close': settingCases('restart'),
+  'settings after a crash': settingCases('crash'),
   accounts: ACCOUNTS,
   'opened again after it was closed': restartCases('restart'),
   'opened again after a crash': restartCases('crash'),

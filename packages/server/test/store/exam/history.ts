@@ -5,6 +5,7 @@ import {
   bucketStart,
   DAY_MS,
   HOUR_MS,
+  type Instant,
   instant,
   MINUTE_MS,
   plus,
@@ -79,6 +80,27 @@ export const HISTORY = {
     const hour = await readSeries(exam, license, '', HOUR_MS);
     assert.equal(hour.points[0]?.average, 13 / 60);
     assert.ok(Math.abs(average - 13 / 63) < 1e-4, String(average));
+  },
+
+  'time before a license was added is no time without use': async (exam: ExamStore) => {
+    const license = await exam.install({ slots: 1 });
+    await exam.borrow('ada', plus(NOW, HOUR_MS));
+    exam.clock.advance(HOUR_MS / 2);
+    const until = plus(await exam.now(), 1);
+    const asked = { until, licenseId: license.id, feature: '', stepMs: HOUR_MS };
+    const read = async (since: Instant) => {
+      const [one] = await exam.store.read({ kind: 'list_slot_history', since, ...asked });
+      return [one?.beginsAt, one?.totals.average, one?.points.map(({ at, average }) => [at, average])];
+    };
+    assert.deepEqual(await read(plus(NOW, -30 * DAY_MS)), [NOW, 1, [[NOW, 1]]]);
+    const later = plus(NOW, 10 * MINUTE_MS);
+    assert.deepEqual(await read(later), [later, 1, [[later, 1]]]);
+    await exam.unregister('ada');
+    await exam.execute({ kind: 'remove_license', licenseId: license.id, by: 'admin' });
+    exam.clock.advance(DAY_MS);
+    await exam.install({ slots: 1 });
+    const before = plus(NOW, -DAY_MS);
+    assert.equal((await read(before))[0], before, 'a license that is added again was there before');
   },
 
   'a slot ends in the history when it ends, not when it is collected': async (exam: ExamStore) => {
@@ -219,8 +241,8 @@ export const HISTORY = {
       const after = await readSeries(exam, license, '', DAY_MS);
       const { average, at, ...point } = after.points[0] as SlotPoint;
       assert.deepEqual(point, { ...POINT, inUse: 0, peak: 1, grants: 2, returns: 2, denials: 3 });
-      assert.ok(Math.abs(average - 13 / (24 * 60)) < 1e-9, String(average));
-      assert.equal(at, bucketStart(NOW, DAY_MS));
+      assert.ok(Math.abs(average - 13 / (12 * 60)) < 1e-9, String(average));
+      assert.equal(at, NOW, 'the license was added at noon');
       const { total, denials } = await readDenials(exam);
       assert.deepEqual([total, denials.length, denials[0]?.user], [3, 1, 'bob']);
       assert.deepEqual(await readUsers(exam), usersBefore);

@@ -39,6 +39,18 @@ export const LENDING = {
     assert.equal(codeOf(await exam.unregister('ada')), 'device_not_found');
   },
 
+  'after a license shrank, a denial names only an end that makes room': async (exam: ExamStore) => {
+    await exam.install({ slots: 3 });
+    for (const user of users(3)) await exam.register(user);
+    await exam.install({ slots: 1 });
+    const detailsOf = async () => refusedOf(await exam.register('bob')).details;
+    assert.deepEqual(await detailsOf(), { slots: 1, inUse: 3 });
+    await exam.unregister(users(3)[0] as string);
+    assert.deepEqual(await detailsOf(), { slots: 1, inUse: 2 });
+    await exam.unregister(users(3)[1] as string);
+    assert.deepEqual(await detailsOf(), { slots: 1, inUse: 1, nextFreeAt: plus(NOW, TIMEOUT_MS) });
+  },
+
   'a heartbeat in the last millisecond keeps the slot': async (exam: ExamStore) => {
     await exam.install({ slots: 1 });
     const first = grantedOf(await exam.register('ada')).registration;

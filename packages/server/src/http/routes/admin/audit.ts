@@ -7,7 +7,6 @@ import { type Instant, instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { AuditTrail } from '../../../services/audit/audit-trail.ts';
 import type { Identity } from '../../../services/identity/identity.ts';
-import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { presentEvent } from '../../reply/present-event.ts';
 import { refusalReply } from '../../reply/problem.ts';
@@ -67,7 +66,7 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
       errors: ['missing_parameters', 'license_not_found', 'audit_not_whole'],
       handle: async ({ body, caller }, send) => {
         const wish = { before: readBefore(body.before), chain: readChain(body) };
-        const outcome = await audit.thin(wish, actorOf(caller));
+        const outcome = await audit.thin(wish, caller.actor);
         if (outcome.kind === 'refused') return refusalReply(outcome);
         return send({ thinned_links: outcome.kind === 'done' ? outcome.count : 0 });
       },

@@ -1,6 +1,5 @@
 import { BACKUP_API } from '@berth/protocol/admin/backup';
 import type { Backups } from '../../../services/backups/backups.ts';
-import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import type { Route } from '../../route.ts';
 
@@ -16,7 +15,7 @@ export function backupRoutes({ backups }: { readonly backups: Backups }): readon
       handle: async ({ body, caller, request }) => ({
         status: 200,
         type: 'bytes',
-        body: await backups.send(body.passphrase ?? null, actorOf(caller), request.signal),
+        body: await backups.send(body.passphrase ?? null, caller.actor, request.signal),
       }),
     },
   });

@@ -3,7 +3,6 @@ import { BAR_KINDS } from '@berth/protocol/admin/choices';
 import { RequestError } from '@berth/protocol/request-error';
 import type { BarKind } from '../../../core/nouns/bar.ts';
 import type { RuleBook } from '../../../services/access/rule-book.ts';
-import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
 import { refusalReply } from '../../reply/problem.ts';
@@ -35,7 +34,7 @@ export function barRoutes(ruleBook: RuleBook): readonly Route[] {
       errors: ['missing_parameters', 'too_many_bars'],
       handle: async ({ body, caller }, send) => {
         const bar = { ...requirePattern(body), note: body.note ?? null };
-        return countReply(await bars.add(bar, actorOf(caller)), (added) => send({ added }));
+        return countReply(await bars.add(bar, caller.actor), (added) => send({ added }));
       },
     },
     'POST /api/admin/bars/remove': {
@@ -45,7 +44,7 @@ export function barRoutes(ruleBook: RuleBook): readonly Route[] {
       errors: ['missing_parameters'],
       handle: async ({ body, caller }, send) => {
         const bar = requirePattern(body);
-        const outcome = await bars.remove(bar, actorOf(caller));
+        const outcome = await bars.remove(bar, caller.actor);
         if (outcome.kind === 'refused') return refusalReply(outcome);
         const still = await bars.explain({ [bar.kind]: bar.pattern });
         return send({ removed: outcome.kind === 'done' ? outcome.count : 0, still_barred_by: still });

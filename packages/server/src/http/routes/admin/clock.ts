@@ -1,6 +1,5 @@
 import { CLOCK_API } from '@berth/protocol/admin/clock';
 import type { Oversight } from '../../../services/lending/oversight.ts';
-import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
@@ -20,7 +19,7 @@ export function clockRoutes(oversight: Oversight): readonly Route[] {
       summary: 'Accept a wall clock that is ahead; live slots get a new timeout',
       errors: ['clock_not_ahead'],
       handle: async ({ caller }, send) => {
-        const outcome = await oversight.acceptClock(actorOf(caller));
+        const outcome = await oversight.acceptClock(caller.actor);
         if (outcome.kind === 'refused') return refusalReply(outcome);
         return send(presentClock(await oversight.readClock()));
       },
@@ -32,7 +31,7 @@ export function clockRoutes(oversight: Oversight): readonly Route[] {
       errors: ['clock_not_poisoned', 'borrows_not_restorable'],
       handle: async ({ body, caller }, send) => {
         const mode = body.dry_run === true ? 'trial' : body.accept_losses === true ? 'forced' : 'careful';
-        const outcome = await oversight.resetClock(mode, actorOf(caller));
+        const outcome = await oversight.resetClock(mode, caller.actor);
         if (outcome.kind === 'refused') return refusalReply(outcome);
         const { restored, lost } = outcome.kind === 'clock_reset' ? outcome : { restored: [], lost: [] };
         return send({ ...presentClock(await oversight.readClock()), ...toWire({ restored, lost }) });

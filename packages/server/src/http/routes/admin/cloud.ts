@@ -4,7 +4,6 @@ import { fileReply } from '@berth/web/reply';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
 import type { Offline } from '../../../services/offline/offline.ts';
-import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
@@ -22,7 +21,7 @@ export function cloudRoutes(link: CloudLink, offline: Offline): readonly Route[]
       handle: async ({ body, caller }, send) => {
         const { license_id, accept_older: older = false, accept_unbound: unbound = false } = body;
         const id = license_id === undefined ? null : licenseId(license_id);
-        const accepting = { older, unbound, by: actorOf(caller) };
+        const accepting = { older, unbound, by: caller.actor };
         return send({ licenses: (await link.sync(id, accepting)).map(toWire) });
       },
     },
@@ -34,7 +33,7 @@ export function cloudRoutes(link: CloudLink, offline: Offline): readonly Route[]
       handle: async ({ body, caller }, send) => {
         const id = body.license_id === undefined ? null : licenseId(body.license_id);
         const request = { product: null, licenseId: id, licenseKey: null };
-        const removed = await link.remove(request, true, actorOf(caller));
+        const removed = await link.remove(request, true, caller.actor);
         return send({ license_id: removed.id, product: removed.product });
       },
     },
@@ -63,7 +62,7 @@ export function cloudRoutes(link: CloudLink, offline: Offline): readonly Route[]
         if (report_id === undefined || counted === undefined) {
           throw new RequestError('missing_parameters', 'Send "report_id" and "counted".');
         }
-        await link.settle(report_id, counted, actorOf(caller));
+        await link.settle(report_id, counted, caller.actor);
         return send({ settled: report_id });
       },
     },
@@ -73,9 +72,15 @@ export function cloudRoutes(link: CloudLink, offline: Offline): readonly Route[]
       summary: 'Create a file for the vendor with the consumption of licenses installed from files',
       textToo: 'the file',
       handle: async ({ request, caller }, send) => {
-        const made = await offline.writeUsage(actorOf(caller));
+        const made = await offline.writeUsage(caller.actor);
         return wantsText(request) ? fileReply(made.usageData, made.fileName) : send(toWire(made));
       },
+    },
+    'GET /api/admin/license-requests': {
+      name: 'admin_license_requests',
+      access: 'admin',
+      summary: 'Requests for licenses, by file or by codes, that the vendor has not answered',
+      handle: async (_, send) => send({ requests: (await offline.listRequests()).map(toWire) }),
     },
   });
 }

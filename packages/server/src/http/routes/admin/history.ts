@@ -8,7 +8,6 @@ import { csvReply, type Reply } from '@berth/web/reply';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { History } from '../../../services/history/history.ts';
-import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
@@ -78,7 +77,7 @@ export function historyRoutes(history: History): readonly Route[] {
         if (body.user === undefined) {
           throw new RequestError('missing_parameters', '"user" is missing.', { field: 'user' });
         }
-        return send({ forgotten: await history.forget(body.user, actorOf(caller)) });
+        return send({ forgotten: await history.forget(body.user, caller.actor) });
       },
     },
   });

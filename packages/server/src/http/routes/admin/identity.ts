@@ -1,6 +1,5 @@
 import { IDENTITY_API } from '@berth/protocol/admin/identity';
 import type { GrantKeyAdmin } from '../../../services/grants/grant-key-admin.ts';
-import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
@@ -18,7 +17,7 @@ export function identityRoutes(desk: GrantKeyAdmin): readonly Route[] {
       access: 'admin',
       summary: 'Sign grants with a new key; the one before stays valid until its grants have ended',
       errors: ['too_many_grant_keys'],
-      handle: async ({ caller }, send) => send(toWire(await desk.rotate(actorOf(caller)))),
+      handle: async ({ caller }, send) => send(toWire(await desk.rotate(caller.actor))),
     },
     'POST /api/admin/identity/certificates': {
       name: 'admin_identity_certify',
@@ -33,7 +32,7 @@ export function identityRoutes(desk: GrantKeyAdmin): readonly Route[] {
         'server_certificate_mismatch',
       ],
       handle: async ({ body, caller }, send) =>
-        send(toWire(await desk.addCertificate(body.certificate ?? null, actorOf(caller)))),
+        send(toWire(await desk.addCertificate(body.certificate ?? null, caller.actor))),
     },
   });
 }

@@ -1,7 +1,6 @@
 import { KEY_API } from '@berth/protocol/admin/keys';
 import type { Credentials } from '../../../services/cloud/credentials.ts';
 import type { KeyCustody } from '../../../services/keys/key-custody.ts';
-import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
@@ -35,7 +34,7 @@ export function keyAdminRoutes(services: KeyAdministration): readonly Route[] {
         'Seal every secret with a new master key, which must be sent if the old one is in the environment',
       errors: ['missing_parameters', 'other_servers_running'],
       handle: async ({ body, caller }, send) =>
-        send(toWire(await custody.rotate(body.new_key ?? null, actorOf(caller)))),
+        send(toWire(await custody.rotate(body.new_key ?? null, caller.actor))),
     },
     'POST /api/admin/keys/export': {
       name: 'admin_key_export',
@@ -43,7 +42,7 @@ export function keyAdminRoutes(services: KeyAdministration): readonly Route[] {
       summary: 'The master key, sealed with a passphrase of at least 12 characters, to be kept elsewhere',
       errors: ['missing_parameters'],
       handle: async ({ body, caller }, send) =>
-        send(await custody.export(body.passphrase ?? null, actorOf(caller))),
+        send(await custody.export(body.passphrase ?? null, caller.actor)),
     },
   });
 }

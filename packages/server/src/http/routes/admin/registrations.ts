@@ -4,7 +4,6 @@ import { LIMITS } from '../../../config.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import { isBorrowed } from '../../../core/nouns/registration.ts';
 import { type Lending, requireRange } from '../../../services/lending/lending.ts';
-import { actorOf } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
@@ -54,7 +53,7 @@ export function registrationRoutes(lending: Lending): readonly Route[] {
         'slot_is_borrowed',
       ],
       handle: async ({ body, caller }, send) => {
-        const by = actorOf(caller);
+        const by = caller.actor;
         if (body.address === undefined) {
           const outcome = await lending.release(targetOf(body), requireUser(body), by);
           return countReply(outcome, (released) => send({ released }));
@@ -75,7 +74,7 @@ export function registrationRoutes(lending: Lending): readonly Route[] {
         'slot_not_borrowed',
       ],
       handle: async ({ body, caller }, send) => {
-        const outcome = await lending.recall(targetOf(body), requireUser(body), actorOf(caller));
+        const outcome = await lending.recall(targetOf(body), requireUser(body), caller.actor);
         return countReply(outcome, (recalled) => send({ recalled }));
       },
     },

@@ -4,7 +4,7 @@ import type { Peer, RequestHead } from '@berth/web/http-request';
 import type { Config } from '../../../config.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
-import { type AuthSettings, actorOf, type Caller } from '../../access/caller.ts';
+import type { AuthSettings, Caller } from '../../access/caller.ts';
 import {
   csrfTokenOf,
   endedSessionCookie,
@@ -17,7 +17,7 @@ import type { Route } from '../../route.ts';
 
 interface SessionServices {
   readonly facts: { readonly version: string };
-  readonly settings: Pick<Config, 'page'>;
+  readonly settings: { readonly current: Pick<Config, 'page'> };
   readonly accounts: Accounts;
   readonly auth: AuthSettings;
 }
@@ -31,8 +31,8 @@ export function sessionRoutes({ accounts, auth, facts, settings }: SessionServic
       summary: 'What the page shows before anybody has signed in',
       handle: async ({ peer }, send) =>
         send({
-          name: settings.page.name,
-          has_logo: settings.page.logo !== '',
+          name: settings.current.page.name,
+          has_logo: settings.current.page.logo !== '',
           version: facts.version,
           is_set_up: !(await accounts.isBeingSetUp()),
           is_secure: peer.isSecure === true,
@@ -76,7 +76,7 @@ export function sessionRoutes({ accounts, auth, facts, settings }: SessionServic
       summary: "End the caller's session, or revoke the caller's token",
       handle: async ({ peer, caller }, send) => {
         const { holder } = caller;
-        if (holder !== null) await accounts.tokens.revoke(holder.tokenId, actorOf(caller));
+        if (holder !== null) await accounts.tokens.revoke(holder.tokenId, caller.actor);
         const reply = send({ ended: holder !== null });
         if (holder?.kind !== 'session') return reply;
         return { ...reply, headers: { 'Set-Cookie': endedSessionCookie(peer) } };

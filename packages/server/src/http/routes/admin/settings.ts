@@ -1,16 +1,29 @@
 import { SETTING_API } from '@berth/protocol/admin/settings';
-import { type Config, showConfig } from '../../../config.ts';
+import { RequestError } from '@berth/protocol/request-error';
+import type { LiveSettings } from '../../../services/settings/live-settings.ts';
 import { adminRoutes } from '../../admin-route.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
-/** Secrets come from files and the environment, and are not part of the settings. */
-export function settingsRoutes(settings: Config): readonly Route[] {
+export function settingsRoutes(settings: LiveSettings): readonly Route[] {
+  const list = async () => ({ settings: (await settings.describe()).map(toWire) });
   return adminRoutes(SETTING_API, {
     'GET /api/admin/settings': {
       name: 'admin_settings',
       access: 'operator',
-      summary: 'The current settings, by their names in berth.yaml',
-      handle: (_, send) => send({ settings: showConfig(settings) }),
+      summary: 'The settings in force, and where each comes from',
+      handle: async (_, send) => send(await list()),
+    },
+    'POST /api/admin/settings': {
+      name: 'admin_settings_change',
+      access: 'admin',
+      summary: 'Change settings that running servers apply at once: all of them, or none',
+      errors: ['missing_parameters', 'setting_not_changeable'],
+      handle: async ({ body, caller }, send) => {
+        if (body.changes === undefined) throw new RequestError('missing_parameters', 'Send "changes".');
+        await settings.change(body.changes, caller.actor);
+        return send(await list());
+      },
     },
   });
 }

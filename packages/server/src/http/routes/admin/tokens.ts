@@ -6,7 +6,7 @@ import { isTokenAlive, SESSION_LIFETIME_MS } from '../../../core/access/token.ts
 import { plus } from '../../../core/nouns/instant.ts';
 import type { Shown } from '../../../core/system-command.ts';
 import type { Tokens } from '../../../services/access/tokens.ts';
-import { actorOf, type Caller } from '../../access/caller.ts';
+import type { Caller } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
 import { refusalReply } from '../../reply/problem.ts';
@@ -34,7 +34,7 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
         }
         const count = body.days ?? DEFAULT_TOKEN_DAYS;
         const wish = { name: own, role, days: count === 'never' ? null : count, shown: shownBy(caller) };
-        const { id, token, kept, outcome } = await tokens.create(wish, actorOf(caller));
+        const { id, token, kept, outcome } = await tokens.create(wish, caller.actor);
         if (outcome.kind === 'refused') return refusalReply(outcome);
         const { expiresAt = null, restriction = null } = kept ?? {};
         return send({ id, token, ...toWire({ expiresAt, restriction }) });
@@ -51,7 +51,7 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
             'missing_parameters',
             '"id" is missing. Send the id or the name of the token.',
           );
-        return countReply(await tokens.revoke(body.id, actorOf(caller)), (revoked) => send({ revoked }));
+        return countReply(await tokens.revoke(body.id, caller.actor), (revoked) => send({ revoked }));
       },
     },
   });

@@ -5,7 +5,7 @@ import type { Reply } from '@berth/web/reply';
 import { oneTimeUntil as untilOf } from '../../../core/access/one-time-password.ts';
 import type { Refused } from '../../../core/outcome.ts';
 import type { Accounts, PasswordSet } from '../../../services/access/accounts.ts';
-import { actorOf, type Caller } from '../../access/caller.ts';
+import type { Caller } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
 import { refusalReply } from '../../reply/problem.ts';
@@ -28,7 +28,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       errors: ['missing_parameters', 'account_exists', 'too_many_requests'],
       handle: async ({ body, caller }, send) => {
         const wish = { ...requireAccount(body), password: body.password ?? null };
-        return passwordReply(wish.name, await accounts.add(wish, actorOf(caller)), send);
+        return passwordReply(wish.name, await accounts.add(wish, caller.actor), send);
       },
     },
     'POST /api/admin/users/password': {
@@ -40,7 +40,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       handle: async ({ body, caller }, send) => {
         const user = requireName(body);
         requireAnother(user, caller);
-        const outcome = await accounts.setPassword(user, body.password ?? null, actorOf(caller));
+        const outcome = await accounts.setPassword(user, body.password ?? null, caller.actor);
         return passwordReply(user, outcome, send);
       },
     },
@@ -51,9 +51,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
       handle: async ({ body, caller }, send) => {
         const { name, role } = requireAccount(body);
-        return countReply(await accounts.setRole(name, role, actorOf(caller)), (changed) =>
-          send({ changed }),
-        );
+        return countReply(await accounts.setRole(name, role, caller.actor), (changed) => send({ changed }));
       },
     },
     'POST /api/admin/users/remove': {
@@ -62,7 +60,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       summary: 'Remove an account and end its sessions',
       errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
       handle: async ({ body, caller }, send) =>
-        countReply(await accounts.remove(requireName(body), actorOf(caller)), (removed) => send({ removed })),
+        countReply(await accounts.remove(requireName(body), caller.actor), (removed) => send({ removed })),
     },
   });
 }

@@ -13,7 +13,7 @@ import type { z } from 'zod';
 import type { Measured } from '../../../core/outcome.ts';
 import { type Counting, requireFeature } from '../../../services/lending/counting.ts';
 import type { Executed } from '../../../services/lending/lending.ts';
-import { actorOf, type Caller } from '../../access/caller.ts';
+import type { Caller } from '../../access/caller.ts';
 import { limitFields, presentFeature } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { defineRoute, type Route } from '../../route.ts';
@@ -72,7 +72,7 @@ export function consumptionRoutes(counting: Counting): readonly Route[] {
 
 function countOf({ headers }: RequestHead, body: z.output<typeof addConsumptionRequest>, caller: Caller) {
   return {
-    by: actorOf(caller),
+    by: caller.actor,
     ...targetOf(body),
     user: body.user ?? null,
     count: body.consumptions,
@@ -84,9 +84,13 @@ function countOf({ headers }: RequestHead, body: z.output<typeof addConsumptionR
 function readIdempotencyKey(headers: HeaderFields): string | null {
   const key = headers.get('idempotency-key');
   if (key === null || IDEMPOTENCY_KEY.test(key)) return key;
-  throw new RequestError('validation_error', 'The Idempotency-Key must be 1 to 256 printable characters.', {
-    field: 'Idempotency-Key',
-  });
+  throw new RequestError(
+    'validation_error',
+    'The Idempotency-Key must be 1 to 256 printable ASCII characters without blanks.',
+    {
+      field: 'Idempotency-Key',
+    },
+  );
 }
 
 /** Responses about consumption: a refusal, or the result in the format of the route. */

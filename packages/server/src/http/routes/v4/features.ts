@@ -9,7 +9,6 @@ import { earlier, type Instant } from '../../../core/nouns/instant.ts';
 import type { Measured } from '../../../core/outcome.ts';
 import type { Grants } from '../../../services/grants/grants.ts';
 import type { Counting } from '../../../services/lending/counting.ts';
-import { actorOf } from '../../access/caller.ts';
 import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import type { GrantFacts } from '../../reply/present-grant.ts';
 import { presentDate } from '../../reply/present-license.ts';
@@ -95,7 +94,7 @@ function featureReleaseAllRoute(counting: Counting): Route {
     summary: 'Release all feature slots of all licenses',
     answer: { kind: 'empty' },
     handle: async ({ caller }) => {
-      await counting.releaseAllFeatures(actorOf(caller));
+      await counting.releaseAllFeatures(caller.actor);
       return empty();
     },
   });

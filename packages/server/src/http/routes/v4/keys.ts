@@ -3,7 +3,6 @@ import { RequestError } from '@berth/protocol/request-error';
 import type { HttpRequest } from '@berth/web/http-request';
 import { json } from '@berth/web/reply';
 import type { Credentials } from '../../../services/cloud/credentials.ts';
-import { actorOf } from '../../access/caller.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
@@ -28,7 +27,7 @@ export function keyRoutes({ credentials, allowKeysInUrl }: KeyServices): readonl
       handle: async ({ request, query, body, caller }) => {
         const { api_key: apiKey = null, shared_key: sharedKey = null } = { ...query, ...body };
         if ((apiKey ?? sharedKey) !== null) rejectSecretsInUrl(request, allowKeysInUrl);
-        return json(toWire(await credentials.setKeys({ apiKey, sharedKey }, actorOf(caller))));
+        return json(toWire(await credentials.setKeys({ apiKey, sharedKey }, caller.actor)));
       },
     }),
   ];

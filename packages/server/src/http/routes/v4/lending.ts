@@ -17,7 +17,7 @@ import { isBorrowed } from '../../../core/nouns/registration.ts';
 import type { Granted } from '../../../core/outcome.ts';
 import type { Grants } from '../../../services/grants/grants.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
-import { actorOf, type Caller, credentialOf } from '../../access/caller.ts';
+import type { Caller } from '../../access/caller.ts';
 import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import { type GrantFacts, type GrantMarks, presentGrant, withGrant } from '../../reply/present-grant.ts';
 import { grantedFields, minimalFields } from '../../reply/present-license.ts';
@@ -130,7 +130,7 @@ function unregisterAllRoute(lending: Lending): Route {
     summary: 'Release all slots of all licenses, including borrowed ones',
     answer: { kind: 'empty' },
     handle: async ({ caller }) => {
-      await lending.releaseAll(actorOf(caller));
+      await lending.releaseAll(caller.actor);
       return empty();
     },
   });
@@ -150,10 +150,10 @@ export function targetOf({ product, license_id }: Pick<LendingBody, 'product' | 
 }
 
 export function requestOf(body: LendingBody, caller: Caller): LendingRequest {
-  const credential = credentialOf(caller);
+  const { actor, credential } = caller;
   return {
     ...targetOf(body),
-    by: actorOf(caller),
+    by: actor,
     ...(credential === undefined ? {} : { credential }),
     user: body.user ?? null,
     host: {

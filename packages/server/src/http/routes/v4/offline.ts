@@ -12,7 +12,6 @@ import { readUploadText } from '@berth/web/read-input';
 import { fileReply, json, jsonText, type Reply } from '@berth/web/reply';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { Offline } from '../../../services/offline/offline.ts';
-import { actorOf } from '../../access/caller.ts';
 import { presentLicense } from '../../reply/present-license.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
@@ -41,7 +40,7 @@ function generateRoute(offline: Offline): Route {
       const { product = null, license_key: licenseKey = null, username = null } = body;
       const wish = { product, licenseKey, username };
       const id = body.license_id === undefined ? null : licenseId(body.license_id);
-      const by = actorOf(caller);
+      const by = caller.actor;
       const made =
         body.request === 'deactivation'
           ? await offline.requestDeactivation({ ...wish, licenseId: id }, by)
@@ -86,7 +85,7 @@ function uploadRoute(offline: Offline): Route {
       if (!(await isStillAllowed())) {
         throw new RequestError('unauthorized', 'The token has been revoked. Get a new one from /auth.');
       }
-      return licenseReply(await offline.install(text, actorOf(caller)));
+      return licenseReply(await offline.install(text, caller.actor));
     },
   });
 }
@@ -101,10 +100,10 @@ function airgapGenerateRoute(offline: Offline): Route {
     body: airgapGenerateRequest,
     answer: { kind: 'json', schema: airgapGenerateAnswer },
     errors: ['missing_parameters', 'airgap_code_invalid'],
-    handle: async ({ body }) => {
+    handle: async ({ body, caller }) => {
       const { license_key, signing_key } = body;
       const wish = { licenseKey: license_key ?? null, initializationCode: signing_key ?? null };
-      return json({ status: 'ok', ...toWire(await offline.activateByCode(wish)) });
+      return json({ status: 'ok', ...toWire(await offline.activateByCode(wish, caller.actor)) });
     },
   });
 }
@@ -135,7 +134,7 @@ function airgapLicenseRoute(offline: Offline): Route {
         policyId: policy_id ?? null,
         confirmationCode: confirmation_code ?? null,
       };
-      return licenseReply(await offline.installPolicy(wish, actorOf(caller)));
+      return licenseReply(await offline.installPolicy(wish, caller.actor));
     },
   });
 }

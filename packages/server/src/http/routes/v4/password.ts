@@ -2,7 +2,6 @@ import { setPasswordAnswer, setPasswordRequest } from '@berth/protocol/api/passw
 import { RequestError } from '@berth/protocol/request-error';
 import { json } from '@berth/web/reply';
 import { type Accounts, FIRST_ADMINISTRATOR } from '../../../services/access/accounts.ts';
-import { actorOf } from '../../access/caller.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { rejectSecretsInUrl } from './keys.ts';
@@ -42,7 +41,7 @@ export function passwordRoutes({ accounts, allowKeysInUrl }: PasswordServices): 
         const keptToken = caller.holder?.tokenHash ?? null;
         const from = { address: peer.address, signal: request.signal };
         const change = { account, oldPassword, newPassword, keptToken, ...from };
-        const outcome = await accounts.changePassword(change, actorOf(caller));
+        const outcome = await accounts.changePassword(change, caller.actor);
         if (outcome.kind === 'refused') return refusalReply(outcome);
         return json({ message: `The password of "${account}" has been changed.` });
       },

@@ -4,7 +4,6 @@ import { RequestError } from '@berth/protocol/request-error';
 import { json, jsonText } from '@berth/web/reply';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
-import { actorOf } from '../../access/caller.ts';
 import { presentLicense } from '../../reply/present-license.ts';
 import { defineRoute, type Route } from '../../route.ts';
 
@@ -63,7 +62,7 @@ function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route 
         username: username ?? null,
         password: password ?? null,
       };
-      const record = await cloudLink.add(request, actorOf(caller));
+      const record = await cloudLink.add(request, caller.actor);
       return jsonText(presentLicense({ ...record, registration: null }));
     },
   });
@@ -100,7 +99,7 @@ function removeProductRoute({ cloudLink }: ProductServices): Route {
         licenseId: license_id === undefined ? null : licenseId(license_id),
         licenseKey: license_key ?? null,
       };
-      const removed = await cloudLink.remove(request, false, actorOf(caller));
+      const removed = await cloudLink.remove(request, false, caller.actor);
       return json({ license_id: removed.id, product: removed.product });
     },
   });

@@ -19,14 +19,6 @@ export function createStoreGate(identity: Pick<Identity, 'readStoreId'>) {
   return (routes: readonly Route[]): readonly Route[] =>
     routes.map((route) => {
       if (route.body === undefined || !('store_id' in route.body.shape)) return route;
-      return {
-        ...route,
-        errors: [...route.errors, 'wrong_store'],
-        handle: (input) => {
-          const { store_id: named } = input.body;
-          if (named === undefined) return route.handle(input);
-          return requireStore(named).then(() => route.handle(input));
-        },
-      };
+      return { ...route, errors: [...route.errors, 'wrong_store'], requireStore };
     });
 }

@@ -39,6 +39,12 @@ const APPLY: Appliers<Batch, SystemChange> = {
     target.statements.bar.remove(bar);
     target.rules = orNoRules({ ...target.rules, bars: withoutBar(target, bar) });
   },
+  put_setting({ statements, now }, { name, value, by }) {
+    statements.setting.put({ name, value: JSON.stringify(value), changed_by: by, changed_at: now });
+  },
+  remove_setting({ statements }, { name }) {
+    statements.setting.remove({ name });
+  },
   put_notice({ statements }, { key, value }) {
     statements.notice.put({ ...key, value });
   },

@@ -18,7 +18,7 @@ import type { RowOf } from '../tables.ts';
 import { LIST_OLD_HISTORY } from './history-sql.ts';
 import { type LicenseNames, querySubjects } from './license-names.ts';
 import { hasSearched, namesOf, queryDenialHistory, rowsOf, searchValues, somebody } from './query-denials.ts';
-import { isOfFeature, isOfLicense, queryBuckets, querySlotHistory } from './query-slots.ts';
+import { isOfFeature, isOfLicense, NOTHING_YET, queryBuckets, querySlotHistory } from './query-slots.ts';
 
 /** Within so many days, the index of days finds the users faster than reading all of them. */
 const FEW_DAYS = 3;
@@ -127,7 +127,7 @@ function queryWhatIf(query: AskWhatIf, now: Instant): PreparedQuery<HistoryAnswe
       const curve = curves.answer(rows);
       const end = earlier(until, now);
       const stretches = stretchesOf(
-        curve.startOf(licenseId, feature),
+        curve.findStart(licenseId, feature) ?? NOTHING_YET,
         curve.bucketsOf(licenseId, feature),
         since,
         end,

@@ -1,3 +1,4 @@
+import type { Instant } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import { type PreparedQuery, prepareQuery } from '../prepared-query.ts';
 import { licenseFromRow } from '../rows.ts';
@@ -9,7 +10,10 @@ export class LicenseNames {
 
   constructor(rows: readonly RowOf<'license'>[]) {
     this.#licenses = new Map(
-      rows.map((row) => [row.id, { license: licenseFromRow(row), isRemoved: row.removed_at !== null }]),
+      rows.map((row) => [
+        row.id,
+        { license: licenseFromRow(row), addedAt: row.added_at, isRemoved: row.removed_at !== null },
+      ]),
     );
   }
 
@@ -35,6 +39,7 @@ export class LicenseNames {
 
 interface ListedLicense {
   readonly license: License;
+  readonly addedAt: Instant;
   readonly isRemoved: boolean;
 }
 

@@ -1,4 +1,6 @@
 import {
+  curveStart,
+  cutBucket,
   type SlotBucket,
   type SlotPoint,
   type SlotState,
@@ -6,7 +8,7 @@ import {
   slotTotals,
 } from '../../../core/history/slot-points.ts';
 import { findFeature } from '../../../core/nouns/feature-slot.ts';
-import { earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import { bucketStart, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { ListSlotHistory, SlotSeries } from '../../history-query.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
@@ -103,7 +105,7 @@ export function queryBuckets(query: Omit<ListSlotHistory, 'kind'>, now: Instant)
   };
 }
 
-const EMPTY: SlotState = { inUse: 0, borrowed: 0 };
+export const NOTHING_YET: SlotState = { inUse: 0, borrowed: 0 };
 
 class SlotCurves {
   readonly #buckets: ReadonlyMap<string, readonly BucketRow[]>;
@@ -118,8 +120,9 @@ class SlotCurves {
     this.#stepMs = stepMs;
   }
 
-  startOf(licenseId: LicenseId, feature: string): SlotState {
-    return this.#states.get(seriesOf({ license_id: licenseId, feature })) ?? EMPTY;
+  /** The state before the first bucket; `null` if nothing was recorded until then. */
+  findStart(licenseId: LicenseId, feature: string): SlotState | null {
+    return this.#states.get(seriesOf({ license_id: licenseId, feature })) ?? null;
   }
 
   bucketsOf(licenseId: LicenseId, feature: string): readonly SlotBucket[] {
@@ -147,15 +150,20 @@ export function querySlotHistory(query: ListSlotHistory, now: Instant): Prepared
 }
 
 function listSeries(query: ListSlotHistory, book: LicenseNames, curves: SlotCurves, now: Instant) {
-  return book.list().flatMap(({ license, isRemoved }) =>
+  const until = earlier(query.until, now);
+  return book.list().flatMap(({ license, addedAt, isRemoved }) =>
     listFeatures(license, query.feature).flatMap((feature): SlotSeries[] => {
-      const start = curves.startOf(license.id, feature);
-      const buckets = curves.bucketsOf(license.id, feature);
-      if (isRemoved && buckets.length === 0 && start.inUse === 0) return [];
+      const before = curves.findStart(license.id, feature);
+      const start = before ?? NOTHING_YET;
+      const recorded = curves.bucketsOf(license.id, feature);
+      if (isRemoved && recorded.length === 0 && start.inUse === 0) return [];
       const slots = feature === '' ? license.slots : (findFeature(license, feature)?.floating?.slots ?? 0);
-      const points: readonly SlotPoint[] = slotPoints(start, buckets, query.since, now);
-      const totals = slotTotals(start, buckets, query.since, earlier(query.until, now));
-      return [{ ...book.subjectOf(license.id, feature), slots, totals, points }];
+      const begin = curveStart(query.since, bucketStart(addedAt, MINUTE_MS), recorded[0], before !== null);
+      const beginsAt = earlier(begin, until);
+      const buckets = recorded.map((bucket) => cutBucket(bucket, beginsAt));
+      const points: readonly SlotPoint[] = slotPoints(start, buckets, beginsAt, now);
+      const totals = slotTotals(start, buckets, beginsAt, until);
+      return [{ ...book.subjectOf(license.id, feature), slots, beginsAt, totals, points }];
     }),
   );
 }

@@ -5,7 +5,7 @@ import { loadHeads } from '../audit/sign-heads.ts';
 import { loadChains } from '../audit/thin-audit.ts';
 import type { Batch } from '../batch.ts';
 import { listLicenses, loadReset } from '../move-clock.ts';
-import { accountFromRow, cursorFromRow, type TokenRow, tokenFromRow } from '../rows.ts';
+import { accountFromRow, cursorFromRow, settingFromRow, type TokenRow, tokenFromRow } from '../rows.ts';
 import { openGrantKeys, secretsFromRows } from '../sealed-secrets.ts';
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
@@ -24,6 +24,7 @@ export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<Syste
     ...(needs.account !== undefined && loadAccount(statements, needs.account)),
     ...(needs.token && { token: findToken(statements, needs.token) }),
     ...(needs.notice && { notedValue: findNotice(statements, needs.notice) }),
+    ...(needs.settings && { settings: statements.listSettings.all().map(settingFromRow) }),
     ...(needs.masterKey && { masterKeyFingerprint: fingerprint(masterKey) }),
     ...(needs.grantKeys && { grantKeys: loadGrantKeys(batch) }),
     ...(needs.clock && { clock }),

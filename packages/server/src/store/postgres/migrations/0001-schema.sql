@@ -308,6 +308,14 @@ CREATE TABLE bar (
   PRIMARY KEY (kind, pattern)
 );
 
+-- Settings that were changed while the server ran. Flags, environment and file count before them. `value` is JSON.
+CREATE TABLE setting (
+  name TEXT COLLATE "C" PRIMARY KEY,
+  value TEXT COLLATE "C" NOT NULL,
+  changed_by TEXT COLLATE "C" NOT NULL,
+  changed_at BIGINT NOT NULL
+);
+
 -- What was told once and is not told again: of a license the end of its term, of an outage since when.
 CREATE TABLE notice (
   kind TEXT COLLATE "C" NOT NULL,

@@ -40,6 +40,7 @@ const QUICK: readonly Query['kind'][] = [
   'find_webhook_cursor',
   'find_notice',
   'find_rules',
+  'list_settings',
   'find_identity_key',
   'describe_seal',
   'find_cloud_keys',

@@ -1,6 +1,6 @@
 import type { Command } from '../../../core/command.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
-import { withIdentity } from '../../../core/nouns/user-name.ts';
+import { withFoldedUser } from '../../../core/nouns/user-name.ts';
 import { fingerprint } from '../../../secrets/seal.ts';
 import type { Batch } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand, MissingRows } from '../../engine/execute.ts';
@@ -133,7 +133,7 @@ function partsOf(
     const { licenses: ids } = (own[0] as QueuedCommand).lane.scopeIn(index);
     if (typeof ids === 'string' || ids.length === 0) return [];
     return {
-      commands: own.map(({ command }) => withIdentity(command, index.ignoresCase)),
+      commands: own.map(({ command }) => (index.ignoresCase ? withFoldedUser(command) : command)),
       ids,
       removed: listRemovedBeside(ids, index, time.estimate()),
       licenses: ids.map((id) => texts.find(id)).filter((license) => license !== undefined),

@@ -275,6 +275,14 @@ CREATE TABLE bar (
   PRIMARY KEY (kind, pattern)
 ) STRICT, WITHOUT ROWID;
 
+-- Settings that were changed while the server ran. Flags, environment and file count before them. `value` is JSON.
+CREATE TABLE setting (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL,
+  changed_by TEXT NOT NULL,
+  changed_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- What was told once and is not told again: of a license the end of its term, of an outage since when.
 CREATE TABLE notice (
   kind TEXT NOT NULL,

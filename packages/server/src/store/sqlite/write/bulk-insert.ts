@@ -30,13 +30,11 @@ export class BulkInsert {
       const count = rows * this.columns.length;
       for (; values.length - written >= count; written += count) {
         const isAll = count === values.length;
-        this.#prepare(rows).run(...(isAll ? values : values.slice(written, written + count)));
+        // When it is needed: most of them never are.
+        const statement = this.#statements.get(rows) ?? prepare(this.#db, this.#sqlFor(rows));
+        this.#statements.set(rows, statement);
+        statement.run(...(isAll ? values : values.slice(written, written + count)));
       }
     }
-  }
-
-  /** When it is needed: most of them never are. */
-  #prepare(rows: number): StatementSync {
-    return this.#statements.getOrInsertComputed(rows, () => prepare(this.#db, this.#sqlFor(rows)));
   }
 }

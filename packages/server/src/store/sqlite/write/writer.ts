@@ -341,7 +341,7 @@ export class SqliteWriter {
 
   #writeEntry(entry: LoadedLicense, now: Instant): void {
     const { license, storedInUse } = entry;
-    if (entry.meters.isChanged) entry.meters.flush(this.#statements);
+    if (entry.meters.changed.size > 0) entry.meters.flush(this.#statements);
     entry.head = this.#ledger.addLink(license.id, entry.head, entry.events, now);
     const { n, mac } = entry.head;
     this.#statements.updateLicenseHead.run(storedInUse, n, mac, license.id);
@@ -374,7 +374,7 @@ export class SqliteWriter {
 
 /** Whether the running batch has changed what is written with the license. */
 function hasNews({ isChanged, meters, events, history }: LoadedLicense): boolean {
-  return isChanged || meters.isChanged || events.length > 0 || history.length > 0;
+  return isChanged || meters.changed.size > 0 || events.length > 0 || history.length > 0;
 }
 
 function noticeOf({ links, digest }: HeadsSigned): StoreNotice {

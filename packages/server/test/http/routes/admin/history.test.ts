@@ -31,7 +31,6 @@ describe('reports on the history', () => {
     assert.deepEqual(
       points.map(({ at, in_use, grants, denials }) => [at, in_use, grants, denials]),
       [
-        [say(plus(START, -58 * MINUTE_MS)), 0, 0, 0],
         [say(START), 1, 1, HOSTILE.length],
         [say(plus(START, 2 * MINUTE_MS)), 0, 0, 0],
       ],
@@ -114,8 +113,8 @@ describe('reports on the history', () => {
     const { body } = await get('/api/admin/history/what-if?license=1&since=1d');
     const { curve, ...facts } = body as Facts & { curve: Facts[] };
     const subject = { license_id: 1, product: 'cad', name: 'Berth demo product', feature: null };
-    assert.deepEqual(facts, { ...subject, slots: 1, median_ms: 2 * MINUTE_MS, asked: HOSTILE.length });
-    assert.deepEqual(curve[0], { slots: 1, denials: 7, waiting_ms: 7 * 2 * MINUTE_MS });
+    assert.deepEqual(facts, { ...subject, slots: 1, median_ms: 2 * MINUTE_MS, asked: 7, enough: 8 });
+    assert.deepEqual(curve[0], { slots: 1, denials: 7, waiting_ms: 7 * MINUTE_MS });
     assert.deepEqual(curve.at(-1), { slots: 8, denials: 0, waiting_ms: 0 });
     assert.deepEqual((await get('/api/admin/history/what-if?since=1d')).body, body, 'the only license');
     assert.equal((await get('/api/admin/history/what-if?license=9')).body.code, 'license_not_found');

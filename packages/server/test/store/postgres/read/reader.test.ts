@@ -172,6 +172,7 @@ const QUERIES: {
   list_untidy: [{ kind: 'list_untidy' }],
   list_backlog: [{ kind: 'list_backlog' }],
   list_usage: [{ kind: 'list_usage' }],
+  list_open_requests: [{ kind: 'list_open_requests' }],
   list_slot_history: [MINUTE_MS, DAY_MS].flatMap((stepMs) => [
     { kind: 'list_slot_history', ...HISTORY, feature: null, stepMs },
     { kind: 'list_slot_history', ...HISTORY, licenseId: licenseId(5), feature: '', stepMs },
@@ -220,6 +221,7 @@ const QUERIES: {
   find_grant_keys: [{ kind: 'find_grant_keys' }],
   find_rules: [{ kind: 'find_rules' }],
   list_bars: [{ kind: 'list_bars' }],
+  list_settings: [{ kind: 'list_settings' }],
 };
 
 function ask<Q extends Query>(query: Q, now: Instant = NOW) {

@@ -35,7 +35,7 @@ describe('the meters of a license', () => {
     const again = new Meters(licenseId(7));
     assert.deepEqual(again.get(statements, EARLY), early);
     assert.equal(again.get(statements, LATE).total, 2);
-    assert.deepEqual([meters.isChanged, again.isChanged], [false, false]);
+    assert.deepEqual([meters.changed.size, again.changed.size], [0, 0]);
   });
 
   test('are restored when a command is undone', (t) => {

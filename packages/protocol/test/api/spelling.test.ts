@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { addConsumptionRequest, addFeatureConsumptionRequest } from '../../src/api/consumption.ts';
-import { registerRequest } from '../../src/api/lending.ts';
+import { borrowRequest, registerRequest } from '../../src/api/lending.ts';
 import { licenseObject } from '../../src/api/license-object.ts';
-import { findMisspeltCount } from '../../src/api/misspelt-count.ts';
+import { findMisspelt } from '../../src/api/spelling.ts';
 
 const REQUESTS = [addConsumptionRequest, addFeatureConsumptionRequest];
 
@@ -26,7 +26,7 @@ describe('a count that was probably misspelt', () => {
   for (const [slip, meant] of Object.entries(slips)) {
     test(`${JSON.stringify(slip)} was ${meant}`, () => {
       for (const request of REQUESTS) {
-        assert.deepEqual(findMisspeltCount(request, { product: 'cad', [slip]: 5 }), {
+        assert.deepEqual(findMisspelt(request, { product: 'cad', [slip]: 5 }), {
           field: slip,
           message: `This request has no field "${slip}". Did you mean "${meant}"?`,
         });
@@ -36,18 +36,18 @@ describe('a count that was probably misspelt', () => {
 
   test('is not assumed when the count is there, or the slip has no value', () => {
     for (const request of REQUESTS) {
-      assert.equal(findMisspeltCount(request, { consumptions: 1, consumption: 5 }), null);
-      assert.equal(findMisspeltCount(request, { consumption: null }), null);
-      assert.notEqual(findMisspeltCount(request, { consumptions: null, consumption: 5 }), null);
+      assert.equal(findMisspelt(request, { consumptions: 1, consumption: 5 }), null);
+      assert.equal(findMisspelt(request, { consumption: null }), null);
+      assert.notEqual(findMisspelt(request, { consumptions: null, consumption: 5 }), null);
     }
   });
 
   test('may be in the URL, where such a request takes nothing', () => {
-    const inUrl = (name: string) => findMisspeltCount(addConsumptionRequest, {}, [name])?.message;
+    const inUrl = (name: string) => findMisspelt(addConsumptionRequest, {}, [name])?.message;
     assert.equal(inUrl('Consumptions'), 'Send "consumptions" in the body.');
     assert.match(inUrl('consumption') ?? '', /Did you mean "consumptions"\?$/);
     assert.equal(inUrl('sdk_ver'), undefined);
-    assert.equal(findMisspeltCount(addConsumptionRequest, { consumptions: 1 }, ['consumptions']), null);
+    assert.equal(findMisspelt(addConsumptionRequest, { consumptions: 1 }, ['consumptions']), null);
   });
 });
 
@@ -59,13 +59,14 @@ describe('other fields of clients', () => {
     'variables date signature api_key count amount options comments description';
   test('are ignored, including those of answers', () => {
     const keys = [...common.split(' '), ...Object.keys(licenseObject.shape), 'max_consumption'];
-    const counted = ['consumptions', 'max_overages', 'allow_overages'];
+    const counted = ['consumptions', 'max_overages', 'allow_overages', 'borrowed_until'];
     const sent = Object.fromEntries(keys.filter((key) => !counted.includes(key)).map((key) => [key, 5]));
-    for (const request of REQUESTS) assert.equal(findMisspeltCount(request, sent, keys.slice(0, 20)), null);
+    for (const request of [...REQUESTS, borrowRequest])
+      assert.equal(findMisspelt(request, sent, keys.slice(0, 20)), null);
   });
 
   test('are ignored if nothing is counted, and if they are long', () => {
-    assert.equal(findMisspeltCount(registerRequest, { consumption: 5 }), null);
-    assert.equal(findMisspeltCount(addConsumptionRequest, { ['consumption'.repeat(5000)]: 5 }), null);
+    assert.equal(findMisspelt(registerRequest, { consumption: 5 }), null);
+    assert.equal(findMisspelt(addConsumptionRequest, { ['consumption'.repeat(5000)]: 5 }), null);
   });
 });

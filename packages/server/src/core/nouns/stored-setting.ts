@@ -1,0 +1,12 @@
+import type { Instant } from './instant.ts';
+
+/** The value of a setting. */
+export type SettingValue = string | number | boolean | readonly string[];
+
+/** A setting that was changed while the server runs. */
+export interface StoredSetting {
+  readonly name: string;
+  readonly value: SettingValue;
+  readonly changedBy: string;
+  readonly changedAt: Instant;
+}

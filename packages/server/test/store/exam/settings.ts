@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { nameOf } from '../../../src/core/nouns/actor.ts';
+import { MINUTE_MS } from '../../../src/core/nouns/instant.ts';
+import type { SettingValue } from '../../../src/core/nouns/stored-setting.ts';
+import type { ExamStore } from './exam-store.ts';
+
+const BY = { name: 'ada', address: '192.0.2.1' };
+
+export function changeSettings(
+  exam: Pick<ExamStore, 'execute'>,
+  values: Record<string, SettingValue | null>,
+) {
+  const changes = Object.entries(values).map(([name, value]) => ({ name, value, shown: value }));
+  return exam.execute({ kind: 'change_settings', changes, by: BY });
+}
+
+function listSettings({ store }: ExamStore) {
+  return store.read({ kind: 'list_settings' });
+}
+
+/** What administrators set while the server runs. */
+export function settingCases(again: 'restart' | 'crash') {
+  return {
+    'settings are kept with who changed them when, and every change is recorded': async (exam: ExamStore) => {
+      await changeSettings(exam, {
+        'page.name': "Kestrel's",
+        'backup.keep': 30,
+        'webhooks.events': ['a', 'b'],
+      });
+      const [first] = await listSettings(exam);
+      await exam[again](() => exam.clock.advance(MINUTE_MS));
+      const changedAt = first?.changedAt ?? 0;
+      assert.ok(changedAt > 0);
+      const kept = { changedBy: 'ada', changedAt };
+      assert.deepEqual(await listSettings(exam), [
+        { name: 'backup.keep', value: 30, ...kept },
+        { name: 'page.name', value: "Kestrel's", ...kept },
+        { name: 'webhooks.events', value: ['a', 'b'], ...kept },
+      ]);
+      await changeSettings(exam, { 'page.name': null, 'backup.keep': 30, 'webhooks.events': [] });
+      const [keep, events, ...rest] = await listSettings(exam);
+      assert.deepEqual([keep?.changedAt, events?.value, rest], [changedAt, [], []]);
+      const recorded = await exam.listEventsOf('setting_changed', 'system');
+      assert.deepEqual(
+        recorded.map(({ name, value, by }) => [name, value, nameOf(by)]),
+        [
+          ['page.name', "Kestrel's", 'ada'],
+          ['backup.keep', 30, 'ada'],
+          ['webhooks.events', ['a', 'b'], 'ada'],
+          ['page.name', null, 'ada'],
+          ['webhooks.events', [], 'ada'],
+        ],
+      );
+    },
+  };
+}
