@@ -13,7 +13,14 @@ export async function run(words: readonly string[], launch: Launch): Promise<voi
   }
   const { main } = await import('../packages/server/src/main.ts');
   const code = isSea() ? [] : [fileURLToPath(import.meta.url)];
-  return main(words, { program, home, self: [process.execPath, ...code] });
+  return main(words, { program, home, self: [process.execPath, ...code], loadCloud });
+}
+
+/** What a shell completes after `berth cloud`. */
+async function loadCloud() {
+  const { ENTRIES } = await import('../packages/cloud/src/cli/usage.ts');
+  const { FLAGS } = await import('../packages/cloud/src/cli/command.ts');
+  return { commands: ENTRIES, options: FLAGS, flagsBeside: () => ['data', 'json', 'help'], choices: {} };
 }
 
 if (import.meta.main) {

@@ -27,11 +27,11 @@ function replaceTable(page: string, [head = '', ...rows]: readonly string[]): st
 }
 
 function writeSettings(): readonly string[] {
-  const rows = SETTINGS.map(({ path, default: value, about }) => {
+  const rows = SETTINGS.map(({ path, default: value, about, isLive }) => {
     const words = (Array.isArray(value) ? value : [value]).filter((word) => word !== '');
     const shown = words.map((word) => ` \`${word}\``).join(',');
     const text = about.replaceAll('|', '\\|');
-    return `| \`${path}\` | \`--${flagOf(path)}\` | \`${envOf(path)}\` |${shown} | ${text} |`;
+    return `| \`${path}\`${isLive ? ' •' : ''} | \`--${flagOf(path)}\` | \`${envOf(path)}\` |${shown} | ${text} |`;
   });
   return ['| name | flag | environment | default | meaning |', '|---|---|---|---|---|', ...rows];
 }

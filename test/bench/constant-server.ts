@@ -47,7 +47,7 @@ const app = createApp({
   requests: new RequestCounts(),
   logRequests: false,
   slowRequestMs: 60_000,
-  clientRequestsPerMinute: 0,
+  settings: { current: { http: { clientRequestsPerMinute: 0 } } },
   readMonotonicMs: systemClock.readMonotonicMs,
 });
 const { url, stop } = await listen(app, {

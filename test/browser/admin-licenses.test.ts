@@ -6,13 +6,18 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { makePage } from '../../build/page.ts';
 import { type CloudProcess, startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { pollUntil } from '../support/poll.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { createApi, findBarriers, openPage, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 
 let browser: Browser | null = null;
 let cloud: CloudProcess;
-let server: Awaited<ReturnType<typeof startServerHere>>;
+type Server = Awaited<ReturnType<typeof startServerHere>>;
+/** Reaches the cloud. */
+let server: Server;
+/** Reaches nothing, and does not know the vendor. */
+let lonely: Server;
 const data = mkdtempSync(join(tmpdir(), 'berth-add-'));
 const endings: (() => unknown)[] = [];
 
@@ -21,20 +26,24 @@ before(async () => {
   if (browser === null) return;
   await makePage();
   cloud = await startCloudProcess({ after: (work) => void endings.push(work) });
-  const { airgap_public_key: key } = (await cloud.run('airgap-public-key')) as Readonly<
-    Record<string, string>
-  >;
   const args = ['--cloud-url', cloud.url, '--cloud-public-key', cloud.publicKeyFile];
-  server = await startServerHere({ data, args: [...args, '--airgap-public-key', key as string] });
-  const [, passwordOld] = /one-time password {2}(\S+)/.exec(server.announced) ?? [];
-  const api = createApi(server.url);
+  server = await startServer('reaching', args);
+  lonely = await startServer('lonely', []);
+});
+
+async function startServer(name: string, args: readonly string[]): Promise<Server> {
+  const started = await startServerHere({ data: join(data, name), args });
+  const [, passwordOld] = /one-time password {2}(\S+)/.exec(started.announced) ?? [];
+  const api = createApi(started.url);
   const token = await api.signIn('admin', passwordOld as string);
   await api.post('/api/v4/setPassword', { passwordOld, passwordNew: PASSWORD }, token);
-});
+  return started;
+}
 
 after(async () => {
   await browser?.close();
   await server?.stop();
+  await lonely?.stop();
   for (const end of endings.reverse()) await end();
   rmSync(data, { recursive: true, force: true });
 });
@@ -45,12 +54,13 @@ async function open(t: TestContext, way: string) {
     t.skip('optional: needs Chromium');
     return null;
   }
-  const { page, close } = await openPage(browser, server.url);
+  const { url } = way === 'online' ? server : lonely;
+  const { page, close } = await openPage(browser, url);
   const portal = await openPage(browser, cloud.url);
   t.after(close);
   t.after(portal.close);
   await portal.page.goto(`${cloud.url}/portal`);
-  await page.goto(`${server.url}/#/licenses/add?way=${way}`);
+  await page.goto(`${url}/#/licenses/add?way=${way}`);
   await signIn(page, 'admin', PASSWORD);
   return { page, portal: portal.page };
 }
@@ -63,6 +73,26 @@ async function save(page: Page, button: string, name: string): Promise<string> {
   const path = join(data, name);
   await saved.saveAs(path);
   return path;
+}
+
+/** As if somebody had dragged the file from a folder to this field. */
+async function drop(page: Page, label: string, path: string): Promise<void> {
+  const zone = page.locator('.field', { has: page.getByLabel(label, { exact: true }) }).locator('.drop');
+  await zone.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = (await zone.boundingBox()) ?? assert.fail(label);
+  const client = await page.context().newCDPSession(page);
+  const place = { x: x + width / 2, y: y + height / 2 };
+  const dragged = { items: [], files: [path], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    await client.send('Input.dispatchDragEvent', { type, ...place, data: dragged });
+  }
+}
+
+/** Leaves the wizard and comes back. */
+async function leave(page: Page, way: string): Promise<void> {
+  await page.goto(`${lonely.url}/#/overview`);
+  await page.getByRole('heading', { name: 'Add a license' }).waitFor({ state: 'detached' });
+  await page.goto(`${lonely.url}/#/licenses/add?way=${way}`);
 }
 
 async function expectAdded(page: Page, slots: number): Promise<void> {
@@ -95,21 +125,38 @@ describe('adding a license', () => {
     assert.ok(!text.includes(cloud.keys.sharedKey) && !text.includes(key));
   });
 
-  test('by file: a request goes to the portal, and a license file comes back', async (t) => {
+  test('by file: the key first, then a request goes to the portal, and a file comes back', async (t) => {
     const opened = await open(t, 'file');
     if (opened === null) return;
     const { page, portal } = opened;
     const key = await cloud.grant('file', '--slots', '4');
+    const keep = page.getByRole('button', { name: 'Keep the key' });
+    const typed = page.getByLabel('Public key of the vendor');
+    await typed.fill('nonsense');
+    await keep.click();
+    await page.getByText('This is not the public key of a vendor').waitFor();
+    assert.equal(await page.getByLabel('License key').count(), 0, 'no request before the key');
+    assert.deepEqual(await findBarriers(page), []);
+    await drop(page, 'Or its file', cloud.publicKeyFile);
+    await pollUntil('the key', async () => (await typed.inputValue()).startsWith('-----') || undefined);
+    await keep.click();
     await page.getByLabel('License key').fill(key);
     const request = await save(page, 'Make the request file', 'a.req');
+    await leave(page, 'file');
+    await page.getByText(`for the license key that ends with ${key.slice(-4)} has no answer yet.`).waitFor();
     await portal.getByLabel('File from the server').setInputFiles(request);
     const license = await save(portal, 'Submit the file', 'a.lic');
     await page.getByRole('button', { name: 'I have the license file' }).click();
-    await page.getByLabel('License file', { exact: true }).setInputFiles(request);
+    const field = page.getByLabel('License file', { exact: true });
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), field.press('Enter')]);
+    await chooser.setFiles(request);
+    await page.getByText('a.req').last().waitFor();
     await page.getByRole('button', { name: 'Add the license' }).click();
     await page.getByRole('alert').waitFor();
-    await page.getByLabel('License file', { exact: true }).setInputFiles(license);
+    await drop(page, 'License file', license);
+    await page.getByText('a.lic').waitFor();
     await page.getByRole('button', { name: 'Add the license' }).click();
+    await page.getByRole('link', { name: 'Point an application here' }).waitFor();
     await expectAdded(page, 4);
   });
 
@@ -120,6 +167,9 @@ describe('adding a license', () => {
     const key = await cloud.grant('codes', '--slots', '6');
     const started = (await cloud.run('airgap', 'start', key)) as Readonly<Record<string, string>>;
     const code = started.initialization_code as string;
+    const { airgap_public_key } = (await cloud.run('airgap-public-key')) as Readonly<Record<string, string>>;
+    await page.getByLabel('Key of confirmation codes').fill(airgap_public_key as string);
+    await page.getByRole('button', { name: 'Keep the key' }).click();
     await page.getByLabel('License key').fill(key);
     await page.getByLabel('Initialization code').fill(code.slice(0, -3));
     await page.getByText('are missing').waitFor();
@@ -140,7 +190,10 @@ describe('adding a license', () => {
     const policyId = await portal.getByLabel('Policy id').inputValue();
     const grouped = await portal.getByLabel('Or type it in groups').inputValue();
     const policy = await save(portal, 'Download the policy file', 'p.lic');
+    await leave(page, 'codes');
+    await page.getByText(`for the license key that ends with ${key.slice(-4)} has no answer yet.`).waitFor();
     await page.getByRole('button', { name: 'I have the vendor’s answer' }).click();
+    await page.getByLabel('License key').fill(key);
     await page.getByLabel('Policy id').fill(policyId);
     await page
       .getByLabel('Confirmation code')

@@ -6,7 +6,8 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { makePage } from '../../build/page.ts';
 import { startServerHere } from '../support/server-here.ts';
-import { createApi, findBarriers, goTo, openPage, PASSWORD, signIn } from './admin-site.ts';
+import { openWebhookReceiver } from '../support/webhook-receiver.ts';
+import { createApi, findBarriers, goTo, listPlaces, openPage, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 import { type Opened, row, selectSlots, visitPeople } from './people-and-slots.ts';
 
@@ -72,13 +73,22 @@ describe("the administrator's page", () => {
     const { page, close } = await openPage(browser, server.url);
     t.after(close);
     await page.goto(server.url);
-    await page.getByRole('heading', { name: 'Set up this server' }).waitFor();
+    const heading = page.getByRole('heading', { name: 'Set up this server' });
+    const top = (await heading.boundingBox())?.y;
     assert.deepEqual(await findBarriers(page), []);
     const set = page.getByRole('button', { name: 'Set the password' });
     await page.getByLabel('One-time password').fill('wrong-wrong-wrong');
     await page.getByLabel('New password').fill(PASSWORD);
     await set.click();
-    await page.getByText('The name or the password is wrong.').waitFor();
+    const faultOf = (label: string) =>
+      page
+        .locator('.field', { has: page.getByLabel(label) })
+        .locator('.fault')
+        .innerText();
+    assert.match(await faultOf('One-time password'), /^This is not the one-time password/);
+    await page.getByLabel('New password').fill('short');
+    await set.click();
+    assert.equal(await faultOf('New password'), '5 of 12 characters. Type a longer one.');
     const [, oneTime = ''] = /one-time password {2}(\S+)/.exec(server.announced) ?? [];
     await page.getByLabel('One-time password').fill(oneTime);
     await page.getByLabel('New password').fill('password1234');
@@ -87,17 +97,23 @@ describe("the administrator's page", () => {
       .getByText(/common/)
       .last()
       .waitFor();
+    assert.match(await faultOf('New password'), /common/);
     await page.getByLabel('New password').fill(PASSWORD);
     await set.click();
     await page.getByRole('button', { name: 'Use the demo license' }).click();
     await page.getByText('Waiting for the first slot…').waitFor();
+    await page.getByText('Or take a slot by hand, on this machine:').waitFor();
+    await page.getByText('The server listens on this machine only.').waitFor();
     await api.register('demo', 'ada');
     await page.getByText('holds the first slot.').waitFor();
+    assert.equal((await heading.boundingBox())?.y, top, 'nothing jumps');
     await page.getByRole('link', { name: 'Go to the Overview' }).click();
     await page.getByRole('heading', { name: FINE }).waitFor();
     await page.getByRole('button', { name: /^Account admin/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    assert.equal(await faultOf('Name'), 'The name is missing.');
     assert.deepEqual(await findBarriers(page), []);
     token = await api.signIn('admin', PASSWORD);
     await api.post(
@@ -169,7 +185,18 @@ describe("the administrator's page", () => {
       .filter({ hasText: 'fay' })
       .getByText(/^All 5 slots/)
       .waitFor();
+    await page.getByRole('link', { name: 'All denials' }).click();
+    const counted = await api.get('/api/admin/history/denials', token);
+    const total = `${counted.body.total} requests`;
+    await page.getByRole('heading', { name: `${total} were denied` }).waitFor();
+    await page.getByRole('button', { name: /^License:? All licenses/ }).waitFor();
     await go('reports?period=24h');
+    await page.getByRole('heading', { name: /^.+ needs 6 slots for .+ without denials$/ }).waitFor();
+    const whatIf = page.getByRole('region', { name: 'What if there were more or fewer slots?' });
+    await whatIf.getByRole('cell', { name: '6', exact: true }).waitFor();
+    await page.getByText(`${total}, retries included`).waitFor();
+    await page.getByRole('button', { name: 'Other…' }).click();
+    await page.getByRole('button', { name: 'Show this period' }).click();
     const denials = page.getByRole('region', { name: 'Denials' });
     await denials.getByText('fay').waitFor();
     const [saved] = await Promise.all([
@@ -230,6 +257,44 @@ describe("the administrator's page", () => {
     if (opened !== null) await selectSlots(opened);
   });
 
+  test('settings are saved at once, refused by name, and found by their words', async (t) => {
+    const receiver = await openWebhookReceiver(t);
+    const opened = await open(t, 'settings/backup');
+    if (opened === null) return;
+    const { page, go } = opened;
+    const save = () => page.getByRole('button', { name: 'Save' }).click();
+    await page.getByLabel('How many to keep').fill('0');
+    await save();
+    await page.getByText('"backup.keep" cannot be "0".').waitFor();
+    await page.getByLabel('How many to keep').fill('30');
+    await page.getByRole('button', { name: 'Repeat: Never' }).click();
+    await page.getByRole('menuitemradio', { name: 'Every day at' }).click();
+    await page.getByText('2 changes are not saved: backup.keep, backup.schedule.').waitFor();
+    await save();
+    await page.getByText('The master key is in no backup.').waitFor();
+    await go('settings/webhooks');
+    await page.getByLabel('Address').fill(receiver.url);
+    await save();
+    await page.getByText('"webhooks.url" needs a secret').waitFor();
+    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page.getByText(/^Delivered: 200 after \d+ ms$/).waitFor();
+    assert.deepEqual(receiver.kinds, ['webhook_test']);
+    for (const [word, found] of [
+      ['passphrase', 'Backup'],
+      ['token', 'Tokens'],
+    ] as const) {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox').fill(word);
+      await page.getByRole('option', { name: found }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.locator('.settings-nav [aria-current]').getByText(found).waitFor();
+    }
+    const changes = { 'backup.keep': null, 'backup.schedule': null, 'webhooks.url': null };
+    await api.post('/api/admin/settings', { changes }, token);
+  });
+
   test('operators see no control that would be refused', async (t) => {
     const opened = await open(t, 'overview', 'olga');
     if (opened === null) return;
@@ -239,7 +304,7 @@ describe("the administrator's page", () => {
       if (response.status() === 403) refused.push(response.url());
     });
     const [license] = (await api.get('/api/admin/licenses', token)).body.licenses as [{ id: number }];
-    const parts = ['server', 'cloud', 'users', 'tokens', 'rules', 'webhooks', 'backup'].map(
+    const parts = ['server', 'cloud', 'users', 'tokens', 'rules', 'limits', 'webhooks', 'backup'].map(
       (part) => `settings/${part}`,
     );
     for (const path of [
@@ -296,6 +361,7 @@ describe("the administrator's page", () => {
     assert.notEqual(usual, quiet);
     const cut = /\/api\//;
     await page.route(cut, (route) => route.abort());
+    t.after(() => page.unroute(cut));
     // The stream still stands; a request finds out.
     await page.getByRole('button', { name: 'Export CSV' }).click();
     await page
@@ -356,11 +422,7 @@ describe("the administrator's page", () => {
     if (opened === null) return;
     const { page, go } = opened;
     const [license] = (await api.get('/api/admin/licenses', token)).body.licenses as [{ id: number }];
-    const ways = ['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`);
-    const parts = 'server cloud users tokens rules webhooks backup password page'.split(' ');
-    const lists = ['overview', 'slots', 'licenses', 'reports', 'audit', 'people/ada'];
-    const screens = [...lists, `licenses/${license.id}`, ...ways];
-    for (const path of [...screens, ...parts.map((part) => `settings/${part}`)]) {
+    for (const path of listPlaces(license.id)) {
       await go(path);
       assert.deepEqual(await findBarriers(page), [], path);
       await page.emulateMedia({ colorScheme: 'dark' });

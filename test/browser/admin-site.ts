@@ -30,6 +30,26 @@ export async function openPage(browser: Browser, url: string, options: object = 
   return { page, check, close };
 }
 
+/** Every screen, with the parts of those that have some. */
+export function listPlaces(licenseId: number): readonly string[] {
+  const ways = ['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`);
+  const parts = 'server cloud users tokens rules limits webhooks backup password page'.split(' ');
+  return [
+    ...[
+      'overview',
+      'slots',
+      'licenses',
+      `licenses/${licenseId}`,
+      ...ways,
+      'reports',
+      'audit',
+      'people/ada',
+      'api',
+    ],
+    ...parts.map((part) => `settings/${part}`),
+  ];
+}
+
 /** Goes to another place of the page, as a link does, and waits until its data is there. */
 export async function goTo(page: Page, path: string): Promise<void> {
   const hash = JSON.stringify(`#/${path}`);

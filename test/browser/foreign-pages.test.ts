@@ -3,21 +3,19 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import type { Browser, Response } from 'playwright-core';
+import type { Browser, BrowserContext, Response } from 'playwright-core';
 import { pollUntil } from '../support/poll.ts';
-import {
-  type ServerProcess,
-  seedLicenses,
-  startServerProcess,
-  temporaryFolder,
-} from '../support/server-process.ts';
+import { startServerHere } from '../support/server-here.ts';
+import { seedLicenses, temporaryFolder } from '../support/server-process.ts';
 import { startBrowser } from './browser.ts';
 import { borrowSlot, bundleClient, createVendor, readSlot, resumeSlot, takeSlot } from './client-page.ts';
 
 /** What real pages in a real browser can do to a server on the same machine. */
 
 let browser: Browser | null = null;
-let server: ServerProcess;
+let context: BrowserContext | null = null;
+let hasClock = false;
+let server: Awaited<ReturnType<typeof startServerHere>>;
 let clientModule = '';
 const vendor = createVendor();
 const site = createServer(({ url }, answer) => {
@@ -28,7 +26,7 @@ const site = createServer(({ url }, answer) => {
 after(async () => {
   await browser?.close();
   site.close();
-  await server?.stop('SIGKILL');
+  await server?.stop();
 });
 
 const data = temporaryFolder({ after });
@@ -42,7 +40,7 @@ before(async () => {
   const args = ['--demo', '--http-allowed-origins', origins, `--cloud-public-key=${vendor.publicKey}`];
   clientModule = await bundleClient();
   await seedLicenses(data);
-  server = await startServerProcess({ data, args });
+  server = await startServerHere({ data, args });
   await vendor.certify(server.url);
 });
 
@@ -57,7 +55,8 @@ const RENEWAL_MS = 400_000;
 async function openApplication(t: TestContext, name = 'localhost') {
   const opened = await openPage(t, () => siteAt(name));
   if (opened === null) return null;
-  await opened.page.clock.install();
+  if (!hasClock) await opened.page.clock.install();
+  hasClock = true;
   const { publicKey: vendorKey } = vendor;
   const application = { module: '/client.js', server: server.url, product: 'demo', vendorKey };
   return { page: opened.page, application };
@@ -77,9 +76,9 @@ async function openPage(t: TestContext, readUrl: () => string) {
     t.skip('optional: needs Chromium');
     return null;
   }
-  const context = await browser.newContext({ bypassCSP: true });
-  t.after(() => context.close());
-  const page = await context.newPage();
+  // One page at a time visits all sites: opening one takes longer than most tests.
+  context ??= await browser.newContext({ bypassCSP: true });
+  const page = context.pages()[0] ?? (await context.newPage());
   await page.goto(readUrl());
   return { page, attempt: (attempt: Attempt) => page.evaluate(tryFetch, attempt) };
 }

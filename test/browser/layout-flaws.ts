@@ -59,7 +59,9 @@ const FIND_FLAWS = `() => {
         const isBelow = piece.bottom > box.bottom + 4 || piece.top < box.top - 4;
         const isGone = piece.left >= box.right || piece.right <= box.left || box.width < 2;
         if (isAcross && isCut.x && !isGone) flaws.push(say(element) + ' is cut off by ' + say(outer));
-        if (isBelow && isCut.y && box.height > 2) flaws.push(say(element) + ' is cut off below by ' + say(outer));
+        if (isBelow && isCut.y && box.height > 2) {
+          flaws.push(say(element) + ' is cut off above or below by ' + say(outer));
+        }
         Object.assign(piece, {
           left: Math.max(piece.left, box.left),
           right: Math.min(piece.right, box.right),
@@ -88,7 +90,8 @@ const FIND_FLAWS = `() => {
   // Codes to be typed keep their lines.
   for (const { element } of new Set([...chains.values()].flatMap(({ clips }) => clips))) {
     const isScrolled = /auto|scroll/.test(styleOf(element).overflowX) && !element.matches('.code-box');
-    if (isScrolled && element.scrollWidth > element.clientWidth + 1) flaws.push(say(element) + ' scrolls sideways');
+    const isWide = element.scrollWidth > element.clientWidth + 1;
+    if (isScrolled && isWide) flaws.push(say(element) + ' scrolls sideways');
   }
   for (const input of document.querySelectorAll('input[placeholder]')) {
     const isCut = input.value === '' && input.scrollWidth > input.clientWidth + 1;

@@ -15,12 +15,15 @@ import { startBrowser } from './browser.ts';
 
 /** Everything is started once: browsers and clouds take their time, and a license of one's own is enough. */
 let browser: Browser | null = null;
+let page: Page;
 let cloud: CloudProcess;
 const endings: (() => unknown)[] = [];
 
 before(async () => {
   browser = await startBrowser();
-  if (browser !== null) cloud = await startCloudProcess({ after: (work) => void endings.push(work) });
+  if (browser === null) return;
+  cloud = await startCloudProcess({ after: (work) => void endings.push(work) });
+  page = await browser.newPage({ javaScriptEnabled: false, acceptDownloads: true });
 });
 
 after(async () => {
@@ -34,9 +37,6 @@ async function openPortal(t: TestContext) {
     t.skip('optional: needs Chromium');
     return null;
   }
-  const context = await browser.newContext({ javaScriptEnabled: false, acceptDownloads: true });
-  t.after(() => context.close());
-  const page = await context.newPage();
   await page.goto(`${cloud.url}/portal`);
   const key = await cloud.grant('cad', '--slots', '5', '--consumptions', '10');
   const { id } = await cloud.showLicense(key);
@@ -44,11 +44,11 @@ async function openPortal(t: TestContext) {
     writeFileSync(join(cloud.data, name), text);
     return join(cloud.data, name);
   };
-  return { key, id, page, put };
+  return { key, id, put };
 }
 
 /** What a click downloads, as it was saved. */
-async function download(page: Page, button: string, path: string): Promise<string> {
+async function download(button: string, path: string): Promise<string> {
   const [saved] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: button }).click(),
@@ -64,11 +64,11 @@ function readAsServer(file: string) {
   return { fields: read.fields, license: cloudLicense.parse(read.fields) };
 }
 
-async function chooseFile(page: Page, path: string): Promise<void> {
+async function chooseFile(path: string): Promise<void> {
   await page.getByLabel('File from the server').setInputFiles(path);
 }
 
-async function fillCodes(page: Page, codes: Readonly<Record<string, string>>): Promise<void> {
+async function fillCodes(codes: Readonly<Record<string, string>>): Promise<void> {
   const form = page.locator('form[action="/portal/airgap"]');
   for (const [label, value] of Object.entries(codes)) await form.getByLabel(label).fill(value);
   await form.getByRole('button', { name: 'Confirm' }).click();
@@ -78,25 +78,25 @@ describe('the portal in a browser', () => {
   test('a request becomes a license file, and the same again', async (t) => {
     const portal = await openPortal(t);
     if (portal === null) return;
-    const { key, page, put } = portal;
+    const { key, put } = portal;
     const server = createCarriedServer('plant-3');
-    await chooseFile(page, put('a.req', server.request({ product: 'cad' })));
+    await chooseFile(put('a.req', server.request({ product: 'cad' })));
     await page.getByRole('button', { name: 'Submit the file' }).click();
     assert.match(await page.getByRole('alert').innerText(), /^The request does not name a license\./);
-    await chooseFile(page, join(cloud.data, 'a.req'));
+    await chooseFile(join(cloud.data, 'a.req'));
     await page.locator('#offline-key').fill(key);
-    const file = await download(page, 'Submit the file', join(cloud.data, 'a.lic'));
+    const file = await download('Submit the file', join(cloud.data, 'a.lic'));
     const { fields, license } = readAsServer(file);
     assert.deepEqual([license.hardware_id, license.floating_users], ['plant-3', 5]);
     assert.match(String(fields.request_id), /^[0-9a-f-]{36}$/);
-    assert.equal(await download(page, 'Submit the file', join(cloud.data, 'b.lic')), file);
+    assert.equal(await download('Submit the file', join(cloud.data, 'b.lic')), file);
     assert.equal((await cloud.showLicense(key)).activations, 1);
   });
 
   test('a wrong file is reported above the form, and the typed text stays', async (t) => {
     const portal = await openPortal(t);
     if (portal === null) return;
-    const { key, page, put } = portal;
+    const { key, put } = portal;
     const genuine = createCarriedServer().request({ licenseKey: key });
     const json = Buffer.from(genuine, 'base64').toString();
     const changed = Buffer.from(json.replace('machine-1', 'machine-2')).toString('base64');
@@ -105,7 +105,7 @@ describe('the portal in a browser', () => {
       [genuine.slice(0, -4), /^The file is not a request or a usage file/],
       ['just some text', /^The file is not a request or a usage file/],
     ] as const) {
-      await chooseFile(page, put('wrong', file));
+      await chooseFile(put('wrong', file));
       await page.locator('#offline-key').fill(key);
       await page.getByRole('button', { name: 'Submit the file' }).click();
       const alert = page.getByRole('alert');
@@ -120,17 +120,17 @@ describe('the portal in a browser', () => {
   test('usage is accepted, and the license is returned', async (t) => {
     const portal = await openPortal(t);
     if (portal === null) return;
-    const { key, id, page, put } = portal;
+    const { key, id, put } = portal;
     const server = createCarriedServer();
-    await chooseFile(page, put('a.req', server.request({ licenseKey: key })));
-    await download(page, 'Submit the file', join(cloud.data, 'a.lic'));
-    await chooseFile(page, put('1.usage', server.usage(told(id, key, 4))));
+    await chooseFile(put('a.req', server.request({ licenseKey: key })));
+    await download('Submit the file', join(cloud.data, 'a.lic'));
+    await chooseFile(put('1.usage', server.usage(told(id, key, 4))));
     await page.getByRole('button', { name: 'Submit the file' }).click();
     assert.match(await page.getByRole('status').innerText(), /^Usage file 1 .+ was counted\.$/);
     assert.match(await page.getByRole('row').nth(1).innerText(), /4\s+4$/);
     await page.getByRole('link', { name: 'Back to the portal' }).click();
     const usage = server.usageContent(told(id, key, 6));
-    await chooseFile(page, put('d.req', server.request({ request: 'deactivation', licenseKey: key, usage })));
+    await chooseFile(put('d.req', server.request({ request: 'deactivation', licenseKey: key, usage })));
     await page.getByRole('button', { name: 'Submit the file' }).click();
     assert.match(await page.getByRole('status').innerText(), /^Returned the license /);
     const { activations, total_consumptions } = await cloud.showLicense(key);
@@ -140,15 +140,15 @@ describe('the portal in a browser', () => {
   test('codes: a wrong one is reported, the right one returns all three values', async (t) => {
     const portal = await openPortal(t);
     if (portal === null) return;
-    const { key, page } = portal;
+    const { key } = portal;
     const started = (await cloud.run('airgap', 'start', key)) as Readonly<Record<string, string>>;
     const server = createCarriedServer('vault');
     const code = server.activationCode(key, started.initialization_code as string);
     const wrong = `${code[0] === 'A' ? 'B' : 'A'}${code.slice(1)}`;
-    await fillCodes(page, { 'License key': key, 'Hardware id': 'vault', 'Activation code': wrong });
+    await fillCodes({ 'License key': key, 'Hardware id': 'vault', 'Activation code': wrong });
     assert.match(await page.getByRole('alert').innerText(), /^The activation code does not match/);
     assert.equal(await page.getByLabel('Hardware id').inputValue(), 'vault');
-    await fillCodes(page, { 'Activation code': code });
+    await fillCodes({ 'Activation code': code });
     const policyId = await page.getByLabel('Policy id').inputValue();
     const confirmationCode = await page.getByLabel('Confirmation code').inputValue();
     const grouped = page.getByLabel('Or type it in groups');
@@ -164,15 +164,13 @@ describe('the portal in a browser', () => {
     assert.ok(publicKey !== null);
     const facts = { hardwareId: 'vault', licenseKey: key, policyId };
     assert.ok(isConfirmationCode(publicKey, facts, confirmationCode));
-    const file = await download(page, 'Download the policy file', join(cloud.data, 'p.lic'));
+    const file = await download('Download the policy file', join(cloud.data, 'p.lic'));
     assert.equal(String(readAsServer(file).license.id), policyId);
     assert.equal(await page.getByLabel('Grant key').count(), 0, 'which only the vendor certifies');
   });
 
   test('nothing on a phone is wider than the phone', async (t) => {
-    const portal = await openPortal(t);
-    if (portal === null) return;
-    const { page } = portal;
+    if ((await openPortal(t)) === null) return;
     await page.setViewportSize({ width: 320, height: 640 });
     for (const locator of [page.locator('section').first(), page.locator('button').last()]) {
       const box = await locator.boundingBox();

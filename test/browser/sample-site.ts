@@ -1,13 +1,16 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { ConsumptionLimits, Feature } from '../../packages/server/src/core/nouns/feature.ts';
-import { DAY_MS, type Instant, plus } from '../../packages/server/src/core/nouns/instant.ts';
+import { DAY_MS, type Instant, instant, plus } from '../../packages/server/src/core/nouns/instant.ts';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
-import { seedFolder } from '../bench/seed-store.ts';
-import { makeUpHistory } from '../support/made-up-history.ts';
-import { startServerHere } from '../support/server-here.ts';
+import { loadMasterKey } from '../../packages/server/src/secrets/master-key.ts';
+import { hashPassword } from '../../packages/server/src/services/access/passwords.ts';
+import { createManualClock } from '../../packages/server/src/store/clock.ts';
+import { createDataFolder } from '../../packages/server/src/store/folder-access.ts';
+import { openQuickly } from '../../packages/server/test/store/exam/sqlite-file.ts';
+import { PASSWORD_COST } from '../support/administrator.ts';
+import { startServerProcess } from '../support/server-process.ts';
 import { testLicense } from '../support/test-license.ts';
+import { type Person, SampleWeeks, type Team } from './sample-weeks.ts';
 
 const NOTHING: ConsumptionLimits = {
   max: 0,
@@ -18,7 +21,7 @@ const NOTHING: ConsumptionLimits = {
   period: null,
 };
 
-export function feature(id: number, code: string, name: string, slots: number | null, max = 0): Feature {
+function feature(id: number, code: string, name: string, slots: number | null, max = 0): Feature {
   const floating =
     slots === null ? null : { slots, timeoutMinutes: 10, canBorrow: true, maxBorrowHours: 168 };
   const consumption: ConsumptionLimits = max === 0 ? NOTHING : { ...NOTHING, max, period: 'monthly' };
@@ -26,7 +29,7 @@ export function feature(id: number, code: string, name: string, slots: number | 
   return { id, code, name, type, consumption, floating, expiresAt: null, metadata: {} };
 }
 
-export function license(
+function license(
   id: number,
   product: string,
   name: string,
@@ -79,117 +82,79 @@ function sampleLicenses(now: Instant): readonly License[] {
   ];
 }
 
-/** How many hold a slot of each, and how many of them have borrowed it. */
-const HELD: Readonly<Record<string, readonly [held: number, lent: number]>> = {
-  'cad-pro': [24, 5],
-  photon: [7, 0],
-  'pcb-studio': [18, 4],
-  'mesh-solver': [15, 2],
-  'circuit-lab': [3, 1],
-  viewer: [63, 11],
+/** How many work with each, hold a slot now, and have borrowed it; what is consumed on a day. */
+const TEAMS: Readonly<Record<string, readonly [staff: number, held: number, lent: number, Consumed?]>> = {
+  'cad-pro': [31, 24, 5],
+  photon: [10, 7, 0, { '': 5460, 'export-8k': 16 }],
+  'pcb-studio': [24, 18, 4],
+  'mesh-solver': [17, 15, 2],
+  'circuit-lab': [5, 3, 1],
+  viewer: [74, 63, 11],
+  flow: [0, 0, 0],
+  'text-api': [0, 0, 0, { '': 13_100 }],
 };
 
+type Consumed = NonNullable<Team['consumed']>;
+
 const GIVEN =
-  'tomasz sofie hannah matteo lena priya jonas omar chen ines david agnes yusuf clara viktor'.split(' ');
-const FAMILY = 'wojcik devries okafor ricci brandt raman lindqvist haddad wei moreau kim nagy demir'.split(
-  ' ',
-);
-
-function userName(index: number): string {
-  const given = GIVEN[index % GIVEN.length];
-  return `${given}.${FAMILY[(index * 7) % FAMILY.length]}${index < 13 ? '' : index}@kestrel.example`;
-}
-
-type Post = (path: string, body: object) => Promise<Response>;
-
-const HISTORY_DAYS = 40;
-
-/** Weeks of work before today, as the server would have recorded them. */
-function addHistory(data: string, licenses: readonly License[], now: Instant): void {
-  const db = new DatabaseSync(join(data, 'berth.db'));
-  db.exec('BEGIN');
-  for (const [index, { id, slots }] of licenses.entries()) {
-    const wish = {
-      licenseIds: [id],
-      features: [],
-      slots,
-      users: slots * 2,
-      days: HISTORY_DAYS,
-      now,
-      seed: index + 1,
-    };
-    for (const { table, rows } of makeUpHistory(wish)) {
-      const columns = Object.keys(rows[0] ?? {});
-      const places = columns.map(() => '?').join(', ');
-      if (rows.length === 0) continue;
-      const insert = db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`);
-      for (const row of rows) insert.run(...columns.map((name) => row[name] as string | number | null));
-    }
-  }
-  db.exec('COMMIT');
-  db.close();
-}
-
-/** Starts a server with all that and these licenses, whose administrator has this password. */
-export async function startSampleSite(data: string, password: string, more: readonly License[] = []) {
-  rmSync(data, { recursive: true, force: true });
-  const now = Date.now() as Instant;
-  const licenses = [...sampleLicenses(now), ...more];
-  await seedFolder(
-    data,
-    licenses.map((one) => ({ license: one, held: 0 })),
+  'tomasz sofie hannah matteo lena priya jonas omar chen ines david agnes yusuf clara viktor aiko'.split(' ');
+const FAMILY =
+  'wojcik devries okafor ricci brandt raman lindqvist haddad wei moreau kim nagy demir tanaka souza'.split(
+    ' ',
   );
-  addHistory(data, licenses, now);
-  const server = await startServerHere({ data });
-  const post: Post = (path, body) =>
-    fetch(`${server.url}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  await takeSlots(post, now);
-  await askInVain(post);
-  await consume(post);
-  const [, oneTime] = /one-time password {2}(\S+)/.exec(server.announced) ?? [];
-  await post('/api/v4/setPassword', { passwordOld: oneTime, passwordNew: password });
-  return server;
-}
 
-async function takeSlots(post: Post, now: Instant): Promise<void> {
-  let count = 0;
-  for (const [product, [held, lent]] of Object.entries(HELD)) {
-    for (let index = 0; index < held; index++) {
-      const user = userName(count);
-      const host = {
-        os_hostname: `${index < lent ? 'nb' : 'ws'}-${100 + count}`,
-        ip_local: `10.20.4.${count % 250}`,
-      };
-      const until = new Date(plus(now, (1 + (index % 6)) * DAY_MS)).toISOString();
-      const body = { product, user, ...host };
-      if (index < lent) await post('/api/v4/borrow', { ...body, borrowed_until: until });
-      else await post('/api/v4/register', body);
-      const code = product === 'cad-pro' ? 'drafting' : ['gpu', 'denoise'][index % 2];
-      if ((product === 'cad-pro' || product === 'photon') && index % 2 === 0) {
-        await post('/api/v4/featureRegister', { product, user, feature: code });
-      }
-      count += 1;
-    }
-  }
-}
-
-async function askInVain(post: Post): Promise<void> {
-  for (const user of ['aiko.tanaka', 'rafael.souza', 'femi.adeyemi', 'aiko.tanaka']) {
-    const host = { os_hostname: `ws-${user.length}18` };
-    await post('/api/v4/register', { product: 'cad-pro', user: `${user}@kestrel.example`, ...host });
-  }
-}
-
-async function consume(post: Post): Promise<void> {
-  await post('/api/v4/add_consumption', { product: 'photon', consumptions: 74_312 });
-  await post('/api/v4/add_consumption', { product: 'text-api', consumptions: 3_020_000 });
-  await post('/api/v4/add_feature_consumption', {
-    product: 'photon',
-    feature: 'export-8k',
-    consumptions: 431,
+/** Everyone of the company is in the same order; a team begins somewhere in it. */
+function listStaff(first: number, count: number): readonly Person[] {
+  return Array.from({ length: count }, (_, index) => {
+    const number = first + index;
+    const name = `${GIVEN[number % GIVEN.length]}.${FAMILY[(number * 7) % FAMILY.length]}`;
+    const address = `10.20.${4 + Math.floor(number / 250)}.${number % 250}`;
+    return { user: `${name}@kestrel.example`, host: `ws-${100 + number}`, address };
   });
+}
+
+function listTeams(licenses: readonly License[]): readonly Team[] {
+  let first = 0;
+  return licenses.map((one) => {
+    const [count, held, lent, consumed = {}] = TEAMS[one.product] as (typeof TEAMS)[string];
+    first += 29;
+    return { license: one, staff: listStaff(first, count), held, lent, consumed };
+  });
+}
+
+const WEEKS = 4;
+
+/** Fills a data folder with the weeks before now. */
+async function writeWeeks(data: string, password: string, now: Instant): Promise<void> {
+  createDataFolder(data);
+  const clock = createManualClock(instant(Date.UTC(new Date(now).getUTCFullYear(), 0, 2)));
+  const masterKey = loadMasterKey({ value: null, file: join(data, 'master.key'), mayCreate: true });
+  const store = openQuickly({ file: join(data, 'berth.db'), masterKey, clock, onNotice: () => {} });
+  const passwordHash = await hashPassword(password, PASSWORD_COST);
+  await store.execute({
+    kind: 'create_account',
+    name: 'admin',
+    role: 'admin',
+    passwordHash,
+    oneTime: false,
+    by: 'server',
+  });
+  const weeks = new SampleWeeks(store, clock, now);
+  const licenses = sampleLicenses(now);
+  const install = async (list: readonly License[]) => {
+    for (const one of list) await store.execute({ kind: 'install_license', license: one, by: 'admin' });
+  };
+  await install(licenses.filter(({ product }) => product === 'text-api'));
+  await weeks.consumeSince(clock.readWall(), 'text-api', 13_100);
+  await install(licenses);
+  await weeks.play(listTeams(licenses), WEEKS);
+  await store.close();
+}
+
+/** Starts a server with all that, whose clock says `now`, and whose administrator has this password. */
+export async function startSampleSite(data: string, password: string, now: Instant) {
+  await writeWeeks(data, password, now);
+  const shift = `const real = Date.now; Date.now = () => real() + ${now - Date.now()};`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(shift)}` };
+  return startServerProcess({ data, env, args: ['--log-level', 'error'] });
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { makePage } from '../../build/page.ts';
+import { instant } from '../../packages/server/src/core/nouns/instant.ts';
 import { PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 import { startSampleSite } from './sample-site.ts';
@@ -13,6 +14,9 @@ const FOLDER = fileURLToPath(new URL('../../docs/screenshots', import.meta.url))
 
 const DESKTOP = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
+
+/** What the clocks of the server and the browser say: a working day, whenever the pictures are taken. */
+const NOW = instant(Date.UTC(2026, 10, 19, 14, 32));
 
 /** Those of the docs; with `--all`, every screen in both themes and on a phone. */
 const SHOWN = [
@@ -35,9 +39,10 @@ interface Shot {
 }
 
 const PATHS = [
-  ...['overview', 'slots', 'licenses', 'licenses/102', 'reports', 'audit'],
+  ...['overview', 'slots', 'licenses', 'licenses/101', 'licenses/102', 'audit'],
+  ...['reports', 'reports?license=all&period=today'],
   ...['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`),
-  ...'server cloud users tokens rules webhooks backup password page'
+  ...'server cloud users tokens rules limits webhooks backup password page'
     .split(' ')
     .map((part) => `settings/${part}`),
 ];
@@ -54,9 +59,20 @@ function listAll(): readonly Shot[] {
   );
 }
 
+/** Runs in the page. */
+function shiftDate(byMs: number): void {
+  const { Date: RealDate } = globalThis;
+  const now = () => RealDate.now() + byMs;
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (target, given) => Reflect.construct(target, given.length === 0 ? [now()] : given),
+    get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+  });
+}
+
 async function takeAll(browser: Browser, url: string, shots: readonly Shot[], folder: string): Promise<void> {
   for (const { name, path, colorScheme, viewport } of shots) {
-    const context = await browser.newContext({ colorScheme, viewport });
+    const context = await browser.newContext({ colorScheme, viewport, timezoneId: 'UTC' });
+    await context.addInitScript(shiftDate, NOW - Date.now());
     const page = await context.newPage();
     await page.goto(`${url}/#/${path}`);
     await signIn(page, 'admin', PASSWORD);
@@ -68,17 +84,18 @@ async function takeAll(browser: Browser, url: string, shots: readonly Shot[], fo
   }
 }
 
-/** `npm run screenshots`, or with `-- --all FOLDER` all screens. */
+/** `npm run screenshots`, or with `-- --all FOLDER [PART]` all screens, or those with PART in their name. */
 async function main(): Promise<void> {
-  const [all, folder = FOLDER] = process.argv.slice(2);
+  const [all, folder = FOLDER, part = ''] = process.argv.slice(2);
+  const shots = (all === '--all' ? listAll() : SHOWN).filter(({ name }) => name.includes(part));
   const browser = await startBrowser();
   if (browser === null) throw new Error('This needs Chromium. Install the package "chromium".');
   await makePage();
   const data = mkdtempSync(join(tmpdir(), 'berth-screenshots-'));
-  const server = await startSampleSite(data, PASSWORD);
+  const server = await startSampleSite(data, PASSWORD, NOW);
   mkdirSync(folder, { recursive: true });
   try {
-    await takeAll(browser, server.url, all === '--all' ? listAll() : SHOWN, folder);
+    await takeAll(browser, server.url, shots, folder);
   } finally {
     await browser.close();
     await server.stop();

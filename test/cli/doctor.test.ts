@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, cpSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -34,6 +34,7 @@ async function examine(data: string, args: readonly string[] = [], env = {}) {
 async function prepare(data: string): Promise<void> {
   const server = await startServerHere({ data, args: ['--demo'] });
   await runBerth(data, ['user', 'password', 'admin'], {}, `${PASSWORD}\n`);
+  await runBerth(data, ['backup', join(data, 'first.backup')]);
   await server.stop();
 }
 
@@ -84,6 +85,15 @@ function writeCertificate(data: string, { cert, key }: Certificate, mode = 0o600
   writeFileSync(files.cert, cert);
   writeFileSync(files.key, key, { mode });
   return ['--tls-cert', files.cert, '--tls-key', files.key];
+}
+
+const PAGE_BYTES = 4096;
+
+/** Where a table begins in the file. */
+function findRoot(file: string, table: string): number {
+  using db = new DatabaseSync(file);
+  const row = db.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').get(table);
+  return (Number(row?.rootpage) - 1) * PAGE_BYTES;
 }
 
 /** The fault is in the folder. */
@@ -149,6 +159,32 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     check: 'server',
     severity: 'problem',
     text: /berth\.db/,
+  },
+  'a hole in the database': {
+    arrange: (data) => {
+      const file = join(data, 'berth.db');
+      const bytes = readFileSync(file);
+      bytes.fill(0, findRoot(file, 'history_duration'), findRoot(file, 'history_duration') + PAGE_BYTES);
+      return afterwards(writeFileSync(file, bytes));
+    },
+    check: 'database',
+    severity: 'problem',
+    text: /The file of the database is damaged\. SQLite says: /,
+  },
+  'rules that are not valid': {
+    arrange: (data) => afterwards(writeFileSync(join(data, 'rules.yaml'), 'deny:\n  user: [ada]\n')),
+    check: 'rules',
+    severity: 'problem',
+    text: /rules\.yaml is not valid: in line 2, "deny\.user" is unknown/,
+  },
+  'no backup at all': {
+    arrange: (data) => {
+      using db = new DatabaseSync(join(data, 'berth.db'));
+      return afterwards(db.exec("DELETE FROM notice WHERE kind = 'backup_made'"));
+    },
+    check: 'backup',
+    severity: 'warning',
+    text: /^No backup was made yet\.$/,
   },
   'a database that does not answer': {
     arrange: () => ({ env: { BERTH_DATABASE_URL: 'postgres://berth@127.0.0.1:9/berth' } }),
@@ -296,8 +332,9 @@ test('the findings for people say what to do, with the command as it is typed', 
   const { code, stdout } = await runBerth(data, ['doctor']);
   assert.equal(code, 0);
   const warnings = stdout.split('\n').filter((line) => line.startsWith('warning'));
-  const [warning, ...others] = warnings.filter((line) => !isSlowDisk(line));
-  assert.match(String(warning), /^warning {2}exposure +An administrator still has the one-time password/);
+  const [backup, password, ...others] = warnings.filter((line) => !isSlowDisk(line));
+  assert.match(String(backup), /^warning {2}backup +No backup was made yet\./);
+  assert.match(String(password), /^warning {2}exposure +An administrator still has the one-time password/);
   assert.deepEqual(others, []);
   assert.ok(stdout.includes(`Replace it with "berth user password admin --data ${data}".`), stdout);
   assert.ok(stdout.includes(`\nProblems: 0. Warnings: ${warnings.length}.\n`), stdout);

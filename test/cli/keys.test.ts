@@ -68,7 +68,7 @@ for (const state of ['running', 'stopped'] as const) {
       assert.notEqual(readFileSync(join(data, 'master.key'), 'utf8'), before);
       assert.equal(statSync(join(data, 'master.key')).mode & 0o777, 0o600);
       assert.match(succeeded(await run('audit verify')), /^The audit log is intact/);
-      const { master_key } = JSON.parse(succeeded(await run('status --json')));
+      const { master_key } = JSON.parse(succeeded(await run('key show --json')));
       assert.ok(told.includes(master_key.fingerprint));
       const given = randomBytes(32).toString('hex');
       succeeded(await run('key rotate --new-key', given));
@@ -90,7 +90,7 @@ for (const state of ['running', 'stopped'] as const) {
       const old = await run('status');
       assert.equal(old.code, 1);
       assert.match(old.stderr, /^The master key is not the one that sealed this store/);
-      succeeded(await run('status', '', { BERTH_MASTER_KEY: second }));
+      succeeded(await run('clock', '', { BERTH_MASTER_KEY: second }));
       assert.throws(() => statSync(join(data, 'master.key')), 'no file beside the environment');
     });
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
+import { readConfig } from '../support/berth-command.ts';
 import { makeClone, PROJECT, plainEnv, run } from '../support/clone.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
@@ -39,12 +40,12 @@ describe('./berth', { skip }, () => {
     const cwd = temporaryFolder(t, { hasPrograms: true });
     const words = ['config', '--json', '--webhooks-secret-file', 'mine'];
     const { stdout } = await run(join(folder, 'berth'), words, { cwd });
-    const { data, rules, tls, webhooks } = JSON.parse(stdout);
-    assert.deepEqual([data, rules], [join(folder, 'data'), join(folder, 'who.yaml')]);
-    assert.deepEqual([tls.cert, tls.key], [join(folder, 'a.pem'), '/b.pem']);
-    assert.equal(webhooks.secretFile, 'mine');
+    const config = readConfig(stdout);
+    assert.deepEqual([config.data, config.rules], [join(folder, 'data'), join(folder, 'who.yaml')]);
+    assert.deepEqual([config['tls.cert'], config['tls.key']], [join(folder, 'a.pem'), '/b.pem']);
+    assert.equal(config['webhooks.secretFile'], 'mine');
     const named = await run(join(folder, 'berth'), [...words, '--data', 'here'], { cwd });
-    assert.equal(JSON.parse(named.stdout).data, join(cwd, 'here'));
+    assert.equal(readConfig(named.stdout).data, join(cwd, 'here'));
     const vendor = await run(join(folder, 'berth'), ['cloud', 'license', 'list'], { cwd });
     const file = join(folder, 'berth');
     const none = `There is no cloud in ${join(folder, 'cloud-data')}.`;

@@ -27,7 +27,7 @@ describe('berth rules check', () => {
     writeFileSync(file, 'deny: {adresses: []}');
     const { code, stdout, stderr } = await runBerth(data, ['rules', 'check']);
     assert.deepEqual([code, stdout], [1, '']);
-    const sentence = '"deny.adresses" is unknown. Did you mean "addresses"?';
+    const sentence = 'in line 1, "deny.adresses" is unknown. Did you mean "addresses"?';
     assert.equal(stderr, `The rules file ${file} is not valid: ${sentence}\n`);
     const missing = await runBerth(data, ['rules', 'check', join(data, 'none.yaml')]);
     assert.equal(missing.code, 1);

@@ -9,16 +9,21 @@ const TIME = 'yyyy-mm-ddThh:mm:ss.mmmZ';
 
 /** Commands that only look, so that a running and a stopped server have the same to say. */
 const LOOKING: readonly (readonly string[])[] = [
-  ['status'],
-  ['config'],
   ['clock'],
   ['clock', 'accept'],
   ['license', 'list'],
   ['license', 'list', '--product', 'nothing'],
+  ['license', 'list', '--product', 'A'],
+  ['license', 'list', '--license', 'CAM'],
   ['license', 'show', '1'],
   ['license', 'show', '9'],
   ['registration', 'list'],
   ['registration', 'list', '--user', 'nobody'],
+  ['registration', 'list', '--user', 'AN', '--product', 'CAD'],
+  ['registration', 'release', 'an', '--license', '1'],
+  ['usage', 'users', '--user', 'NN', '--product', 'ad', '--json'],
+  ['user', 'forget', 'an'],
+  ['rules', 'why', 'an'],
   ['registration', 'list', '--address', '10.0.0.0/8'],
   ['registration', 'release', '--address', '10.0.0.0/8'],
   ['registration', 'release'],
@@ -42,6 +47,8 @@ type Transcript = Readonly<Record<string, CommandResult>>;
 const data = temporaryFolder({ after });
 let running: Transcript;
 let stopped: Transcript;
+/** What commands say of a server that does not answer. */
+let frozen: readonly CommandResult[];
 
 before(async () => {
   await seedLicenses(data, [testLicense(1, { slots: 9 }), testLicense(2, { product: 'cam' })]);
@@ -52,9 +59,19 @@ before(async () => {
     await lend(server.url, 'borrow', `${state}-borrower`);
   }
   await lend(server.url, 'register', 'ann');
-  running = { ...(await record(1, changingIn('r'))), ...(await record(4, LOOKING)) };
+  running = {
+    ...(await record(1, changingIn('r'))),
+    ...(await record(4, [['status'], ['config'], ...LOOKING])),
+  };
+  server.child.kill('SIGSTOP');
+  const ask = (command: string) => runBerth(data, command.split(' '), {}, '', 200);
+  frozen = await Promise.all(['status', 'license list', 'clock accept'].map(ask));
+  server.child.kill('SIGCONT');
   assert.equal(await server.stop(), 0);
-  stopped = { ...(await record(1, LOOKING)), ...(await record(1, changingIn('s'))) };
+  stopped = {
+    ...(await record(1, [['status'], ['config'], ...LOOKING])),
+    ...(await record(1, changingIn('s'))),
+  };
 });
 
 async function lend(url: string, operation: string, user: string): Promise<void> {
@@ -149,23 +166,41 @@ describe('what is printed', () => {
   test('status', () => {
     const { code, stdout } = read(running, 'status');
     assert.equal(code, 0);
-    const facts = stdout.split('\n').map((line) => line.split(/ {2,}/));
-    const values = Object.fromEntries(facts) as Record<string, string>;
-    assert.match(values.url ?? '', /^http:\/\/127\.0\.0\.1:\d+$/);
+    const [first, ...lines] = stdout.split('\n');
+    assert.match(String(first), /^Running at http:\/\/127\.0\.0\.1:\d+ for \d+ seconds\.$/);
+    const values = Object.fromEntries(lines.map((line) => line.split(/ {2,}/))) as Record<string, string>;
     assert.equal(values.data, data);
-    assert.equal(values.healthy, 'true');
-    assert.equal(values['store.licenses'], '2');
-    assert.equal(values['store.registrations'], '3');
-    assert.equal(values.clock, 'agrees');
-    assert.match(read(stopped, 'status').stdout, /^url +-$/m);
+    assert.equal(values.licenses, '2');
+    assert.equal(values['slots in use'], '3');
+    assert.equal(values.clock, 'agrees with the wall clock');
+    assert.equal(JSON.parse(read(running, 'status --json').stdout).healthy, true);
   });
 
-  test('config, every setting', () => {
-    const names = read(running, 'config')
-      .stdout.split('\n')
-      .map((line) => line.split(' ')[0]);
+  test('the status of a stopped server, which fails', () => {
+    const [plain, json] = [read(stopped, 'status'), read(stopped, 'status --json')];
+    assert.deepEqual([plain.code, json.code], [1, 1]);
+    assert.match(plain.stdout, /^Not running\. This is what its data says:\n/);
+    const { url, store } = JSON.parse(json.stdout);
+    assert.deepEqual([url, store.licenses], [null, 2]);
+  });
+
+  test('commands to a server that does not answer, which give up', () => {
+    for (const { code, stdout, stderr } of frozen) {
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, /^The server does not answer: .* which has said nothing for 0\.2 seconds\. /);
+    }
+  });
+
+  test('config, every setting, and where it comes from', () => {
+    const { stdout } = read(running, 'config');
+    assert.match(stdout, /^The running server uses:\nsetting +from +value\n/);
+    const names = stdout.split('\n').map((line) => line.split(' ')[0]);
     for (const { path } of SETTINGS) assert.ok(names.includes(path), path);
-    assert.equal(JSON.parse(read(running, 'config --json').stdout).data, data);
+    assert.match(stdout, /^port +--port +0$/m);
+    assert.match(stdout, /^http\.trustedProxies +default$/m);
+    const told = JSON.parse(read(running, 'config --json').stdout);
+    assert.deepEqual([told.running, told.differs, told.not_asked], [true, [], null]);
+    assert.match(read(stopped, 'config').stdout, /^No server runs\. It would be started with:\n/);
   });
 
   test('clock', () => {
@@ -180,7 +215,12 @@ describe('what is printed', () => {
       '1   cad      active  never    offline  9      3       1',
     ];
     assertOutput('license list', lines.join('\n'));
-    assertOutput('license list --product nothing', 'No licenses.');
+    assert.match(
+      read(running, 'license list --product nothing').stderr,
+      /^This server has no license for a product like "nothing"\. It has licenses for cad, cam\.\n$/,
+    );
+    assert.equal(read(running, 'license list --product A').stderr, '"A" may be cad, cam. Type more of it.\n');
+    assertOutput('license list --license CAM', [lines[0], lines[1]].join('\n'));
     const shown = JSON.parse(read(running, 'license show 1 --json').stdout);
     assert.equal(shown.id, 1);
     assert.equal(shown.state, 'active');
@@ -199,7 +239,14 @@ describe('what is printed', () => {
       }),
     ];
     assertOutput('registration list', lines.join('\n'));
-    assertOutput('registration list --user nobody', 'Nobody holds a slot.');
+    assertOutput('registration list --user nobody', 'Nobody with "nobody" in the name holds a slot.');
+    const shown = read(running, 'registration list --user AN --product CAD').stdout.split('\n');
+    assert.deepEqual([shown.length, /^1 +cad +ann /.test(shown[1] ?? '')], [3, true], 'a part of a name');
+    const { users } = JSON.parse(read(running, 'usage users --user NN --product ad --json').stdout);
+    assert.deepEqual(
+      users.map(({ user }: { user: string }) => user),
+      ['ann'],
+    );
     assertOutput('registration list --address 10.0.0.0/8', 'Nobody holds a slot.');
   });
 
@@ -216,6 +263,10 @@ describe('what is printed', () => {
       const again = read(transcript, `registration release ${state}-plain --product cad --json`);
       assert.equal(JSON.parse(again.stdout).code, 'device_not_found');
     }
+    const near = 'No exact match for "an". Did you mean "ann"?';
+    assertRefused('registration release an --license 1', 'device_not_found', new RegExp(`slot.* ${near}`));
+    assert.equal(read(running, 'user forget an').stderr, `${near}\n`);
+    assertOutput('rules why an', `Nothing bars them. ${near}`);
     assertRefused('registration release nobody --product cad', 'device_not_found', /"nobody" holds no slot/);
     assertOutput('registration release --address 10.0.0.0/8', 'Released 0 slots.');
     assertRefused('registration release', 'missing_parameters', /Say whose slot/);

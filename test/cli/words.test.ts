@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { runCli } from '@berth/server/cli/cli';
 import { COMMANDS } from '@berth/server/cli/commands/commands';
-import { runBerth } from '../support/berth-command.ts';
+import { readConfig, runBerth } from '../support/berth-command.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
 const unreachable = () => assert.fail('Nothing is to be done.');
@@ -58,7 +58,7 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [['status', '--prot', '1'], /^Unknown flag "--prot"\. Did you mean "--port"\?\n/],
   [['status', '--jsno'], /^Unknown flag "--jsno"\. Did you mean "--json"\?\n/],
   [['status', '--demo'], /^"berth status" does not accept --demo\.\n/],
-  [['audit', 'list', '--product', 'cad'], /^"berth audit list" does not accept --product\.\n/],
+  [['audit', 'verify', '--product', 'cad'], /^"berth audit verify" does not accept --product\.\n/],
   [['audit', 'list', '--file', 'x'], /^"berth audit list" does not accept --file\.\n/],
   [['audit', 'verify', '--before', '2030-01-01'], /^"berth audit verify" does not accept --before\.\n/],
   [['key', 'show', '--new-key'], /^"berth key show" does not accept --new-key\.\n/],
@@ -93,6 +93,7 @@ describe('wrong words', () => {
     [['demo'], /^The demo is a flag: "berth serve --demo"\.\n$/],
     [['login'], /"berth user password NAME".*"berth token create NAME".*\n$/],
     [['setup'], /"berth serve".*"berth user password admin"\.\n$/],
+    [['why', 'fay'], /^"berth usage denials --user NAME" .*"berth rules why NAME" what bars them\.\n$/],
     [['who'], /^Unknown command "who"\. Did you mean "registration list"\?\n/],
     [['constructor'], /^Unknown command "constructor"\. "berth help" lists the commands\.\n$/],
   ] as const) {
@@ -126,7 +127,7 @@ describe('help', () => {
     [['--version'], /^berth \d+\.\d+\.\d+\n$/],
     [['-v'], /^berth \d+\.\d+\.\d+\n$/],
     [['version'], /^berth \d+\.\d+\.\d+\n$/],
-    [['help'], /^Usage: berth COMMAND/],
+    [['help'], /^Usage: berth COMMAND[\s\S]*\n {2}cloud COMMAND +run and administer the vendor's/],
     [['--help'], /^Usage: berth COMMAND/],
     [['status', '-h'], /^Usage: berth status\n/],
     [['license', 'add', '--prodct', '--help'], /^Usage: berth license add PRODUCT \[/],
@@ -181,7 +182,7 @@ describe('invalid settings', () => {
       [[], { BERTH_HTTP_ALLOW_KEYS_IN_URL: 'false' }],
     ] as const) {
       const { stdout } = await runBerth(temporaryFolder(t), ['config', '--json', ...words], env);
-      assert.equal(JSON.parse(stdout).http.allowKeysInUrl, false);
+      assert.equal(readConfig(stdout)['http.allowKeysInUrl'], false);
     }
   });
 
@@ -191,8 +192,8 @@ describe('invalid settings', () => {
     const env = { BERTH_PORT: '2', BERTH_HOST: '10.0.0.2' };
     const { code, stdout } = await runBerth(temporaryFolder(t), words, env);
     assert.equal(code, 0);
-    const { port, host, log } = JSON.parse(stdout);
-    assert.deepEqual([port, host, log.level], [3, '10.0.0.2', 'debug']);
+    const config = readConfig(stdout);
+    assert.deepEqual([config.port, config.host, config['log.level']], [3, '10.0.0.2', 'debug']);
   });
 });
 

@@ -67,6 +67,7 @@ const SYSTEM_EVENTS: Fields<SystemEvent> = {
   master_key_exported: { fingerprint: true },
   rules_changed: { users: true, hosts: true, addresses: true, digest: true },
   setting_changed: { name: true, value: true },
+  webhook_secret_set: { fingerprint: true },
   bar_added: { barred: true, pattern: true, note: true },
   bar_removed: { barred: true, pattern: true },
   license_expiring: { licenseId: true, product: true, validUntil: true },

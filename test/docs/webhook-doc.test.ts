@@ -5,8 +5,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
+import { WEBHOOK_EXAMPLE, WEBHOOK_SECRET_COMMAND } from '../../packages/admin/src/words/settings.ts';
+import { loadConfig } from '../../packages/server/src/config.ts';
 import { instant } from '../../packages/server/src/core/nouns/instant.ts';
 import { createHttpWebhooks } from '../../packages/server/src/webhooks/http-webhooks.ts';
+import { readWebhookSecret } from '../../packages/server/src/webhooks/open-webhooks.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
 const PAGE = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
@@ -35,11 +38,22 @@ test('the receiver of the page accepts what is genuine and fresh, and nothing el
     const webhooks = createHttpWebhooks({ ...options, present: () => ({ ...event }) });
     return webhooks.send({ id: '1.0', licenseId: null, at: instant(0), event });
   };
-  const refused = { kind: 'failed', reason: 'it answered with status 401' };
+  const refused = { kind: 'failed', reason: 'it answered with status 401', status: 401 };
   assert.deepEqual(await send('y'.repeat(32), 0), refused, 'another secret');
   assert.deepEqual(await send(SECRET, -301_000), refused, 'too old');
   const printed = once(lines, 'line');
-  assert.deepEqual(await send(SECRET, 0), { kind: 'delivered' });
+  assert.deepEqual(await send(SECRET, 0), { kind: 'delivered', status: 200 });
   assert.match(String(await printed), /^\{/);
   assert.equal((await fetch(url, { method: 'POST', body: '{}' })).status, 401, 'no signature');
+});
+
+test("the example of the administrator's page has all that the server needs", (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'berth.yaml');
+  writeFileSync(file, WEBHOOK_EXAMPLE.replace('/etc/berth', folder));
+  const { webhooks } = loadConfig({ flags: {}, env: {}, file }).config;
+  assert.throws(() => readWebhookSecret('', webhooks.secretFile), /does not exist/);
+  const [, made = ''] = WEBHOOK_SECRET_COMMAND.replace('/etc/berth', folder).split(' > ');
+  writeFileSync(made, 'x'.repeat(64));
+  assert.equal(readWebhookSecret('', webhooks.secretFile)?.length, 64);
 });

@@ -160,6 +160,7 @@ describe('a license file', () => {
       request: 'activation',
       product: null,
       key_end: null,
+      file_name: `berth-activation-${String(waiting).slice(0, 8)}.req`,
       made_at: '2030-01-15T12:00:00.000Z',
     });
   });

@@ -10,6 +10,9 @@ import { environmentOf } from './stores/test-stores.ts';
 /** A command that takes longer hangs. */
 const COMMAND_TIMEOUT_MS = 60_000;
 
+/** A busy machine must not look like a server that hangs. */
+const ANSWER_LIMIT_MS = 30_000;
+
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 
 export interface CommandResult {
@@ -33,6 +36,7 @@ export async function runBerth(
   words: readonly string[],
   env: Env = {},
   input: string | Readable = '',
+  answerLimitMs = ANSWER_LIMIT_MS,
 ): Promise<CommandResult> {
   const needsProcess = NEED_A_PROCESS.test(words.join(' ')) || 'LD_PRELOAD' in env;
   if (needsProcess && typeof input === 'string') return spawnBerth(data, words, env, input);
@@ -45,6 +49,7 @@ export async function runBerth(
     home: process.cwd(),
     self: [BERTH.file, ...BERTH.args],
     env: all,
+    answerLimitMs,
     terminal: Object.assign(createTerminal(stdout, stderr, all), {
       readSecrets: (prompts: readonly SecretPrompt[]) =>
         readSecrets(
@@ -91,13 +96,20 @@ export async function spawnBerth(
   });
 }
 
-/** The same with `--json`, parsed. Throws if the command fails. */
+/** The same with `--json`, parsed. Throws if the command fails, except for the status of a stopped server. */
 export async function askBerth<T>(
   data: string,
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<T> {
   const { code, stdout, stderr } = await runBerth(data, [...words, '--json'], env);
-  if (code !== 0) throw new Error(`berth ${words.join(' ')} ended with ${code}: ${stderr}`);
+  const isStopped = words.join() === 'status' && stdout.includes('"url": null');
+  if (code !== 0 && !isStopped) throw new Error(`berth ${words.join(' ')} ended with ${code}: ${stderr}`);
   return JSON.parse(stdout) as T;
+}
+
+/** The values that "config --json" shows. */
+export function readConfig(stdout: string): Readonly<Record<string, unknown>> {
+  const { settings } = JSON.parse(stdout) as { settings: readonly { name: string; value: unknown }[] };
+  return Object.fromEntries(settings.map(({ name, value }) => [name, value]));
 }

@@ -171,6 +171,7 @@ export async function openTestApp(t: TestContext, options: TestAppOptions = {}) 
     accounts,
     catalogue,
     ruleBook,
+    backups: parts.backups,
     credentials,
     identity,
     cloudLink,

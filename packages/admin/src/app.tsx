@@ -21,7 +21,7 @@ import { Licenses } from './screens/licenses/licenses.tsx';
 import { Overview } from './screens/overview/overview.tsx';
 import { Person } from './screens/person/person.tsx';
 import { Reports } from './screens/reports/reports.tsx';
-import { Settings } from './screens/settings/settings.tsx';
+import { SETTING_SECTIONS, Settings } from './screens/settings/settings.tsx';
 import { Slots } from './screens/slots/slots.tsx';
 import { FirstRun } from './screens/welcome/first-run.tsx';
 import { MustSetPassword, SignIn } from './screens/welcome/sign-in.tsx';
@@ -86,11 +86,7 @@ function Signed({ welcome, onPassword }: { readonly welcome: Welcome; readonly o
   const who = useValue(session);
   const { path } = usePlace();
   const isFirst = !welcome.is_set_up || (path[0] === 'welcome' && who != null);
-  // The password that was set just now.
-  useEffect(() => {
-    if (path[0] === 'welcome' && !welcome.is_set_up) onPassword();
-  }, [path[0]]);
-  if (isFirst) return <FirstRun welcome={welcome} />;
+  if (isFirst) return <FirstRun welcome={welcome} onPassword={onPassword} />;
   if (who == null)
     return <SignIn welcome={welcome} screen={SCREENS.find((one) => one.path === path[0])?.label} />;
   if (who.must_set_password) return <MustSetPassword welcome={welcome} />;
@@ -118,7 +114,14 @@ const SCREENS: readonly Screen[] = [
   { path: 'licenses', label: 'Licenses', icon: 'licenses', key: 'L', draw: drawLicenses },
   { path: 'reports', label: 'Reports', icon: 'reports', key: 'R', draw: () => <Reports /> },
   { path: 'audit', label: 'Audit', icon: 'audit', key: 'A', draw: () => <Audit /> },
-  { path: 'settings', label: 'Settings', icon: 'settings', key: null, draw: () => <Settings /> },
+  {
+    path: 'settings',
+    label: 'Settings',
+    icon: 'settings',
+    key: null,
+    draw: () => <Settings />,
+    sections: SETTING_SECTIONS,
+  },
 ];
 
 const GO_KEYS = SCREENS.flatMap(({ path, label, key }) => (key === null ? [] : [{ path, label, key }]));

@@ -148,7 +148,7 @@ const FACTS = {
   borrow_until_not_valid: {
     title: 'The slot cannot be borrowed until that date',
     denial: '{what} cannot be borrowed until the requested date.',
-    advice: 'Borrow for a shorter time; "latest_until" is the latest date.',
+    advice: 'Borrow until "latest_until" at the latest; without it, nothing can be borrowed.',
   },
   floating_not_available: {
     title: 'All slots are in use',
@@ -187,6 +187,7 @@ const FACTS = {
   token_exists: { title: 'A token with this name already exists' },
   token_not_found: { title: 'The token does not exist' },
   setting_not_changeable: { title: 'The setting cannot be changed while the server runs' },
+  webhook_not_set: { title: 'There is no webhook that events can be sent to' },
   too_many_bars: { title: 'There are too many bars' },
   too_many_grant_keys: { title: 'Too many grant keys are still in use' },
   slot_is_borrowed: { title: 'The slot is borrowed: it can only be recalled' },

@@ -103,11 +103,11 @@ export const name = field(readName).meta(NAME_JSON);
 
 /**
  * `user`: in Unicode NFC, as it is kept. Some characters become three in it, and two become one, so a bound
- * on the text as sent would let in names that are too long to be named again.
+ * on the text as sent would let in names that are too long to be named again, and refuse others.
  */
 export const userName = field((value) =>
   readName(typeof value === 'string' ? value.normalize('NFC') : value),
-).meta(NAME_JSON);
+).meta({ type: NAME_JSON.type, pattern: NAME_JSON.pattern });
 
 /** The replacement character: a secret that contains it was not valid text. */
 const REPLACEMENT_CHARACTER = '\uFFFD';
@@ -189,5 +189,8 @@ export const product = described(
   'The product code. It may be omitted if the server has licenses of only one product.',
 );
 export const feature = described(name, 'The feature code.');
-export const user = described(userName, 'The user: any text, such as an e-mail address.');
+export const user = described(
+  userName,
+  'The user: any text of up to 256 characters, such as an e-mail address.',
+);
 export const licenseKey = described(name, 'The license key.');

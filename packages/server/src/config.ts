@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { suggest } from '@berth/protocol/suggest';
 import { explainFileError } from '@berth/shell/files/explain-file-error';
+import { hasDatabasePassword } from './core/nouns/database-url.ts';
 import { parseYaml } from './parse-yaml.ts';
 import type { Setting, Value } from './setting.ts';
 import { SETTINGS, type SettingEntry } from './settings.ts';
@@ -32,7 +33,7 @@ export type Config = {
   readonly sources: SettingSources;
 };
 
-export type SettingSources = ReadonlyMap<string, SettingSource>;
+type SettingSources = ReadonlyMap<string, SettingSource>;
 
 interface SettingSource {
   readonly kind: 'flag' | 'environment' | 'file';
@@ -194,7 +195,7 @@ function refuseTwoSources(env: ConfigSources['env']): void {
 
 /** Every user of the machine can read command lines. */
 function findSecretFlags(flags: ConfigSources['flags']): readonly string[] {
-  if (!HIDDEN_CREDENTIALS.test(String(flags['database-url'] ?? ''))) return [];
+  if (!hasDatabasePassword(String(flags['database-url'] ?? ''))) return [];
   return [
     'The database password is on the command line, where every user of this machine can read it. ' +
       'Set it in BERTH_DATABASE_URL, in the file that BERTH_DATABASE_URL_FILE names, or in berth.yaml.',
@@ -205,7 +206,11 @@ const OTHERS_READ = 0o004;
 
 /** The group may be that of the server, whose user does not own the file. */
 function findOpenSecrets(file: string, values: ReadonlyMap<string, unknown>): readonly string[] {
-  const secret = SETTINGS.find(({ path, show }) => show !== undefined && Boolean(values.get(path)));
+  const isSecret = (path: string, value: string) =>
+    path === 'database.url' ? hasDatabasePassword(value) : value !== '';
+  const secret = SETTINGS.find(
+    ({ path, show }) => show !== undefined && isSecret(path, String(values.get(path) ?? '')),
+  );
   if (secret === undefined || process.platform === 'win32') return [];
   if ((statSync(file).mode & OTHERS_READ) === 0) return [];
   return [
@@ -213,7 +218,7 @@ function findOpenSecrets(file: string, values: ReadonlyMap<string, unknown>): re
   ];
 }
 
-/** The value in the type of the setting. Throws a `ConfigError` that names the setting if it is not allowed. */
+/** The value in the type of its setting. Throws a `ConfigError` that names the setting if it is invalid. */
 export function checkSetting(setting: Setting, given: unknown): Value {
   if (Array.isArray(setting.default)) return checkList(setting, given);
   const wanted = typeof setting.default;
@@ -222,7 +227,7 @@ export function checkSetting(setting: Setting, given: unknown): Value {
     const what = setting.form === undefined ? `cannot be "${given}"` : 'is not valid';
     throw new ConfigError(`"${setting.path}" ${what}. ${allowedOf(setting)}`);
   }
-  if (setting.form === undefined && HIDDEN_CREDENTIALS.test(String(value))) {
+  if (setting.form?.hasCredentials !== true && HIDDEN_CREDENTIALS.test(String(value))) {
     throw new ConfigError(`"${setting.path}" must not contain a user name or a password.`);
   }
   return value as Value;

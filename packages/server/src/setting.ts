@@ -16,8 +16,13 @@ export interface Setting {
   readonly from?: number;
   readonly to?: number;
   /** The form of a text that is restricted. The default is always allowed. */
-  readonly form?: { readonly called: string; isValid(text: string): boolean };
-  /** Says what is wrong with a value that is set while the server runs; `null` if nothing is. */
+  readonly form?: {
+    readonly called: string;
+    /** Whether it may contain a user name and a password. */
+    readonly hasCredentials?: true;
+    isValid(text: string): boolean;
+  };
+  /** Says what is wrong with a value that is set while the server runs; such a value is never a path. */
   readonly findFault?: (value: Value) => string | null;
   /** Whether this value is the path of a file or folder. */
   readonly isPath?: (text: string) => boolean;

@@ -1,11 +1,10 @@
 import { parseRange } from '@berth/protocol/address-range';
-import { readAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
-import { readPublicKeys } from '@berth/protocol/cloud/vendor-signature';
+import { findCodeKeyFault, findKeyFault } from '@berth/protocol/carried/judge-key';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/shell/console/log-line';
 import { parseSchedule, SCHEDULE_FORM } from './core/nouns/backup-schedule.ts';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
 import { WEBHOOK_TOPICS, type WebhookTopic } from './core/nouns/webhook-topics.ts';
-import type { Bounded, Setting, Value } from './setting.ts';
+import type { Bounded, Setting } from './setting.ts';
 
 /** Whether a browser could send it as `Origin`; apps and extensions have their own schemes. */
 function isOrigin(word: string): boolean {
@@ -15,25 +14,6 @@ function isOrigin(word: string): boolean {
 }
 
 const always = () => true;
-
-/** Only the text of keys: a path would mean another file on every server. */
-function findKeyFault(value: Value): string | null {
-  const texts = Array.isArray(value) ? value : [String(value)];
-  return texts.every(isVendorKey) ? null : 'This is not the public key of a vendor: an RSA key in PEM form.';
-}
-
-function isVendorKey(text: string): boolean {
-  try {
-    return !text.includes('PRIVATE KEY') && readPublicKeys(text).length > 0;
-  } catch {
-    return false;
-  }
-}
-
-function findCodeKeyFault(value: Value): string | null {
-  if (value === '' || readAirgapPublicKey(String(value)) !== null) return null;
-  return 'This is not the key of a vendor\'s confirmation codes: 88 characters that end with "==".';
-}
 
 const TOPICS = Object.keys(WEBHOOK_TOPICS) as readonly WebhookTopic[];
 
@@ -53,6 +33,7 @@ const TABLE = [
       called:
         'postgres://USER:PASSWORD@HOST:PORT/DATABASE, where "/", "?", "#" and "@" in the password are ' +
         'written as %2F, %3F, %23 and %40',
+      hasCredentials: true,
       isValid: isDatabaseUrl,
     },
     show: showDatabaseUrl,
@@ -77,8 +58,8 @@ const TABLE = [
   },
   {
     path: 'page.name',
-    default: '',
     isLive: true,
+    default: '',
     about: "Name of this server on the administrator's page, such as that of the company.",
   },
   {
@@ -159,6 +140,7 @@ const TABLE = [
   },
   {
     path: 'limits.slotsPerAddress',
+    isLive: true,
     default: 0,
     from: 0,
     to: 1000000,
@@ -166,6 +148,7 @@ const TABLE = [
   },
   {
     path: 'limits.borrowsPerAddress',
+    isLive: true,
     default: 0,
     from: 0,
     to: 1000000,
@@ -173,6 +156,7 @@ const TABLE = [
   },
   {
     path: 'limits.newSlotsPerHour',
+    isLive: true,
     default: 20000,
     from: 0,
     to: 1000000000,
@@ -199,6 +183,7 @@ const TABLE = [
   },
   {
     path: 'http.clientRequestsPerMinute',
+    isLive: true,
     default: 0,
     from: 0,
     to: 1000000,
@@ -300,6 +285,7 @@ const TABLE = [
   },
   {
     path: 'notices.expiryDays',
+    isLive: true,
     default: 14,
     from: 1,
     to: 365,
@@ -307,6 +293,7 @@ const TABLE = [
   },
   {
     path: 'notices.cloudMinutes',
+    isLive: true,
     default: 15,
     from: 1,
     to: 7 * 24 * 60,
@@ -314,6 +301,7 @@ const TABLE = [
   },
   {
     path: 'notices.diskFreeMegabytes',
+    isLive: true,
     default: 1024,
     from: 0,
     to: 1_000_000_000,
@@ -328,6 +316,7 @@ const TABLE = [
   },
   {
     path: 'notices.slotsPercent',
+    isLive: true,
     default: 90,
     from: 0,
     to: 100,
@@ -335,6 +324,7 @@ const TABLE = [
   },
   {
     path: 'notices.consumptionPercent',
+    isLive: true,
     default: 90,
     from: 0,
     to: 100,
@@ -342,32 +332,50 @@ const TABLE = [
   },
   {
     path: 'backup.schedule',
+    isLive: true,
     default: '',
     form: { called: SCHEDULE_FORM, isValid: (text) => parseSchedule(text) !== null },
     about: `When to make backups: ${SCHEDULE_FORM}; if empty, never.`,
   },
   {
     path: 'backup.folder',
+    isLive: true,
     default: '',
     isPath: always,
     about: 'Folder for scheduled backups; if empty, backups in the data folder.',
   },
   {
     path: 'backup.keep',
+    isLive: true,
     default: 7,
     from: 1,
     to: 10000,
     about: 'How many scheduled backups to keep; older ones are removed.',
   },
   {
-    path: 'webhooks.url',
+    path: 'backup.passphraseFile',
+    isLive: true,
     default: '',
+    isPath: always,
+    about:
+      'File whose first line is a passphrase: scheduled backups then contain the master key, sealed with ' +
+      'it, and can be restored on their own.',
+  },
+  {
+    path: 'webhooks.url',
+    isLive: true,
+    default: '',
+    form: {
+      called: 'a URL that begins with https:// or http://',
+      isValid: (text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''),
+    },
     // Many receivers of webhooks treat their URL as a secret.
     show: (url) => `${new URL(url).origin}/…`,
     about: 'URL to send events to; if empty, none are sent. It requires a secret.',
   },
   {
     path: 'webhooks.events',
+    isLive: true,
     default: TOPICS,
     oneOf: TOPICS,
     about: 'Events to send to the webhook.',
@@ -376,7 +384,9 @@ const TABLE = [
     path: 'webhooks.secretFile',
     default: '',
     isPath: always,
-    about: 'File with the secret that signs events; BERTH_WEBHOOKS_SECRET is the secret itself.',
+    about:
+      'File with the secret that signs events; BERTH_WEBHOOKS_SECRET is the secret itself. Without both, ' +
+      'the server uses the one that it made itself ("berth webhook secret", or the page).',
   },
 ] as const satisfies readonly Bounded[];
 

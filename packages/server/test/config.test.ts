@@ -46,6 +46,7 @@ const NEEDED: Readonly<Record<string, string>> = {
 const FORMS: Readonly<Record<string, string>> = {
   'backup.schedule': '6h',
   'database.url': 'postgres://db.example/berth',
+  'webhooks.url': 'https://hooks.example/berth',
   'http.allowedOrigins': 'https://app.example',
 };
 
@@ -131,8 +132,9 @@ describe('a secret in a file', () => {
   test('can be given for every setting that contains one, and for no other', (t) => {
     assert.deepEqual(secrets, ['database.url', 'webhooks.url']);
     for (const path of secrets) {
-      const { config, warnings } = load(t, '', { env: { [`${envOf(path)}_FILE`]: write(t, url) } });
-      assert.deepEqual([readSetting(config, path), warnings], [url, []]);
+      const text = FORMS[path] ?? '';
+      const { config, warnings } = load(t, '', { env: { [`${envOf(path)}_FILE`]: write(t, text) } });
+      assert.deepEqual([readSetting(config, path), warnings], [text, []]);
     }
     const [warning] = load(t, '', { env: { BERTH_HOST_FILE: '/none' } }).warnings;
     assert.match(warning ?? '', /^The environment variable BERTH_HOST_FILE is unknown\./);
@@ -164,19 +166,21 @@ describe('a secret in a file', () => {
       const env = { [name]: 'postgres://db.example/berth', [`${name}_FILE`]: '/none' };
       const message = `${name} and ${name}_FILE are both set. Remove one of them.`;
       assert.throws(() => load(t, '', { env }), new ConfigError(message));
-      assert.doesNotThrow(() => load(t, '', { env: { [name]: '', [`${name}_FILE`]: write(t, url) } }));
+      const text = name.includes('WEBHOOKS') ? 'https://hooks.example/berth' : url;
+      assert.doesNotThrow(() => load(t, '', { env: { [name]: '', [`${name}_FILE`]: write(t, text) } }));
     });
   }
 
   test('in a berth.yaml that everybody can read is warned about, and no other setting is', (t) => {
     if (process.platform === 'win32') return t.skip('files have no mode');
     const warn = (yaml: string, mode: number) => load(t, yaml, { mode }).warnings.join();
-    const secret = `database.url: ${url}`;
+    const secret = 'database.url: postgres://berth:geheim@db.example/berth';
     assert.match(warn(secret, 0o644), /can read "database\.url" in .*berth\.yaml\. .* chmod 640 /);
     assert.deepEqual(
       [warn(secret, 0o640), warn('database.url: ""', 0o644), warn('port: 1', 0o644)],
       ['', '', ''],
     );
+    assert.equal(warn('database.url: postgres://berth@db/berth', 0o644), '', 'a user is no secret');
   });
 
   test('that cannot be used is named, with what to do, and not shown', (t) => {
@@ -353,7 +357,9 @@ describe('the address of the database', () => {
     const { warnings } = load(t, '', { flags: { 'database-url': url } });
     assert.match(warnings.join(), /every user of this machine can read/);
     assert.doesNotMatch(warnings.join(), /geheim/);
-    assert.deepEqual(load(t, '', { flags: { 'database-url': 'postgres://db/berth' } }).warnings, []);
+    const given = (text: string) => load(t, '', { flags: { 'database-url': text } }).warnings;
+    assert.equal(given('postgres://berth@db/berth?password=geheim').length, 1);
+    for (const user of ['', 'berth@', 'berth:@']) assert.deepEqual(given(`postgres://${user}db/berth`), []);
     assert.deepEqual(load(t, '', { env: { BERTH_DATABASE_URL: url } }).warnings, []);
   });
 });

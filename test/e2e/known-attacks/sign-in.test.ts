@@ -98,7 +98,7 @@ describe("a typo in an administrator's request", () => {
     app.clock.advance(60 * 60 * 1000);
     await app.post('/api/v4/register', { user: 'bob' });
     const before = await readTraces(app.store);
-    const wish = { before: '2030-01-15T12:30:00Z', licenseid: 1 };
+    const wish = { before: '2030-01-15T12:30:00Z', licens_id: 1 };
     assert.equal((await app.post('/api/admin/audit/thin', wish)).body.code, 'validation_error');
     assert.deepEqual(await readTraces(app.store), before);
   });

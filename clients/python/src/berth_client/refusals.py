@@ -37,7 +37,7 @@ ADVICE = {
     "wrong_store": "Give the address of the server that it was borrowed from or queued for.",
     "slot_of_another_client": "Return the slot with the credentials with which it was taken.",
     "license_borrow_not_allowed": "The license does not allow borrowing: stay connected instead.",
-    "borrow_until_not_valid": 'Borrow for a shorter time; "latest_until" is the latest date.',
+    "borrow_until_not_valid": 'Borrow until "latest_until" at the latest; without it, nothing can be borrowed.',
     "floating_not_available": "Wait until a user returns a slot, or ask the administrator for more slots.",
     "address_limit_reached": "Close another program on this machine that uses a slot.",
     "floating_feature_device_not_in_use": "There is nothing to return.",

@@ -20,7 +20,7 @@ export function useWidth(first: number) {
 
 const LABEL_HEIGHT = 14;
 /** A day such as "Mon 16 Nov", and some room before the next one. */
-export const DAY_LABEL_WIDTH = 76;
+export const DAY_LABEL_WIDTH = 84;
 
 interface YAxisProps {
   /** The largest value. */
@@ -138,8 +138,8 @@ export function listWeekends(since: number, until: number): readonly (readonly [
   return spans;
 }
 
-/** Days to name on an axis of this width: all of them, Mondays, or the first of months, as far as they fit. */
-export function listTicks(since: number, until: number, width: number): readonly number[] {
+/** Days to name on an axis: all of them, Mondays, or the first of months. */
+export function listTicks(since: number, until: number): readonly number[] {
   const days = (until - since) / DAY_MS;
   const ticks: number[] = [];
   for (let day = startOfDay(since + DAY_MS); day < until; day = startOfDay(day + 1.5 * DAY_MS)) {
@@ -147,6 +147,5 @@ export function listTicks(since: number, until: number, width: number): readonly
     const isNamed = days <= 8 || (days <= 70 ? date.getDay() === 1 : date.getDate() === 1);
     if (isNamed) ticks.push(day);
   }
-  const every = Math.ceil((ticks.length * DAY_LABEL_WIDTH) / width);
-  return ticks.filter((_, index) => index % every === 0);
+  return ticks;
 }

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { readNow } from '../clock.ts';
 import { formatNumber } from '../words/numbers.ts';
-import { DAY_MS, formatClock, formatDay, formatMoment } from '../words/time.ts';
-import { denialsByDay, type Step } from '../words/usage.ts';
+import { DAY_MS, formatClock, formatDay, formatMoment, formatWeekday } from '../words/time.ts';
+import { groupDenials, type Step } from '../words/usage.ts';
 import {
   ChartTip,
   DAY_LABEL_WIDTH,
@@ -23,7 +23,7 @@ const LEFT = 44;
 const TOP = 14;
 const BASE = 200;
 const DENIED_BASE = 248;
-const HEIGHT = 274;
+export const SLOTS_CHART_HEIGHT = 274;
 
 /** Peak and average over time, the slots there are, and denials per day below. */
 export function SlotsChart({ steps, stepMs, slots }: SlotsChartProps) {
@@ -41,7 +41,15 @@ export function SlotsChart({ steps, stepMs, slots }: SlotsChartProps) {
     <div class="chart-box" ref={box}>
       <ReadableChart
         label={`Slots in use over time: at most ${peak} of ${formatNumber(slots)}.`}
-        {...{ width, height: HEIGHT, left: LEFT, right, count: steps.length, index, onMove: setIndex }}
+        {...{
+          width,
+          height: SLOTS_CHART_HEIGHT,
+          left: LEFT,
+          right,
+          count: steps.length,
+          index,
+          onMove: setIndex,
+        }}
       >
         <Grid {...{ since, until, most, slots, x, y, right }} />
         <path class="peak" d={`${stepPath(steps, 'peak', x, y, stepMs)}V${BASE}H${LEFT}z`} />
@@ -101,6 +109,9 @@ interface GridProps {
 function Grid({ since, until, most, slots, x, y, right }: GridProps) {
   const days = (until - since) / DAY_MS;
   const now = readNow();
+  // Seven days of a narrow chart have room for weekdays alone.
+  const isShort = days <= 8 && x(DAY_MS) - x(0) < DAY_LABEL_WIDTH;
+  const ticks = fitTicks(listTicks(since, until), x, isShort ? WEEKDAY_WIDTH : DAY_LABEL_WIDTH, right);
   return (
     <g>
       {days >= 3 &&
@@ -111,19 +122,30 @@ function Grid({ since, until, most, slots, x, y, right }: GridProps) {
       <YAxis most={most} left={LEFT} right={right} y={y} format={formatNumber} limit={slots} />
       {days < 2
         ? hoursBetween(since, until).map((at) => (
-            <text key={at} x={x(at)} y={HEIGHT - 6} text-anchor="middle">
+            <text key={at} x={x(at)} y={SLOTS_CHART_HEIGHT - 6} text-anchor="middle">
               {formatClock(at)}
             </text>
           ))
-        : listTicks(since, until, right - LEFT)
-            .filter((at) => x(at) + DAY_LABEL_WIDTH <= right)
-            .map((at) => (
-              <text key={at} x={x(at) + 2} y={HEIGHT - 6}>
-                {formatDay(at, now)}
-              </text>
-            ))}
+        : ticks.map((at) => (
+            <text key={at} x={x(at) + 2} y={SLOTS_CHART_HEIGHT - 6}>
+              {isShort ? formatWeekday(at) : formatDay(at, now)}
+            </text>
+          ))}
     </g>
   );
+}
+
+/** So much room has "Wed". */
+const WEEKDAY_WIDTH = 32;
+
+/** Those whose labels overlap neither each other nor the edge. */
+function fitTicks(ticks: readonly number[], x: Scale, width: number, right: number): readonly number[] {
+  let free = Number.NEGATIVE_INFINITY;
+  return ticks.filter((at) => {
+    if (x(at) < free || x(at) + width > right) return false;
+    free = x(at) + width;
+    return true;
+  });
 }
 
 function hoursBetween(since: number, until: number): readonly number[] {
@@ -131,6 +153,9 @@ function hoursBetween(since: number, until: number): readonly number[] {
   const first = Math.ceil(since / three) * three;
   return Array.from({ length: Math.floor((until - first) / three) + 1 }, (_, index) => first + index * three);
 }
+
+/** So much room has a number of denials. */
+const NUMBER_WIDTH = 18;
 
 function DenialBars({
   steps,
@@ -141,20 +166,22 @@ function DenialBars({
   readonly x: Scale;
   readonly width: number;
 }) {
-  const days = denialsByDay(steps).filter(([, count]) => count > 0);
-  const most = Math.max(1, ...days.map(([, count]) => count));
-  const wide = Math.max(2, Math.min(14, (x(DAY_MS) - x(0)) * 0.4));
+  const { lengthMs, counts } = groupDenials(steps);
+  const bars = counts.filter(([, count]) => count > 0);
+  const most = Math.max(1, ...bars.map(([, count]) => count));
+  const room = x(lengthMs) - x(0);
+  const wide = Math.max(2, Math.min(14, room * 0.4));
   return (
     <g>
       <text x={LEFT - 8} y={DENIED_BASE - 2} text-anchor="end">
         Denied
       </text>
       <path class="axis" d={`M${LEFT} ${DENIED_BASE}H${width - 4}`} />
-      {days.map(([day, count]) => {
+      {bars.map(([from, count]) => {
         const height = 3 + (count / most) * 14;
-        const middle = Math.min(width - 4 - wide / 2, Math.max(LEFT + wide / 2, x(day + DAY_MS / 2)));
+        const middle = Math.min(width - 4 - wide / 2, Math.max(LEFT + wide / 2, x(from + lengthMs / 2)));
         return (
-          <g key={day}>
+          <g key={from}>
             <rect
               class="denied"
               x={middle - wide / 2}
@@ -162,7 +189,7 @@ function DenialBars({
               width={wide}
               height={height}
             />
-            {days.length <= 31 && (
+            {room >= NUMBER_WIDTH && (
               <text class="denied" x={middle} y={DENIED_BASE - height - 4} text-anchor="middle">
                 {formatNumber(count)}
               </text>

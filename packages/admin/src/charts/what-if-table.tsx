@@ -30,7 +30,6 @@ export function WhatIfTable({ whatIf }: { readonly whatIf: WhatIf }) {
           {shown.map(({ slots, denials }) => (
             <td key={slots} class={className(slots)}>
               {slots === whatIf.slots && <span class="small">today</span>}
-              {slots === whatIf.enough && slots !== whatIf.slots && <span class="small">enough</span>}
               <i style={{ height: `${Math.max(1, (denials / most) * 84)}px` }} />
             </td>
           ))}

@@ -100,14 +100,16 @@ const UNREACHABLE = 'The server does not answer. Check that it runs and that you
 
 /** While the connection is lost, changes are not even tried: a late answer would leave their outcome open. */
 async function change(address: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
+  const loss = findLoss();
+  if (loss !== null) throw new ApiError(0, 'connection_lost', loss);
+  return send(address, init, signal);
+}
+
+function findLoss(): string | null {
   const { state, heardAt } = connection.get();
-  if (state !== 'lost') return send(address, init, signal);
-  const since = formatSeconds(heardAt);
-  throw new ApiError(
-    0,
-    'connection_lost',
-    `The connection to the server has been lost since ${since}. Nothing was changed. Try again when it is back.`,
-  );
+  if (state !== 'lost') return null;
+  const since = `The connection to the server has been lost since ${formatSeconds(heardAt)}.`;
+  return `${since} Nothing was changed. Try again when it is back.`;
 }
 
 export interface Answer {
@@ -118,6 +120,8 @@ export interface Answer {
 
 /** Sends a request and returns whatever the server answers. */
 export async function call(method: 'GET' | 'POST', address: string, body: string | null): Promise<Answer> {
+  const loss = method === 'GET' ? null : findLoss();
+  if (loss !== null) return { status: 0, text: loss };
   const headers = { accept: 'application/json', 'content-type': 'application/json', ...csrfHeader() };
   try {
     const response = await fetch(address, { method, headers, body, credentials: 'same-origin' });

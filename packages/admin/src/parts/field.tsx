@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { Icon } from './icon.tsx';
+import { MenuButton } from './menu.tsx';
 import { Shape } from './shape.tsx';
 
 interface FieldProps {
@@ -84,23 +85,27 @@ interface ChooseProps<T extends string> {
   readonly onChange: (value: T) => void;
 }
 
-export function Choose<T extends string>({ label, value, choices, onChange }: ChooseProps<T>) {
-  const id = useId();
+export function Choose<T extends string>(props: ChooseProps<T>) {
   return (
     <div class="field">
-      <label for={id}>{label}</label>
-      <select
-        id={id}
-        class="select"
-        value={value}
-        onChange={(event) => onChange(event.currentTarget.value as T)}
-      >
-        {choices.map(([choice, text]) => (
-          <option key={choice} value={choice}>
-            {text}
-          </option>
-        ))}
-      </select>
+      <span class="label">{props.label}</span>
+      <Select {...props} />
     </div>
+  );
+}
+
+/** Looks the same in every browser. */
+export function Select<T extends string>({ label, value, choices, onChange }: ChooseProps<T>) {
+  const text = choices.find(([choice]) => choice === value)?.[1] ?? value;
+  const items = choices.map(([choice, text]) => ({
+    label: text,
+    isChosen: choice === value,
+    act: () => onChange(choice),
+  }));
+  return (
+    <MenuButton label={`${label}: ${text}`} className="select" items={items} isRadio isIcon>
+      <bdi class="grow">{text}</bdi>
+      <Icon name="down" size={12} />
+    </MenuButton>
   );
 }

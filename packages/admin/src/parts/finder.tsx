@@ -118,26 +118,32 @@ export function Finder({ screens, onClose }: FinderProps) {
 
 function usePlaces(screens: readonly Screen[], text: string): readonly Place[] {
   const licenses = useLicenses().data?.licenses ?? [];
-  const places = screens.map(({ path, label, icon }) => ({
-    icon,
-    text: label,
-    note: 'Screen',
-    address: linkTo(path),
-  }));
+  const places = screens.flatMap(({ path, label, icon, sections = [] }) => [
+    { icon, text: label, note: 'Screen', address: linkTo(path), words: '' },
+    ...sections.map((section) => ({
+      icon,
+      text: section.label,
+      note: label,
+      address: linkTo(`${path}/${section.path}`),
+      words: section.words,
+    })),
+  ]);
   const add = {
     icon: 'plus' as const,
     text: 'Add a license',
     note: 'Action',
     address: linkTo('licenses/add'),
+    words: '',
   };
   const named = licenses.map((license) => ({
     icon: 'licenses' as const,
     text: nameOf(license),
     note: license.product,
     address: linkTo(`licenses/${license.id}`),
+    words: String(license.id),
   }));
   return [...places, ...(isAdmin() ? [add] : []), ...named]
-    .filter((one) => `${one.text} ${one.note}`.toLowerCase().includes(text))
+    .filter((one) => `${one.text} ${one.note} ${one.words}`.toLowerCase().includes(text))
     .slice(0, MAX_FOUND);
 }
 

@@ -22,6 +22,14 @@ import { Name } from './name.tsx';
 import { Shape } from './shape.tsx';
 import { showToast } from './toasts.tsx';
 
+/** A part of a screen that can be found. */
+export interface Section {
+  readonly path: string;
+  readonly label: string;
+  /** What else it is found by. */
+  readonly words: string;
+}
+
 export interface Screen {
   readonly path: string;
   readonly label: string;
@@ -30,6 +38,7 @@ export interface Screen {
   readonly key: string | null;
   /** `part`: what follows its path in the address. */
   readonly draw: (part: string | undefined) => ComponentChildren;
+  readonly sections?: readonly Section[];
 }
 
 interface FrameProps {

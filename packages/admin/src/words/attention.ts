@@ -95,8 +95,8 @@ function concernOfServer(
   const isProblem = severity === 'problem';
   const words = WORDS[check];
   const whole = advice === null ? text : `${text.replace(/[.]?$/, '.')} ${advice}`;
-  const id = Number(LICENSE_ID.exec(text)?.[2]);
-  const isOfLicense = licenses.some((license) => license.id === id);
+  const [, , id = ''] = text.matchAll(LICENSE_ID).next().value ?? [];
+  const isOfLicense = licenses.some((license) => String(license.id) === id);
   const ofLicense = { label: 'See the license', path: `licenses/${id}` };
   const password = { label: 'Change the password', path: 'settings/password' };
   return {
@@ -111,11 +111,11 @@ function concernOfServer(
 }
 
 /** How findings mention a license. */
-const LICENSE_ID = /\b(license) (\d+)\b/i;
+const LICENSE_ID = /\b(license) (\d+)\b/gi;
 
 /** People know licenses by their names. */
 function nameLicenses(text: string, licenses: readonly License[]): string {
-  return text.replace(new RegExp(LICENSE_ID, 'gi'), (found, word: string, id: string) => {
+  return text.replace(LICENSE_ID, (found, word: string, id: string) => {
     const license = licenses.find((one) => String(one.id) === id);
     return license === undefined ? found : `${word} “${nameOf(license)}”`;
   });

@@ -116,7 +116,8 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   heads_signed: () => 'The audit log was signed',
   audit_thinned: (of) => `Events before ${of('before')} were replaced by totals`,
   setting_changed: (of) =>
-    of('value') === '' ? `${of('name')} has its default again` : `${of('name')} was set to ${of('value')}`,
+    of('value') === '' ? `${of('name')} has its default again` : `${of('name')} is now ${of('value')}`,
+  webhook_secret_set: () => 'The webhook has a new secret',
   bar_added: (of) => `The ${of('barred')} ${of('pattern')} was barred`,
   bar_removed: (of) => `The ${of('barred')} ${of('pattern')} is no longer barred`,
 };

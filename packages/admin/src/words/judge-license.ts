@@ -12,7 +12,7 @@ export interface Verdict {
   readonly word: string;
   /** Continues the name of the license. */
   readonly sentence: string;
-  /** What helps: giving slots back, a renewed license, a check at the vendor, or else a look at the license. */
+  /** What helps: freeing slots, renewing it, checking it at the vendor, or else a look at the license. */
   readonly remedy: 'slots' | 'renew' | 'check' | 'look';
   /** When it begins to hurt; 0 if it does now. */
   readonly hurtsAt: number;
@@ -122,16 +122,12 @@ function judgeConsumption(license: License, now: number): Verdict[] {
 
 function judgeCounted(name: string, counted: Counted, now: number): Verdict[] {
   const { total, max, overage } = counted;
-  const whose = name === '' ? 'has consumed' : `: of its feature ${name},`;
-  const amounts = `${formatAmount(total)} of ${formatAmount(max)}`;
+  const whose = name === '' ? '' : ` of its feature ${name}`;
   if (total >= max + overage) {
-    const sentence =
-      name === ''
-        ? `${whose} all of its ${formatAmount(max)}.`
-        : `${whose} all ${formatAmount(max)} are consumed.`;
+    const sentence = `has consumed all ${formatAmount(max)}${whose}.`;
     return [{ level: 'critical', word: 'Used up', sentence, remedy: 'look', hurtsAt: 0 }];
   }
-  const used = name === '' ? `${whose} ${amounts}.` : `${whose} ${amounts} are consumed.`;
+  const used = `has consumed ${formatAmount(total)} of ${formatAmount(max)}${whose}.`;
   if (total >= max) {
     return [{ level: 'warning', word: 'In overage', sentence: used, remedy: 'look', hurtsAt: 0 }];
   }

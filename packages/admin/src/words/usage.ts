@@ -1,6 +1,6 @@
 import type { Denials, SlotHistory, SlotPoint } from '@berth/protocol/admin/history';
-import { readPeriod, sayRange } from './date-range.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, startOfDay } from './time.ts';
+import { readPeriod } from './date-range.ts';
+import { DAY_MS, formatSpan, HOUR_MS, MINUTE_MS, startOfDay } from './time.ts';
 
 /** What happened in one step of time. */
 export interface Step {
@@ -32,8 +32,9 @@ export function fillSteps(history: SlotHistory, licenseId: number, now: number):
   return Array.from({ length: Math.max(0, end - first) }, (_, index) => {
     const point = points.get(first + index);
     if (point !== undefined) last = point;
-    const { average, peak, borrowed } = point ?? { average: last.in_use, peak: last.in_use, ...last };
-    return { at: (first + index) * step, average, peak, borrowed, denials: denied.get(first + index) ?? 0 };
+    const { average, peak } = point ?? { average: last.in_use, peak: last.in_use };
+    const denials = denied.get(first + index) ?? 0;
+    return { at: (first + index) * step, average, peak, borrowed: last.borrowed, denials };
   });
 }
 
@@ -115,11 +116,14 @@ export function heatLevel(share: number): number {
   return EDGES.filter((edge) => share >= edge).length;
 }
 
-/** Denials of each local day. */
-export function denialsByDay(steps: readonly Step[]): readonly (readonly [day: number, count: number])[] {
-  const days = new Map<number, number>();
-  for (const { at, denials } of steps) days.set(startOfDay(at), (days.get(startOfDay(at)) ?? 0) + denials);
-  return [...days];
+/** Denials of each local day, or of each hour if there are few days. */
+export function groupDenials(steps: readonly Step[]) {
+  const isHourly = (steps.at(-1)?.at ?? 0) - (steps[0]?.at ?? 0) < 2 * DAY_MS;
+  const groups = Map.groupBy(steps, ({ at }) => (isHourly ? at - (at % HOUR_MS) : startOfDay(at)));
+  const counts = [...groups].map(([from, list]) => {
+    return [from, list.reduce((sum, { denials }) => sum + denials, 0)] as const;
+  });
+  return { lengthMs: isHourly ? HOUR_MS : DAY_MS, counts };
 }
 
 /** Denials of each license, those of its features included. */
@@ -155,8 +159,8 @@ const ROUND_MS = 5 * MINUTE_MS;
 export function readReportPeriod(text: string | null, now: number): ReportPeriod {
   const days = text === null || text in PERIODS ? null : readPeriod(text, now);
   if (days !== null && text !== null && days.since < now) {
-    const words = days.until - days.since < 1.5 * DAY_MS ? 'a day' : sayRange(days, now);
-    return { value: text, words, ...days };
+    const span = days.until - days.since;
+    return { value: text, words: span < 1.5 * DAY_MS ? 'a day' : formatSpan(span), ...days };
   }
   const value = text !== null && text in PERIODS ? (text as keyof typeof PERIODS) : '30d';
   const until = Math.ceil(now / ROUND_MS) * ROUND_MS;

@@ -6,15 +6,15 @@ export type WhatIfColumn = WhatIf['curve'][number];
 
 /** So many numbers of slots fit side by side. */
 const MAX_COLUMNS = 10;
-/** How many of them may have fewer slots than today. */
-const MAX_BELOW = 4;
+/** How many of them have fewer slots than today, at least. */
+const MIN_BELOW = 2;
 
 /** Around today's number, always with it and with the number without denials. */
 export function chooseColumns({ curve, slots, enough }: WhatIf): readonly WhatIfColumn[] {
   const [low, high] = [Math.min(slots, enough), Math.max(slots, enough)];
   const below = curve.filter((column) => column.slots < low);
   const between = curve.filter((column) => column.slots >= low && column.slots <= high);
-  const inside = thinOut(between, MAX_COLUMNS - Math.min(below.length, MAX_BELOW));
+  const inside = thinOut(between, MAX_COLUMNS - Math.min(below.length, MIN_BELOW));
   const room = MAX_COLUMNS - inside.length;
   return [...(room === 0 ? [] : below.slice(-room)), ...inside];
 }
@@ -33,7 +33,7 @@ export function findToday({ curve, slots }: WhatIf): WhatIfColumn | undefined {
 
 /** How many slots do we need? `span` is such as "a month". */
 export function sayNeed(name: string, { enough, slots }: WhatIf, span: string): string {
-  if (enough === 0) return `${name} was not used`;
+  if (enough === 0) return `${name} lent no slots`;
   if (enough > slots) return `${name} needs ${formatNumber(enough)} slots for ${span} without denials`;
   if (enough < slots) return `${name} has enough slots: ${formatNumber(enough)} would do for ${span}`;
   return `${name} has just enough slots for ${span}`;

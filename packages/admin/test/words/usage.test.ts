@@ -3,10 +3,11 @@ import { describe, test } from 'node:test';
 import type { SlotHistory } from '@berth/protocol/admin/history';
 import { DAY_MS, HOUR_MS } from '../../src/words/time.ts';
 import {
-  denialsByDay,
   fillSteps,
+  groupDenials,
   heatOf,
   readReportPeriod,
+  type Step,
   sumByLicense,
   summarize,
 } from '../../src/words/usage.ts';
@@ -21,7 +22,7 @@ const point = (hours: number, in_use: number, peak: number, denials = 0) => ({
 const SERIES = {
   ...{ license_id: 1, product: 'cad', name: 'CAD', feature: null, slots: 4, begins_at: time(0) },
   totals: { average: 2, peak: 4, grants: 2, returns: 0, denials: 5 },
-  points: [point(1, 2, 2), point(3, 4, 4, 5)],
+  points: [point(1, 2, 2), point(3, 3, 4, 5)],
 };
 const RENDER = { ...SERIES, feature: 'render', points: [point(0, 0, 0, 2), point(3, 1, 1, 1)] };
 const HISTORY: SlotHistory = {
@@ -35,16 +36,23 @@ describe('usage over time', () => {
   test('what was in use stays so until something is recorded, and the future is left out', () => {
     assert.deepEqual(
       steps.map(({ peak }) => peak),
-      [0, 2, 2, 4, 4, 4],
+      [0, 2, 2, 4, 3, 3],
     );
   });
 
   test('its figures', () => {
     const { peak, denials, mostBorrowed } = summarize(steps);
     assert.deepEqual([peak, denials, mostBorrowed], [4, 8, 1], 'those of features count, too');
+    assert.deepEqual(
+      groupDenials(steps).counts.map(([, count]) => count),
+      [2, 0, 0, 6, 0, 0],
+      'by hours, since it is less than a day',
+    );
+    const days = groupDenials([...steps, { ...(steps[3] as Step), at: START + 50 * HOUR_MS }]);
+    assert.equal(days.lengthMs, DAY_MS);
     assert.equal(
-      denialsByDay(steps).reduce((sum, [, count]) => sum + count, 0),
-      8,
+      days.counts.reduce((sum, [, count]) => sum + count, 0),
+      14,
     );
   });
 

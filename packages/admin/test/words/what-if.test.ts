@@ -42,7 +42,7 @@ describe('what the report says', () => {
     assert.equal(need(24, 35), 'CAD needs 35 slots for a month without denials');
     assert.equal(need(24, 20), 'CAD has enough slots: 20 would do for a month');
     assert.equal(need(24, 24), 'CAD has just enough slots for a month');
-    assert.equal(need(24, 0), 'CAD was not used');
+    assert.equal(need(24, 0), 'CAD lent no slots');
   });
 
   test('what happened, and what would have happened', () => {

@@ -20,6 +20,7 @@ import { FileError } from './carried-files.ts';
 import { type Command, FLAGS, type Flags } from './command.ts';
 import { runRestore, showRestored } from './commands/backup-commands.ts';
 import { serveDemo } from './demo.ts';
+import { withNextStep } from './next-steps.ts';
 import { serve } from './serve.ts';
 import type { Terminal } from './terminal.ts';
 import { describeFeatures, ENTRIES, type Entry, MEANINGS } from './usage.ts';
@@ -120,7 +121,9 @@ async function withFolder(
   }
 }
 
-function showRefusal({ code, message, details }: Refusal, terminal: Terminal, { json }: Flags): number {
+function showRefusal(refusal: Refusal, terminal: Terminal, { json }: Flags): number {
+  const { code, details } = refusal;
+  const message = withNextStep(refusal);
   if (json) terminal.print(toPrintableJson({ code, message, ...details }, 2));
   terminal.fail(escapeUnprintable(message));
   return EXIT_FAILED;
@@ -151,8 +154,8 @@ async function runCommand(
     );
     if (!flags.json && command.scan !== undefined)
       showQrCode(command.scan(result as never), flags.qr, terminal);
-    const warning = command.warn?.(result as never) ?? null;
-    if (warning !== null) terminal.warn(escapeUnprintable(warning));
+    const found = command.warn?.(result as never, call) ?? [];
+    for (const warning of found) terminal.warn(escapeUnprintable(warning));
     return null;
   });
 }
@@ -171,7 +174,7 @@ function createLine({ program, home }: CliOptions): CommandLine<Entry> {
     note:
       'Every command takes --json and --data DIR, and works with the cloud running or stopped; "restore"\n' +
       'needs it stopped. Dates are UTC: 2027-01-31T12:00:00Z, or 2027-01-31, which means the end of that\n' +
-      'day for --valid-until, --until and expires, and its start for --starts-at.\n\n' +
+      'day for --valid-until, --until and expires, and its start for --starts-at and --ends-before.\n\n' +
       `Unless set otherwise (--data, LICENSING_CLOUD_DATA), the data is in ${resolve(home, DEFAULT_FOLDER)}.`,
     parse: (config) => parseArgs(config) as ReturnType<CommandLine<Entry>['parse']>,
   };

@@ -45,6 +45,8 @@ export const FLAGS = {
   'without-customer': { type: 'boolean' },
   user: { type: 'string' },
   until: { type: 'string' },
+  state: { type: 'string' },
+  'ends-before': { type: 'string' },
   license: { type: 'string' },
   limit: { type: 'string' },
   device: { type: 'string' },
@@ -82,6 +84,6 @@ export interface Command extends CommandUsage {
   show(facts: never): string;
   /** Text for a QR code: drawn on a terminal, and elsewhere with --qr. */
   scan?(facts: never): string;
-  /** A warning for the vendor although the command succeeded; `null`: none. */
-  warn?(facts: never): string | null;
+  /** Warnings for the vendor although the command succeeded. */
+  warn?(facts: never, call: Call): readonly string[];
 }

@@ -54,8 +54,12 @@ export function judgeDraft(
   { product: code, key, userName }: Pick<LicenseDraft, 'product' | 'key'> & { userName: string | null },
 ): Product | Refusal {
   const product = findProduct(store, code);
-  if (product === null) return refuse('unknown_product', `The product "${code}" does not exist.`);
+  if (product === null) return refuseProduct(code);
   return (key === null ? null : refuseKey(store, key)) ?? refuseUser(store, product, userName) ?? product;
+}
+
+export function refuseProduct(code: string): Refusal {
+  return refuse('unknown_product', `The product "${code}" does not exist.`);
 }
 
 function judged(license: License | Refusal, judge: JudgeLicense): License | Refusal {
@@ -67,7 +71,10 @@ function refuseKey({ sql }: CloudStore, key: string): Refusal | null {
     return refuse('validation_error', 'A license key has 4 to 128 printable characters and no spaces.');
   }
   if (sql.findLicense.get(key) === undefined) return null;
-  return refuse('validation_error', `A license with the key "${key}" already exists.`);
+  return refuse(
+    'validation_error',
+    `A license with the key "${key}" already exists. Choose another; "cloud license show ${key}" shows it.`,
+  );
 }
 
 /** A user has at most one license of a product, because sign-in cannot choose between several. */
@@ -81,7 +88,11 @@ function refuseUser({ sql }: CloudStore, product: Product, user: string | null):
   }
   if (user === null || sql.findLicenseByUser.get({ product: product.id, user, customer: null }) === undefined)
     return null;
-  return refuse('validation_error', `"${user}" already has a license for product "${product.code}".`);
+  return refuse(
+    'validation_error',
+    `"${user}" already has a license for product "${product.code}". ` +
+      `"cloud license list --user ${user}" shows its key.`,
+  );
 }
 
 function applyChange(store: CloudStore, terms: Terms, change: TermsChange): Terms | Refusal {

@@ -21,7 +21,10 @@ export function createProduct(store: CloudStore, draft: ProductDraft, now: numbe
   }
   return transact(store, () => {
     if (findProduct(store, code) !== null) {
-      return refuse('validation_error', `The product "${code}" already exists.`);
+      return refuse(
+        'validation_error',
+        `The product "${code}" already exists. "cloud product list" shows all.`,
+      );
     }
     const product = { id: takeId(store), code, name: draft.name ?? code, authorizationMethod, metadata: {} };
     store.sql.addProduct.run(product.id, code, product.name, authorizationMethod, '{}', now);

@@ -107,18 +107,22 @@ describe('wrong values', () => {
 
 describe('refusals', () => {
   for (const [words, sentence] of [
-    ['license create --product cam', /The product "cam" does not exist/],
-    ['license create --product cad --key K1 --key K-1234', /already/],
+    ['license create --product cam', /The product "cam" does not exist\. "cloud product list.* adds one\.$/],
+    [
+      'license create --product cad --key K-1234',
+      /already exists\. Choose another; "cloud license show K-1234/,
+    ],
     ['license create --product cad --key abc', /4 to 128/],
     ['license create --product cad --type time-limited', /needs an end/],
     ['license create --product crm', /issues licenses to users/],
-    ['license show NONE', /No license has the key "NONE"/],
+    ['license show NONE', /No license has the key "NONE"\. "cloud license list.* shows the license keys\.$/],
     ['license disable NONE', /No license has the key "NONE"/],
-    ['product create cad', /The product "cad" already exists/],
+    ['product create cad', /The product "cad" already exists\. "cloud product list/],
     ['product create a/b', /is not a valid product code/],
     ['key create --name key-1', /The key "key-1" already exists/],
-    ['key disable nobody', /The key "nobody" does not exist/],
-    ['device unblock m', /is not barred/],
+    ['key disable nobody', /The key "nobody" does not exist\. "cloud key list/],
+    ['device unblock m', /is not barred\. "cloud device list/],
+    ['license list --product cam', /The product "cam" does not exist/],
     ['device list NONE', /No license has the key "NONE"/],
     ['event list --license NONE', /No license has the key "NONE"/],
   ] as const) {
@@ -291,7 +295,7 @@ describe('licenses', () => {
     assert.equal((await run('license create --product site --user ada --key ABCD', 'long enough')).code, 0);
     const unasked = () => assert.fail('asked for a password');
     for (const [words, sentence] of [
-      ['license create --product nothing --user bob', /^The product "nothing" does not exist\.$/],
+      ['license create --product nothing --user bob', /^The product "nothing" does not exist\. /],
       ['license create --product cad --user bob', /has no users/],
       ['license create --product site --user ada', /already has a license for product "site"/],
       ['license create --product site --user bob --key ABCD', /A license with the key .* already exists/],

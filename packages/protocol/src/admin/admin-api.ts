@@ -27,6 +27,7 @@ import type { SETTING_API } from './settings.ts';
 import type { STATUS_API } from './status.ts';
 import type { TOKEN_API } from './tokens.ts';
 import type { USER_API } from './users.ts';
+import type { WEBHOOK_API } from './webhooks.ts';
 
 /**
  * Everything that the administrator's page and the command line ask for, by method and path. Types only: the
@@ -49,6 +50,7 @@ type AdminApi = typeof AUDIT_API &
   typeof STATUS_API &
   typeof TOKEN_API &
   typeof USER_API &
+  typeof WEBHOOK_API &
   OtherApi;
 
 /** What they need besides the admin API. */

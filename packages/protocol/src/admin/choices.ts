@@ -11,6 +11,7 @@ export const CHECKS = [
   'server',
   'disk',
   'permissions',
+  'rules',
   'cloud',
   'clock',
   'certificate',

@@ -50,16 +50,6 @@ const backlogRecord = z
   })
   .meta({ id: 'Meter', description: 'The consumption of a license or a feature.' });
 
-const licenseRequest = z
-  .object({
-    request_id: described(z.string(), 'The id of the request.'),
-    request: described(z.enum(['activation', 'airgap']), 'Whether it is a file, or codes.'),
-    product: described(z.string().nullable(), 'The product code, if it was given.'),
-    key_end: described(z.string().nullable(), 'The last characters of the license key, if it was given.'),
-    made_at: described(z.string(), 'When it was made, UTC.'),
-  })
-  .meta({ id: 'PendingLicense', description: 'A request that the vendor has not answered.' });
-
 export const CLOUD_API = {
   'POST /api/admin/licenses/sync': {
     body: z
@@ -90,7 +80,4 @@ export const CLOUD_API = {
     answer: z.object({ settled: described(z.string(), 'The id of the report.') }),
   },
   'POST /api/admin/usage': { answer: usageAnswer },
-  'GET /api/admin/license-requests': {
-    answer: z.object({ requests: described(z.array(licenseRequest), 'The newest first, at most 20.') }),
-  },
 } as const satisfies Operations;

@@ -220,7 +220,6 @@ type AnswerOf<Report extends string> = z.output<
 >;
 
 export type SlotHistory = AnswerOf<'slots'>;
-export type SlotSeries = SlotHistory['series'][number];
 export type SlotPoint = z.output<typeof slotPoint>;
 export type Denials = AnswerOf<'denials'>;
 export type UserHistory = AnswerOf<'users'>['users'][number];

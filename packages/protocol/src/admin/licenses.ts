@@ -31,6 +31,17 @@ const licenseRecord = licenseObject
 
 export type License = z.output<typeof licenseRecord>;
 
+const licenseRequest = z
+  .object({
+    request_id: described(z.string(), 'The id of the request.'),
+    request: described(z.enum(['activation', 'airgap']), 'Whether it is a file, or codes.'),
+    product: described(z.string().nullable(), 'The product code, if it was given.'),
+    key_end: described(z.string().nullable(), 'The last characters of the license key, if it was given.'),
+    file_name: described(z.string().nullable(), 'The name of its file; null for codes.'),
+    made_at: described(z.string(), 'When it was made, UTC.'),
+  })
+  .meta({ id: 'PendingLicense', description: 'A request that the vendor has not answered.' });
+
 export const LICENSE_API = {
   'GET /api/admin/licenses': {
     query: z.object({ product: described(name, 'The product code.'), license_id: strictLicenseId }),
@@ -38,5 +49,8 @@ export const LICENSE_API = {
   },
   'POST /api/admin/licenses/add-demo': {
     answer: z.object({ added: described(z.boolean(), 'Whether it was added.') }),
+  },
+  'GET /api/admin/license-requests': {
+    answer: z.object({ requests: described(z.array(licenseRequest), 'The newest first, at most 20.') }),
   },
 } as const satisfies Operations;

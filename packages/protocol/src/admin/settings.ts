@@ -18,6 +18,7 @@ const settingObject = z
     changed_by: described(z.string().nullable(), 'Who changed the stored value.'),
     changed_at: described(z.string().nullable(), 'When, UTC.'),
     about: described(z.string(), 'What it is for.'),
+    choices: described(z.array(z.string()).nullable(), 'The allowed words; null: it is not a choice.'),
   })
   .meta({ id: 'Setting', description: 'A setting; docs/settings.md describes all of them.' });
 

@@ -15,6 +15,8 @@ import { CONTROL, type Config } from '../config.ts';
 
 /** The admin API of a running or stopped server. */
 export interface AdminClient {
+  /** Whether a server runs; else its data was opened for this client. */
+  readonly isRunning: boolean;
   get<P extends GetPath, Q extends GetQuery<P>>(
     path: P,
     query?: Q & Exactly<Q, GetQuery<P>>,
@@ -81,35 +83,45 @@ type OpenStopped = () => Promise<StoppedServer | null>;
 /** A process uses the data but does not answer. */
 export class ServerUnreachable extends Error {}
 
-const ATTEMPTS = 50;
 const ATTEMPT_INTERVAL_MS = 100;
 /** As busy as a server may be, it answers sooner. */
-const SILENCE_MS = 30_000;
+export const ANSWER_LIMIT_MS = 5000;
+
+interface Connecting {
+  readonly config: Pick<Config, 'data'>;
+  readonly openStopped: OpenStopped;
+  readonly describeHolder: (folder: string) => Promise<string>;
+  /** A server that says nothing for this long counts as one that hangs. */
+  readonly limitMs: number;
+}
 
 /**
  * Connects to the server: over its socket if it runs, in this process if it is stopped. While it starts or
- * stops, or another command runs, this retries for a while. A process that says nothing until `silence` ends
- * counts as one that hangs.
+ * stops, or another command runs, this retries for a while.
  */
-export async function connectAdmin(
-  config: Config,
-  openStopped: OpenStopped,
-  describeHolder: (folder: string) => Promise<string>,
-  silence = AbortSignal.timeout(SILENCE_MS),
-): Promise<AdminClient> {
-  for (let attempt = 0; attempt < ATTEMPTS && !silence.aborted; attempt++) {
+export async function connectAdmin({
+  config: { data },
+  openStopped,
+  describeHolder,
+  limitMs,
+}: Connecting): Promise<AdminClient> {
+  const hangs = async () =>
+    new ServerUnreachable(
+      `The server does not answer: ${data} is in use by ${await describeHolder(data)}, which has said ` +
+        `nothing for ${limitMs / 1000} seconds. Wait if it is starting; if it hangs, end that process and ` +
+        'start the server again.',
+    );
+  const silence = AbortSignal.timeout(limitMs);
+  do {
     const stopped = await openStopped();
-    if (stopped !== null) return createClient(sendTo(stopped), () => stopped.close());
-    const address = findControl(config.data);
-    if (address !== null && (await isAnswering({ ...address, signal: silence }))) {
-      return createClient(sendOver(address), async () => {});
+    if (stopped !== null) return createClient(false, sendTo(stopped), () => stopped.close());
+    const address = findControl(data);
+    if (address !== null && (await isAnswering(address, silence))) {
+      return createClient(true, sendOver(address, limitMs, hangs), async () => {});
     }
     await delay(ATTEMPT_INTERVAL_MS);
-  }
-  throw new ServerUnreachable(
-    `${config.data} is in use by ${await describeHolder(config.data)}, which does not answer. ` +
-      'It may be starting, or it may hang.',
-  );
+  } while (!silence.aborted);
+  throw await hangs();
 }
 
 /** An answer whose body has not been read yet. */
@@ -122,7 +134,7 @@ interface Incoming {
 
 type Send = (method: string, path: string, body: string | null) => Promise<Incoming>;
 
-function createClient(send: Send, close: () => Promise<void>): AdminClient {
+function createClient(isRunning: boolean, send: Send, close: () => Promise<void>): AdminClient {
   const call = async <Body>(method: string, path: string, body: string | null) => {
     const { status, chunks } = await send(method, path, body);
     return { ok: status === 200, body: JSON.parse(await readAll(chunks)) } as AdminAnswer<Body>;
@@ -134,6 +146,7 @@ function createClient(send: Send, close: () => Promise<void>): AdminClient {
     return { ok: true, body: {} } as const;
   };
   return {
+    isRunning,
     get: (path, query?: Query) => call('GET', path + queryString(query), null),
     post: (path, body?: object) => call('POST', path, JSON.stringify(body ?? {})),
     upload: (path, text) => call('POST', path, text),
@@ -193,9 +206,9 @@ function findControl(folder: string): ControlAddress | null {
   return existsSync(socketPath) ? { socketPath } : null;
 }
 
-async function isAnswering(address: ControlAddress): Promise<boolean> {
+async function isAnswering(address: ControlAddress, silence: AbortSignal): Promise<boolean> {
   try {
-    const { status, chunks } = await sendOver(address)('GET', '/', null);
+    const { status, chunks } = await send({ ...address, signal: silence }, 'GET', '/', null);
     await readAll(chunks);
     return status === 200;
   } catch {
@@ -203,29 +216,53 @@ async function isAnswering(address: ControlAddress): Promise<boolean> {
   }
 }
 
+/**
+ * Some answers take minutes. So while one is awaited, this asks now and then whether the server still answers
+ * at all.
+ */
+function sendOver(address: ControlAddress, limitMs: number, hangs: () => Promise<ServerUnreachable>): Send {
+  return async (method, path, body) => {
+    const hung = new AbortController();
+    const watch = setInterval(async () => {
+      const silence = AbortSignal.timeout(limitMs);
+      // A server that stops takes no new connection, but still answers.
+      if (!(await isAnswering(address, silence)) && silence.aborted) hung.abort();
+    }, limitMs).unref();
+    const explain = async (error: unknown) => (hung.signal.aborted ? hangs() : wentAway(error as Error));
+    try {
+      const incoming = await send({ ...address, signal: hung.signal }, method, path, body);
+      return { ...incoming, chunks: explained(incoming.chunks, explain, () => clearInterval(watch)) };
+    } catch (error) {
+      clearInterval(watch);
+      throw await explain(error);
+    }
+  };
+}
+
 /** For TLS only. Without it, Node finds out whether the host is an address, which takes it 5 milliseconds. */
 const NO_SERVER_NAME = { servername: '' };
 
-function sendOver(address: ControlAddress): Send {
-  return (method, path, body) =>
-    new Promise((resolve, reject) => {
-      const outgoing = httpRequest({ ...address, ...NO_SERVER_NAME, method, path }, (incoming) =>
-        resolve({
-          status: incoming.statusCode ?? 0,
-          chunks: untilItGoesAway(incoming),
-          end: () => outgoing.destroy(),
-        }),
-      );
-      outgoing.on('error', (error) => reject(wentAway(error)));
-      outgoing.end(body ?? undefined);
-    });
+function send(address: ControlAddress, method: string, path: string, body: string | null): Promise<Incoming> {
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest({ ...address, ...NO_SERVER_NAME, method, path }, (incoming) =>
+      resolve({ status: incoming.statusCode ?? 0, chunks: incoming, end: () => outgoing.destroy() }),
+    );
+    outgoing.on('error', reject);
+    outgoing.end(body ?? undefined);
+  });
 }
 
-async function* untilItGoesAway(incoming: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* explained(
+  chunks: AsyncIterable<Uint8Array>,
+  explain: (error: unknown) => Promise<Error>,
+  done: () => void,
+): AsyncGenerator<Uint8Array> {
   try {
-    yield* incoming;
+    yield* chunks;
   } catch (error) {
-    throw wentAway(error as Error);
+    throw await explain(error);
+  } finally {
+    done();
   }
 }
 

@@ -1,18 +1,22 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ROLES } from '@berth/protocol/admin/choices';
 import { showQrCode } from '@berth/protocol/carried/qr-code';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { type FlagValues, listFlags } from '@berth/shell/console/command-flags';
 import type { CommandLine, Given } from '@berth/shell/console/command-line';
+import { type Completed, explainShell, writeCompletion } from '@berth/shell/console/completion';
 import { toReadable } from '@berth/shell/console/console-text';
 import { type CallOf, type Hints, rewriteHints } from '@berth/shell/console/hints';
 import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/shell/console/run-command-line';
 import { type Config, ConfigError, type ConfigSources, flagOf, loadConfig } from '../config.ts';
 import type { Finding } from '../core/doctor/finding.ts';
+import type { Setting } from '../setting.ts';
 import { SETTINGS } from '../settings.ts';
 import {
   type AdminAnswer,
   type AdminClient,
+  ANSWER_LIMIT_MS,
   connectAdmin,
   type RefusedAnswer,
   ServerUnreachable,
@@ -31,7 +35,7 @@ import {
 import { InputError } from './read-secrets.ts';
 import type { StartServer } from './serve.ts';
 import type { Terminal } from './terminal.ts';
-import { describeSettings, ENTRIES, type Entry, MEANINGS } from './usage.ts';
+import { CLOUD, COMPLETION, describeSettings, ENTRIES, type Entry, MEANINGS } from './usage.ts';
 
 /** What the command line needs from the rest of the server; `compose.ts` provides it. */
 export interface CliBackend {
@@ -64,6 +68,10 @@ export interface CliDependencies extends CliBackend {
   readonly self: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: Terminal;
+  /** How long a running server may say nothing. */
+  readonly answerLimitMs?: number;
+  /** The commands of the licensing cloud, to be completed as well. */
+  readonly loadCloud?: () => Promise<Completed['inner'][string]>;
 }
 
 /** Runs one command and returns its exit code. */
@@ -92,11 +100,13 @@ function absolute(path: unknown): string | undefined {
 }
 
 async function dispatch(
-  { command: { command }, words, flags: given }: Given<Entry>,
+  { command: entry, words, flags: given }: Given<Entry>,
   deps: CliDependencies & { readonly hints: Hints },
 ): Promise<number> {
   const { terminal, hints, home, env } = deps;
   const flags = given as Flags;
+  if (entry === COMPLETION) return complete(words[0] ?? '', deps);
+  const { command } = entry;
   const sources = {
     flags: withoutOwn(command, given) as ConfigSources['flags'],
     env,
@@ -152,7 +162,9 @@ function withoutOwn(command: Command | null, flags: FlagValues): FlagValues {
 }
 
 function connect(config: Config, deps: CliDependencies): Promise<AdminClient> {
-  return connectAdmin(config, () => deps.openStoppedServer(config, deps.env), deps.describeHolder);
+  const { describeHolder, answerLimitMs: limitMs = ANSWER_LIMIT_MS } = deps;
+  const openStopped = () => deps.openStoppedServer(config, deps.env);
+  return connectAdmin({ config, openStopped, describeHolder, limitMs });
 }
 
 interface Invocation extends Omit<LocalContext, 'lines'> {
@@ -184,7 +196,7 @@ async function runCommand(
   const answer = early ?? (await answerWith(command, { ...context, words, flags, lines }, open));
   if (!answer.ok) return reportFailure(answer, flags, terminal);
   const isFailure = command.isFailure?.(answer.body as never) === true;
-  const show = () => command.show(toReadable(answer.body, terminal.screen) as never, callOf);
+  const show = () => command.show(toReadable(answer.body, terminal.screen) as never, callOf, flags);
   if (answer.isPrinted !== true) {
     terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : show());
     if (flags.json !== true && command.scan !== undefined)
@@ -211,7 +223,15 @@ async function precheck(
   return withClient(open, async (client) => command.precheck?.(client, words, flags) ?? null);
 }
 
-function answerWith(
+/** Input that cannot be used is refused like what the server refuses. */
+function answerWith(...args: Parameters<typeof askWith>): Promise<AdminAnswer<unknown>> {
+  return askWith(...args).catch((error) => {
+    if (error instanceof InputError) return { ok: false, body: { message: error.message } };
+    throw error;
+  });
+}
+
+async function askWith(
   command: Exclude<Command, FollowingCommand>,
   context: LocalContext,
   open: () => Promise<AdminClient>,
@@ -238,6 +258,29 @@ const SETTING_FLAGS = Object.fromEntries(
   ]),
 );
 
+async function complete(shell: string, { loadCloud, terminal }: CliDependencies): Promise<number> {
+  const script = writeCompletion(shell, {
+    name: 'berth',
+    commands: ENTRIES,
+    options: { ...SETTING_FLAGS, ...FLAGS },
+    flagsBeside: ({ words }) => (TAKES_SETTINGS.includes(words) ? COMMON_FLAGS : EVERYDAY_FLAGS),
+    choices: { role: ROLES, ...SETTING_CHOICES },
+    inner: loadCloud === undefined ? {} : { [CLOUD.words]: await loadCloud() },
+  });
+  if (script === null) throw new InputError(explainShell(shell));
+  terminal.print(script);
+  return EXIT_OK;
+}
+
+/** Every command takes all settings, but only these need more than to find the data. */
+const TAKES_SETTINGS = ['serve', 'config', 'service install'];
+const EVERYDAY_FLAGS = ['json', 'data', 'config', 'help'];
+const COMMON_FLAGS = ['help', 'version', 'json', 'config', ...Object.keys(SETTING_FLAGS)];
+
+const SETTING_CHOICES = Object.fromEntries(
+  SETTINGS.flatMap(({ path, oneOf }: Setting) => (oneOf === undefined ? [] : [[flagOf(path), oneOf]])),
+);
+
 function createLine({ version, program, home }: CliDependencies): CommandLine<Entry> {
   return {
     program,
@@ -246,8 +289,9 @@ function createLine({ version, program, home }: CliDependencies): CommandLine<En
     commands: ENTRIES,
     options: { ...SETTING_FLAGS, ...FLAGS },
     allowNegative: true,
-    commonFlags: ['help', 'version', 'json', 'config', ...Object.keys(SETTING_FLAGS)],
+    commonFlags: COMMON_FLAGS,
     ...MEANINGS,
+    others: [CLOUD],
     topics: { settings: { about: 'lists the settings', describe: describeSettings } },
     note:
       'Every command takes --json, --data DIR and the other settings as flags ' +

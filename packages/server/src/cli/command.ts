@@ -67,7 +67,7 @@ interface CommandBase extends CommandUsage {
 /** A command that has one answer, and shows it. */
 interface AnsweringCommand<Shown> extends CommandBase {
   /** Formats the answer for people; `--json` prints it as it is. `callOf` formats a command to type. */
-  show(body: Shown, callOf: CallOf): string;
+  show(body: Shown, callOf: CallOf, flags: Flags): string;
   /** Runs before secrets are read: returns a refusal if the command cannot succeed, else `null`. */
   precheck?(client: AdminClient, words: readonly string[], flags: Flags): Promise<RefusedAnswer | null>;
   /** The text of a QR code, drawn on a terminal and wherever --qr is given. */

@@ -28,7 +28,8 @@ export function describePlaces(url: string, { tls, data }: Pick<Config, 'tls' | 
 function sayReach(listens: URL, address: URL): string {
   if (!/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(address.hostname)) return '';
   if (!(listens.hostname in EVERYWHERE)) return ' on this machine';
-  return ` on this machine, or ${address.protocol}//${hostname()}:${listens.port} on another one`;
+  const port = listens.port === '' ? '' : `:${listens.port}`;
+  return ` on this machine, or ${address.protocol}//${hostname()}${port} on another one`;
 }
 
 /** What to do after the first start: a request that works as printed. */

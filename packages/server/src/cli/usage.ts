@@ -1,4 +1,5 @@
 import { ANSWERED, type CommandUsage } from '@berth/shell/console/command-help';
+import { SHELLS } from '@berth/shell/console/completion';
 import { envOf, fileVariableOf, flagOf } from '../config.ts';
 import type { Setting } from '../setting.ts';
 import { SETTINGS } from '../settings.ts';
@@ -19,9 +20,24 @@ const SERVE = {
   command: null,
 };
 
+/** The launcher runs it; see `bin/main.ts`. */
+export const CLOUD: CommandUsage = {
+  words: 'cloud',
+  arguments: ['COMMAND'],
+  about: `run and administer the vendor's licensing cloud; "cloud help" lists its commands`,
+};
+
+export const COMPLETION = {
+  words: 'completion',
+  arguments: [SHELLS.join('|')],
+  about: 'print the completion of commands and flags for a shell; the first line of it says how to load it',
+  command: null,
+};
+
 export const ENTRIES: readonly Entry[] = [
   SERVE,
   ...COMMANDS.map((command) => ({ ...command, command })),
+  COMPLETION,
   ...ANSWERED.map((usage) => ({ ...usage, command: null })),
 ];
 
@@ -35,6 +51,10 @@ const TO_BAR = (program: string) =>
 
 const TO_UNINSTALL = (program: string) =>
   `"${program} service uninstall" removes the service; docs/install.md explains how to remove Berth.`;
+
+const TO_EXPLAIN = (program: string) =>
+  `"${program} usage denials --user NAME" shows why a user was denied, and "${program} rules why NAME" ` +
+  'what bars them.';
 
 const TO_LOG_IN = (program: string) =>
   'The command line needs no login: users who can read the data folder may run commands. ' +
@@ -79,7 +99,6 @@ export const MEANINGS = {
     watch: 'events',
     tail: 'events',
     rule: 'rules',
-    why: 'rules',
     secret: 'key',
     account: 'user',
     admin: 'user',
@@ -100,6 +119,7 @@ export const MEANINGS = {
     lock: TO_BAR,
     uninstall: TO_UNINSTALL,
     demo: (program: string) => `The demo is a flag: "${program} serve --demo".`,
+    why: TO_EXPLAIN,
     login: TO_LOG_IN,
     signin: TO_LOG_IN,
     setup: TO_SET_UP,

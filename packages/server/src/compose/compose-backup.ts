@@ -7,8 +7,10 @@ import type { Config } from '../config.ts';
 import { parseSchedule } from '../core/nouns/backup-schedule.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import type { BackupOrder, MakeBackup } from '../services/backups/backup-job.ts';
+import { prepareFolder, readPassphraseFile } from '../services/backups/backup-places.ts';
 import { Backups } from '../services/backups/backups.ts';
 import { createKeyCustody } from '../services/keys/key-custody.ts';
+import type { CheckNewValue, CurrentSettings } from '../services/settings/live-settings.ts';
 import { DATABASE_FILE } from '../store/folder-access.ts';
 import type { Store } from '../store/store.ts';
 import type { BackupResult } from './backup-thread.ts';
@@ -19,12 +21,18 @@ import type { ServerEnvironment } from './serve-options.ts';
 type SourceOptions = Pick<StoreOptions, 'config'>;
 
 interface PartOptions extends Pick<StoreOptions, 'config' | 'env'> {
+  readonly settings: CurrentSettings;
   readonly environment: ServerEnvironment;
 }
 
+/** What would make the next backup fail is refused when it is set. */
+export const BACKUP_CHECKS: Readonly<Record<string, CheckNewValue>> = {
+  'backup.folder': (folder) => prepareFolder(String(folder)),
+  'backup.passphraseFile': (file) => void readPassphraseFile(String(file)),
+};
+
 /** What keeps the master key and makes backups. */
-export function composeBackups(store: Store, { config, env, environment }: PartOptions) {
-  const { schedule, folder, keep } = config.backup;
+export function composeBackups(store: Store, { config, env, settings, environment }: PartOptions) {
   const custody = createKeyCustody(store, findMasterKey({ config, env }));
   const backups = new Backups({
     store,
@@ -32,9 +40,11 @@ export function composeBackups(store: Store, { config, env, environment }: PartO
     make: environment.makeBackup ?? createBackupMaker({ config }),
     version: environment.version,
     dataFolder: config.data,
-    folder: folder === '' ? join(config.data, 'backups') : folder,
-    schedule: parseSchedule(schedule),
-    keep,
+    readPlan: () => {
+      const { folder, schedule, ...rest } = settings.current.backup;
+      const place = folder === '' ? join(config.data, 'backups') : folder;
+      return { folder: place, schedule: parseSchedule(schedule), ...rest };
+    },
   });
   return { custody, backups };
 }

@@ -90,13 +90,7 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
   // A running server has recorded its machine.
   const requireHome = isServing ? async () => {} : identity.requireHome;
   const hold = createNonceRequirement(store, readVendorKeys(config.cloud).map(fingerprintKey));
-  readAirgapKey(config.airgap);
-  // Asked for rarely, and right after they were set on another server of the same database.
-  const current = async () => {
-    await settings.refresh();
-    return settings.current;
-  };
-  const findVendorKeys = async () => readVendorKeys((await current()).cloud);
+  const { findVendorKeys, findAirgapKey } = openVendorKeys(config, settings);
   const cloudLink = createCloudLink({
     store,
     session: createCloudSession({ cloud, readKeys, state, hold, requireHome }),
@@ -123,7 +117,7 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
     host,
     grantKeys,
     findVendorKeys,
-    findAirgapKey: async () => readAirgapKey((await current()).airgap),
+    findAirgapKey,
     acceptUnsignedPolicies: config.airgap.acceptUnsignedPolicies,
     certification,
   });
@@ -131,6 +125,21 @@ export function composeCloud(store: Store, options: CloudOptions, log: Log): Clo
   const close = async () => cutOff.abort();
   const own = { grantKeys, certification, findVendorKeys };
   return { cloudLink, credentials, identity, offline, ...own, listeners, renewals, close };
+}
+
+/** A wrong key in the configuration prevents a start. */
+function openVendorKeys(config: Config, settings: LiveSettings) {
+  readVendorKeys(config.cloud);
+  readAirgapKey(config.airgap);
+  // Asked for rarely, and right after they were set on another server of the same database.
+  const current = async () => {
+    await settings.refresh();
+    return settings.current;
+  };
+  return {
+    findVendorKeys: async () => readVendorKeys((await current()).cloud),
+    findAirgapKey: async () => readAirgapKey((await current()).airgap),
+  };
 }
 
 /** Without a cloud there is nothing to do. New keys are tried at once, on whichever server they were set. */

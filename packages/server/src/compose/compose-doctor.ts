@@ -10,6 +10,7 @@ import {
   type DoctorOptions,
   type DoctorParts,
 } from '../services/doctor/doctor.ts';
+import type { CurrentSettings } from '../services/settings/live-settings.ts';
 import { type Clock, systemClock } from '../store/clock.ts';
 import { MIGRATIONS } from '../store/engine/migrations.ts';
 import { findUncertified } from './compose-cloud.ts';
@@ -19,17 +20,18 @@ type Place = Pick<StoreOptions, 'config' | 'env'>;
 
 /** Examines a server whose data can be read. */
 export function composeDoctor(
-  place: Place,
+  { settings, env }: Pick<Place, 'env'> & { readonly settings: CurrentSettings },
   clock: Clock,
   parts: Omit<DoctorParts, 'node' | 'knownSchema' | 'findUncertified'>,
 ): Doctor {
   const known = { node: process.versions.node, knownSchema: MIGRATIONS.length, findUncertified };
-  return createDoctor(describePlace(place, clock), { ...parts, ...known });
+  const describe = () => describePlace({ config: settings.current, env }, clock);
+  return createDoctor(describe, { ...parts, ...known });
 }
 
 /** Examines the surroundings of a server that does not run and whose data cannot be read. */
 export function examineSurroundings(place: Place): Promise<readonly Finding[]> {
-  return createDoctor(describePlace(place, systemClock), null).examine();
+  return createDoctor(() => describePlace(place, systemClock), null).examine();
 }
 
 function describePlace({ config, env }: Place, { readWall, readMonotonicMs }: Clock): DoctorOptions {

@@ -6,17 +6,18 @@ import {
   createNoticeRounds,
 } from '../background/event-loops.ts';
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
-import type { Config } from '../config.ts';
+import { type Config, ConfigError } from '../config.ts';
 import { presentEvent } from '../http/reply/present-event.ts';
 import type { Certificates } from '../services/certificates/certificates.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import { createEventFeed, type EventFeed } from '../services/events/event-feed.ts';
 import { createNotices, type Notices } from '../services/events/notices.ts';
 import { createServerNotices } from '../services/events/server-notices.ts';
-import { Webhooks } from '../services/events/webhooks.ts';
+import { Webhooks, type WebhookTarget } from '../services/events/webhooks.ts';
+import type { CurrentSettings } from '../services/settings/live-settings.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { openWebhooks } from '../webhooks/open-webhooks.ts';
+import { openWebhooks, readWebhookSecret } from '../webhooks/open-webhooks.ts';
 import type { WebhookReceiver } from '../webhooks/webhooks.ts';
 import type { Loops } from './compose-loops.ts';
 import type { ServerEnvironment } from './serve-options.ts';
@@ -39,33 +40,33 @@ interface EventOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** `false` for commands that open the data of a stopped server. */
   readonly isServing: boolean;
+  readonly settings: CurrentSettings;
   readonly cloudLink: CloudLink;
   readonly certificates: Certificates | null;
   readonly environment: ServerEnvironment;
 }
 
 export function composeEvents(store: Store, options: EventOptions, log: Log): EventParts {
-  const { config, isServing, cloudLink, certificates } = options;
+  const { settings, cloudLink, certificates } = options;
   const { readWall, readMonotonicMs } = options.environment.clock;
   const cutOff = new AbortController();
   const feed = createEventFeed(store);
-  const notices = createNotices({ store, cloudLink, readWall, ...config.notices });
-  const serverNotices = createServerNotices({
-    store,
-    hostname: hostname(),
-    folder: config.data,
-    readWall,
-    readCertificate: () => certificates?.describe() ?? null,
-    ...config.notices,
-  });
-  const webhooks = new Webhooks({
-    store,
-    receiver: isServing ? openReceiver(options, cutOff.signal) : null,
-    isOn: config.webhooks.url !== '',
-    topics: config.webhooks.events,
-    log,
-    readMonotonicMs,
-  });
+  const notices = {
+    look: () => createNotices({ store, cloudLink, readWall, ...settings.current.notices }).look(),
+  };
+  const serverNotices = {
+    look: () =>
+      createServerNotices({
+        store,
+        hostname: hostname(),
+        folder: settings.current.data,
+        readWall,
+        readCertificate: () => certificates?.describe() ?? null,
+        ...settings.current.notices,
+      }).look(),
+  };
+  const findTarget = createTarget(store, options, cutOff.signal);
+  const webhooks = new Webhooks({ store, findTarget, log, readMonotonicMs });
   const polls = createFeedPolls(feed, log);
   const deliveries = createDeliveries(webhooks, log);
   return {
@@ -75,9 +76,11 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
     async begin() {
       const always = [polls, createFeedBeats(feed, log), createNoticeRounds(serverNotices, log)];
       const leading = [createNoticeRounds(notices, log)];
-      if (config.webhooks.url === '') return { always, leading };
-      if (isPlainAndFar(config.webhooks)) log.warn('webhooks.url is http: events can be read on the network');
-      await webhooks.begin();
+      if (isPlainAndFar(settings.current.webhooks))
+        log.warn('webhooks.url is http: events can be read on the network');
+      const target = await findTarget();
+      requireTarget(target, options, log);
+      if (target.receiver !== null) await webhooks.begin();
       return { always, leading: [...leading, deliveries] };
     },
     wake() {
@@ -91,18 +94,54 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
   };
 }
 
-function openReceiver(
-  { config, env, environment }: EventOptions,
-  signal: AbortSignal,
-): WebhookReceiver | null {
-  return openWebhooks(config.webhooks, {
-    givenSecret: env.BERTH_WEBHOOKS_SECRET ?? '',
-    userAgent: `Berth/${environment.version}`,
-    signal,
-    readWall: environment.clock.readWall,
-    present: ({ licenseId, at, event }) => {
-      const { seq: _, ...facts } = presentEvent({ seq: 0, chain: licenseId ?? 0, at }, event);
-      return facts;
-    },
-  });
+const NO_SECRET =
+  '"webhooks.url" needs a secret to sign events, so that the receiver can detect forged ones. Let the ' +
+  'server make one ("berth webhook secret", or the page), or set BERTH_WEBHOOKS_SECRET or ' +
+  '"webhooks.secretFile".';
+
+/** Where events go by the settings in force: the receiver stays the same while URL and secret do. */
+function createTarget(store: Store, options: EventOptions, signal: AbortSignal) {
+  const { settings, env, isServing, environment } = options;
+  const open = (url: string, secret: string) =>
+    openWebhooks({
+      url,
+      secret,
+      userAgent: `Berth/${environment.version}`,
+      signal,
+      readWall: environment.clock.readWall,
+      present: ({ licenseId, at, event }) => {
+        const { seq: _, ...facts } = presentEvent({ seq: 0, chain: licenseId ?? 0, at }, event);
+        return facts;
+      },
+    });
+  /** From the environment or a file, which is read once. */
+  let given: string | null = null;
+  const findSecret = async (file: string): Promise<string> => {
+    given ??= readWebhookSecret(env.BERTH_WEBHOOKS_SECRET ?? '', file);
+    const secret = given ?? (await store.read({ kind: 'find_webhook_secret' }));
+    if (secret === null) throw new ConfigError(NO_SECRET);
+    return secret;
+  };
+  let last: { readonly url: string; readonly secret: string; readonly receiver: WebhookReceiver } | null =
+    null;
+  return async (): Promise<WebhookTarget> => {
+    const { url, events: topics, secretFile } = settings.current.webhooks;
+    if (url === '') return { isOn: false, receiver: null, topics, problem: null };
+    const secret = await findSecret(secretFile).catch((error) => {
+      if (error instanceof ConfigError) return error;
+      throw error;
+    });
+    // A command may lack the variables of the server.
+    const problem = isServing && typeof secret !== 'string' ? secret.message : null;
+    if (typeof secret !== 'string') return { isOn: true, receiver: null, topics, problem };
+    if (last?.url !== url || last.secret !== secret) last = { url, secret, receiver: open(url, secret) };
+    return { isOn: true, receiver: last.receiver, topics, problem: null };
+  };
+}
+
+/** A file that is wrong prevents a start; what was set while the server ran must not. */
+function requireTarget({ problem }: WebhookTarget, { config }: EventOptions, log: Log): void {
+  if (problem === null) return;
+  if (config.webhooks.url !== '') throw new ConfigError(problem);
+  log.warn(problem);
 }

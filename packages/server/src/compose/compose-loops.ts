@@ -45,7 +45,7 @@ interface HouseParts {
 export function createHouseLoops(
   store: Store,
   { audit, backups, ruleBook, certificates, metrics, settings }: HouseParts,
-  { sweeper, backup, history }: Config,
+  { sweeper, history }: Config,
   log: Log,
 ): Loops {
   const housekeeping = createHousekeeping(store);
@@ -61,9 +61,8 @@ export function createHouseLoops(
       createRulesLoop(ruleBook, log),
       createHeadSigner(audit, log),
       createHistoryThinner(createHistory(store, history), log),
-      ...(backup.schedule === ''
-        ? []
-        : [createBackupSchedule(backups, log), createBackupWatch(backups, log)]),
+      createBackupSchedule(backups, log),
+      createBackupWatch(backups, log),
       ...(intervalSeconds === 0 ? [] : [createSweeper(housekeeping, log, intervalSeconds)]),
     ],
   };

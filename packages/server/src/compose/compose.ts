@@ -32,14 +32,14 @@ import { createLending } from '../services/lending/lending.ts';
 import { createTakeSlot } from '../services/lending/new-slots.ts';
 import { createOversight } from '../services/lending/oversight.ts';
 import { createMetrics, type Metrics } from '../services/metrics/metrics.ts';
-import { LiveSettings } from '../services/settings/live-settings.ts';
+import { type CurrentSettings, LiveSettings } from '../services/settings/live-settings.ts';
 import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 import { createQuietLog, type Log } from '../telemetry/log.ts';
 import { RequestCounts } from '../telemetry/metrics/request-counts.ts';
 import { describeNotice } from '../telemetry/notices.ts';
 import type { RecentLines } from '../telemetry/recent-lines.ts';
-import { composeBackups } from './compose-backup.ts';
+import { BACKUP_CHECKS, composeBackups } from './compose-backup.ts';
 import { type CloudParts, composeCloud, composeGrants, createCloudLoops } from './compose-cloud.ts';
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
@@ -104,7 +104,7 @@ async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: 
   describeRules(log, await parts.ruleBook.begin());
   const eventLoops = await parts.events.begin();
   await prepareStore(parts, options, log);
-  warnAboutExposure(options, log);
+  warnAboutExposure({ ...options, config: parts.settings.current }, log);
   app.open(parts.app);
   const houseLoops = createHouseLoops(store, { ...parts, certificates }, config, log);
   const loops = [houseLoops, eventLoops, createCloudLoops(parts.cloud, config, log)];
@@ -162,8 +162,7 @@ export function composeApp(
   const { config, environment = THIS_ENVIRONMENT } = options;
   const { version } = environment;
   const { readMonotonicMs } = environment.clock;
-  const settings = new LiveSettings(store, config);
-  const startedMs = readMonotonicMs();
+  const settings = new LiveSettings(store, config, BACKUP_CHECKS);
   const accounts = createAccounts(store, {
     readMonotonicMs,
     passwordCost: environment.passwordCost,
@@ -171,20 +170,13 @@ export function composeApp(
   const auth = describeAccess(config);
   const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
-  const facts = {
-    version,
-    data: config.data,
-    database: describeDatabase(config),
-    readUrl,
-    readTls: () => options.certificates?.describe() ?? null,
-    readUptimeSeconds: () => Math.round((readMonotonicMs() - startedMs) / 1000),
-  };
+  const facts = { ...describeServer(options, environment), readUrl };
   const cloud = composeCloud(store, { ...options, environment, settings }, log);
   const ruleBook = createRuleBook(store, openRulesFile(config, { isShared: isShared(config) }));
   const { cloudLink } = cloud;
-  const events = composeEvents(store, { ...options, cloudLink, environment }, log);
+  const events = composeEvents(store, { ...options, settings, cloudLink, environment }, log);
   const requests = new RequestCounts();
-  const keeping = composeBackups(store, { ...options, environment });
+  const keeping = composeBackups(store, { ...options, settings, environment });
   const metrics = createMetrics({
     ...environment.clock,
     ...facts,
@@ -203,10 +195,16 @@ export function composeApp(
     ...cloud,
     ruleBook,
     ...events,
-    ...composeLending(store, config, readMonotonicMs),
+    ...composeLending(store, settings, readMonotonicMs),
     ...composeGrants(store, cloud),
     metrics,
-    doctor: composeDoctor(options, environment.clock, { ...events, ...keeping, store, cloudLink, version }),
+    doctor: composeDoctor({ settings, env: options.env }, environment.clock, {
+      ...events,
+      ...keeping,
+      store,
+      cloudLink,
+      version,
+    }),
     allowKeysInUrl: config.http.allowKeysInUrl,
     auth,
     settings,
@@ -223,10 +221,21 @@ export function composeApp(
     requests,
     logRequests: config.log.requests,
     slowRequestMs: config.log.slowRequestMs,
-    clientRequestsPerMinute: config.http.clientRequestsPerMinute,
+    settings,
     readMonotonicMs,
   });
   return { app, routes, accounts, audit, ...keeping, catalogue, cloud, ruleBook, events, metrics, settings };
+}
+
+function describeServer({ config, certificates }: ComposeOptions, { version, clock }: ServerEnvironment) {
+  const startedMs = clock.readMonotonicMs();
+  return {
+    version,
+    data: config.data,
+    database: describeDatabase(config),
+    readTls: () => certificates?.describe() ?? null,
+    readUptimeSeconds: () => Math.round((clock.readMonotonicMs() - startedMs) / 1000),
+  };
 }
 
 function describeAccess({ auth, host, http, metrics }: Config): AuthSettings {
@@ -306,12 +315,12 @@ export async function openStoppedServer(config: Config, env: ServeOptions['env']
 }
 
 /** The services that need nothing but the store. */
-function composeLending(store: Store, config: Config, readMonotonicMs: () => number) {
-  const takeSlot = createTakeSlot(store, { ...config.limits, readMonotonicMs });
+function composeLending(store: Store, settings: CurrentSettings, readMonotonicMs: () => number) {
+  const takeSlot = createTakeSlot(store, { settings, readMonotonicMs });
   return {
     counting: createCounting(store, takeSlot),
-    lending: createLending(store, config.limits, takeSlot),
+    lending: createLending(store, settings, takeSlot),
     oversight: createOversight(store),
-    history: createHistory(store, config.history),
+    history: createHistory(store, settings.current.history),
   };
 }

@@ -1,4 +1,4 @@
-import { unchanged } from './decision.ts';
+import { exportKey } from './nouns/notice-key.ts';
 import { createAccount, removeAccount, setPassword, setRole } from './system/accounts.ts';
 import { setWebhookCursor, signHeads, thinAudit } from './system/audit.ts';
 import { bindHardware } from './system/bind-hardware.ts';
@@ -8,7 +8,7 @@ import { note } from './system/note.ts';
 import { numberUsage, openRequest } from './system/offline-files.ts';
 import { restoreBackup } from './system/restore-backup.ts';
 import { addBar, removeBar, setRules } from './system/rules.ts';
-import { rotateGrantKey, rotateMasterKey, setCloudKeys } from './system/secrets.ts';
+import { rotateGrantKey, rotateMasterKey, setCloudKeys, setWebhookSecret } from './system/secrets.ts';
 import { changeSettings } from './system/settings.ts';
 import { createToken, revokeToken, signIn, useToken } from './system/tokens.ts';
 import type { RecordEvent, SystemCommand } from './system-command.ts';
@@ -16,7 +16,14 @@ import { ON_SERVER, type SystemModule } from './system-module.ts';
 
 const recordEvent = {
   ...ON_SERVER,
-  decide: ({ event }) => ({ ...unchanged({ kind: 'done', count: 1 }), events: [event] }),
+  decide: ({ event }, _, now) => ({
+    outcome: { kind: 'done', count: 1 },
+    changes:
+      event.kind === 'master_key_exported'
+        ? [{ kind: 'put_notice', key: exportKey(event.fingerprint), value: now }]
+        : [],
+    events: [event],
+  }),
 } satisfies SystemModule<RecordEvent>;
 
 /** Every kind of command on the server itself. */
@@ -36,6 +43,7 @@ const MODULES = {
   accept_clock: acceptClock,
   reset_clock: resetClock,
   set_cloud_keys: setCloudKeys,
+  set_webhook_secret: setWebhookSecret,
   rotate_master_key: rotateMasterKey,
   rotate_grant_key: rotateGrantKey,
   set_rules: setRules,

@@ -120,7 +120,7 @@ export interface Restoration {
 }
 
 /** Under which name a secret is kept. */
-type SecretName = 'cloud_api_key' | 'cloud_shared_key' | 'grant_keys';
+type SecretName = 'cloud_api_key' | 'cloud_shared_key' | 'grant_keys' | 'webhook_secret';
 
 export interface Decision {
   readonly outcome: Outcome;

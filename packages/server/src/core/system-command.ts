@@ -25,6 +25,7 @@ export type SystemCommand =
   | AcceptClock
   | ResetClock
   | SetCloudKeys
+  | SetWebhookSecret
   | RotateMasterKey
   | RotateGrantKey
   | SetRules
@@ -177,6 +178,15 @@ export interface SetCloudKeys extends CloudKeys {
 export interface CloudKeys {
   readonly apiKey: string | null;
   readonly sharedKey: string | null;
+}
+
+/** Replaces the secret that signs events for the webhook. */
+export interface SetWebhookSecret {
+  readonly kind: 'set_webhook_secret';
+  readonly secret: string;
+  /** For the audit log. */
+  readonly fingerprint: string;
+  readonly by: Actor;
 }
 
 /** Seals every secret in the store with another master key. */

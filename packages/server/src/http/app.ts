@@ -8,7 +8,7 @@ import type { Accounts } from '../services/access/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { RequestCounts } from '../telemetry/metrics/request-counts.ts';
 import type { AuthSettings } from './access/caller.ts';
-import { type AdmitClient, createClientRate } from './access/client-rate.ts';
+import { type AdmitClient, type ClientLimits, createClientRate } from './access/client-rate.ts';
 import { identifyCaller } from './access/identify-caller.ts';
 import { requireTlsIfAsked } from './access/session.ts';
 import { admitPage, answerPreflight, type WebPageRules, withCors } from './access/web-page.ts';
@@ -25,8 +25,7 @@ interface AppOptions {
   readonly requests: RequestCounts;
   readonly logRequests: boolean;
   readonly slowRequestMs: number;
-  /** Per client address; 0: no limit. */
-  readonly clientRequestsPerMinute: number;
+  readonly settings: { readonly current: { readonly http: ClientLimits } };
   /** A monotonic clock in milliseconds. */
   readonly readMonotonicMs: () => number;
 }
@@ -38,7 +37,7 @@ export function createApp(options: AppOptions): App {
   const handling = {
     ...options,
     router,
-    admitClient: createClientRate({ ...options, requestsPerMinute: options.clientRequestsPerMinute }),
+    admitClient: createClientRate(options),
   };
   const answerRoute = (route: Route): AnswerRoute => {
     if (!Object.hasOwn(ACCESS, route.access))

@@ -41,6 +41,7 @@ import { settingsRoutes } from './routes/admin/settings.ts';
 import { type ServerFacts, statusRoutes } from './routes/admin/status.ts';
 import { tokenRoutes } from './routes/admin/tokens.ts';
 import { userRoutes } from './routes/admin/users.ts';
+import { webhookRoutes } from './routes/admin/webhooks.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { pageRoutes } from './routes/page.ts';
@@ -100,7 +101,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Offline licensing', offlineRoutes(offline)),
     ...tagged('Credentials', keyRoutes(services), passwordRoutes(services)),
     ...tagged('Admin: slots', registrationRoutes(lending)),
-    ...tagged('Admin: server', statusRoutes(services), licenseAdminRoutes(catalogue)),
+    ...tagged('Admin: server', statusRoutes(services), licenseAdminRoutes(catalogue, services.offline)),
     ...tagged('Admin: server', clockRoutes(services.oversight)),
     ...tagged('Admin: history', historyRoutes(services.history)),
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
@@ -109,7 +110,8 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: server', keyAdminRoutes(services), identityRoutes(services.grantKeyAdmin)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes(services)),
-    ...tagged('Admin: server', settingsRoutes(services.settings), doctorRoutes(services)),
+    ...tagged('Admin: server', settingsRoutes(services.settings), webhookRoutes(services.webhooks)),
+    ...tagged('Admin: server', doctorRoutes(services)),
     ...tagged('Admin: server', backupRoutes(services)),
     ...tagged(
       'Server',

@@ -43,8 +43,10 @@ export type Query =
   | { readonly kind: 'find_identity_key' }
   | { readonly kind: 'describe_store' }
   | { readonly kind: 'describe_engine' }
+  | CheckFile
   | { readonly kind: 'describe_seal' }
   | { readonly kind: 'find_cloud_keys' }
+  | { readonly kind: 'find_webhook_secret' }
   | { readonly kind: 'find_grant_keys' }
   | { readonly kind: 'find_rules' }
   | { readonly kind: 'list_bars' }
@@ -162,9 +164,12 @@ export interface Answers extends HistoryAnswers {
   find_identity_key: Uint8Array;
   describe_store: StoreDescription;
   describe_engine: EngineDescription;
+  check_file: FileVerdict;
   describe_seal: SealDescription;
   /** Only for requests to the licensing cloud; never sent to anybody else. */
   find_cloud_keys: CloudKeys;
+  /** The one that the server has made; `null`: none. */
+  find_webhook_secret: string | null;
   /** The newest first. */
   find_grant_keys: readonly GrantKey[];
   find_rules: RulesRecord;
@@ -341,6 +346,22 @@ export interface EngineDescription {
   readonly port: number | null;
   /** The servers that were seen in the last half minute; none if the store is not shared. */
   readonly servers: readonly { readonly hostname: string; readonly version: string }[];
+}
+
+/** Reads the whole file of the database, if it is not larger. */
+interface CheckFile {
+  readonly kind: 'check_file';
+  readonly maxBytes: number;
+}
+
+/** What can be read in some seconds. */
+export const CHECK_FILE: CheckFile = { kind: 'check_file', maxBytes: 1024 ** 3 };
+
+export interface FileVerdict {
+  /** What the database says is wrong with its file; `null`: nothing was found. */
+  readonly damage: string | null;
+  /** Whether the file was read. */
+  readonly isRead: boolean;
 }
 
 interface SealDescription {

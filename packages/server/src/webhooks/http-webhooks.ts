@@ -71,9 +71,9 @@ async function readAway(response: Response): Promise<void> {
 }
 
 function judge(status: number): Delivery {
-  if (status >= 200 && status < 300) return { kind: 'delivered' };
-  if (status === GONE) return { kind: 'gone' };
-  return { kind: 'failed', reason: `it answered with status ${status}` };
+  if (status >= 200 && status < 300) return { kind: 'delivered', status };
+  if (status === GONE) return { kind: 'gone', status };
+  return { kind: 'failed', reason: `it answered with status ${status}`, status };
 }
 
 /** Never includes the response, which might repeat secrets. */

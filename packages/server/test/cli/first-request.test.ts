@@ -90,6 +90,7 @@ test('the first start says what to open in a browser, from where, and where the 
   const data = 'All data is in /opt/berth/data.\n';
   const near = 'http://127.0.0.1:8080 in a browser on this machine';
   assert.equal(describeAt('http://127.0.0.1:8080'), `Open ${near}. ${data}`);
+  assert.match(describeAt('http://0.0.0.0:80'), new RegExp(` http://${hostname()} on another one\\. `));
   const far = `http://${hostname()}:8080 on another one`;
   assert.equal(describeAt('http://0.0.0.0:8080'), `Open ${near}, or ${far}. ${data}`);
   assert.equal(describeAt('http://10.0.0.7:8080'), `Open http://10.0.0.7:8080 in a browser. ${data}`);

@@ -27,6 +27,8 @@ export interface Manual {
   /** How the program was started, such as `./berth`. */
   readonly program: string;
   readonly commands: readonly CommandUsage[];
+  /** Programs beside this one, with commands of their own. */
+  readonly others?: readonly CommandUsage[];
   /** Help topics by name. */
   readonly topics: Readonly<Record<string, Topic>>;
   /** A note about all commands. */
@@ -34,7 +36,7 @@ export interface Manual {
 }
 
 /** Longer calls get a separate line. */
-const WIDEST = 34;
+const WIDEST = 35;
 
 /** Lists all commands. */
 export function overview(line: Manual): string {
@@ -42,7 +44,7 @@ export function overview(line: Manual): string {
   return [
     `Usage: ${program} COMMAND [ARGUMENTS] [FLAGS]`,
     '',
-    listCommands(line.commands),
+    listCommands([...line.commands, ...(line.others ?? [])]),
     '',
     `"${program} help COMMAND" explains one and its flags.`,
     ...Object.entries(line.topics).map(([name, { about }]) => `"${program} help ${name}" ${about}.`),

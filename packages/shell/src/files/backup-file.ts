@@ -111,6 +111,16 @@ export function readBackup(file: string, take: (part: Uint8Array) => void): Read
   }
 }
 
+/** What a backup says about itself. Nothing is checked but its length. */
+export function readFacts(file: string): BackupFacts {
+  const handle = openSync(file, 'r');
+  try {
+    return readFooter(handle, fstatSync(handle).size).facts;
+  } finally {
+    closeSync(handle);
+  }
+}
+
 /** Writes the database of a backup to a new file, and checks every byte. */
 export function extractBackup(file: string, to: string): ReadBackup {
   const output = openSync(to, 'wx', 0o600);

@@ -9,19 +9,18 @@ import { ByCodes } from './by-codes.tsx';
 import { ByFile } from './by-file.tsx';
 import { Online } from './online.tsx';
 
-type Way = 'online' | 'file' | 'codes';
-
-const WAYS: readonly (readonly [Way, string, string])[] = [
-  ['online', 'Online, by key', 'This server reaches the vendor’s cloud.'],
-  ['file', 'By file', 'A request goes out, a license file comes back.'],
-  ['codes', 'By codes', 'Nothing leaves but what people type.'],
-];
+const WAYS = [
+  { way: 'online', title: 'Online, by key', about: 'This server reaches the vendor’s cloud.', Steps: Online },
+  { way: 'file', title: 'By file', about: 'A request goes out, a license file comes back.', Steps: ByFile },
+  { way: 'codes', title: 'By codes', about: 'Nothing leaves but what people type.', Steps: ByCodes },
+] as const;
 
 /** Where am I on the way, what travels next? */
 export function AddLicense() {
   const { params } = usePlace();
-  const chosen = WAYS.find(([way]) => way === params.get('way'))?.[0] ?? 'online';
+  const { way: chosen, Steps } = WAYS.find(({ way }) => way === params.get('way')) ?? WAYS[0];
   const [added, setAdded] = useState<LicenseObject | null>(null);
+  const [turn, setTurn] = useState(0);
   if (!isAdmin()) {
     return (
       <Empty title="Only administrators add licenses">
@@ -29,6 +28,10 @@ export function AddLicense() {
       </Empty>
     );
   }
+  const again = () => {
+    setAdded(null);
+    setTurn(turn + 1);
+  };
   const crumbs = (
     <>
       <a href={linkTo('licenses')}>Licenses</a> / Add a license
@@ -41,7 +44,7 @@ export function AddLicense() {
       </PageHead>
       <fieldset class="choices">
         <legend class="hidden-text">How does it get to this server?</legend>
-        {WAYS.map(([way, title, about]) => (
+        {WAYS.map(({ way, title, about }) => (
           <label key={way} class="choice">
             <input
               type="radio"
@@ -58,9 +61,7 @@ export function AddLicense() {
           </label>
         ))}
       </fieldset>
-      {chosen === 'online' && <Online added={added} onAdded={setAdded} />}
-      {chosen === 'file' && <ByFile added={added} onAdded={setAdded} />}
-      {chosen === 'codes' && <ByCodes added={added} onAdded={setAdded} />}
+      <Steps key={`${chosen} ${turn}`} added={added} onAdded={setAdded} onAgain={again} />
     </div>
   );
 }

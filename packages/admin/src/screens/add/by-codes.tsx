@@ -9,53 +9,62 @@ import { FileField } from '../../parts/file-field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { Step } from '../../parts/step.tsx';
 import { type Activation, CodeSheet } from './code-sheet.tsx';
-import { Done, type Travel, WayColumns, type WayProps } from './way.tsx';
+import { VendorKeysForm } from './vendor-keys.tsx';
+import { Done, placeOf, type Ready, Waiting, WayColumns, type WayProps, WhenReady } from './way.tsx';
 
 /** How many bytes the vendor's codes have. */
 const INITIALIZATION_BYTES = 32;
 const CONFIRMATION_BYTES = 64;
 
 /** Nothing leaves but what people type. */
-export function ByCodes({ added, onAdded }: WayProps) {
+export function ByCodes(props: WayProps) {
+  return <WhenReady kind="airgap">{(ready) => <CodeSteps {...props} {...ready} />}</WhenReady>;
+}
+
+function CodeSteps({ added, onAdded, onAgain, missing, onKeys, waiting: known }: WayProps & Ready) {
   const [activation, setActivation] = useState<Activation | null>(null);
+  const [waiting, setWaiting] = useState(known);
   const [hasAnswer, setHasAnswer] = useState(false);
-  const step = added !== null ? 4 : activation === null ? 1 : hasAnswer ? 3 : 2;
-  const is = (number: number) => (number < step ? 'done' : number === step ? 'now' : 'later');
-  const travel = (what: string, way: Travel['way'], number: number): Travel => ({
-    what,
-    way,
-    is: is(number),
-  });
+  const isMade = activation !== null || waiting !== null;
+  const step = added !== null ? 5 : missing.length > 0 ? 1 : !isMade ? 2 : hasAnswer ? 4 : 3;
+  const is = (number: number) => placeOf(number, step);
+  const restart = () => {
+    setActivation(null);
+    setWaiting(null);
+    setHasAnswer(false);
+  };
   return (
     <WayColumns
       travels={[
-        travel('License key, initialization code', 'in', 1),
-        travel('Hardware id, activation code', 'out', 2),
-        travel('Policy id, confirmation code, policy file', 'in', 3),
+        { what: 'Keys of the vendor', way: 'in', is: is(1) },
+        { what: 'License key, initialization code', way: 'in', is: is(2) },
+        { what: 'Hardware id, activation code', way: 'out', is: is(3) },
+        { what: 'Policy id, confirmation code, policy file', way: 'in', is: is(4) },
       ]}
     >
-      <Step number={1} title="Type what the vendor gave you" is={is(1)}>
-        {activation === null ? (
-          <FirstForm onMade={setActivation} />
-        ) : (
-          <p class="done-line">
-            <span>
-              License key <code>{activation.license_key}</code>
-            </span>
-            <span>Initialization code, accepted</span>
-            {step < 4 && (
-              <Button as="link" onClick={() => setActivation(null)}>
-                Change
-              </Button>
-            )}
-          </p>
-        )}
+      <Step number={1} title="Let this server know the vendor’s keys" is={is(1)}>
+        {step === 1 ? <VendorKeysForm missing={missing} onSet={onKeys} /> : <p class="done-line">Known.</p>}
       </Step>
-      <Step number={2} title="Give these codes to the vendor" is={is(2)}>
-        {step === 2 && activation !== null && (
+      <Step number={2} title="Type what the vendor gave you" is={is(2)}>
+        {step === 2 && <FirstForm onMade={setActivation} />}
+        {step > 2 && <TypedLine activation={activation} onChange={step < 5 ? restart : null} />}
+      </Step>
+      <Step number={3} title="Give these codes to the vendor" is={is(3)}>
+        {step === 3 && activation !== null && (
           <CodeSheet activation={activation} onDone={() => setHasAnswer(true)} />
         )}
-        {step === 3 && (
+        {step === 3 && activation === null && waiting !== null && (
+          <Waiting
+            request={waiting}
+            what="The activation code"
+            answer="the vendor’s answer"
+            onDone={() => setHasAnswer(true)}
+            another={['Make another code', restart]}
+          >
+            It is not kept here: to see one, type the initialization code again.
+          </Waiting>
+        )}
+        {step === 4 && activation !== null && (
           <p class="done-line">
             Activation code and hardware id
             <Button as="link" onClick={() => setHasAnswer(false)}>
@@ -64,13 +73,36 @@ export function ByCodes({ added, onAdded }: WayProps) {
           </p>
         )}
       </Step>
-      <Step number={3} title="Take the vendor’s answer: policy id, confirmation code, policy file" is={is(3)}>
-        {step === 3 && activation !== null && <AnswerForm activation={activation} onAdded={onAdded} />}
+      <Step number={4} title="Take the vendor’s answer: policy id, confirmation code, policy file" is={is(4)}>
+        {step === 4 && <AnswerForm activation={activation} onAdded={onAdded} />}
       </Step>
-      <Step number={4} title="Done: the license is here, and slots can be lent" is={is(4)}>
-        {added !== null && <Done license={added} />}
+      <Step number={5} title="Done: the license is here, and slots can be lent" is={is(5)}>
+        {added !== null && <Done license={added} onAgain={onAgain} />}
       </Step>
     </WayColumns>
+  );
+}
+
+interface TypedLineProps {
+  readonly activation: Activation | null;
+  readonly onChange: (() => void) | null;
+}
+
+function TypedLine({ activation, onChange }: TypedLineProps) {
+  return (
+    <p class="done-line">
+      {activation !== null && (
+        <span>
+          License key <code>{activation.license_key}</code>
+        </span>
+      )}
+      <span>Initialization code, accepted</span>
+      {onChange !== null && (
+        <Button as="link" onClick={onChange}>
+          Change
+        </Button>
+      )}
+    </p>
   );
 }
 
@@ -143,11 +175,13 @@ function readable(typed: string, bytes: number): string {
 }
 
 interface AnswerProps {
-  readonly activation: Activation;
+  /** `null`: it was made before, and its license key has to be typed again. */
+  readonly activation: Activation | null;
   readonly onAdded: (license: LicenseObject) => void;
 }
 
 function AnswerForm({ activation, onAdded }: AnswerProps) {
+  const [licenseKey, setLicenseKey] = useState(activation?.license_key ?? '');
   const [policyId, setPolicyId] = useState('');
   const [code, setCode] = useState('');
   const [file, setFile] = useState<File | null>(null);
@@ -158,12 +192,15 @@ function AnswerForm({ activation, onAdded }: AnswerProps) {
     setCode(scanned?.get('confirmation_code') ?? text);
     const id = scanned?.get('policy_id');
     if (id !== undefined) setPolicyId(id);
+    const key = scanned?.get('license_key');
+    if (key !== undefined && activation === null) setLicenseKey(key);
   };
   const send = async () => {
     setTried(true);
-    if (policyId.trim() === '' || !verdict.isWhole || file === null) return;
+    const isGap = [licenseKey, policyId].some((text) => text.trim() === '');
+    if (isGap || !verdict.isWhole || file === null) return;
     const wish = {
-      license_key: activation.license_key,
+      license_key: licenseKey.trim(),
       policy_id: policyId.trim(),
       confirmation_code: readable(code, CONFIRMATION_BYTES),
       license_policy: (await file.text()).trim(),
@@ -174,15 +211,25 @@ function AnswerForm({ activation, onAdded }: AnswerProps) {
   return (
     <Form verb="Add the license" failure="The license was not added." onSend={send}>
       <p class="step-lead">
-        The fields check themselves while you type. Spaces do not matter. You can scan the vendor’s QR code
-        into the second field.
+        The fields check themselves while you type. Spaces do not matter. You can scan the vendor’s QR code as
+        the confirmation code.
       </p>
+      {activation === null && (
+        <Field
+          label="License key"
+          value={licenseKey}
+          onInput={setLicenseKey}
+          isMono
+          isFirst
+          fault={gap(licenseKey.trim() === '')}
+        />
+      )}
       <Field
         label="Policy id"
         value={policyId}
         onInput={setPolicyId}
         isMono
-        isFirst
+        isFirst={activation !== null}
         fault={gap(policyId.trim() === '')}
       />
       <Field

@@ -8,34 +8,73 @@ import { FileField } from '../../parts/file-field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { Step } from '../../parts/step.tsx';
-import { Done, type Travel, WayColumns, type WayProps } from './way.tsx';
+import { VendorKeysForm } from './vendor-keys.tsx';
+import {
+  Done,
+  placeOf,
+  type Ready,
+  type Travel,
+  Waiting,
+  WayColumns,
+  type WayProps,
+  WhenReady,
+} from './way.tsx';
 
 type RequestFile = PostAnswer<'/api/v4/license/generate'>;
 
 /** A request goes out, a license file comes back. */
-export function ByFile({ added, onAdded }: WayProps) {
+export function ByFile(props: WayProps) {
+  return <WhenReady kind="activation">{(ready) => <FileSteps {...props} {...ready} />}</WhenReady>;
+}
+
+function FileSteps({ added, onAdded, onAgain, missing, onKeys, waiting: known }: WayProps & Ready) {
   const [request, setRequest] = useState<RequestFile | null>(null);
+  const [waiting, setWaiting] = useState(known);
   const [hasFile, setHasFile] = useState(false);
-  const step = added !== null ? 4 : hasFile ? 3 : request !== null ? 2 : 1;
-  const is = (number: number) => (number < step ? 'done' : number === step ? 'now' : 'later');
+  const isMade = request !== null || waiting !== null;
+  const step = added !== null ? 5 : missing.length > 0 ? 1 : hasFile ? 4 : isMade ? 3 : 2;
+  const is = (number: number) => placeOf(number, step);
   const travels: readonly Travel[] = [
-    { what: 'Request file', way: 'out', is: step > 2 ? 'done' : 'now' },
-    { what: 'License file', way: 'in', is: step > 3 ? 'done' : step === 3 ? 'now' : 'later' },
+    { what: 'Public key', way: 'in', is: is(1) },
+    { what: 'Request file', way: 'out', is: step === 2 ? 'now' : is(3) },
+    { what: 'License file', way: 'in', is: is(4) },
   ];
+  const fileName = request?.file_name ?? waiting?.file_name;
+  const another = () => {
+    setRequest(null);
+    setWaiting(null);
+  };
+  const have = () => setHasFile(true);
   return (
     <WayColumns travels={travels}>
-      <Step number={1} title="Make a request" is={is(1)}>
-        {step === 1 && <RequestForm onMade={setRequest} onSkip={() => setHasFile(true)} />}
-        {step > 1 && <p class="done-line">{request === null ? 'Not needed.' : request.file_name}</p>}
+      <Step number={1} title="Let this server know the vendor’s public key" is={is(1)}>
+        {step === 1 && <VendorKeysForm missing={missing} onSet={onKeys} />}
+        {step > 1 && <p class="done-line">Known.</p>}
       </Step>
-      <Step number={2} title="Give the file to the vendor" is={is(2)}>
-        {step === 2 && request !== null && <Carry request={request} onDone={() => setHasFile(true)} />}
+      <Step number={2} title="Make a request" is={is(2)}>
+        {step === 2 && <RequestForm onMade={setRequest} onSkip={have} />}
+        {step > 2 && <p class="done-line">{fileName ?? 'Not needed.'}</p>}
       </Step>
-      <Step number={3} title="Take the vendor’s license file" is={is(3)}>
-        {step === 3 && <UploadForm onAdded={onAdded} />}
+      <Step number={3} title="Give the file to the vendor" is={is(3)}>
+        {step === 3 && request !== null && <Carry request={request} onDone={have} />}
+        {step === 3 && request === null && waiting !== null && (
+          <Waiting
+            request={waiting}
+            what="The request"
+            answer="the license file"
+            onDone={have}
+            another={['Make another request', another]}
+          >
+            The browser saved it as <b>{waiting.file_name}</b>: take it to the vendor’s portal, and get a
+            license file for it. If it is lost, make another one.
+          </Waiting>
+        )}
       </Step>
-      <Step number={4} title="Done: the license is here, and slots can be lent" is={is(4)}>
-        {added !== null && <Done license={added} />}
+      <Step number={4} title="Take the vendor’s license file" is={is(4)}>
+        {step === 4 && <UploadForm onAdded={onAdded} />}
+      </Step>
+      <Step number={5} title="Done: the license is here, and slots can be lent" is={is(5)}>
+        {added !== null && <Done license={added} onAgain={onAgain} />}
       </Step>
     </WayColumns>
   );
@@ -112,6 +151,7 @@ function UploadForm({ onAdded }: { readonly onAdded: (license: LicenseObject) =>
   };
   return (
     <Form verb="Add the license" failure="The license was not added." onSend={send}>
+      <p class="step-lead">The file that the vendor’s portal gave you for the request, or a newer one.</p>
       <FileField label="License file" file={file} onFile={setFile} fault={fault} />
     </Form>
   );

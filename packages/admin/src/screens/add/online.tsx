@@ -8,14 +8,14 @@ import { Field } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { Command, Show } from '../../parts/states.tsx';
 import { Step } from '../../parts/step.tsx';
-import { Done, type Travel, WayColumns, type WayProps } from './way.tsx';
+import { Done, placeOf, type Travel, WayColumns, type WayProps } from './way.tsx';
 
 /** By its key, or by the account it was issued to. */
-export function Online({ added, onAdded }: WayProps) {
+export function Online(props: WayProps) {
   const status = useStatus();
   return (
     <Show of={status} what="The state of the server">
-      {(data) => <OnlineSteps status={data} added={added} onAdded={onAdded} onKeys={status.reload} />}
+      {(data) => <OnlineSteps {...props} status={data} onKeys={status.reload} />}
     </Show>
   );
 }
@@ -25,11 +25,11 @@ interface OnlineProps extends WayProps {
   readonly onKeys: () => void;
 }
 
-function OnlineSteps({ status, added, onAdded, onKeys }: OnlineProps) {
+function OnlineSteps({ status, added, onAdded, onAgain, onKeys }: OnlineProps) {
   const { state } = status.cloud;
   const isReady = state !== 'not_configured' && state !== 'no_keys';
   const step = added !== null ? 3 : isReady ? 2 : 1;
-  const is = (number: number) => (number < step ? 'done' : number === step ? 'now' : 'later');
+  const is = (number: number) => placeOf(number, step);
   const travels: readonly Travel[] = [
     { what: 'License key, hardware id', way: 'out', is: step === 3 ? 'done' : step === 2 ? 'now' : 'later' },
     { what: 'The license, signed', way: 'in', is: step === 3 ? 'done' : 'later' },
@@ -44,7 +44,7 @@ function OnlineSteps({ status, added, onAdded, onKeys }: OnlineProps) {
         {added !== null && <p class="done-line">Activated.</p>}
       </Step>
       <Step number={3} title="Done: the license is here, and slots can be lent" is={is(3)}>
-        {added !== null && <Done license={added} />}
+        {added !== null && <Done license={added} onAgain={onAgain} />}
       </Step>
     </WayColumns>
   );

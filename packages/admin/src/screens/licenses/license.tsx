@@ -1,7 +1,7 @@
 import type { AuditEvent } from '@berth/protocol/admin/audit';
 import type { License } from '@berth/protocol/admin/licenses';
 import { useState } from 'preact/hooks';
-import { SlotsChart } from '../../charts/slots-chart.tsx';
+import { SLOTS_CHART_HEIGHT, SlotsChart } from '../../charts/slots-chart.tsx';
 import { Sparkline } from '../../charts/sparkline.tsx';
 import { readNow } from '../../clock.ts';
 import { ApiError } from '../../data/api.ts';
@@ -151,26 +151,28 @@ function SlotsOf({ license }: { readonly license: License }) {
       note={`${formatNumber(used)} of ${formatNumber(slots)} in use, ${lent}`}
       end={<a href={linkTo('slots', { license: license.id })}>See who holds them</a>}
     >
-      {history === null ? (
-        bar
-      ) : countedOf(license) === null ? (
+      {countedOf(license) === null ? (
         <>
           {bar}
           <p class="second gap">The last 7 days</p>
-          <SlotsChart steps={fillSteps(history, license.id, now)} stepMs={history.step_ms} slots={slots} />
+          {history === null ? (
+            <div style={{ height: `${SLOTS_CHART_HEIGHT}px` }} />
+          ) : (
+            <SlotsChart steps={fillSteps(history, license.id, now)} stepMs={history.step_ms} slots={slots} />
+          )}
         </>
       ) : (
         <div class="slots-row">
           {bar}
           <Sparkline
-            points={history.series.find(({ feature }) => feature === null)?.points ?? []}
+            points={history?.series.find(({ feature }) => feature === null)?.points ?? []}
             slots={slots}
             since={until - WEEK_MS}
             until={now}
             now={used}
             width={360}
             height={60}
-            hasDays
+            hasAxes
           />
         </div>
       )}

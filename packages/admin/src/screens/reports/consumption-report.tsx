@@ -56,7 +56,8 @@ const LEFT = 64;
 
 function DayBars({ days }: { readonly days: ConsumptionHistory['days'] }) {
   const { box, width } = useWidth(1000);
-  const most = Math.max(1, ...days.map(({ amount }) => amount));
+  const steps = axisSteps(Math.max(1, ...days.map(({ amount }) => amount)), 3);
+  const most = steps.at(-1) ?? 1;
   const wide = (width - LEFT) / Math.max(1, days.length);
   const y = (value: number) => 8 + (1 - value / most) * (BASE - 8);
   const now = readNow();
@@ -70,16 +71,14 @@ function DayBars({ days }: { readonly days: ConsumptionHistory['days'] }) {
         role="img"
         aria-label="Consumption by day"
       >
-        {axisSteps(most, 3)
-          .filter((step) => step <= most)
-          .map((step) => (
-            <g key={step}>
-              <path class="rule" d={`M${LEFT} ${y(step)}H${width}`} />
-              <text x={LEFT - 8} y={y(step) + 4} text-anchor="end">
-                {formatAmount(step)}
-              </text>
-            </g>
-          ))}
+        {steps.map((step) => (
+          <g key={step}>
+            <path class="rule" d={`M${LEFT} ${y(step)}H${width}`} />
+            <text x={LEFT - 8} y={y(step) + 4} text-anchor="end">
+              {formatAmount(step)}
+            </text>
+          </g>
+        ))}
         {days.map(({ day, amount }, index) => (
           <g key={day}>
             <rect

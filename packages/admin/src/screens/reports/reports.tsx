@@ -67,6 +67,11 @@ function rangeOf({ since, until }: ReportPeriod) {
   return { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
 }
 
+function sayEnd({ until }: ReportPeriod): string {
+  const now = readNow();
+  return until >= now ? 'now' : formatMoment(until, now);
+}
+
 interface LicenseReportProps {
   readonly licenses: readonly License[];
   readonly license: License;
@@ -91,8 +96,7 @@ function LicenseReport({ licenses, license, period }: LicenseReportProps) {
       />
       <ReportFilters {...{ licenses, period }} value={String(license.id)}>
         {formatMoment(begin, now)}
-        {isYoung && ', when it was added,'} to {formatMoment(Math.min(period.until, now), now)}, times in{' '}
-        {zoneName(now)}
+        {isYoung && ', when it was added,'} to {sayEnd(period)}, times in {zoneName(now)}
       </ReportFilters>
       {history.isMissing && (
         <Empty title="This server records no history">
@@ -125,7 +129,7 @@ function SlotPart({ license, history, whatIf, denials, query }: SlotPartProps) {
     <>
       <Figures figures={summarize(steps)} slots={slots} whatIf={whatIf} denials={denials} />
       <SlotsReport steps={steps} history={history} slots={slots} query={query} />
-      <div class="columns equal">
+      <div class={cells === null ? '' : 'columns equal'}>
         {cells !== null && <HeatReport cells={cells} slots={slots} tight={sayTight(cells, slots)} />}
         {whatIf !== null && <WhatIfReport whatIf={whatIf} query={query} />}
       </div>
@@ -147,8 +151,7 @@ function AllReport({ licenses, period }: Omit<LicenseReportProps, 'license'>) {
         lead="By all licenses and their features."
       />
       <ReportFilters {...{ licenses, period }} value={ALL}>
-        {formatMoment(period.since, now)} to {formatMoment(Math.min(period.until, now), now)}, times in{' '}
-        {zoneName(now)}
+        {formatMoment(period.since, now)} to {sayEnd(period)}, times in {zoneName(now)}
       </ReportFilters>
       <Show of={denials} what="The denials" rows={10}>
         {(data) => <DenialReport denials={data} query={query} license={null} />}

@@ -10,8 +10,8 @@ import { saveFile } from '../../parts/save-file.ts';
 import { Legend } from '../../parts/slot-bar.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { formatNumber } from '../../words/numbers.ts';
-import { DAY_MS, formatDuration, formatSpan, HOUR_MS, plural } from '../../words/time.ts';
-import type { HeatCell, Step, UsageFigures } from '../../words/usage.ts';
+import { DAY_MS, formatDuration, formatSpan, HOUR_MS, MINUTE_MS, plural } from '../../words/time.ts';
+import { groupDenials, type HeatCell, type Step, type UsageFigures } from '../../words/usage.ts';
 import { findToday, sayWhatIf } from '../../words/what-if.ts';
 
 type HistoryPath = Extract<GetPath, `/api/admin/history/${string}`>;
@@ -54,12 +54,12 @@ export function Figures({ figures, slots, whatIf, denials }: FiguresProps) {
         {days === 0 ? 'not used' : `on ${formatNumber(peakDays)} of ${plural(days, 'day')} with any use`}
       </Figure>
       {workingAverage !== null && (
-        <Figure name="Average, Mon to Fri, 08:00 to 18:00" value={formatNumber(workingAverage)} unit="slots">
-          {share === null ? '' : `${share} % of what there is`}
+        <Figure name="Average at work" value={formatNumber(workingAverage)} unit="slots">
+          {share === null ? '' : `${share} %, `}Mon to Fri, 08:00 to 18:00
         </Figure>
       )}
       <Figure name="Denials" value={formatNumber(denials?.total ?? figures.denials)} unit="requests">
-        {sayFull(denials, whatIf)}
+        retries and features included
       </Figure>
       {whatIf !== null && today !== undefined && (
         <Figure name="Time waited" value={formatDuration(today.waiting_ms)} unit="">
@@ -73,13 +73,6 @@ export function Figures({ figures, slots, whatIf, denials }: FiguresProps) {
       </Figure>
     </dl>
   );
-}
-
-function sayFull(denials: Denials | null, whatIf: WhatIf | null): string {
-  const full = denials?.by_reason.find(({ reason }) => reason === 'floating_not_available')?.count ?? 0;
-  if (full === 0) return 'none because it was full';
-  const asked = whatIf === null ? '' : `; ${formatNumber(whatIf.asked)} without retries`;
-  return `${formatNumber(full)} because it was full${asked}`;
 }
 
 interface FigureProps {
@@ -124,7 +117,11 @@ export function SlotsReport({ steps, history, slots, query }: SlotsReportProps) 
     </>
   );
   return (
-    <Section title="Slots over time" note={`${sayStep(history.step_ms)}; denials per day below`} end={legend}>
+    <Section
+      title="Slots over time"
+      note={`${sayStep(history.step_ms)}; denials ${sayStep(groupDenials(steps).lengthMs)} below`}
+      end={legend}
+    >
       <SlotsChart steps={steps} stepMs={history.step_ms} slots={slots} />
     </Section>
   );
@@ -159,5 +156,6 @@ export function WhatIfReport({ whatIf, query }: { readonly whatIf: WhatIf; reado
 
 function sayStep(ms: number): string {
   if (ms === DAY_MS) return 'per day';
-  return ms === HOUR_MS ? 'per hour' : `per ${formatSpan(ms)}`;
+  if (ms === HOUR_MS) return 'per hour';
+  return ms === MINUTE_MS ? 'per minute' : `per ${formatSpan(ms)}`;
 }

@@ -2,24 +2,31 @@ import { useState } from 'preact/hooks';
 import { readNow } from '../../clock.ts';
 import { chunksOf, postFor } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
+import { useResource } from '../../data/resource.ts';
 import { isAdmin } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Term, TermList } from '../../parts/facts.tsx';
-import { Field } from '../../parts/field.tsx';
+import { Field, Select } from '../../parts/field.tsx';
 import { useSend } from '../../parts/form.tsx';
 import { Section } from '../../parts/head.tsx';
 import { saveFile } from '../../parts/save-file.ts';
-import { Command, ErrorBox, Show } from '../../parts/states.tsx';
+import { Shape, State } from '../../parts/shape.tsx';
+import { ErrorBox, Show } from '../../parts/states.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { formatBytes } from '../../words/numbers.ts';
+import { repeatOf } from '../../words/settings.ts';
+import { type Draft, isEditable, LiveInput, LiveTerm, SaveBar, useDraft } from './draft.tsx';
 
-const EXAMPLE = `backup:
-  schedule: "02:00"
-  folder: /var/backups/berth`;
-
-/** How old the last backup is, and a new one. */
+/** How old the last backup is, how they are made, and a new one. */
 export function BackupSettings() {
   const status = useStatus();
+  const kept = useResource('/api/admin/backups', {}, { isLive: true });
+  const draft = useDraft(() => {
+    status.reload();
+    kept.reload();
+  });
+  const isScheduled = (draft.of('backup.schedule')?.value ?? '') !== '';
   return (
     <Show of={status} what="The state of the backups">
       {({ backup }) => (
@@ -34,24 +41,126 @@ export function BackupSettings() {
               )}
             </Term>
             <Term name="Next one">
-              <Time at={backup.due_at} none="no schedule" />
+              <Time at={backup.due_at} none={isScheduled ? 'within a minute' : 'no schedule'} />
             </Term>
             {backup.failing_at !== null && (
               <Term name="Failing since" note={backup.error}>
                 <Time at={backup.failing_at} />
               </Term>
             )}
+            <ScheduleTerms draft={draft} folder={kept.data?.folder ?? ''} />
+            <LiveTerm
+              draft={draft}
+              name="backup.passphraseFile"
+              label="Passphrase file"
+              placeholder="none"
+              note="On the server. Its first line seals the master key into each scheduled backup."
+            />
           </TermList>
+          {!backup.is_key_kept && (isScheduled || backup.last_at !== null) && <KeyWarning />}
+          <Show of={kept} what="The backups">
+            {({ backups }) => <KeptBackups backups={backups} />}
+          </Show>
           {isAdmin() && <BackUpNow onDone={status.reload} />}
-          {backup.due_at === null && (
-            <Section title="Make them by themselves">
-              <p class="second">Put this into berth.yaml and restart the server:</p>
-              <Command text={EXAMPLE} />
-            </Section>
-          )}
+          <SaveBar draft={draft} />
         </>
       )}
     </Show>
+  );
+}
+
+const REPEATS = [
+  ['never', 'Never'],
+  ['daily', 'Every day at'],
+  ['every', 'Every'],
+] as const;
+
+/** What each way of repeating starts with. */
+const FIRST = { never: '', daily: '02:00', every: '6h' };
+
+function ScheduleTerms({ draft, folder }: { readonly draft: Draft; readonly folder: string }) {
+  const schedule = draft.value('backup.schedule');
+  const repeat = repeatOf(schedule);
+  const [when, keep] = [draft.of('backup.schedule'), draft.of('backup.keep')];
+  const keepsHere = when !== null && keep !== null && isEditable(when) && isEditable(keep);
+  return (
+    <>
+      <LiveTerm draft={draft} name="backup.schedule" label="Schedule">
+        <span class="sentence">
+          <Select
+            label="Repeat"
+            value={repeat}
+            choices={REPEATS}
+            onChange={(chosen) => draft.set('backup.schedule', chosen === repeat ? schedule : FIRST[chosen])}
+          />
+          {repeat !== 'never' && (
+            <LiveInput draft={draft} name="backup.schedule" label="Time or period" isShort placeholder="" />
+          )}
+          {!keepsHere && repeat === 'daily' && 'UTC'}
+          {keepsHere && (
+            <>
+              {repeat === 'daily' ? 'UTC, keep' : 'keep'} the last
+              <LiveInput draft={draft} name="backup.keep" label="How many to keep" isShort placeholder="" />
+              backups
+            </>
+          )}
+        </span>
+      </LiveTerm>
+      {!keepsHere && <LiveTerm draft={draft} name="backup.keep" label="Keep" isShort />}
+      <LiveTerm draft={draft} name="backup.folder" label="Folder" placeholder={folder} />
+    </>
+  );
+}
+
+function KeyWarning() {
+  return (
+    <p class="notice-line">
+      <Shape level="warning" />
+      <span>
+        <b>The master key is in no backup.</b> If this machine is lost, the backups cannot be restored. Set a
+        passphrase file, or save the key elsewhere: <code>berth key export --out FILE</code>
+      </span>
+    </p>
+  );
+}
+
+interface KeptProps {
+  readonly backups: readonly {
+    readonly file: string;
+    readonly bytes: number;
+    readonly made_at: string | null;
+    readonly with_key: boolean | null;
+  }[];
+}
+
+function KeptBackups({ backups }: KeptProps) {
+  if (backups.length === 0) return null;
+  return (
+    <Section title="Scheduled backups">
+      <Table columns={['Made', ['Size', 'right'], 'Can be restored', 'File']}>
+        {backups.map(({ file, bytes, made_at, with_key }) => (
+          <tr key={file}>
+            <td class="whole">
+              <Time at={made_at} none="–" />
+            </td>
+            <td class="right whole">{formatBytes(bytes)}</td>
+            <td>
+              {with_key === null ? (
+                <State level="critical" word="Damaged" />
+              ) : (
+                <State
+                  level={with_key ? 'ok' : 'off'}
+                  word={with_key ? 'On its own' : 'Needs the master key'}
+                />
+              )}
+            </td>
+            <td class="sentence-cell">
+              <code title={file}>{file.split(/[\\/]/).at(-1)}</code>
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </Section>
   );
 }
 

@@ -5,7 +5,7 @@ import { Term, TermList } from '../../parts/facts.tsx';
 import { Section } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Show } from '../../parts/states.tsx';
-import { PlainTable } from '../../parts/table.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { formatSpan } from '../../words/time.ts';
 
@@ -56,10 +56,10 @@ function AllSettings() {
     <Section title="All settings" note="flags count before the environment, berth.yaml and what is set here">
       <Show of={settings} what="The settings">
         {(data) => (
-          <PlainTable columns={['Name', 'Value', 'From']}>
+          <Table columns={['Name', 'Value', 'From']}>
             {data.settings.map((setting) => (
               <tr key={setting.name}>
-                <td title={setting.about}>
+                <td class="whole" title={setting.about}>
                   <code>{setting.name}</code>
                 </td>
                 <td class="sentence-cell">{sayValue(setting.value) || <span class="quiet">none</span>}</td>
@@ -68,7 +68,7 @@ function AllSettings() {
                 </td>
               </tr>
             ))}
-          </PlainTable>
+          </Table>
         )}
       </Show>
     </Section>

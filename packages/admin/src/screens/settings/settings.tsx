@@ -1,9 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { linkTo, usePlace } from '../../data/route.ts';
 import { isAdmin } from '../../data/session.ts';
+import type { Section } from '../../parts/frame.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { BackupSettings } from './backup-settings.tsx';
 import { CloudSettings } from './cloud-settings.tsx';
+import { LimitSettings } from './limit-settings.tsx';
 import { PageSettings } from './page-settings.tsx';
 import { PasswordSettings } from './password-settings.tsx';
 import { RuleSettings } from './rule-settings.tsx';
@@ -12,39 +14,62 @@ import { TokenSettings } from './token-settings.tsx';
 import { UserSettings } from './user-settings.tsx';
 import { WebhookSettings } from './webhook-settings.tsx';
 
-const PARTS: readonly (readonly [path: string, label: string, draw: () => ComponentChildren])[] = [
-  ['server', 'Server', () => <ServerSettings />],
-  ['cloud', 'Cloud and keys', () => <CloudSettings />],
-  ['users', 'Users', () => <UserSettings />],
-  ['tokens', 'Tokens', () => <TokenSettings />],
-  ['rules', 'Rules', () => <RuleSettings />],
-  ['webhooks', 'Webhooks', () => <WebhookSettings />],
-  ['backup', 'Backup', () => <BackupSettings />],
-  ['password', 'Your password', () => <PasswordSettings />],
-  ['page', 'This page', () => <PageSettings />],
+interface Part extends Section {
+  readonly draw: () => ComponentChildren;
+}
+
+const PARTS: readonly Part[] = [
+  {
+    path: 'server',
+    label: 'Server',
+    words: 'version certificate tls data database',
+    draw: () => <ServerSettings />,
+  },
+  {
+    path: 'cloud',
+    label: 'Cloud and keys',
+    words: 'vendor api key master key',
+    draw: () => <CloudSettings />,
+  },
+  { path: 'users', label: 'Users', words: 'accounts roles administrators', draw: () => <UserSettings /> },
+  { path: 'tokens', label: 'Tokens', words: 'api programs', draw: () => <TokenSettings /> },
+  { path: 'rules', label: 'Rules', words: 'bars deny block', draw: () => <RuleSettings /> },
+  { path: 'limits', label: 'Limits and notices', words: 'rate address', draw: () => <LimitSettings /> },
+  {
+    path: 'webhooks',
+    label: 'Webhooks',
+    words: 'events secret notifications',
+    draw: () => <WebhookSettings />,
+  },
+  { path: 'backup', label: 'Backup', words: 'schedule restore passphrase', draw: () => <BackupSettings /> },
+  { path: 'password', label: 'Your password', words: 'account', draw: () => <PasswordSettings /> },
+  { path: 'page', label: 'This page', words: 'name logo theme dark keys', draw: () => <PageSettings /> },
 ];
+
+/** For the finder. */
+export const SETTING_SECTIONS: readonly Section[] = PARTS;
 
 export function Settings() {
   const chosen = usePlace().path[1] ?? 'server';
-  const part = PARTS.find(([path]) => path === chosen) ?? PARTS[0];
+  const part = PARTS.find(({ path }) => path === chosen) ?? PARTS[0];
   return (
-    <div class="content">
+    <div class="content settings">
       <PageHead
         title="Settings"
         lead={isAdmin() ? undefined : 'Your account can see these settings. Administrators can change them.'}
       />
       <nav class="settings-nav" aria-label="Settings">
-        {PARTS.map(([path, label]) => (
+        {PARTS.map(({ path, label }) => (
           <a
             key={path}
             href={linkTo(`settings/${path}`)}
-            aria-current={path === part?.[0] ? 'page' : undefined}
+            aria-current={path === part?.path ? 'page' : undefined}
           >
             {label}
           </a>
         ))}
       </nav>
-      {part?.[2]()}
+      {part?.draw()}
     </div>
   );
 }

@@ -1,10 +1,19 @@
+import type { PostAnswer } from '@berth/protocol/admin/admin-api';
+import { useState } from 'preact/hooks';
+import { post } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
-import { useSettings } from '../../data/settings.ts';
+import { isAdmin } from '../../data/session.ts';
+import { Button } from '../../parts/button.tsx';
 import { Term, TermList } from '../../parts/facts.tsx';
+import { useSend } from '../../parts/form.tsx';
+import { Section } from '../../parts/head.tsx';
 import { State } from '../../parts/shape.tsx';
-import { Command, Show } from '../../parts/states.tsx';
+import { Command, ErrorBox, Show } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { formatNumber } from '../../words/numbers.ts';
+import { WEBHOOK_EXAMPLE, WEBHOOK_SECRET_COMMAND } from '../../words/settings.ts';
+import { ShownOnce } from './create-parts.tsx';
+import { type Draft, LiveTerm, SaveBar, useDraft } from './draft.tsx';
 
 const STATES = {
   off: ['off', 'Off'],
@@ -13,13 +22,10 @@ const STATES = {
   failing: ['warning', 'Failing'],
 } as const;
 
-const EXAMPLE = `webhooks:
-  url: https://chat.example/hooks/berth`;
-
 /** Where events are sent, and whether they arrive. */
 export function WebhookSettings() {
   const status = useStatus();
-  const url = useSettings().of('webhooks.url')?.value;
+  const draft = useDraft(status.reload);
   return (
     <Show of={status} what="The state of the webhook">
       {({ webhooks }) => (
@@ -28,7 +34,18 @@ export function WebhookSettings() {
             <Term name="Delivery" note={webhooks.error}>
               <State level={STATES[webhooks.state][0]} word={STATES[webhooks.state][1]} />
             </Term>
-            <Term name="Address">{url ? <code>{url}</code> : <span class="quiet">none</span>}</Term>
+            <LiveTerm
+              draft={draft}
+              name="webhooks.url"
+              label="Address"
+              note="Each event is a signed POST with JSON. The path may be a secret, so it is not shown."
+            >
+              <Address draft={draft} />
+            </LiveTerm>
+            <LiveTerm draft={draft} name="webhooks.events" label="Events">
+              <Topics draft={draft} />
+            </LiveTerm>
+            {isAdmin() && <Secret onMade={status.reload} />}
             <Term name="Last delivered">
               <Time at={webhooks.delivered_at} none="never" />
             </Term>
@@ -37,16 +54,114 @@ export function WebhookSettings() {
               {formatNumber(webhooks.delivered)} delivered, {formatNumber(webhooks.dropped)} dropped
             </Term>
           </TermList>
+          {webhooks.state !== 'off' && isAdmin() && <TestButton />}
           {webhooks.state === 'off' && (
-            <div class="form gap">
-              <p class="second">
-                Berth can tell another program what happens. Put this into berth.yaml and restart:
-              </p>
-              <Command text={EXAMPLE} />
-            </div>
+            <Section title="In berth.yaml instead" note="a file counts before what is set here">
+              <p class="second">Make a secret, add this, and restart the server:</p>
+              <Command text={WEBHOOK_SECRET_COMMAND} />
+              <Command text={WEBHOOK_EXAMPLE} />
+            </Section>
           )}
+          <SaveBar draft={draft} />
         </>
       )}
     </Show>
+  );
+}
+
+/** The address is only shown in part, so it is replaced as a whole. */
+function Address({ draft }: { readonly draft: Draft }) {
+  const shown = String(draft.of('webhooks.url')?.value ?? '');
+  const typed = draft.changes['webhooks.url'];
+  return (
+    <span class="sentence wide">
+      <input
+        class="input"
+        type="text"
+        aria-label="Address"
+        aria-invalid={draft.saving.error?.facts.field === 'webhooks.url'}
+        placeholder={typed === '' ? 'none' : shown || 'https://receiver.example/berth'}
+        value={typed ?? ''}
+        spellcheck={false}
+        autoComplete="off"
+        onInput={({ currentTarget: { value } }) =>
+          value === '' ? draft.forget('webhooks.url') : draft.set('webhooks.url', value)
+        }
+      />
+      {shown !== '' && typed === undefined && (
+        <Button as="link" onClick={() => draft.set('webhooks.url', '')}>
+          Remove
+        </Button>
+      )}
+    </span>
+  );
+}
+
+/** Unchecking all sends nothing. */
+function Topics({ draft }: { readonly draft: Draft }) {
+  const choices = draft.of('webhooks.events')?.choices ?? [];
+  const chosen = draft.value('webhooks.events').split(', ');
+  const toggle = (topic: string) => {
+    const next = choices.filter((one) => (one === topic) !== chosen.includes(one));
+    draft.set('webhooks.events', next.join(', '));
+  };
+  return (
+    <div class="check-list">
+      {choices.map((topic) => (
+        <label key={topic} class="check">
+          <input type="checkbox" checked={chosen.includes(topic)} onChange={() => toggle(topic)} />
+          <code>{topic}</code>
+        </label>
+      ))}
+    </div>
+  );
+}
+
+function Secret({ onMade }: { readonly onMade: () => void }) {
+  const [secret, setSecret] = useState<string | null>(null);
+  const { error, isBusy, submit } = useSend(async () => {
+    setSecret((await post('/api/admin/webhooks/secret')).secret);
+    onMade();
+  });
+  return (
+    <Term
+      name="Secret"
+      note="Signs events. One in the environment or in webhooks.secretFile counts before it."
+    >
+      <Button onClick={submit} isBusy={isBusy}>
+        Make a new secret
+      </Button>
+      {error !== null && <ErrorBox title="No secret was made." error={error} />}
+      {secret !== null && (
+        <ShownOnce
+          title="The secret of the webhook"
+          about="Give it to the receiver, which checks signatures with it. It is not shown again."
+          secret={secret}
+          onClose={() => setSecret(null)}
+        />
+      )}
+    </Term>
+  );
+}
+
+function TestButton() {
+  const [result, setResult] = useState<PostAnswer<'/api/admin/webhooks/test'> | null>(null);
+  const { error, isBusy, submit } = useSend(async () => {
+    setResult(null);
+    setResult(await post('/api/admin/webhooks/test'));
+  });
+  return (
+    <Section title="Test" note="sends an event of the kind webhook_test">
+      <p class="done-line" role="status">
+        <Button onClick={submit} isBusy={isBusy}>
+          Send a test event
+        </Button>
+        {result?.delivered === true && (
+          <State level="ok" word={`Delivered: ${result.status} after ${result.duration_ms} ms`} />
+        )}
+        {result?.delivered === false && <State level="warning" word={result.error ?? ''} />}
+      </p>
+      {error !== null && <ErrorBox title="The test event was not sent." error={error} />}
+    </Section>
   );
 }

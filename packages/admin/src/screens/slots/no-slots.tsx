@@ -6,6 +6,7 @@ import { SlotBar } from '../../parts/slot-bar.tsx';
 import { Command, Empty } from '../../parts/states.tsx';
 import { registerCommand } from '../../words/commands.ts';
 import { nameOf } from '../../words/judge-license.ts';
+import { describeReach } from '../../words/reach.ts';
 import { type Filters, NO_FILTERS } from './slot-filters.ts';
 
 interface NoSlotsProps {
@@ -32,7 +33,10 @@ export function NoSlots({ licenses, filters }: NoSlotsProps) {
           </span>
         }
       >
-        <p>The first application that asks appears here within a second. Try it from any machine:</p>
+        <p>
+          The first application that asks appears here within a second. Try it{' '}
+          {describeReach(location.hostname, null).where}:
+        </p>
         <Command text={registerCommand(licenses.length === 1 ? (licenses[0]?.product ?? null) : null)} />
       </Empty>
     );

@@ -1,7 +1,7 @@
 import type { Welcome } from '@berth/protocol/admin/session';
 import { useState } from 'preact/hooks';
-import { type ApiError, post } from '../../data/api.ts';
-import { useLicenses } from '../../data/overview.ts';
+import { ApiError, post } from '../../data/api.ts';
+import { useLicenses, useStatus } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { goTo, linkTo } from '../../data/route.ts';
 import { changePassword, session, signIn } from '../../data/session.ts';
@@ -12,13 +12,20 @@ import { Command } from '../../parts/states.tsx';
 import { Step } from '../../parts/step.tsx';
 import { registerCommand } from '../../words/commands.ts';
 import { nameOf } from '../../words/judge-license.ts';
+import { describeReach } from '../../words/reach.ts';
 import { PasswordForm } from './password-form.tsx';
 import { PlainNote, WelcomeFrame } from './sign-in.tsx';
 
 const ADMINISTRATOR = 'admin';
 
+interface FirstRunProps {
+  readonly welcome: Welcome;
+  /** The first password was set. */
+  readonly onPassword: () => void;
+}
+
 /** Password, first license, first slot. */
-export function FirstRun({ welcome }: { readonly welcome: Welcome }) {
+export function FirstRun({ welcome, onPassword }: FirstRunProps) {
   const isSignedIn = useValue(session) != null && welcome.is_set_up;
   const licenses = useLicenses().data?.licenses ?? [];
   const hasLicense = isSignedIn && licenses.length > 0;
@@ -35,7 +42,7 @@ export function FirstRun({ welcome }: { readonly welcome: Welcome }) {
         <p class="lead">Three steps, about two minutes.</p>
         <ol class="steps">
           <Step number={1} title="Set the administrator’s password" is={isSignedIn ? 'done' : 'now'}>
-            {isSignedIn ? <p class="done-line">Done.</p> : <PasswordStep welcome={welcome} />}
+            {isSignedIn ? <p class="done-line">Done.</p> : <PasswordStep {...{ welcome, onPassword }} />}
           </Step>
           <Step
             number={2}
@@ -60,7 +67,9 @@ export function FirstRun({ welcome }: { readonly welcome: Welcome }) {
         </ol>
         {isSignedIn && (
           <p>
-            <ButtonLink to="overview">Go to the Overview</ButtonLink>
+            <ButtonLink to="overview" {...(hasLicense ? { as: 'primary' } : {})}>
+              Go to the Overview
+            </ButtonLink>
           </p>
         )}
       </div>
@@ -68,13 +77,15 @@ export function FirstRun({ welcome }: { readonly welcome: Welcome }) {
   );
 }
 
-function PasswordStep({ welcome }: { readonly welcome: Welcome }) {
+function PasswordStep({ welcome, onPassword }: FirstRunProps) {
   const send = async (old: string, fresh: string) => {
+    // From here on, the steps stay where they are, whatever is known of the session.
+    goTo(linkTo('welcome'));
     // The first of the two uses that a one-time password has; a second try finds the session there.
-    if (session.get() == null) await signIn(ADMINISTRATOR, old.trim());
+    if (session.get() == null) await signIn(ADMINISTRATOR, old.trim()).catch(nameOneTime);
     await changePassword(old.trim(), fresh);
     await signIn(ADMINISTRATOR, fresh);
-    goTo(linkTo('welcome'));
+    onPassword();
   };
   const hint = 'The server printed it when it started for the first time.';
   return (
@@ -90,6 +101,12 @@ function PasswordStep({ welcome }: { readonly welcome: Welcome }) {
       <PlainNote isSecure={welcome.is_secure} />
     </PasswordForm>
   );
+}
+
+/** Nobody has typed a name. */
+function nameOneTime(error: ApiError): never {
+  if (error.code !== 'unauthorized') throw error;
+  throw new ApiError(error.status, error.code, 'This is not the one-time password that the server printed.');
 }
 
 function LicenseStep({ isNow }: { readonly isNow: boolean }) {
@@ -117,12 +134,14 @@ function LicenseStep({ isNow }: { readonly isNow: boolean }) {
 function ApplicationStep({ product }: { readonly product: string }) {
   const slots = useResource('/api/admin/registrations', { limit: 1 }, { isLive: true });
   const first = slots.data?.registrations[0];
+  const { where, elsewhere } = describeReach(location.hostname, useStatus().data?.url ?? null);
   return (
     <>
       <p class="step-lead">
         Applications need this address: <b class="nowrap">{location.origin}</b>
       </p>
-      <p class="second">Or take a slot by hand, from any machine:</p>
+      {elsewhere !== null && <p class="second">{elsewhere}</p>}
+      <p class="gap second">Or take a slot by hand, {where}:</p>
       <Command text={registerCommand(product)} />
       <p class="gap" role="status">
         {first === undefined ? (

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ApiError } from '../../data/api.ts';
+import { toApiError } from '../../data/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { Field } from '../../parts/field.tsx';
 import { useSend } from '../../parts/form.tsx';
+import { ErrorBox } from '../../parts/states.tsx';
 
 interface PasswordFormProps {
   readonly className?: string;
@@ -24,17 +25,20 @@ export function PasswordForm({ className, old, missing, verb, onSend, children }
   const [before, setBefore] = useState('');
   const [fresh, setFresh] = useState('');
   const [fault, setFault] = useState<{ readonly isOld: boolean; readonly text: string } | null>(null);
-  const { isBusy, submit } = useSend(async () => {
+  const { error, isBusy, submit } = useSend(async () => {
     setFault(null);
     if (before === '') return setFault({ isOld: true, text: missing });
-    if (fresh === '') return setFault({ isOld: false, text: 'The new password is missing.' });
+    const gap = fresh === '' ? 'The new password is missing.' : judgeLength(fresh);
+    if (gap !== null) return setFault({ isOld: false, text: gap });
     try {
       await onSend(before, fresh);
       setBefore('');
       setFresh('');
-    } catch (error) {
-      const { code, message } = error as ApiError;
-      setFault({ isOld: code === 'invalid_credentials' || code === 'unauthorized', text: message });
+    } catch (failure) {
+      const { code, message } = toApiError(failure);
+      const isOld = code === 'invalid_credentials' || code === 'unauthorized';
+      if (!isOld && code !== 'validation_error') throw failure;
+      setFault({ isOld, text: message });
     }
   });
   return (
@@ -42,6 +46,7 @@ export function PasswordForm({ className, old, missing, verb, onSend, children }
       {children}
       <Field {...old} value={before} onInput={setBefore} fault={fault?.isOld === true ? fault.text : null} />
       <NewPassword value={fresh} onInput={setFresh} fault={fault?.isOld === false ? fault.text : null} />
+      {error !== null && <ErrorBox title="The password was not set." error={error} />}
       <p class="gap">
         <Button as="primary" isSubmit isBusy={isBusy}>
           {verb}
@@ -52,6 +57,11 @@ export function PasswordForm({ className, old, missing, verb, onSend, children }
 }
 
 const MIN_LENGTH = 12;
+
+function judgeLength(password: string): string | null {
+  const { length } = Array.from(password);
+  return length >= MIN_LENGTH ? null : `${length} of ${MIN_LENGTH} characters. Type a longer one.`;
+}
 
 interface NewPasswordProps {
   readonly value: string;

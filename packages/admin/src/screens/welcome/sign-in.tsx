@@ -10,6 +10,7 @@ import { Field } from '../../parts/field.tsx';
 import { useSend } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Shape } from '../../parts/shape.tsx';
+import { isLoopback } from '../../words/reach.ts';
 import { Harbor } from './harbor.tsx';
 import { PasswordForm } from './password-form.tsx';
 
@@ -50,15 +51,16 @@ interface SignInProps {
 export function SignIn({ welcome, screen }: SignInProps) {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
-  const [fault, setFault] = useState<string | null>(null);
+  const [fault, setFault] = useState<{ readonly isName: boolean; readonly text: string } | null>(null);
   useEffect(() => {
     document.title = 'Sign in – Berth';
   }, []);
   const { isBusy, submit } = useSend(async () => {
     const gap = name.trim() === '' ? 'name' : password === '' ? 'password' : null;
-    setFault(gap === null ? null : `The ${gap} is missing.`);
+    setFault(gap === null ? null : { isName: gap === 'name', text: `The ${gap} is missing.` });
     if (gap !== null) return;
-    await signIn(name.trim(), password).catch((error: ApiError) => setFault(error.message));
+    const fail = ({ message }: ApiError) => setFault({ isName: false, text: message });
+    await signIn(name.trim(), password).catch(fail);
   });
   const saying = (
     <>
@@ -72,14 +74,21 @@ export function SignIn({ welcome, screen }: SignInProps) {
         <p class="lead">{location.hostname}</p>
         <EndedNote screen={screen} />
         <PlainNote isSecure={welcome.is_secure} />
-        <Field label="Name" value={name} onInput={setName} autoComplete="username" isFirst />
+        <Field
+          label="Name"
+          value={name}
+          onInput={setName}
+          autoComplete="username"
+          isFirst
+          fault={fault?.isName === true ? fault.text : null}
+        />
         <Field
           label="Password"
           type="password"
           value={password}
           onInput={setPassword}
           autoComplete="current-password"
-          fault={fault}
+          fault={fault?.isName === false ? fault.text : null}
         />
         <Button as="primary" isSubmit isBusy={isBusy}>
           Sign in
@@ -114,8 +123,7 @@ function EndedNote({ screen }: Pick<SignInProps, 'screen'>) {
 
 /** A password over plain HTTP can be read on the network; on the machine itself it never gets there. */
 export function PlainNote({ isSecure }: { readonly isSecure: boolean }) {
-  const isHere = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(location.hostname);
-  if (isSecure || isHere) return null;
+  if (isSecure || isLoopback(location.hostname)) return null;
   return (
     <div class="note-box warning-box">
       <Shape level="warning" />

@@ -23,7 +23,8 @@ export const DEVICE_COMMANDS: readonly Command[] = [
   {
     words: 'device list',
     arguments: ['[KEY]'],
-    about: 'list activated and barred machines, and known and waiting server keys',
+    usage: '[--device HARDWARE_ID]',
+    about: 'list machines with their licenses, barred machines, and known and waiting server keys',
     run: runList,
     show: showAll,
   },
@@ -64,16 +65,20 @@ function findId(store: CloudStore, key: string | undefined): number | null | Ref
   return isRefusal(license) ? license : license.id;
 }
 
-function runList({ store, words }: Call): unknown {
+function runList({ store, words, flags }: Call): unknown {
   const id = findId(store, words[0]);
   if (isRefusal(id)) return id;
-  const blocked = listBlocked(store).map((one) => ({
-    hardware_id: one.hardwareId,
-    blocked_at: presentDate(one.blockedAt),
-  }));
-  const waiting = listWaitingKeys(store, null).map(presentWaiting);
-  const known = listServerKeys(store, id).map(presentKnown);
-  const devices = listDevices(store, id).map(presentDevice);
+  const isWanted = ({ hardwareId }: { readonly hardwareId: string }) =>
+    flags.device === undefined || hardwareId.startsWith(flags.device);
+  const blocked = listBlocked(store)
+    .filter(isWanted)
+    .map((one) => ({
+      hardware_id: one.hardwareId,
+      blocked_at: presentDate(one.blockedAt),
+    }));
+  const waiting = listWaitingKeys(store, null).filter(isWanted).map(presentWaiting);
+  const known = listServerKeys(store, id).filter(isWanted).map(presentKnown);
+  const devices = listDevices(store, id).filter(isWanted).map(presentDevice);
   return { devices, known, ...(id === null ? { blocked, waiting } : {}) };
 }
 

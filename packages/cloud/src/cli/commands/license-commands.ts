@@ -1,5 +1,6 @@
 import { UsageError } from '@berth/shell/console/command-line';
 import { formatFacts } from '@berth/shell/console/console-text';
+import { parseFeatureSpec } from '../../core/feature-spec.ts';
 import type { License } from '../../core/license.ts';
 import { ValueError } from '../../core/read-values.ts';
 import { isRefusal, type Refusal } from '../../core/refusal.ts';
@@ -12,13 +13,15 @@ import {
   getLicense,
   judgeDraft,
   listLicenses,
+  refuseProduct,
   resetLicense,
   setLicenseEnabled,
 } from '../../store/licenses.ts';
 import { hashPassword } from '../../store/passwords.ts';
+import { findProduct } from '../../store/products.ts';
 import type { Call, Command } from '../command.ts';
-import { readCustomer, readEndOrNever, readTermsChange } from './license-flags.ts';
-import { presentLicenseFacts } from './present.ts';
+import { readCustomer, readEndOrNever, readLicenseFilter, readTermsChange } from './license-flags.ts';
+import { flagOfState, LICENSE_STATES, presentLicenseFacts } from './present.ts';
 import { type LicenseFacts, showLicense, showLicenses } from './show-license.ts';
 
 const TERMS_USAGE = `[--type perpetual|time-limited|consumption|subscription]
@@ -36,12 +39,14 @@ export const LICENSE_COMMANDS: readonly Command[] = [
     about: 'grant a license',
     run: runCreate,
     show: ({ license_key: key, id }: LicenseFacts) => formatFacts({ 'license key': key, id }),
-    warn: warnOfNoSlots,
+    warn: warnOfTerms,
   },
   {
     words: 'license list',
-    about: 'list the licenses',
-    run: (call) => ({ licenses: listLicenses(call.store).map((license) => present(call, license)) }),
+    usage: `[--product CODE] [--state ${LICENSE_STATES.map(flagOfState).join('|')}]
+      [--customer NAME] [--company NAME] [--user NAME] [--ends-before DATE]`,
+    about: 'list the licenses, all or those that fit',
+    run: runList,
     show: showLicenses,
   },
   {
@@ -59,7 +64,7 @@ export const LICENSE_COMMANDS: readonly Command[] = [
     about: 'change the terms; --feature adds or replaces one',
     run: runChange,
     show: showLicense,
-    warn: warnOfNoSlots,
+    warn: warnOfTerms,
   },
   {
     words: 'license extend',
@@ -68,6 +73,7 @@ export const LICENSE_COMMANDS: readonly Command[] = [
     about: 'change the end of a license',
     run: runExtend,
     show: showLicense,
+    warn: warnOfPast,
   },
   {
     words: 'license disable',
@@ -105,12 +111,40 @@ function presentResult(call: Call, result: License | Refusal) {
   return isRefusal(result) ? result : present(call, result);
 }
 
-/** Such a license is allowed, but the flag was probably forgotten. */
-function warnOfNoSlots({ slots, type, license_key: key }: LicenseFacts): string | null {
-  if (slots > 0) return null;
+function runList(call: Call): unknown {
+  const isWanted = readLicenseFilter(call.flags, call.now);
+  const { product } = call.flags;
+  const licenses = listLicenses(call.store);
+  if (product !== undefined && findProduct(call.store, product) === null) return refuseProduct(product);
+  return { licenses: licenses.filter(isWanted).map((license) => present(call, license)) };
+}
+
+/** Both are allowed, but probably not meant. */
+function warnOfTerms(license: LicenseFacts, call: Call): readonly string[] {
+  return [...warnOfNoSlots(license), ...warnOfPast(license, call)];
+}
+
+function warnOfNoSlots({ slots, type, license_key: key }: LicenseFacts): readonly string[] {
+  if (slots > 0) return [];
   const lends = type === 'consumption' ? 'count its consumption but lend nothing' : 'have nothing to lend';
   const hint = `Add some with "cloud license change ${key} --slots N".`;
-  return `This license has no slots: servers ${lends}. ${hint}`;
+  return [`This license has no slots: servers ${lends}. ${hint}`];
+}
+
+/** Only about dates that were given now. */
+function warnOfPast(license: LicenseFacts, { flags, now }: Call): readonly string[] {
+  const { license_key: key, valid_until: end, state } = license;
+  const isPast = (date: string | null) => date !== null && Date.parse(date) <= now;
+  const isEndGiven = (flags['valid-until'] ?? flags.until) !== undefined;
+  const hint = `Change it with "cloud license extend ${key} --until DATE".`;
+  const effect = state === 'expired' ? ', so it is expired' : '';
+  const ended = `The end of this license, ${end}, is in the past${effect}. ${hint}`;
+  const given = new Set(flags.feature?.map((spec) => parseFeatureSpec(spec).code));
+  const features = license.features.filter(({ code, expires_at }) => given.has(code) && isPast(expires_at));
+  return [
+    ...(isEndGiven && isPast(end) ? [ended] : []),
+    ...features.map((one) => `The feature "${one.code}" expired at ${one.expires_at}, which is in the past.`),
+  ];
 }
 
 async function runCreate(call: Call): Promise<unknown> {

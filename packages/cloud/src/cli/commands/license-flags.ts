@@ -5,6 +5,7 @@ import { UsageError } from '@berth/shell/console/command-line';
 import { CARRIED_DAYS } from '../../core/certificate-term.ts';
 import type { TermsChange } from '../../core/change-terms.ts';
 import { parseFeatureSpec, readPeriod } from '../../core/feature-spec.ts';
+import type { License } from '../../core/license.ts';
 import {
   ACTIVATIONS,
   AMOUNT,
@@ -20,6 +21,7 @@ import {
 } from '../../core/read-values.ts';
 import type { ConsumptionLimits, LicenseType } from '../../core/terms.ts';
 import type { Flags } from '../command.ts';
+import { flagOfState, LICENSE_STATES, stateOf } from './present.ts';
 
 /** Only the given flags; everything else stays unchanged. */
 export function readTermsChange(flags: Flags): TermsChange {
@@ -52,6 +54,32 @@ export function readCustomer(flags: Flags): string | null | undefined {
   const { data } = name.safeParse(flags.customer);
   if (data !== undefined) return data;
   throw new ValueError('"customer" must be a name of 1 to 256 printable characters.');
+}
+
+/** Which licenses to list: those that fit all given flags. */
+export function readLicenseFilter(flags: Flags, now: number): (license: License) => boolean {
+  const endsBefore = mapped(flags['ends-before'], (text) => readDate('ends-before', text));
+  const state = mapped(flags.state, readState);
+  return (license) => {
+    const { product, customer, user, terms } = license;
+    const isGiven = (flag: string | undefined, value: string | null) => flag === undefined || flag === value;
+    return (
+      isGiven(flags.product, product.code) &&
+      isGiven(flags.customer, customer) &&
+      isGiven(flags.company, terms.company) &&
+      isGiven(flags.user, user?.name ?? null) &&
+      isGiven(state, stateOf(license, now)) &&
+      (endsBefore === undefined || (terms.validUntil !== null && terms.validUntil < endsBefore))
+    );
+  };
+}
+
+function readState(text: string): string {
+  const state = LICENSE_STATES.find((one) => flagOfState(one) === text || one === text);
+  if (state !== undefined) return state;
+  throw new ValueError(
+    `"state" cannot be "${text}". Allowed: ${LICENSE_STATES.map(flagOfState).join(', ')}.`,
+  );
 }
 
 /** How long certificates in a file are valid. */

@@ -47,6 +47,9 @@ export const OFFLINE_COMMANDS: readonly Command[] = [
   },
 ];
 
+const REQUEST_AGAIN = 'On the server, "berth offline request" makes a new one.';
+const USAGE_AGAIN = 'On the server, "berth offline usage" makes a new one.';
+
 function runActivate({ store, signingKeys, words, flags, now }: Call): unknown {
   const request = readRequest(words[0] as string, 'activation');
   if (isRefusal(request)) return request;
@@ -61,7 +64,10 @@ function runActivate({ store, signingKeys, words, flags, now }: Call): unknown {
 function readRequest(path: string, wanted: ReadRequest['fields']['request']): ReadRequest | Refusal {
   const request = readOfflineRequest(readCarriedFile(path));
   if (request === null) {
-    return refuse('offline_file_invalid', `${path} is not a request of a server, or it is damaged.`);
+    return refuse(
+      'offline_file_invalid',
+      `${path} is not a request of a server, or it is damaged. ${REQUEST_AGAIN}`,
+    );
   }
   const { request: kind } = request.fields;
   if (kind === wanted) return request;
@@ -122,7 +128,8 @@ function showDeactivation(facts: { license_key: string; hardware_id: string; usa
 function runUsage({ store, words, now }: Call): unknown {
   const path = words[0] as string;
   const read = readUsageFile(readCarriedFile(path));
-  if (read === null) return refuse('usage_file_invalid', `${path} is not a usage file, or it is damaged.`);
+  if (read === null)
+    return refuse('usage_file_invalid', `${path} is not a usage file, or it is damaged. ${USAGE_AGAIN}`);
   const counted = takeUsage(store, { ...read, from: null }, now);
   return isRefusal(counted) ? counted : presentUsage(counted);
 }

@@ -63,8 +63,24 @@ export function presentLicenseFacts({ license, totals, devices, now }: LicenseMo
   };
 }
 
+export const LICENSE_STATES = [
+  'active',
+  'in grace',
+  'expired',
+  'disabled',
+  'not activated',
+  'not started',
+] as const;
+
+type LicenseState = (typeof LICENSE_STATES)[number];
+
+/** A state as a word of a command. */
+export function flagOfState(state: LicenseState): string {
+  return state.replace(' ', '-');
+}
+
 /** In the order in which the API checks them. */
-function stateOf(license: License, now: number): string {
+export function stateOf(license: License, now: number): LicenseState {
   if (!license.isEnabled) return 'disabled';
   if (isExpired(license.terms, now)) return 'expired';
   if (!license.isActive) return 'not activated';

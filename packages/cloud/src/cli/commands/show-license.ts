@@ -101,10 +101,12 @@ function showFeatures(features: LicenseFacts['features']): readonly string[] {
   return [formatTable(['feature', 'type', 'slots', 'timeout minutes', 'consumption', 'expires at'], rows)];
 }
 
-function showDeviceTable(devices: readonly Device[]): readonly string[] {
+/** `isOfAll`: of several licenses, so each device has its license. */
+function showDeviceTable(devices: readonly Device[], isOfAll = false): readonly string[] {
   if (devices.length === 0) return [];
   const rows = devices.map((one) => [
     one.hardware_id,
+    ...(isOfAll ? [one.license_key] : []),
     one.hostname,
     one.ip,
     one.activated_at,
@@ -112,11 +114,10 @@ function showDeviceTable(devices: readonly Device[]): readonly string[] {
     one.blocked,
     one.certified_until,
   ]);
-  return [
-    formatTable(['device', 'host', 'ip', 'activated at', 'seen at', 'blocked', 'certified until'], rows),
-  ];
+  const heading = ['host', 'ip', 'activated at', 'seen at', 'blocked', 'certified until'];
+  return [formatTable(['device', ...(isOfAll ? ['license'] : []), ...heading], rows)];
 }
 
 export function showDevices({ devices }: { devices: readonly Device[] }): string {
-  return showDeviceTable(devices)[0] ?? 'No devices.';
+  return showDeviceTable(devices, true)[0] ?? 'No devices.';
 }

@@ -189,7 +189,8 @@ export function renewPolicy(
     if (isRefusal(license)) return license;
     const device = store.sql.findAirgapDevice.get(license.id);
     if (device === undefined) {
-      return refuse('device_not_found', 'The license is not activated on any machine by codes.');
+      const message = `The license is not activated by codes. Begin with "cloud airgap start ${key}".`;
+      return refuse('device_not_found', message);
     }
     const licensed = checkLicense(store, license, device.hardware_id as string, now);
     if (isRefusal(licensed)) return licensed;

@@ -102,13 +102,17 @@ export function refreshFile(
   });
 }
 
-export function chooseDevice({ sql }: CloudStore, { id }: License): string | Refusal {
+export function chooseDevice({ sql }: CloudStore, { id, key }: License): string | Refusal {
   const devices = sql.listDevices.all({ license: id });
   if (devices.length === 1) return devices[0]?.hardware_id as string;
-  if (devices.length === 0) return refuse('device_not_found', 'The license is not activated on any machine.');
+  if (devices.length === 0) {
+    const how = 'Answer the request of a server with "cloud offline activate REQUEST-FILE" first.';
+    return refuse('device_not_found', `The license is not activated on any machine. ${how}`);
+  }
   return refuse(
     'missing_parameters',
-    `The license is activated on ${devices.length} machines. Select one with --device.`,
+    `The license is activated on ${devices.length} machines. Select one with --device; ` +
+      `"cloud device list ${key}" shows them.`,
   );
 }
 

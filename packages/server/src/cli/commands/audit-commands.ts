@@ -6,6 +6,7 @@ import { MOMENT_FORMS } from '@berth/protocol/moment';
 import { formatFacts, formatTable, paint } from '@berth/shell/console/console-text';
 import { ExportCheck, type ExportVerdict } from '../../services/audit/check-export.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import { LICENSE_SYNONYM, LICENSE_USAGE, licenseOf, scopeOf } from '../choose-license.ts';
 import { type Command, defineCommand, type Flags, type LocalContext } from '../command.ts';
 import { cannot } from '../files.ts';
 import { InputError } from '../read-secrets.ts';
@@ -18,10 +19,11 @@ type AuditEvent = GetAnswer<'/api/admin/audit'>['events'][number];
 export const AUDIT_COMMANDS: readonly Command[] = [
   defineCommand({
     words: 'audit list',
-    usage:
-      '[--since TIME] [--until TIME] [--user U] [--kind KIND] [--license ID|PRODUCT | --system] [--limit N]',
-    otherFlags: '[--license-id N]',
-    about: `list what happened, newest first; TIME is ${MOMENT_FORMS} (UTC)`,
+    usage: `[--since TIME] [--until TIME] [--user U] [--kind KIND] ${LICENSE_USAGE} [--system] [--limit N]`,
+    otherFlags: LICENSE_SYNONYM,
+    about:
+      `list what happened, newest first; TIME is ${MOMENT_FORMS} (UTC), and --user a part of the name of a ` +
+      'user, account or host',
     ask: askAudit,
     show: showAudit,
   }),
@@ -45,12 +47,13 @@ export const AUDIT_COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     words: 'audit thin',
-    usage: '--before DATE [--license-id N | --system]',
+    usage: `--before DATE ${LICENSE_USAGE} [--system]`,
+    otherFlags: LICENSE_SYNONYM,
     about: 'replace older events with totals; a date without a time is the start of that day, UTC',
-    ask: (client, _, flags) =>
+    ask: async (client, _, flags) =>
       client.post('/api/admin/audit/thin', {
         before: flags.before,
-        license_id: flags['license-id'],
+        license_id: await licenseOf(client, flags),
         chain: chainOf(flags),
       }),
     show: ({ thinned_links }) =>
@@ -69,10 +72,11 @@ async function askAudit(client: AdminClient, _: readonly string[], flags: Flags)
   const most = flags.limit === undefined ? DEFAULT_AUDIT_EVENTS : Number(flags.limit);
   const events: AuditEvent[] = [];
   let before: number | undefined;
+  const { since, until, user, kind } = flags;
+  const { product, license_id } = await scopeOf(client, flags);
+  const scope = { license: license_id ?? product, chain: chainOf(flags) };
+  const filter = { ...scope, since, until, search: user, kind, limit: most };
   for (;;) {
-    const { since, until, user, kind, license } = flags;
-    const scope = { license, license_id: flags['license-id'], chain: chainOf(flags) };
-    const filter = { ...scope, since, until, user, kind, limit: most };
     const answer = await client.get('/api/admin/audit', { ...filter, before });
     if (!answer.ok) return answer;
     for (const event of answer.body.events) events.push(event);

@@ -1,8 +1,9 @@
 import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
 import { formatTable } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
-import { type AdminClient, withFacts } from '../admin-client.ts';
+import { type AdminAnswer, type AdminClient, withFacts } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
+import { suggestUsers } from '../near-users.ts';
 import { InputError } from '../read-secrets.ts';
 
 /** Bars users, hosts and addresses besides the rules file. */
@@ -41,7 +42,8 @@ export const BAR_COMMANDS: readonly Command[] = [
     usage: '[--host HOST] [--address ADDRESS]',
     about: 'show which rules and bars refuse a user, a host or an address',
     ask: askWhy,
-    show: ({ barred_by: by }) => (by.length === 0 ? 'Nothing bars them.' : showBarring(by)),
+    show: ({ barred_by: by, hint = '' }) =>
+      by.length === 0 ? `Nothing bars them. ${hint}`.trimEnd() : showBarring(by),
   }),
 ];
 
@@ -78,12 +80,19 @@ function showLifted({ removed, still_barred_by: still, ...bar }: Lifted): string
   return `${nameBar(bar)} ${lifted}, but still refused by:\n\n${showBarring(still)}`;
 }
 
-async function askWhy(client: AdminClient, [user]: readonly string[], flags: Flags) {
+async function askWhy(
+  client: AdminClient,
+  [user]: readonly string[],
+  flags: Flags,
+): Promise<AdminAnswer<GetAnswer<'/api/admin/rules/why'> & { readonly hint?: string }>> {
   const { host, address } = flags;
   if (user === undefined && host === undefined && address === undefined) {
     throw new InputError('Name a USER, or give --host or --address.');
   }
-  return client.get('/api/admin/rules/why', { user, host, address });
+  const answer = await client.get('/api/admin/rules/why', { user, host, address });
+  const isUnknown = answer.ok && answer.body.barred_by.length === 0 && user !== undefined;
+  const hint = isUnknown ? await suggestUsers(client, user) : '';
+  return hint === '' ? answer : withFacts(answer, { hint });
 }
 
 function showBarring(barring: readonly Barring[]): string {

@@ -2,6 +2,7 @@ import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
 import { formatTable } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
 import type { AdminClient, RefusedAnswer } from '../admin-client.ts';
+import { LICENSE_SYNONYM, LICENSE_USAGE, licenseOf, suggestLicenses } from '../choose-license.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
 
@@ -24,21 +25,19 @@ export const CLOUD_COMMANDS: readonly Command[] = [
     arguments: ['ID'],
     usage: '[--locally]',
     about: 'deactivate a license at the cloud and remove it; --locally does not contact the cloud',
-    ask: (client, [id], { locally }) =>
-      client.post(locally ? '/api/admin/licenses/remove-locally' : '/api/v4/removeProduct', {
-        license_id: id,
-      }),
+    ask: askRemove,
     show: ({ license_id, product }) => `Removed license ${license_id} for "${product}".`,
   }),
   defineCommand({
     words: 'license sync',
-    usage: '[--license-id N] [--accept-older] [--accept-unbound]',
+    usage: `${LICENSE_USAGE} [--accept-older] [--accept-unbound]`,
+    otherFlags: LICENSE_SYNONYM,
     about:
       'report consumption to the cloud and check licenses there now; --accept-older accepts totals that ' +
       'are lower than before, --accept-unbound accepts answers without the nonce of the request',
-    ask: (client, _, flags) =>
+    ask: async (client, _, flags) =>
       client.post('/api/admin/licenses/sync', {
-        license_id: flags['license-id'],
+        license_id: await licenseOf(client, flags),
         accept_older: flags['accept-older'] === true,
         accept_unbound: flags['accept-unbound'] === true,
       }),
@@ -91,6 +90,15 @@ function askAdd(client: AdminClient, [product]: readonly string[], flags: Flags,
   }
   const holder = username === undefined ? { license_key: key ?? typed } : { username, password: typed };
   return client.post('/api/v4/addProduct', { product, ...holder });
+}
+
+/** By the whole id: what a part of it means may have changed since it was last typed. */
+async function askRemove(client: AdminClient, [id = '']: readonly string[], { locally }: Flags) {
+  const path = locally ? '/api/admin/licenses/remove-locally' : '/api/v4/removeProduct';
+  const answer = await client.post(path, { license_id: id });
+  if (answer.ok || answer.body.code !== 'license_not_found') return answer;
+  const message = answer.body.message + (await suggestLicenses(client, id));
+  return { ok: false, body: { ...answer.body, message } } as const;
 }
 
 function askSettle(client: AdminClient, [id]: readonly string[], flags: Flags) {

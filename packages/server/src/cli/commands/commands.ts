@@ -1,13 +1,15 @@
 import type { GetAnswer } from '@berth/protocol/admin/admin-api';
 import { formatFacts, formatTable, paint, type Style } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
-import { showConfig } from '../../config.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import { LICENSE_SYNONYM, LICENSE_USAGE, licenseOf, scopeOf } from '../choose-license.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
+import { hasPart, nobody, suggestUsers } from '../near-users.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { BACKUP_COMMANDS } from './backup-commands.ts';
 import { BAR_COMMANDS } from './bar-commands.ts';
 import { CLOUD_COMMANDS } from './cloud-commands.ts';
+import { CONFIG_COMMANDS } from './config-commands.ts';
 import { DOCTOR_COMMANDS } from './doctor-commands.ts';
 import { EVENT_COMMANDS } from './event-commands.ts';
 import { HISTORY_COMMANDS } from './history-commands.ts';
@@ -15,9 +17,10 @@ import { IDENTITY_COMMANDS } from './identity-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
-import { askReset, isRefusedReset, showReset } from './reset-clock.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
 import { SERVICE_COMMANDS } from './service-commands.ts';
+import { SHOW_CONFIG_COMMANDS } from './show-config.ts';
+import { CLOCK_COMMANDS, STATUS_COMMANDS } from './status-commands.ts';
 import { SUPPORT_COMMANDS } from './support-commands.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
@@ -25,55 +28,26 @@ type Facts = Readonly<Record<string, unknown>>;
 type License = GetAnswer<'/api/admin/licenses'>['licenses'][number];
 type Registrations = GetAnswer<'/api/admin/registrations'>;
 type Registration = Registrations['registrations'][number];
-type Clock = GetAnswer<'/api/admin/clock'>;
 
 export const COMMANDS: readonly Command[] = [
-  defineCommand({
-    words: 'status',
-    about: 'show the state of the server',
-    ask: (client) => client.get('/api/admin/status'),
-    show: showStatus,
-    isFailure: ({ healthy }) => !healthy,
-  }),
+  ...STATUS_COMMANDS,
   ...DOCTOR_COMMANDS,
   ...SUPPORT_COMMANDS,
-  defineCommand({
-    words: 'config',
-    about: 'show the settings from the command line, the environment and berth.yaml',
-    local: async ({ config }) => ({ ok: true, body: showConfig(config) }),
-    show: (config) => formatFacts(flattenFacts({ ...config })),
-  }),
-  defineCommand({
-    words: 'clock',
-    about: "compare the server's time with the wall clock",
-    ask: (client) => client.get('/api/admin/clock'),
-    show: showClock,
-  }),
-  defineCommand({
-    words: 'clock accept',
-    about: 'accept a wall clock that jumped ahead',
-    ask: (client) => client.post('/api/admin/clock/accept'),
-    show: showClock,
-  }),
-  defineCommand({
-    words: 'clock reset',
-    usage: '[--dry-run] [--yes]',
-    about: 'return to the wall clock after it was wrong, and restore borrows that this ended',
-    ask: askReset,
-    show: (answer, callOf) => showReset(answer, (clock) => showClock(clock, callOf)),
-    isFailure: (answer) => isRefusedReset(answer),
-  }),
+  ...SHOW_CONFIG_COMMANDS,
+  ...CONFIG_COMMANDS,
+  ...CLOCK_COMMANDS,
   defineCommand({
     words: 'license list',
-    usage: '[--product P]',
+    usage: LICENSE_USAGE,
+    otherFlags: LICENSE_SYNONYM,
     about: 'list the licenses',
-    ask: (client, _, { product }) => client.get('/api/admin/licenses', { product }),
+    ask: async (client, _, flags) => client.get('/api/admin/licenses', await scopeOf(client, flags)),
     show: showLicenses,
   }),
   defineCommand({
     words: 'license show',
     arguments: ['ID'],
-    about: 'show one license in full',
+    about: 'show one license in full; a unique part of the id or the product is enough',
     ask: askLicense,
     show: showLicense,
   }),
@@ -81,33 +55,34 @@ export const COMMANDS: readonly Command[] = [
   ...OFFLINE_COMMANDS,
   defineCommand({
     words: 'registration list',
-    usage: '[--product P] [--license-id N] [--user U] [--address ADDRESS|RANGE]',
-    about: 'list who holds a slot',
+    usage: `${LICENSE_USAGE} [--user U] [--address ADDRESS|RANGE]`,
+    otherFlags: LICENSE_SYNONYM,
+    about: 'list who holds a slot; a part of the name of a user is enough',
     ask: askRegistrations,
     show: showRegistrations,
   }),
   defineCommand({
     words: 'registration release',
     arguments: ['[USER]'],
-    usage: '[--product P] [--license-id N] [--address ADDRESS|RANGE]',
+    usage: `${LICENSE_USAGE} [--address ADDRESS|RANGE]`,
+    otherFlags: LICENSE_SYNONYM,
     about: 'release a slot that is not borrowed, or all slots of an address, including borrowed ones',
-    ask: async (client, [user], flags) =>
-      nameFlags(
-        await client.post('/api/admin/registrations/release', {
-          user,
-          address: flags.address,
-          ...targetOf(flags),
-        }),
-      ),
+    ask: async (client, [user], flags) => {
+      const body = { user, address: flags.address, ...(await scopeOf(client, flags)) };
+      return explain(client, user, await client.post('/api/admin/registrations/release', body));
+    },
     show: ({ released }) => (released === 1 ? 'The slot is free.' : `Released ${released} slots.`),
   }),
   defineCommand({
     words: 'registration recall',
     arguments: ['USER'],
-    usage: '[--product P] [--license-id N]',
+    usage: LICENSE_USAGE,
+    otherFlags: LICENSE_SYNONYM,
     about: 'recall a borrowed slot before it ends',
-    ask: async (client, [user], flags) =>
-      nameFlags(await client.post('/api/admin/registrations/recall', { user, ...targetOf(flags) })),
+    ask: async (client, [user], flags) => {
+      const body = { user, ...(await scopeOf(client, flags)) };
+      return explain(client, user, await client.post('/api/admin/registrations/recall', body));
+    },
     show: () => 'The slot is free. The borrower can still work offline until the borrow ends.',
   }),
   ...HISTORY_COMMANDS,
@@ -123,20 +98,26 @@ export const COMMANDS: readonly Command[] = [
   ...SERVICE_COMMANDS,
 ];
 
-function targetOf(flags: Flags) {
-  return { product: flags.product, license_id: flags['license-id'] };
-}
-
-/** The server's messages name fields; these name the arguments and flags of the command. */
-function nameFlags<Body>(answer: AdminAnswer<Body>): AdminAnswer<Body> {
-  if (answer.ok || answer.body.code !== 'missing_parameters') return answer;
+/** The server's messages name fields; these name the arguments and flags, and users with similar names. */
+async function explain<Body>(
+  client: AdminClient,
+  user: string | undefined,
+  answer: AdminAnswer<Body>,
+): Promise<AdminAnswer<Body>> {
+  if (answer.ok) return answer;
+  if (answer.body.code === 'device_not_found' && user !== undefined) {
+    const near = await suggestUsers(client, user);
+    return { ok: false, body: { ...answer.body, message: `${answer.body.message} ${near}`.trimEnd() } };
+  }
+  if (answer.body.code !== 'missing_parameters') return answer;
   const message = answer.body.message
     .replace('Name the "product"', 'Name the "product" (--product)')
     .replace('"user" is missing', 'name USER, or --address');
   return { ok: false, body: { ...answer.body, message } };
 }
 
-async function askLicense(client: AdminClient, [id]: readonly string[]): Promise<AdminAnswer<License>> {
+async function askLicense(client: AdminClient, [given]: readonly string[]): Promise<AdminAnswer<License>> {
+  const id = await licenseOf(client, { license: given });
   const answer = await client.get('/api/admin/licenses', { license_id: id });
   if (!answer.ok) return answer;
   const [license] = answer.body.licenses;
@@ -152,7 +133,8 @@ async function askRegistrations(
   flags: Flags,
 ): Promise<AdminAnswer<{ readonly registrations: readonly Registration[] }>> {
   const all: Registration[] = [];
-  const query = { ...targetOf(flags), user: flags.user, address: flags.address };
+  const { user: part = '', address } = flags;
+  const query = { ...(await scopeOf(client, flags)), search: flags.user, address };
   let next: Registrations['next'] = {};
   for (;;) {
     const answer: AdminAnswer<Registrations> = await client.get('/api/admin/registrations', {
@@ -160,33 +142,12 @@ async function askRegistrations(
       ...next,
     });
     if (!answer.ok) return answer;
-    for (const registration of answer.body.registrations) all.push(registration);
+    // The search also finds hosts and addresses.
+    const found = answer.body.registrations.filter(({ user }) => hasPart(user, part));
+    for (const registration of found) all.push(registration);
     next = answer.body.next;
     if (next === null) return { ok: true, body: { registrations: all } };
   }
-}
-
-function showStatus(status: GetAnswer<'/api/admin/status'>, callOf: CallOf): string {
-  const { clock, ...rest } = status;
-  const time =
-    clock === null ? 'The clock cannot be read because the store does not work.' : showClock(clock, callOf);
-  return `${formatFacts(flattenFacts(rest))}\n${time}`;
-}
-
-function showClock({ server_at, wall_at, jump, jump_at_start: rest }: Clock, callOf: CallOf): string {
-  const jumped = jump === null ? '' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
-  const state = jumped === '' ? 'agrees' : paint('yellow', jumped);
-  const facts = formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });
-  const advised = jump === null ? facts : `${facts}\n${adviseOnJump(jump.direction, callOf)}`;
-  if (rest === null) return advised;
-  const hint = `if the clock was wrong, correct it and run "${callOf('clock reset')}"`;
-  return `${advised}\nIt JUMPED AHEAD from ${rest.from} to ${rest.to} while the server was stopped; ${hint}.`;
-}
-
-function adviseOnJump(direction: string, callOf: CallOf): string {
-  return direction === 'ahead'
-    ? `If the wall clock is correct, run "${callOf('clock accept')}".`
-    : `If the clock was wrong before and is correct now, run "${callOf('clock reset')}".`;
 }
 
 function showLicenses({ licenses }: { readonly licenses: readonly License[] }): string {
@@ -259,8 +220,12 @@ function sayAssurance(license: Omit<License, 'product_features'>, callOf: CallOf
   };
 }
 
-function showRegistrations({ registrations }: { readonly registrations: readonly Registration[] }): string {
-  if (registrations.length === 0) return 'Nobody holds a slot.';
+function showRegistrations(
+  { registrations }: { readonly registrations: readonly Registration[] },
+  _: CallOf,
+  { user }: Flags,
+): string {
+  if (registrations.length === 0) return `${nobody(user)} holds a slot.`;
   const rows = registrations.map((record) => [
     record.license_id,
     record.product,
@@ -279,15 +244,4 @@ function showRegistrations({ registrations }: { readonly registrations: readonly
 function sayAddress({ address, ip_local: stated }: Registration): string | null {
   if (stated === null || stated === address) return address;
   return address === null ? `says ${stated}` : `${address} (says ${stated})`;
-}
-
-/** Flattens nested facts to dotted names, as in the settings file. */
-function flattenFacts(facts: Facts, prefix = ''): Facts {
-  return Object.fromEntries(
-    Object.entries(facts).flatMap(([name, value]) =>
-      typeof value === 'object' && value !== null && !Array.isArray(value)
-        ? Object.entries(flattenFacts(value as Facts, `${prefix}${name}.`))
-        : [[`${prefix}${name}`, typeof value === 'boolean' ? String(value) : value]],
-    ),
-  );
 }

@@ -4,17 +4,21 @@ import { formatCsv } from '@berth/protocol/csv';
 import { escapeLines } from '@berth/protocol/hidden-characters';
 import { MOMENT_FORMS } from '@berth/protocol/moment';
 import { formatTable } from '@berth/shell/console/console-text';
+import type { CallOf } from '@berth/shell/console/hints';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
+import { LICENSE_SYNONYM, LICENSE_USAGE, licenseOf } from '../choose-license.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
+import { nobody, suggestUsers } from '../near-users.ts';
 import { printText } from '../terminal.ts';
 
-const SPAN = '[--since TIME] [--until TIME]';
+const SPAN = `[--since TIME] [--until TIME] ${LICENSE_USAGE}`;
 
 /** Reports on the history of use. */
 export const HISTORY_COMMANDS: readonly Command[] = [
   defineCommand({
     words: 'usage slots',
-    usage: `${SPAN} [--license N] [--feature F] [--csv]`,
+    otherFlags: LICENSE_SYNONYM,
+    usage: `${SPAN} [--feature F] [--csv]`,
     about: `show how many slots were in use; TIME is ${MOMENT_FORMS} (UTC)`,
     ask: askReport('slots', (client, { feature }, span) =>
       client.get('/api/admin/history/slots', { ...span, feature }),
@@ -23,25 +27,28 @@ export const HISTORY_COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     words: 'usage denials',
-    usage: `${SPAN} [--license N] [--feature F] [--user U] [--reason CODE] [--limit N] [--csv]`,
-    about: 'show who was denied, when and why',
+    otherFlags: LICENSE_SYNONYM,
+    usage: `${SPAN} [--feature F] [--user U] [--reason CODE] [--limit N] [--csv]`,
+    about: 'show who was denied, when and why; a part of the name of a user is enough',
     ask: askReport('denials', (client, { feature, user, reason, limit }, span) =>
-      client.get('/api/admin/history/denials', { ...span, feature, user, reason, limit }),
+      client.get('/api/admin/history/denials', { ...span, feature, search: user, reason, limit }),
     ),
     show: showDenials,
   }),
   defineCommand({
     words: 'usage users',
-    usage: `${SPAN} [--license N] [--user U] [--limit N] [--csv]`,
+    otherFlags: LICENSE_SYNONYM,
+    usage: `${SPAN} [--user U] [--limit N] [--csv]`,
     about: 'show how much each user used, the longest first',
     ask: askReport('users', (client, { user, limit }, span) =>
-      client.get('/api/admin/history/users', { ...span, user, limit }),
+      client.get('/api/admin/history/users', { ...span, search: user, limit }),
     ),
     show: showUsers,
   }),
   defineCommand({
     words: 'usage consumption',
-    usage: `${SPAN} [--license N] [--feature F] [--csv]`,
+    otherFlags: LICENSE_SYNONYM,
+    usage: `${SPAN} [--feature F] [--csv]`,
     about: 'show what was consumed on each day',
     ask: askReport('consumption', (client, { feature }, span) =>
       client.get('/api/admin/history/consumption', { ...span, feature }),
@@ -50,7 +57,8 @@ export const HISTORY_COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     words: 'usage what-if',
-    usage: `${SPAN} [--license N] [--feature F] [--csv]`,
+    otherFlags: LICENSE_SYNONYM,
+    usage: `${SPAN} [--feature F] [--csv]`,
     about: 'show how many requests would have been denied with more or fewer slots',
     ask: askReport('what-if', (client, { feature }, span) =>
       client.get('/api/admin/history/what-if', { ...span, feature }),
@@ -61,7 +69,7 @@ export const HISTORY_COMMANDS: readonly Command[] = [
     words: 'user forget',
     arguments: ['NAME'],
     about: "remove a user's name, hosts and addresses from the history; totals stay",
-    ask: (client, [user]) => client.post('/api/admin/history/forget', { user }),
+    ask: askForget,
     show: ({ forgotten }) =>
       forgotten === 0
         ? 'The history does not name this user.'
@@ -69,21 +77,27 @@ export const HISTORY_COMMANDS: readonly Command[] = [
   }),
 ];
 
-type Span = Readonly<Record<'since' | 'until' | 'license', string | undefined>>;
+type Span = Readonly<Record<'since' | 'until' | 'license', string | number | undefined>>;
 
 function askReport<Report extends object>(
   report: HistoryReport,
   ask: (client: AdminClient, flags: Flags, span: Span) => Promise<AdminAnswer<Report>>,
 ) {
   return async (client: AdminClient, _: readonly string[], flags: Flags): Promise<AdminAnswer<Report>> => {
-    const { since, until, license, csv } = flags;
-    const answer = await ask(client, flags, { since, until, license });
+    const { since, until, csv } = flags;
+    const answer = await ask(client, flags, { since, until, license: await licenseOf(client, flags) });
     if (!answer.ok || !csv) return answer;
     const { columns, rows } = historyTable(report, answer.body);
     const text = formatCsv(columns, rows);
     await printText(process.stdout.isTTY ? escapeLines(text) : text);
     return { ...answer, isPrinted: true };
   };
+}
+
+async function askForget(client: AdminClient, [user = '']: readonly string[]) {
+  const answer = await client.post('/api/admin/history/forget', { user });
+  const near = answer.ok && answer.body.forgotten === 0 ? await suggestUsers(client, user) : '';
+  return near === '' ? answer : ({ ok: false, body: { message: near } } as const);
 }
 
 type Denials = GetAnswer<'/api/admin/history/denials'>;
@@ -114,8 +128,8 @@ function showSlots({ since, until, series }: GetAnswer<'/api/admin/history/slots
   return `From ${since} to ${until}; --csv has all points.\n${table}`;
 }
 
-function showDenials({ total, by_reason, denials, left_off }: Denials): string {
-  if (total === 0) return 'Nobody was denied.';
+function showDenials({ total, by_reason, denials, left_off }: Denials, _: CallOf, { user }: Flags): string {
+  if (total === 0) return `${nobody(user)} was denied.`;
   const reasons = by_reason.map(({ reason, count }) => `${count} ${reason}`).join(', ');
   const lines = denials.map((denial) => {
     const { first_at, last_at, count, explanation } = denial;
@@ -131,8 +145,12 @@ function whereOf({ host, address }: Denial): string {
   return `${host === null ? '' : ` on ${host}`}${address === null ? '' : ` from ${address}`}`;
 }
 
-function showUsers({ users, left_off }: GetAnswer<'/api/admin/history/users'>): string {
-  if (users.length === 0) return 'Nobody used anything.';
+function showUsers(
+  { users, left_off }: GetAnswer<'/api/admin/history/users'>,
+  _: CallOf,
+  { user }: Flags,
+): string {
+  if (users.length === 0) return `${nobody(user)} used anything.`;
   const rows = users.map((row) => [
     nameOf(row),
     row.license_id,

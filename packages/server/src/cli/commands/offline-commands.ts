@@ -13,6 +13,7 @@ import {
 import { formatFacts } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
 import { type AdminAnswer, type AdminClient, type RefusedAnswer, withFacts } from '../admin-client.ts';
+import { LICENSE_SYNONYM, licenseOf } from '../choose-license.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
 import { cannot, readBytes } from '../files.ts';
 import { InputError, type SecretPrompt } from '../read-secrets.ts';
@@ -21,7 +22,8 @@ import { InputError, type SecretPrompt } from '../read-secrets.ts';
 export const OFFLINE_COMMANDS: readonly Command[] = [
   defineCommand({
     words: 'offline request',
-    usage: '[--product P] [--license-key K] [--user U] [--license-id N] [--deactivate] [--out FILE]',
+    usage: '[--product P] [--license-key K] [--user U] [--license ID] [--deactivate] [--out FILE]',
+    otherFlags: LICENSE_SYNONYM,
     about: 'create a file that requests a license from the vendor; --deactivate returns one',
     precheck: async (client, _, { deactivate }) =>
       deactivate === true ? null : refuseWithoutKey(client, { isByCodes: false }),
@@ -111,11 +113,12 @@ async function refuseWithoutKey(
 
 async function askRequest(client: AdminClient, _: readonly string[], flags: Flags) {
   requireWritable(flags.out);
+  const { license, 'license-id': id } = flags;
   const answer = await client.post('/api/v4/license/generate', {
     product: flags.product,
     license_key: flags['license-key'],
     username: flags.user,
-    license_id: flags['license-id'],
+    license_id: await licenseOf(client, { license, 'license-id': id }),
     request: flags.deactivate ? 'deactivation' : 'activation',
   });
   return save(answer, 'request_data', flags.out);

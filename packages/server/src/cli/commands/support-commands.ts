@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import { arch, hostname, platform, release, userInfo } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import type { GetAnswer, GetPath } from '@berth/protocol/admin/admin-api';
-import { showConfig } from '../../config.ts';
+import { showConfig, withValues } from '../../config.ts';
 import { Pseudonyms } from '../../services/support/pseudonyms.ts';
 import { type BundleFile, writeTar } from '../../services/support/write-tar.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
@@ -109,7 +109,7 @@ async function ask(client: AdminClient, more: readonly Document[]): Promise<Coll
   const log = await client.get('/api/admin/log');
   const documents = [
     ...more,
-    { name: 'settings.json', content: await get('/api/admin/settings') },
+    { name: 'settings.json', content: await readSettings(client) },
     { name: 'status.json', content: await get('/api/admin/status') },
     { name: 'metrics.txt', content: await readMetrics(client) },
     { name: 'log.jsonl', content: log.ok ? log.body.lines : [] },
@@ -122,6 +122,17 @@ async function ask(client: AdminClient, more: readonly Document[]): Promise<Coll
     await get('/api/admin/bars'),
   ];
   return { documents, names };
+}
+
+/** Nested as in berth.yaml, so that names in them are found. */
+async function readSettings(client: AdminClient): Promise<unknown> {
+  const { ok, body } = await client.get('/api/admin/settings');
+  if (!ok) return body;
+  const { sources: _, ...settings } = withValues(
+    body.settings.map(({ name, value }) => [name, value] as const),
+    new Map(),
+  );
+  return { settings };
 }
 
 async function readMetrics(client: AdminClient): Promise<string> {

@@ -8,6 +8,8 @@ interface BackupFacts {
   readonly failingAt: Instant | null;
   readonly error: string | null;
   readonly isScheduled: boolean;
+  /** Whether the master key is known to be kept outside the data folder. */
+  readonly isKeyKept: boolean;
   readonly now: Instant;
 }
 
@@ -19,9 +21,9 @@ const LATE_DAYS = 1;
 
 export function judgeBackup(facts: BackupFacts): readonly Verdict[] {
   const { lastAt, isScheduled } = facts;
-  const last = lastAt === null ? 'No backup was made yet' : `The last backup was made at ${say(lastAt)}`;
   const hint = isScheduled ? '' : '; backup.schedule makes them regularly';
-  return orWell([judgeFailure(facts), judgeAge(facts)], `${last}${hint}`);
+  const well = lastAt === null ? '' : `The last backup was made at ${say(lastAt)}${hint}`;
+  return orWell([judgeFailure(facts), judgeFirst(facts), judgeAge(facts), judgeKey(facts)], well);
 }
 
 function judgeFailure({ failingAt, error }: BackupFacts): Verdict | null {
@@ -29,6 +31,23 @@ function judgeFailure({ failingAt, error }: BackupFacts): Verdict | null {
   return complain(
     `The scheduled backups have failed since ${say(failingAt)}${error === null ? '.' : `: ${error}`}`,
     'See that backup.folder exists, that the server can write to it, and that its disk has room.',
+  );
+}
+
+function judgeFirst({ lastAt, failingAt, isScheduled }: BackupFacts): Verdict | null {
+  if (lastAt !== null || failingAt !== null) return null;
+  const advice = isScheduled
+    ? 'The server makes one within minutes, if it runs.'
+    : 'Make one with "berth backup FILE", or set backup.schedule.';
+  return warn('No backup was made yet.', advice);
+}
+
+/** A backup without the key cannot be restored when the machine is lost. */
+function judgeKey({ lastAt, isScheduled, isKeyKept }: BackupFacts): Verdict | null {
+  if (isKeyKept || (lastAt === null && !isScheduled)) return null;
+  return warn(
+    'The master key is in no backup: if this machine is lost, the backups cannot be restored.',
+    'Set backup.passphraseFile, or save the key elsewhere with "berth key export --out FILE".',
   );
 }
 

@@ -82,6 +82,10 @@ function judgeReports({ reportsUncertain }: CloudFacts): Verdict | null {
 interface DatabaseFacts {
   readonly engine: string;
   readonly isHealthy: boolean;
+  /** What is wrong with its file; `null`: nothing was found. */
+  readonly damage: string | null;
+  /** Whether the file was read to know that. */
+  readonly isRead: boolean;
   readonly isShared: boolean;
   readonly settings: Readonly<Record<string, string | null>>;
   /** The port of the database itself, and the one in the setting; `null`: unknown. */
@@ -101,7 +105,21 @@ export function judgeDatabase(facts: DatabaseFacts): readonly Verdict[] {
         'The last commit failed.',
         'See the log for the reason; clients get 503 until it works again.',
       );
-  return orWell([sick, judgeDurability(facts), judgeConnections(facts)], `${engine} works${pooler}`);
+  const found = [sick, judgeDamage(facts), judgeDurability(facts), judgeConnections(facts)];
+  return orWell(found, `${engine} works${pooler}${sayRead(facts)}`);
+}
+
+function judgeDamage({ damage }: DatabaseFacts): Verdict | null {
+  if (damage === null) return null;
+  return complain(
+    `The file of the database is damaged. SQLite says: ${damage}.`,
+    'Stop the server and restore a backup: docs/backup.md shows how.',
+  );
+}
+
+function sayRead({ isShared, isRead }: DatabaseFacts): string {
+  if (isShared) return '';
+  return isRead ? ', and its file is intact' : '; its file is too large to read all of it now';
 }
 
 /** What the connection refuses need not be looked at: `off` for one of them. */

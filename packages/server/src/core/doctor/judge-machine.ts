@@ -81,6 +81,15 @@ export function judgeFiles(files: readonly FileFacts[]): readonly Verdict[] {
   );
 }
 
+/** `problem`: why the rules file is not valid. */
+export function judgeRules(problem: string | null): readonly Verdict[] {
+  const advice =
+    'Correct it, and check it with "berth rules check". Until then a running server keeps the rules it ' +
+    'had, and a stopped one may not start.';
+  const found = problem === null ? null : complain(problem, advice);
+  return orWell([found], 'The rules file is valid, or there is none');
+}
+
 interface ClockFacts {
   /** The server's time and the wall clock; with a shared database, the database's. */
   readonly now: Instant;

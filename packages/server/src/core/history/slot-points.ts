@@ -135,7 +135,7 @@ export interface Stretch {
   readonly grants: number;
 }
 
-/** The curve as stretches without gaps from `since` to `until`. The first counts what was in use as granted. */
+/** The curve as stretches without gaps from `since` to `until`. What was in use counts as granted first. */
 export function stretchesOf(
   start: SlotState,
   buckets: readonly SlotBucket[],

@@ -121,6 +121,7 @@ export type SystemEvent = Readonly<
       sharedKeyFingerprint: string | null;
       by: Actor;
     }
+  | { kind: 'webhook_secret_set'; fingerprint: string; by: Actor }
   | { kind: 'master_key_rotated'; from: string; to: string; by: Actor }
   /** The first one is made like the store's own keys, without an event. */
   | { kind: 'grant_key_rotated'; kid: string; replaced: string; by: Actor }

@@ -14,3 +14,9 @@ export function showDatabaseUrl(text: string): string {
   const [, scheme, user, place] = DATABASE_URL.exec(text) ?? [];
   return scheme === undefined ? '…' : `${scheme}${user === undefined ? '' : '…@'}${place}`;
 }
+
+/** Whether it holds a password; a user alone, or a file that has the password, is no secret. */
+export function hasDatabasePassword(text: string): boolean {
+  const [, , user = ''] = DATABASE_URL.exec(text) ?? [];
+  return /:./.test(user.slice(0, -1)) || /[?&]password=./.test(text);
+}

@@ -49,6 +49,7 @@ const KINDS: Readonly<Record<AuditEvent['kind'], true>> = {
   grant_key_rotated: true,
   rules_changed: true,
   setting_changed: true,
+  webhook_secret_set: true,
   bar_added: true,
   bar_removed: true,
   license_expiring: true,

@@ -11,6 +11,7 @@ export interface NoticeKey {
     | 'certificate_missing'
     | 'license_nearly_full'
     | 'consumption_nearly_used_up'
+    | 'master_key_exported'
     | 'backup_made'
     | 'backup_failed'
     | 'backup_overdue';
@@ -30,6 +31,11 @@ export function tokenNoticeKey(tokenId: string): NoticeKey {
 /** A license, or one of its features. */
 export function partSubject(licenseId: number, feature: string | null): string {
   return feature === null ? String(licenseId) : `${licenseId} ${feature}`;
+}
+
+/** Stores when the master key with this fingerprint was last exported, also into a backup. */
+export function exportKey(fingerprint: string): NoticeKey {
+  return { kind: 'master_key_exported', subject: fingerprint };
 }
 
 /** Stores when the last backup was made: by the schedule, or on request. */

@@ -2,7 +2,7 @@ import { type SystemChange, unchanged } from '../decision.ts';
 import type { CloudKeyName } from '../nouns/audit-event.ts';
 import { type GrantKey, isInKeySet, lastGrantEnd } from '../nouns/grant-key.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import type { RotateGrantKey, RotateMasterKey, SetCloudKeys } from '../system-command.ts';
+import type { RotateGrantKey, RotateMasterKey, SetCloudKeys, SetWebhookSecret } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 
 /** Sets both keys in one decision, so that two callers never leave one key of each behind. */
@@ -29,6 +29,17 @@ export const setCloudKeys = {
     return { outcome: { kind: 'done', count: changed.length }, changes, events };
   },
 } satisfies SystemModule<SetCloudKeys>;
+
+export const setWebhookSecret = {
+  ...ON_SERVER,
+  scope: 'secrets',
+
+  decide: ({ secret, fingerprint, by }) => ({
+    outcome: { kind: 'done', count: 1 },
+    changes: [{ kind: 'put_secret', name: 'webhook_secret', secret }],
+    events: [{ kind: 'webhook_secret_set', fingerprint, by }],
+  }),
+} satisfies SystemModule<SetWebhookSecret>;
 
 /** A key that is in force already is not replaced: repeating the request does no harm. */
 export const rotateMasterKey = {

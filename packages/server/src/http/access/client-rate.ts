@@ -7,9 +7,13 @@ import { LIMITS } from '../../config.ts';
 export type AdmitClient = (peer: Peer) => void;
 
 interface RateOptions {
-  /** 0 means no limit. */
-  readonly requestsPerMinute: number;
+  readonly settings: { readonly current: { readonly http: ClientLimits } };
   readonly readMonotonicMs: () => number;
+}
+
+export interface ClientLimits {
+  /** 0 means no limit. */
+  readonly clientRequestsPerMinute: number;
 }
 
 const MINUTE_MS = 60_000;
@@ -18,13 +22,13 @@ const MINUTE_MS = 60_000;
  * The request rate per address. Each has a token bucket with the requests of a minute, which refills evenly.
  * A bucket is stored as one number: when it will be full again.
  */
-export function createClientRate({ requestsPerMinute, readMonotonicMs }: RateOptions): AdmitClient {
-  if (requestsPerMinute === 0) return () => {};
-  const intervalMs = MINUTE_MS / requestsPerMinute;
-  const mostMs = MINUTE_MS - intervalMs;
+export function createClientRate({ settings, readMonotonicMs }: RateOptions): AdmitClient {
   const fullAtMs = new Map<string, number>();
   return ({ address: from, isControl }) => {
-    if (isControl) return;
+    const { clientRequestsPerMinute } = settings.current.http;
+    if (isControl || clientRequestsPerMinute === 0) return;
+    const intervalMs = MINUTE_MS / clientRequestsPerMinute;
+    const mostMs = MINUTE_MS - intervalMs;
     const address = placeOf(from);
     const nowMs = readMonotonicMs();
     const before = Math.max(fullAtMs.get(address) ?? nowMs, nowMs);

@@ -1,4 +1,3 @@
-import type { RecordedEvent } from '../../core/nouns/audit-event.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import { toWire } from './to-wire.ts';
 
@@ -11,7 +10,7 @@ interface EventPlace {
 }
 
 /** An event with the names and dates of the API. A system event that concerns a license names it. */
-export function presentEvent({ seq, chain, at }: EventPlace, event: RecordedEvent) {
+export function presentEvent({ seq, chain, at }: EventPlace, event: { readonly kind: string }) {
   const { kind } = event;
   return toWire({ seq, licenseId: chain === 0 ? null : chain, at, kind, ...(event as object) });
 }

@@ -2,7 +2,7 @@ import { parseRange } from '@berth/protocol/address-range';
 import { suggest } from '@berth/protocol/suggest';
 import type { BarKind } from '../../core/nouns/bar.ts';
 import { DENY_LISTS, type DenyList, NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
-import { parseYaml } from '../../parse-yaml.ts';
+import { findYamlLine, parseYaml } from '../../parse-yaml.ts';
 
 /** Invalid rules; the message says what is wrong and where. */
 export class RulesError extends Error {}
@@ -21,17 +21,42 @@ export function parseRules(text: string): Rules {
   if (text.trim() === '') {
     throw new RulesError('it is empty. To bar nobody, write "deny: {}" or remove the file.');
   }
-  const { deny } = readSection(readYaml(text), '', ['deny']);
-  const lists = readSection(deny, 'deny', DENY_LISTS);
-  const users = readList(lists.users, 'deny.users', 'user');
-  const hosts = readList(lists.hosts, 'deny.hosts', 'host');
-  const addresses = readList(lists.addresses, 'deny.addresses', 'address');
-  return orNoRules({ ...NO_RULES, deny: { users, hosts, addresses } satisfies DenyList });
+  const document = readYaml(text);
+  try {
+    return orNoRules({ ...NO_RULES, deny: readDenied(document) });
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    throw new RulesError(`in line ${findYamlLine(text, error.path, YAML)}, ${error.message}`);
+  }
+}
+
+type Path = readonly (string | number)[];
+
+/** What is wrong with a value, and the names that lead to it. */
+class ValueError extends Error {
+  readonly path: Path;
+
+  constructor(path: Path, message: string) {
+    super(message);
+    this.path = path;
+  }
+}
+
+const YAML = { schema: 'failsafe', logLevel: 'error' };
+
+function readDenied(document: unknown): DenyList {
+  const { deny } = readSection(document, [], ['deny']);
+  const lists = readSection(deny, ['deny'], DENY_LISTS);
+  return {
+    users: readList(lists.users, ['deny', 'users'], 'user'),
+    hosts: readList(lists.hosts, ['deny', 'hosts'], 'host'),
+    addresses: readList(lists.addresses, ['deny', 'addresses'], 'address'),
+  };
 }
 
 function readYaml(text: string): unknown {
   try {
-    return parseYaml(text, { schema: 'failsafe', logLevel: 'error' });
+    return parseYaml(text, YAML);
   } catch (error) {
     const [line = ''] = (error as Error).message.split('\n');
     const hint = /alias/i.test(line) ? ' Quote names that begin with "*".' : '';
@@ -44,27 +69,29 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-function readSection(value: unknown, place: string, known: readonly string[]): Record<string, unknown> {
+function readSection(value: unknown, path: Path, known: readonly string[]): Record<string, unknown> {
   if (isEmpty(value)) return {};
   if (typeof value !== 'object' || Array.isArray(value)) {
-    const where = place === '' ? 'it' : `"${place}"`;
-    throw new RulesError(`${where} must contain ${known.map((name) => `"${name}"`).join(', ')}.`);
+    const where = path.length === 0 ? 'it' : `"${path.join('.')}"`;
+    throw new ValueError(path, `${where} must contain ${known.map((name) => `"${name}"`).join(', ')}.`);
   }
   const unknown = Object.keys(value as object).find((name) => !known.includes(name));
   if (unknown === undefined) return value as Record<string, unknown>;
-  const full = place === '' ? unknown : `${place}.${unknown}`;
-  throw new RulesError(`"${full}" is unknown.${suggest(unknown, known)}`);
+  const full = [...path, unknown];
+  throw new ValueError(full, `"${full.join('.')}" is unknown.${suggest(unknown, known)}`);
 }
 
-function readList(value: unknown, place: string, kind: BarKind): readonly string[] {
+function readList(value: unknown, path: Path, kind: BarKind): readonly string[] {
+  const place = path.join('.');
   if (isEmpty(value)) return [];
-  if (!Array.isArray(value)) throw new RulesError(`"${place}" must be a list.`);
+  if (!Array.isArray(value)) throw new ValueError(path, `"${place}" must be a list.`);
   if (value.length > MAX_ENTRIES) {
-    throw new RulesError(`"${place}" has ${value.length} entries; at most ${MAX_ENTRIES} are allowed.`);
+    const message = `"${place}" has ${value.length} entries; at most ${MAX_ENTRIES} are allowed.`;
+    throw new ValueError(path, message);
   }
   return value.map((entry, index) => {
     const problem = typeof entry === 'string' ? refuseEntry(kind, entry) : 'must be text';
-    if (problem !== null) throw new RulesError(`"${place}[${index}]" ${problem}.`);
+    if (problem !== null) throw new ValueError([...path, index], `"${place}[${index}]" ${problem}.`);
     return entry as string;
   });
 }

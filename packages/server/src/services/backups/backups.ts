@@ -1,21 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream, readdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { RequestError } from '@berth/protocol/request-error';
-import type { BackupFacts } from '@berth/shell/files/backup-file';
-import { createPrivateFolder } from '@berth/shell/files/folder-access';
+import { type BackupFacts, readFacts } from '@berth/shell/files/backup-file';
 import { placeFile } from '@berth/shell/files/place-file';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { type BackupSchedule, dueAt, isOverdue } from '../../core/nouns/backup-schedule.ts';
-import { Fault } from '../../core/nouns/fault.ts';
 import { type Instant, later, MINUTE_MS, plus, say } from '../../core/nouns/instant.ts';
-import { BACKUP_FAILED, backupKey } from '../../core/nouns/notice-key.ts';
+import { BACKUP_FAILED, backupKey, exportKey } from '../../core/nouns/notice-key.ts';
 import type { Note } from '../../core/system-command.ts';
 import type { Store } from '../../store/store.ts';
 import type { KeyCustody } from '../keys/key-custody.ts';
 import { createRoom } from '../lending/room.ts';
 import type { MakeBackup } from './backup-job.ts';
+import { prepareFolder, readPassphraseFile } from './backup-places.ts';
 
 interface BackupStatus {
   /** When the last backup was made, by the schedule or on request. */
@@ -28,19 +27,38 @@ interface BackupStatus {
   readonly failingAt: Instant | null;
   /** Why, if that was in this run of the server. */
   readonly error: string | null;
+  /** Whether the master key is kept somewhere besides the data folder, as far as the server knows. */
+  readonly isKeyKept: boolean;
 }
 
-interface BackupOptions {
-  readonly store: Store;
-  readonly custody: Pick<KeyCustody, 'lend'>;
-  readonly make: MakeBackup;
-  readonly version: string;
-  /** For drafts of what is sent. */
-  readonly dataFolder: string;
+/** A backup of the schedule. */
+interface KeptBackup {
+  readonly file: string;
+  readonly bytes: number;
+  readonly madeAt: string | null;
+  /** Whether it contains the master key; `null` if the file is damaged. */
+  readonly withKey: boolean | null;
+}
+
+/** How scheduled backups are made. */
+export interface BackupPlan {
   readonly folder: string;
   /** `null`: never. */
   readonly schedule: BackupSchedule | null;
   readonly keep: number;
+  /** Empty: backups do not contain the master key. */
+  readonly passphraseFile: string;
+}
+
+interface BackupOptions {
+  readonly store: Store;
+  readonly custody: Pick<KeyCustody, 'lend' | 'describe'>;
+  readonly make: MakeBackup;
+  readonly version: string;
+  /** For drafts of what is sent. */
+  readonly dataFolder: string;
+  /** Settings that may change at any time. */
+  readonly readPlan: () => BackupPlan;
 }
 
 /** Each needs as much disk as the data, until it is sent. */
@@ -91,14 +109,16 @@ export class Backups {
 
   /** Makes the scheduled backup if it is due, and records if it fails. Returns its file, or null. */
   async keepSchedule(): Promise<string | null> {
-    const { schedule, store } = this.#options;
+    const { readPlan, store } = this.#options;
+    const plan = readPlan();
+    const { schedule } = plan;
     if (schedule === null) return null;
     const { now } = await store.keepClock();
     const lastAt = await this.#findLast('schedule');
     const isDue = lastAt === null || now >= dueAt(schedule, lastAt);
     if (!isDue || (this.#retryAt !== null && now < this.#retryAt)) return null;
     try {
-      return await this.#makeScheduled(now);
+      return await this.#makeScheduled(now, plan);
     } catch (error) {
       this.#retryAt = plus(now, RETRY_MS);
       this.#error = (error as Error).message;
@@ -109,7 +129,8 @@ export class Backups {
 
   /** Records, once, that there was none for too long, whatever the reason. */
   async watchSchedule(): Promise<void> {
-    const { schedule, store } = this.#options;
+    const { readPlan, store } = this.#options;
+    const { schedule } = readPlan();
     const lastAt = await this.#findLast('schedule');
     if (schedule === null || lastAt === null) return;
     const { now } = await store.keepClock();
@@ -118,30 +139,46 @@ export class Backups {
   }
 
   async describe(): Promise<BackupStatus> {
-    const { schedule, store } = this.#options;
+    const { readPlan, store } = this.#options;
+    const { schedule, folder } = readPlan();
     const [scheduled, requested] = [await this.#findLast('schedule'), await this.#findLast('request')];
     const failingAt = (await store.read({ kind: 'find_notice', key: BACKUP_FAILED })) as Instant | null;
     const last = [scheduled, requested].filter((at) => at !== null);
     return {
       lastAt: last.length === 0 ? null : last.reduce(later),
-      lastFile: this.#listFiles().at(-1) ?? null,
+      lastFile: listFiles(folder).at(-1) ?? null,
       dueAt: schedule === null || scheduled === null ? null : dueAt(schedule, scheduled),
       failingAt,
       error: failingAt === null ? null : this.#error,
+      isKeyKept: await this.#isKeyKept(),
     };
   }
 
-  async #makeScheduled(now: Instant): Promise<string> {
-    const { folder, keep } = this.#options;
-    createFolder(folder);
+  /** The backups of the schedule, the newest first. */
+  list(limit: number) {
+    const { folder } = this.#options.readPlan();
+    return { folder, backups: listFiles(folder).slice(-limit).reverse().map(describeFile) };
+  }
+
+  /** An exported key is in a file or a backup that was made to be kept. */
+  async #isKeyKept(): Promise<boolean> {
+    const { custody, store, dataFolder } = this.#options;
+    const { file, fingerprint } = await custody.describe();
+    if (file === null || dirname(file) !== dataFolder) return true;
+    return (await store.read({ kind: 'find_notice', key: exportKey(fingerprint) })) !== null;
+  }
+
+  async #makeScheduled(now: Instant, { folder, keep, passphraseFile }: BackupPlan): Promise<string> {
+    prepareFolder(folder);
+    const passphrase = passphraseFile === '' ? null : readPassphraseFile(passphraseFile);
     for (const name of readdirSync(folder)) if (LEFT.test(name)) rmSync(join(folder, name));
     const file = join(folder, `berth-${say(now).replace(/[:-]|\.\d+/g, '')}.backup`);
-    await this.#make(`${file}${PART}`, null, 'schedule');
+    await this.#make(`${file}${PART}`, passphrase, 'schedule');
     placeFile(`${file}${PART}`, file, true);
     const { size: bytes } = statSync(file);
-    await this.#note({ kind: 'backup_made', file, bytes, withKey: false, by: 'schedule' });
+    await this.#note({ kind: 'backup_made', file, bytes, withKey: passphrase !== null, by: 'schedule' });
     [this.#retryAt, this.#error] = [null, null];
-    for (const old of this.#listFiles().slice(0, -keep)) rmSync(old, { force: true });
+    for (const old of listFiles(folder).slice(0, -keep)) rmSync(old, { force: true });
     return file;
   }
 
@@ -151,17 +188,6 @@ export class Backups {
       const { now } = await store.keepClock();
       return make({ to, masterKey, sealedKeys, madeBy: version, madeAt: say(now) });
     });
-  }
-
-  /** The backups of the schedule, oldest first. */
-  #listFiles(): readonly string[] {
-    const { folder } = this.#options;
-    try {
-      const names = readdirSync(folder).filter((name) => SCHEDULED.test(name));
-      return names.sort().map((name) => join(folder, name));
-    } catch {
-      return [];
-    }
   }
 
   async #findLast(origin: 'schedule' | 'request'): Promise<Instant | null> {
@@ -194,14 +220,22 @@ export class Backups {
 const PART = '.part';
 const LEFT = /^berth-\d{8}T\d{6}Z\.backup\.part/;
 
-function createFolder(folder: string): void {
+/** The backups of the schedule, oldest first. */
+function listFiles(folder: string): readonly string[] {
   try {
-    createPrivateFolder(folder);
-  } catch (error) {
-    const { message } = error as Error;
-    throw new Fault(
-      'store_unavailable',
-      `The folder ${folder} cannot be created: ${message.replaceAll('--data', 'backup.folder')}`,
-    );
+    const names = readdirSync(folder).filter((name) => SCHEDULED.test(name));
+    return names.sort().map((name) => join(folder, name));
+  } catch {
+    return [];
+  }
+}
+
+function describeFile(file: string): KeptBackup {
+  const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  try {
+    const { made_at: madeAt, sealed_keys } = readFacts(file);
+    return { file, bytes, madeAt, withKey: sealed_keys !== null };
+  } catch {
+    return { file, bytes, madeAt: null, withKey: null };
   }
 }

@@ -13,9 +13,12 @@ import {
   judgeWebhooks,
   type VersionFacts,
 } from '../../core/doctor/judge-links.ts';
-import { judgeClock, judgeDiskHealth, judgeFiles } from '../../core/doctor/judge-machine.ts';
+import { judgeClock, judgeDiskHealth, judgeFiles, judgeRules } from '../../core/doctor/judge-machine.ts';
 import { type Instant, instant } from '../../core/nouns/instant.ts';
+import { CHECK_FILE } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
+import { RulesError } from '../access/parse-rules.ts';
+import { openRulesFile, readRules } from '../access/rules-file.ts';
 import type { Backups } from '../backups/backups.ts';
 import { findDiskSpace } from '../backups/disk-space.ts';
 import { CertificateError, loadFiles } from '../certificates/certificate-files.ts';
@@ -54,15 +57,15 @@ export interface DoctorParts extends Pick<VersionFacts, 'version' | 'node' | 'kn
 type Examination = () => Promise<readonly Verdict[]> | readonly Verdict[];
 
 /** `parts`: `null` if the data cannot be read; then only the surroundings are examined. */
-export function createDoctor(options: DoctorOptions, parts: DoctorParts | null): Doctor {
-  const examinations: Partial<Record<Check, Examination>> = {
+export function createDoctor(readOptions: () => DoctorOptions, parts: DoctorParts | null): Doctor {
+  const list = (options: DoctorOptions): Partial<Record<Check, Examination>> => ({
     ...aroundServer(options, parts?.store ?? null),
     ...(parts === null ? {} : withinServer(options, parts)),
-  };
+  });
   let running: Promise<readonly Finding[]> | null = null;
   return {
     examine() {
-      running ??= examineAll(examinations).finally(() => {
+      running ??= examineAll(list(readOptions())).finally(() => {
         running = null;
       });
       return running;
@@ -100,6 +103,11 @@ function aroundServer(options: DoctorOptions, store: Store | null) {
       return judgeDiskHealth({ folder, space, wantedMegabytes: notices.diskFreeMegabytes, syncsMs });
     },
     permissions: () => judgeFiles(describeFiles(options)),
+    rules: async () => {
+      const file = openRulesFile(config, { isShared });
+      const rules = readRules(file, await file.read());
+      return judgeRules(rules instanceof RulesError ? rules.message : null);
+    },
     certificate: () => judgeCertificate(describeCertificate(config), readWall(), notices.certificateDays),
     exposure: async () => {
       const description = await store?.read({ kind: 'describe_store' }).catch(() => null);
@@ -130,12 +138,14 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
       return judgeGrants({ licenses, doubts: await listDoubts(store) }, readWall());
     },
     database: async () => {
-      const [{ engine }, described] = await Promise.all([
+      const [{ engine }, described, file] = await Promise.all([
         store.read({ kind: 'describe_store' }),
         store.read({ kind: 'describe_engine' }),
+        store.read(CHECK_FILE),
       ]);
       return judgeDatabase({
         ...described,
+        ...file,
         engine,
         isHealthy: store.isHealthy(),
         isShared,
@@ -160,7 +170,7 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
 /** Guarded: the data folder and the master key. The others are private keys and secrets in files. */
 function describeFiles({ config, env, keyFile }: DoctorOptions) {
   const guarded = [config.data, ...(keyFile === null ? [] : [keyFile])];
-  const secret = [config.tls.key, config.webhooks.secretFile];
+  const secret = [config.tls.key, config.webhooks.secretFile, config.backup.passphraseFile];
   return [...guarded, ...secret]
     .filter((path) => path !== '' && existsSync(path))
     .map((path) => ({

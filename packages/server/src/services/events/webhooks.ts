@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { RequestError } from '@berth/protocol/request-error';
 import { backOffMs } from '../../core/back-off.ts';
+import type { Actor } from '../../core/nouns/actor.ts';
 import {
   type AuditPosition,
   endOfLink,
@@ -8,10 +11,11 @@ import {
 } from '../../core/nouns/audit-position.ts';
 import { DAY_MS, type Instant, MINUTE_MS, plus, SECOND_MS } from '../../core/nouns/instant.ts';
 import { WEBHOOK_TOPICS, type WebhookTopic } from '../../core/nouns/webhook-topics.ts';
+import { secretFingerprint } from '../../secrets/seal.ts';
 import type { AuditLink } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { WebhookEvent, WebhookReceiver } from '../../webhooks/webhooks.ts';
+import type { Delivery, WebhookEvent, WebhookReceiver } from '../../webhooks/webhooks.ts';
 
 interface WebhookStatus {
   /** `untried`: nothing has been sent since the start. */
@@ -27,15 +31,35 @@ interface WebhookStatus {
   readonly dropped: number;
 }
 
+export interface WebhookTarget {
+  /** Whether a receiver is configured. */
+  readonly isOn: boolean;
+  /** `null` if there is none, or if it cannot be used. */
+  readonly receiver: WebhookReceiver | null;
+  readonly topics: readonly WebhookTopic[];
+  /** Why the configured receiver cannot be used. */
+  readonly problem: string | null;
+}
+
+/** What became of a test event. */
+interface WebhookTestResult {
+  readonly delivered: boolean;
+  /** Of the answer; `null`: there was none. */
+  readonly status: number | null;
+  readonly durationMs: number;
+  /** What went wrong, in a sentence. */
+  readonly error: string | null;
+}
+
 export interface WebhookOptions {
   readonly store: Store;
-  /** `null` if there is none, or if this process must not act for the server. */
-  readonly receiver: WebhookReceiver | null;
-  readonly isOn: boolean;
-  readonly topics: readonly WebhookTopic[];
+  /** Where to send events, by the settings in force now. */
+  readonly findTarget: () => Promise<WebhookTarget>;
   readonly log: Log;
   readonly readMonotonicMs: () => number;
 }
+
+const SECRET_BYTES = 32;
 
 /** More are not counted. */
 const MAX_WAITING = 1000;
@@ -65,7 +89,9 @@ interface Page {
  */
 export class Webhooks {
   readonly #options: WebhookOptions;
-  readonly #kinds: ReadonlySet<string>;
+  #target: WebhookTarget = NO_TARGET;
+  #kinds: ReadonlySet<string> = new Set();
+  #hasBegun = false;
   /** Everything up to here was delivered, dropped or not meant for the receiver. */
   #position: AuditPosition | null = null;
   /** The last event that was delivered or dropped is not in the stored cursor yet. */
@@ -81,12 +107,45 @@ export class Webhooks {
 
   constructor(options: WebhookOptions) {
     this.#options = options;
-    this.#kinds = new Set(options.topics.flatMap((topic) => WEBHOOK_TOPICS[topic] as readonly string[]));
+  }
+
+  /** Sends an event to see whether it arrives. Events that wait are not affected. */
+  async test(by: Actor): Promise<WebhookTestResult> {
+    const { store, readMonotonicMs } = this.#options;
+    const { isOn, receiver, problem } = await this.#findTarget();
+    if (receiver === null) throw new RequestError('webhook_not_set', problem ?? (isOn ? UNKNOWN : NOT_SET));
+    const [{ now }, startedMs] = [await store.keepClock(), readMonotonicMs()];
+    const event = { kind: 'webhook_test', by } as const;
+    const delivery = await receiver.send({ id: `test-${now}`, licenseId: null, at: now, event });
+    return {
+      delivered: delivery.kind === 'delivered',
+      status: 'status' in delivery ? delivery.status : null,
+      durationMs: Math.round(readMonotonicMs() - startedMs),
+      error: explainDelivery(delivery),
+    };
+  }
+
+  /** A secret from the environment or a file counts before this one. */
+  async makeSecret(by: Actor): Promise<string> {
+    const secret = randomBytes(SECRET_BYTES).toString('hex');
+    const fingerprint = secretFingerprint('webhook secret', secret);
+    await this.#options.store.execute({ kind: 'set_webhook_secret', secret, fingerprint, by });
+    return secret;
+  }
+
+  /** The target by the settings in force. A new receiver starts without the failures of the last one. */
+  async #findTarget(): Promise<WebhookTarget> {
+    const target = await this.#options.findTarget();
+    if (target.receiver !== this.#target.receiver) this.#forgetFailures();
+    this.#target = target;
+    this.#kinds = new Set(target.topics.flatMap((topic) => WEBHOOK_TOPICS[topic] as readonly string[]));
+    return target;
   }
 
   /** A new receiver gets new events only. */
   async begin(): Promise<void> {
     const { store } = this.#options;
+    this.#hasBegun = true;
     if ((await store.read({ kind: 'find_webhook_cursor' })) !== null) return;
     const [newest] = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1 });
     const position = endOfLink(newest?.seq ?? 0);
@@ -95,8 +154,9 @@ export class Webhooks {
 
   /** Reads the log and sends what is due, while this server is the leader. */
   async deliver(): Promise<void> {
-    const { receiver } = this.#options;
+    const { receiver } = await this.#findTarget();
     if (receiver === null) return;
+    if (!this.#hasBegun) await this.begin();
     const droppedBefore = this.#dropped;
     try {
       await this.#deliverAll(receiver);
@@ -130,19 +190,22 @@ export class Webhooks {
   }
 
   async describe(): Promise<WebhookStatus> {
+    const { isOn, problem } = await this.#findTarget();
     return {
       state: this.#stateOf(),
       deliveredAt: this.#deliveredAt,
       ...this.#failing,
-      waiting: this.#options.isOn ? await this.#countWaiting() : 0,
+      ...(problem === null ? {} : { error: problem }),
+      waiting: !isOn ? 0 : await this.#countWaiting(),
       delivered: this.#delivered,
       dropped: this.#dropped,
     };
   }
 
   #stateOf(): WebhookStatus['state'] {
-    if (!this.#options.isOn) return 'off';
-    if (this.#failures > 0) return 'failing';
+    const { isOn, problem } = this.#target;
+    if (!isOn) return 'off';
+    if (problem !== null || this.#failures > 0) return 'failing';
     return this.#delivered > 0 ? 'ok' : 'untried';
   }
 
@@ -199,6 +262,10 @@ export class Webhooks {
 
   #noteTaken(): void {
     if (this.#failures > 0) this.#options.log.info('the webhook receiver answers again');
+    this.#forgetFailures();
+  }
+
+  #forgetFailures(): void {
     this.#failures = 0;
     this.#nextTryMs = 0;
     this.#failing = WELL;
@@ -259,6 +326,24 @@ export class Webhooks {
     if (!this.#isUnsaved || position === null) return;
     await this.#options.store.execute({ kind: 'set_webhook_cursor', position });
     this.#isUnsaved = false;
+  }
+}
+
+const NOT_SET = 'No webhook is set. Set "webhooks.url" first.';
+const UNKNOWN = 'This command does not know the secret of the webhook. Start the server first.';
+
+const NO_TARGET: WebhookTarget = { isOn: false, receiver: null, topics: [], problem: null };
+
+function explainDelivery(delivery: Delivery): string | null {
+  switch (delivery.kind) {
+    case 'delivered':
+      return null;
+    case 'gone':
+      return 'The receiver answered with status 410: it takes no events any more.';
+    case 'failed':
+      return `The test event was not delivered: ${delivery.reason.replace(/^it /, 'the receiver ')}.`;
+    case 'stopping':
+      return 'The server is stopping.';
   }
 }
 

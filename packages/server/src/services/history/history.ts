@@ -1,5 +1,7 @@
+import { ERRORS } from '@berth/protocol/errors';
 import { MOMENT_FORMS, parseMoment } from '@berth/protocol/moment';
 import { RequestError } from '@berth/protocol/request-error';
+import { suggest } from '@berth/protocol/suggest';
 import { GRAINS } from '../../core/history/grain.ts';
 import { historyCutoffs } from '../../core/history/thinning.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
@@ -104,6 +106,7 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
       return { since, until: earlier(until, now), grain: grainOf(stepMs), stepMs, series };
     },
     async listDenials({ feature = null, user, search, reason = null, limit, ...filter }) {
+      if (reason !== null) requireReason(reason);
       const { since, until } = await within(filter);
       return store.read({
         kind: 'list_denial_history',
@@ -142,6 +145,17 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
     },
     thin: async () => thinSome(store, await readNow(), keepDays),
   };
+}
+
+const REASONS = Object.entries(ERRORS).flatMap(([code, { denial }]) => (denial === undefined ? [] : [code]));
+
+/** A typo would look as if nobody had been denied. */
+function requireReason(reason: string): void {
+  if (REASONS.includes(reason)) return;
+  const message = `"reason": nobody is denied because of "${reason}".${suggest(reason, REASONS)}`;
+  throw new RequestError('validation_error', `${message} Reasons are ${REASONS.join(', ')}.`, {
+    field: 'reason',
+  });
 }
 
 async function askWhatIf(store: Store, { feature = '', ...filter }: FeatureFilter, { since, until }: Within) {

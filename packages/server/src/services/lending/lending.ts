@@ -50,20 +50,21 @@ interface LendingLimits {
   readonly borrowsPerAddress: number;
 }
 
-const UNLIMITED: LendingLimits = { slotsPerAddress: 0, borrowsPerAddress: 0 };
+const UNLIMITED = { current: { limits: { slotsPerAddress: 0, borrowsPerAddress: 0 } } };
 
 export function createLending(
   store: Store,
-  limits: LendingLimits = UNLIMITED,
+  settings: { readonly current: { readonly limits: LendingLimits } } = UNLIMITED,
   takeSlot: TakeSlot = (command) => store.execute(command),
 ): Lending {
-  const perAddress = { slots: limits.slotsPerAddress, borrows: limits.borrowsPerAddress };
-  const isLimited = perAddress.slots > 0 || perAddress.borrows > 0;
-  const ask = (request: LendingRequest) => ({
-    ...identifyTaker(request),
-    host: request.host,
-    ...(isLimited ? { perAddress } : {}),
-  });
+  const ask = (request: LendingRequest) => {
+    const { slotsPerAddress: slots, borrowsPerAddress: borrows } = settings.current.limits;
+    return {
+      ...identifyTaker(request),
+      host: request.host,
+      ...(slots > 0 || borrows > 0 ? { perAddress: { slots, borrows } } : {}),
+    };
+  };
   return {
     register: (request) => takeSlot({ kind: 'register', ...ask(request) }),
     borrow: (request, until) => takeSlot({ kind: 'borrow', ...ask(request), until }),

@@ -12,9 +12,13 @@ type Taking = Register | Borrow | RegisterFeature;
 export type TakeSlot = (command: Taking) => Promise<Executed>;
 
 interface NewSlotOptions {
+  readonly settings: { readonly current: { readonly limits: NewSlotLimits } };
+  readonly readMonotonicMs: () => number;
+}
+
+interface NewSlotLimits {
   /** How many new slots and borrows one address gets within an hour; 0 means no limit. */
   readonly newSlotsPerHour: number;
-  readonly readMonotonicMs: () => number;
 }
 
 /** What an address has taken in its hour, and how many of its requests are being decided. */
@@ -32,7 +36,7 @@ interface Account {
  * is answered, so that many at once do not get more than the limit.
  */
 export function createTakeSlot(store: Store, options: NewSlotOptions): TakeSlot {
-  const { newSlotsPerHour: limit, readMonotonicMs } = options;
+  const { settings, readMonotonicMs } = options;
   // In the order in which their hours end.
   const accounts = new Map<string, Account>();
 
@@ -48,7 +52,7 @@ export function createTakeSlot(store: Store, options: NewSlotOptions): TakeSlot 
     return account;
   }
 
-  async function take(place: string, command: Taking): Promise<Executed> {
+  async function take(place: string, command: Taking, limit: number): Promise<Executed> {
     const nowMs = readMonotonicMs();
     const account = open(place, nowMs);
     const isSpent = account.taken + account.asking >= limit;
@@ -66,8 +70,9 @@ export function createTakeSlot(store: Store, options: NewSlotOptions): TakeSlot 
   }
 
   return (command) => {
+    const limit = settings.current.limits.newSlotsPerHour;
     const address = limit === 0 ? null : addressOf(command.by);
-    return address === null ? store.execute(command) : take(placeOf(address), command);
+    return address === null ? store.execute(command) : take(placeOf(address), command, limit);
   };
 }
 

@@ -153,8 +153,8 @@ export async function installPolicy(options: InstallOptions, input: PolicyInput,
   if (airgapKey === null) {
     throw new RequestError(
       'airgap_key_not_configured',
-      "Confirmation codes cannot be verified. Set airgap.publicKey to the vendor's key: the page asks for it " +
-        'at "Add a license".',
+      "Confirmation codes cannot be verified. Set airgap.publicKey to the vendor's key: the page asks for " +
+        'it at "Add a license".',
     );
   }
   if (vendorKeys.length === 0 && !options.acceptUnsignedPolicies) {

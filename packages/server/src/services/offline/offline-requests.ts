@@ -53,6 +53,8 @@ export interface MadeUsage {
 export interface OpenRequest extends Omit<RequestRecord, 'licenseKey'> {
   /** The last four characters of the license key: enough to recognize it. */
   readonly keyEnd: string | null;
+  /** The name that its file was given; `null` for codes. */
+  readonly fileName: string | null;
 }
 
 /** A license may also have come another way than the one it was requested by. */
@@ -62,7 +64,11 @@ export async function listRequests({ store }: RequestOptions): Promise<readonly 
   const requests = await store.read({ kind: 'list_open_requests' });
   return requests
     .filter(({ licenseKey }) => licenseKey === null || !keys.has(licenseKey))
-    .map(({ licenseKey, ...request }) => ({ ...request, keyEnd: licenseKey?.slice(-4) ?? null }));
+    .map(({ licenseKey, ...request }) => ({
+      ...request,
+      keyEnd: licenseKey?.slice(-4) ?? null,
+      fileName: request.request === 'airgap' ? null : fileNameOf(request.request, request.requestId),
+    }));
 }
 
 /** Creates a file that requests a license from the vendor. */
@@ -109,9 +115,13 @@ async function makeRequest(
     },
     signer,
   );
-  const fileName = `berth-${request}-${requestId.slice(0, 8)}.req`;
+  const fileName = fileNameOf(request, requestId);
   const { fingerprint: identityKey } = own;
   return { requestId, requestData, fileName, hardwareId, identityKey, signedBy: signer.kind };
+}
+
+function fileNameOf(request: RequestContent['request'], requestId: string): string {
+  return `berth-${request}-${requestId.slice(0, 8)}.req`;
 }
 
 /** Signed with the cloud keys if both are set, otherwise with the server key. */

@@ -13,6 +13,7 @@ import {
   withValues,
 } from '../../config.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
+import { Fault } from '../../core/nouns/fault.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { SettingValue, StoredSetting } from '../../core/nouns/stored-setting.ts';
 import type { SettingChange } from '../../core/system-command.ts';
@@ -21,7 +22,7 @@ import { SETTINGS } from '../../settings.ts';
 import type { Store } from '../../store/store.ts';
 
 /** A setting with its value in force, and where that comes from. */
-export interface SettingDescription {
+interface SettingDescription {
   readonly name: string;
   /** Without secrets. */
   readonly value: SettingValue;
@@ -32,7 +33,16 @@ export interface SettingDescription {
   readonly changedBy: string | null;
   readonly changedAt: Instant | null;
   readonly about: string;
+  readonly choices: readonly string[] | null;
 }
+
+/** The settings in force now. Read them from here when they are needed, as they may change. */
+export interface CurrentSettings {
+  readonly current: Config;
+}
+
+/** Throws a `Fault` if this server could not use the new value. */
+export type CheckNewValue = (value: SettingValue) => void;
 
 /** Values are part of every answer about the settings, and of an audit event. */
 const MAX_VALUE_LENGTH = 2000;
@@ -41,20 +51,18 @@ const MAX_VALUE_LENGTH = 2000;
  * The settings in force. Flags, environment and file are read at start and count before the store, whose
  * values are below them and can be changed at any time. All servers on one database read them every second.
  */
-export class LiveSettings {
+export class LiveSettings implements CurrentSettings {
+  current: Config;
   readonly #store: Store;
   readonly #given: Config;
+  readonly #checks: Readonly<Record<string, CheckNewValue>>;
   #stored: readonly StoredSetting[] = [];
-  #current: Config;
 
-  constructor(store: Store, given: Config) {
+  constructor(store: Store, given: Config, checks: Readonly<Record<string, CheckNewValue>> = {}) {
     this.#store = store;
     this.#given = given;
-    this.#current = given;
-  }
-
-  get current(): Config {
-    return this.#current;
+    this.#checks = checks;
+    this.current = given;
   }
 
   /** Takes over what is in the store. */
@@ -66,7 +74,7 @@ export class LiveSettings {
       const found = this.#findStored(setting);
       return [setting.path, found?.value ?? readSetting(this.#given, setting.path)] as const;
     });
-    this.#current = withValues(values, this.#given.sources);
+    this.current = withValues(values, this.#given.sources);
   }
 
   async describe(): Promise<readonly SettingDescription[]> {
@@ -82,18 +90,19 @@ export class LiveSettings {
   }
 
   #describeOne(setting: Setting): SettingDescription {
-    const { path: name, isLive = false, about } = setting;
+    const { path: name, isLive = false, about, oneOf: choices = null } = setting;
     const stored = this.#findStored(setting);
     const given = this.#given.sources.get(name);
     return {
       name,
-      value: showSetting(setting, readSetting(this.#current, name)),
+      value: showSetting(setting, readSetting(this.current, name)),
       source: given?.kind ?? (stored === null ? 'default' : 'stored'),
       place: given?.place ?? null,
       isLive,
       changedBy: stored?.changedBy ?? null,
       changedAt: stored?.changedAt ?? null,
       about,
+      choices,
     };
   }
 
@@ -118,22 +127,27 @@ export class LiveSettings {
     this.#requireChangeable(setting);
     if (given === null) return { name, value: null, shown: null };
     const value = checkValue(setting, given);
+    if (value !== '') this.#requireUsable(name, value);
     return { name, value, shown: showSetting(setting, value) };
+  }
+
+  #requireUsable(name: string, value: SettingValue): void {
+    try {
+      this.#checks[name]?.(value);
+    } catch (error) {
+      if (error instanceof Fault) throw refuseValue(name, error.message);
+      throw error;
+    }
   }
 
   #requireChangeable({ path, isLive }: Setting): void {
     const given = this.#given.sources.get(path);
     if (given !== undefined) {
-      const message = `"${path}" is fixed by ${given.place}. Change or remove it there, and restart the server.`;
-      throw new RequestError('setting_not_changeable', message, { field: path });
+      throw refuseChange(path, `is fixed by ${given.place}. Change or remove it there`);
     }
     if (isLive === true) return;
-    throw new RequestError(
-      'setting_not_changeable',
-      `"${path}" is read only when the server starts. Set it in berth.yaml, ${envOf(path)} or --${flagOf(path)}, ` +
-        'and restart the server.',
-      { field: path },
-    );
+    const ways = `berth.yaml, ${envOf(path)} or --${flagOf(path)}`;
+    throw refuseChange(path, `is read only when the server starts. Set it in ${ways}`);
   }
 }
 
@@ -154,6 +168,11 @@ function checkValue(setting: Setting, given: unknown): SettingValue {
     if (error instanceof ConfigError) throw refuseValue(path, error.message);
     throw error;
   }
+}
+
+function refuseChange(field: string, why: string): RequestError {
+  const message = `"${field}" ${why}, and restart the server.`;
+  return new RequestError('setting_not_changeable', message, { field });
 }
 
 function refuseValue(field: string, message: string): RequestError {

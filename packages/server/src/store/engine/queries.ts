@@ -30,6 +30,7 @@ import {
   findSealingFingerprint,
   openCloudKeys,
   openGrantKeys,
+  openWebhookSecret,
   type SealedSecrets,
   secretsFromRows,
 } from './sealed-secrets.ts';
@@ -197,6 +198,8 @@ const QUERIES = {
     ),
   describe_seal: () => querySecrets((secrets) => ({ sealedBy: findSealingFingerprint(secrets) ?? '' })),
   find_cloud_keys: (_, __, masterKeys) => querySecrets((secrets) => openCloudKeys(secrets, masterKeys)),
+  find_webhook_secret: (_, __, masterKeys) =>
+    querySecrets((secrets) => openWebhookSecret(secrets, masterKeys)),
   find_grant_keys: (_, __, masterKeys) => querySecrets((secrets) => openGrantKeys(secrets, masterKeys)),
 
   search_audit: (query) => queryAuditSearch(query),

@@ -47,12 +47,18 @@ export function chooseMasterKey(secrets: SealedSecrets, candidates: readonly Mas
 }
 
 export function openCloudKeys(secrets: SealedSecrets, masterKeys: readonly MasterKey[]): CloudKeys {
-  const open = (name: string): string | null => {
-    const sealed = secrets.get(name);
-    if (sealed === undefined) return null;
-    return Buffer.from(unsealWithAny(masterKeys, name, sealed)).toString('utf8');
-  };
+  const open = (name: string) => openText(secrets, name, masterKeys);
   return { apiKey: open('cloud_api_key'), sharedKey: open('cloud_shared_key') };
+}
+
+function openText(secrets: SealedSecrets, name: string, masterKeys: readonly MasterKey[]): string | null {
+  const sealed = secrets.get(name);
+  if (sealed === undefined) return null;
+  return Buffer.from(unsealWithAny(masterKeys, name, sealed)).toString('utf8');
+}
+
+export function openWebhookSecret(secrets: SealedSecrets, masterKeys: readonly MasterKey[]): string | null {
+  return openText(secrets, 'webhook_secret', masterKeys);
 }
 
 /** The keys that sign grants, the newest first; none before the first grant. */

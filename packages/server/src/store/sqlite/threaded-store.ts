@@ -7,7 +7,7 @@ import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import type { RotateMasterKey } from '../../core/system-command.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import type { Answer, Query } from '../query.ts';
+import { type Answer, CHECK_FILE, type Query } from '../query.ts';
 import type { ClockStatus, Executed, Store } from '../store.ts';
 import { type PoolUse, StoreTally } from '../store-tally.ts';
 import { needsMasterKey, type ReaderOptions } from './read/reader.ts';
@@ -27,7 +27,7 @@ interface ThreadedOptions extends ThreadData {
 /**
  * Opens the store in threads: one owns the SQLite file and writes, so that a slow sync never holds up HTTP;
  * one answers queries, so that no report holds up a heartbeat; and one is started for what takes long, which
- * is to verify the audit log, and to check the file after its disk has failed. If the writing or the reading
+ * is to verify the audit log, and to check the file. If the writing or the reading
  * thread ends, the store is lost: everything that waits fails, and nothing is acknowledged any more.
  */
 export async function openThreadedStore(options: ThreadedOptions): Promise<Store> {
@@ -48,7 +48,8 @@ class ThreadedStore implements Store {
   readonly #writer: Worker;
   readonly #queue: GroupCommit;
   readonly #received = new ResultReceiver();
-  readonly #verifier: Verifier;
+  readonly #verifier: Verifier<{ readonly kind: 'verify_audit' }>;
+  readonly #examiner: Verifier<typeof CHECK_FILE>;
   readonly #fileCheck: FileCheck;
   readonly #reader: ReaderThread;
   /** The keys that secrets may be sealed with: one, or two while it is being replaced. */
@@ -71,12 +72,12 @@ class ThreadedStore implements Store {
     this.#writer = startThread(new URL('./threads/writer-thread.ts', import.meta.url), data);
     this.#reader = startReader(file, (error) => this.#lose(error));
     this.#queue = new GroupCommit((commands) => this.#post(commands.map(packCommand)), this.tally);
-    this.#verifier = new Verifier({
-      openThread: () => startReader(file, () => {}),
-      readMasterKeys: () => this.#masterKeys,
-    });
+    const openThread = () => startReader(file, () => {});
+    const readMasterKeys = () => this.#masterKeys;
+    this.#verifier = new Verifier({ query: { kind: 'verify_audit' }, openThread, readMasterKeys });
+    this.#examiner = new Verifier({ query: CHECK_FILE, openThread, readMasterKeys });
     this.#fileCheck = new FileCheck({
-      openThread: () => startReader(file, () => {}),
+      openThread,
       onDamage: (detail) => this.#noteDamage(damageFault(file, detail)),
     });
     this.#writer.on('message', (text: string) => this.#hear(JSON.parse(text)));
@@ -121,6 +122,7 @@ class ThreadedStore implements Store {
   read<Q extends Query>(query: Q, signal?: AbortSignal): Promise<Answer<Q>> {
     if (this.#isClosing) return refuseClosing();
     if (query.kind === 'verify_audit') return this.#verifier.verify(signal) as Promise<Answer<Q>>;
+    if (query.kind === 'check_file') return this.#examiner.verify(signal) as Promise<Answer<Q>>;
     const masterKeys = needsMasterKey(query) ? this.#masterKeys : [];
     return this.#reader.query(query, this.#estimateNow(), masterKeys);
   }
@@ -151,6 +153,7 @@ class ThreadedStore implements Store {
     this.#isClosing = true;
     await this.#queue.drain();
     await this.#verifier.close();
+    await this.#examiner.close();
     await this.#fileCheck.close();
     await this.#reader.close();
     this.#post({ kind: 'close' });

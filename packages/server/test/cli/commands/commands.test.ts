@@ -5,7 +5,57 @@ import type { Flags } from '../../../src/cli/command.ts';
 import { COMMANDS } from '../../../src/cli/commands/commands.ts';
 import { InputError } from '../../../src/cli/read-secrets.ts';
 
+const [GREEN, RED, DEFAULT] = ['\u001b[32m', '\u001b[31m', '\u001b[39m'];
+
 const callOf = (words: string) => `./berth ${words}`;
+
+const STATUS = {
+  version: '1.2.3',
+  url: 'http://127.0.0.1:8080',
+  uptime_seconds: 7500,
+  tls: null,
+  data: '/data',
+  database: null,
+  leader: true,
+  healthy: true,
+  store: { engine: 'SQLite 3', schema_version: 1, licenses: 2, registrations: 3 },
+  hardware_id: 'H',
+  identity_key: 'I',
+  master_key: { fingerprint: 'M', file: '/data/master.key' },
+  cloud: { state: 'not_configured', pending: 0, reports_under_way: 0, reports_uncertain: 0 },
+  webhooks: { state: 'off', dropped: 0 },
+  backup: { last_at: null, due_at: null, failing_at: null },
+  clock: { jump: null, jump_at_start: null },
+};
+
+test('the first line of a status says whether the server runs, and the exit code too', () => {
+  const say = (facts: object) => {
+    const status = { ...STATUS, ...facts };
+    const command = COMMANDS.find(({ words }) => words === 'status');
+    assert.ok(command !== undefined && 'isFailure' in command);
+    return [show('status', status).split('\n')[0], command.isFailure?.(status as never)];
+  };
+  const [running, stopped, sick] = [say({}), say({ url: null }), say({ healthy: false })];
+  assert.deepEqual(running, [`${GREEN}Running at http://127.0.0.1:8080 for 2 hours.${DEFAULT}`, false]);
+  assert.deepEqual(stopped, [`${RED}Not running.${DEFAULT} This is what its data says:`, true]);
+  assert.match(String(sick[0]), /Running at .*, but the store does not work/);
+  assert.equal(sick[1], true);
+});
+
+test('a status is a summary in sentences', () => {
+  const cloud = {
+    ...STATUS.cloud,
+    state: 'failing',
+    failing_at: 'noon',
+    error: { message: 'No.' },
+    pending: 7,
+  };
+  const text = show('status', { ...STATUS, cloud });
+  assert.match(text, /^cloud +does not work since noon: No\.; 7 not reported yet$/m);
+  assert.match(text, /^backup +none was made yet$/m);
+  assert.match(text, /^clock +agrees with the wall clock$/m);
+  assert.doesNotMatch(text, /^\w+\.\w+|undefined|null/m);
+});
 
 for (const [direction, advice] of [
   ['ahead', 'If the wall clock is correct, run "./berth clock accept".'],
@@ -20,14 +70,14 @@ for (const [direction, advice] of [
       jump_at_start: null,
     };
     assert.ok(show('clock', clock).endsWith(`\n${advice}`));
-    assert.ok(show('status', { version: '1', clock }).endsWith(`\n${advice}`));
+    assert.ok(show('status', { ...STATUS, clock }).endsWith(`\n${advice}`));
   });
 }
 
 function show(words: string, body: object): string {
   const command = COMMANDS.find((one) => one.words === words);
   assert.ok(command !== undefined && 'show' in command);
-  return command.show(body as never, callOf);
+  return command.show(body as never, callOf, {});
 }
 
 const PRODUCT = 'Name the "product": this server has several, or none.';

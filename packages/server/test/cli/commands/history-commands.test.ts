@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HISTORY_COMMANDS } from '../../../src/cli/commands/history-commands.ts';
 
-function show(words: string, body: object): string {
+function show(words: string, body: object, flags = {}): string {
   const command = HISTORY_COMMANDS.find((one) => one.words === words);
   assert.ok(command !== undefined && 'show' in command);
-  return command.show(body as never, (call) => call);
+  return command.show(body as never, (call) => call, flags);
 }
 
 const AT = '2026-11-15T10:01:22.000Z';
@@ -33,6 +33,10 @@ ${AT}  (others) (3 times until ${AT})
 5 more records: use --limit, or a shorter time.`,
   );
   assert.equal(show('usage denials', { total: 0 }), 'Nobody was denied.');
+  assert.equal(
+    show('usage denials', { total: 0 }, { user: 'fay' }),
+    'Nobody with "fay" in the name was denied.',
+  );
 });
 
 test('how long slots were held is told in hours', () => {

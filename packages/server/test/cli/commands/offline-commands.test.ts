@@ -32,7 +32,7 @@ async function openDesk(t: TestContext) {
 function show(words: string, body: never): string {
   const command = OFFLINE_COMMANDS.find((one) => one.words === words);
   assert.ok(command !== undefined && 'show' in command);
-  return command.show(body, (call) => `berth ${call}`);
+  return command.show(body, (call) => `berth ${call}`, {});
 }
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');

@@ -107,6 +107,8 @@ describe('the database', () => {
   const DATABASE = {
     engine: 'PostgreSQL 18',
     isHealthy: true,
+    damage: null,
+    isRead: false,
     isShared: true,
     settings: { max_connections: '100' },
     port: 5432,
@@ -123,6 +125,9 @@ describe('the database', () => {
     ['without a standby', { settings: { ...standby, synchronous_standby_names: '' } }, /^ok: /],
     ['too small', { servers: 10 }, /^warning: .*100 connections, and the database allows 100/],
     ['unknown', { settings: {} }, /^ok: /],
+    ['a file', { isShared: false, isRead: true }, /^ok: .* works, and its file is intact$/],
+    ['a large file', { isShared: false }, /^ok: .*; its file is too large to read all of it now$/],
+    ['a damaged file', { damage: 'page 7' }, /^problem: The file .* damaged\. SQLite says: page 7\.$/],
   ] as const) {
     test(title, () => assert.match(read(judgeDatabase({ ...DATABASE, ...facts })), expected));
   }
@@ -137,13 +142,25 @@ test('versions: newer data and other servers', () => {
 });
 
 test('backups that fail, are late, or are forgotten', () => {
-  const never = { lastAt: null, dueAt: null, failingAt: null, error: null, isScheduled: false, now: NOW };
-  assert.match(read(judgeBackup(never)), /^ok: No backup was made yet; backup\.schedule/);
+  const never = {
+    lastAt: null,
+    dueAt: null,
+    failingAt: null,
+    error: null,
+    isScheduled: false,
+    isKeyKept: true,
+    now: NOW,
+  };
+  assert.match(read(judgeBackup(never)), /^warning: No backup was made yet\.$/);
+  assert.match(read(judgeBackup({ ...never, isScheduled: true })), /^warning: No backup was made yet\.$/);
   const old = { ...never, lastAt: plus(NOW, -30 * DAY_MS) };
   assert.match(read(judgeBackup(old)), /^warning: The last backup was made at /);
   const due = { ...old, isScheduled: true, dueAt: plus(NOW, -DAY_MS) };
   assert.match(read(judgeBackup(due)), /^warning: A backup is due since /);
   assert.match(read(judgeBackup({ ...due, dueAt: plus(NOW, -HOUR_MS) })), /^ok: /);
+  const alone = { ...due, dueAt: NOW, isKeyKept: false };
+  assert.match(read(judgeBackup(alone)), /^warning: The master key is in no backup/);
+  assert.match(read(judgeBackup({ ...never, isKeyKept: false })), /^ok: /);
   assert.match(read(judgeBackup({ ...due, failingAt: NOW, error: 'no.' })), /^problem: .*: no\.$/);
 });
 

@@ -5,9 +5,12 @@ import { CONTROL, FOREIGN, LOCAL, openTestApp } from '../../../../../test/suppor
 import { LIMITS } from '../../../src/config.ts';
 import { createClientRate } from '../../../src/http/access/client-rate.ts';
 
-function openRate(requestsPerMinute: number) {
+function openRate(clientRequestsPerMinute: number) {
   let nowMs = 5000;
-  const admit = createClientRate({ requestsPerMinute, readMonotonicMs: () => nowMs });
+  const admit = createClientRate({
+    settings: { current: { http: { clientRequestsPerMinute } } },
+    readMonotonicMs: () => nowMs,
+  });
   /** Seconds to wait; 0: the request is allowed. */
   const ask = (address = 'a', isControl = false): number => {
     try {

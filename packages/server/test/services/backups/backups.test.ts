@@ -2,30 +2,47 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { addFooter, readFacts } from '@berth/shell/files/backup-file';
+import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { openTestStore } from '../../../../../test/support/test-app.ts';
 import { parseSchedule } from '../../../src/core/nouns/backup-schedule.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/core/nouns/instant.ts';
+import { openExport } from '../../../src/secrets/key-export.ts';
 import type { MakeBackup } from '../../../src/services/backups/backup-job.ts';
-import { Backups } from '../../../src/services/backups/backups.ts';
+import { prepareFolder } from '../../../src/services/backups/backup-places.ts';
+import { type BackupPlan, Backups } from '../../../src/services/backups/backups.ts';
 import { createKeyCustody } from '../../../src/services/keys/key-custody.ts';
 
 async function setUp(t: TestContext) {
   const { store, clock, folder, keySource } = await openTestStore(t);
-  const disk = { isFull: false };
-  const make: MakeBackup = async ({ to }) => {
+  const disk = { isFull: false, isWhole: false };
+  const make: MakeBackup = async ({ to, sealedKeys, madeAt, masterKey }) => {
     if (disk.isFull) throw new Error('The disk is full.');
     writeFileSync(to, 'a backup');
+    if (disk.isWhole) {
+      const facts = {
+        program: 'server',
+        made_by: '1',
+        schema_version: 1,
+        store: 's',
+        identity: 'i',
+      } as const;
+      const key = { key_fingerprint: 'k', sealed_keys: sealedKeys };
+      return addFooter(to, { ...facts, ...key, made_at: madeAt }, masterKey, () => {});
+    }
     return { bytes: 8 } as Awaited<ReturnType<MakeBackup>>;
   };
   const target = join(folder, 'backups');
-  const options = { schedule: parseSchedule('6h'), keep: 2, folder: target, dataFolder: folder };
+  const plan = { schedule: parseSchedule('6h'), keep: 2, folder: target, passphraseFile: '' };
+  const change = (changes: Partial<BackupPlan>) => Object.assign(plan, changes);
+  const options = { readPlan: () => plan, dataFolder: folder };
   const custody = createKeyCustody(store, keySource);
   const backups = new Backups({ store, custody, make, version: '1', ...options });
   const listEvents = async () => {
     const links = await store.read({ kind: 'list_audit', chain: 'system', limit: 100, before: null });
     return links.flatMap(({ events }) => events.map(({ kind }) => kind)).toReversed();
   };
-  return { backups, clock, disk, folder, target, listEvents };
+  return { backups, change, clock, disk, folder, target, listEvents };
 }
 
 describe('the schedule of backups', () => {
@@ -69,6 +86,52 @@ describe('the schedule of backups', () => {
     disk.isFull = false;
     assert.notEqual(await backups.keepSchedule(), null);
     assert.equal((await backups.describe()).failingAt, null);
+  });
+});
+
+describe('the master key', () => {
+  test('is in scheduled backups once there is a passphrase, and each says whether it has it', async (t) => {
+    const { backups, change, clock, disk, folder, target, listEvents } = await setUp(t);
+    disk.isWhole = true;
+    await backups.keepSchedule();
+    assert.equal((await backups.describe()).isKeyKept, false);
+    const passphraseFile = join(folder, 'passphrase');
+    change({ passphraseFile });
+    for (const [text, reason] of [
+      [null, /^"backup\.passphraseFile" cannot be read\. The file .* does not exist\.$/],
+      ['short\n', /^The first line of .* has fewer than 12 characters\. /],
+    ] as const) {
+      if (text !== null) writeFileSync(passphraseFile, text);
+      clock.advance(6 * HOUR_MS);
+      await assert.rejects(backups.keepSchedule(), { message: reason });
+    }
+    writeFileSync(passphraseFile, 'correct horse battery\nsomething else');
+    clock.advance(6 * HOUR_MS);
+    const file = (await backups.keepSchedule()) ?? '';
+    const { sealed_keys } = readFacts(file);
+    const { masterKey } = await openExport(JSON.stringify(sealed_keys), 'correct horse battery');
+    assert.equal(masterKey.length, 32);
+    writeFileSync(join(target, 'berth-20300114T120000Z.backup'), 'damaged');
+    change({ keep: 3 });
+    assert.deepEqual(
+      backups.list(9).backups.map(({ withKey }) => withKey),
+      [true, false, null],
+    );
+    assert.equal((await backups.describe()).isKeyKept, true);
+    const kinds = ['backup_made', 'backup_failed', 'master_key_exported', 'backup_made'];
+    assert.deepEqual(await listEvents(), kinds);
+  });
+});
+
+test('a folder that the server cannot write to is explained, also for systemd', (t) => {
+  const folder = join(temporaryFolder(t), 'new');
+  prepareFolder(folder);
+  const refuse = (code: string) => () => {
+    throw Object.assign(new Error(code), { code });
+  };
+  assert.throws(() => prepareFolder(folder, refuse('EACCES')), { message: /lacks permission\.$/ });
+  assert.throws(() => prepareFolder(folder, refuse('EROFS')), {
+    message: /read-only\. If systemd .* "systemctl edit berth": the line "ReadWritePaths=.*new" below/,
   });
 });
 

@@ -8,7 +8,12 @@ import { openWebhookReceiver, type Reaction } from '../../../../../test/support/
 import { backOffMs } from '../../../src/core/back-off.ts';
 import { DAY_MS, HOUR_MS, instant, MINUTE_MS } from '../../../src/core/nouns/instant.ts';
 import { presentEvent } from '../../../src/http/reply/present-event.ts';
-import { BACK_OFF, type WebhookOptions, Webhooks } from '../../../src/services/events/webhooks.ts';
+import {
+  BACK_OFF,
+  type WebhookOptions,
+  Webhooks,
+  type WebhookTarget,
+} from '../../../src/services/events/webhooks.ts';
 import type { ManualClock } from '../../../src/store/clock.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createHttpWebhooks } from '../../../src/webhooks/http-webhooks.ts';
@@ -18,7 +23,7 @@ const TOPICS = ['slot_denied', 'license_expiring', 'cloud_unreachable', 'clock_j
 const HOST = { hostname: null, address: null, info: null };
 
 /** Deliveries over real HTTP from a real store, on a clock that is moved by hand. */
-async function openDeliveries(t: TestContext, options: Partial<WebhookOptions> = {}) {
+async function openDeliveries(t: TestContext, target: Partial<WebhookTarget> = {}) {
   const { store, clock } = await openTestStore(t, [testLicense(1, { slots: 1 })]);
   const receiver = await openWebhookReceiver(t);
   const cutOff = new AbortController();
@@ -28,25 +33,24 @@ async function openDeliveries(t: TestContext, options: Partial<WebhookOptions> =
     timeoutMs = 10_000,
     { signal } = cutOff,
     others: Partial<WebhookOptions> = {},
-  ) =>
-    new Webhooks({
+  ) => {
+    const http = createHttpWebhooks({
+      url,
+      secret: SECRET,
+      userAgent: 'Berth/1.2.3',
+      timeoutMs,
+      signal,
+      readWall: clock.readWall,
+      present: ({ licenseId, at, event }) => presentEvent({ seq: 0, chain: licenseId ?? 0, at }, event),
+    });
+    return new Webhooks({
       store,
-      receiver: createHttpWebhooks({
-        url,
-        secret: SECRET,
-        userAgent: 'Berth/1.2.3',
-        timeoutMs,
-        signal,
-        readWall: clock.readWall,
-        present: ({ licenseId, at, event }) => presentEvent({ seq: 0, chain: licenseId ?? 0, at }, event),
-      }),
-      isOn: true,
-      topics: TOPICS,
+      findTarget: async () => ({ isOn: true, receiver: http, topics: TOPICS, problem: null, ...target }),
       log: pino({ level: 'debug' }, { write: (line) => lines.push(line) }),
       readMonotonicMs: clock.readMonotonicMs,
-      ...options,
       ...others,
     });
+  };
   const webhooks = create();
   await webhooks.begin();
   return { store, clock, receiver, webhooks, create, cutOff, lines };
@@ -134,16 +138,18 @@ describe('a receiver', () => {
     assert.equal(receiver.requests.length, 1, 'a second start begins where the first did');
     const fresh = await openTestStore(t, [testLicense(1, { slots: 1 })]);
     await ask(fresh.store, 'ann', 'bob');
-    const late = new Webhooks({ ...(await optionsOf(fresh)), receiver: null });
+    const late = new Webhooks(optionsOf(fresh));
     await late.begin();
     assert.equal((await late.describe()).waiting, 0);
     await ask(fresh.store, 'cyd');
     assert.equal((await late.describe()).waiting, 1);
   });
 
-  async function optionsOf({ store, clock }: Awaited<ReturnType<typeof openTestStore>>) {
+  function optionsOf({ store, clock }: Awaited<ReturnType<typeof openTestStore>>) {
     const log = pino({ level: 'silent' });
-    return { store, isOn: true, topics: TOPICS, log, readMonotonicMs: clock.readMonotonicMs };
+    const receiver = { send: async () => ({ kind: 'stopping' }) as const };
+    const findTarget = async () => ({ isOn: true, receiver, topics: TOPICS, problem: null });
+    return { store, findTarget, log, readMonotonicMs: clock.readMonotonicMs };
   }
 });
 
@@ -285,6 +291,23 @@ describe('after a restart', () => {
     await create(receiver.url, 10 * MINUTE_MS).deliver();
     assert.deepEqual(receiver.ids, ['3.0', '4.0']);
   });
+});
+
+test('a test event is delivered at once, and its result is told', async (t) => {
+  const { receiver, webhooks, create } = await openDeliveries(t);
+  const { durationMs: _, ...taken } = await webhooks.test('ada');
+  assert.deepEqual(taken, { delivered: true, status: 200, error: null });
+  assert.equal(JSON.parse(receiver.requests[0]?.body ?? '').by, 'ada');
+  assert.deepEqual(receiver.kinds, ['webhook_test']);
+  receiver.react({ status: 503 }, { status: 410 });
+  const { status, error } = await webhooks.test('ada');
+  assert.equal(status, 503);
+  assert.equal(error, 'The test event was not delivered: the receiver answered with status 503.');
+  assert.match((await webhooks.test('ada')).error ?? '', /status 410/);
+  const unreachable = await create('http://127.0.0.1:1/').test('ada');
+  assert.equal(unreachable.status, null);
+  assert.match(unreachable.error ?? '', /: the receiver cannot be reached \(/);
+  assert.equal((await webhooks.describe()).state, 'untried', 'a test says nothing about deliveries');
 });
 
 test('without a receiver nothing is read, and the status says so', async (t) => {

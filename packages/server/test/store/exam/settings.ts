@@ -6,10 +6,7 @@ import type { ExamStore } from './exam-store.ts';
 
 const BY = { name: 'ada', address: '192.0.2.1' };
 
-export function changeSettings(
-  exam: Pick<ExamStore, 'execute'>,
-  values: Record<string, SettingValue | null>,
-) {
+function changeSettings(exam: Pick<ExamStore, 'execute'>, values: Record<string, SettingValue | null>) {
   const changes = Object.entries(values).map(([name, value]) => ({ name, value, shown: value }));
   return exam.execute({ kind: 'change_settings', changes, by: BY });
 }
@@ -51,6 +48,16 @@ export function settingCases(again: 'restart' | 'crash') {
           ['webhooks.events', [], 'ada'],
         ],
       );
+    },
+
+    'the secret of the webhook is kept sealed': async (exam: ExamStore) => {
+      const find = () => exam.store.read({ kind: 'find_webhook_secret' });
+      assert.equal(await find(), null);
+      for (const secret of ['one', 'two'])
+        await exam.execute({ kind: 'set_webhook_secret', secret, fingerprint: secret, by: BY });
+      await exam[again]();
+      assert.equal(await find(), 'two');
+      assert.equal((await exam.listEventsOf('webhook_secret_set', 'system')).length, 2);
     },
   };
 }

@@ -1,10 +1,19 @@
 import { BACKUP_API } from '@berth/protocol/admin/backup';
 import type { Backups } from '../../../services/backups/backups.ts';
 import { adminRoutes } from '../../admin-route.ts';
+import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
+
+const MAX_LISTED = 50;
 
 export function backupRoutes({ backups }: { readonly backups: Backups }): readonly Route[] {
   return adminRoutes(BACKUP_API, {
+    'GET /api/admin/backups': {
+      name: 'admin_backups',
+      access: 'operator',
+      summary: 'The scheduled backups that are kept, and what restoring them takes',
+      handle: (_, send) => send(toWire(backups.list(MAX_LISTED))),
+    },
     'POST /api/admin/backup': {
       name: 'admin_backup',
       access: 'admin',

@@ -76,11 +76,5 @@ export function cloudRoutes(link: CloudLink, offline: Offline): readonly Route[]
         return wantsText(request) ? fileReply(made.usageData, made.fileName) : send(toWire(made));
       },
     },
-    'GET /api/admin/license-requests': {
-      name: 'admin_license_requests',
-      access: 'admin',
-      summary: 'Requests for licenses, by file or by codes, that the vendor has not answered',
-      handle: async (_, send) => send({ requests: (await offline.listRequests()).map(toWire) }),
-    },
   });
 }

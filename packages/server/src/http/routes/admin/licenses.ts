@@ -2,12 +2,13 @@ import { LICENSE_API } from '@berth/protocol/admin/licenses';
 import type { LicenseObject } from '@berth/protocol/api/license-object';
 import { endOf, type License, licenseState } from '../../../core/nouns/license.ts';
 import type { Catalogue } from '../../../services/lending/catalogue.ts';
+import type { Offline } from '../../../services/offline/offline.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { licenseFields } from '../../reply/present-license.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
-export function licenseAdminRoutes(catalogue: Catalogue): readonly Route[] {
+export function licenseAdminRoutes(catalogue: Catalogue, offline: Offline): readonly Route[] {
   return adminRoutes(LICENSE_API, {
     'GET /api/admin/licenses': {
       name: 'admin_licenses',
@@ -26,6 +27,12 @@ export function licenseAdminRoutes(catalogue: Catalogue): readonly Route[] {
       access: 'admin',
       summary: 'Add the demo license with five slots, unless there is a license',
       handle: async (_, send) => send({ added: await catalogue.addDemo() }),
+    },
+    'GET /api/admin/license-requests': {
+      name: 'admin_license_requests',
+      access: 'admin',
+      summary: 'Requests for licenses, by file or by codes, that the vendor has not answered',
+      handle: async (_, send) => send({ requests: (await offline.listRequests()).map(toWire) }),
     },
   });
 }

@@ -44,6 +44,7 @@ const QUICK: readonly Query['kind'][] = [
   'find_identity_key',
   'describe_seal',
   'find_cloud_keys',
+  'find_webhook_secret',
   'find_grant_keys',
 ];
 
@@ -135,6 +136,8 @@ async function answerAny(
       return describeStore(ask, now);
     case 'describe_engine':
       return describeEngine(ask, now);
+    case 'check_file':
+      return { damage: null, isRead: false };
     case 'find_identity_key':
       return openSecret(await listSecrets(ask), IDENTITY_KEY, masterKeys);
   }

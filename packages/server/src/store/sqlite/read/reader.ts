@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
@@ -6,7 +7,7 @@ import { isShared, planQuery, queryStore } from '../../engine/queries.ts';
 import { withListedIdentity } from '../../engine/rows.ts';
 import { sqlFor } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
-import type { Answer, Answers, Query, StoreDescription } from '../../query.ts';
+import type { Answer, Answers, FileVerdict, Query, StoreDescription } from '../../query.ts';
 import { explainCorruption } from '../wire/damage.ts';
 import { openForReading } from '../wire/database.ts';
 import { findRow, PreparedOnce, readPragma, sqliteVersion } from '../wire/read-rows.ts';
@@ -23,6 +24,7 @@ const OPENING: ReadonlySet<Query['kind']> = new Set([
   'verify_audit',
   'find_cloud_keys',
   'find_grant_keys',
+  'find_webhook_secret',
   'find_identity_key',
 ]);
 
@@ -54,12 +56,14 @@ export class SqliteReader {
     return explainCorruption(this.#file, () => this.#answerAny(query, now, masterKeys)) as Answer<Q>;
   }
 
-  checkFile(): string {
-    return String(readPragma(this.#db, 'quick_check'));
-  }
-
   close(): void {
     this.#db.close();
+  }
+
+  #checkFile(maxBytes: number): FileVerdict {
+    if (statSync(this.#file).size > maxBytes) return { damage: null, isRead: false };
+    const found = String(readPragma(this.#db, 'integrity_check(1)'));
+    return { damage: found === 'ok' ? null : found, isRead: true };
   }
 
   #answerAny(query: Query, now: Instant, masterKeys: readonly MasterKey[]): Answers[Query['kind']] {
@@ -86,6 +90,8 @@ export class SqliteReader {
         };
       case 'describe_store':
         return this.#describe(now);
+      case 'check_file':
+        return this.#checkFile(query.maxBytes);
     }
   }
 

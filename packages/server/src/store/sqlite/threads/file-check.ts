@@ -1,4 +1,8 @@
+import { instant } from '../../../core/nouns/instant.ts';
 import type { ReaderThread } from './reader-client.ts';
+
+const WHOLE_FILE = { kind: 'check_file', maxBytes: Number.POSITIVE_INFINITY } as const;
+const NO_TIME = instant(0);
 
 interface FileCheckOptions {
   /** Opens a thread with a connection of its own. */
@@ -40,11 +44,11 @@ export class FileCheck {
       this.#isWanted = false;
       const thread = this.#options.openThread();
       this.#thread = thread;
-      const found = await thread.checkFile().catch(() => null);
+      const found = await thread.query(WHOLE_FILE, NO_TIME, []).catch(() => null);
       this.#thread = null;
       await thread.close();
       // A check that failed says nothing about the file: the disk failed again, or the store closes.
-      if (found !== null && found !== 'ok') this.#options.onDamage(found);
+      if (found?.damage != null) this.#options.onDamage(found.damage);
     }
   }
 }

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
-import { type Instant, instant } from '../../../core/nouns/instant.ts';
+import type { Instant } from '../../../core/nouns/instant.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Answer, Query } from '../../query.ts';
-import { CHECK_FILE, type FromReader, storeFault, type ToReader } from './thread-messages.ts';
+import { type FromReader, storeFault, type ToReader } from './thread-messages.ts';
 
 const ENDED = 'The reading thread has ended.';
 
@@ -35,20 +35,11 @@ export class ReaderThread {
   }
 
   query<Q extends Query>(query: Q, now: Instant, masterKeys: readonly MasterKey[]): Promise<Answer<Q>> {
-    return this.#send({ query, now, masterKeys });
-  }
-
-  /** `ok`, or what is wrong with the file. */
-  checkFile(): Promise<string> {
-    return this.#send({ query: CHECK_FILE, now: instant(0), masterKeys: [] });
-  }
-
-  #send<A>(message: Omit<ToReader, 'id'>): Promise<A> {
     if (this.#isLost) return Promise.reject(storeFault(new Error(ENDED)));
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      this.#worker.postMessage({ id, ...message } satisfies ToReader);
+      this.#worker.postMessage({ id, query, now, masterKeys } satisfies ToReader);
     });
   }
 

@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type ReaderOptions, SqliteReader } from '../read/reader.ts';
-import { CHECK_FILE, type FromReader, type ToReader } from './thread-messages.ts';
+import type { FromReader, ToReader } from './thread-messages.ts';
 
 const port = parentPort as MessagePort;
 let reader: SqliteReader | null = null;
@@ -10,7 +10,7 @@ function answer({ id, query, now, masterKeys }: ToReader): FromReader {
   try {
     if (reader?.isFrozen) close();
     reader ??= new SqliteReader(workerData as ReaderOptions);
-    return { id, answer: query === CHECK_FILE ? reader.checkFile() : reader.answer(query, now, masterKeys) };
+    return { id, answer: reader.answer(query, now, masterKeys) };
   } catch (error) {
     return { id, message: error instanceof Error ? error.message : String(error) };
   }

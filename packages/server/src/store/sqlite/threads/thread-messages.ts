@@ -35,12 +35,9 @@ export type FromWriter =
   | { readonly kind: 'clock_failed'; readonly message: string }
   | { readonly kind: 'closed' };
 
-/** Reads the whole file, and says `ok` or what is wrong with it. */
-export const CHECK_FILE = 'check_file';
-
 export interface ToReader {
   readonly id: number;
-  readonly query: Query | typeof CHECK_FILE;
+  readonly query: Query;
   readonly now: Instant;
   /** Only for a query that needs them. */
   readonly masterKeys: readonly MasterKey[];

@@ -1,29 +1,31 @@
 import { instant } from '../../../core/nouns/instant.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { SharedRun } from '../../engine/shared-run.ts';
-import type { AuditVerdict } from '../../query.ts';
+import type { Answer, Query } from '../../query.ts';
 import type { ReaderThread } from './reader-client.ts';
 import { storeFault } from './thread-messages.ts';
 
-interface VerifierOptions {
+interface VerifierOptions<Q> {
+  /** What to ask. */
+  readonly query: Q;
   /** Opens a thread with a connection of its own, for one answer. */
   readonly openThread: () => ReaderThread;
   /** All keys that may seal the secrets at this moment; a new list when they change. */
   readonly readMasterKeys: () => readonly MasterKey[];
 }
 
-/** Verifies the audit log in a thread of its own: it reads the whole log, and no other query should wait. */
-export class Verifier {
-  readonly #options: VerifierOptions;
+/** Verifies the audit log or the file in a thread of its own: it reads all, and no other query should wait. */
+export class Verifier<Q extends Query> {
+  readonly #options: VerifierOptions<Q>;
   readonly #checking = new SharedRun((signal) => this.#run(signal));
   #thread: ReaderThread | null = null;
   #isClosing = false;
 
-  constructor(options: VerifierOptions) {
+  constructor(options: VerifierOptions<Q>) {
     this.#options = options;
   }
 
-  verify(signal?: AbortSignal): Promise<AuditVerdict> {
+  verify(signal?: AbortSignal): Promise<Answer<Q>> {
     return this.#checking.ask(signal);
   }
 
@@ -34,7 +36,7 @@ export class Verifier {
     await this.#checking.settle();
   }
 
-  async #run(signal: AbortSignal): Promise<AuditVerdict> {
+  async #run(signal: AbortSignal): Promise<Answer<Q>> {
     if (this.#isClosing) throw storeFault(new Error('The store is closing.'));
     signal.throwIfAborted();
     const thread = this.#options.openThread();
@@ -51,12 +53,12 @@ export class Verifier {
   }
 
   /** The secrets may be sealed again before the thread opens them. */
-  async #ask(thread: ReaderThread): Promise<AuditVerdict> {
-    const { readMasterKeys } = this.#options;
+  async #ask(thread: ReaderThread): Promise<Answer<Q>> {
+    const { query, readMasterKeys } = this.#options;
     for (;;) {
       const masterKeys = readMasterKeys();
       try {
-        return await thread.query({ kind: 'verify_audit' }, NO_TIME, masterKeys);
+        return await thread.query(query, NO_TIME, masterKeys);
       } catch (error) {
         if (readMasterKeys() === masterKeys) throw error;
       }
@@ -64,5 +66,5 @@ export class Verifier {
   }
 }
 
-/** Verifying a log does not depend on the time. */
+/** Verifying does not depend on the time. */
 const NO_TIME = instant(0);

@@ -79,6 +79,19 @@ describe('reports on the history', () => {
     assert.ok(text.includes("\n'-2+3,false,1,"), text);
   });
 
+  test('denials, by a part of a name, and by a reason that exists', async (t) => {
+    const { get, post } = await openTestApp(t, { licenses: [testLicense(1, { slots: 1 })] });
+    for (const user of ['ada', 'Fay Lindqvist', 'bob']) await post('/api/v4/register', { user });
+    const count = async (query: string) => (await get(`/api/admin/history/denials?${query}`)).body.total;
+    assert.deepEqual(
+      [await count('search=FAY'), await count('search=o'), await count('user=fay')],
+      [1, 1, 0],
+    );
+    const { status, body } = await get('/api/admin/history/denials?reason=blacklistet');
+    assert.deepEqual([status, body.code, body.field], [400, 'validation_error', 'reason']);
+    assert.match(String(body.message), /Did you mean "blacklisted"\? Reasons are .*floating_not_available/);
+  });
+
   test('users, by a part of their names and by days', async (t) => {
     const { get, clock, post, send } = await openTestApp(t, { licenses: [testLicense(1, { slots: 1 })] });
     await post('/api/v4/register', { user: 'Özge' });

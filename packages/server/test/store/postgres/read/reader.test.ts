@@ -101,7 +101,10 @@ const SEARCH: SearchAudit = {
 };
 
 const QUERIES: {
-  readonly [K in Exclude<Query['kind'], 'describe_store' | 'describe_engine'>]: readonly Query[];
+  readonly [K in Exclude<
+    Query['kind'],
+    'describe_store' | 'describe_engine' | 'check_file'
+  >]: readonly Query[];
 } = {
   list_licenses: [null, 'cad', 'p0', 'p9', 'c\0d', "'; DROP TABLE license; --"].map((product) => ({
     kind: 'list_licenses',
@@ -222,6 +225,7 @@ const QUERIES: {
   find_rules: [{ kind: 'find_rules' }],
   list_bars: [{ kind: 'list_bars' }],
   list_settings: [{ kind: 'list_settings' }],
+  find_webhook_secret: [{ kind: 'find_webhook_secret' }],
 };
 
 function ask<Q extends Query>(query: Q, now: Instant = NOW) {
