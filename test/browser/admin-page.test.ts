@@ -3,12 +3,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { makePage } from '../../build/page.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { openWebhookReceiver } from '../support/webhook-receiver.ts';
 import { createApi, findBarriers, goTo, listPlaces, openPage, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
+import { type Opened, row, selectSlots, visitPeople } from './people-and-slots.ts';
 
 /** A slow disk may need attention on a busy machine. */
 const FINE = /^(?:All is well|One thing needs attention)$/;
@@ -44,11 +45,6 @@ after(async () => {
   rmSync(data, { recursive: true, force: true });
 });
 
-interface Opened {
-  readonly page: Page;
-  go(path: string): Promise<void>;
-}
-
 /** A page for each account, which all tests share: loading it and signing in take longer than most tests. */
 const pages = new Map<string, Awaited<ReturnType<typeof openPage>>>();
 
@@ -73,10 +69,6 @@ async function open(t: TestContext, path: string, who = 'admin'): Promise<Opened
   const go = (next: string) => goTo(page, next);
   await go(path);
   return { page, go };
-}
-
-function row(page: Page, user: string) {
-  return page.getByRole('row').filter({ hasText: user });
 }
 
 describe("the administrator's page", () => {
@@ -261,65 +253,12 @@ describe("the administrator's page", () => {
 
   test('a person has a page, whatever the name', async (t) => {
     const opened = await open(t, 'slots');
-    if (opened === null) return;
-    const { page, go } = opened;
-    const odd = 'x/../y?z#%2F %';
-    await api.post('/api/admin/registrations/release', { user: HOSTILE[4] }, token);
-    assert.equal((await api.register('demo', odd)).status, 200);
-    for (const user of [odd, HOSTILE[0] as string, HOSTILE[2] as string]) {
-      await go('slots');
-      await page.getByRole('link', { name: user, exact: true }).click();
-      await page.getByRole('heading', { level: 1, name: user, exact: true }).waitFor();
-      await page.getByText('Holds one slot.').waitFor();
-    }
-    await page.keyboard.press('Control+k');
-    await page.getByRole('combobox').fill('FA');
-    await page.getByRole('option', { name: /^fay/ }).click();
-    await page.getByRole('heading', { level: 1, name: 'fay' }).waitFor();
-    const denials = page.getByRole('region', { name: 'Denials' });
-    await denials.getByText('Did not ask again.').waitFor();
-    await api.post('/api/admin/registrations/release', { user: odd }, token);
-    assert.equal((await api.register('demo', 'fay')).status, 200);
-    await denials.getByText(/^Got a slot/).waitFor();
-    await page.getByRole('button', { name: 'Forget…' }).click();
-    await page.getByText(/^Release or recall the slots first/).waitFor();
-    await page.getByRole('button', { name: 'Release the slot…' }).click();
-    await page.getByRole('button', { name: 'Release slot', exact: true }).click();
-    await page.getByText('Holds no slot.').waitFor();
-    await page.getByRole('button', { name: 'Forget…' }).click();
-    await page.getByRole('button', { name: 'Forget person' }).click();
-    await page.getByText('Nothing is recorded').waitFor();
-    await go('audit?user=fay&kind=slot_returned');
-    await page.getByText('admin released fay’s slot').waitFor();
-    await page.getByRole('button', { name: /^Kind/ }).click();
-    await page.getByRole('combobox').fill('user for');
-    await page.keyboard.press('Enter');
-    await page.getByText('Nothing fits').waitFor();
-    assert.match(page.url(), /kind=user_forgotten/);
+    if (opened !== null) await visitPeople(opened, api, token, HOSTILE);
   });
 
   test('slots are selected together, within the filters', async (t) => {
     const opened = await open(t, 'slots?sort=user');
-    if (opened === null) return;
-    const { page } = opened;
-    const boxes = page.getByRole('rowgroup').getByRole('checkbox');
-    await row(page, 'ada').waitFor();
-    const all = await boxes.count();
-    assert.ok(all >= 3);
-    await page.getByRole('checkbox', { name: 'Select all' }).click();
-    await page.getByText(`${all} selected`).waitFor();
-    await page.getByRole('checkbox', { name: 'Select all' }).click();
-    await page.getByText(/ selected/).waitFor({ state: 'detached' });
-    await boxes.nth(0).click();
-    await boxes.nth(2).click({ modifiers: ['Shift'] });
-    await page.getByText('3 selected').waitFor();
-    await page.goto(`${server.url}/#/slots?search=ada`);
-    await page.getByText(`1 of ${all} slots`).waitFor();
-    await page.getByText(/ selected/).waitFor({ state: 'detached' });
-    await page.keyboard.press('Control+a');
-    await page.getByText('1 selected').waitFor();
-    await page.keyboard.press('r');
-    await page.getByRole('dialog', { name: 'Release 1 slot?' }).waitFor();
+    if (opened !== null) await selectSlots(opened);
   });
 
   test('settings are saved at once, refused by name, and found by their words', async (t) => {

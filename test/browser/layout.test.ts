@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core';
 import { makePage } from '../../build/page.ts';
 import { goTo, listPlaces, openPage, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
-import { EXTREME, ORDINARY, startCrowdedSite } from './crowded-site.ts';
+import { EXTREME, LONG, ORDINARY, startCrowdedSite } from './crowded-site.ts';
 import { findFlaws } from './layout-flaws.ts';
 
 let browser: Browser | null = null;
@@ -31,6 +31,7 @@ const PLACES = [
   ...listPlaces(ORDINARY),
   ...[`slots?license=${EXTREME}`, 'slots?search=nobody', `licenses/${EXTREME}`, 'licenses/999'],
   ...[`license=${ORDINARY}`, `license=${EXTREME}`, 'period=24h'].map((query) => `reports?${query}`),
+  `people/${encodeURIComponent(LONG.user)}`,
 ];
 
 test('no text is cut off or covered, and nothing is wider than the screen', async (t) => {
