@@ -67,7 +67,7 @@ describe('the renewal of a slot', () => {
     assert.equal(await ended, true);
     resolve(renewal.lease);
     renewal.accept(renewal.lease);
-    await world.run(900_000);
+    await world.run(201_001);
     assert.deepEqual([renewal.isStopped, renewal.heldForMs], [true, 0]);
   });
 
