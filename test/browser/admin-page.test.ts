@@ -10,6 +10,7 @@ import { openWebhookReceiver } from '../support/webhook-receiver.ts';
 import { createApi, findBarriers, goTo, listPlaces, openPage, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 import { type Opened, row, selectSlots, visitPeople } from './people-and-slots.ts';
+import { changeSettings, loseConnection } from './settings-and-connection.ts';
 
 /** A slow disk may need attention on a busy machine. */
 const FINE = /^(?:All is well|One thing needs attention)$/;
@@ -264,39 +265,7 @@ describe("the administrator's page", () => {
   test('settings are saved at once, refused by name, and found by their words', async (t) => {
     const receiver = await openWebhookReceiver(t);
     const opened = await open(t, 'settings/backup');
-    if (opened === null) return;
-    const { page, go } = opened;
-    const save = () => page.getByRole('button', { name: 'Save' }).click();
-    await page.getByLabel('How many to keep').fill('0');
-    await save();
-    await page.getByText('"backup.keep" cannot be "0".').waitFor();
-    await page.getByLabel('How many to keep').fill('30');
-    await page.getByRole('button', { name: 'Repeat: Never' }).click();
-    await page.getByRole('menuitemradio', { name: 'Every day at' }).click();
-    await page.getByText('2 changes are not saved: backup.keep, backup.schedule.').waitFor();
-    await save();
-    await page.getByText('The master key is in no backup.').waitFor();
-    await go('settings/webhooks');
-    await page.getByLabel('Address').fill(receiver.url);
-    await save();
-    await page.getByText('"webhooks.url" needs a secret').waitFor();
-    await page.getByRole('button', { name: 'Make a new secret' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
-    await page.getByRole('button', { name: 'Send a test event' }).click();
-    await page.getByText(/^Delivered: 200 after \d+ ms$/).waitFor();
-    assert.deepEqual(receiver.kinds, ['webhook_test']);
-    for (const [word, found] of [
-      ['passphrase', 'Backup'],
-      ['token', 'Tokens'],
-    ] as const) {
-      await page.keyboard.press('Control+k');
-      await page.getByRole('combobox').fill(word);
-      await page.getByRole('option', { name: found }).waitFor();
-      await page.keyboard.press('Enter');
-      await page.locator('.settings-nav [aria-current]').getByText(found).waitFor();
-    }
-    const changes = { 'backup.keep': null, 'backup.schedule': null, 'webhooks.url': null };
-    await api.post('/api/admin/settings', { changes }, token);
+    if (opened !== null) await changeSettings(opened, api, token, receiver);
   });
 
   test('operators see no control that would be refused', async (t) => {
@@ -359,45 +328,7 @@ describe("the administrator's page", () => {
 
   test('while the connection is lost, nothing looks current and nothing is changed', async (t) => {
     const opened = await open(t, 'slots');
-    if (opened === null) return;
-    const { page, go } = opened;
-    await page.getByText('Live', { exact: true }).first().waitFor();
-    const colorOf = (selector: string) =>
-      page.evaluate(`getComputedStyle(document.querySelector('${selector}')).color`);
-    const [usual, quiet] = [await colorOf('.grid-row .first'), await colorOf('.grid-head')];
-    assert.notEqual(usual, quiet);
-    const cut = /\/api\//;
-    await page.route(cut, (route) => route.abort());
-    t.after(() => page.unroute(cut));
-    // The stream still stands; a request finds out.
-    await page.getByRole('button', { name: 'Export CSV' }).click();
-    await page
-      .getByRole('alert')
-      .getByText(/^Connection lost since \d\d:\d\d:\d\d\.$/)
-      .waitFor();
-    await page
-      .getByLabel('Sidebar')
-      .getByText(/^Connection lost since/)
-      .waitFor();
-    assert.equal(await page.getByText('Live', { exact: true }).count(), 0);
-    assert.equal(await colorOf('.grid-row .first'), quiet);
-    await row(page, 'ada').click();
-    await page.keyboard.press('r');
-    await page.getByRole('button', { name: 'Release slot' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog
-      .getByText(/^The connection to the server has been lost since .* Nothing was changed/)
-      .waitFor();
-    await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('button', { name: /^Account admin/ }).click();
-    await page.getByRole('menuitem', { name: 'Sign out' }).click();
-    await page.getByText(/^You are still signed in\./).waitFor();
-    await go('overview');
-    await page.getByRole('heading', { level: 1, name: 'Connection lost' }).waitFor();
-    await page.unroute(cut);
-    await page.getByRole('button', { name: 'Try now' }).click();
-    await page.getByText('Live', { exact: true }).first().waitFor();
-    await page.getByRole('heading', { level: 1, name: 'Connection lost' }).waitFor({ state: 'detached' });
+    if (opened !== null) await loseConnection(opened, t);
   });
 
   test('tabs share the session, and on a slow link the frame is there at once', async (t) => {

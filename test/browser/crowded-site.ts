@@ -10,7 +10,7 @@ import { testLicense } from '../support/test-license.ts';
 import { createApi } from './admin-site.ts';
 
 /** Names of many words, names that have no place to break, and letters that take the most room. */
-const LONG = {
+export const LONG = {
   license: 'Computational Fluid Dynamics and Structural Analysis, Enterprise Edition with Support',
   product: 'computational-fluid-dynamics-enterprise-2027',
   feature: 'finite-element-analysis-of-nonlinear-materials-2027',

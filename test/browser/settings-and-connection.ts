@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import type { openWebhookReceiver } from '../support/webhook-receiver.ts';
+import type { createApi } from './admin-site.ts';
+import { type Opened, row } from './people-and-slots.ts';
+
+/** From the backup's schedule to a test of the webhook; then as it was. */
+export async function changeSettings(
+  { page, go }: Opened,
+  api: ReturnType<typeof createApi>,
+  token: string,
+  receiver: Awaited<ReturnType<typeof openWebhookReceiver>>,
+): Promise<void> {
+  const save = () => page.getByRole('button', { name: 'Save' }).click();
+  await page.getByLabel('How many to keep').fill('0');
+  await save();
+  await page.getByText('"backup.keep" cannot be "0".').waitFor();
+  await page.getByLabel('How many to keep').fill('30');
+  await page.getByRole('button', { name: 'Repeat: Never' }).click();
+  await page.getByRole('menuitemradio', { name: 'Every day at' }).click();
+  await page.getByText('2 changes are not saved: backup.keep, backup.schedule.').waitFor();
+  await save();
+  await page.getByText('The master key is in no backup.').waitFor();
+  await go('settings/webhooks');
+  await page.getByLabel('Address').fill(receiver.url);
+  await save();
+  await page.getByText('"webhooks.url" needs a secret').waitFor();
+  await page.getByRole('button', { name: 'Make a new secret' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Send a test event' }).click();
+  await page.getByText(/^Delivered: 200 after \d+ ms$/).waitFor();
+  assert.deepEqual(receiver.kinds, ['webhook_test']);
+  for (const [word, found] of [
+    ['passphrase', 'Backup'],
+    ['token', 'Tokens'],
+  ] as const) {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill(word);
+    await page.getByRole('option', { name: found }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('.settings-nav [aria-current]').getByText(found).waitFor();
+  }
+  const changes = { 'backup.keep': null, 'backup.schedule': null, 'webhooks.url': null };
+  await api.post('/api/admin/settings', { changes }, token);
+}
+
+/** Cuts the connection of a page that shows the slots, and restores it. */
+export async function loseConnection(
+  { page, go }: Opened,
+  t: { after(work: () => unknown): void },
+): Promise<void> {
+  await page.getByText('Live', { exact: true }).first().waitFor();
+  const colorOf = (selector: string) =>
+    page.evaluate(`getComputedStyle(document.querySelector('${selector}')).color`);
+  const [usual, quiet] = [await colorOf('.grid-row .first'), await colorOf('.grid-head')];
+  assert.notEqual(usual, quiet);
+  const cut = /\/api\//;
+  await page.route(cut, (route) => route.abort());
+  t.after(() => page.unroute(cut));
+  // The stream still stands; a request finds out.
+  await page.getByRole('button', { name: 'Export CSV' }).click();
+  await page
+    .getByRole('alert')
+    .getByText(/^Connection lost since \d\d:\d\d:\d\d\.$/)
+    .waitFor();
+  await page
+    .getByLabel('Sidebar')
+    .getByText(/^Connection lost since/)
+    .waitFor();
+  assert.equal(await page.getByText('Live', { exact: true }).count(), 0);
+  assert.equal(await colorOf('.grid-row .first'), quiet);
+  await row(page, 'ada').click();
+  await page.keyboard.press('r');
+  await page.getByRole('button', { name: 'Release slot' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog
+    .getByText(/^The connection to the server has been lost since .* Nothing was changed/)
+    .waitFor();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: /^Account admin/ }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByText(/^You are still signed in\./).waitFor();
+  await go('overview');
+  await page.getByRole('heading', { level: 1, name: 'Connection lost' }).waitFor();
+  await page.unroute(cut);
+  await page.getByRole('button', { name: 'Try now' }).click();
+  await page.getByText('Live', { exact: true }).first().waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Connection lost' }).waitFor({ state: 'detached' });
+}
