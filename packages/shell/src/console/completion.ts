@@ -34,7 +34,8 @@ export function writeCompletion(shell: string, program: Completed): string | nul
 }
 
 export function explainShell(shell: string): string {
-  return `There is no completion for "${shell}".${suggest(shell, SHELLS)} There is one for ${SHELLS.join(', ')}.`;
+  const known = `There is one for ${SHELLS.join(', ')}.`;
+  return `There is no completion for "${shell}".${suggest(shell, SHELLS)} ${known}`;
 }
 
 interface Facts {
@@ -232,7 +233,9 @@ function writePowershell(facts: Facts): string {
     '    }',
     '  }',
     '  $next | Where-Object { $_ -like "$current*" } |',
-    "    ForEach-Object { [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_) }",
+    '    ForEach-Object {',
+    "      [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)",
+    '    }',
     '}',
   ].join('\n');
 }
