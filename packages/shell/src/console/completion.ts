@@ -34,8 +34,8 @@ export function writeCompletion(shell: string, program: Completed): string | nul
 }
 
 export function explainShell(shell: string): string {
-  const known = SHELLS.join(', ');
-  return `There is no completion for "${shell}".${suggest(shell, SHELLS)} There is one for ${known}.`;
+  const known = `There is one for ${SHELLS.join(', ')}.`;
+  return `There is no completion for "${shell}".${suggest(shell, SHELLS)} ${known}`;
 }
 
 interface Facts {

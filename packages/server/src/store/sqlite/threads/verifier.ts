@@ -14,7 +14,7 @@ interface VerifierOptions<Q> {
   readonly readMasterKeys: () => readonly MasterKey[];
 }
 
-/** Verifies the audit log or the file in its own thread: it reads everything, and no query should wait. */
+/** Verifies the audit log or the file in a thread of its own, because no other query should wait for it. */
 export class Verifier<Q extends Query> {
   readonly #options: VerifierOptions<Q>;
   readonly #checking = new SharedRun((signal) => this.#run(signal));
