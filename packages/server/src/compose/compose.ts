@@ -302,7 +302,10 @@ export async function openStoppedServer(config: Config, env: ServeOptions['env']
     onNews: () => {},
   });
   if (store === null) return null;
-  const { app } = composeApp(store, { config, env, isServing: false, certificates: null }, log, () => null);
+  const options = { config, env, isServing: false, certificates: null };
+  const { app, settings } = composeApp(store, options, log, () => null);
+  // Commands also work with data that is damaged.
+  await settings.refresh().catch(() => {});
   const peer = { address: 'control', isControl: true };
   return {
     answer(method: string, url: string, body: string | null) {
