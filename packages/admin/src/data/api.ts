@@ -146,6 +146,7 @@ function csrfHeader(): Record<string, string> {
 
 export async function send(address: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
   const options = { ...init, credentials: 'same-origin', signal: signal ?? null } as const;
+  const ownSession = csrfToken;
   const response = await fetch(address, options).catch((error: Error) => {
     if (error.name === 'AbortError') throw error;
     onUnreachable();
@@ -153,7 +154,9 @@ export async function send(address: string, init: RequestInit, signal?: AbortSig
   });
   if (response.ok) return response;
   const error = await readProblem(response);
-  if (error.status === 401 && !/session\/start|setPassword/.test(address)) onSessionEnd();
+  // A late answer to the session before this one ends nothing.
+  const isOfThisSession = ownSession === csrfToken && !/session\/start|setPassword/.test(address);
+  if (error.status === 401 && isOfThisSession) onSessionEnd();
   throw error;
 }
 
