@@ -198,7 +198,7 @@ describe("the administrator's page", () => {
     await go('reports?period=24h');
     await page.getByRole('heading', { name: /^.+ needs 6 slots for .+ without denials$/ }).waitFor();
     const whatIf = page.getByRole('region', { name: 'What if there were more or fewer slots?' });
-    await whatIf.getByRole('cell', { name: '6', exact: true }).waitFor();
+    await whatIf.getByRole('cell', { name: '6', exact: true }).first().waitFor();
     await page.getByText(`${total}, retries included`).waitFor();
     await page.getByRole('button', { name: 'Other…' }).click();
     await page.getByRole('button', { name: 'Show this period' }).click();

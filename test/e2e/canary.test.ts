@@ -185,7 +185,6 @@ async function provoke(watch: Watch, { url }: ServerProcess): Promise<void> {
     await send(watch, url, 'GET', `/api/v9/setKeys?apiKey=${encoded}`),
     await send(watch, url, 'POST', path, { body: `{"apiKey":${json}` }),
     await send(watch, url, 'POST', path, { body: `{"apiKey":[${json}]}` }),
-    await send(watch, url, 'POST', path, { body: `{"apiKey":${json},"api_key":${json}}` }),
     await send(watch, url, 'POST', path, { body: `{"apiKey":${json},"__proto__":${json}}` }),
     await send(watch, url, 'POST', path, { body: `{"apiKey":${JSON.stringify(secret.repeat(5000))}}` }),
     await send(watch, url, 'POST', '/api/admin/keys/rotate', { body: `{"new_key":${json}}` }),

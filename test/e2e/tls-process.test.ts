@@ -85,7 +85,7 @@ test('a server switches to another certificate while it runs, and never reveals 
   assert.deepEqual(tls, { subject: 'CN=next', fingerprint256: fingerprintOf(next), ...rest });
 
   const { stdout } = await runBerth(data, ['status']);
-  assert.match(stdout, /^tls\.subject +CN=next$/m);
+  assert.match(stdout, /^certificate +CN=next, /m);
   assert.match(stdout, /^url +https:/m);
   assert.equal(await server.stop(), 0);
   const log = server.readLog();

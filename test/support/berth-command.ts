@@ -103,7 +103,7 @@ export async function askBerth<T>(
   env: Readonly<Record<string, string>> = {},
 ): Promise<T> {
   const { code, stdout, stderr } = await runBerth(data, [...words, '--json'], env);
-  const isStopped = words.join() === 'status' && stdout.includes('"url": null');
+  const isStopped = words[0] === 'status' && stdout.includes('"url": null');
   if (code !== 0 && !isStopped) throw new Error(`berth ${words.join(' ')} ended with ${code}: ${stderr}`);
   return JSON.parse(stdout) as T;
 }

@@ -30,6 +30,7 @@ describe('the package for applications, installed in an empty project', () => {
 
   before(async () => {
     const npm = { cwd: join(ROOT, 'packages', 'client'), shell: process.platform === 'win32' };
+    await run('npm', ['run', 'build'], npm);
     const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], npm);
     file = join(folder, /"filename": "([^"]+)"/.exec(stdout)?.[1] ?? '');
     writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }\n');

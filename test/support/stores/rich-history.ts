@@ -98,6 +98,7 @@ async function lend(store: Store, clock: ManualClock): Promise<void> {
   await store.execute({ kind: 'add_bar', bar, by: BY });
   const setting = { name: 'page.name', value: "o'brien", shown: "o'brien" };
   await store.execute({ kind: 'change_settings', changes: [setting], by: BY });
+  await store.execute({ kind: 'set_webhook_secret', secret: "o'secret", fingerprint: 'f', by: BY });
   const request = { requestId: 'r1', request: 'airgap', product: null, licenseKey: "o'key" } as const;
   await store.execute({ kind: 'open_request', ...request, by: BY });
   await store.execute(register('eve', { licenseId: licenseId(2) }));
