@@ -86,7 +86,7 @@ test('a server switches to another certificate while it runs, and never reveals 
 
   const { stdout } = await runBerth(data, ['status']);
   assert.match(stdout, /^certificate +CN=next, /m);
-  assert.match(stdout, /^url +https:/m);
+  assert.match(stdout, /^Running at https:/m);
   assert.equal(await server.stop(), 0);
   const log = server.readLog();
   assert.equal(log.match(/the previous ones stay in use/g)?.length, 1, log);
