@@ -87,5 +87,7 @@ function hintAt(field: string, missing: readonly string[]): string {
 }
 
 function hintAtOther(field: string, missing: readonly string[]): string {
-  return didYouMean(missing.filter((name) => suggest(field, otherSpellings(name)) !== '').slice(0, 1));
+  const isMeant = (name: string) =>
+    name.split('_').at(-1) === field || suggest(field, otherSpellings(name)) !== '';
+  return didYouMean(missing.filter(isMeant).slice(0, 1));
 }

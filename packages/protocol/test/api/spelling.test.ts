@@ -7,7 +7,7 @@ import { findMisspelt } from '../../src/api/spelling.ts';
 
 const REQUESTS = [addConsumptionRequest, addFeatureConsumptionRequest];
 
-describe('a count that was probably misspelt', () => {
+describe('a count or a date that was probably misspelt', () => {
   const slips: Readonly<Record<string, string>> = {
     consumption: 'consumptions',
     'consumptions ': 'consumptions',
@@ -40,6 +40,11 @@ describe('a count that was probably misspelt', () => {
       assert.equal(findMisspelt(request, { consumption: null }), null);
       assert.notEqual(findMisspelt(request, { consumptions: null, consumption: 5 }), null);
     }
+  });
+
+  test('has the name that our clients use', () => {
+    const { message } = findMisspelt(borrowRequest, { user: 'ann', until: '2h' }) ?? {};
+    assert.equal(message, 'This request has no field "until". Did you mean "borrowed_until"?');
   });
 
   test('may be in the URL, where such a request takes nothing', () => {
