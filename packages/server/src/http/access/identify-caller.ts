@@ -121,7 +121,7 @@ function passwordFirst(): RequestError {
 function noToken(): RequestError {
   return new RequestError(
     'unauthorized',
-    'The token is missing: the header "Authorization" is empty. Get one from /auth or from the ' +
+    'The token is missing: the header "Authorization" has none. Get one from /auth or from the ' +
       'administrator, and send it as "Authorization: Bearer …".',
   );
 }

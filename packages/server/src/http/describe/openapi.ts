@@ -58,8 +58,8 @@ const WHO: Readonly<Record<Access, string>> = {
 const ABOUT = `Answers are JSON unless an operation says otherwise; every error is a \`Problem\`.
 
 Under \`/api/v4\`, a field that is missing, \`null\` or blank text is not given, except where its schema says
-otherwise. Unknown fields are ignored, numbers may be sent as digits and flags as text. Under
-\`/api/admin\`, unknown fields, \`null\` and blank text are refused.
+otherwise. Unknown fields are ignored unless one looks like a misspelt count or date; numbers may be sent as
+digits and flags as text. Under \`/api/admin\`, unknown fields, \`null\` and blank text are refused.
 
 A body takes every field in camelCase, too, and in any case: \`licenseId\` is \`license_id\`. If both are
 sent, the name that is listed counts.
