@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { exampleLicense } from '../../packages/server/test/core/examples.ts';
 import { restore, saveBackup } from '../support/backups.ts';
-import { askBerth } from '../support/berth-command.ts';
+import { askBerth, runBerth } from '../support/berth-command.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, temporaryFolder } from '../support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
@@ -167,6 +167,26 @@ test('a backup that the command saves has the length that it says', async (t) =>
   assert.equal(bytes, statSync(file).size);
   const { events } = await askBerth<{ readonly events: readonly Facts[] }>(data, ['audit', 'list']);
   assert.equal(events.find(({ kind }) => kind === 'backup_made')?.bytes, bytes);
+});
+
+test('a restored copy makes no backups and calls no webhook until it is told to', async (t) => {
+  const folder = temporaryFolder(t);
+  const [data, other, file] = [join(folder, 'data'), join(folder, 'other'), join(folder, 'one.backup')];
+  await seedLicenses(data, []);
+  await runBerth(data, ['config', 'set', 'backup.schedule', '6h']);
+  await runBerth(data, ['config', 'set', 'backup.keep', '3']);
+  await runBerth(data, ['config', 'set', 'webhooks.url', 'https://hooks.example/secret']);
+  await runBerth(data, ['backup', file]);
+  const key = ['--master-key-file', join(data, 'master.key')];
+  const { stdout } = await runBerth(other, ['restore', file, ...key]);
+  assert.match(stdout, /^The schedule of backups was not taken over: it was 6h\. .*config set backup\.sch/m);
+  assert.match(stdout, /^The webhook was not taken over: it was https:\/\/hooks\.example\/…\./m);
+  const stored = async (folder: string) => {
+    const { settings } = await askBerth<{ readonly settings: readonly Facts[] }>(folder, ['config']);
+    return settings.filter(({ source }) => source === 'stored').map(({ name }) => name);
+  };
+  assert.deepEqual(await stored(other), ['backup.keep']);
+  assert.equal((await stored(data)).length, 3);
 });
 
 describe('a backup of SQLite', () => {

@@ -147,6 +147,8 @@ export interface Restored {
   readonly given_back: readonly { readonly license_id: number; readonly product: string }[];
   /** Amounts of consumption that may or may not have been reported. */
   readonly uncertain_reports: number;
+  /** Stored settings by which a copy would act on what belongs to the original; without secrets. */
+  readonly settings_left_out: readonly { readonly name: string; readonly value: unknown }[];
   readonly hardware_id_before: string | null;
 }
 

@@ -11,7 +11,12 @@ import type { MasterKey } from '../secrets/seal.ts';
 import { findLosses } from '../services/backups/find-losses.ts';
 import { copyStore } from '../services/backups/move-store.ts';
 import { findBackupKey, stageKey } from '../services/backups/restore-key.ts';
-import { keepGivenBack, listGivenBack, putPendingAside } from '../services/backups/restore-store.ts';
+import {
+  keepGivenBack,
+  leaveOutSettings,
+  listGivenBack,
+  putPendingAside,
+} from '../services/backups/restore-store.ts';
 import { systemClock } from '../store/clock.ts';
 import { SCHEMA_VERSION } from '../store/engine/migrations.ts';
 import { describeHolder, lockFolder } from '../store/folder-lock.ts';
@@ -127,7 +132,7 @@ function makeStamp(): string {
   return say(systemClock.readWall()).replace(/[:.-]/g, '');
 }
 
-type Recorded = Pick<Restored, 'uncertain_reports' | 'given_back'>;
+type Recorded = Pick<Restored, 'uncertain_reports' | 'given_back' | 'settings_left_out'>;
 
 /** Records the restore in the draft, and takes over what must not be forgotten. */
 async function record(
@@ -135,7 +140,7 @@ async function record(
   { facts, masterKey, holdings }: OpenedBackup,
   replaced: Holdings | null,
 ): Promise<Recorded> {
-  let recorded: Recorded = { uncertain_reports: 0, given_back: [] };
+  let recorded: Recorded = { uncertain_reports: 0, given_back: [], settings_left_out: [] };
   const isSame = replaced?.identity === holdings.identity;
   const givenBack = isSame ? listGivenBack(replaced) : [];
   const event = {
@@ -149,7 +154,8 @@ async function record(
     const uncertain = await putPendingAside(store);
     const kept = await keepGivenBack(store, givenBack, holdings);
     const named = kept.map(({ id, product }) => ({ license_id: id, product }));
-    recorded = { uncertain_reports: uncertain, given_back: named };
+    const leftOut = await leaveOutSettings(store);
+    recorded = { uncertain_reports: uncertain, given_back: named, settings_left_out: leftOut };
   });
   return recorded;
 }

@@ -124,6 +124,7 @@ function showRestored(restored: Restored, callOf: CallOf): string {
       restored.given_back,
     ),
     showUncertain(restored, callOf),
+    showLeftOut(restored, callOf),
     showHardware(restored),
     'Start the server.',
   ];
@@ -168,6 +169,20 @@ function showUncertain({ uncertain_reports: count }: Restored, callOf: CallOf): 
     `${count} amounts of consumption were not reported when the backup was made, and may have been since. ` +
     `They are not sent again: "${callOf('report list')}" shows them, and you settle each.`
   );
+}
+
+const CALLED: Readonly<Record<string, string>> = {
+  'backup.schedule': 'The schedule of backups',
+  'webhooks.url': 'The webhook',
+};
+
+function showLeftOut({ settings_left_out: settings }: Restored, callOf: CallOf): string {
+  return settings
+    .map(({ name, value }) => {
+      const again = callOf(`config set ${name} VALUE`);
+      return `${CALLED[name]} was not taken over: it was ${value}. "${again}" sets it again.`;
+    })
+    .join('\n');
 }
 
 function showHardware({ hardware_id_before: before }: Restored): string {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { showSetting } from '../../config.ts';
 import type { License } from '../../core/nouns/license.ts';
+import { SETTINGS } from '../../settings.ts';
 import type { Store } from '../../store/store.ts';
 import type { Holdings } from '../../store/store-copy.ts';
 
@@ -17,6 +19,22 @@ export async function putPendingAside(store: Store): Promise<number> {
     await store.execute({ kind: 'resolve_report', ...report, cloudTotal: null, takesLower: false });
   }
   return open.length;
+}
+
+/** With these, a copy would write to the backups of the original, remove old ones, and call its receiver. */
+const NOT_RESTORED = SETTINGS.filter(({ path }) => ['backup.schedule', 'webhooks.url'].includes(path));
+
+/** Removes the stored settings that a copy must not take over, and returns them without secrets. */
+export async function leaveOutSettings(store: Store) {
+  const stored = await store.read({ kind: 'list_settings' });
+  const found = NOT_RESTORED.flatMap((setting) =>
+    stored
+      .filter(({ name, value }) => name === setting.path && value !== '')
+      .map(({ name, value }) => ({ name, value: showSetting(setting, value) })),
+  );
+  const changes = found.map(({ name }) => ({ name, value: null, shown: null }));
+  await store.execute({ kind: 'change_settings', changes, by: 'control' });
+  return found;
 }
 
 /** The licenses that the replaced data knows as given back to the vendor. */
