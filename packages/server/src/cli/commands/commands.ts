@@ -5,6 +5,7 @@ import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { LICENSE_SYNONYM, LICENSE_USAGE, licenseOf, scopeOf } from '../choose-license.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
 import { hasPart, nobody, suggestUsers } from '../near-users.ts';
+import { InputError } from '../read-secrets.ts';
 import { AUDIT_COMMANDS } from './audit-commands.ts';
 import { BACKUP_COMMANDS } from './backup-commands.ts';
 import { BAR_COMMANDS } from './bar-commands.ts';
@@ -68,7 +69,7 @@ export const COMMANDS: readonly Command[] = [
     otherFlags: LICENSE_SYNONYM,
     about: 'release a slot that is not borrowed, or all slots of an address, including borrowed ones',
     ask: async (client, [user], flags) => {
-      const body = { user, address: flags.address, ...(await scopeOf(client, flags)) };
+      const body = { user, address: flags.address, ...(await slotOf(client, user, flags, false)) };
       return explain(client, user, await client.post('/api/admin/registrations/release', body));
     },
     show: ({ released }) => (released === 1 ? 'The slot is free.' : `Released ${released} slots.`),
@@ -80,7 +81,7 @@ export const COMMANDS: readonly Command[] = [
     otherFlags: LICENSE_SYNONYM,
     about: 'recall a borrowed slot before it ends',
     ask: async (client, [user], flags) => {
-      const body = { user, ...(await scopeOf(client, flags)) };
+      const body = { user, ...(await slotOf(client, user, flags, true)) };
       return explain(client, user, await client.post('/api/admin/registrations/recall', body));
     },
     show: () => 'The slot is free. The borrower can still work offline until the borrow ends.',
@@ -97,6 +98,25 @@ export const COMMANDS: readonly Command[] = [
   ...MOVE_COMMANDS,
   ...SERVICE_COMMANDS,
 ];
+
+/**
+ * Without flags, the only slot of the user is meant; a slot that is borrowed, or not, as the command needs it
+ * comes first. Throws with the candidates if there are several.
+ */
+async function slotOf(client: AdminClient, user: string | undefined, flags: Flags, isBorrowed: boolean) {
+  const scope = await scopeOf(client, flags);
+  if (user === undefined || scope.product !== undefined || scope.license_id !== undefined) return scope;
+  const answer = await askRegistrations(client, [], { user });
+  const name = user.normalize('NFC').trim();
+  const held = answer.ok ? answer.body.registrations.filter((one) => one.user === name) : [];
+  const fitting = held.filter(({ is_borrowed }) => is_borrowed === isBorrowed);
+  const slots = fitting.length === 0 ? held : fitting;
+  if (slots.length > 1) {
+    const all = slots.map(({ license_id, product }) => `${license_id} (${product})`).join(', ');
+    throw new InputError(`"${name}" holds several slots. Choose one with --license: ${all}.`);
+  }
+  return { ...scope, license_id: slots[0]?.license_id };
+}
 
 /** The server's messages name fields; these name the arguments and flags, and users with similar names. */
 async function explain<Body>(

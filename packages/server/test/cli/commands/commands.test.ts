@@ -84,7 +84,10 @@ const PRODUCT = 'Name the "product": this server has several, or none.';
 
 /** A server without a cloud, which refuses whatever it is sent. */
 const client = {
-  get: async () => ({ ok: true, body: { cloud: { state: 'not_configured' } } as never }),
+  get: async () => ({
+    ok: true,
+    body: { cloud: { state: 'not_configured' }, registrations: [], next: null } as never,
+  }),
   post: async () => ({ ok: false, body: { code: 'missing_parameters', message: PRODUCT } as never }),
 } as unknown as AdminClient;
 
@@ -107,6 +110,39 @@ test('missing fields are named as on the command line', async () => {
   assert.match(await refusalOf('registration release', ['ann'], {}, []), /"product" \(--product\)/);
   assert.match(await refusalOf('registration recall', ['ann'], {}, []), /"product" \(--product\)/);
   assert.match(await refusalOf('key export', [], {}, ['']), /^The export needs a passphrase\./);
+});
+
+test('the only slot of a user needs no --product; several are listed', async () => {
+  const held = (user: string, license_id: number, is_borrowed: boolean) => {
+    return { user, license_id, is_borrowed, product: `p${license_id}` };
+  };
+  const registrations = [
+    ...[held('ann', 1, true), held('anna', 2, true)],
+    ...[held('bob', 3, false), held('bob', 4, false), held('bob', 5, true)],
+  ];
+  const sent: unknown[] = [];
+  const server = {
+    get: async () => ({ ok: true, body: { registrations, next: null } as never }),
+    post: async (_: string, body: object) => {
+      sent.push({ ...body });
+      return { ok: true, body: {} as never };
+    },
+  } as unknown as AdminClient;
+  const run = (words: string, user: string) => {
+    const command = COMMANDS.find((one) => one.words === words);
+    assert.ok(command !== undefined && 'ask' in command);
+    return command.ask(server, [user], {}, []);
+  };
+  await run('registration recall', 'ann');
+  await run('registration recall', 'bob');
+  await assert.rejects(
+    run('registration release', 'bob'),
+    /"bob" holds several slots.*: 3 \(p3\), 4 \(p4\)\./,
+  );
+  assert.deepEqual(sent, [
+    { user: 'ann', product: undefined, license_id: 1 },
+    { user: 'bob', product: undefined, license_id: 5 },
+  ]);
 });
 
 test('does not ask for a license key while no cloud is configured', async () => {
