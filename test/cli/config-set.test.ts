@@ -18,8 +18,10 @@ test('settings are changed while the server runs, and the webhook is tested', as
   assert.match((await run('webhook', 'secret')).stdout, /^[\da-f]{64}\n/);
   assert.match((await run('webhook', 'test')).stdout, /^Delivered: status 200 after \d+ ms\.\n$/);
   assert.deepEqual(receiver.kinds, ['webhook_test']);
+  assert.match((await run('status')).stdout, /^webhooks +ok, last event delivered at 20/m);
   await server.stop();
   const { webhooks } = JSON.parse((await run('status', '--json')).stdout);
   assert.equal(webhooks.state, 'untried', 'what is stored counts without a server, too');
+  assert.match((await run('doctor')).stdout, /webhooks +A webhook is configured/);
   assert.equal((await run('config', 'unset', 'backup.keep')).stdout, 'backup.keep is 7 now.\n');
 });

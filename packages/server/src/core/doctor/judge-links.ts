@@ -198,8 +198,6 @@ export function judgeWebhooks(facts: WebhookFacts): readonly Verdict[] {
           `${dropped} events were dropped since the start.`,
           'The receiver missed them: see "berth audit list".',
         );
-  return orWell(
-    [failing, lost],
-    state === 'off' ? 'No webhook is configured' : 'The webhook gets its events',
-  );
+  const tried = state === 'untried' ? 'A webhook is configured' : 'The webhook gets its events';
+  return orWell([failing, lost], state === 'off' ? 'No webhook is configured' : tried);
 }

@@ -109,7 +109,7 @@ export class Webhooks {
     this.#options = options;
   }
 
-  /** Sends an event to see whether it arrives. Events that wait are not affected. */
+  /** Sends an event to see whether it arrives, which the status tells. Events that wait are not affected. */
   async test(by: Actor): Promise<WebhookTestResult> {
     const { store, readMonotonicMs } = this.#options;
     const { isOn, receiver, problem } = await this.#findTarget();
@@ -117,6 +117,7 @@ export class Webhooks {
     const [{ now }, startedMs] = [await store.keepClock(), readMonotonicMs()];
     const event = { kind: 'webhook_test', by } as const;
     const delivery = await receiver.send({ id: `test-${now}`, licenseId: null, at: now, event });
+    this.#noteTest(delivery, now);
     return {
       delivered: delivery.kind === 'delivered',
       status: 'status' in delivery ? delivery.status : null,
@@ -205,8 +206,8 @@ export class Webhooks {
   #stateOf(): WebhookStatus['state'] {
     const { isOn, problem } = this.#target;
     if (!isOn) return 'off';
-    if (problem !== null || this.#failures > 0) return 'failing';
-    return this.#delivered > 0 ? 'ok' : 'untried';
+    if (problem !== null || this.#failing.failingAt !== null) return 'failing';
+    return this.#deliveredAt === null ? 'untried' : 'ok';
   }
 
   /** Whether to continue with the next event at once. */
@@ -258,6 +259,16 @@ export class Webhooks {
     this.#delivered += 1;
     this.#deliveredAt = now;
     this.#noteTaken();
+  }
+
+  /** What became of events that wait says more. */
+  #noteTest(delivery: Delivery, now: Instant): void {
+    if (delivery.kind === 'delivered') this.#deliveredAt = now;
+    if (this.#failures > 0) return;
+    if (delivery.kind === 'delivered') this.#failing = WELL;
+    if (delivery.kind === 'failed') {
+      this.#failing = { failingAt: this.#failing.failingAt ?? now, error: delivery.reason };
+    }
   }
 
   #noteTaken(): void {

@@ -294,20 +294,27 @@ describe('after a restart', () => {
 });
 
 test('a test event is delivered at once, and its result is told', async (t) => {
-  const { receiver, webhooks, create } = await openDeliveries(t);
+  const { store, clock, receiver, webhooks, create } = await openDeliveries(t);
+  assert.equal((await webhooks.describe()).state, 'untried');
   const { durationMs: _, ...taken } = await webhooks.test('ada');
   assert.deepEqual(taken, { delivered: true, status: 200, error: null });
   assert.equal(JSON.parse(receiver.requests[0]?.body ?? '').by, 'ada');
   assert.deepEqual(receiver.kinds, ['webhook_test']);
+  const { state, deliveredAt } = await webhooks.describe();
+  assert.deepEqual([state, deliveredAt], ['ok', clock.readWall()]);
   receiver.react({ status: 503 }, { status: 410 });
   const { status, error } = await webhooks.test('ada');
   assert.equal(status, 503);
   assert.equal(error, 'The test event was not delivered: the receiver answered with status 503.');
+  const failing = await webhooks.describe();
+  assert.deepEqual([failing.state, failing.error], ['failing', 'it answered with status 503']);
   assert.match((await webhooks.test('ada')).error ?? '', /status 410/);
   const unreachable = await create('http://127.0.0.1:1/').test('ada');
   assert.equal(unreachable.status, null);
   assert.match(unreachable.error ?? '', /: the receiver cannot be reached \(/);
-  assert.equal((await webhooks.describe()).state, 'untried', 'a test says nothing about deliveries');
+  await ask(store, 'ann', 'bob');
+  await webhooks.deliver();
+  assert.equal((await webhooks.describe()).state, 'ok', 'events are sent as if there had been no test');
 });
 
 test('without a receiver nothing is read, and the status says so', async (t) => {
