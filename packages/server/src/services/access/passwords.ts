@@ -87,7 +87,8 @@ export async function checkPassword(
   const isQuick = Number(n) === QUICK_COST.N;
   const cost = isQuick ? { ...COST, N } : { ...COST, N: Number(n), r: Number(r), p: Number(p) };
   const slow = await turns.run(networksOf(address), () => deriveKey(text, salt, KEY_BYTES, cost), signal);
-  const quick = deriveQuickly(text, salt);
+  // Generated passwords have no capitals, but phones and people type some.
+  const quick = deriveQuickly(text.toLowerCase(), salt);
   return timingSafeEqual(isQuick ? quick : slow, Buffer.from(key, 'base64')) && hash !== null;
 }
 

@@ -143,12 +143,14 @@ describe('a password', () => {
     const hash = await hashPassword('pässword');
     assert.equal(await checkPassword('pa\u0308ssword', hash, 'x'), true);
     assert.equal(await checkPassword('passwort', hash, 'x'), false);
+    assert.equal(await checkPassword('P\u00e4ssword', hash, 'x'), false, 'a chosen one has its case');
     assert.equal(await checkPassword('', hash, 'x'), false);
   });
 
   test('is checked against its hash if it was generated', async () => {
     const { password, passwordHash } = makeOneTimePassword();
     assert.equal(await checkPassword(password, passwordHash, 'x'), true);
+    assert.equal(await checkPassword(password.toUpperCase(), passwordHash, 'x'), true);
     assert.equal(await checkPassword(generatePassword(), passwordHash, 'x'), false);
   });
 
