@@ -23,5 +23,12 @@ test('settings are changed while the server runs, and the webhook is tested', as
   const { webhooks } = JSON.parse((await run('status', '--json')).stdout);
   assert.equal(webhooks.state, 'untried', 'what is stored counts without a server, too');
   assert.match((await run('doctor')).stdout, /webhooks +A webhook is configured/);
-  assert.equal((await run('config', 'unset', 'backup.keep')).stdout, 'backup.keep is 7 now.\n');
+  assert.equal(
+    (await run('config', 'unset', 'backup.keep')).stdout,
+    'The default of backup.keep applies again: 7.\n',
+  );
+  assert.match(
+    (await run('config', 'unset', 'page.name')).stdout,
+    /^The default of page\.name .*: empty\.\n$/,
+  );
 });

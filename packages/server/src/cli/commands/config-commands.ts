@@ -18,7 +18,7 @@ export const CONFIG_COMMANDS: readonly Command[] = [
     about: 'return a setting that was changed with "config set" or on the page to its default',
     ask: async (client, [name = '']) =>
       withFacts(await client.post('/api/admin/settings', { changes: { [name]: null } }), { name }),
-    show: showSetting,
+    show: showDefault,
   }),
   defineCommand({
     words: 'webhook test',
@@ -40,7 +40,16 @@ interface Changed {
   readonly settings: readonly { readonly name: string; readonly value: unknown }[];
 }
 
-function showSetting({ name, settings }: Changed): string {
-  const value = settings.find((one) => one.name === name)?.value;
-  return `${name} is ${JSON.stringify(value)} now.`;
+function showSetting(changed: Changed): string {
+  return `${changed.name} is ${JSON.stringify(findValue(changed))} now.`;
+}
+
+function showDefault(changed: Changed): string {
+  const value = findValue(changed);
+  const said = value === '' ? 'empty' : JSON.stringify(value);
+  return `The default of ${changed.name} applies again: ${said}.`;
+}
+
+function findValue({ name, settings }: Changed): unknown {
+  return settings.find((one) => one.name === name)?.value;
 }
