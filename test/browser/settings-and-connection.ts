@@ -28,6 +28,7 @@ export async function changeSettings(
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Send a test event' }).click();
   await page.getByText(/^Delivered: 200 after \d+ ms$/).waitFor();
+  await page.getByText('1 delivered, 0 dropped').waitFor();
   assert.deepEqual(receiver.kinds, ['webhook_test']);
   for (const [word, found] of [
     ['passphrase', 'Backup'],

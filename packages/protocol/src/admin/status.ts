@@ -31,7 +31,7 @@ const cloudStatus = z
 const webhookStatus = z
   .object({
     state: described(z.enum(['off', 'untried', 'ok', 'failing']), 'The result of the last delivery.'),
-    delivered_at: described(date, 'When the last event, also a test, was delivered, UTC.'),
+    delivered_at: described(date, 'When the last event was delivered, UTC; a test counts.'),
     failing_at: described(date, 'Since when deliveries fail, UTC.'),
     error: described(z.string().nullable(), 'The last error.'),
     waiting: described(z.int(), 'Undelivered events, counted up to a thousand.'),

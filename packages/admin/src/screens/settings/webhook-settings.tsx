@@ -54,7 +54,7 @@ export function WebhookSettings() {
               {formatNumber(webhooks.delivered)} delivered, {formatNumber(webhooks.dropped)} dropped
             </Term>
           </TermList>
-          {webhooks.state !== 'off' && isAdmin() && <TestButton />}
+          {webhooks.state !== 'off' && isAdmin() && <TestButton onTested={status.reload} />}
           {webhooks.state === 'off' && (
             <Section title="In berth.yaml instead" note="a file counts before what is set here">
               <p class="second">Make a secret, add this, and restart the server:</p>
@@ -144,11 +144,12 @@ function Secret({ onMade }: { readonly onMade: () => void }) {
   );
 }
 
-function TestButton() {
+function TestButton({ onTested }: { readonly onTested: () => void }) {
   const [result, setResult] = useState<PostAnswer<'/api/admin/webhooks/test'> | null>(null);
   const { error, isBusy, submit } = useSend(async () => {
     setResult(null);
     setResult(await post('/api/admin/webhooks/test'));
+    onTested();
   });
   return (
     <Section title="Test" note="sends an event of the kind webhook_test">

@@ -263,9 +263,13 @@ export class Webhooks {
 
   /** What became of events that wait says more. */
   #noteTest(delivery: Delivery, now: Instant): void {
-    if (delivery.kind === 'delivered') this.#deliveredAt = now;
+    const isDelivered = delivery.kind === 'delivered';
+    if (isDelivered) {
+      this.#delivered += 1;
+      this.#deliveredAt = now;
+    }
     if (this.#failures > 0) return;
-    if (delivery.kind === 'delivered') this.#failing = WELL;
+    if (isDelivered) this.#failing = WELL;
     if (delivery.kind === 'failed') {
       this.#failing = { failingAt: this.#failing.failingAt ?? now, error: delivery.reason };
     }

@@ -300,8 +300,8 @@ test('a test event is delivered at once, and its result is told', async (t) => {
   assert.deepEqual(taken, { delivered: true, status: 200, error: null });
   assert.equal(JSON.parse(receiver.requests[0]?.body ?? '').by, 'ada');
   assert.deepEqual(receiver.kinds, ['webhook_test']);
-  const { state, deliveredAt } = await webhooks.describe();
-  assert.deepEqual([state, deliveredAt], ['ok', clock.readWall()]);
+  const { state, deliveredAt, delivered } = await webhooks.describe();
+  assert.deepEqual([state, deliveredAt, delivered], ['ok', clock.readWall(), 1]);
   receiver.react({ status: 503 }, { status: 410 });
   const { status, error } = await webhooks.test('ada');
   assert.equal(status, 503);
