@@ -125,15 +125,13 @@ async function explain<Body>(
   answer: AdminAnswer<Body>,
 ): Promise<AdminAnswer<Body>> {
   if (answer.ok) return answer;
-  if (answer.body.code === 'device_not_found' && user !== undefined) {
-    const near = await suggestUsers(client, user);
-    return { ok: false, body: { ...answer.body, message: `${answer.body.message} ${near}`.trimEnd() } };
-  }
-  if (answer.body.code !== 'missing_parameters') return answer;
-  const message = answer.body.message
-    .replace('Name the "product"', 'Name the "product" (--product)')
+  const { code, message } = answer.body;
+  if (code !== 'device_not_found' && code !== 'missing_parameters') return answer;
+  const known = message
+    .replace('Name the "product"', () => `"${user}" holds no slot. Check the name, or add --product`)
     .replace('"user" is missing', 'name USER, or --address');
-  return { ok: false, body: { ...answer.body, message } };
+  const near = user === undefined ? '' : await suggestUsers(client, user);
+  return { ok: false, body: { ...answer.body, message: `${known} ${near}`.trimEnd() } };
 }
 
 async function askLicense(client: AdminClient, [given]: readonly string[]): Promise<AdminAnswer<License>> {

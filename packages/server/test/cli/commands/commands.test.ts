@@ -86,7 +86,7 @@ const PRODUCT = 'Name the "product": this server has several, or none.';
 const client = {
   get: async () => ({
     ok: true,
-    body: { cloud: { state: 'not_configured' }, registrations: [], next: null } as never,
+    body: { cloud: { state: 'not_configured' }, registrations: [], users: [], next: null } as never,
   }),
   post: async () => ({ ok: false, body: { code: 'missing_parameters', message: PRODUCT } as never }),
 } as unknown as AdminClient;
@@ -107,8 +107,11 @@ test('missing fields are named as on the command line', async () => {
   assert.match(await refusalOf('license add', ['cad'], {}, ['']), /--license-key, or --user/);
   assert.match(await refusalOf('airgap install', ['x'], {}, ['']), /^Add --license-key K/);
   assert.match(await refusalOf('airgap install', ['x'], { 'license-key': 'K' }, ['']), /^Add --policy-id N/);
-  assert.match(await refusalOf('registration release', ['ann'], {}, []), /"product" \(--product\)/);
-  assert.match(await refusalOf('registration recall', ['ann'], {}, []), /"product" \(--product\)/);
+  assert.match(await refusalOf('registration release', ['ann'], {}, []), /or add --product:/);
+  assert.match(
+    await refusalOf('registration recall', ['ann'], {}, []),
+    /^"ann" holds no slot\. .*add --product:/,
+  );
   assert.match(await refusalOf('key export', [], {}, ['']), /^The export needs a passphrase\./);
 });
 
