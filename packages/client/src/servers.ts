@@ -129,6 +129,11 @@ export class Servers {
     throw refuseStore('It was kept for servers with other addresses.');
   }
 
+  /** Whether the server at the address is known to be the one that something was kept for. */
+  isKnownAs(binding: string, server: string): boolean {
+    return this.bindingOf(this.#stores.get(server) ?? null) === binding;
+  }
+
   /** The time of a server of this store; `null` if it does not tell. */
   readTimeMs(store: string | undefined): Promise<number | null> {
     return this.#tryEach(async (server) => {

@@ -4,10 +4,11 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from threading import RLock
-from typing import Callable, Optional
+from typing import Optional
 
 from .borrow_file import BorrowFile, BorrowRecord, Lent, bound_to, mark_of
 from .errors import BerthError, BorrowError, DeniedError, ProofError
+from .held_here import count_returns, end_here
 from .lease import Account, holder_of, prove_answer, prove_for
 from .proof import Grant, read_instant
 from .refusals import ENDS_BY_WAITING
@@ -54,8 +55,11 @@ class StoredBorrow:
         return self._record.binding
 
     def give_back(self) -> None:
-        """Works whatever the clock says. Raises if its server cannot be reached: then it stays borrowed."""
-        self._file.give_back(self._record)
+        """
+        As that of a `Borrow`; works whatever the clock says. Raises if its server cannot be reached: then it
+        stays borrowed.
+        """
+        end_here(self._file, self._record, self._file.give_back(self._record))
 
 
 class Borrow(StoredBorrow):
@@ -69,9 +73,8 @@ class Borrow(StoredBorrow):
         self._lent = lent
         self._grant = grant
         self._lock = RLock()
-        self._is_given_back = False
-        # The slot that it was borrowed by, if there is one.
-        self._on_end: Callable[[], object] = lambda: None
+        self._returns = count_returns(file)
+        self._is_missing = False
 
     @property
     def user(self) -> str:
@@ -111,13 +114,18 @@ class Borrow(StoredBorrow):
 
     def give_back(self) -> None:
         """
-        Gives the slot back before the date, and releases the `Slot` that it was borrowed by. Does the same if
-        the borrow was recalled meanwhile. Raises if its server cannot be reached: then it stays borrowed.
+        Gives the slot back before the date, and releases the `Slot` of this program that it was borrowed by.
+        Does the same if the borrow was recalled meanwhile. Raises if its server cannot be reached: then it
+        stays borrowed.
         """
         with self._lock:
-            super().give_back()
-            self._is_given_back = True
-        self._on_end()
+            was_returned = self._file.give_back(self._record)
+        end_here(self._file, self._record, was_returned)
+
+    @property
+    def _is_given_back(self) -> bool:
+        """By this object, by another one for the same borrow, or by another program."""
+        return self._is_missing or count_returns(self._file) != self._returns
 
     @property
     def _now_ms(self) -> float:
@@ -150,7 +158,7 @@ class Borrow(StoredBorrow):
                 # What is damaged is written again.
                 stored = self._record
         if stored is None:
-            self._is_given_back = True
+            self._is_missing = True
             raise BorrowError("borrow_ended", _GIVEN_BACK)
         if stored.lent is not None and stored.lent != self._lent:
             self._grant = prove_record(self._account, stored, stored.lent)

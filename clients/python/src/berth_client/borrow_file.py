@@ -78,17 +78,18 @@ class BorrowFile:
     def remove(self) -> None:
         self.account.storage.remove(self.name)
 
-    def give_back(self, record: BorrowRecord) -> None:
+    def give_back(self, record: BorrowRecord) -> bool:
         """
         Returns the slot to the server that has lent it, and forgets it. If another program has returned it,
-        the user may have a new slot, which must stay.
+        the user may have a new slot, which must stay: then `False`.
         """
         if self.account.storage.read(self.name) is None:
-            return
+            return False
         account = replace(self.account, user=record.user)
         license_id = record.license_id if record.lent is None else record.lent.license_id
         return_slot(account, license_id, binding=bound_to(account, record))
         self.remove()
+        return True
 
 
 def bound_to(account: Account, record: BorrowRecord) -> Optional[str]:

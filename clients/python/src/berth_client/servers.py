@@ -137,6 +137,11 @@ class Servers:
 
         return self._try_each(ask, None)
 
+    def is_known_as(self, binding: str, url: str) -> bool:
+        """Whether the server at the address is known to be the one that something was kept for."""
+        known = self._stores.get(url)
+        return binding == (self.addresses if known is None else known.binding)
+
     def _try_each(self, send: Callable[[str, Callable[[], float]], _T], timeout: Optional[float]) -> _T:
         """Until one answers. `send` can ask how much time is left."""
         deadline = math.inf if timeout is None else self._clock.read() + timeout

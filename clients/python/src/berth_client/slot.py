@@ -3,17 +3,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import RLock
-from typing import Any, Callable, Dict, Mapping, Optional, Set, Tuple
-from weakref import WeakKeyDictionary
+from typing import Any, Callable, Dict, Mapping, Optional
 
 from .borrow import Borrow
+from .borrow_file import BorrowFile, BorrowRecord
 from .borrowing import Until, borrow_as
 from .duration import Duration, parse_duration
 from .ending import Ending
-from .environment import Environment, Signal
+from .environment import Signal
 from .errors import BerthError, DeniedError, ProofError, SlotLostError, UnreachableError
 from .events import LOG, Announcing, Lost
 from .feature_slot import FeatureSlot
+from .held_here import hold_here
 from .lease import (
     LONGEST_RELEASE,
     Account,
@@ -43,6 +44,10 @@ class Slot(Announcing, Ending):
         self._let_go = let_go
         self._license = first.answer.fields
         self._license_id = license_id_of(first.answer)
+        # The address of the server that has answered last.
+        self._server = first.answer.server
+        # What its borrow is stored as.
+        self._borrow_name: Optional[str] = None
         self._grant = first.grant
         self._process_id = account.environment.process_id
         self._lock = RLock()
@@ -150,8 +155,19 @@ class Slot(Announcing, Ending):
             if is_returned:
                 self._renewal.renew_now()
         self._renewal.accept(lease)
-        borrow._on_end = self.release
+        self._borrow_name = borrow._file.name
         return borrow
+
+    def _end_with(self, file: BorrowFile, record: BorrowRecord, was_returned: bool) -> None:
+        """The application has given back a borrow of the same user."""
+        license_id = record.license_id if record.lent is None else record.lent.license_id
+        is_same = (
+            was_returned
+            and license_id == self._license_id
+            and self._account.servers.is_known_as(record.binding, self._server)
+        )
+        if is_same or file.name == self._borrow_name:
+            self.release()
 
     def release(self) -> bool:
         """
@@ -201,6 +217,7 @@ class Slot(Announcing, Ending):
         fields = holder_of(self._account, self._license_id)
         proven = self._requests.send("register", fields, _BRIEFLY, in_doubt)
         answer = proven.answer
+        self._server = answer.server
         license_id = license_id_of(answer)
         self._license_id = self._license_id if license_id is None else license_id
         if "license_type" in answer.fields:
@@ -222,31 +239,6 @@ class Slot(Announcing, Ending):
             self._features.pop(code, None)
 
 
-_held_lock = RLock()
-_held: "WeakKeyDictionary[Environment, Set[Tuple[str, str]]]" = WeakKeyDictionary()
-
-
-def hold_here(environment: Environment, user: str, product: str) -> Callable[[], None]:
-    """
-    A user has one slot of a license, however often it is asked for. If one program had it twice, the first
-    return would take it from the other.
-    """
-    name = (user, product)
-    with _held_lock:
-        names = _held.setdefault(environment, set())
-        if name in names:
-            raise BerthError(
-                "slot_in_use_here", f'This program already has a slot for "{user}" of "{product}".'
-            )
-        names.add(name)
-
-    def let_go() -> None:
-        with _held_lock:
-            names.discard(name)
-
-    return let_go
-
-
 # How long a program that ends waits for an answer, before it returns what the server may have lent.
 _LAST_ANSWER = 1.0
 # The longest pause if the server does not say how long to pause.
@@ -266,12 +258,15 @@ OnWait = Callable[[Waiting], object]
 
 def acquire_as(account: Account, wait: Duration, on_wait: Optional[OnWait], cancel: Optional[Signal]) -> Slot:
     asking = _Asking(account)
-    let_go = hold_here(account.environment, account.user, account.product)
+    place = hold_here(account.environment, account.user, account.product)
     unguard = account.environment.guard_exit(asking)
     try:
-        return Slot(account, asking.requests, _ask_patiently(account, asking, wait, on_wait, cancel), let_go)
+        first = _ask_patiently(account, asking, wait, on_wait, cancel)
+        slot = Slot(account, asking.requests, first, place.let_go)
+        place.fill(slot._end_with)
+        return slot
     except BaseException as error:
-        let_go()
+        place.let_go()
         if not isinstance(error, Exception):  # An interrupt, such as Ctrl-C.
             asking.release_in_time(LONGEST_RELEASE)
         raise

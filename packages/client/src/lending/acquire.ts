@@ -28,13 +28,16 @@ const LONGEST_WAIT_MS = 20_000;
 
 export async function acquireAs(account: Account, options: WaitOptions): Promise<Slot> {
   const requests = new SlotRequests(account);
-  const letGo = holdHere(account.environment, `"${account.user}" of "${account.product}"`);
+  const place = holdHere(account.environment, account);
   const asking = new Asking(account, requests);
   const unguard = account.environment.guardExit(asking);
   try {
-    return new Slot(account, requests, await registerPatiently(account, asking, options), letGo);
+    const first = await registerPatiently(account, asking, options);
+    const slot = new Slot(account, requests, first, place.letGo);
+    place.holder = slot;
+    return slot;
   } catch (error) {
-    letGo();
+    place.letGo();
     throw error;
   } finally {
     unguard();

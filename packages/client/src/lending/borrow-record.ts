@@ -75,15 +75,16 @@ export async function listRecords(account: Account): Promise<readonly (StoredRec
 
 /**
  * Returns the slot to the server that has lent it, and forgets it, whatever clock and proof say. If another
- * program has returned it, the user may have a new slot, which must stay.
+ * program has returned it, the user may have a new slot, which must stay: then `false`.
  */
-export async function giveBackRecord(account: Account, { name, record }: StoredRecord): Promise<void> {
+export async function giveBackRecord(account: Account, { name, record }: StoredRecord): Promise<boolean> {
   const { user, lent, licenseId, binding } = record;
-  if ((await account.storage.read(name)) === null) return;
+  if ((await account.storage.read(name)) === null) return false;
   const store = account.servers.storeOf(binding);
   const options = store === undefined ? {} : { store };
   await returnSlot({ ...account, user }, lent?.licenseId ?? licenseId, options);
   await account.storage.remove(name);
+  return true;
 }
 
 function readRecord(text: string): BorrowRecord {

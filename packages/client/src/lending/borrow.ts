@@ -9,6 +9,7 @@ import {
   type StoredRecord,
   storeRecord,
 } from './borrow-record.ts';
+import { countReturns, endHere } from './held-here.ts';
 import { proveRecord } from './prove-record.ts';
 import { settleClock, TOLERATED_MS } from './settle-clock.ts';
 
@@ -21,8 +22,8 @@ export class Borrow {
   #record: BorrowRecord;
   #lent: Lent;
   #grant: Grant | null;
-  #isGivenBack = false;
-  #notifyEnd: () => Promise<unknown> = async () => {};
+  readonly #returns: number;
+  #isMissing = false;
 
   /** @internal */
   constructor(account: Account, { name, record }: StoredRecord, lent: Lent, grant: Grant | null) {
@@ -31,6 +32,7 @@ export class Borrow {
     this.#record = record;
     this.#lent = lent;
     this.#grant = grant;
+    this.#returns = countReturns(account.environment, name);
   }
 
   get product(): string {
@@ -81,25 +83,25 @@ export class Borrow {
   }
 
   /**
-   * Gives the slot back before the date, and releases the `Slot` that it was borrowed by. Does the same if
-   * the borrow was recalled meanwhile. Throws if its server cannot be reached: then it stays borrowed.
+   * Gives the slot back before the date, and releases the `Slot` of this program that it was borrowed by. Does
+   * the same if the borrow was recalled meanwhile. Throws if its server cannot be reached: then it stays borrowed.
    */
   async giveBack(): Promise<void> {
-    await giveBackRecord(this.#account, { name: this.#name, record: this.#record });
-    this.#isGivenBack = true;
-    await this.#notifyEnd();
+    const stored = { name: this.#name, record: this.#record };
+    const wasReturned = await giveBackRecord(this.#account, stored);
+    await endHere(this.#account.environment, stored, wasReturned);
   }
 
-  /** @internal */
-  onEnd(notify: () => Promise<unknown>): void {
-    this.#notifyEnd = notify;
+  /** By this object, by another one for the same borrow, or by another program. */
+  get #isGivenBack(): boolean {
+    return this.#isMissing || countReturns(this.#account.environment, this.#name) !== this.#returns;
   }
 
   /** Another program may have given it back, or have borrowed again. */
   async #refresh(): Promise<void> {
     const stored = this.#isGivenBack ? null : await this.#load();
     if (stored === null) {
-      this.#isGivenBack = true;
+      this.#isMissing = true;
       throw new BorrowError('borrow_ended', 'The borrow was given back.');
     }
     if (stored.lent !== null && stored.lent.untilMs !== this.#lent.untilMs) {

@@ -3,6 +3,7 @@ import { toName } from '../proof/verifier.ts';
 import type { Account } from './account.ts';
 import { Borrow } from './borrow.ts';
 import { type BorrowRecord, giveBackRecord, listRecords, type StoredRecord } from './borrow-record.ts';
+import { endHere } from './held-here.ts';
 import { judgeComputer, proveRecord } from './prove-record.ts';
 import { SlotRequests } from './proven-lease.ts';
 import { askForBorrow } from './take-borrow.ts';
@@ -42,9 +43,10 @@ export class StoredBorrow {
     return this.#stored.record.binding;
   }
 
-  /** Works whatever the clock says. Throws if its server cannot be reached: then it stays borrowed. */
+  /** As that of a `Borrow`; works whatever the clock says. Throws if its server cannot be reached: then it stays borrowed. */
   async giveBack(): Promise<void> {
-    await giveBackRecord(this.#account, this.#stored);
+    const wasReturned = await giveBackRecord(this.#account, this.#stored);
+    await endHere(this.#account.environment, this.#stored, wasReturned);
   }
 }
 

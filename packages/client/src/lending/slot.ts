@@ -3,6 +3,7 @@ import { BerthError, DeniedError, UnreachableError } from '../errors.ts';
 import type { Grant } from '../proof/verifier.ts';
 import { type Account, holderOf, licenseIdOf, returnSlot, targetOf } from './account.ts';
 import { Borrow } from './borrow.ts';
+import type { StoredRecord } from './borrow-record.ts';
 import { FeatureSlot } from './feature-slot.ts';
 import type { ProvenAnswer, SlotRequests } from './proven-lease.ts';
 import { Renewal, type SlotEvents } from './renewal.ts';
@@ -36,6 +37,10 @@ export class Slot {
   readonly #lost = new AbortController();
   #license: License;
   #licenseId: number | null;
+  /** The address of the server that has answered last. */
+  #server: string;
+  /** What its borrow is stored as. */
+  #borrowName: string | null = null;
   #grant: Grant | null;
   #released: Promise<boolean> | null = null;
 
@@ -48,6 +53,7 @@ export class Slot {
     this.#letGo = letGo;
     this.#license = answer.fields;
     this.#licenseId = licenseIdOf(answer);
+    this.#server = answer.server;
     this.#renewal = new Renewal({ ...account, register: (...how) => this.#register(...how) }, lease);
     this.#renewal.events.on('lost', ({ error }) => {
       this.#lost.abort(error ?? undefined);
@@ -132,9 +138,18 @@ export class Slot {
     if (this.isReleased) throw new BerthError('slot_released', 'The slot was released.');
     const { stored, lent, grant, lease } = await this.#borrow(options);
     this.#renewal.accept(lease);
-    const borrow = new Borrow(this.#account, stored, lent, grant);
-    borrow.onEnd(() => this.release());
-    return borrow;
+    this.#borrowName = stored.name;
+    return new Borrow(this.#account, stored, lent, grant);
+  }
+
+  /** Called when the application has given back a borrow of the same user. @internal */
+  async endWith({ name, record }: StoredRecord, wasReturned: boolean): Promise<void> {
+    const { lent, licenseId, binding } = record;
+    const isSame =
+      wasReturned &&
+      (lent?.licenseId ?? licenseId) === this.#licenseId &&
+      this.#account.servers.isKnownAs(binding, this.#server);
+    if (isSame || name === this.#borrowName) await this.release();
   }
 
   /** @internal */
@@ -186,6 +201,7 @@ export class Slot {
     const options = { headers: BRIEFLY, inDoubt, signal };
     const { answer, lease, grant } = await this.#requests.send('register', fields, options);
     this.#licenseId = licenseIdOf(answer) ?? this.#licenseId;
+    this.#server = answer.server;
     if (answer.fields.license_type !== undefined) this.#license = answer.fields;
     this.#grant = grant ?? this.#grant;
     return lease;
