@@ -85,6 +85,13 @@ test('a queue refuses listeners for events that do not exist', () => {
   );
 });
 
+test('a listener that is not a function is refused', () => {
+  for (const nothing of [undefined, null, 'log'] as unknown as (() => void)[]) {
+    const refused = { code: 'invalid_option', message: /"sent" is not a function/, advice: /on\('sent'/ };
+    assert.throws(() => connect({}).openQueue().on('sent', nothing), refused);
+  }
+});
+
 test('an empty user is refused at once', () => {
   for (const user of ['', ' \t']) {
     assert.throws(() => connect({ user }), { code: 'invalid_option', message: /user is empty/ });

@@ -11,6 +11,7 @@ from berth_client.timing import back_off
 from berth_client.duration import parse_duration
 from berth_client.environment import NotSentError, WireAnswer, WireRequest
 from berth_client.errors import BerthError, DeniedError, UnreachableError
+from berth_client.events import SLOT_EVENTS, Listeners
 from berth_client.lease import MARGIN, read_lease, renew_at, safe_until
 from berth_client.timing import from_ms, read_timestamp, to_ms, write_timestamp
 from berth_client.servers import Answer, Servers
@@ -244,6 +245,15 @@ class Secrets(WorldTest):
             self.assertEqual(caught.exception.code, "invalid_option")
             self.assertNotIn("hunter2", str(caught.exception))
             self.assertIsNone(caught.exception.__cause__)
+
+
+class AListener(unittest.TestCase):
+    def test_that_is_not_a_function_is_refused(self) -> None:
+        wrong: Any
+        for wrong in (None, "log"):
+            with self.assertRaisesRegex(BerthError, '"lost" is not a function.*on."lost"') as caught:
+                Listeners(SLOT_EVENTS, "", self.fail).on("lost", wrong)
+            self.assertEqual(caught.exception.code, "invalid_option")
 
 
 class Options(unittest.TestCase):

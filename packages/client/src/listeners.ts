@@ -20,6 +20,10 @@ export class Listeners<Events> {
       const advice = `The events are ${Object.keys(this.#names).join(', ')}.`;
       throw new BerthError('invalid_option', `There is no event "${String(name)}".`, advice);
     }
+    if (typeof listener !== 'function') {
+      const advice = `Give the function to call: on('${String(name)}', (event) => …).`;
+      throw new BerthError('invalid_option', `The listener for "${String(name)}" is not a function.`, advice);
+    }
     const listeners = this.#byName.get(name) ?? new Set();
     this.#byName.set(name, listeners.add(listener));
     return () => listeners.delete(listener);

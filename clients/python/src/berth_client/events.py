@@ -44,6 +44,9 @@ class Listeners:
         if name not in self._names:
             advice = f"The events are {', '.join(self._names)}."
             raise BerthError("invalid_option", f'There is no event "{name}".', advice)
+        if not callable(listener):
+            advice = f'Give the function to call: on("{name}", lambda event: …).'
+            raise BerthError("invalid_option", f'The listener for "{name}" is not a function.', advice)
         with self._lock:
             self._by_name[name] = [*self._by_name.get(name, []), listener]
 
