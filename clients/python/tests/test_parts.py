@@ -200,7 +200,7 @@ class Secrets(WorldTest):
 
     def test_that_cannot_be_sent_are_refused_by_name_and_not_shown(self) -> None:
         texts = [f"{self.TOKEN}{ending}" for ending in ("\nX-More: 1", "\0", "ä")]
-        for wrong in (*texts, self.TOKEN.encode(), 5):
+        for wrong in (*texts, self.TOKEN.encode(), 5, "", " \n"):
             for token in (wrong, lambda wrong=wrong: wrong):
                 error = self.ask(token)
                 self.assertEqual((error.code, self.sent), ("invalid_option", []))

@@ -200,8 +200,9 @@ class ASlot(WorldTest):
         slot.on("unreachable", lambda _: slot.release())
         self.is_down["one"] = True
         self.world.run(300)
-        with self.assertRaisesRegex(SlotLostError, "released"):
+        with self.assertRaisesRegex(SlotLostError, "released.*acquire") as caught:
             slot.assert_held()
+        self.assertEqual((caught.exception.code, caught.exception.is_retryable), ("slot_released", False))
 
     def test_survives_a_listener_that_fails(self) -> None:
         slot = self.acquire()

@@ -84,12 +84,14 @@ export class UnreachableError extends BerthError {
   }
 }
 
-/** The slot is used although it is not held at the moment. */
+/** The slot is used although it is not held: at the moment, or for good (`slot_released`). */
 export class SlotLostError extends BerthError {
   override readonly name = 'SlotLostError';
 
-  constructor(message: string, cause: unknown) {
-    super('slot_lost', message, undefined, { isRetryable: true, cause });
+  constructor(code: 'slot_lost' | 'slot_released', cause?: unknown) {
+    const isRetryable = code === 'slot_lost';
+    const message = isRetryable ? 'The slot is not held at the moment.' : 'The slot was released.';
+    super(code, message, undefined, { isRetryable, cause });
   }
 }
 

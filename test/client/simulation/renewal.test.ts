@@ -42,6 +42,16 @@ describe('the renewal of a slot', () => {
     assert.ok(pauses.length > 5 && pauses.every((pause) => pause >= 15 && pause <= 45), pauses.join(' '));
   });
 
+  test('says how it is after a loss, and after the release', () => {
+    const { renewal } = keepSlot(() => new Promise(() => {}));
+    renewal.lose('ended', null);
+    const lost = { code: 'slot_lost', isRetryable: true, advice: /asks for the slot again/ };
+    assert.throws(() => renewal.assertHeld(), lost);
+    renewal.stop();
+    const released = { name: 'SlotLostError', code: 'slot_released', isRetryable: false, advice: /acquire/ };
+    assert.throws(() => renewal.assertHeld(), released);
+  });
+
   test('doubts the server after a loss, whatever the reason', () => {
     const doubts: boolean[] = [];
     const { renewal } = keepSlot((inDoubt) => {

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Mapping, Optional, Sequence
+from typing import Any, Literal, Mapping, Optional, Sequence
 
 from .refusals import ADVICE, RETRYABLE
 from .timing import read_date_header, read_timestamp
@@ -88,10 +88,12 @@ class UnreachableError(BerthError):
 
 
 class SlotLostError(BerthError):
-    """The slot is used although it is not held at the moment."""
+    """The slot is used although it is not held: at the moment, or for good (`slot_released`)."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__("slot_lost", message, is_retryable=True)
+    def __init__(self, code: Literal["slot_lost", "slot_released"]) -> None:
+        is_lost = code == "slot_lost"
+        message = "The slot is not held at the moment." if is_lost else "The slot was released."
+        super().__init__(code, message, is_retryable=is_lost)
 
 
 class ProofError(BerthError):

@@ -77,8 +77,9 @@ class Renewal:
     def assert_held(self) -> None:
         if self.held_for > 0:
             return
-        message = "The slot was released." if self.is_stopped else "The slot is not held at the moment."
-        raise SlotLostError(message) from self._last_error
+        if self.is_stopped:
+            raise SlotLostError("slot_released")
+        raise SlotLostError("slot_lost") from self._last_error
 
     def accept(self, lease: Lease) -> None:
         """Takes over what an answer to another request said about the slot."""

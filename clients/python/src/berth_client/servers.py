@@ -241,12 +241,12 @@ def _headers(token: Optional[str]) -> Dict[str, str]:
 
 def read_token(token: object) -> str:
     """White space around it, such as the end of a line of a file, does not belong to it."""
-    if isinstance(token, str) and re.fullmatch("[ -~]*", token.strip()):
+    if isinstance(token, str) and re.fullmatch("[ -~]+", token.strip()):
         return token.strip()
     # Never the token itself: it is a secret.
     raise BerthError(
         "invalid_option",
-        '"token" is not a token.' if isinstance(token, str) else '"token" is not a text.',
+        '"token" is empty, or not a token.' if isinstance(token, str) else '"token" is not a text.',
         "Give it as the server has shown it: one line of ASCII letters.",
     )
 

@@ -122,6 +122,10 @@ class Slot(Announcing, Ending):
 
     def feature(self, code: str) -> FeatureSlot:
         """Takes a slot of a feature, too. It is kept and lost together with this one."""
+        if not isinstance(code, str) or code.strip() == "":
+            raise BerthError("invalid_option", "There is no feature.", "Give the code of the feature.")
+        if self._is_released:
+            raise SlotLostError("slot_released")
         known = self._features.get(code)
         if known is not None:
             return known
@@ -129,7 +133,7 @@ class Slot(Announcing, Ending):
         taken = FeatureSlot(self._account, target, lambda: self.is_held, lambda: self._forget_feature(code))
         with self._lock:
             if self._is_released:
-                raise SlotLostError("The slot was released.")
+                raise SlotLostError("slot_released")
             # Another thread may have taken it meanwhile.
             slot = self._features.setdefault(code, taken)
         if slot is taken:
@@ -139,7 +143,7 @@ class Slot(Announcing, Ending):
     def borrow(self, until: Optional[Until] = None) -> Borrow:
         """Keeps the slot without network, until the date or as long as the license allows."""
         if self._is_released:
-            raise BerthError("slot_released", "The slot was released, so it cannot be borrowed.")
+            raise SlotLostError("slot_released")
         account = replace(self._account, license_id=self._license_id)
         is_returned = False
 

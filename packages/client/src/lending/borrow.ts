@@ -83,8 +83,9 @@ export class Borrow {
   }
 
   /**
-   * Gives the slot back before the date, and releases the `Slot` of this program that it was borrowed by. Does
-   * the same if the borrow was recalled meanwhile. Throws if its server cannot be reached: then it stays borrowed.
+   * Gives the slot back before the date, and releases the `Slot` of this program that it was borrowed by.
+   * Does the same if the borrow was recalled meanwhile. Throws if its server cannot be reached: then it
+   * stays borrowed.
    */
   async giveBack(): Promise<void> {
     const stored = { name: this.#name, record: this.#record };

@@ -43,7 +43,10 @@ export class StoredBorrow {
     return this.#stored.record.binding;
   }
 
-  /** As that of a `Borrow`; works whatever the clock says. Throws if its server cannot be reached: then it stays borrowed. */
+  /**
+   * As that of a `Borrow`; works whatever the clock says. Throws if its server cannot be reached: then it
+   * stays borrowed.
+   */
   async giveBack(): Promise<void> {
     const wasReturned = await giveBackRecord(this.#account, this.#stored);
     await endHere(this.#account.environment, this.#stored, wasReturned);

@@ -109,8 +109,8 @@ export class Renewal {
 
   assertHeld(): void {
     if (this.heldForMs > 0) return;
-    const message = this.isStopped ? 'The slot was released.' : 'The slot is not held at the moment.';
-    throw new SlotLostError(message, this.#lastError ?? undefined);
+    if (this.isStopped) throw new SlotLostError('slot_released');
+    throw new SlotLostError('slot_lost', this.#lastError ?? undefined);
   }
 
   /** Takes over what an answer to another request said about the slot. */

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { BerthError, DeniedError, UnreachableError } from '../errors.ts';
+import { BerthError, DeniedError, SlotLostError, UnreachableError } from '../errors.ts';
 import type { Grant } from '../proof/verifier.ts';
 import { type Account, holderOf, licenseIdOf, returnSlot, targetOf } from './account.ts';
 import { Borrow } from './borrow.ts';
@@ -121,10 +121,17 @@ export class Slot {
 
   /** Takes a slot of a feature, too. It is kept and lost together with this one. */
   async feature(code: string): Promise<FeatureSlot> {
+    if (typeof code !== 'string' || code.trim() === '') {
+      throw new BerthError('invalid_option', 'There is no feature.', 'Give the code of the feature.');
+    }
+    this.#assertNotReleased();
     const known = this.#features.get(code);
     if (known !== undefined) return known;
     const target = { ...targetOf(this.#account, this.#licenseId), feature: code };
     const slot = await FeatureSlot.take(this.#account, { target, isLicenseHeld: () => this.isHeld });
+    // Meanwhile. Then the server has got it back, too.
+    if (this.isReleased) slot.end();
+    this.#assertNotReleased();
     slot.onEnd(() => this.#features.delete(code));
     this.#features.set(code, slot);
     return slot;
@@ -135,7 +142,7 @@ export class Slot {
    * or proven, the slot is returned and taken again at once.
    */
   async borrow(options: BorrowOptions = {}): Promise<Borrow> {
-    if (this.isReleased) throw new BerthError('slot_released', 'The slot was released.');
+    this.#assertNotReleased();
     const { stored, lent, grant, lease } = await this.#borrow(options);
     this.#renewal.accept(lease);
     this.#borrowName = stored.name;
@@ -168,6 +175,10 @@ export class Slot {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
+  }
+
+  #assertNotReleased(): void {
+    if (this.isReleased) throw new SlotLostError('slot_released');
   }
 
   #release(): Promise<boolean> {
