@@ -9,15 +9,24 @@ import { createRandom } from '../support/random.ts';
 import { Machine } from './simulation/machine.ts';
 import { World } from './simulation/world.ts';
 
+const ANSWER = JSON.stringify({
+  total_consumptions: 1,
+  license_id: 7,
+  floating_timeout: 10,
+  borrowed_until: '2026-12-31T00:00:00Z',
+});
 const asked: string[] = [];
 const sent: (string | undefined)[] = [];
+const bodies: string[] = [];
 const { environment } = new Machine(new World(), {
   name: 'ws-7',
   random: createRandom(1),
-  network: ({ url, headers }, done) => {
+  network: ({ url, headers, body }, done) => {
+    if (url.endsWith('/jwks.json')) return done({ status: 200, text: '{"keys":[]}', date: null });
     asked.push(url);
+    bodies.push(body);
     sent.push(headers.authorization);
-    done({ status: 200, text: '{"total_consumptions":1}', date: null });
+    done({ status: 200, text: ANSWER, date: null });
   },
 });
 
@@ -83,6 +92,37 @@ test('a queue refuses listeners for events that do not exist', () => {
         .on('send' as 'sent', () => {}),
     { advice: /sent, refused/ },
   );
+});
+
+test('an option that does not exist is refused, with the one that is meant', async () => {
+  const refuse = (work: unknown, advice: RegExp) =>
+    assert.rejects(async () => (work as () => unknown)(), { code: 'invalid_option', advice });
+  const client = connect({});
+  const server = 'http://berth.test';
+  await refuse(() => connect({ renewevery: '10s' } as object), /Did you mean "renewEvery"/);
+  await refuse(() => connect({ wait: '5m' } as object), /The options are server, product/);
+  await refuse(() => acquire({ server, product: 'cad', waiting: '5m' } as never), /"wait"/);
+  await refuse(() => client.acquire({ onwait: () => {} } as object), /"onWait"/);
+  await refuse(() => client.borrow({ untill: '1d' } as object), /"until"/);
+  await refuse(() => client.consume(1, { feture: 'export' } as object), /"feature"/);
+  await refuse(() => client.openQueue().add(1, { id: 'job-1' } as object), /The options are feature, key/);
+  assert.deepEqual(asked, []);
+});
+
+test('a borrow ends at a date, after a time, or at a date-time with its zone', async () => {
+  const borrow = async (until: unknown) => {
+    await connect({ user: 'ada' }).borrow({ until: until as string });
+    return JSON.parse(bodies.pop() ?? '').borrowed_until;
+  };
+  const end = new Date(environment.readWallMs() + 7_200_000).toISOString();
+  for (const until of [new Date(end), end, end.replace('Z', '+00:00'), '2h', 7_200_000]) {
+    assert.equal(await borrow(until), end);
+  }
+  assert.equal(await borrow('2026-12-24T18:00+02:00'), '2026-12-24T16:00:00.000Z');
+  for (const until of ['2026-12-24', '2026-12-24T18:00:00', '2026-13-24T18:00:00Z', new Date('x'), 'soon']) {
+    const refused = { code: 'invalid_option', message: /"until" is not a date/, advice: /Date, .*zone/ };
+    await assert.rejects(borrow(until), refused);
+  }
 });
 
 test('a listener that is not a function is refused', () => {

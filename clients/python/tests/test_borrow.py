@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta, timezone
-from typing import List, Optional
+from typing import Any, List, Optional
 
 from berth_client import BerthError, Client
 from berth_client.environment import Host, WireAnswer, WireRequest
+from berth_client.timing import write_timestamp
 
 from .simulation.machine import START, Answered
 from .world_test import WorldTest, tells_store
@@ -25,6 +26,7 @@ class ABorrow(WorldTest):
         if tells_store(request, done):
             return
         self.paths.append(request.url.rsplit("/", 1)[1])
+        self.body = json.loads(request.body)
         if self.refuses and request.url.endswith("/borrow"):
             return done(WireAnswer(400, '{"code": "borrow_until_not_valid"}', None))
         until = datetime.fromtimestamp(START, timezone.utc) + timedelta(days=2)
@@ -46,6 +48,19 @@ class ABorrow(WorldTest):
 
         self.play(work)
         return outcome
+
+    def test_ends_at_a_date_or_at_a_text_with_its_zone(self) -> None:
+        end = datetime.fromtimestamp(START, timezone.utc) + timedelta(hours=2)
+        plus_one = end.astimezone(timezone(timedelta(hours=1)))
+        for until in (end, plus_one, plus_one.isoformat(), write_timestamp(end)):
+            self.play(lambda: self.client.borrow(until))
+            self.assertEqual(self.body["borrowed_until"], write_timestamp(end))
+        wrong: Any
+        naive = datetime(2026, 12, 24, 18)
+        for wrong in (naive, naive.isoformat(), naive.date(), "2026-12-24", "2026-13-24T18:00:00Z", "soon", 1e99):
+            with self.assertRaisesRegex(BerthError, '"until" is not a date.*datetime.*zone') as caught:
+                self.client.borrow(wrong)
+            self.assertEqual(caught.exception.code, "invalid_option")
 
     def test_is_found_only_by_its_user(self) -> None:
         self.assertEqual([self.resume(), self.resume("ADA")], ["ada", "ada"])

@@ -5,8 +5,9 @@ import { type Duration, parseDuration } from './duration.ts';
 import type { Environment, Storage } from './environment.ts';
 import { BerthError } from './errors.ts';
 import { guardStorage } from './guarded-storage.ts';
+import { type OptionNames, refuseUnknown } from './known-options.ts';
 import type { Account } from './lending/account.ts';
-import { acquireAs, type WaitOptions } from './lending/acquire.ts';
+import { acquireAs, WAIT_OPTIONS, type WaitOptions } from './lending/acquire.ts';
 import { Borrow } from './lending/borrow.ts';
 import { listBorrows, resumeBorrow, type StoredBorrow } from './lending/find-borrows.ts';
 import type { Margin } from './lending/lease.ts';
@@ -50,6 +51,23 @@ export interface ClientOptions extends TlsOptions {
   readonly device?: string | undefined;
 }
 
+const CLIENT_OPTIONS: OptionNames<ClientOptions> = {
+  server: true,
+  product: true,
+  user: true,
+  userInfo: true,
+  licenseId: true,
+  token: true,
+  ca: true,
+  cert: true,
+  key: true,
+  vendorKey: true,
+  requestTimeout: true,
+  renewEvery: true,
+  storage: true,
+  device: true,
+};
+
 const REQUEST_TIMEOUT_MS = 10_000;
 /** More often, renewals of many clients would be a load. */
 const SHORTEST_PACE_MS = 10_000;
@@ -63,10 +81,8 @@ export class Client {
 
   /** @internal */
   constructor(environment: Environment, options: ClientOptions, margin?: Margin) {
-    if (typeof options !== 'object' || options === null) {
-      const advice = 'Give at least { server, product }.';
-      throw new BerthError('invalid_option', 'There are no options.', advice);
-    }
+    assertOptions(options);
+    refuseUnknown('A client', options, CLIENT_OPTIONS);
     const storage = guardStorage(options.storage ?? environment.storage);
     const clock = new SteadyClock(environment);
     const servers = new Servers(environment, clock, {
@@ -162,6 +178,23 @@ export class Client {
     const seat = environment.host.hostname === null ? user : describeSeat(environment.host);
     return { ...this.#account, user: this.#givenUser ?? seat };
   }
+}
+
+/** `acquire()` of the package takes the options of the client, too. @internal */
+export async function acquireAlone(
+  environment: Environment,
+  options: ClientOptions & WaitOptions,
+): Promise<Slot> {
+  assertOptions(options);
+  refuseUnknown('acquire()', options, { ...CLIENT_OPTIONS, ...WAIT_OPTIONS });
+  const { wait, signal, onWait, ...own } = options;
+  return new Client(environment, own).acquire({ wait, signal, onWait });
+}
+
+function assertOptions(options: unknown): void {
+  if (typeof options === 'object' && options !== null) return;
+  const advice = 'Give at least { server, product }.';
+  throw new BerthError('invalid_option', 'There are no options.', advice);
 }
 
 function readPace(given: Duration | undefined): number {

@@ -1,4 +1,4 @@
-import { Client, type ClientOptions } from './client.ts';
+import { acquireAlone, Client, type ClientOptions } from './client.ts';
 import type { WaitOptions } from './lending/acquire.ts';
 import type { Slot } from './lending/slot.ts';
 import { createNodeEnvironment } from './node/node-environment.ts';
@@ -16,5 +16,5 @@ export function connect(options: ClientOptions): Client {
 
 /** Takes a slot that renews itself until it is released. Throws a `DeniedError` if there is none. */
 export async function acquire(options: ClientOptions & WaitOptions): Promise<Slot> {
-  return connect(options).acquire(options);
+  return acquireAlone(environment, options);
 }

@@ -1,4 +1,4 @@
-import { Client, type ClientOptions } from './client.ts';
+import { acquireAlone, Client, type ClientOptions } from './client.ts';
 import type { WaitOptions } from './lending/acquire.ts';
 import type { Slot } from './lending/slot.ts';
 import { createWebEnvironment } from './web/web-environment.ts';
@@ -12,5 +12,5 @@ export function connect(options: ClientOptions): Client {
 }
 
 export async function acquire(options: ClientOptions & WaitOptions): Promise<Slot> {
-  return connect(options).acquire(options);
+  return acquireAlone(environment, options);
 }

@@ -5,6 +5,7 @@ ends, the next one knows of every slot that the server may have lent.
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -17,8 +18,11 @@ from .errors import BerthError, BorrowError, DeniedError, ProofError, StorageErr
 from .lease import Account, Lease, ProvenAnswer, SlotRequests, holder_of, license_id_of
 from .timing import from_ms, read_timestamp, to_ms, write_timestamp
 
-# A date, or for how long.
+# A date, for how long, or an ISO date-time with its zone, such as `latest_until` of a refusal.
 Until = Union[datetime, Duration]
+
+# Without a zone, it would be another time on each computer.
+_ZONED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{3}(\d{3})?)?)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def borrow_as(
@@ -165,6 +169,20 @@ def _now_ms(account: Account) -> float:
 
 
 def _date_of(account: Account, until: Until) -> str:
-    if isinstance(until, datetime):
-        return write_timestamp(until)
-    return write_timestamp(from_ms(_now_ms(account) + parse_duration("until", until) * 1000))
+    zoned = read_timestamp(until) if isinstance(until, str) and _ZONED.fullmatch(until) else until
+    try:
+        if isinstance(zoned, datetime) and zoned.tzinfo is not None:
+            return write_timestamp(zoned)
+        if zoned is not None:
+            return write_timestamp(from_ms(_now_ms(account) + parse_duration("until", zoned) * 1000))
+    except (BerthError, OverflowError) as error:
+        raise _refuse_date(until) from error
+    raise _refuse_date(until)
+
+
+def _refuse_date(until: object) -> BerthError:
+    advice = (
+        'Give a datetime with its zone, a duration such as "2h" or "7d", or an ISO date-time with its zone, '
+        'such as "2026-12-24T18:00:00Z".'
+    )
+    return BerthError("invalid_option", f'"until" is not a date: {until}.', advice)

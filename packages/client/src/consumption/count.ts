@@ -1,6 +1,7 @@
 import { backOffMs } from '../back-off.ts';
 import { type Duration, parseDuration } from '../duration.ts';
 import { UnreachableError } from '../errors.ts';
+import { type OptionNames, refuseUnknown } from '../known-options.ts';
 import type { Account } from '../lending/account.ts';
 import { pause } from '../pause.ts';
 
@@ -24,6 +25,8 @@ export interface CountOptions {
   /** How long to try if no server answers; by default 30 seconds. */
   readonly retryFor?: Duration | undefined;
 }
+
+const COUNT_OPTIONS: OptionNames<CountOptions> = { feature: true, key: true, retryFor: true };
 
 /** The state after a count. */
 export interface Total {
@@ -49,6 +52,7 @@ export function describeCount(
   options: CountOptions,
   newKey: () => string,
 ): Count {
+  refuseUnknown('A count', options, COUNT_OPTIONS);
   const { product, user, licenseId } = target;
   return {
     key: options.key ?? newKey(),

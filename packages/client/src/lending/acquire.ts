@@ -2,6 +2,7 @@ import { askAgainInMs } from '../back-off.ts';
 import { type Duration, parseDuration } from '../duration.ts';
 import type { ExitGuard, WireRequest } from '../environment.ts';
 import { BerthError, DeniedError } from '../errors.ts';
+import { type OptionNames, refuseUnknown } from '../known-options.ts';
 import { pause, within } from '../pause.ts';
 import { releaseLimit } from '../release-limit.ts';
 import { type Account, holderOf, returnSlot, targetOf } from './account.ts';
@@ -18,6 +19,9 @@ export interface WaitOptions {
   readonly onWait?: ((waiting: Waiting) => void) | undefined;
 }
 
+/** @internal */
+export const WAIT_OPTIONS: OptionNames<WaitOptions> = { wait: true, signal: true, onWait: true };
+
 export interface Waiting {
   readonly error: BerthError;
   readonly retryInMs: number;
@@ -26,7 +30,9 @@ export interface Waiting {
 /** The longest pause if the server does not say how long to pause. */
 const LONGEST_WAIT_MS = 20_000;
 
+/** @internal */
 export async function acquireAs(account: Account, options: WaitOptions): Promise<Slot> {
+  refuseUnknown('acquire()', options, WAIT_OPTIONS);
   const requests = new SlotRequests(account);
   const place = holdHere(account.environment, account);
   const asking = new Asking(account, requests);

@@ -23,7 +23,7 @@ const held = new WeakMap<Environment, Held>();
 
 /**
  * A user has one slot of a license, however often it is asked for. If one program had it twice, the first
- * return would take it from the other.
+ * return would take it from the other. @internal
  */
 export function holdHere(environment: Environment, owner: { user: string; product: string }): Place {
   const { places } = heldIn(environment);
@@ -35,13 +35,14 @@ export function holdHere(environment: Environment, owner: { user: string; produc
   return place;
 }
 
-/** The slot and all objects of a borrow are the same to the server, so they end together. */
+/** The slot and all objects of a borrow are the same to the server, so they end together. @internal */
 export async function endHere(environment: Environment, borrow: StoredRecord, wasReturned: boolean) {
   const { places, returns } = heldIn(environment);
   returns.set(borrow.name, countReturns(environment, borrow.name) + 1);
   await places.get(describe(borrow.record))?.holder?.endWith(borrow, wasReturned);
 }
 
+/** @internal */
 export function countReturns(environment: Environment, name: string): number {
   return heldIn(environment).returns.get(name) ?? 0;
 }

@@ -1,5 +1,6 @@
 import { type Duration, parseDuration } from '../duration.ts';
-import { BorrowError, DeniedError, ProofError, StorageError } from '../errors.ts';
+import { BerthError, BorrowError, DeniedError, ProofError, StorageError } from '../errors.ts';
+import { type OptionNames, refuseUnknown } from '../known-options.ts';
 import type { Grant } from '../proof/verifier.ts';
 import { type Account, holderOf, licenseIdOf } from './account.ts';
 import {
@@ -14,9 +15,17 @@ import type { Lease } from './lease.ts';
 import { lengthMs, longestMs, type SlotRequests } from './proven-lease.ts';
 
 export interface BorrowOptions {
-  /** The date, or for how long. Without it, as long as the license allows. */
+  /**
+   * A date, for how long, or an ISO date-time with its zone, such as `latest_until` of a refusal. Without it,
+   * as long as the license allows.
+   */
   readonly until?: Date | Duration | undefined;
 }
+
+const BORROW_OPTIONS: OptionNames<BorrowOptions> = { until: true };
+
+/** Without a zone, it would be another time on each computer. */
+const ZONED = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 
 interface TakeOptions extends BorrowOptions {
   /** Called before the slot is returned, because what was lent cannot be kept. */
@@ -33,14 +42,16 @@ export interface Taken {
 
 /**
  * Stores what it asks for, asks, and stores what it got. Wherever the program ends, the next start finds what
- * may be lent; and if nothing can be stored, nothing is asked for.
+ * may be lent; and if nothing can be stored, nothing is asked for. @internal
  */
 export async function takeBorrow(
   account: Account,
   requests: SlotRequests,
   licenseId: number | null,
-  { until, beforeReturn }: TakeOptions,
+  { beforeReturn, ...options }: TakeOptions,
 ): Promise<Taken> {
+  refuseUnknown('borrow()', options, BORROW_OPTIONS);
+  const { until } = options;
   const { product, user, servers, environment } = account;
   const asked = { until: until === undefined ? null : dateOf(account, until) };
   const mark = await account.findMark();
@@ -55,7 +66,7 @@ export async function takeBorrow(
   return askForBorrow(account, requests, { name, record }, isRepeated, beforeReturn);
 }
 
-/** `isRepeated`: it was asked for before, and perhaps lent. */
+/** `isRepeated`: it was asked for before, and perhaps lent. @internal */
 export async function askForBorrow(
   account: Account,
   requests: SlotRequests,
@@ -117,6 +128,14 @@ function nullIfUnreadable(error: unknown): null {
 }
 
 function dateOf({ environment }: Account, until: Date | Duration): string {
-  if (until instanceof Date) return until.toISOString();
-  return new Date(environment.readWallMs() + parseDuration('until', until)).toISOString();
+  const date = ZONED.test(String(until)) ? new Date(String(until)) : until;
+  try {
+    if (date instanceof Date) return date.toISOString();
+    return new Date(environment.readWallMs() + parseDuration('until', date)).toISOString();
+  } catch (cause) {
+    const advice =
+      'Give a Date, a duration such as "2h" or "7d", or an ISO date-time with its zone, such as ' +
+      '"2026-12-24T18:00:00Z".';
+    throw new BerthError('invalid_option', `"until" is not a date: ${until}.`, advice, { cause });
+  }
 }
