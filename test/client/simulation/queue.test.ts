@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from '../../../packages/client/src/client.ts';
+import { NotSentError } from '../../../packages/client/src/environment.ts';
 import { createRandom } from '../../support/random.ts';
 import { Machine } from './machine.ts';
 import { World } from './world.ts';
@@ -38,5 +39,37 @@ test('a count that is added while the queue finds out its server is sent to it, 
   await Promise.all(added);
   await world.run(world.nowMs + 1000);
   assert.deepEqual(ids, [store_id, store_id]);
+  assert.deepEqual([await queue.list(), await queue.listOthers()], [[], []]);
+});
+
+test('counts for an address that never answered can be moved, as the docs say', async () => {
+  const world = new World();
+  const counted: unknown[] = [];
+  const machine = new Machine(world, {
+    name: 'ws-7',
+    random: createRandom(1),
+    network: ({ url, method, body }, done) => {
+      if (url.startsWith('http://wrong.test')) return done(new NotSentError('no such host'));
+      const text = method === 'GET' ? '{"keys":[]}' : '{"total_consumptions":1}';
+      if (method !== 'GET') counted.push([JSON.parse(body).consumptions, JSON.parse(body).feature]);
+      done({ status: 200, text, date: null });
+    },
+  });
+  const open = (server: string) => new Client(machine.environment, { server, product: 'cad' }).openQueue();
+  const wrong = open('http://wrong.test');
+  await Promise.all([wrong.add(2), wrong.add(3, { feature: 'export' })]);
+  await world.run(world.nowMs + 1000);
+  await wrong.close();
+  const queue = open('http://berth.test');
+  for (const { key, body, triedAtMs } of await queue.listOthers()) {
+    assert.equal(triedAtMs, null);
+    await queue.add(body.consumptions as number, { feature: body.feature as string });
+    await queue.settle(key, true);
+  }
+  await world.run(world.nowMs + 1000);
+  assert.deepEqual(counted, [
+    [2, undefined],
+    [3, 'export'],
+  ]);
   assert.deepEqual([await queue.list(), await queue.listOthers()], [[], []]);
 });
