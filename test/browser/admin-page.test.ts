@@ -9,7 +9,7 @@ import { startServerHere } from '../support/server-here.ts';
 import { openWebhookReceiver } from '../support/webhook-receiver.ts';
 import { createApi, findBarriers, goTo, listPlaces, openPage, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
-import { type Opened, row, selectSlots, visitPeople } from './people-and-slots.ts';
+import { copyName, type Opened, row, selectSlots, visitPeople } from './people-and-slots.ts';
 import { changeSettings, loseConnection } from './settings-and-connection.ts';
 
 /** A slow disk may need attention on a busy machine. */
@@ -232,6 +232,7 @@ describe("the administrator's page", () => {
     await api.post('/api/admin/registrations/release', { user: HOSTILE[3] }, token);
     assert.equal((await api.register('demo', HOSTILE[4] as string)).status, 200);
     await row(page, '-end').waitFor();
+    assert.equal(await copyName(page, HOSTILE[4] as string), HOSTILE[4]);
     // Keys as fast as they can be sent: what one of them changes is in force for the next.
     await page.locator('[data-row="0"]').focus();
     const third = (await page.locator('[data-row="2"] input').getAttribute('aria-label')) as string;

@@ -97,6 +97,17 @@ const FIND_FLAWS = `() => {
     const isCut = input.value === '' && input.scrollWidth > input.clientWidth + 1;
     if (isCut) flaws.push('the placeholder "' + input.placeholder + '" is cut off');
   }
+  // The end of a long name stands beside what is left of the rest.
+  for (const tail of document.querySelectorAll('.name .tail')) {
+    const [end, rest, name] = [tail, tail.parentElement, tail.closest('.name')].map((part) => {
+      return part.getBoundingClientRect();
+    });
+    const overlap = Math.min(end.right, rest.right) - Math.max(end.left, rest.left);
+    const isInside = end.left >= name.left - 1 && end.right <= name.right + 1;
+    if (name.width > 0 && (end.width < 2 || overlap > 1 || !isInside)) {
+      flaws.push('the end of ' + say(tail.parentElement) + ' is not shown');
+    }
+  }
   if (document.documentElement.scrollWidth > innerWidth) {
     const wide = [...document.querySelectorAll('body *')].filter((element) => {
       return element.getBoundingClientRect().right > innerWidth + 1 && !chainOf(element).scrolls;

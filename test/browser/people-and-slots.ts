@@ -12,6 +12,19 @@ export function row(page: Page, user: string) {
   return page.getByRole('row').filter({ hasText: user });
 }
 
+/** What is copied when this name on the page is selected. */
+export function copyName(page: Page, name: string): Promise<string> {
+  return page.evaluate(
+    `(() => {
+      const names = [...document.querySelectorAll('.grid-row .name')];
+      getSelection().selectAllChildren(names.find(({ textContent }) => textContent === '${name}'));
+      const copied = getSelection().toString();
+      getSelection().removeAllRanges();
+      return copied;
+    })()`,
+  );
+}
+
 /** From the slots to persons with these names, and through the denial of fay until she is forgotten. */
 export async function visitPeople(
   { page, go }: Opened,

@@ -11,11 +11,21 @@ const LONG = 22;
  */
 export function Name({ text, isStrong = false }: { readonly text: string; readonly isStrong?: boolean }) {
   const letters = Array.from(text);
-  const isLong = letters.length > LONG;
+  const strong = isStrong ? ' strong' : '';
+  if (letters.length <= LONG) {
+    return (
+      <bdi class={`name${strong}`} dir="auto">
+        {text}
+      </bdi>
+    );
+  }
+  const tail = letters.slice(-TAIL).join('');
   return (
-    <bdi class={`name${isStrong ? ' strong' : ''}`} dir="auto" title={isLong ? text : undefined}>
-      <span class="head">{isLong ? letters.slice(0, -TAIL).join('') : text}</span>
-      {isLong && <span class="tail">{letters.slice(-TAIL).join('')}</span>}
+    <bdi class={`name long${strong}`} dir="auto" title={text} data-tail={tail}>
+      <span class="head">
+        {letters.slice(0, -TAIL).join('')}
+        <span class="tail">{tail}</span>
+      </span>
     </bdi>
   );
 }
