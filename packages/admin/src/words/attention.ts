@@ -101,7 +101,7 @@ function concernOfServer(
   const password = { label: 'Change the password', path: 'settings/password' };
   return {
     level: isProblem ? 'critical' : 'warning',
-    word: words === undefined ? check : words[isProblem ? 0 : 1],
+    word: text.startsWith('No backup') ? 'No backup' : (words?.[isProblem ? 0 : 1] ?? check),
     name: null,
     sentence: localizeTimes(nameLicenses(whole, licenses), now),
     denied: 0,

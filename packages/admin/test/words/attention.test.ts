@@ -41,6 +41,12 @@ describe('what needs attention', () => {
     );
   });
 
+  test('tells a backup that is missing from an old one', () => {
+    const wordOf = (text: string) => listConcerns([], [finding('backup', 'warning', text)], NOW)[0]?.word;
+    assert.equal(wordOf('No backup was made yet.'), 'No backup');
+    assert.equal(wordOf('The last backup is 9 days old.'), 'Old backup');
+  });
+
   test('always has a link to where it is solved', () => {
     const linkOf = (facts: Partial<License>) => listConcerns([license(7, facts)], [], NOW)[0]?.link.path;
     assert.equal(linkOf({ floating_in_use: 10 }), 'slots');
