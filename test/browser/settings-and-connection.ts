@@ -17,13 +17,20 @@ export async function changeSettings(
   await page.getByLabel('How many to keep').fill('30');
   await page.getByRole('button', { name: 'Repeat: Never' }).click();
   await page.getByRole('menuitemradio', { name: 'Every day at' }).click();
-  await page.getByText('2 changes are not saved: backup.keep, backup.schedule.').waitFor();
+  const unsaved = page.getByText('2 changes are not saved: backup.keep, backup.schedule.');
+  await unsaved.waitFor();
+  await go('settings/users');
+  await go('slots');
+  await go('settings/backup');
+  await unsaved.waitFor();
+  assert.equal(await page.getByLabel('How many to keep').inputValue(), '30');
   await save();
   await page.getByText('The master key is in no backup.').waitFor();
   await go('settings/webhooks');
   await page.getByLabel('Address').fill(receiver.url);
   await save();
-  await page.getByText('"webhooks.url" needs a secret').waitFor();
+  await page.getByText('Saved. Nothing is sent yet: the secret is missing.').waitFor();
+  await page.getByText('Secret missing', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Make a new secret' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Send a test event' }).click();
@@ -40,7 +47,12 @@ export async function changeSettings(
     await page.keyboard.press('Enter');
     await page.locator('.settings-nav [aria-current]').getByText(found).waitFor();
   }
-  const changes = { 'backup.keep': null, 'backup.schedule': null, 'webhooks.url': null };
+  await go('settings/page');
+  await page.getByLabel('Name').fill('Yard 7');
+  await save();
+  await page.getByLabel('Sidebar').getByText('Yard 7').waitFor();
+  assert.equal(await page.title(), 'Settings – Yard 7');
+  const changes = { 'page.name': null, 'backup.keep': null, 'backup.schedule': null, 'webhooks.url': null };
   await api.post('/api/admin/settings', { changes }, token);
 }
 

@@ -2,7 +2,7 @@ import type { Welcome } from '@berth/protocol/admin/session';
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from './data/api.ts';
 import { goTo, linkTo, usePlace } from './data/route.ts';
-import { hadSession, loadSession, loadWelcome, session } from './data/session.ts';
+import { hadSession, loadSession, loadWelcome, session, welcome } from './data/session.ts';
 import { useValue } from './data/value.ts';
 import { Brand } from './parts/brand.tsx';
 import { Button, ButtonLink } from './parts/button.tsx';
@@ -27,14 +27,12 @@ import { FirstRun } from './screens/welcome/first-run.tsx';
 import { MustSetPassword, SignIn } from './screens/welcome/sign-in.tsx';
 
 export function App() {
-  const [welcome, setWelcome] = useState<Welcome | null>(null);
+  const greeting = useValue(welcome);
   const [error, setError] = useState<ApiError | null>(null);
   const who = useValue(session);
   const load = () => {
     setError(null);
-    Promise.all([loadWelcome().then(setWelcome), session.get() === undefined ? loadSession() : null]).catch(
-      setError,
-    );
+    Promise.all([loadWelcome(), session.get() === undefined ? loadSession() : null]).catch(setError);
   };
   // Setting the first password ends the first run.
   useEffect(load, [who?.name, who === null]);
@@ -45,10 +43,10 @@ export function App() {
       </div>
     );
   }
-  if (welcome === null || who === undefined) return <Opening />;
+  if (greeting === null || who === undefined) return <Opening />;
   return (
     <>
-      <Signed welcome={welcome} onPassword={load} />
+      <Signed welcome={greeting} onPassword={load} />
       <Toasts />
     </>
   );

@@ -4,7 +4,7 @@ import { ApiError, get, post, setCsrfToken, whenSessionEnds } from './api.ts';
 import { startLive, stopLive } from './live.ts';
 import { forgetResources } from './resource.ts';
 import { keep, readKept } from './theme.ts';
-import { createValue } from './value.ts';
+import { createValue, useValue } from './value.ts';
 
 type Session = GetAnswer<'/api/admin/session'>;
 
@@ -62,8 +62,16 @@ export async function changePassword(passwordOld: string, passwordNew: string): 
   await post('/api/v4/setPassword', { password_old: passwordOld, password_new: passwordNew });
 }
 
-export function loadWelcome(): Promise<Welcome> {
-  return get('/api/admin/welcome');
+/** What the server says of itself to everybody; `null` until it has. */
+export const welcome = createValue<Welcome | null>(null);
+
+export async function loadWelcome(): Promise<void> {
+  welcome.set(await get('/api/admin/welcome'));
+}
+
+/** What the page is called. */
+export function usePageName(): string {
+  return useValue(welcome)?.name || 'Berth';
 }
 
 function enter(found: Session): void {

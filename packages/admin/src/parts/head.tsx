@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { connection } from '../data/connection.ts';
+import { usePageName } from '../data/session.ts';
 import { useValue } from '../data/value.ts';
 import type { Level } from '../words/judge-license.ts';
 import { formatSeconds } from '../words/time.ts';
@@ -19,9 +20,10 @@ interface PageHeadProps {
 /** The heading answers the question of the screen. Actions are to its right. */
 export function PageHead(props: PageHeadProps) {
   const { title, level, mark, lead, crumbs, children } = useKnown(props);
+  const name = usePageName();
   useEffect(() => {
-    document.title = `${title} – Berth`;
-  }, [title]);
+    document.title = `${title} – ${name}`;
+  }, [title, name]);
   return (
     <header class="page-head">
       <div>

@@ -1,9 +1,9 @@
 import type { Setting } from '@berth/protocol/admin/settings';
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
-import { post } from '../../data/api.ts';
-import { isAdmin } from '../../data/session.ts';
+import { get, post } from '../../data/api.ts';
+import { isAdmin, loadWelcome, session } from '../../data/session.ts';
 import { sayValue, useSettings } from '../../data/settings.ts';
+import { createValue, useValue } from '../../data/value.ts';
 import { Button } from '../../parts/button.tsx';
 import { Term } from '../../parts/facts.tsx';
 import { useSend } from '../../parts/form.tsx';
@@ -12,22 +12,35 @@ import { Name } from '../../parts/name.tsx';
 import { ErrorBox } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { countChanges, sayFixed } from '../../words/settings.ts';
+import { countChanges, lacksSecret, sayFixed } from '../../words/settings.ts';
 
-/** Settings that are edited on a screen: nothing changes until they are saved. */
+type Changes = Readonly<Record<string, string>>;
+
+/** What is not saved yet stays while its account looks at other parts of the page. */
+const kept = createValue<{ readonly account: string | undefined; readonly changes: Changes }>({
+  account: undefined,
+  changes: {},
+});
+
+function setChanges(changes: Changes): void {
+  kept.set({ account: session.get()?.name, changes });
+}
+
+/** Settings that are edited on the page: nothing changes until they are saved. */
 export type Draft = ReturnType<typeof useDraft>;
 
 /** `onSaved`: for what the settings have changed elsewhere on the screen. */
 export function useDraft(onSaved: () => void = () => {}) {
   const settings = useSettings();
-  const [changes, setChanges] = useState<Readonly<Record<string, string>>>({});
+  const { account, changes: all } = useValue(kept);
+  const changes = account === session.get()?.name ? all : {};
   const textOf = (name: string) => sayValue(settings.of(name)?.value ?? '');
   const saving = useSend(async () => {
     await post('/api/admin/settings', { changes });
     settings.reload();
     onSaved();
     setChanges({});
-    showToast('Saved. It is in effect.');
+    showToast(await sayEffect(changes));
   });
   return {
     ...settings,
@@ -44,7 +57,17 @@ export function useDraft(onSaved: () => void = () => {}) {
   };
 }
 
-function without(changes: Readonly<Record<string, string>>, name: string) {
+/** Saved they are, even if this cannot be found out. */
+async function sayEffect(changes: Changes): Promise<string> {
+  if (changes['page.name'] !== undefined) await loadWelcome().catch(() => {});
+  const status = changes['webhooks.url'] ? await get('/api/admin/status').catch(() => null) : null;
+  if (status !== null && lacksSecret(status.webhooks)) {
+    return 'Saved. Nothing is sent yet: the secret is missing.';
+  }
+  return 'Saved. It is in effect.';
+}
+
+function without(changes: Changes, name: string) {
   const { [name]: _, ...others } = changes;
   return others;
 }

@@ -1,4 +1,5 @@
 import type { PostAnswer } from '@berth/protocol/admin/admin-api';
+import type { Status } from '@berth/protocol/admin/status';
 import { useState } from 'preact/hooks';
 import { post } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
@@ -11,7 +12,7 @@ import { State } from '../../parts/shape.tsx';
 import { Command, ErrorBox, Show } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { formatNumber } from '../../words/numbers.ts';
-import { WEBHOOK_EXAMPLE, WEBHOOK_SECRET_COMMAND } from '../../words/settings.ts';
+import { lacksSecret, WEBHOOK_EXAMPLE, WEBHOOK_SECRET_COMMAND } from '../../words/settings.ts';
 import { ShownOnce } from './create-parts.tsx';
 import { type Draft, LiveTerm, SaveBar, useDraft } from './draft.tsx';
 
@@ -31,9 +32,7 @@ export function WebhookSettings() {
       {({ webhooks }) => (
         <>
           <TermList>
-            <Term name="Delivery" note={webhooks.error}>
-              <State level={STATES[webhooks.state][0]} word={STATES[webhooks.state][1]} />
-            </Term>
+            <Delivery webhooks={webhooks} />
             <LiveTerm
               draft={draft}
               name="webhooks.url"
@@ -66,6 +65,25 @@ export function WebhookSettings() {
         </>
       )}
     </Show>
+  );
+}
+
+function Delivery({ webhooks }: { readonly webhooks: Status['webhooks'] }) {
+  const [level, word] = STATES[webhooks.state];
+  if (lacksSecret(webhooks)) {
+    return (
+      <Term
+        name="Delivery"
+        note="Nothing is sent until there is a secret to sign events with. Make one below."
+      >
+        <State level="warning" word="Secret missing" />
+      </Term>
+    );
+  }
+  return (
+    <Term name="Delivery" note={webhooks.error}>
+      <State level={level} word={word} />
+    </Term>
   );
 }
 

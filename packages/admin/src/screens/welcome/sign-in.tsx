@@ -53,8 +53,8 @@ export function SignIn({ welcome, screen }: SignInProps) {
   const [password, setPassword] = useState('');
   const [fault, setFault] = useState<{ readonly isName: boolean; readonly text: string } | null>(null);
   useEffect(() => {
-    document.title = 'Sign in – Berth';
-  }, []);
+    document.title = `Sign in – ${welcome.name || 'Berth'}`;
+  }, [welcome.name]);
   const { isBusy, submit } = useSend(async () => {
     const gap = name.trim() === '' ? 'name' : password === '' ? 'password' : null;
     setFault(gap === null ? null : { isName: gap === 'name', text: `The ${gap} is missing.` });
