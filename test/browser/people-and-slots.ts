@@ -41,8 +41,8 @@ export async function visitPeople(
     await page.getByRole('heading', { level: 1, name: user, exact: true }).waitFor();
     await page.getByText('Holds one slot.').waitFor();
   }
-  await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').fill('FA');
+  await go('slots?search=FA');
+  await page.getByRole('button', { name: 'Find among all people' }).click();
   await page.getByRole('option', { name: /^fay/ }).click();
   await page.getByRole('heading', { level: 1, name: 'fay' }).waitFor();
   const denials = page.getByRole('region', { name: 'Denials' });

@@ -92,6 +92,10 @@ export async function loseConnection(
   await page.getByRole('button', { name: /^Account admin/ }).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await page.getByText(/^You are still signed in\./).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').fill('nobody-like-that');
+  await page.getByText('Users cannot be found now: the server does not answer.').waitFor();
+  await page.keyboard.press('Escape');
   await go('overview');
   await page.getByRole('heading', { level: 1, name: 'Connection lost' }).waitFor();
   await page.unroute(cut);

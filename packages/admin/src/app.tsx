@@ -8,7 +8,7 @@ import { Brand } from './parts/brand.tsx';
 import { Button, ButtonLink } from './parts/button.tsx';
 import { Dialog, Questions } from './parts/dialog.tsx';
 import { Facts } from './parts/facts.tsx';
-import { Finder } from './parts/finder.tsx';
+import { Finder, openFinder } from './parts/finder.tsx';
 import { Frame, leave, type Screen } from './parts/frame.tsx';
 import { KEY_LIST, Keycaps, KeySwitch, useGoKeys, useKeys } from './parts/keys.tsx';
 import { Empty, ErrorBox, Loading } from './parts/states.tsx';
@@ -133,12 +133,12 @@ function drawLicenses(part: string | undefined) {
 }
 
 function Desk({ welcome }: { readonly welcome: Welcome }) {
-  const [floating, setFloating] = useState<'finder' | 'keys' | null>(null);
+  const [showsKeys, setShowsKeys] = useState(false);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k') return;
       event.preventDefault();
-      setFloating('finder');
+      openFinder();
     };
     addEventListener('keydown', listen);
     return () => removeEventListener('keydown', listen);
@@ -146,7 +146,7 @@ function Desk({ welcome }: { readonly welcome: Welcome }) {
   useGoKeys(WAYS);
   useKeys({
     z: undoLast,
-    '?': () => setFloating('keys'),
+    '?': () => setShowsKeys(true),
     '/': () => document.querySelector<HTMLElement>('[data-search]')?.focus(),
   });
   return (
@@ -154,14 +154,14 @@ function Desk({ welcome }: { readonly welcome: Welcome }) {
       <Frame
         welcome={welcome}
         screens={SCREENS}
-        onFind={() => setFloating('finder')}
-        onKeys={() => setFloating('keys')}
+        onFind={() => openFinder()}
+        onKeys={() => setShowsKeys(true)}
       >
         <CurrentScreen />
       </Frame>
       <Questions />
-      {floating === 'finder' && <Finder screens={SCREENS} onClose={() => setFloating(null)} />}
-      {floating === 'keys' && <KeyList onClose={() => setFloating(null)} />}
+      <Finder screens={SCREENS} />
+      {showsKeys && <KeyList onClose={() => setShowsKeys(false)} />}
     </>
   );
 }

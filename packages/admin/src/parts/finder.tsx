@@ -3,6 +3,7 @@ import { get } from '../data/api.ts';
 import { useLicenses } from '../data/overview.ts';
 import { goTo, linkTo, linkToPerson } from '../data/route.ts';
 import { isAdmin } from '../data/session.ts';
+import { createValue, useValue } from '../data/value.ts';
 import { nameOf } from '../words/judge-license.ts';
 import type { Screen } from './frame.tsx';
 import { Icon, type IconName } from './icon.tsx';
@@ -18,13 +19,16 @@ interface PickerProps<C extends Choice> {
   readonly label: string;
   readonly text: string;
   readonly found: readonly C[];
+  /** Why something may be missing. */
+  readonly gap?: string | null;
   readonly onText: (text: string) => void;
   readonly onPick: (choice: C) => void;
   readonly onClose: () => void;
 }
 
 /** A list to choose from that gets shorter with every letter. Arrow keys move, Enter chooses. */
-export function Picker<C extends Choice>({ label, text, found, onText, onPick, onClose }: PickerProps<C>) {
+export function Picker<C extends Choice>(props: PickerProps<C>) {
+  const { label, text, found, gap = null, onText, onPick, onClose } = props;
   const [at, setAt] = useState(0);
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => box.current?.showModal(), []);
@@ -82,7 +86,12 @@ export function Picker<C extends Choice>({ label, text, found, onText, onPick, o
             <span class="quiet small">{one.note}</span>
           </div>
         ))}
-        {found.length === 0 && <p class="quiet nothing">Nothing is called like that.</p>}
+        {gap !== null && (
+          <p class="quiet nothing" role="status">
+            {gap}
+          </p>
+        )}
+        {found.length === 0 && gap === null && <p class="quiet nothing">Nothing is called like that.</p>}
       </div>
     </dialog>
   );
@@ -94,24 +103,32 @@ interface Place extends Choice {
 
 const MAX_FOUND = 8;
 
-interface FinderProps {
-  readonly screens: readonly Screen[];
-  readonly onClose: () => void;
+/** What the finder looks for; `null`: it is closed. */
+const sought = createValue<string | null>(null);
+
+export function openFinder(text = ''): void {
+  sought.set(text);
+}
+
+export function Finder({ screens }: { readonly screens: readonly Screen[] }) {
+  const text = useValue(sought);
+  useEffect(() => () => sought.set(null), []);
+  return text === null ? null : <OpenFinder screens={screens} text={text} />;
 }
 
 /** Finds screens, licenses and people by a part of their names. */
-export function Finder({ screens, onClose }: FinderProps) {
-  const [text, setText] = useState('');
+function OpenFinder({ screens, text }: { readonly screens: readonly Screen[]; readonly text: string }) {
   const people = usePeople(text.trim());
-  const found = [...usePlaces(screens, text.trim().toLowerCase()), ...people];
+  const found = [...usePlaces(screens, text.trim().toLowerCase()), ...(people ?? [])];
   return (
     <Picker
       label="Screen, license or user"
       text={text}
       found={found}
-      onText={setText}
+      gap={people === null ? 'Users cannot be found now: the server does not answer.' : null}
+      onText={openFinder}
       onPick={({ address }) => goTo(address)}
-      onClose={onClose}
+      onClose={() => sought.set(null)}
     />
   );
 }
@@ -150,8 +167,9 @@ function usePlaces(screens: readonly Screen[], text: string): readonly Place[] {
 /** Who holds a slot now, and who used or asked for one in this time. */
 const KNOWN_DAYS = 92;
 
-function usePeople(text: string): readonly Place[] {
-  const [found, setFound] = useState<readonly Place[]>([]);
+/** `null`: the server could not be asked. */
+function usePeople(text: string): readonly Place[] | null {
+  const [found, setFound] = useState<readonly Place[] | null>([]);
   useEffect(() => {
     setFound([]);
     if (text.length < 2) return;
@@ -168,11 +186,12 @@ function usePeople(text: string): readonly Place[] {
   return found;
 }
 
-async function findPeople(search: string, signal: AbortSignal): Promise<readonly Place[]> {
+async function findPeople(search: string, signal: AbortSignal): Promise<readonly Place[] | null> {
   const [held, known] = await Promise.all([
     get('/api/admin/registrations', { search, sort: 'user', limit: MAX_FOUND }, signal).catch(() => null),
     get('/api/admin/history/users', { search, since: `${KNOWN_DAYS}d`, limit: 50 }, signal).catch(() => null),
   ]);
+  if (held === null && known === null) return null;
   const notes = new Map<string, string>();
   for (const slot of held?.registrations ?? []) notes.set(slot.user, slot.os_hostname ?? slot.product);
   for (const { user, name, product } of known?.users ?? []) {

@@ -1,6 +1,7 @@
 import type { License } from '@berth/protocol/admin/licenses';
 import { setParams } from '../../data/route.ts';
 import { Button } from '../../parts/button.tsx';
+import { openFinder } from '../../parts/finder.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { SlotBar } from '../../parts/slot-bar.tsx';
 import { Command, Empty } from '../../parts/states.tsx';
@@ -54,6 +55,7 @@ export function NoSlots({ licenses, filters }: NoSlotsProps) {
       <Button onClick={() => setParams({ ...NO_FILTERS, search: inForce.length > 0 ? search : null })}>
         {inForce.length > 0 && search !== '' ? 'Search all slots' : 'Show all slots'}
       </Button>
+      {search !== '' && <Button onClick={() => openFinder(search)}>Find among all people</Button>}
     </Empty>
   );
 }
