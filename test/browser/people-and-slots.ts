@@ -87,4 +87,7 @@ export async function selectSlots({ page, go }: Opened): Promise<void> {
   await page.getByText('1 selected').waitFor();
   await page.keyboard.press('r');
   await page.getByRole('dialog', { name: 'Release 1 slot?' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.setViewportSize({ width: 390, height: 844 });
+  await row(page, 'ada').locator('.until').waitFor();
 }

@@ -1,6 +1,4 @@
-import { type HeatCell, heatLevel } from '../words/usage.ts';
-
-const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+import { type HeatCell, heatLevel, sayTight, WEEKDAYS } from '../words/usage.ts';
 
 interface HeatMapProps {
   readonly cells: readonly HeatCell[];
@@ -20,7 +18,7 @@ export function HeatMap({ cells, slots }: HeatMapProps) {
         ))}
         {cells.map((cell) => (
           <>
-            {cell.hour === 0 && <span class="axis-label">{DAYS[cell.weekday]}</span>}
+            {cell.hour === 0 && <span class="axis-label">{WEEKDAYS[cell.weekday]}</span>}
             <div
               class={`heat-${heatLevel(slots === 0 ? 0 : cell.average / slots)}`}
               title={sayCell(cell, slots)}
@@ -43,21 +41,5 @@ export function HeatMap({ cells, slots }: HeatMapProps) {
 }
 
 function sayCell({ weekday, hour, average, denials }: HeatCell, slots: number): string {
-  return `${DAYS[weekday]} ${hour}:00: ${average.toFixed(1)} of ${slots} in use, ${denials} denials`;
-}
-
-const TIGHT = 0.8;
-
-/** When most slots are in use, in words: the days and the hours. */
-export function sayTight(cells: readonly HeatCell[], slots: number): string {
-  const tight = cells.filter(({ average }) => slots > 0 && average / slots >= TIGHT);
-  if (tight.length === 0) return 'It is never tight: less than 80 % are in use at every hour, on average.';
-  const days = [...new Set(tight.map(({ weekday }) => weekday))].sort((one, other) => one - other);
-  const [first = 0] = days;
-  const last = days.at(-1) ?? first;
-  const isRun = days.length === last - first + 1 && days.length > 2;
-  const named = isRun ? `${DAYS[first]} to ${DAYS[last]}` : days.map((day) => DAYS[day]).join(', ');
-  const hours = tight.map(({ hour }) => hour);
-  const clock = (hour: number) => `${String(hour).padStart(2, '0')}:00`;
-  return `${named}, between ${clock(Math.min(...hours))} and ${clock(Math.max(...hours) + 1)}.`;
+  return `${WEEKDAYS[weekday]} ${hour}:00: ${average.toFixed(1)} of ${slots} in use, ${denials} denials`;
 }

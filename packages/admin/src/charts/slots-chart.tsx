@@ -1,7 +1,14 @@
 import { useState } from 'preact/hooks';
 import { readNow } from '../clock.ts';
 import { formatNumber } from '../words/numbers.ts';
-import { DAY_MS, formatClock, formatDay, formatMoment, formatWeekday } from '../words/time.ts';
+import {
+  DAY_MS,
+  formatClock,
+  formatDay,
+  formatMoment,
+  formatWeekday,
+  listClockTicks,
+} from '../words/time.ts';
 import { groupDenials, type Step } from '../words/usage.ts';
 import {
   ChartTip,
@@ -121,7 +128,7 @@ function Grid({ since, until, most, slots, x, y, right }: GridProps) {
         ))}
       <YAxis most={most} left={LEFT} right={right} y={y} format={formatNumber} limit={slots} />
       {days < 2
-        ? hoursBetween(since, until).map((at) => (
+        ? listClockTicks(since, until).map((at) => (
             <text key={at} x={x(at)} y={SLOTS_CHART_HEIGHT - 6} text-anchor="middle">
               {formatClock(at)}
             </text>
@@ -146,12 +153,6 @@ function fitTicks(ticks: readonly number[], x: Scale, width: number, right: numb
     free = x(at) + width;
     return true;
   });
-}
-
-function hoursBetween(since: number, until: number): readonly number[] {
-  const three = DAY_MS / 8;
-  const first = Math.ceil(since / three) * three;
-  return Array.from({ length: Math.floor((until - first) / three) + 1 }, (_, index) => first + index * three);
 }
 
 /** So much room has a number of denials. */

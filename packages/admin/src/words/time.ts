@@ -102,3 +102,14 @@ const TIMESTAMP = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
 export function localizeTimes(text: string, now: number): string {
   return text.replace(TIMESTAMP, (found) => formatMoment(Date.parse(found), now));
 }
+
+const TICK_MINUTES = [1, 2, 5, 10, 15, 30, 60, 180];
+const MAX_TICKS = 8;
+
+/** Round times to name on the axis of a day or less. */
+export function listClockTicks(since: number, until: number): readonly number[] {
+  const minutes = TICK_MINUTES.find((one) => (until - since) / MINUTE_MS / one <= MAX_TICKS) ?? 180;
+  const step = minutes * MINUTE_MS;
+  const first = Math.ceil(since / step) * step;
+  return Array.from({ length: Math.floor((until - first) / step) + 1 }, (_, index) => first + index * step);
+}

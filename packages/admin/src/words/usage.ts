@@ -109,6 +109,30 @@ export function heatOf(steps: readonly Step[], stepMs: number): readonly HeatCel
   }));
 }
 
+export const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+
+const TIGHT = 0.8;
+
+/** When most slots are in use, in words: the days and the hours. */
+export function sayTight(cells: readonly HeatCell[], slots: number): string {
+  const tight = cells.filter(({ average }) => slots > 0 && average / slots >= TIGHT);
+  if (tight.length === 0) {
+    const wasDenied = cells.some(({ denials }) => denials > 0);
+    const how = wasDenied ? 'It is tight only for moments, with denials' : 'It is never tight';
+    return `${how}: less than 80 % are in use at every hour, on average.`;
+  }
+  const days = [...new Set(tight.map(({ weekday }) => weekday))].sort((one, other) => one - other);
+  const [first = 0] = days;
+  const last = days.at(-1) ?? first;
+  const isRun = days.length === last - first + 1 && days.length > 2;
+  const named = isRun
+    ? `${WEEKDAYS[first]} to ${WEEKDAYS[last]}`
+    : days.map((day) => WEEKDAYS[day]).join(', ');
+  const hours = tight.map(({ hour }) => hour);
+  const clock = (hour: number) => `${String(hour).padStart(2, '0')}:00`;
+  return `${named}, between ${clock(Math.min(...hours))} and ${clock(Math.max(...hours) + 1)}.`;
+}
+
 const EDGES = [0.05, 0.2, 0.4, 0.6, 0.8];
 
 /** Which of six colours a share has. */

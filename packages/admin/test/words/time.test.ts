@@ -7,6 +7,7 @@ import {
   formatSpan,
   formatUtc,
   HOUR_MS,
+  listClockTicks,
   MINUTE_MS,
 } from '../../src/words/time.ts';
 
@@ -24,6 +25,13 @@ describe('times', () => {
 
   test('are in UTC when they are pointed at', () => {
     assert.equal(formatUtc(Date.UTC(2026, 10, 16, 8, 4, 5)), '2026-11-16 08:04:05 UTC');
+  });
+
+  test('an axis names a few round times, however short it is', () => {
+    const ticksIn = (ms: number) => listClockTicks(0, ms).map((at) => at / MINUTE_MS);
+    assert.deepEqual(ticksIn(4 * MINUTE_MS), [0, 1, 2, 3, 4]);
+    assert.deepEqual(ticksIn(50 * MINUTE_MS), [0, 10, 20, 30, 40, 50]);
+    assert.deepEqual(ticksIn(24 * HOUR_MS).slice(0, 3), [0, 180, 360]);
   });
 
   test('spans are in their largest unit, durations add up', () => {

@@ -8,6 +8,7 @@ import {
   heatOf,
   readReportPeriod,
   type Step,
+  sayTight,
   sumByLicense,
   summarize,
 } from '../../src/words/usage.ts';
@@ -32,6 +33,13 @@ const HISTORY: SlotHistory = {
 
 describe('usage over time', () => {
   const steps = fillSteps(HISTORY, 1, START + 5.5 * HOUR_MS);
+
+  test('it is not called never tight when requests were denied', () => {
+    const cell = { weekday: 0, hour: 9, average: 1, denials: 0 };
+    assert.match(sayTight([cell], 4), /^It is never tight:/);
+    assert.match(sayTight([{ ...cell, denials: 2 }], 4), /^It is tight only for moments, with denials:/);
+    assert.equal(sayTight([{ ...cell, average: 4 }], 4), 'Mon, between 09:00 and 10:00.');
+  });
 
   test('what was in use stays so until something is recorded, and the future is left out', () => {
     assert.deepEqual(

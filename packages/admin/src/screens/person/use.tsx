@@ -79,9 +79,11 @@ function LicenseUse({ rows }: { readonly rows: readonly UserHistory[] }) {
             </a>
           </td>
           <td class="number no-phone">{formatNumber(row.grants)}</td>
-          <td class="number">{formatDuration(row.held_ms)}</td>
+          <td class="number" data-label="Held for">
+            {formatDuration(row.held_ms)}
+          </td>
           <td class="number no-phone">{formatNumber(row.denials)}</td>
-          <td class="number">
+          <td class="number" data-label="Last seen">
             <Time at={row.last_at} />
           </td>
         </tr>

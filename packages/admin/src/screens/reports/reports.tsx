@@ -1,7 +1,6 @@
 import type { Denials, SlotHistory, WhatIf } from '@berth/protocol/admin/history';
 import type { License } from '@berth/protocol/admin/licenses';
 import { useState } from 'preact/hooks';
-import { sayTight } from '../../charts/heat-map.tsx';
 import { readNow } from '../../clock.ts';
 import { useLicenses } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
@@ -19,6 +18,7 @@ import {
   PERIOD_CHOICES,
   type ReportPeriod,
   readReportPeriod,
+  sayTight,
   summarize,
 } from '../../words/usage.ts';
 import { sayFound, sayNeed } from '../../words/what-if.ts';

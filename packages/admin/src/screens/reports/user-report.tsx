@@ -43,9 +43,13 @@ export function UserReport({ query }: { readonly query: Span }) {
             <td class="grow cut">
               <UserName {...one} />
             </td>
-            <td class="number">{formatNumber(one.grants)}</td>
-            <td class="number">{formatDuration(one.held_ms)}</td>
-            <td class="number">
+            <td class="number" data-label="Slots taken">
+              {formatNumber(one.grants)}
+            </td>
+            <td class="number" data-label="Held for">
+              {formatDuration(one.held_ms)}
+            </td>
+            <td class="number" data-label="Last seen">
               <Time at={one.last_at} />
             </td>
           </tr>

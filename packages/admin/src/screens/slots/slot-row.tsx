@@ -71,7 +71,7 @@ export function SlotRow(props: RowProps) {
         {slot.address ?? slot.ip_local ?? '–'}
       </span>
       {showsLicense && (
-        <span role="cell" class="cell">
+        <span role="cell" class="cell license">
           <Name text={license === undefined ? slot.product : nameOf(license)} />
         </span>
       )}
@@ -84,7 +84,7 @@ export function SlotRow(props: RowProps) {
       <span role="cell" class="cell number">
         <Moment at={slot.registered_at} />
       </span>
-      <span role="cell" class="cell number">
+      <span role="cell" class="cell number until">
         <Moment at={slot.ends_at} />{' '}
         <span class="quiet">{formatDistance(Date.parse(slot.ends_at), readNow())}</span>
       </span>
