@@ -104,7 +104,8 @@ const FIND_FLAWS = `() => {
     });
     const overlap = Math.min(end.right, rest.right) - Math.max(end.left, rest.left);
     const isInside = end.left >= name.left - 1 && end.right <= name.right + 1;
-    if (name.width > 0 && (end.width < 2 || overlap > 1 || !isInside)) {
+    const isCut = tail.scrollWidth > tail.clientWidth + 1;
+    if (name.width > 0 && (isCut || end.width < 2 || overlap > 1 || !isInside)) {
       flaws.push('the end of ' + say(tail.parentElement) + ' is not shown');
     }
   }
