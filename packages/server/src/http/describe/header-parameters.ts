@@ -20,7 +20,7 @@ export const HEADER_PARAMETERS = {
   Prefer: {
     name: 'Prefer',
     in: 'header',
-    description: 'With `return=minimal` the answer has under 300 bytes: the slot, without the license.',
+    description: 'With `return=minimal` the answer has the slot, and a grant if asked for, but no license.',
     schema: { type: 'string' },
     example: 'return=minimal',
   },
