@@ -1,5 +1,4 @@
 import type { Setting } from '@berth/protocol/admin/settings';
-import type { Status } from '@berth/protocol/admin/status';
 
 /** Where a value is fixed, or `null` if it is not. */
 export function sayFixed({ name, source, place }: Pick<Setting, 'name' | 'source' | 'place'>): string | null {
@@ -12,11 +11,6 @@ export function sayFixed({ name, source, place }: Pick<Setting, 'name' | 'source
 export function countChanges(names: readonly string[]): string {
   const count = names.length === 1 ? 'One change is' : `${names.length} changes are`;
   return `${count} not saved: ${names.join(', ')}.`;
-}
-
-/** Whether the webhook has an address, and no secret to sign events with. */
-export function lacksSecret({ error }: Status['webhooks']): boolean {
-  return error?.includes('needs a secret') === true;
 }
 
 /** How a schedule repeats, by its text. */

@@ -30,7 +30,10 @@ const cloudStatus = z
 
 const webhookStatus = z
   .object({
-    state: described(z.enum(['off', 'untried', 'ok', 'failing']), 'The result of the last delivery.'),
+    state: described(
+      z.enum(['off', 'no_secret', 'untried', 'ok', 'failing']),
+      'The result of the last delivery; `no_secret`: there is none to sign events with.',
+    ),
     delivered_at: described(date, 'When the last event was delivered, UTC; a test counts.'),
     failing_at: described(date, 'Since when deliveries fail, UTC.'),
     error: described(z.string().nullable(), 'The last error.'),

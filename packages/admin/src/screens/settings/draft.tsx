@@ -12,7 +12,7 @@ import { Name } from '../../parts/name.tsx';
 import { ErrorBox } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { countChanges, lacksSecret, sayFixed } from '../../words/settings.ts';
+import { countChanges, sayFixed } from '../../words/settings.ts';
 
 type Changes = Readonly<Record<string, string>>;
 
@@ -61,7 +61,7 @@ export function useDraft(onSaved: () => void = () => {}) {
 async function sayEffect(changes: Changes): Promise<string> {
   if (changes['page.name'] !== undefined) await loadWelcome().catch(() => {});
   const status = changes['webhooks.url'] ? await get('/api/admin/status').catch(() => null) : null;
-  if (status !== null && lacksSecret(status.webhooks)) {
+  if (status?.webhooks.state === 'no_secret') {
     return 'Saved. Nothing is sent yet: the secret is missing.';
   }
   return 'Saved. It is in effect.';

@@ -12,12 +12,13 @@ import { State } from '../../parts/shape.tsx';
 import { Command, ErrorBox, Show } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { formatNumber } from '../../words/numbers.ts';
-import { lacksSecret, WEBHOOK_EXAMPLE, WEBHOOK_SECRET_COMMAND } from '../../words/settings.ts';
+import { WEBHOOK_EXAMPLE, WEBHOOK_SECRET_COMMAND } from '../../words/settings.ts';
 import { ShownOnce } from './create-parts.tsx';
 import { type Draft, LiveTerm, SaveBar, useDraft } from './draft.tsx';
 
 const STATES = {
   off: ['off', 'Off'],
+  no_secret: ['warning', 'Secret missing'],
   untried: ['off', 'Nothing sent yet'],
   ok: ['ok', 'OK'],
   failing: ['warning', 'Failing'],
@@ -70,16 +71,6 @@ export function WebhookSettings() {
 
 function Delivery({ webhooks }: { readonly webhooks: Status['webhooks'] }) {
   const [level, word] = STATES[webhooks.state];
-  if (lacksSecret(webhooks)) {
-    return (
-      <Term
-        name="Delivery"
-        note="Nothing is sent until there is a secret to sign events with. Make one below."
-      >
-        <State level="warning" word="Secret missing" />
-      </Term>
-    );
-  }
   return (
     <Term name="Delivery" note={webhooks.error}>
       <State level={level} word={word} />

@@ -113,6 +113,7 @@ function sayWebhooks({
 }: Status['webhooks']): string {
   const said = {
     off: 'not configured',
+    no_secret: `nothing is sent: ${error}`,
     untried: 'nothing sent yet',
     ok: `ok, last event delivered at ${delivered_at}`,
     failing: `not delivered since ${failing_at}: ${error}; ${waiting} events wait`,

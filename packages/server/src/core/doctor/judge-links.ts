@@ -174,7 +174,7 @@ export function judgeVersions(facts: VersionFacts): readonly Verdict[] {
 }
 
 interface WebhookFacts {
-  readonly state: 'off' | 'untried' | 'ok' | 'failing';
+  readonly state: 'off' | 'no_secret' | 'untried' | 'ok' | 'failing';
   readonly failingAt: Instant | null;
   readonly error: string | null;
   readonly waiting: number;
@@ -191,6 +191,8 @@ export function judgeWebhooks(facts: WebhookFacts): readonly Verdict[] {
           `Events have not reached the webhook${since}: ${error}. Events that wait: ${waiting}.`,
           'Check webhooks.url and its receiver. Events are dropped after 24 hours.',
         );
+  const unsigned =
+    state === 'no_secret' ? warn('The webhook gets no events: it has no secret.', error ?? '') : null;
   const lost =
     dropped === 0
       ? null
@@ -199,5 +201,5 @@ export function judgeWebhooks(facts: WebhookFacts): readonly Verdict[] {
           'The receiver missed them: see "berth audit list".',
         );
   const tried = state === 'untried' ? 'A webhook is configured' : 'The webhook gets its events';
-  return orWell([failing, lost], state === 'off' ? 'No webhook is configured' : tried);
+  return orWell([failing, unsigned, lost], state === 'off' ? 'No webhook is configured' : tried);
 }

@@ -19,7 +19,7 @@ import type { Delivery, WebhookEvent, WebhookReceiver } from '../../webhooks/web
 
 interface WebhookStatus {
   /** `untried`: nothing has been sent since the start. */
-  readonly state: 'off' | 'untried' | 'ok' | 'failing';
+  readonly state: 'off' | 'no_secret' | 'untried' | 'ok' | 'failing';
   readonly deliveredAt: Instant | null;
   /** Since when the receiver fails. */
   readonly failingAt: Instant | null;
@@ -37,7 +37,7 @@ export interface WebhookTarget {
   /** `null` if there is none, or if it cannot be used. */
   readonly receiver: WebhookReceiver | null;
   readonly topics: readonly WebhookTopic[];
-  /** Why the configured receiver cannot be used. */
+  /** Why there is no secret to sign events for the configured receiver with. */
   readonly problem: string | null;
 }
 
@@ -206,7 +206,8 @@ export class Webhooks {
   #stateOf(): WebhookStatus['state'] {
     const { isOn, problem } = this.#target;
     if (!isOn) return 'off';
-    if (problem !== null || this.#failing.failingAt !== null) return 'failing';
+    if (problem !== null) return 'no_secret';
+    if (this.#failing.failingAt !== null) return 'failing';
     return this.#deliveredAt === null ? 'untried' : 'ok';
   }
 

@@ -171,6 +171,10 @@ test('webhooks that fail or have lost events', () => {
     read(judgeWebhooks({ ...fine, state: 'failing', error: 'it is away', waiting: 3 })),
     /^warning: Events have not reached the webhook: it is away\. Events that wait: 3\.$/,
   );
+  assert.match(
+    read(judgeWebhooks({ ...fine, state: 'no_secret', error: 'Make one.' })),
+    /^warning: .*no secret\.$/,
+  );
   assert.match(read(judgeWebhooks({ ...fine, dropped: 4 })), /^warning: 4 events were dropped/);
 });
 

@@ -94,6 +94,7 @@ describe('settings', () => {
     const { text } = await change(app, { 'webhooks.url': url });
     assert.doesNotMatch(text, /geheim/);
     assert.match(String((await app.post('/api/admin/webhooks/test', {})).body.message), /needs a secret/);
+    assert.match((await app.get('/api/admin/status')).text, /"state":"no_secret"/);
     const { secret } = (await app.post('/api/admin/webhooks/secret', {})).body;
     assert.deepEqual((await app.post('/api/admin/webhooks/test', {})).body.status, 200);
     const [{ headers, body } = { headers: {}, body: '' }] = receiver.requests;
