@@ -1,0 +1,214 @@
+import { z } from 'zod';
+import { described, name, userName } from '../fields.ts';
+import type { Operations } from './operation.ts';
+
+/** The kinds of rules, as refusals and `expect` name them. */
+export const RULE_KINDS = ['deny', 'allow', 'reserve', 'limit', 'borrow', 'priority'] as const;
+
+const place = {
+  line: described(z.int().nullable(), 'In the text, counted from 1; null if it is about no line.'),
+  column: described(z.int().nullable(), 'In the line, counted from 1.'),
+  message: described(z.string(), 'What is wrong, and what to write instead.'),
+};
+
+const remark = z.object(place).meta({ id: 'RuleRemark', description: 'An error or a warning about rules.' });
+
+const ruleInForce = z
+  .object({
+    product: described(z.string(), 'The product.'),
+    feature: described(z.string().nullable(), 'The feature; null for slots of the product.'),
+    kind: described(z.enum(RULE_KINDS), 'The kind of rule.'),
+    line: described(z.int(), 'Where it stands in the text.'),
+    text: described(z.string(), 'The rule in a few words, as refusals name it.'),
+    during: described(z.string().nullable(), 'The name of its time; null: always.'),
+    is_active: described(z.boolean(), 'Whether it applies at this time.'),
+    groups: described(z.array(z.string()), 'The groups that it names.'),
+    slots: described(z.int().nullable(), 'What it reserves, limits or keeps.'),
+    in_use: described(z.int().nullable(), 'Slots that its group holds; null where nothing is counted.'),
+    still_to_come: described(z.int().nullable(), 'Of a reservation: reserved slots that are kept free now.'),
+    refused: described(z.int(), 'How often it refused in the last 30 days.'),
+    unused_share: described(
+      z.number().nullable(),
+      'Of a reservation: how much of the last 30 days reserved slots were kept free, from 0 to 1; null: unknown.',
+    ),
+  })
+  .meta({ id: 'RuleInForce', description: 'A rule, and what it does now.' });
+
+const revisionFacts = {
+  revision: described(z.int(), 'Counted from 1.'),
+  by: described(z.string(), 'Who applied it.'),
+  at: described(z.string(), 'When, UTC.'),
+  added: described(z.int(), 'Lines that are new since the revision before.'),
+  removed: described(z.int(), 'Lines of the revision before that are gone.'),
+};
+
+const revisionObject = z
+  .object(revisionFacts)
+  .meta({ id: 'RulesRevision', description: 'A version of the rules.' });
+
+const text = described(z.string(), 'The rules, as YAML.');
+
+const checked = {
+  errors: described(z.array(remark), 'Why the text cannot be applied.'),
+  warnings: described(z.array(remark), 'What may not be meant.'),
+  expectations: described(
+    z.array(z.object({ ...place, ok: described(z.boolean(), 'Whether the rules answer as expected.') })),
+    'The entries of "expect", in order.',
+  ),
+};
+
+const changedAnswer = z
+  .object({
+    at: described(z.string(), 'The hour in which it happened, UTC.'),
+    user: described(z.string(), 'Who asked.'),
+    product: described(z.string(), 'For what.'),
+    feature: described(z.string().nullable(), 'For a feature of it.'),
+    groups: described(z.array(z.string()), 'The groups of the user that the rules name.'),
+    happened: described(z.enum(['served', 'refused']), 'What was answered.'),
+    would: described(z.enum(['served', 'refused']), 'What the text would have answered.'),
+    rule: described(z.string().nullable(), 'The rule that would refuse.'),
+    line: described(z.int().nullable(), 'Where it stands in the text.'),
+    times: described(z.int(), 'How often in that hour.'),
+  })
+  .meta({ id: 'ChangedAnswer', description: 'Requests that rules would have answered differently.' });
+
+const counts = {
+  requests: described(z.int(), 'Requests for a slot.'),
+  refused: described(z.int(), 'Of these, refused.'),
+  would_refuse: described(z.int(), 'Refused with the text in force.'),
+  newly_refused: described(z.int(), 'Served, and would be refused.'),
+  newly_served: described(z.int(), 'Refused, and would be served.'),
+};
+
+const tried = z.object({
+  since: described(z.string(), 'From when on, UTC.'),
+  until: described(z.string(), 'Until when, UTC.'),
+  events: described(z.int(), 'Events of the audit log that were replayed.'),
+  ...counts,
+  products: described(
+    z.array(z.object({ product: described(z.string(), 'The product.'), ...counts })),
+    'The same for each product.',
+  ),
+  groups: described(
+    z.array(z.object({ group: described(z.string(), 'The group; "" for people in none.'), ...counts })),
+    'The same for each group. Who is in several counts in each.',
+  ),
+  rules: described(
+    z.array(
+      z.object({
+        line: described(z.int(), 'In the text.'),
+        text: described(z.string(), 'The rule.'),
+        product: described(z.string(), 'Its product.'),
+        feature: described(z.string().nullable(), 'Its feature, if any.'),
+        would_refuse: described(z.int(), 'How often it would have refused.'),
+        unused_share: described(
+          z.number().nullable(),
+          'Of a reservation: how much of the time its slots were kept free, from 0 to 1.',
+        ),
+      }),
+    ),
+    'What each rule would have done.',
+  ),
+  changes: described(z.array(changedAnswer), 'Requests with another answer, at most 1,000, the latest first.'),
+  left_out: described(z.int(), 'Further ones.'),
+});
+
+const verdict = z.object({
+  answer: described(z.enum(['served', 'refused']), 'What would be answered now.'),
+  code: described(z.string().nullable(), 'The code of the refusal.'),
+  message: described(z.string(), 'The answer as the client gets it, or why a slot would be lent.'),
+  kind: described(z.enum(RULE_KINDS).nullable(), 'The kind of rule that decides.'),
+  rule: described(z.string().nullable(), 'The rule that decides.'),
+  line: described(z.int().nullable(), 'Where it stands in the text.'),
+  groups: described(
+    z.array(
+      z.object({
+        group: described(z.string(), 'A group of this person.'),
+        by: described(z.string(), 'What makes them a member.'),
+      }),
+    ),
+    'All groups of this person.',
+  ),
+});
+
+export const RULE_API = {
+  'GET /api/admin/rules': {
+    answer: z.object({
+      revision: described(z.int(), 'The revision in force; 0: there have never been rules.'),
+      text,
+      by: described(z.string().nullable(), 'Who applied it.'),
+      at: described(z.string().nullable(), 'Since when it is in force, UTC.'),
+      file: described(z.string().nullable(), 'The file that rules; null: the rules are kept in the store.'),
+      file_error: described(z.string().nullable(), 'Why the file is not applied.'),
+      warnings: described(z.array(remark), 'What may not be meant.'),
+      rules: described(z.array(ruleInForce), 'Every rule of a product, in the order of the text.'),
+    }),
+  },
+  'POST /api/admin/rules/check': { body: z.object({ text }), answer: z.object(checked) },
+  'POST /api/admin/rules/apply': {
+    body: z.object({
+      text,
+      based_on: described(
+        z.int().optional(),
+        'The revision that was edited: if another one is in force, nothing is applied.',
+      ),
+    }),
+    answer: z.object({
+      revision: described(z.int(), 'The revision that is now in force.'),
+      is_new: described(z.boolean(), 'false if the text was in force already.'),
+      warnings: described(z.array(remark), 'What may not be meant.'),
+    }),
+  },
+  'POST /api/admin/rules/try': {
+    body: z.object({
+      text,
+      since: described(z.string().optional(), 'A date, or how long ago: "30d".'),
+    }),
+    answer: tried,
+  },
+  'GET /api/admin/rules/history': {
+    answer: z.object({ revisions: described(z.array(revisionObject), 'The latest first.') }),
+  },
+  'GET /api/admin/rules/revision': {
+    query: z.object({ revision: described(z.coerce.number().int().optional(), 'Which.') }),
+    answer: z.object({
+      ...revisionFacts,
+      text,
+      diff: described(z.string(), 'Against the revision before: lines with "+", "-" or a space.'),
+    }),
+  },
+  'POST /api/admin/rules/revert': {
+    body: z.object({ revision: described(z.int(), 'Whose text is applied again, as a new revision.') }),
+    answer: z.object({ revision: described(z.int(), 'The revision that is now in force.') }),
+  },
+  'POST /api/admin/rules/import': {
+    body: z.object({
+      text: described(z.string(), 'An options file of FlexNet or RLM.'),
+      format: described(z.enum(['flexnet', 'rlm']).optional(), 'Left out: it is recognized.'),
+    }),
+    answer: z.object({
+      text,
+      report: described(
+        z.array(
+          z.object({
+            line: described(z.int(), 'Of the options file.'),
+            source: described(z.string(), 'The line.'),
+            verdict: described(z.enum(['taken', 'differs', 'dropped']), 'What became of it.'),
+            message: described(z.string(), 'How, and what to do instead.'),
+          }),
+        ),
+        'Every line that is no comment.',
+      ),
+    }),
+  },
+  'GET /api/admin/rules/explain': {
+    query: z.object({
+      user: described(userName, 'A user.'),
+      product: described(name, 'A product; needed if there are several.'),
+      feature: described(name, 'A feature of it.'),
+      host: described(name, 'The name of a host.'),
+      address: described(name, 'An address.'),
+    }),
+    answer: verdict,
+  },
+} as const satisfies Operations;

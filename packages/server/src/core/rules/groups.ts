@@ -1,0 +1,56 @@
+import { foldWord, indexNames, isInRanges, isListed } from './names.ts';
+import type { RuleSet } from './rule-set.ts';
+
+/** Who takes or holds a slot, as far as the rules look. */
+export interface Person {
+  readonly user: string;
+  readonly hostname: string | null;
+  /** Of the connection, not the one that the client claims. */
+  readonly address: string | null;
+}
+
+/** A request without a host name has its address as host. */
+export function hostOf({ hostname, address }: Person): string | null {
+  return hostname ?? address;
+}
+
+/** Groups of one set that contain each other are resolved once. */
+const CONTAINERS = new WeakMap<RuleSet, ReadonlyMap<string, readonly string[]>>();
+
+/** The groups that the person is in, by their own entries or because a group contains another. */
+export function listGroups(rules: RuleSet, person: Person): ReadonlySet<string> {
+  const found = new Set<string>();
+  const user = foldWord(person.user);
+  const named = hostOf(person);
+  const host = named === null ? null : foldWord(named);
+  const containers = containersOf(rules);
+  for (const [name, group] of Object.entries(rules.groups)) {
+    const index = indexNames(group);
+    const isMember =
+      isListed(user, index.users) ||
+      (host !== null && isListed(host, index.hosts)) ||
+      (person.address !== null && isInRanges(person.address, index));
+    if (isMember) for (const one of containers.get(name) as readonly string[]) found.add(one);
+  }
+  return found;
+}
+
+/** Every group with itself and all groups that contain it, however deep. */
+function containersOf(rules: RuleSet): ReadonlyMap<string, readonly string[]> {
+  const known = CONTAINERS.get(rules);
+  if (known !== undefined) return known;
+  const names = Object.keys(rules.groups);
+  const containers = new Map(names.map((name) => [name, listContainers(rules, name)]));
+  CONTAINERS.set(rules, containers);
+  return containers;
+}
+
+function listContainers({ groups }: RuleSet, name: string): readonly string[] {
+  const found = new Set([name]);
+  for (const inner of found) {
+    for (const [outer, { groups: parts }] of Object.entries(groups)) {
+      if (parts.includes(inner)) found.add(outer);
+    }
+  }
+  return [...found];
+}

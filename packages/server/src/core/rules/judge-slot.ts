@@ -1,0 +1,166 @@
+import { placeOf } from '@berth/protocol/address-range';
+import type { Instant } from '../nouns/instant.ts';
+import { type Refused, refuse } from '../outcome.ts';
+import { hostOf, listGroups, type Person } from './groups.ts';
+import { foldWord } from './names.ts';
+import { countStillToCome, type HeldByGroups } from './reservations.ts';
+import type { Limit, PlaceKind, Reservation, RuleSet, SlotRules } from './rule-set.ts';
+import { isDuring } from './times.ts';
+
+/** What a slot counts as: the groups of its holder that the rules count, and where they are. */
+export interface CountedAs {
+  /** Joined with commas; empty: none. */
+  readonly groups: string;
+  readonly host: string | null;
+  readonly address: string | null;
+}
+
+/** What is held of a product or a feature, by what it counts as. */
+export interface HeldSlots {
+  readonly byGroups: HeldByGroups;
+  countAt(kind: PlaceKind, place: string): number;
+}
+
+/** Slots that can be lent, and those of them that are left. */
+export interface Supply {
+  /** Of the product or the feature. */
+  readonly name: string;
+  readonly slots: number;
+  readonly free: number;
+}
+
+/** Whether anything has to be counted for these rules. */
+export function isCounting({ reserve, limit }: SlotRules): boolean {
+  return reserve.length > 0 || limit.length > 0;
+}
+
+export function countAs(rules: RuleSet, own: SlotRules, person: Person): CountedAs {
+  const groups = listGroups(rules, person);
+  const counted = listCounted(own).filter((group) => groups.has(group));
+  const host = hostOf(person);
+  return {
+    groups: counted.join(','),
+    host: host === null ? null : foldWord(host),
+    address: person.address === null ? null : placeOf(person.address),
+  };
+}
+
+const COUNTED = new WeakMap<SlotRules, readonly string[]>();
+
+/** The groups that reservations and limits name, each once, in the order of their names. */
+function listCounted(own: SlotRules): readonly string[] {
+  const known = COUNTED.get(own);
+  if (known !== undefined) return known;
+  const limited = own.limit.flatMap(({ of }) => ('group' in of ? [of.group] : []));
+  const counted = [...new Set([...own.reserve.map((rule) => rule.for), ...limited])].sort();
+  COUNTED.set(own, counted);
+  return counted;
+}
+
+/** The first limit that allows no further slot; `null`: all do. */
+export function refuseByLimit(
+  rules: RuleSet,
+  own: SlotRules,
+  { name }: Pick<Supply, 'name'>,
+  held: HeldSlots,
+  as: CountedAs,
+  now: Instant,
+): Refused | null {
+  for (const limit of own.limit) {
+    if (!isDuring(rules, limit.during, now)) continue;
+    const inUse = countLimited(limit, held, as);
+    if (inUse !== null && inUse >= limit.slots) return refuseLimited(name, limit, inUse, as);
+  }
+  return null;
+}
+
+/** The slots that the limit counts; `null`: it does not concern this person. */
+function countLimited({ of }: Limit, held: HeldSlots, as: CountedAs): number | null {
+  if ('group' in of) return isIn(as.groups, of.group) ? countGroup(held.byGroups, of.group) : null;
+  const place = as[of.each];
+  return place === null ? null : held.countAt(of.each, place);
+}
+
+/** Held slots of all members of a group. */
+export function countGroup(byGroups: HeldByGroups, group: string): number {
+  let sum = 0;
+  for (const [key, slots] of byGroups) if (isIn(key, group)) sum += slots;
+  return sum;
+}
+
+function isIn(key: string, group: string): boolean {
+  return key === group || key.split(',').includes(group);
+}
+
+/**
+ * Why reservations leave no slot; `null`: one can be lent. Somebody gets one if more are free than are still to
+ * come for others, or if fewer are to come once they have it.
+ */
+export function refuseByReservation(
+  rules: RuleSet,
+  own: SlotRules,
+  supply: Supply,
+  { byGroups }: HeldSlots,
+  { groups }: CountedAs,
+  now: Instant,
+): Refused | null {
+  const reservations = own.reserve.filter(({ during }) => isDuring(rules, during, now));
+  if (reservations.length === 0) return null;
+  const toCome = countStillToCome(reservations, byGroups);
+  if (supply.free > toCome) return null;
+  const withOne = new Map(byGroups).set(groups, (byGroups.get(groups) ?? 0) + 1);
+  if (countStillToCome(reservations, withOne) < toCome) return null;
+  return refuseReserved(supply, listUnfilled(reservations, byGroups, toCome));
+}
+
+/** Those without which less would be to come. */
+function listUnfilled(
+  reservations: readonly Reservation[],
+  held: HeldByGroups,
+  toCome: number,
+): readonly Reservation[] {
+  const isUnfilled = (one: Reservation) =>
+    countStillToCome(
+      reservations.filter((other) => other !== one),
+      held,
+    ) < toCome;
+  return reservations.filter(isUnfilled);
+}
+
+/** The rule in a few words, as refusals, the audit log and reports name it. */
+export function nameReservation({ slots, for: group, during }: Reservation): string {
+  return `reserve ${slots} for ${group}${duringText(during)}`;
+}
+
+export function nameLimit({ slots, of, during }: Limit): string {
+  const whom = 'group' in of ? `for ${of.group}` : `for each ${of.each}`;
+  return `limit ${slots} ${whom}${duringText(during)}`;
+}
+
+function duringText(during: string | null): string {
+  return during === null ? '' : ` during ${during}`;
+}
+
+function refuseReserved({ name, slots, free }: Supply, unfilled: readonly Reservation[]): Refused {
+  const groups = [...new Set(unfilled.map((one) => one.for))];
+  const rule = unfilled.map(nameReservation).join(', ');
+  const message =
+    `${free} of ${slots} slots of "${name}" ${free === 1 ? 'is' : 'are'} free, but reserved for ` +
+    `${joinNames(groups)}. Ask your administrator (rule: ${rule}).`;
+  return refuse('floating_not_available', message, { rule, reservedFor: groups, free });
+}
+
+function refuseLimited(name: string, limit: Limit, inUse: number, as: CountedAs): Refused {
+  const { of } = limit;
+  const rule = nameLimit(limit);
+  const whom = 'group' in of ? of.group : `${of.each} ${as[of.each]}`;
+  const message =
+    `${whom} holds ${inUse} slots of "${name}", and may hold ${limit.slots} at most. ` +
+    `Wait until one is returned, or ask your administrator (rule: ${rule}).`;
+  return refuse('floating_not_available', message, { rule, limit: limit.slots, inUse });
+}
+
+export function joinNames(names: readonly string[]): string {
+  if (names.length < 2) return names.join('');
+  return `${names.slice(0, -1).join(', ')} and ${names[names.length - 1]}`;
+}

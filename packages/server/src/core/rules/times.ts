@@ -1,0 +1,58 @@
+import { type Instant, MINUTE_MS } from '../nouns/instant.ts';
+import type { RuleSet, Times } from './rule-set.ts';
+
+/** Returns whether a rule with this `during` applies now. */
+export function isDuring({ times }: RuleSet, during: string | null, now: Instant): boolean {
+  if (during === null) return true;
+  const window = times[during];
+  return window !== undefined && isWithin(window, now);
+}
+
+/** The answer for one minute, because decisions ask many times within it. */
+const ANSWERS = new WeakMap<Times, { readonly minute: number; readonly isWithin: boolean }>();
+
+function isWithin(times: Times, now: Instant): boolean {
+  const minute = Math.floor(now / MINUTE_MS);
+  const known = ANSWERS.get(times);
+  if (known?.minute === minute) return known.isWithin;
+  const answer = { minute, isWithin: compare(times, localTime(times.zone, now)) };
+  ANSWERS.set(times, answer);
+  return answer.isWithin;
+}
+
+interface LocalTime {
+  readonly day: number;
+  /** Of the day. */
+  readonly minute: number;
+}
+
+function compare({ days, from, to }: Times, { day, minute }: LocalTime): boolean {
+  if (from < to) return days.includes(day) && from <= minute && minute < to;
+  const dayBefore = (day + 6) % 7;
+  return (days.includes(day) && from <= minute) || (days.includes(dayBefore) && minute < to);
+}
+
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+
+/** To make one takes longer than to use it. */
+const CLOCKS = new Map<string, Intl.DateTimeFormat>();
+
+function localTime(zone: string, now: Instant): LocalTime {
+  const clock = CLOCKS.get(zone) ?? clockOf(zone);
+  CLOCKS.set(zone, clock);
+  const parts = new Map(clock.formatToParts(now).map(({ type, value }) => [type, value]));
+  return {
+    day: DAYS.indexOf(parts.get('weekday') as string),
+    minute: Number(parts.get('hour')) * 60 + Number(parts.get('minute')),
+  };
+}
+
+function clockOf(zone: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    weekday: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  });
+}
