@@ -1,16 +1,13 @@
 import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
-import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
-import { DAY_MS, plus } from '../../core/nouns/instant.ts';
-import { describeRules, type RuleInForce } from '../../core/rules/describe-rules.ts';
 import { diffLines } from '../../core/rules/diff-lines.ts';
-import type { Rules } from '../../core/rules/rules.ts';
 import type { ProductFacts } from '../../core/rules/warnings.ts';
 import type { RulesRecord, RulesRevision } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import { executeOnEachLicense } from '../lending/each-license.ts';
 import type { Content } from '../watching/watched-file.ts';
 import { type Bars, createBars } from './bars.ts';
+import { listReservations, listUsed, type UsedRule } from './in-force.ts';
 import { type ParsedRules, parseRules, type RuleErrors } from './parse-rules.ts';
 import { RulesError, type RulesFile, readRules } from './rules-file.ts';
 
@@ -29,13 +26,6 @@ interface RulesDescription extends RulesRecord {
   readonly fileError: string | null;
   readonly warnings: ParsedRules['warnings'];
   readonly inForce: readonly UsedRule[];
-}
-
-/** A rule with what it did in the last 30 days. */
-interface UsedRule extends RuleInForce {
-  readonly refused: number;
-  /** Of a reservation: how much of what it reserved was kept free, from 0 to 1; `null`: unknown. */
-  readonly unusedShare: number | null;
 }
 
 /** A revision beside the one before it. */
@@ -166,13 +156,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       return isLogged ? null : notice;
     },
     async sampleReservations() {
-      const { inForce } = await readInForce(store, (await findRules()).rules);
-      const samples = inForce.flatMap(
-        ({ kind, product, feature, text: rule, slots, stillToCome, isActive }) =>
-          kind === 'reserve' && isActive
-            ? [{ product, feature: feature ?? '', rule, reserved: slots ?? 0, unused: stillToCome ?? 0 }]
-            : [],
-      );
+      const samples = await listReservations(store, (await findRules()).rules);
       if (samples.length > 0) await store.execute({ kind: 'sample_reservations', samples });
     },
     takeOver() {
@@ -192,33 +176,6 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
     },
   };
 }
-
-/** What was counted for other rules is not shown: it is counted anew within a moment. */
-async function readInForce(store: Store, { set, revision }: Rules) {
-  const { now, counts } = await store.read({ kind: 'list_rule_counts' });
-  const current = counts.filter((one) => one.revision === revision);
-  const readHeld = (product: string, feature: string | null) =>
-    current.flatMap((one) =>
-      one.product === product ? [one.held.get(feature ?? WHOLE_LICENSE) ?? new Map()] : [],
-    );
-  return { now, inForce: describeRules(set, readHeld, now) };
-}
-
-async function listUsed(store: Store, rules: Rules): Promise<readonly UsedRule[]> {
-  const { now, inForce } = await readInForce(store, rules);
-  const since = plus(now, -HISTORY_DAYS * DAY_MS);
-  const history = await store.read({ kind: 'list_rule_history', since });
-  return inForce.map((rule) => {
-    const done = history.find(
-      (one) => one.product === rule.product && one.feature === (rule.feature ?? '') && one.rule === rule.text,
-    );
-    const { refused = 0, reserved = 0, unused = 0 } = done ?? {};
-    return { ...rule, refused, unusedShare: reserved === 0 ? null : unused / reserved };
-  });
-}
-
-/** How far back it is said what a rule did. */
-const HISTORY_DAYS = 30;
 
 function refuseInFile(path: string): RequestError {
   const message = `The rules are in the file ${path}. Edit it: the server applies it whenever it changes.`;
