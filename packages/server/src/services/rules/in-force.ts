@@ -3,6 +3,7 @@ import { DAY_MS, plus } from '../../core/nouns/instant.ts';
 import { describeRules, type RuleInForce } from '../../core/rules/describe-rules.ts';
 import type { Rules } from '../../core/rules/rules.ts';
 import type { ReservationSample } from '../../core/system-command.ts';
+import type { RuleHistory } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 
 /** A rule with what it did in the last 30 days. */
@@ -28,12 +29,22 @@ export async function listUsed(store: Store, rules: Rules): Promise<readonly Use
   const since = plus(now, -HISTORY_DAYS * DAY_MS);
   const history = await store.read({ kind: 'list_rule_history', since });
   return inForce.map((rule) => {
-    const done = history.find(
-      (one) => one.product === rule.product && one.feature === (rule.feature ?? '') && one.rule === rule.text,
-    );
-    const { refused = 0, reserved = 0, unused = 0 } = done ?? {};
-    return { ...rule, refused, unusedShare: reserved === 0 ? null : unused / reserved };
+    const done = history.filter((one) => isAbout(one, rule));
+    const sum = (field: 'refused' | 'reserved' | 'unused') =>
+      done.reduce((total, one) => total + one[field], 0);
+    const reserved = sum('reserved');
+    return {
+      ...rule,
+      refused: sum('refused'),
+      unusedShare: reserved === 0 ? null : sum('unused') / reserved,
+    };
   });
+}
+
+/** A refusal names all reservations that left no slot. */
+function isAbout(done: RuleHistory, { product, feature, kind, text }: RuleInForce): boolean {
+  if (done.product !== product || done.feature !== (feature ?? WHOLE_LICENSE)) return false;
+  return done.rule === text || (kind === 'reserve' && done.rule.split(', ').includes(text));
 }
 
 /** How far back it is said what a rule did. */
