@@ -1,26 +1,16 @@
 import type { GetAnswer } from '@berth/protocol/admin/admin-api';
 import { formatFacts, formatTable } from '@berth/shell/console/console-text';
 import type { DenyList } from '../../core/rules/rules.ts';
-import { RulesError } from '../../services/access/parse-rules.ts';
-import { openRulesFile, readRules } from '../../services/access/rules-file.ts';
-import type { AdminAnswer } from '../admin-client.ts';
-import { type Command, defineCommand, type LocalContext } from '../command.ts';
+import { type Command, defineCommand } from '../command.ts';
 import { showBars } from './bar-commands.ts';
 
-/** Shows and checks the rules, which are changed in their file. */
+/** Shows the rules, which are changed in their file. */
 export const RULES_COMMANDS: readonly Command[] = [
   defineCommand({
     words: 'rules show',
     about: 'show who is barred, by the rules file and by commands',
     ask: (client) => client.get('/api/admin/rules'),
     show: showRules,
-  }),
-  defineCommand({
-    words: 'rules check',
-    arguments: ['[FILE]'],
-    about: 'check a rules file and show whom it bars; without FILE, the one in use',
-    local: checkRules,
-    show: ({ file, deny }) => `${file} is valid.\n${showDenied(deny)}`,
   }),
 ];
 
@@ -39,16 +29,4 @@ function showDenied({ users, hosts, addresses }: DenyList, isAll = true): string
   ];
   if (rows.length > 0) return formatTable(['barred', 'which'], rows);
   return isAll ? 'Nobody is barred.' : 'The file bars nobody.';
-}
-
-async function checkRules({
-  config,
-  words: [named],
-}: LocalContext): Promise<AdminAnswer<{ readonly file: string; readonly deny: DenyList }>> {
-  const file = openRulesFile(named === undefined ? config : { ...config, rules: named }, {
-    isShared: false,
-  });
-  const rules = readRules(file, await file.read());
-  if (rules instanceof RulesError) return { ok: false, body: { message: rules.message } };
-  return { ok: true, body: { file: file.path, deny: rules.deny } };
 }

@@ -35,14 +35,19 @@ export function isCounting({ reserve, limit }: SlotRules): boolean {
 }
 
 export function countAs(rules: RuleSet, own: SlotRules, person: Person): CountedAs {
-  const groups = listGroups(rules, person);
-  const counted = listCounted(own).filter((group) => groups.has(group));
   const host = hostOf(person);
   return {
-    groups: counted.join(','),
+    groups: keyOf(own, listGroups(rules, person)),
     host: host === null ? null : foldWord(host),
     address: person.address === null ? null : placeOf(person.address),
   };
+}
+
+/** Those of the groups that are counted, as a key of `HeldByGroups`. */
+export function keyOf(own: SlotRules, groups: ReadonlySet<string>): string {
+  return listCounted(own)
+    .filter((group) => groups.has(group))
+    .join(',');
 }
 
 const COUNTED = new WeakMap<SlotRules, readonly string[]>();

@@ -21,7 +21,7 @@ export interface FileRules {
   readonly deny: DenyList;
 }
 
-export const DENY_LISTS = ['users', 'hosts', 'addresses'] as const;
+const DENY_LISTS = ['users', 'hosts', 'addresses'] as const;
 
 /** In names of users and hosts `*` stands for any run of characters. Addresses may be ranges: 10.0.0.0/8. */
 export type DenyList = Readonly<Record<(typeof DENY_LISTS)[number], readonly string[]>>;

@@ -4,7 +4,7 @@ import type { Bar, BarKind } from '../../core/nouns/bar.ts';
 import { type Asker, type Barring, listBarring } from '../../core/rules/rules.ts';
 import type { BarRecord } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
-import { refuseEntry } from './parse-rules.ts';
+import { refuseEntry } from '../rules/refuse-entry.ts';
 
 /** Who is barred by a command, besides the rules file. */
 export interface Bars {

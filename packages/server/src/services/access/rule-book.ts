@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type FileRules, isEmptyRules } from '../../core/rules/rules.ts';
+import { type FileRules, isEmptyRules, NO_RULES, orNoRules } from '../../core/rules/rules.ts';
 import type { BarRecord, RulesRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { Content } from '../watching/watched-file.ts';
 import { type Bars, createBars } from './bars.ts';
-import { RulesError } from './parse-rules.ts';
-import { type RulesFile, readRules } from './rules-file.ts';
+import { RulesError, type RulesFile, readRules } from './rules-file.ts';
 
 /** What happened to the file, for the log. */
 export type RulesNotice =
@@ -48,8 +47,10 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
 
   async function take(content: Content): Promise<RulesNotice> {
     if (file.isOptional && content.kind === 'absent') return { kind: 'unchanged' };
-    const rules = readRules(file, content);
-    if (rules instanceof RulesError) return { kind: 'refused', reason: rules.message };
+    const parsed = readRules(file, content);
+    if (parsed instanceof RulesError) return { kind: 'refused', reason: parsed.message };
+    const { users, hosts, addresses } = parsed.rules.deny;
+    const rules = orNoRules({ ...NO_RULES, deny: { users, hosts, addresses } });
     const outcome = await store.execute({ kind: 'set_rules', rules, digest: digestOf(rules), by: 'server' });
     const isNew = outcome.kind === 'done' && outcome.count > 0;
     return isNew ? { kind: 'taken', rules } : { kind: 'unchanged' };

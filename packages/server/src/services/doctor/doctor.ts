@@ -17,8 +17,7 @@ import { judgeClock, judgeDiskHealth, judgeFiles, judgeRules } from '../../core/
 import { type Instant, instant } from '../../core/nouns/instant.ts';
 import { CHECK_FILE } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
-import { RulesError } from '../access/parse-rules.ts';
-import { openRulesFile, readRules } from '../access/rules-file.ts';
+import { openRulesFile, RulesError, readRules } from '../access/rules-file.ts';
 import type { Backups } from '../backups/backups.ts';
 import { findDiskSpace } from '../backups/disk-space.ts';
 import { CertificateError, loadFiles } from '../certificates/certificate-files.ts';
