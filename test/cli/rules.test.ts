@@ -57,6 +57,34 @@ describe('berth rules check', () => {
   });
 });
 
+describe('berth rules import', () => {
+  test('writes rules to standard output and a report beside it', async (t) => {
+    const data = temporaryFolder(t);
+    const [options, rules] = [join(data, 'acmed.opt'), join(data, 'draft.yaml')];
+    writeFileSync(options, 'GROUP team ada bob\nRESERVE 2 cad GROUP team\nLINGER cad 30\n');
+    const { code, stdout, stderr } = await runBerth(data, ['rules', 'import', options]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^# From an options file of FlexNet\..*\{ slots: 2, for: team \}\n$/s);
+    const header = /^line {2}result +source\n1 +taken +GROUP team ada bob +Group team\.\n/;
+    assert.match(stderr, header);
+    assert.match(stderr, /\n\n3 lines: 2 taken, 0 taken differently, 1 not taken\.\n$/);
+    writeFileSync(rules, stdout);
+    assert.equal((await runBerth(data, ['rules', 'check', rules])).code, 0);
+    const json = await runBerth(data, ['rules', 'import', options, '--format', 'rlm', '--json']);
+    assert.equal(json.stderr, '');
+    const { format, text, report } = JSON.parse(json.stdout);
+    assert.deepEqual([format, text.includes('slots: 2'), report.length], ['rlm', true, 3]);
+  });
+
+  test('fails for an unknown format, and for a file that is not there', async (t) => {
+    const data = temporaryFolder(t);
+    const none = await runBerth(data, ['rules', 'import', join(data, 'none.opt')]);
+    assert.equal(none.code, 1);
+    const wrong = await runBerth(data, ['rules', 'import', join(data, 'none.opt'), '--format', 'lum']);
+    assert.deepEqual([wrong.code, wrong.stderr], [1, '--format is "lum"; use flexnet or rlm.\n']);
+  });
+});
+
 describe('berth rules show', () => {
   test('shows the same while the server runs and when it is stopped', async (t) => {
     const server = ServerUnderTest.make(t);

@@ -1,8 +1,17 @@
 import { formatTable, paint } from '@berth/shell/console/console-text';
+import { LIMITS } from '../../config.ts';
 import { openRulesFile, RulesError, readRules } from '../../services/access/rules-file.ts';
+import {
+  type ImportedRules,
+  importOptions,
+  OPTION_FORMATS,
+  type OptionFormat,
+} from '../../services/rules/import/import-options.ts';
 import type { ParsedRules, RuleErrors } from '../../services/rules/parse-rules.ts';
 import type { AdminAnswer } from '../admin-client.ts';
 import { type Command, defineCommand, type LocalContext } from '../command.ts';
+import { readBytes } from '../files.ts';
+import { InputError } from '../read-secrets.ts';
 
 /** What can be done with the text of rules without a server. */
 export const RULE_TEXT_COMMANDS: readonly Command[] = [
@@ -13,6 +22,15 @@ export const RULE_TEXT_COMMANDS: readonly Command[] = [
     local: checkRules,
     show: showChecked,
     isFailure: ({ errors, expectations }) => errors.length > 0 || !expectations.every(({ ok }) => ok),
+  }),
+  defineCommand({
+    words: 'rules import',
+    arguments: ['FILE'],
+    usage: '[--format flexnet|rlm]',
+    about: 'make rules of an options file of FlexNet or RLM: rules to standard output, a report beside it',
+    local: importRules,
+    show: ({ text }) => text.trimEnd(),
+    note: showReport,
   }),
 ];
 
@@ -52,4 +70,27 @@ function judge(errors: number, failed: number): string {
   if (failed > 0)
     return `is valid, but ${failed === 1 ? '1 expectation fails' : `${failed} expectations fail`}.`;
   return 'is valid.';
+}
+
+async function importRules({ words: [file = ''], flags }: LocalContext): Promise<AdminAnswer<ImportedRules>> {
+  const { format = null } = flags;
+  if (format !== null && !OPTION_FORMATS.includes(format as OptionFormat)) {
+    throw new InputError(`--format is "${format}"; use ${OPTION_FORMATS.join(' or ')}.`);
+  }
+  const bytes = readBytes(file);
+  if (bytes.length > LIMITS.rulesBytes)
+    throw new InputError(`${file} is larger than ${LIMITS.rulesBytes} bytes.`);
+  return { ok: true, body: importOptions(bytes.toString('utf8'), format as OptionFormat | null) };
+}
+
+const VERDICTS = { taken: 'taken', differs: 'taken differently', dropped: 'not taken' } as const;
+
+function showReport({ report }: ImportedRules): string {
+  const rows = report.map(({ line, source, verdict, message }) => [line, VERDICTS[verdict], source, message]);
+  const count = (verdict: keyof typeof VERDICTS) => report.filter((one) => one.verdict === verdict).length;
+  const sums = Object.entries(VERDICTS).map(
+    ([verdict, name]) => `${count(verdict as keyof typeof VERDICTS)} ${name}`,
+  );
+  const table = formatTable(['line', 'result', 'source', ''], rows);
+  return `${table}\n\n${report.length} lines: ${sums.join(', ')}.`;
 }
