@@ -1,7 +1,7 @@
 import { placeOf } from '@berth/protocol/address-range';
 import type { Instant } from '../nouns/instant.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import { hostOf, listGroups, type Person } from './groups.ts';
+import { hostOf, joinNames, listGroups, type Person } from './groups.ts';
 import { foldWord } from './names.ts';
 import { countStillToCome, type HeldByGroups } from './reservations.ts';
 import type { Limit, PlaceKind, Reservation, RuleSet, SlotRules } from './rule-set.ts';
@@ -29,30 +29,51 @@ export interface Supply {
   readonly free: number;
 }
 
-/** Whether anything has to be counted for these rules. */
-export function isCounting({ reserve, limit }: SlotRules): boolean {
-  return reserve.length > 0 || limit.length > 0;
+/** The rules of a product or a feature if they count slots. */
+export function findCounting(
+  { products }: RuleSet,
+  product: string,
+  feature: string | null,
+): SlotRules | null {
+  const own = products[product];
+  const rules = feature === null ? own : own?.features[feature];
+  if (rules === undefined) return null;
+  return rules.reserve.length > 0 || rules.limit.length > 0 ? rules : null;
 }
 
 export function countAs(rules: RuleSet, own: SlotRules, person: Person): CountedAs {
-  const groups = listGroups(rules, person);
-  const counted = listCounted(own).filter((group) => groups.has(group));
-  const host = hostOf(person);
+  const { groups, places } = countedBy(own);
+  const found = groups.length === 0 ? null : listGroups(rules, person);
+  const host = places.has('host') ? hostOf(person) : null;
+  const address = places.has('address') ? person.address : null;
   return {
-    groups: counted.join(','),
+    groups: found === null ? '' : groups.filter((group) => found.has(group)).join(','),
     host: host === null ? null : foldWord(host),
-    address: person.address === null ? null : placeOf(person.address),
+    address: address === null ? null : placeOf(address),
   };
 }
 
-const COUNTED = new WeakMap<SlotRules, readonly string[]>();
+export function isSameCount(a: CountedAs, b: CountedAs): boolean {
+  return a.groups === b.groups && a.host === b.host && a.address === b.address;
+}
 
-/** The groups that reservations and limits name, each once, in the order of their names. */
-function listCounted(own: SlotRules): readonly string[] {
+/** What reservations and limits look at. */
+interface Counted {
+  /** Each once, in the order of their names. */
+  readonly groups: readonly string[];
+  readonly places: ReadonlySet<PlaceKind>;
+}
+
+const COUNTED = new WeakMap<SlotRules, Counted>();
+
+function countedBy(own: SlotRules): Counted {
   const known = COUNTED.get(own);
   if (known !== undefined) return known;
   const limited = own.limit.flatMap(({ of }) => ('group' in of ? [of.group] : []));
-  const counted = [...new Set([...own.reserve.map((rule) => rule.for), ...limited])].sort();
+  const counted = {
+    groups: [...new Set([...own.reserve.map((rule) => rule.for), ...limited])].sort(),
+    places: new Set(own.limit.flatMap(({ of }) => ('each' in of ? [of.each] : []))),
+  };
   COUNTED.set(own, counted);
   return counted;
 }
@@ -158,9 +179,4 @@ function refuseLimited(name: string, limit: Limit, inUse: number, as: CountedAs)
     `${whom} holds ${inUse} slots of "${name}", and may hold ${limit.slots} at most. ` +
     `Wait until one is returned, or ask your administrator (rule: ${rule}).`;
   return refuse('floating_not_available', message, { rule, limit: limit.slots, inUse });
-}
-
-export function joinNames(names: readonly string[]): string {
-  if (names.length < 2) return names.join('');
-  return `${names.slice(0, -1).join(', ')} and ${names[names.length - 1]}`;
 }
