@@ -72,12 +72,16 @@ const changedAnswer = z
   })
   .meta({ id: 'ChangedAnswer', description: 'Requests that rules would have answered differently.' });
 
+const changedCounts = {
+  newly_refused: described(z.int(), 'Served, and would be refused.'),
+  newly_served: described(z.int(), 'Refused, and would be served.'),
+};
+
 const counts = {
   requests: described(z.int(), 'Requests for a slot.'),
   refused: described(z.int(), 'Of these, refused.'),
   would_refuse: described(z.int(), 'Refused with the text in force.'),
-  newly_refused: described(z.int(), 'Served, and would be refused.'),
-  newly_served: described(z.int(), 'Refused, and would be served.'),
+  ...changedCounts,
 };
 
 const tried = z.object({
@@ -93,10 +97,18 @@ const tried = z.object({
     z.array(z.object({ group: described(z.string(), 'The group; "" for people in none.'), ...counts })),
     'The same for each group. Who is in several counts in each.',
   ),
+  hours: described(
+    z.array(z.object({ at: described(z.string(), 'When the hour begins, UTC.'), ...changedCounts })),
+    'The hours in which answers would have been others.',
+  ),
+  users: described(
+    z.array(z.object({ user: described(z.string(), 'Who asked.'), ...changedCounts })),
+    'People who would have got other answers, at most 100, those with the most first.',
+  ),
   rules: described(
     z.array(
       z.object({
-        line: described(z.int(), 'In the text.'),
+        line: described(z.int().nullable(), 'In the text; null if it is not about one line.'),
         text: described(z.string(), 'The rule.'),
         product: described(z.string(), 'Its product.'),
         feature: described(z.string().nullable(), 'Its feature, if any.'),

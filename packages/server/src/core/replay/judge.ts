@@ -138,7 +138,7 @@ function verdictOf(rules: RuleSet, { product, feature }: Request, refused: Refus
 }
 
 /** A refusal names its rule; several reservations are joined. */
-export function findLine({ reserve, limit }: SlotRules, rule: string): number | null {
+function findLine({ reserve, limit }: SlotRules, rule: string): number | null {
   const isNamed = (name: string) => rule === name || rule.startsWith(`${name}, `);
   const found =
     limit.find((one) => isNamed(nameLimit(one))) ?? reserve.find((one) => isNamed(nameReservation(one)));

@@ -22,7 +22,7 @@ export interface Beginning {
 }
 
 /** A slot that was lent before the replay begins. */
-export interface HeldAtStart {
+interface HeldAtStart {
   readonly chain: number;
   readonly user: string;
   /** `null`: the slot of the license. */

@@ -2,7 +2,7 @@ import { bucketStart, HOUR_MS, type Instant } from '../nouns/instant.ts';
 import type { Request, Verdict } from './judge.ts';
 
 /** What was answered, and what the rules would have answered. */
-export interface Answered {
+interface Answered {
   readonly request: Request;
   /** All groups of the person. */
   readonly groups: readonly string[];
@@ -12,7 +12,7 @@ export interface Answered {
   readonly refusal: Verdict | null;
 }
 
-export interface Counts {
+interface Counts {
   requests: number;
   refused: number;
   wouldRefuse: number;
@@ -20,7 +20,7 @@ export interface Counts {
   newlyServed: number;
 }
 
-export interface ChangedAnswer extends Verdict {
+interface ChangedAnswer extends Verdict {
   /** The hour. */
   readonly at: Instant;
   readonly user: string;

@@ -15,7 +15,7 @@ import {
 } from '../../../src/core/rules/rule-set.ts';
 
 /** A Tuesday, 8:00 UTC. */
-export const SINCE = instant(Date.UTC(2030, 0, 15, 8));
+const SINCE = instant(Date.UTC(2030, 0, 15, 8));
 
 export function minute(count: number): Instant {
   return plus(SINCE, count * MINUTE_MS);
@@ -74,7 +74,7 @@ export function cad(id: number, facts: Partial<License> = {}): License {
   return { ...DEMO_LICENSE, id: licenseId(id), product: 'cad', slots: 2, maxBorrowHours: 240, ...facts };
 }
 
-export function group(facts: Partial<Group>): Group {
+function group(facts: Partial<Group>): Group {
   return { ...NO_NAMES, ...facts };
 }
 
@@ -97,7 +97,7 @@ export function cadRules(own: Partial<ProductRules>, facts: Partial<RuleSet> = {
   return { ...EMPTY_RULE_SET, groups: GROUPS, products: { cad: { ...cadPro, ...own } }, ...facts };
 }
 
-export interface Held {
+interface Held {
   readonly chain: number;
   readonly registration: Registration;
   readonly features?: readonly string[];
