@@ -1,105 +1,134 @@
-import { type Actor, addressOf } from '../nouns/actor.ts';
-import type { HostInfo } from '../nouns/registration.ts';
+import { BAR_KINDS } from '@berth/protocol/admin/choices';
+import type { BarKind } from '../nouns/bar.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import { hostOf, joinNames, listGroups, type Person } from './groups.ts';
-import { foldWord, indexNames, isInRanges, isListed } from './names.ts';
-import { type Denied, NAME_LISTS, type RuleSet } from './rule-set.ts';
+import { findProductRules, findSlotRules } from './find-rules.ts';
+import { hostOf, listGroups, type Person } from './groups.ts';
+import { joinNames } from './judge-slot.ts';
+import { foldWord, indexNames, isInRanges, isListed, type NameIndex } from './names.ts';
+import type { Denied, RuleSet } from './rule-set.ts';
 
-/** Who asks, as far as a command says. */
-export interface Asker {
+/** Who asks for a slot, or counts. */
+export interface Asking extends Omit<Person, 'user'> {
   readonly user: string | null;
-  readonly host?: HostInfo;
-  readonly by?: Actor;
+  /** The address that the client claims, which `deny` looks at as well. */
+  readonly claimedAddress: string | null;
 }
 
-export function personOf({ user, host, by }: Asker): Person {
-  return { user: user ?? '', hostname: host?.hostname ?? null, address: addressOf(by) };
+/** What keeps somebody out. */
+export interface AccessRule {
+  readonly kind: 'deny' | 'allow';
+  /** In a few words, as refusals name it. */
+  readonly text: string;
+  readonly line: number | null;
+  /** Of `deny`: which of their names is listed; `null`: a group of theirs. */
+  readonly barred: BarKind | null;
+  readonly message: string;
+  /** It holds for every product. */
+  readonly isForAll: boolean;
 }
 
-/** What is asked for: a slot of a product, of one of its features, or no slot at all. */
-export interface Wanted {
-  readonly product: string;
-  readonly feature: string | null;
-  readonly isSlot: boolean;
+/** Why `deny` or `allow` refuse; `null`: they do not. Deny is looked at first. `allow` is only about slots. */
+export function refuseByAccess(
+  rules: RuleSet,
+  asking: Asking,
+  product: string,
+  feature: string | null,
+  isSlot = true,
+): Refused | null {
+  const rule = findAccessRule(rules, asking, product, feature);
+  if (rule === null || (rule.kind === 'allow' && !isSlot)) return null;
+  const { barred, text, message, isForAll } = rule;
+  if (barred === null) return refuse('blacklisted', message, { rule: text });
+  const details = isForAll ? { barred } : { barred, rule: text };
+  return { ...refuse('blacklisted', message, details), recorded: { barred, barredBy: 'rules_file' } };
 }
 
-/** A slot of the license. */
-export function wantSlot({ product }: { readonly product: string }): Wanted {
-  return { product, feature: null, isSlot: true };
-}
-
-/** Why `deny` and `allow` keep somebody out; `null`: they do not. Deny wins. */
-export function refuseByAccess(rules: RuleSet, asker: Asker, wanted: Wanted): Refused | null {
-  const { denied, allowed } = gatesOf(rules, wanted.product, wanted.feature);
-  if (denied.length === 0 && allowed.length === 0) return null;
-  const groups = listGroups(rules, personOf(asker));
-  for (const deny of denied) {
-    const found = findDenied(deny, asker, groups);
-    if (found !== null) return refuseDenied(found);
+/** The first rule that keeps them out. */
+export function findAccessRule(
+  rules: RuleSet,
+  asking: Asking,
+  product: string,
+  feature: string | null,
+): AccessRule | null {
+  const whole = findProductRules(rules, product);
+  const part = feature === null ? null : findSlotRules(rules, product, feature);
+  const scopes = [
+    { name: product, own: whole },
+    { name: feature ?? '', own: part },
+  ];
+  // Most rules name no group here, and then nobody's groups have to be found.
+  let groups: ReadonlySet<string> | null = null;
+  const groupsOf = () => (groups ??= listGroups(rules, { ...asking, user: asking.user ?? '' }));
+  const forAll = findDenied(rules.deny, asking, groupsOf);
+  if (forAll !== null) return denyAll(forAll, rules.lines?.deny ?? null);
+  for (const { name, own } of scopes) {
+    const found = own === null ? null : findDenied(own.deny, asking, groupsOf);
+    if (found !== null) return denyOne(name, found, own?.lines?.deny ?? null);
   }
-  if (!wanted.isSlot) return null;
-  const closed = allowed.find((allow) => !allow.some((group) => groups.has(group)));
-  return closed === undefined ? null : refuseOutsider(wanted, closed);
+  for (const { name, own } of scopes) {
+    if (own === null || own.allow === null || own.allow.some((group) => groupsOf().has(group))) continue;
+    return allowOthers(name, own.allow, own.lines?.allow ?? null);
+  }
+  return null;
 }
 
-/** Everything that a request for a product or a feature has to pass. */
-interface Gates {
-  readonly denied: readonly Denied[];
-  readonly allowed: readonly (readonly string[])[];
-}
+type Found =
+  | { readonly barred: BarKind; readonly name: string }
+  | { readonly barred: null; readonly group: string };
 
-const GATES = new WeakMap<RuleSet, Map<string, Gates>>();
-
-function gatesOf(rules: RuleSet, product: string, feature: string | null): Gates {
-  const known = GATES.get(rules) ?? new Map<string, Gates>();
-  GATES.set(rules, known);
-  const own = rules.products[product];
-  const ofFeature = feature === null ? undefined : own?.features[feature];
-  // Clients can make up names: those without rules share an entry.
-  const key = own === undefined ? '' : `${product}\n${ofFeature === undefined ? '' : feature}`;
-  return known.getOrInsertComputed(key, () => {
-    const parts = [own, ofFeature].filter((part) => part !== undefined);
-    return {
-      denied: [rules.deny, ...parts.map((part) => part.deny)].filter((deny) => !isEmpty(deny)),
-      allowed: parts.flatMap(({ allow }) => (allow === null ? [] : [allow])),
-    };
-  });
-}
-
-function isEmpty(deny: Denied): boolean {
-  return deny.groups.length === 0 && NAME_LISTS.every((list) => deny[list].length === 0);
-}
-
-interface Found {
-  readonly kind: 'user' | 'host' | 'address' | 'group';
-  readonly name: string;
-}
-
-function findDenied(deny: Denied, asker: Asker, groups: ReadonlySet<string>): Found | null {
-  const { user, host } = asker;
+function findDenied(deny: Denied, asking: Asking, groupsOf: () => ReadonlySet<string>): Found | null {
   const index = indexNames(deny);
-  if (user !== null && isListed(foldWord(user), index.users)) return { kind: 'user', name: user };
-  const named = hostOf(personOf(asker));
-  if (named !== null && isListed(foldWord(named), index.hosts)) return { kind: 'host', name: named };
-  // The address that the request came from, and the one that its sender claims.
-  const addresses = [addressOf(asker.by), host?.address ?? null].filter((one) => one !== null);
-  const address = addresses.find((one) => isInRanges(one, index));
-  if (address !== undefined) return { kind: 'address', name: address };
-  const group = deny.groups.find((one) => groups.has(one));
-  return group === undefined ? null : { kind: 'group', name: group };
+  for (const barred of BAR_KINDS) {
+    const name = NAMES_OF[barred](asking).find((one) => one !== null && IS_DENIED[barred](one, index));
+    if (name != null) return { barred, name };
+  }
+  const group = deny.groups.find((one) => groupsOf().has(one));
+  return group === undefined ? null : { barred: null, group };
 }
 
-function refuseDenied({ kind, name }: Found): Refused {
-  const rule = `deny ${kind} ${name}`;
-  const message = `The ${kind} "${name}" is barred on this license server. Ask its administrator.`;
-  const refused = refuse('blacklisted', message, { barred: kind, rule });
-  return kind === 'group' ? refused : { ...refused, recorded: { barred: kind, barredBy: 'rules_file' } };
-}
+const NAMES_OF: Readonly<Record<BarKind, (asking: Asking) => readonly (string | null)[]>> = {
+  user: ({ user }) => [user],
+  host: (asking) => [hostOf(asking)],
+  address: ({ address, claimedAddress }) => [address, claimedAddress],
+};
 
-function refuseOutsider({ product, feature }: Wanted, allow: readonly string[]): Refused {
-  const rule = `allow ${allow.join(', ')}`;
-  const what = feature === null ? `"${product}"` : `"${feature}" of "${product}"`;
+const IS_DENIED: Readonly<Record<BarKind, (name: string, index: NameIndex) => boolean>> = {
+  user: (name, { users }) => isListed(foldWord(name), users),
+  host: (name, { hosts }) => isListed(foldWord(name), hosts),
+  address: isInRanges,
+};
+
+/** As a bar says it: clients do not learn which of the two it is. */
+function denyAll(found: Found, line: number | null): AccessRule {
   const message =
-    `Only members of ${joinNames(allow)} may use ${what}. ` + `Ask your administrator (rule: ${rule}).`;
-  return refuse('blacklisted', message, { rule });
+    found.barred === null
+      ? `Members of ${found.group} are barred on this license server. Ask its administrator.`
+      : `The ${found.barred} "${found.name}" is barred on this license server. Ask its administrator.`;
+  return { kind: 'deny', text: nameDeny(found), line, barred: found.barred, message, isForAll: true };
+}
+
+function denyOne(name: string, found: Found, line: number | null): AccessRule {
+  const text = nameDeny(found);
+  const whom = found.barred === null ? `Members of ${found.group}` : `The ${found.barred} "${found.name}"`;
+  const message = `${whom} may not use "${name}". Ask your administrator (rule: ${text}).`;
+  return { kind: 'deny', text, line, barred: found.barred, message, isForAll: false };
+}
+
+function nameDeny(found: Found): string {
+  return found.barred === null ? `deny ${found.group}` : `deny by ${found.barred}`;
+}
+
+function allowOthers(name: string, allowed: readonly string[], line: number | null): AccessRule {
+  const text = allowed.length === 0 ? 'allow nobody' : `allow ${shorten(allowed).join(', ')}`;
+  const whom = allowed.length === 0 ? 'nobody' : joinNames(shorten(allowed));
+  const message = `"${name}" is for ${whom} only. Ask your administrator (rule: ${text}).`;
+  return { kind: 'allow', text, line, barred: null, message, isForAll: false };
+}
+
+/** A message has room for a few names. */
+const MAX_NAMED = 8;
+
+function shorten(groups: readonly string[]): readonly string[] {
+  if (groups.length <= MAX_NAMED) return groups;
+  return [...groups.slice(0, MAX_NAMED), `${groups.length - MAX_NAMED} other groups`];
 }

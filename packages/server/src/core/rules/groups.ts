@@ -10,7 +10,7 @@ export interface Person {
 }
 
 /** A request without a host name has its address as host. */
-export function hostOf({ hostname, address }: Person): string | null {
+export function hostOf({ hostname, address }: Omit<Person, 'user'>): string | null {
   return hostname ?? address;
 }
 
@@ -54,7 +54,7 @@ function findGroups(rules: RuleSet, person: Person): ReadonlySet<string> {
 }
 
 /** Every group with itself and all groups that contain it, however deep. */
-function containersOf(rules: RuleSet): ReadonlyMap<string, readonly string[]> {
+export function containersOf(rules: RuleSet): ReadonlyMap<string, readonly string[]> {
   const known = CONTAINERS.get(rules);
   if (known !== undefined) return known;
   const names = Object.keys(rules.groups);

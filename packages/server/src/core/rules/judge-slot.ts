@@ -1,7 +1,8 @@
 import { placeOf } from '@berth/protocol/address-range';
 import type { Instant } from '../nouns/instant.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import { hostOf, joinNames, listGroups, type Person } from './groups.ts';
+import { findSlotRules } from './find-rules.ts';
+import { hostOf, listGroups, type Person } from './groups.ts';
 import { foldWord } from './names.ts';
 import { countStillToCome, type HeldByGroups } from './reservations.ts';
 import type { Limit, PlaceKind, Reservation, RuleSet, SlotRules } from './rule-set.ts';
@@ -30,27 +31,27 @@ export interface Supply {
 }
 
 /** The rules of a product or a feature if they count slots. */
-export function findCounting(
-  { products }: RuleSet,
-  product: string,
-  feature: string | null,
-): SlotRules | null {
-  const own = products[product];
-  const rules = feature === null ? own : own?.features[feature];
-  if (rules === undefined) return null;
-  return rules.reserve.length > 0 || rules.limit.length > 0 ? rules : null;
+export function findCounting(rules: RuleSet, product: string, feature: string | null): SlotRules | null {
+  const own = findSlotRules(rules, product, feature);
+  return own !== null && (own.reserve.length > 0 || own.limit.length > 0) ? own : null;
 }
 
 export function countAs(rules: RuleSet, own: SlotRules, person: Person): CountedAs {
   const { groups, places } = countedBy(own);
-  const found = groups.length === 0 ? null : listGroups(rules, person);
   const host = places.has('host') ? hostOf(person) : null;
   const address = places.has('address') ? person.address : null;
   return {
-    groups: found === null ? '' : groups.filter((group) => found.has(group)).join(','),
+    groups: groups.length === 0 ? '' : keyOf(own, listGroups(rules, person)),
     host: host === null ? null : foldWord(host),
     address: address === null ? null : placeOf(address),
   };
+}
+
+/** Those of the groups that are counted, as a key of `HeldByGroups`. */
+export function keyOf(own: SlotRules, groups: ReadonlySet<string>): string {
+  return countedBy(own)
+    .groups.filter((group) => groups.has(group))
+    .join(',');
 }
 
 export function isSameCount(a: CountedAs, b: CountedAs): boolean {
@@ -179,4 +180,9 @@ function refuseLimited(name: string, limit: Limit, inUse: number, as: CountedAs)
     `${whom} holds ${inUse} slots of "${name}", and may hold ${limit.slots} at most. ` +
     `Wait until one is returned, or ask your administrator (rule: ${rule}).`;
   return refuse('floating_not_available', message, { rule, limit: limit.slots, inUse });
+}
+
+export function joinNames(names: readonly string[]): string {
+  if (names.length < 2) return names.join('');
+  return `${names.slice(0, -1).join(', ')} and ${names[names.length - 1]}`;
 }
