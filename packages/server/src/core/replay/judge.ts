@@ -1,9 +1,17 @@
 import { placeOf } from '@berth/protocol/address-range';
 import { BORROW_TOLERANCE_MS } from '../lending/borrow-until.ts';
-import { HOUR_MS, type Instant } from '../nouns/instant.ts';
+import {
+  type BorrowView,
+  findBorrowRules,
+  latestByRules,
+  refuseBorrower,
+  refuseMoreBorrows,
+} from '../lending/count-slots.ts';
+import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
 import type { Refused } from '../outcome.ts';
-import { refuseByAccess } from '../rules/admit.ts';
-import { listGroups, type Person } from '../rules/groups.ts';
+import { findAccessRule } from '../rules/admit.ts';
+import { findSlotRules } from '../rules/find-rules.ts';
+import type { Person } from '../rules/groups.ts';
 import {
   type CountedAs,
   countAs,
@@ -12,8 +20,8 @@ import {
   refuseByLimit,
   refuseByReservation,
 } from '../rules/judge-slot.ts';
-import { NO_NAMES, type RuleSet, type SlotRules } from '../rules/rule-set.ts';
-import { isDuring } from '../rules/times.ts';
+import { type BorrowRules, NO_NAMES, type RuleSet, type SlotRules } from '../rules/rule-set.ts';
+import type { Asker } from '../rules/rules.ts';
 import { countFeatureFree, countFree, featureCounts, type Pool, type PooledLicense } from './pool.ts';
 import { sumCounts } from './slot-counts.ts';
 
@@ -28,9 +36,8 @@ const FULL: Verdict = { rule: null, line: null };
 
 const NO_SLOT_RULES: SlotRules = { allow: null, deny: NO_NAMES, reserve: [], limit: [] };
 
-export function slotRulesOf({ products }: RuleSet, product: string, feature: string | null): SlotRules {
-  const own = products[product];
-  return (feature === null ? own : own?.features[feature]) ?? NO_SLOT_RULES;
+export function slotRulesOf(rules: RuleSet, product: string, feature: string | null): SlotRules {
+  return findSlotRules(rules, product, feature) ?? NO_SLOT_RULES;
 }
 
 /** Who asks for what. */
@@ -43,16 +50,11 @@ export function countRequest(rules: RuleSet, request: Request): CountedAs {
   return countAs(rules, slotRulesOf(rules, request.product, request.feature), request);
 }
 
-/** Whether `deny` or `allow` keeps the person out. */
+/** Whether `deny` or `allow` keeps the person out. The log does not have the address that a client claims. */
 export function judgeAccess(rules: RuleSet, request: Request): Verdict | null {
-  const { user, hostname, address, product, feature } = request;
-  const host = { hostname, address: null, info: null };
-  const by = { name: 'client', address: address ?? '' };
-  return verdictOf(
-    rules,
-    request,
-    refuseByAccess(rules, { user, host, by }, { product, feature, isSlot: true }),
-  );
+  const { product, feature } = request;
+  const found = findAccessRule(rules, { ...request, claimedAddress: null }, product, feature);
+  return found === null ? null : { rule: found.text, line: found.line };
 }
 
 /** Limit, full, reserve: for somebody who takes a slot of the product. */
@@ -98,37 +100,50 @@ export function judgeBorrower(
   borrow: { readonly until: Instant; readonly longestHours: number },
   now: Instant,
 ): Verdict | null {
-  const own = findBorrow(rules, request.product, now);
-  if (own === null) return null;
-  const { allow, hours, line } = own;
-  if (allow !== null) {
-    const groups = listGroups(rules, request);
-    if (!allow.some((group) => groups.has(group))) return { rule: `borrow allow ${allow.join(', ')}`, line };
-  }
+  const view = borrowView(rules, [], request);
+  const own = findBorrowRules(view, now);
+  const refused = refuseBorrower(own, askerOf(request), view);
+  if (refused !== null) return borrowVerdict(own, refused);
+  const latest = latestByRules(own, now);
   // Who asked for the longest possible time gets as much as the rules allow.
-  const isLongest = borrow.until === now + borrow.longestHours * HOUR_MS;
-  const isTooLong = hours !== null && borrow.until > now + hours * HOUR_MS + BORROW_TOLERANCE_MS;
-  return isTooLong && !isLongest ? { rule: `borrow hours ${hours}`, line } : null;
+  const isLongest = borrow.until === plus(now, borrow.longestHours * HOUR_MS);
+  if (own === null || latest === null || isLongest || borrow.until <= latest + BORROW_TOLERANCE_MS)
+    return null;
+  return { rule: `borrow hours ${own.hours}`, line: own.line };
 }
 
 /** Whether one more slot may be borrowed. */
 export function judgeMoreBorrows(rules: RuleSet, pool: Pool, request: Request, now: Instant): Verdict | null {
-  const own = findBorrow(rules, request.product, now);
-  if (own === null) return null;
-  const { keep, perAddress, line } = own;
-  const usable = pool.listUsable(now);
-  const slots = usable.reduce((sum, license) => sum + license.slots, 0);
-  const borrowed = usable.reduce((sum, license) => sum + license.borrowed.held, 0);
-  if (keep > 0 && borrowed >= slots - keep) return { rule: `borrow keep ${keep}`, line };
-  if (perAddress === null || request.address === null) return null;
-  const crowd = sumCounts(usable.map((license) => license.borrowed));
-  const isFull = crowd.countAt('address', placeOf(request.address)) >= perAddress;
-  return isFull ? { rule: `borrow perAddress ${perAddress}`, line } : null;
+  const view = borrowView(rules, pool.listUsable(now), request);
+  const own = findBorrowRules(view, now);
+  return borrowVerdict(own, refuseMoreBorrows(own, askerOf(request), view));
 }
 
-function findBorrow(rules: RuleSet, product: string, now: Instant) {
-  const borrow = rules.products[product]?.borrow ?? null;
-  return borrow !== null && isDuring(rules, borrow.during, now) ? borrow : null;
+function borrowView(rules: RuleSet, usable: readonly PooledLicense[], request: Request): BorrowView {
+  const { product, address } = request;
+  const borrowed = sumCounts(usable.map((license) => license.borrowed));
+  const sumOf = (count: (license: PooledLicense) => number) =>
+    usable.reduce((sum, license) => sum + count(license), 0);
+  return {
+    rules: { set: rules },
+    license: { product },
+    countPoolBorrows: (range) => ({
+      slots: sumOf(({ slots }) => slots),
+      borrowed:
+        range === null || address === null
+          ? sumOf((license) => license.borrowed.held)
+          : borrowed.countAt('address', placeOf(address)),
+    }),
+  };
+}
+
+function borrowVerdict(own: BorrowRules | null, refused: Refused | null): Verdict | null {
+  return refused === null ? null : { rule: refused.details.rule as string, line: own?.line ?? null };
+}
+
+function askerOf({ user, hostname, address }: Request): Asker {
+  const by = address === null ? 'client' : { name: 'client', address };
+  return { user, host: { hostname, address: null, info: null }, by };
 }
 
 function verdictOf(rules: RuleSet, { product, feature }: Request, refused: Refused | null): Verdict | null {

@@ -49,7 +49,8 @@ type Lent = Extract<RecordedEvent, { kind: 'slot_lent' }>;
  * 2. A request that was refused for lack of a slot, or by rules, is judged as well. If they serve it, it holds a
  *    slot for as long as half of the slots of the product were held. Whoever asks again sooner than that after
  *    a refused request is repeating it, and is not counted again.
- * 3. Other refusals stay: the state of the license, bars, a borrow that the license does not allow.
+ * 3. Other refusals stay: the state of the license, bars, a borrow that the license does not allow. Of a borrow
+ *    that rules refused, the log does not have the date: it is judged, and holds nothing.
  * 4. Slots that were held at the beginning are held, except by people whom the rules keep out.
  * 5. A slot is lent on the license of the log, or on another one of the product if that is full by now. It counts
  *    for the place from which it was taken: the log has no heartbeats.
@@ -208,6 +209,7 @@ export class Replay {
     const request = { user, hostname, address: origin, product, feature };
     const endsAt = plus(at, medianMs);
     if (!isOpen(event)) this.#answer(request, false, { rule: null, line: null }, at);
+    else if (event.rule?.startsWith('borrow ')) this.#serveBorrow(chain, pool, request, at);
     else if (feature !== null) this.#serveFeature(chain, { ...request, feature }, endsAt, at);
     else this.#serve(chain, pool, request, endsAt, at);
   }
@@ -221,6 +223,17 @@ export class Replay {
     put(session);
     this.#pools.addVirtual(session);
     this.#ends.add(endsAt, () => this.#pools.endVirtual(session));
+  }
+
+  /** A borrow that rules refused. It is not known for how long, so it is only judged. */
+  #serveBorrow(chain: number, pool: Pool, request: Request, at: Instant): void {
+    const isHolder = this.#pools.session(chain, request.user) !== null;
+    const refusal =
+      judgeAccess(this.#rules, request) ??
+      judgeBorrower(this.#rules, request, { until: at, longestHours: 0 }, at) ??
+      (isHolder ? null : judgeSlot(this.#rules, pool, request, at)) ??
+      judgeMoreBorrows(this.#rules, pool, request, at);
+    this.#answer(request, false, refusal, at);
   }
 
   #replayFeature(chain: number, feature: string, user: string, at: Instant): void {
@@ -296,6 +309,7 @@ function loanOf({ facts }: PooledLicense, until: Instant) {
 }
 
 /** Refusals that other rules could have changed. Bars are none of the rules. */
-function isOpen({ code, barredBy }: Denied): boolean {
-  return code === 'floating_not_available' || (code === 'blacklisted' && barredBy !== 'bar');
+function isOpen({ code, barredBy, rule }: Denied): boolean {
+  if (code === 'blacklisted') return barredBy !== 'bar';
+  return code === 'floating_not_available' || rule !== undefined;
 }

@@ -4,7 +4,7 @@ import { DAY_MS, type Instant, instant, plus } from '../../core/nouns/instant.ts
 import { LookBack } from '../../core/replay/look-back.ts';
 import { type Judged, Replay } from '../../core/replay/replay.ts';
 import type { RuleSet } from '../../core/rules/rule-set.ts';
-import type { AuditLink } from '../../store/query.ts';
+import type { AuditLink, ListRegistrations, RegistrationPage } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 
 interface Trial {
@@ -49,10 +49,10 @@ export async function tryRules(store: Store, { rules, since: text, signal, watch
 
 async function holdSlots(store: Store, back: LookBack, signal: AbortSignal): Promise<void> {
   const everybody = { licenseId: null, product: null, user: null, limit: SLOTS_AT_ONCE };
-  let after = null;
+  let after: ListRegistrations['after'] = null;
   for (;;) {
     stopIf(signal);
-    const page = await store.read({ kind: 'list_registrations', ...everybody, after });
+    const page: RegistrationPage = await store.read({ kind: 'list_registrations', ...everybody, after });
     for (const { licenseId, registration, features } of page.registrations) {
       back.hold(licenseId, registration, features);
     }

@@ -45,7 +45,7 @@ describe('a request that was served', () => {
     assert.deepEqual(answers, [
       't-1 served → served',
       'x-1 served → served',
-      'x-2 served → deny user x-2',
+      'x-2 served → deny by user',
       'a served → allow team, ext',
     ]);
   });
