@@ -126,7 +126,8 @@ const tried = z.object({
 const verdict = z.object({
   answer: described(z.enum(['served', 'refused']), 'What would be answered now.'),
   code: described(z.string().nullable(), 'The code of the refusal.'),
-  message: described(z.string(), 'The answer as the client gets it, or why a slot would be lent.'),
+  message: described(z.string(), 'The refusal as the client gets it, or why a slot would be lent.'),
+  note: described(z.string().nullable(), 'What else to know about the answer.'),
   kind: described(z.enum(RULE_KINDS).nullable(), 'The kind of rule that decides.'),
   rule: described(z.string().nullable(), 'The rule that decides.'),
   line: described(z.int().nullable(), 'Where it stands in the text.'),

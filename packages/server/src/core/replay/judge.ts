@@ -10,16 +10,10 @@ import {
 import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
 import type { Refused } from '../outcome.ts';
 import { findAccessRule } from '../rules/admit.ts';
+import { findLine } from '../rules/explain.ts';
 import { findSlotRules } from '../rules/find-rules.ts';
 import type { Person } from '../rules/groups.ts';
-import {
-  type CountedAs,
-  countAs,
-  nameLimit,
-  nameReservation,
-  refuseByLimit,
-  refuseByReservation,
-} from '../rules/judge-slot.ts';
+import { type CountedAs, countAs, refuseByLimit, refuseByReservation } from '../rules/judge-slot.ts';
 import { type BorrowRules, NO_NAMES, type RuleSet, type SlotRules } from '../rules/rule-set.ts';
 import type { Asker } from '../rules/rules.ts';
 import { countFeatureFree, countFree, featureCounts, type Pool, type PooledLicense } from './pool.ts';
@@ -150,12 +144,4 @@ function verdictOf(rules: RuleSet, { product, feature }: Request, refused: Refus
   if (refused === null) return null;
   const rule = refused.details.rule as string;
   return { rule, line: findLine(slotRulesOf(rules, product, feature), rule) };
-}
-
-/** A refusal names its rule; several reservations are joined. */
-function findLine({ reserve, limit }: SlotRules, rule: string): number | null {
-  const isNamed = (name: string) => rule === name || rule.startsWith(`${name}, `);
-  const found =
-    limit.find((one) => isNamed(nameLimit(one))) ?? reserve.find((one) => isNamed(nameReservation(one)));
-  return found?.line ?? null;
 }
