@@ -7,7 +7,7 @@ import {
   refuseBorrower,
   refuseMoreBorrows,
 } from '../lending/count-slots.ts';
-import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
+import { earlier, HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
 import type { Refused } from '../outcome.ts';
 import { findAccessRule } from '../rules/admit.ts';
 import { findLine } from '../rules/explain.ts';
@@ -51,19 +51,25 @@ export function judgeAccess(rules: RuleSet, request: Request): Verdict | null {
   return found === null ? null : { rule: found.text, line: found.line };
 }
 
-/** Limit, full, reserve: for somebody who takes a slot of the product. */
-export function judgeSlot(rules: RuleSet, pool: Pool, request: Request, now: Instant): Verdict | null {
+/** Limit, full, reserve: for somebody who takes a slot of the product. `named`: on this license only. */
+export function judgeSlot(
+  rules: RuleSet,
+  pool: Pool,
+  { named, ...request }: Request & { readonly named: PooledLicense | null },
+  now: Instant,
+): Verdict | null {
   const own = slotRulesOf(rules, request.product, null);
+  const isFull = pool.choose(named, now) === null;
+  if (own === NO_SLOT_RULES) return isFull ? FULL : null;
   const usable = pool.listUsable(now);
   const free = usable.reduce((sum, license) => sum + countFree(license), 0);
-  if (own === NO_SLOT_RULES) return free === 0 ? FULL : null;
   const slots = usable.reduce((sum, license) => sum + license.slots, 0);
   const supply = { name: request.product, slots, free };
   const held = sumCounts(usable.map(({ counts }) => counts));
   const as = countAs(rules, own, request);
   const limited = verdictOf(rules, request, refuseByLimit(rules, own, supply, held, as, now));
   if (limited !== null) return limited;
-  if (free === 0) return FULL;
+  if (isFull) return FULL;
   return verdictOf(rules, request, refuseByReservation(rules, own, supply, held, as, now));
 }
 
@@ -104,6 +110,12 @@ export function judgeBorrower(
   if (own === null || latest === null || isLongest || borrow.until <= latest + BORROW_TOLERANCE_MS)
     return null;
   return { rule: `borrow hours ${own.hours}`, line: own.line };
+}
+
+/** When a borrow ends: not later than the rules allow. */
+export function endOfBorrow(rules: RuleSet, request: Request, until: Instant, now: Instant): Instant {
+  const latest = latestByRules(findBorrowRules(borrowView(rules, [], request), now), now);
+  return latest === null ? until : earlier(until, latest);
 }
 
 /** Whether one more slot may be borrowed. */

@@ -11,6 +11,8 @@ export interface PooledLicense {
   isHeld: boolean;
   enabled: boolean;
   active: boolean;
+  /** Slots that are held in the log, refused by the rules or not. */
+  logged: number;
   readonly counts: SlotCounts;
   readonly features: Map<string, SlotCounts>;
   /** Borrowed slots: all of them, and by the place that they were borrowed from. */
@@ -41,7 +43,7 @@ export class Pool {
   add(facts: StartLicense): PooledLicense {
     const { slots, isHeld, enabled, active } = facts;
     const counts = { counts: new SlotCounts(), features: new Map(), borrowed: new SlotCounts() };
-    const license: PooledLicense = { facts, slots, isHeld, enabled, active, ...counts };
+    const license: PooledLicense = { facts, slots, isHeld, enabled, active, logged: 0, ...counts };
     this.licenses.set(facts.id, license);
     return license;
   }
@@ -50,10 +52,20 @@ export class Pool {
     return [...this.licenses.values()].filter((license) => isUsable(license, now));
   }
 
-  /** Where a slot is lent: on the license that the log names, or else on the newest with a free one. */
-  choose(wanted: number, now: Instant): PooledLicense | null {
-    const open = this.listUsable(now).filter((license) => countFree(license) > 0);
-    return open.find(({ facts }) => facts.id === wanted) ?? open.at(-1) ?? null;
+  /** The newest with a free slot; a request that names a license gets that one's slots only. */
+  choose(named: PooledLicense | null, now: Instant): PooledLicense | null {
+    const open = named === null ? this.listUsable(now) : [named];
+    return open.findLast((license) => countFree(license) > 0) ?? null;
+  }
+
+  /**
+   * The license that a request named; `null`: probably none. The log does not say, but then it is the newest that
+   * had a free slot, or the newest of all if the request was refused.
+   */
+  findNamed(license: PooledLicense, isServed: boolean, now: Instant): PooledLicense | null {
+    const usable = this.listUsable(now);
+    const newest = isServed ? usable.findLast(({ logged, slots }) => logged < slots) : usable.at(-1);
+    return newest === undefined || newest === license ? null : license;
   }
 }
 

@@ -61,6 +61,7 @@ export class Pools {
     for (const { pool, unused } of this.#pools.values()) {
       if (unused === null) continue;
       const usable = pool.listUsable(now);
+      if (usable.length === 0) unused.skip(now);
       const free = usable.reduce((sum, license) => sum + countFree(license), 0);
       unused.pass(now, sumCounts(usable.map(({ counts }) => counts)).byGroups, free);
     }
@@ -125,6 +126,12 @@ export class Pools {
     takeOff(session);
   }
 
+  /** A slot has ended in the log. */
+  noteEnd(chain: number): void {
+    const license = this.#licenses.get(chain);
+    if (license !== undefined) license.logged = Math.max(0, license.logged - 1);
+  }
+
   /** A slot that was left out has no end. */
   remove(chain: number, user: string): void {
     const session = this.#sessions.get(chain)?.get(user);
@@ -134,6 +141,8 @@ export class Pools {
   }
 
   removeAll(chain: number): void {
+    const license = this.#licenses.get(chain);
+    if (license !== undefined) license.logged = 0;
     for (const user of [...(this.#sessions.get(chain)?.keys() ?? [])]) this.remove(chain, user);
     for (const virtual of this.#virtual.values()) {
       for (const session of [...virtual.values()]) {

@@ -5,6 +5,7 @@ import type { RuleSet } from '../rules/rule-set.ts';
 import { type Happening, InOrder } from './in-order.ts';
 import {
   countRequest,
+  endOfBorrow,
   judgeAccess,
   judgeBorrower,
   judgeFeature,
@@ -51,9 +52,9 @@ type Lent = Extract<RecordedEvent, { kind: 'slot_lent' }>;
  *    a refused request is repeating it, and is not counted again.
  * 3. Other refusals stay: the state of the license, bars, a borrow that the license does not allow. Of a borrow
  *    that rules refused, the log does not have the date: it is judged, and holds nothing.
- * 4. Slots that were held at the beginning are held, except by people whom the rules keep out.
- * 5. A slot is lent on the license of the log, or on another one of the product if that is full by now. It counts
- *    for the place from which it was taken: the log has no heartbeats.
+ * 4. Slots that were held at the beginning are held until they end: the rules are put in force at that time.
+ * 5. A slot is lent on the license on which the server would lend it by now. It counts for the place from which
+ *    it was taken: the log has no heartbeats.
  */
 export class Replay {
   readonly #rules: RuleSet;
@@ -85,9 +86,9 @@ export class Replay {
       if (license === null) continue;
       const { product } = license.facts;
       const request = { user, hostname, address, product, feature };
-      if (judgeAccess(rules, request) !== null) continue;
       if (feature !== null) this.#addFeature(this.#pools.session(chain, user), product, feature);
       else this.#lend(chain, license, request, borrowedUntil);
+      if (feature === null) license.logged += 1;
     }
   }
 
@@ -128,6 +129,7 @@ export class Replay {
       case 'slot_returned':
       case 'slot_expired':
       case 'slot_recalled':
+        this.#pools.noteEnd(chain);
         this.#pools.remove(chain, event.user);
         break;
       case 'all_slots_returned':
@@ -159,6 +161,8 @@ export class Replay {
     this.#pools.trust(license, at);
     this.#pools.remove(chain, event.user);
     const pool = this.#pools.of(license);
+    const named = pool.findNamed(license, true, at);
+    license.logged += 1;
     const { user, hostname, origin = null } = event;
     const request = { user, hostname, address: origin, product: pool.product, feature: null };
     const known = this.#pools.adopt(chain, user);
@@ -171,14 +175,14 @@ export class Replay {
       (borrowedUntil === null
         ? null
         : judgeBorrower(this.#rules, request, loanOf(license, borrowedUntil), at)) ??
-      (known === null ? judgeSlot(this.#rules, pool, request, at) : null) ??
+      (known === null ? judgeSlot(this.#rules, pool, { ...request, named }, at) : null) ??
       (borrowedUntil === null ? null : judgeMoreBorrows(this.#rules, pool, request, at));
     putBack();
     this.#answer(request, true, refusal, at);
     if (refusal !== null) return;
-    const on = pool.choose(chain, at) ?? license;
-    if (known === null) this.#lend(chain, on, request, borrowedUntil);
-    else if (borrowedUntil !== null) this.#borrow(known, borrowedUntil);
+    const until = borrowedUntil === null ? null : endOfBorrow(this.#rules, request, borrowedUntil, at);
+    if (known === null) this.#lend(chain, pool.choose(named, at) ?? license, request, until);
+    else if (until !== null) this.#borrow(known, until);
   }
 
   #replayBorrowed(chain: number, user: string, origin: string | null, until: Instant, at: Instant): void {
@@ -194,7 +198,7 @@ export class Replay {
       judgeBorrower(this.#rules, request, loanOf(session.on, until), at) ??
       (isNew ? judgeMoreBorrows(this.#rules, pool, request, at) : null);
     this.#answer(request, true, refusal, at);
-    if (refusal === null) this.#borrow(session, until);
+    if (refusal === null) this.#borrow(session, endOfBorrow(this.#rules, request, until, at));
   }
 
   #replayDenied(chain: number, event: SlotDenied, at: Instant): void {
@@ -211,15 +215,18 @@ export class Replay {
     if (!isOpen(event)) this.#answer(request, false, { rule: null, line: null }, at);
     else if (event.rule?.startsWith('borrow ')) this.#serveBorrow(chain, pool, request, at);
     else if (feature !== null) this.#serveFeature(chain, { ...request, feature }, endsAt, at);
-    else this.#serve(chain, pool, request, endsAt, at);
+    else this.#serve(license, request, endsAt, at);
   }
 
   /** A slot that was refused. */
-  #serve(chain: number, pool: Pool, request: Request, endsAt: Instant, at: Instant): void {
-    const refusal = judgeAccess(this.#rules, request) ?? judgeSlot(this.#rules, pool, request, at);
+  #serve(license: PooledLicense, request: Request, endsAt: Instant, at: Instant): void {
+    const pool = this.#pools.of(license);
+    const named = pool.findNamed(license, false, at);
+    const refusal =
+      judgeAccess(this.#rules, request) ?? judgeSlot(this.#rules, pool, { ...request, named }, at);
     this.#answer(request, false, refusal, at);
     if (refusal !== null) return;
-    const session = this.#sessionOf(pool.choose(chain, at) as PooledLicense, request);
+    const session = this.#sessionOf(pool.choose(named, at) ?? license, request);
     put(session);
     this.#pools.addVirtual(session);
     this.#ends.add(endsAt, () => this.#pools.endVirtual(session));
@@ -231,7 +238,7 @@ export class Replay {
     const refusal =
       judgeAccess(this.#rules, request) ??
       judgeBorrower(this.#rules, request, { until: at, longestHours: 0 }, at) ??
-      (isHolder ? null : judgeSlot(this.#rules, pool, request, at)) ??
+      (isHolder ? null : judgeSlot(this.#rules, pool, { ...request, named: null }, at)) ??
       judgeMoreBorrows(this.#rules, pool, request, at);
     this.#answer(request, false, refusal, at);
   }

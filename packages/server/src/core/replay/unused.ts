@@ -47,6 +47,11 @@ export class Unused {
     this.#from = until;
   }
 
+  /** Until now, there was nothing to reserve. */
+  skip(until: Instant): void {
+    this.#from = until;
+  }
+
   list(): readonly { readonly line: number; readonly text: string; readonly unusedShare: number | null }[] {
     return this.#reservations.map((one, index) => {
       const { kept, reserved } = this.#areas[index] as Area;

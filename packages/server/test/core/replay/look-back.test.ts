@@ -68,11 +68,10 @@ describe('slots that were held when the replay begins', () => {
     assert.deepEqual(answers, ['b served → borrow keep 2', 'c served → served']);
   });
 
-  test('are left out if the rules keep their holder out', () => {
-    const rules = cadRules({ allow: ['team'], reserve: [] });
-    const log = new ExampleLog().lent(1, 't-1').returned(2, 'a').returned(3, 'b');
-    const { answers } = replay(rules, log, { licenses: [cad(1, { slots: 1 })] });
-    assert.deepEqual(answers, ['t-1 served → served']);
+  test('are held to their end by people whom the rules keep out', () => {
+    const log = new ExampleLog().lent(1, 't-1').returned(2, 'a').lent(3, 't-2').returned(4, 'b');
+    const { answers } = replay(cadRules({ allow: ['team'] }), log);
+    assert.deepEqual(answers, ['t-1 served → full', 't-2 served → served']);
   });
 
   test('may hold features', () => {

@@ -160,18 +160,33 @@ describe('several licenses of a product', () => {
   });
 
   test('stand in for each other when one is full', () => {
-    const rules = ONE_EXT;
     const log = new ExampleLog()
-      .lent(0, 'x-1', { chain: 1 })
-      .lent(0, 'x-2', { chain: 2 })
+      .lent(0, 'x-1', { chain: 2 })
+      .lent(0, 'x-2', { chain: 1 })
       .denied(1, 'a', { chain: 2 })
-      .returned(1.5, 'x-1', { chain: 1 })
-      .returned(1.5, 'x-2', { chain: 2 })
+      .returned(1.5, 'x-1', { chain: 2 })
+      .returned(1.5, 'x-2', { chain: 1 })
       .lent(1.6, 'b', { chain: 2 })
       .lent(1.7, 'c', { chain: 1 });
-    assert.deepEqual(replay(rules, log, { licenses }).answers.slice(2), [
+    assert.deepEqual(replay(ONE_EXT, log, { licenses }).answers.slice(2), [
       'a refused → served',
       'b served → served',
+      'c served → full',
+    ]);
+  });
+
+  test('do not stand in for one that a request named', () => {
+    const log = new ExampleLog()
+      .lent(0, 'x-1', { chain: 2 })
+      .lent(0, 'x-2', { chain: 1 })
+      .denied(1, 'a', { chain: 1 })
+      .denied(1, 'b', { chain: 1 })
+      .returned(1.1, 'x-2', { chain: 1 })
+      .returned(1.1, 'x-1', { chain: 2 })
+      .lent(1.2, 'c', { chain: 1 });
+    assert.deepEqual(replay(ONE_EXT, log, { licenses }).answers.slice(2), [
+      'a refused → served',
+      'b refused → full',
       'c served → full',
     ]);
   });
