@@ -26,6 +26,11 @@ const ruleInForce = z
     slots: described(z.int().nullable(), 'What it reserves, limits or keeps.'),
     in_use: described(z.int().nullable(), 'Slots that its group holds; null where nothing is counted.'),
     still_to_come: described(z.int().nullable(), 'Of a reservation: reserved slots that are kept free now.'),
+    refused: described(z.int(), 'How often it refused in the last 30 days.'),
+    unused_share: described(
+      z.number().nullable(),
+      'Of a reservation: how much of what it reserved in the last 30 days was kept free, 0 to 1; null: unknown.',
+    ),
   })
   .meta({ id: 'RuleInForce', description: 'A rule, and what it does now.' });
 
