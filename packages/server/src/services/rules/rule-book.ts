@@ -182,7 +182,7 @@ function refuseInFile(path: string): RequestError {
   return new RequestError('rules_in_file', message, { file: path });
 }
 
-function refuseErrors({ errors }: RuleErrors): RequestError {
+export function refuseErrors({ errors }: RuleErrors): RequestError {
   const [first, ...others] = errors;
   const more = others.length === 0 ? '' : ` There are ${others.length} more errors.`;
   const message = `In line ${first?.line}, column ${first?.column}: ${first?.message}${more}`;
