@@ -54,7 +54,7 @@ function OverviewOf({ licenses }: { readonly licenses: readonly License[] }) {
       ? ''
       : total === 0
         ? ' No denials today.'
-        : ` ${plural(total, 'request was', 'requests were')} denied today.`;
+        : ` ${plural(total, 'request was', 'requests were')} refused today.`;
   return (
     <>
       <PageHead
