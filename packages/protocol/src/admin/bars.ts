@@ -39,26 +39,7 @@ const barring = z.array(barringObject);
 
 export type Bar = z.output<typeof barObject>;
 
-const denyList = z.object({
-  users: described(z.array(z.string()), 'By their names.'),
-  hosts: described(z.array(z.string()), 'By the names of their hosts.'),
-  addresses: described(z.array(z.string()), 'By their addresses.'),
-});
-
-const rulesObject = z.object({
-  file: described(z.string(), 'The rules file.'),
-  deny: described(denyList, 'Whom the rules of the file bar now.'),
-  bars: described(z.array(barObject), 'Who else is barred, by commands.'),
-  digest: described(z.string(), 'A digest of the rules of the file, which is also in the audit log.'),
-  changed_at: described(
-    z.string().nullable(),
-    'Since when they apply, UTC; null if there have never been any.',
-  ),
-  error: described(z.string().nullable(), 'Why the current file is not valid.'),
-});
-
 export const BAR_API = {
-  'GET /api/admin/rules': { answer: rulesObject },
   'GET /api/admin/bars': {
     answer: z.object({ bars: described(z.array(barObject), 'By kind and pattern.') }),
   },

@@ -26,11 +26,6 @@ const ruleInForce = z
     slots: described(z.int().nullable(), 'What it reserves, limits or keeps.'),
     in_use: described(z.int().nullable(), 'Slots that its group holds; null where nothing is counted.'),
     still_to_come: described(z.int().nullable(), 'Of a reservation: reserved slots that are kept free now.'),
-    refused: described(z.int(), 'How often it refused in the last 30 days.'),
-    unused_share: described(
-      z.number().nullable(),
-      'Of a reservation: how much of the last 30 days reserved slots were kept free, from 0 to 1; null: unknown.',
-    ),
   })
   .meta({ id: 'RuleInForce', description: 'A rule, and what it does now.' });
 
@@ -109,7 +104,10 @@ const tried = z.object({
     ),
     'What each rule would have done.',
   ),
-  changes: described(z.array(changedAnswer), 'Requests with another answer, at most 1,000, the latest first.'),
+  changes: described(
+    z.array(changedAnswer),
+    'Requests with another answer, at most 1,000, the latest first.',
+  ),
   left_out: described(z.int(), 'Further ones.'),
 });
 
@@ -159,13 +157,6 @@ export const RULE_API = {
       warnings: described(z.array(remark), 'What may not be meant.'),
     }),
   },
-  'POST /api/admin/rules/try': {
-    body: z.object({
-      text,
-      since: described(z.string().optional(), 'A date, or how long ago: "30d".'),
-    }),
-    answer: tried,
-  },
   'GET /api/admin/rules/history': {
     answer: z.object({ revisions: described(z.array(revisionObject), 'The latest first.') }),
   },
@@ -200,6 +191,17 @@ export const RULE_API = {
         'Every line that is no comment.',
       ),
     }),
+  },
+} as const satisfies Operations;
+
+/** What rules would have done, and what they would do now. */
+export const RULE_TRIAL_API = {
+  'POST /api/admin/rules/try': {
+    body: z.object({
+      text,
+      since: described(z.string().optional(), 'A date, or how long ago: "30d".'),
+    }),
+    answer: tried,
   },
   'GET /api/admin/rules/explain': {
     query: z.object({

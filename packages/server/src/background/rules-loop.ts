@@ -1,5 +1,4 @@
-import type { FileRules } from '../core/rules/rules.ts';
-import type { RuleBook, RulesNotice } from '../services/access/rule-book.ts';
+import type { RuleBook, RulesNotice } from '../services/rules/rule-book.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
@@ -24,14 +23,10 @@ export function createRulesLoop(ruleBook: RuleBook, log: Log): Loop {
   });
 }
 
-/** Logs changes of the file, without the names of blocked users. */
+/** Logs changes of the file. */
 export function describeRules(log: Log, notice: RulesNotice): void {
-  if (notice.kind === 'taken') log.info(countOf(notice.rules), 'the rules have changed');
+  if (notice.kind === 'taken') log.info({ revision: notice.revision }, 'the rules have changed');
   if (notice.kind === 'refused') {
     log.error({ reason: notice.reason }, 'the rules file is not valid; the rules in force stay');
   }
-}
-
-function countOf({ deny: { users, hosts, addresses } }: FileRules) {
-  return { users: users.length, hosts: hosts.length, addresses: addresses.length };
 }

@@ -16,10 +16,7 @@ import { createRoutes } from '../http/route-table.ts';
 import { SealError } from '../secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from '../services/access/accounts.ts';
 import { createOwnNames } from '../services/access/own-names.ts';
-import { RulesError } from '../services/access/parse-rules.ts';
 import { dismissPasswords } from '../services/access/passwords.ts';
-import { createRuleBook, type RuleBook } from '../services/access/rule-book.ts';
-import { openRulesFile } from '../services/access/rules-file.ts';
 import { type AuditTrail, createAuditTrail } from '../services/audit/audit-trail.ts';
 import type { Backups } from '../services/backups/backups.ts';
 import { MoveError } from '../services/backups/move-store.ts';
@@ -32,6 +29,8 @@ import { createLending } from '../services/lending/lending.ts';
 import { createTakeSlot } from '../services/lending/new-slots.ts';
 import { createOversight } from '../services/lending/oversight.ts';
 import { createMetrics, type Metrics } from '../services/metrics/metrics.ts';
+import { createRuleBook, type RuleBook } from '../services/rules/rule-book.ts';
+import { openRulesFile, RulesError } from '../services/rules/rules-file.ts';
 import { type CurrentSettings, LiveSettings } from '../services/settings/live-settings.ts';
 import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
@@ -172,7 +171,7 @@ export function composeApp(
   const catalogue = createCatalogue(store);
   const facts = { ...describeServer(options, environment), readUrl };
   const cloud = composeCloud(store, { ...options, environment, settings }, log);
-  const ruleBook = createRuleBook(store, openRulesFile(config, { isShared: isShared(config) }));
+  const ruleBook = createRuleBook(store, openRulesFile(config));
   const { cloudLink } = cloud;
   const events = composeEvents(store, { ...options, settings, cloudLink, environment }, log);
   const requests = new RequestCounts();
@@ -322,7 +321,7 @@ function composeLending(store: Store, settings: CurrentSettings, readMonotonicMs
   const takeSlot = createTakeSlot(store, { settings, readMonotonicMs });
   return {
     counting: createCounting(store, takeSlot),
-    lending: createLending(store, settings, takeSlot),
+    lending: createLending(store, takeSlot),
     oversight: createOversight(store),
     history: createHistory(store, settings.current.history),
   };

@@ -54,16 +54,8 @@ interface Holding extends Asked {
   readonly credential?: string;
 }
 
-/** How much of one license may be held from one place; 0: no limit. */
-export interface AddressLimits {
-  readonly slots: number;
-  readonly borrows: number;
-  /** The place has taken all the new slots that it gets for now; left out: it has not. */
-  readonly spent?: SpentLimit;
-}
-
 /** How many new slots and borrows a place gets in an hour, and how long it has to wait for more. */
-interface SpentLimit {
+export interface SpentLimit {
   readonly limit: number;
   readonly retryAfterSeconds: number;
 }
@@ -71,8 +63,8 @@ interface SpentLimit {
 interface Taking extends Target, Holding {
   readonly user: string;
   readonly host: HostInfo;
-  /** Servers on one database may be configured differently, so each request carries its own limits. */
-  readonly perAddress?: AddressLimits;
+  /** The place has taken all the new slots that it gets for now; left out: it has not. */
+  readonly spent?: SpentLimit;
 }
 
 /** Lends a slot, or renews the one that the user holds. */
@@ -232,8 +224,7 @@ export interface RegisterFeature extends Target, Asked {
   readonly host?: HostInfo;
   /** `null`: a heartbeat, not a borrow. */
   readonly until: BorrowUntil | null;
-  /** Only whether they are spent: how many a place may hold is limited for the license. */
-  readonly perAddress?: AddressLimits;
+  readonly spent?: SpentLimit;
 }
 
 export interface ReleaseFeature extends Target, Holding {

@@ -17,6 +17,7 @@ import { cutReport, resolveReport, settleReport } from './decisions/report-consu
 import { recall, release, unregister } from './decisions/return-slot.ts';
 import { thinHistory } from './decisions/thin-history.ts';
 import { withHistory } from './history/record-usage.ts';
+import { collect as collectFrom, withoutEffect } from './lending/collect.ts';
 import type { Actor } from './nouns/actor.ts';
 import type { LicenseEvent } from './nouns/audit-event.ts';
 import type { Instant } from './nouns/instant.ts';
@@ -64,6 +65,13 @@ export function decide(command: LicenseCommand, view: LicenseView, now: Instant)
   const module = moduleOf(command);
   const decision = withHistory(module.decide(command, view, now), command, view, now);
   return module.isFromClients ? withOrigin(decision, command) : decision;
+}
+
+/** Removes what has ended, and nothing else. */
+export function collectEnded(view: LicenseView, now: Instant): Decision {
+  const base = collectFrom(view, now);
+  const decision = withoutEffect(view, base, { kind: 'done', count: base.changes.length });
+  return withHistory(decision, { kind: 'collect', licenseId: view.license.id }, view, now);
 }
 
 /** Events that a command only comes across: the sender did not cause them. */

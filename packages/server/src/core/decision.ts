@@ -15,16 +15,17 @@ import type { NoticeKey } from './nouns/notice-key.ts';
 import type { Registration } from './nouns/registration.ts';
 import type { SettingValue } from './nouns/stored-setting.ts';
 import type { ClockReset, Done, Outcome, Refused } from './outcome.ts';
-import type { FileRules } from './rules/rules.ts';
+import type { RuleSet } from './rules/rule-set.ts';
 import type { OpenRequest } from './system-command.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from './view.ts';
 
 /** What the store writes, in this order, in the same commit as the events. */
 export type Change = Readonly<
-  | { kind: 'put_registration'; registration: Registration }
+  /** `before`: what it replaces. */
+  | { kind: 'put_registration'; registration: Registration; before: Registration | null }
   /** Only its end changes, as with most heartbeats. */
   | { kind: 'renew_registration'; user: string; endsAt: Instant }
-  | { kind: 'remove_registration'; user: string }
+  | { kind: 'remove_registration'; registration: Registration }
   | { kind: 'remove_live_registrations' }
   | { kind: 'set_in_use'; inUse: number }
   | { kind: 'keep_borrow'; borrow: EndedBorrow }
@@ -85,7 +86,7 @@ export type SystemChange = Readonly<
   | { kind: 'reseal_secrets'; newKey: Uint8Array }
   | ({ kind: 'add_request' } & Pick<OpenRequest, 'requestId' | 'request' | 'product' | 'licenseKey'>)
   | { kind: 'set_usage_sequence'; sequence: number }
-  | { kind: 'put_rules'; rules: FileRules }
+  | { kind: 'put_rules'; rules: RuleSet; revision: number; text: string; by: string }
   | { kind: 'put_bar'; bar: Bar; by: string }
   | { kind: 'remove_bar'; bar: Bar }
   | { kind: 'put_setting'; name: string; value: SettingValue; by: string }

@@ -56,7 +56,7 @@ export interface Refused {
   /** What happened and what to do, as a sentence. */
   readonly message: string;
   /** Facts for the caller. Names that end in `At` or `Until` hold instants. */
-  readonly details: Readonly<Record<string, number | string | null | readonly object[]>>;
+  readonly details: Readonly<Record<string, number | string | null | readonly (object | string)[]>>;
   /** Facts for the audit log that clients must not see. */
   readonly recorded?: Pick<Denied, 'barred' | 'barredBy'>;
 }

@@ -6,7 +6,7 @@ import type { Bar } from './nouns/bar.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { License, LicenseId } from './nouns/license.ts';
 import type { SettingValue } from './nouns/stored-setting.ts';
-import type { FileRules } from './rules/rules.ts';
+import type { RuleSet } from './rules/rule-set.ts';
 
 /** Commands that act on the server itself. */
 export type SystemCommand =
@@ -221,12 +221,14 @@ export interface RemoveBar {
   readonly by: Actor;
 }
 
-/** Replaces what the rules file says. */
+/** Puts rules in force, as a new revision unless they are in force already. */
 export interface SetRules {
   readonly kind: 'set_rules';
-  readonly rules: FileRules;
-  /** Identifies this version of the rules. */
-  readonly digest: string;
+  /** As written. */
+  readonly text: string;
+  readonly rules: RuleSet;
+  /** The revision that was edited: if another one is in force, nothing changes. Left out: any. */
+  readonly basedOn?: number;
   readonly by: Actor;
 }
 

@@ -39,6 +39,7 @@ export interface SystemNeeds {
   readonly token?: TokenKey;
   readonly notice?: NoticeKey;
   readonly settings?: true;
+  readonly rulesText?: true;
   readonly masterKey?: true;
   readonly grantKeys?: true;
   readonly clock?: true;
@@ -64,6 +65,8 @@ export interface SystemFacts {
   readonly webhookCursor: AuditPosition | null;
   /** The rules in force. */
   readonly rules: Rules;
+  /** As written; `null`: there have never been any. */
+  readonly rulesText: string | null;
 
   readonly account: KeptAccount | null;
   readonly administrators: number;

@@ -7,6 +7,7 @@ import type { Instant } from './nouns/instant.ts';
 import type { License, LicenseId } from './nouns/license.ts';
 import type { Registration } from './nouns/registration.ts';
 import type { Measured } from './outcome.ts';
+import type { HeldSlots, Supply } from './rules/judge-slot.ts';
 import type { Rules } from './rules/rules.ts';
 
 /** A command collects at most this many ended slots; it counts the rest and leaves them to the next. */
@@ -31,10 +32,15 @@ export interface LicenseHead {
   readonly rules: Rules;
 }
 
-/** What is held of a license from one place. */
-export interface AddressUsage {
-  readonly slots: number;
-  readonly borrows: number;
+/** What reservations and limits look at. */
+export interface Holdings {
+  /** Slots of the product or the feature, on all licenses of the product that can be used now. */
+  readonly inPool: HeldSlots;
+  /** Those that fill reservations: a feature is reserved on each license by itself. */
+  readonly reserved: HeldSlots;
+  readonly supply: Supply;
+  /** What would be free if a slot of this license, or of its feature, were returned. */
+  readonly freeAfterReturn: number;
 }
 
 /**
@@ -49,8 +55,10 @@ export interface LicenseView extends LicenseHead {
   countBorrowed(): number;
   /** The holder's borrow that has ended. */
   findEndedBorrow(): EndedBorrow | null;
-  /** What is held from these addresses. */
-  countCrowd(range: AddressRange): AddressUsage;
+  /** Nothing that has ended is among it, and nothing that the user would leave by this command. */
+  readHoldings(feature: string | null): Holdings;
+  /** Slots of the product that can be used now, and how many are borrowed, if given from these addresses. */
+  countPoolBorrows(range: AddressRange | null): { readonly slots: number; readonly borrowed: number };
   /** The slots of the subject's `users`. */
   listHolders(): readonly Holder[];
   /** All stored slots. They may be very many: only for what removes them all. */

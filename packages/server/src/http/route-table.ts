@@ -1,5 +1,4 @@
 import type { Accounts } from '../services/access/accounts.ts';
-import type { RuleBook } from '../services/access/rule-book.ts';
 import type { AuditTrail } from '../services/audit/audit-trail.ts';
 import type { Backups } from '../services/backups/backups.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
@@ -19,6 +18,7 @@ import type { Lending } from '../services/lending/lending.ts';
 import type { Oversight } from '../services/lending/oversight.ts';
 import type { Metrics } from '../services/metrics/metrics.ts';
 import type { Offline } from '../services/offline/offline.ts';
+import type { RuleBook } from '../services/rules/rule-book.ts';
 import type { LiveSettings } from '../services/settings/live-settings.ts';
 import type { AuthSettings } from './access/caller.ts';
 import { createPageSource } from './page-source.ts';
@@ -36,6 +36,7 @@ import { identityRoutes } from './routes/admin/identity.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { licenseAdminRoutes } from './routes/admin/licenses.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
+import { ruleRoutes } from './routes/admin/rules.ts';
 import { sessionRoutes } from './routes/admin/session.ts';
 import { settingsRoutes } from './routes/admin/settings.ts';
 import { type ServerFacts, statusRoutes } from './routes/admin/status.ts';
@@ -106,7 +107,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: history', historyRoutes(services.history)),
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
     ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink, offline)),
-    ...tagged('Admin: server', barRoutes(services.ruleBook)),
+    ...tagged('Admin: rules', ruleRoutes(services.ruleBook), barRoutes(services.ruleBook.bars)),
     ...tagged('Admin: server', keyAdminRoutes(services), identityRoutes(services.grantKeyAdmin)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes(services)),

@@ -35,6 +35,7 @@ export const TAGS = {
   'Offline licensing': 'Licenses for servers that cannot reach the licensing cloud.',
   Credentials: "The vendor's keys, and the administrator's password.",
   'Admin: slots': 'Who holds a slot; release and recall.',
+  'Admin: rules': 'Who gets slots: rules and bars.',
   'Admin: server': 'The state of the server.',
   'Admin: history': 'What was lent, denied and consumed, and what would have been with other slots.',
   'Admin: audit log': 'Recorded events.',

@@ -49,6 +49,10 @@ export type Query =
   | { readonly kind: 'find_webhook_secret' }
   | { readonly kind: 'find_grant_keys' }
   | { readonly kind: 'find_rules' }
+  /** The latest first. */
+  | { readonly kind: 'list_rules_revisions' }
+  /** What the rules count, of every license that can be used now. */
+  | { readonly kind: 'list_rule_counts' }
   | { readonly kind: 'list_bars' }
   | { readonly kind: 'list_settings' }
   | HistoryQuery;
@@ -173,6 +177,8 @@ export interface Answers extends HistoryAnswers {
   /** The newest first. */
   find_grant_keys: readonly GrantKey[];
   find_rules: RulesRecord;
+  list_rules_revisions: readonly RulesRevision[];
+  list_rule_counts: { readonly now: Instant; readonly counts: readonly RuleCounts[] };
   /** By kind and pattern. */
   list_bars: readonly BarRecord[];
   /** By name. */
@@ -374,8 +380,26 @@ export interface BarRecord extends Bar {
   readonly at: Instant;
 }
 
+/** The rules in force. */
 export interface RulesRecord {
   readonly rules: Rules;
-  /** When those of the file were last changed; `null`: there have never been any. */
-  readonly changedAt: Instant | null;
+  /** `null`: there have never been any. */
+  readonly applied: RulesRevision | null;
+}
+
+/** What the rules count of a license. */
+export interface RuleCounts {
+  readonly product: string;
+  /** Of the rules that it was counted for. */
+  readonly revision: number;
+  /** Slots by groups, by feature; the feature is empty for the license itself. */
+  readonly held: ReadonlyMap<string, ReadonlyMap<string, number>>;
+}
+
+/** A version of the rules. */
+export interface RulesRevision {
+  readonly revision: number;
+  readonly text: string;
+  readonly by: string;
+  readonly at: Instant;
 }

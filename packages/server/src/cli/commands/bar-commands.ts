@@ -1,9 +1,8 @@
 import type { GetAnswer, PostAnswer } from '@berth/protocol/admin/admin-api';
 import { formatTable } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
-import { type AdminAnswer, type AdminClient, withFacts } from '../admin-client.ts';
+import { withFacts } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
-import { suggestUsers } from '../near-users.ts';
 import { InputError } from '../read-secrets.ts';
 
 /** Bars users, hosts and addresses besides the rules file. */
@@ -21,7 +20,7 @@ export const BAR_COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     words: 'bar list',
-    about: 'list who is barred by "bar"; "rules show" also lists the rules file',
+    about: 'list who is barred by "bar"; "rules show" shows the rules',
     ask: (client) => client.get('/api/admin/bars'),
     show: ({ bars }) => (bars.length === 0 ? 'Nobody is barred by a command.' : showBars(bars)),
   }),
@@ -36,20 +35,11 @@ export const BAR_COMMANDS: readonly Command[] = [
     },
     show: showLifted,
   }),
-  defineCommand({
-    words: 'rules why',
-    arguments: ['[USER]'],
-    usage: '[--host HOST] [--address ADDRESS]',
-    about: 'show which rules and bars refuse a user, a host or an address',
-    ask: askWhy,
-    show: ({ barred_by: by, hint = '' }) =>
-      by.length === 0 ? `Nothing bars them. ${hint}`.trimEnd() : showBarring(by),
-  }),
 ];
 
 type ShownBar = GetAnswer<'/api/admin/bars'>['bars'][number];
 type NamedBar = Pick<ShownBar, 'kind' | 'pattern'>;
-type Barring = GetAnswer<'/api/admin/rules/why'>['barred_by'][number];
+type Barring = PostAnswer<'/api/admin/bars/remove'>['still_barred_by'][number];
 
 function readBar(user: string | undefined, { host, address }: Flags): NamedBar {
   const bars = Object.entries({ user, host, address }).filter(([, pattern]) => pattern !== undefined);
@@ -80,26 +70,11 @@ function showLifted({ removed, still_barred_by: still, ...bar }: Lifted): string
   return `${nameBar(bar)} ${lifted}, but still refused by:\n\n${showBarring(still)}`;
 }
 
-async function askWhy(
-  client: AdminClient,
-  [user]: readonly string[],
-  flags: Flags,
-): Promise<AdminAnswer<GetAnswer<'/api/admin/rules/why'> & { readonly hint?: string }>> {
-  const { host, address } = flags;
-  if (user === undefined && host === undefined && address === undefined) {
-    throw new InputError('Name a USER, or give --host or --address.');
-  }
-  const answer = await client.get('/api/admin/rules/why', { user, host, address });
-  const isUnknown = answer.ok && answer.body.barred_by.length === 0 && user !== undefined;
-  const hint = isUnknown ? await suggestUsers(client, user) : '';
-  return hint === '' ? answer : withFacts(answer, { hint });
-}
-
 function showBarring(barring: readonly Barring[]): string {
   const rows = barring.map(({ source, kind, pattern, note }) => [
     kind,
     pattern,
-    source === 'bar' ? 'bar' : 'rules file',
+    source === 'bar' ? 'bar' : 'rules',
     note,
   ]);
   return formatTable(['barred', 'which', 'by', 'note'], rows);

@@ -126,7 +126,7 @@ class Plan {
 
   #chooseUntil(borrow: EndedBorrow, held: Registration | null): Instant | Refused {
     const { license } = this.#view;
-    const until = resolveLicenseUntil(borrow.borrowedUntil, license, this.#to);
+    const until = resolveLicenseUntil(borrow.borrowedUntil, license, null, this.#to);
     if (typeof until !== 'number') return until;
     const lender = { name: license.product, slots: license.slots, inUse: this.#inUse };
     return refuseShort(lender, held !== null) ?? until;
@@ -141,7 +141,7 @@ class Plan {
       endsAt: later(until, heartbeatEnd(this.#view.license, this.#to)),
     };
     this.holders.set(user, registration);
-    this.#changes.push({ kind: 'put_registration', registration });
+    this.#changes.push({ kind: 'put_registration', registration, before: held });
     if (held === null) {
       this.#inUse += 1;
       this.#events.push({ kind: 'slot_lent', user, hostname: host.hostname });
@@ -200,11 +200,12 @@ class Plan {
   }
 
   /** What refuses any kind of borrow. */
-  #judge({ user, host, origin }: EndedBorrow): Refused | null {
+  #judge({ user, host, origin, feature: lender }: EndedBorrow): Refused | null {
     const { license, isRemoved, rules } = this.#view;
     if (isRemoved) return refuse('license_not_found', `The license ${license.id} was removed.`);
     const asker = origin === null ? { user, host } : { user, host, by: { name: user, address: origin } };
-    return refuseByState(license, this.#to) ?? refuseByRules(rules, asker);
+    const feature = lender === WHOLE_LICENSE ? null : lender;
+    return refuseByState(license, this.#to) ?? refuseByRules(rules, asker, license.product, feature);
   }
 
   #lose(borrow: EndedBorrow, { code, message }: Refused): void {

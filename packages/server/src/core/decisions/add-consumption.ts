@@ -18,7 +18,7 @@ import type { Instant } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import { type Measured, type Refused, refuse } from '../outcome.ts';
 import { refuseByState, refuseFeatureExpired, refuseRestored, refuseUnknownFeature } from '../refusals.ts';
-import { refuseByRules } from '../rules/rules.ts';
+import { refuseCounter } from '../rules/rules.ts';
 import type { LicenseHead, LicenseView } from '../view.ts';
 
 /**
@@ -66,7 +66,7 @@ function chooseCounted(command: AddConsumption, head: LicenseHead, now: Instant)
   const target =
     refuseByState(head.license, now) ??
     refuseRestored(head.license) ??
-    refuseByRules(head.rules, command) ??
+    refuseCounter(head.rules, command, head.license.product, command.feature) ??
     chooseTarget(command.feature, head.license, now);
   if ('code' in target) return target;
   return refuseCount(command, target, head.meter as Meter) ?? target;

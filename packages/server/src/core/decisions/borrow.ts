@@ -3,6 +3,15 @@ import { type CommandModule, ON_POOL } from '../command-module.ts';
 import type { Decision } from '../decision.ts';
 import { isShort, resolveLicenseUntil } from '../lending/borrow-until.ts';
 import { type Collected, collect, countInUse, listHeldFeatures } from '../lending/collect.ts';
+import {
+  findBorrowRules,
+  judgeOf,
+  LENIENT,
+  latestByRules,
+  putFollowed,
+  refuseBorrower,
+  refuseMoreBorrows,
+} from '../lending/count-slots.ts';
 import { denySlot } from '../lending/deny.ts';
 import { forgetBorrow } from '../lending/keep-borrows.ts';
 import { refuseSlot, type SlotRefusal } from '../lending/lend-slot.ts';
@@ -11,10 +20,10 @@ import { WHOLE_LICENSE } from '../nouns/consumption.ts';
 import { cutBorrow } from '../nouns/feature-slot.ts';
 import { type Instant, later } from '../nouns/instant.ts';
 import { heartbeatEnd } from '../nouns/license.ts';
-import { holderFacts, type Registration, slotOf } from '../nouns/registration.ts';
+import { holderFacts, isBorrowed, type Registration, slotOf } from '../nouns/registration.ts';
 import { refuseByState } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
-import type { LicenseHead, LicenseView } from '../view.ts';
+import type { LicenseView } from '../view.ts';
 
 /**
  * Lends a slot that needs no heartbeats until a date. A refusal leaves everything as it was. A later borrow
@@ -28,7 +37,7 @@ export const borrow = {
   decide(command, view, now) {
     const base = collect(view, now);
     const until = chooseUntil(command, view, base.held, now);
-    const refusal = refuseSlot(command, view, base, typeof until === 'number' ? null : until, now);
+    const refusal = refuseSlot(command, view, base, typeof until === 'number' ? null : until);
     if (refusal !== null) return denySlot(command, view, base, refusal, now);
     return lendUntil(command, view, base, until as Instant, now);
   },
@@ -37,17 +46,26 @@ export const borrow = {
 /** The end of the borrow, or why there is none. */
 function chooseUntil(
   command: Borrow,
-  head: LicenseHead,
+  view: LicenseView,
   held: Registration | null,
   now: Instant,
 ): Instant | SlotRefusal {
-  const { license, rules } = head;
+  const { license, rules } = view;
+  const borrowRules = findBorrowRules(view, now);
   const until =
     refuseByState(license, now) ??
-    refuseByRules(rules, command) ??
-    resolveLicenseUntil(command.until, license, now);
-  const isFull = typeof until === 'number' && isShort(license.slots, countInUse(head), held, until);
-  return isFull ? 'full' : until;
+    refuseByRules(rules, command, license.product, null) ??
+    refuseBorrower(borrowRules, command, view) ??
+    resolveLicenseUntil(command.until, license, latestByRules(borrowRules, now), now);
+  if (typeof until !== 'number') return until;
+  const judge = held === null ? judgeOf(command, view, null, now) : LENIENT;
+  const isNew = held === null || !isBorrowed(held, now);
+  return (
+    judge.refuseByLimit() ??
+    (isShort(license.slots, countInUse(view), held, until) ? 'full' : judge.refuseByReservation()) ??
+    (isNew ? refuseMoreBorrows(borrowRules, command, view) : null) ??
+    until
+  );
 }
 
 function lendUntil(
@@ -69,7 +87,9 @@ function lendUntil(
     outcome: { kind: 'granted', license: view.license, registration, inUse: base.inUse + added, now },
     changes: [
       ...base.changes,
-      { kind: 'put_registration', registration },
+      held === null
+        ? { kind: 'put_registration', registration, before: null }
+        : putFollowed(view, base, held, registration, now),
       { kind: 'set_in_use', inUse: base.storedInUse + added },
       ...forgetBorrow(view.license, registration.user, WHOLE_LICENSE),
       ...cut.map((slot) => ({ kind: 'put_feature_slot', slot, isNew: false }) as const),

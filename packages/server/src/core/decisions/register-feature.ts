@@ -9,6 +9,7 @@ import {
   countFeatureInUse,
   listHeldFeatures,
 } from '../lending/collect.ts';
+import { judgeOf, LENIENT } from '../lending/count-slots.ts';
 import { denySlot } from '../lending/deny.ts';
 import { forgetBorrow } from '../lending/keep-borrows.ts';
 import { refuseSpent } from '../lending/lend-slot.ts';
@@ -61,7 +62,7 @@ function chooseLoan(
   const isRenewal = held !== null && command.until === null;
   const feature =
     (isRenewal ? refuseRenewal(license, now) : refuseByState(license, now)) ??
-    refuseByRules(rules, command) ??
+    refuseByRules(rules, command, license.product, command.feature) ??
     chooseFloating(license, command.feature, now);
   if ('kind' in feature) return feature;
   if (base.held === null) return refuseNotHeld(license, command.user);
@@ -69,11 +70,16 @@ function chooseLoan(
   if (until !== null && typeof until !== 'number') return until;
   const { code: name, floating } = feature;
   const inUse = countFeatureInUse(view, name);
+  const judge = held === null ? judgeOf(command, view, name, now) : LENIENT;
+  const limited = judge.refuseByLimit();
+  if (limited !== null) return limited;
   if (isShort(floating.slots, inUse, held, until)) {
     const nextFreeAt = isRoomNext(floating.slots, inUse, held) ? view.findNextFeatureEnd() : null;
     return refuseFull({ name, slots: floating.slots, inUse, nextFreeAt });
   }
-  return refuseSpent(command, held) ?? { holder: base.held, feature, until, inUse };
+  return (
+    judge.refuseByReservation() ?? refuseSpent(command, held) ?? { holder: base.held, feature, until, inUse }
+  );
 }
 
 function lendFeature(

@@ -47,10 +47,11 @@ function withoutEnded({ registration, featureSlots }: Holder, now: Instant): Hol
   return { registration, featureSlots: featureSlots.filter(({ endsAt }) => endsAt > now) };
 }
 
-function removeHolder({ registration: { user }, featureSlots }: Holder): readonly Change[] {
+function removeHolder({ registration, featureSlots }: Holder): readonly Change[] {
+  const { user } = registration;
   return [
     ...featureSlots.map(({ feature }) => ({ kind: 'remove_feature_slot', feature, user }) as const),
-    { kind: 'remove_registration', user },
+    { kind: 'remove_registration', registration },
   ];
 }
 

@@ -9,10 +9,16 @@ import { refuseFeatureExpired, refuseUnknownFeature } from '../refusals.ts';
 /** Clients' clocks differ, so a date that is late by this little is cut to the latest, and not refused. */
 export const BORROW_TOLERANCE_MS = 5 * MINUTE_MS;
 
-/** The end of a borrow of the license, or why there is none. */
-export function resolveLicenseUntil(until: BorrowUntil, license: License, now: Instant): Instant | Refused {
+/** The end of a borrow of the license, or why there is none. `latestByRules`: `null` if the rules name no date. */
+export function resolveLicenseUntil(
+  until: BorrowUntil,
+  license: License,
+  latestByRules: Instant | null,
+  now: Instant,
+): Instant | Refused {
   if (!allowsBorrowing(license)) return refuseBorrowing(`license of "${license.product}"`);
-  return resolveUntil(until, latestBorrowUntil(license, now), now);
+  const latest = latestBorrowUntil(license, now);
+  return resolveUntil(until, latestByRules === null ? latest : earlier(latest, latestByRules), now);
 }
 
 /** The same for a feature, which is not borrowed beyond the holder's borrow or slot of the license. */

@@ -42,7 +42,7 @@ export function collect(view: LicenseView, now: Instant): Collected {
     held,
     changes: [
       ...endedFeatures.map(({ feature, user }) => ({ kind: 'remove_feature_slot', feature, user }) as const),
-      ...ended.map(({ user }) => ({ kind: 'remove_registration', user }) as const),
+      ...ended.map((registration) => ({ kind: 'remove_registration', registration }) as const),
       ...keepBorrows(view.license, ended, endedFeatures),
     ],
     events: [

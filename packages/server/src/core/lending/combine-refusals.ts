@@ -28,7 +28,8 @@ export function combineRefusals(
   const [first] = said as [Refused];
   switch (first.code) {
     case 'floating_not_available':
-      return addUpSlots(product, said);
+      // A rule is about all licenses of the product.
+      return said.find(({ details }) => 'rule' in details) ?? addUpSlots(product, said);
     case 'borrow_until_not_valid':
       return withLargest(said, 'latestUntil');
     case 'license_not_enough_consumptions':

@@ -58,7 +58,7 @@ function trace(
   view: LicenseView,
   kind: Denied['kind'],
   command: Deniable,
-  { code, recorded: facts }: Refused,
+  { code, details: { rule }, recorded: facts }: Refused,
   now: Instant,
 ): Trace {
   const feature = command.feature ?? WHOLE_LICENSE;
@@ -69,7 +69,8 @@ function trace(
     return { changes: [{ kind: 'put_denial', denial }], events: [] };
   }
   const place = deniedPlace(command.by);
-  const recorded = () => recordFirst(kind, command, { code, ...facts }, last, now);
+  const reason = { code, ...facts, ...(typeof rule === 'string' && { rule }) };
+  const recorded = () => recordFirst(kind, command, reason, last, now);
   if (place === null) return recorded();
   const fromPlace = view.listPlaceDenials(place);
   const isOver = countRecorded(fromPlace, now) >= PLACE_DENIALS;
@@ -86,7 +87,7 @@ const NOTHING: Trace = { changes: [], events: [] };
 function recordFirst(
   kind: Denied['kind'],
   { feature = null, user }: Deniable,
-  reason: Pick<Denied, 'code' | 'barred' | 'barredBy'>,
+  reason: Pick<Denied, 'code' | 'barred' | 'barredBy' | 'rule'>,
   last: Denial | undefined,
   now: Instant,
 ) {

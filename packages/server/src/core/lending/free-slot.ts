@@ -3,6 +3,7 @@ import { ON_POOL } from '../command-module.ts';
 import type { Decision } from '../decision.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import type { Instant } from '../nouns/instant.ts';
+import type { Registration } from '../nouns/registration.ts';
 import { refuseNotHeld, refuseOthers } from '../refusals.ts';
 import type { LicenseView } from '../view.ts';
 import { type Collected, inUseChange, listHeldFeatures, withoutEffect } from './collect.ts';
@@ -42,7 +43,7 @@ export function freeSlot(view: LicenseView, base: Collected, event: SlotEnded, n
     changes: [
       ...base.changes,
       ...features.map((feature) => ({ kind: 'remove_feature_slot', feature, user }) as const),
-      { kind: 'remove_registration', user },
+      { kind: 'remove_registration', registration: base.held as Registration },
       ...inUseChange(view, base.storedInUse - 1),
       ...forgetBorrow(view.license, user),
     ],

@@ -27,7 +27,7 @@ type LicenseEventFacts = Readonly<
     }
   | { kind: 'all_slots_returned'; count: number; by: Actor }
   /** Denials that were only counted, and that no later denial of the user carries. */
-  | (Omit<Denied, 'kind' | 'barred' | 'barredBy'> & { kind: 'denials_repeated' })
+  | (Omit<Denied, 'kind' | 'barred' | 'barredBy' | 'rule'> & { kind: 'denials_repeated' })
   | { kind: 'consumption_added'; feature: string | null; user: string | null; count: number; total: number }
   | { kind: 'feature_lent'; feature: string; user: string }
   | { kind: 'feature_borrowed'; feature: string; user: string; borrowedUntil: Instant }
@@ -68,6 +68,8 @@ export interface Denied {
   /** What the server's own rules bar, and where: in the rules file, or by a command. */
   readonly barred?: BarKind;
   readonly barredBy?: BarSource;
+  /** The rule that refused, in a few words. */
+  readonly rule?: string;
   /** How often the same denial was only counted since the last such event. */
   readonly repeated: number;
 }
@@ -127,7 +129,8 @@ export type SystemEvent = Readonly<
   | { kind: 'grant_key_rotated'; kid: string; replaced: string; by: Actor }
   | { kind: 'master_key_exported'; fingerprint: string; by: Actor }
   /** How many of each kind are denied from now on. */
-  | { kind: 'rules_changed'; users: number; hosts: number; addresses: number; digest: string; by: Actor }
+  /** `diff`: changed lines, each after "+" or "-". */
+  | { kind: 'rules_changed'; revision: number; diff: readonly string[]; by: Actor }
   | { kind: 'bar_added'; barred: BarKind; pattern: string; note: string | null; by: Actor }
   | { kind: 'bar_removed'; barred: BarKind; pattern: string; by: Actor }
   | NoticeEvent

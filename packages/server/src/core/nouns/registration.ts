@@ -16,12 +16,20 @@ export interface Registration {
   readonly host: HostInfo;
   /** The address that the last register or borrow came from: a fact, unlike `host.address`. */
   readonly origin: string | null;
+  /** Where the rules count the slot, if not at `host` and `origin`; see `count-slots.ts`. */
+  readonly countedAt?: CountedAt;
   /** The credentials that came with it; `null`: clients need none. */
   readonly credential: string | null;
   readonly registeredAt: Instant;
   /** When the slot is free: at the heartbeat's timeout or the end of the borrow, whichever is later. */
   readonly endsAt: Instant;
   readonly borrowedUntil: Instant | null;
+}
+
+/** A place at which a slot is counted. */
+export interface CountedAt {
+  readonly hostname: string | null;
+  readonly address: string | null;
 }
 
 /** What a register or a borrow says about its sender. */

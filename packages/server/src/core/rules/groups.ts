@@ -10,15 +10,33 @@ export interface Person {
 }
 
 /** A request without a host name has its address as host. */
-export function hostOf({ hostname, address }: Person): string | null {
+export function hostOf({ hostname, address }: Omit<Person, 'user'>): string | null {
   return hostname ?? address;
 }
 
 /** Groups of one set that contain each other are resolved once. */
 const CONTAINERS = new WeakMap<RuleSet, ReadonlyMap<string, readonly string[]>>();
 
+/** Who was looked up lately: the same people ask again and again. */
+const KNOWN = new WeakMap<RuleSet, Map<string, ReadonlySet<string>>>();
+
+/** Those of 50,000 people take some 10 MB. */
+const MAX_KNOWN = 50_000;
+
 /** The groups that the person is in, by their own entries or because a group contains another. */
 export function listGroups(rules: RuleSet, person: Person): ReadonlySet<string> {
+  const known = KNOWN.get(rules) ?? new Map<string, ReadonlySet<string>>();
+  KNOWN.set(rules, known);
+  const key = `${person.user}\n${person.hostname ?? ''}\n${person.address ?? ''}`;
+  const groups = known.get(key);
+  if (groups !== undefined) return groups;
+  if (known.size >= MAX_KNOWN) known.clear();
+  const found = findGroups(rules, person);
+  known.set(key, found);
+  return found;
+}
+
+function findGroups(rules: RuleSet, person: Person): ReadonlySet<string> {
   const found = new Set<string>();
   const user = foldWord(person.user);
   const named = hostOf(person);
@@ -36,7 +54,7 @@ export function listGroups(rules: RuleSet, person: Person): ReadonlySet<string> 
 }
 
 /** Every group with itself and all groups that contain it, however deep. */
-function containersOf(rules: RuleSet): ReadonlyMap<string, readonly string[]> {
+export function containersOf(rules: RuleSet): ReadonlyMap<string, readonly string[]> {
   const known = CONTAINERS.get(rules);
   if (known !== undefined) return known;
   const names = Object.keys(rules.groups);

@@ -1,6 +1,7 @@
 import { placeOf } from '@berth/protocol/address-range';
 import type { Instant } from '../nouns/instant.ts';
 import { type Refused, refuse } from '../outcome.ts';
+import { findSlotRules } from './find-rules.ts';
 import { hostOf, listGroups, type Person } from './groups.ts';
 import { foldWord } from './names.ts';
 import { countStillToCome, type HeldByGroups } from './reservations.ts';
@@ -29,30 +30,51 @@ export interface Supply {
   readonly free: number;
 }
 
-/** Whether anything has to be counted for these rules. */
-export function isCounting({ reserve, limit }: SlotRules): boolean {
-  return reserve.length > 0 || limit.length > 0;
+/** The rules of a product or a feature if they count slots. */
+export function findCounting(rules: RuleSet, product: string, feature: string | null): SlotRules | null {
+  const own = findSlotRules(rules, product, feature);
+  return own !== null && (own.reserve.length > 0 || own.limit.length > 0) ? own : null;
 }
 
 export function countAs(rules: RuleSet, own: SlotRules, person: Person): CountedAs {
-  const groups = listGroups(rules, person);
-  const counted = listCounted(own).filter((group) => groups.has(group));
-  const host = hostOf(person);
+  const { groups, places } = countedBy(own);
+  const host = places.has('host') ? hostOf(person) : null;
+  const address = places.has('address') ? person.address : null;
   return {
-    groups: counted.join(','),
+    groups: groups.length === 0 ? '' : keyOf(own, listGroups(rules, person)),
     host: host === null ? null : foldWord(host),
-    address: person.address === null ? null : placeOf(person.address),
+    address: address === null ? null : placeOf(address),
   };
 }
 
-const COUNTED = new WeakMap<SlotRules, readonly string[]>();
+/** Those of the groups that are counted, as a key of `HeldByGroups`. */
+export function keyOf(own: SlotRules, groups: ReadonlySet<string>): string {
+  return countedBy(own)
+    .groups.filter((group) => groups.has(group))
+    .join(',');
+}
 
-/** The groups that reservations and limits name, each once, in the order of their names. */
-function listCounted(own: SlotRules): readonly string[] {
+export function isSameCount(a: CountedAs, b: CountedAs): boolean {
+  return a.groups === b.groups && a.host === b.host && a.address === b.address;
+}
+
+/** What reservations and limits look at. */
+interface Counted {
+  /** Each once, in the order of their names. */
+  readonly groups: readonly string[];
+  readonly places: ReadonlySet<PlaceKind>;
+}
+
+const COUNTED = new WeakMap<SlotRules, Counted>();
+
+function countedBy(own: SlotRules): Counted {
   const known = COUNTED.get(own);
   if (known !== undefined) return known;
   const limited = own.limit.flatMap(({ of }) => ('group' in of ? [of.group] : []));
-  const counted = [...new Set([...own.reserve.map((rule) => rule.for), ...limited])].sort();
+  const counted = {
+    groups: [...new Set([...own.reserve.map((rule) => rule.for), ...limited])].sort(),
+    places: new Set(own.limit.flatMap(({ of }) => ('each' in of ? [of.each] : []))),
+  };
   COUNTED.set(own, counted);
   return counted;
 }

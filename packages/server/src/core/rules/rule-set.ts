@@ -5,6 +5,13 @@ export interface RuleSet {
   /** For every product. */
   readonly deny: Denied;
   readonly products: Readonly<Record<string, ProductRules>>;
+  readonly lines?: AccessLines;
+}
+
+/** Where `allow` and `deny` begin in the text, if they are there. */
+interface AccessLines {
+  readonly allow?: number;
+  readonly deny?: number;
 }
 
 /** Lists of names; `*` stands for any run of characters. Addresses may be ranges: 10.0.0.0/8. */
@@ -40,6 +47,7 @@ export interface SlotRules {
   readonly deny: Denied;
   readonly reserve: readonly Reservation[];
   readonly limit: readonly Limit[];
+  readonly lines?: AccessLines;
 }
 
 export interface ProductRules extends SlotRules {

@@ -1,33 +1,31 @@
-import { parseRange } from '@berth/protocol/address-range';
 import { BAR_KINDS } from '@berth/protocol/admin/choices';
-import type { Actor } from '../nouns/actor.ts';
+import { type Actor, addressOf } from '../nouns/actor.ts';
 import type { Bar, BarKind, BarSource } from '../nouns/bar.ts';
-import { fitsPattern, foldName, type NamePattern, parsePattern } from '../nouns/name-pattern.ts';
 import type { HostInfo } from '../nouns/registration.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import { indexRanges, isIndexed, type RangeIndex } from './range-index.ts';
+import { refuseByAccess } from './admit.ts';
+import type { Person } from './groups.ts';
+import { foldWord, indexNames, isInRanges, isListed, type NameIndex } from './names.ts';
+import { EMPTY_RULE_SET, type NameLists, type RuleSet } from './rule-set.ts';
 
 /**
- * The administrator's own rules, the same for every license. Whoever is denied can take and renew nothing;
- * what they hold ends at its own time, and they can always give it back.
+ * The administrator's own rules. Whoever is denied can take and renew nothing; what they hold ends at its own
+ * time, and they can always give it back.
  */
-export interface Rules extends FileRules {
-  /** Those barred by a command, which stay when the file changes. */
+export interface Rules {
+  readonly set: RuleSet;
+  /** Counts every version of the set; 0: there has been none. */
+  readonly revision: number;
+  /** Those barred by a command, which stay when the set changes. */
   readonly bars: readonly Bar[];
 }
 
-/** What the rules file says. */
-export interface FileRules {
-  readonly deny: DenyList;
-}
-
-export const DENY_LISTS = ['users', 'hosts', 'addresses'] as const;
-
-/** In names of users and hosts `*` stands for any run of characters. Addresses may be ranges: 10.0.0.0/8. */
-export type DenyList = Readonly<Record<(typeof DENY_LISTS)[number], readonly string[]>>;
-
 /** The only value for "no rules", so that a comparison is enough: most servers have none. */
-export const NO_RULES: Rules = { deny: { users: [], hosts: [], addresses: [] }, bars: [] };
+export const NO_RULES: Rules = { set: EMPTY_RULE_SET, revision: 0, bars: [] };
+
+export function orNoRules(rules: Rules): Rules {
+  return rules.revision === 0 && rules.bars.length === 0 ? NO_RULES : rules;
+}
 
 /** Who asks, as far as a command says. */
 export interface Asker {
@@ -36,140 +34,102 @@ export interface Asker {
   readonly by?: Actor;
 }
 
-export function orNoRules(rules: Rules): Rules {
-  return isEmptyRules(rules) && rules.bars.length === 0 ? NO_RULES : rules;
+export function personOf({ user, host, by }: Asker): Person {
+  return { user: user ?? '', hostname: host?.hostname ?? null, address: addressOf(by) };
 }
 
-export function isEmptyRules({ deny }: FileRules): boolean {
-  return DENY_LISTS.every((list) => deny[list].length === 0);
+/** Why bars, `deny` and `allow` keep somebody from a slot; `null`: they do not. */
+export function refuseByRules(
+  rules: Rules,
+  asker: Asker,
+  product: string,
+  feature: string | null,
+): Refused | null {
+  return rules === NO_RULES ? null : judgeAccess(rules, asker, product, feature, true);
 }
 
-export function isSameRules(a: FileRules, b: FileRules): boolean {
-  return DENY_LISTS.every((list) => isSameList(a.deny[list], b.deny[list]));
+/** The same for one who only counts: `allow` is about slots. */
+export function refuseCounter(
+  rules: Rules,
+  asker: Asker,
+  product: string,
+  feature: string | null,
+): Refused | null {
+  return rules === NO_RULES ? null : judgeAccess(rules, asker, product, feature, false);
 }
 
-function isSameList(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((word, index) => word === b[index]);
+function judgeAccess(
+  { bars, set }: Rules,
+  asker: Asker,
+  product: string,
+  feature: string | null,
+  isSlot: boolean,
+): Refused | null {
+  const { user, host, by } = asker;
+  const asking = {
+    user,
+    hostname: host?.hostname ?? null,
+    address: addressOf(by),
+    claimedAddress: host?.address ?? null,
+  };
+  return refuseByBars(bars, asker) ?? refuseByAccess(set, asking, product, feature, isSlot);
 }
 
-/** Why the rules deny a request; `null`: they do not. */
-export function refuseByRules(rules: Rules, asker: Asker): Refused | null {
-  if (rules === NO_RULES) return null;
-  const sources = [
-    ['rules_file', compile(rules.deny)],
-    ['bar', compile(listDenied(rules.bars))],
-  ] as const;
-  const found = findDenied(sources, asker);
-  return found === null ? null : refuseBarred(found);
-}
-
-interface Denied {
-  readonly source: BarSource;
-  readonly barred: BarKind;
-  readonly name: string;
-}
-
-function findDenied(sources: readonly (readonly [BarSource, Compiled])[], asker: Asker): Denied | null {
-  for (const barred of BAR_KINDS) {
-    for (const [source, compiled] of sources) {
-      const name = NAMES_OF[barred](asker).find((one) => isDenied[barred](one, compiled));
-      if (name !== undefined) return { source, barred, name };
-    }
+function refuseByBars(bars: readonly Bar[], asker: Asker): Refused | null {
+  if (bars.length === 0) return null;
+  const index = indexNames(listBarred(bars));
+  for (const kind of BAR_KINDS) {
+    const name = NAMES_OF[kind](asker).find((one) => isBarred[kind](one, index));
+    if (name !== undefined) return refuseBarred(kind, name);
   }
   return null;
 }
 
-/** What is compared with patterns of each kind. */
+/** What is compared with bars of each kind. */
 const NAMES_OF: Readonly<Record<BarKind, (asker: Asker) => readonly string[]>> = {
   user: ({ user }) => (user === null ? [] : [user]),
   host: ({ host }) => (host?.hostname == null ? [] : [host.hostname]),
-  address: addressesOf,
+  // The address that the request came from, and the one that its sender claims.
+  address: ({ by, host }) => [addressOf(by), host?.address ?? null].filter((one) => one !== null),
 };
 
-const isDenied: Readonly<Record<BarKind, (name: string, compiled: Compiled) => boolean>> = {
-  user: (name, { users }) => isListed(name, users),
-  host: (name, { hosts }) => isListed(name, hosts),
-  address: (name, { ranges }) => isIndexed(name, ranges),
+const isBarred: Readonly<Record<BarKind, (name: string, index: NameIndex) => boolean>> = {
+  user: (name, { users }) => isListed(foldWord(name), users),
+  host: (name, { hosts }) => isListed(foldWord(name), hosts),
+  address: isInRanges,
 };
 
-/** Clients do not learn which source bars them; the audit log records it. */
-function refuseBarred({ source, barred, name }: Denied): Refused {
+function refuseBarred(barred: BarKind, name: string): Refused {
   const message = `The ${barred} "${name}" is barred on this license server. Ask its administrator.`;
-  return { ...refuse('blacklisted', message, { barred }), recorded: { barred, barredBy: source } };
+  return { ...refuse('blacklisted', message, { barred }), recorded: { barred, barredBy: 'bar' } };
 }
 
-/** The address that the request came from, and the one that its sender claims. */
-function addressesOf({ by, host }: Asker): readonly string[] {
-  const came = typeof by === 'object' ? [by.address] : [];
-  return host?.address == null ? came : [...came, host.address];
-}
+const LISTED = new WeakMap<readonly Bar[], NameLists>();
 
-/** Names without a star are looked up; the others are tried one by one. */
-interface NameList {
-  readonly exact: ReadonlySet<string>;
-  readonly patterns: readonly NamePattern[];
-}
-
-interface Compiled {
-  readonly users: NameList;
-  readonly hosts: NameList;
-  readonly ranges: RangeIndex;
-}
-
-/** Compiled once per version. */
-const COMPILED = new WeakMap<DenyList, Compiled>();
-
-function compile(deny: DenyList): Compiled {
-  const known = COMPILED.get(deny);
-  if (known !== undefined) return known;
-  const { users, hosts, addresses } = deny;
-  const ranges = indexRanges(addresses.map(parseRange).filter((range) => range !== null));
-  const compiled = { users: compileNames(users), hosts: compileNames(hosts), ranges };
-  COMPILED.set(deny, compiled);
-  return compiled;
-}
-
-const LISTED = new WeakMap<readonly Bar[], DenyList>();
-
-function listDenied(bars: readonly Bar[]): DenyList {
+function listBarred(bars: readonly Bar[]): NameLists {
   const known = LISTED.get(bars);
   if (known !== undefined) return known;
   const listOf = (kind: BarKind) => bars.filter((bar) => bar.kind === kind).map(({ pattern }) => pattern);
-  const deny = { users: listOf('user'), hosts: listOf('host'), addresses: listOf('address') };
-  LISTED.set(bars, deny);
-  return deny;
+  const lists = { users: listOf('user'), hosts: listOf('host'), addresses: listOf('address') };
+  LISTED.set(bars, lists);
+  return lists;
 }
 
-function compileNames(words: readonly string[]): NameList {
-  const patterns = words.map((word) => parsePattern(word.trim()));
-  return {
-    exact: new Set(patterns.filter(({ back }) => back === null).map(({ front }) => front)),
-    patterns: patterns.filter(({ back }) => back !== null),
-  };
-}
-
-function isListed(name: string, { exact, patterns }: NameList): boolean {
-  const folded = foldName(name).trim();
-  return exact.has(folded) || patterns.some((pattern) => fitsPattern(folded, pattern));
-}
-
-/** A rule or a bar, and where it comes from. */
+/** A bar, or an entry of `deny` for all products. */
 export interface Barring extends Bar {
   readonly source: BarSource;
 }
 
-/** All rules and bars that apply, for administrators; a request is refused by the first. */
-export function listBarring(rules: Rules, asker: Asker): readonly Barring[] {
-  return listAll(rules).filter((bar) => refuseByRules({ ...NO_RULES, bars: [bar] }, asker) !== null);
-}
-
-function listAll({ deny: { users, hosts, addresses }, bars }: Rules): readonly Barring[] {
-  const fromFile = (kind: BarKind, words: readonly string[]) =>
+/** All bars, and entries of `deny` for all products, that match. */
+export function listBarring({ set, bars }: Rules, asker: Asker): readonly Barring[] {
+  const { users, hosts, addresses } = set.deny;
+  const fromRules = (kind: BarKind, words: readonly string[]) =>
     words.map((pattern): Barring => ({ source: 'rules_file', kind, pattern, note: null }));
-  return [
-    ...fromFile('user', users),
-    ...fromFile('host', hosts),
-    ...fromFile('address', addresses),
+  const all = [
+    ...fromRules('user', users),
+    ...fromRules('host', hosts),
+    ...fromRules('address', addresses),
     ...bars.map((bar): Barring => ({ source: 'bar', ...bar })),
   ];
+  return all.filter((bar) => refuseByBars([bar], asker) !== null);
 }

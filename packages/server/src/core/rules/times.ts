@@ -15,18 +15,18 @@ function isWithin(times: Times, now: Instant): boolean {
   const minute = Math.floor(now / MINUTE_MS);
   const known = ANSWERS.get(times);
   if (known?.minute === minute) return known.isWithin;
-  const answer = { minute, isWithin: compare(times, localTime(times.zone, now)) };
+  const answer = { minute, isWithin: isAtLocal(times, localTime(times.zone, now)) };
   ANSWERS.set(times, answer);
   return answer.isWithin;
 }
 
-interface LocalTime {
+export interface LocalTime {
   readonly day: number;
   /** Of the day. */
   readonly minute: number;
 }
 
-function compare({ days, from, to }: Times, { day, minute }: LocalTime): boolean {
+export function isAtLocal({ days, from, to }: Times, { day, minute }: LocalTime): boolean {
   if (from < to) return days.includes(day) && from <= minute && minute < to;
   const dayBefore = (day + 6) % 7;
   return (days.includes(day) && from <= minute) || (days.includes(dayBefore) && minute < to);

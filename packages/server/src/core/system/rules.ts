@@ -2,25 +2,37 @@ import { unchanged } from '../decision.ts';
 import { nameOf } from '../nouns/actor.ts';
 import { findSameBar, MAX_BARS } from '../nouns/bar.ts';
 import { refuse } from '../outcome.ts';
-import { isSameRules } from '../rules/rules.ts';
+import { cutDiff, diffLines } from '../rules/diff-lines.ts';
 import type { AddBar, RemoveBar, SetRules } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 
-/** The audit log has the number of rules and their digest, because there may be many names. */
+/** `count` of the outcome is the new revision; 0: the text was in force already. */
 export const setRules = {
   ...ON_SERVER,
+  needs: () => ({ rulesText: true }) as const,
 
-  decide({ rules, digest, by }, facts: Pick<SystemFacts, 'rules'>) {
-    if (isSameRules(rules, facts.rules)) return unchanged();
-    const { users, hosts, addresses } = rules.deny;
-    const counts = { users: users.length, hosts: hosts.length, addresses: addresses.length };
+  decide({ text, rules, basedOn, by }, facts: Pick<SystemFacts, 'rules' | 'rulesText'>) {
+    const { revision: before } = facts.rules;
+    if (text === facts.rulesText) return unchanged();
+    if (basedOn !== undefined && basedOn !== before) return unchanged(refuseChanged(basedOn, before));
+    const revision = before + 1;
+    const diff = cutDiff(diffLines(facts.rulesText ?? '', text));
     return {
-      outcome: { kind: 'done', count: 1 },
-      changes: [{ kind: 'put_rules', rules }],
-      events: [{ kind: 'rules_changed', ...counts, digest, by }],
+      outcome: { kind: 'done', count: revision },
+      changes: [{ kind: 'put_rules', rules, revision, text, by: nameOf(by) }],
+      events: [{ kind: 'rules_changed', revision, diff, by }],
     };
   },
 } satisfies SystemModule<SetRules>;
+
+function refuseChanged(basedOn: number, revision: number) {
+  return refuse(
+    'rules_changed',
+    `Revision ${basedOn} was edited, but meanwhile revision ${revision} was applied. Nothing was changed. ` +
+      'Compare both, and apply again.',
+    { revision },
+  );
+}
 
 type BarFacts = Pick<SystemFacts, 'rules'>;
 

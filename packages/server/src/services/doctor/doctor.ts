@@ -17,8 +17,6 @@ import { judgeClock, judgeDiskHealth, judgeFiles, judgeRules } from '../../core/
 import { type Instant, instant } from '../../core/nouns/instant.ts';
 import { CHECK_FILE } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
-import { RulesError } from '../access/parse-rules.ts';
-import { openRulesFile, readRules } from '../access/rules-file.ts';
 import type { Backups } from '../backups/backups.ts';
 import { findDiskSpace } from '../backups/disk-space.ts';
 import { CertificateError, loadFiles } from '../certificates/certificate-files.ts';
@@ -26,6 +24,7 @@ import type { CloudLink } from '../cloud/cloud-link.ts';
 import type { Webhooks } from '../events/webhooks.ts';
 import { listDoubts } from '../grants/certificate-doubts.ts';
 import type { FindUncertified } from '../grants/coverage.ts';
+import { openRulesFile, RulesError, readRules } from '../rules/rules-file.ts';
 import { measureSyncs } from './measure-syncs.ts';
 
 /** Examines the server and its surroundings, and says what to do about what it finds. */
@@ -104,7 +103,7 @@ function aroundServer(options: DoctorOptions, store: Store | null) {
     },
     permissions: () => judgeFiles(describeFiles(options)),
     rules: async () => {
-      const file = openRulesFile(config, { isShared });
+      const file = openRulesFile(config);
       const rules = readRules(file, await file.read());
       return judgeRules(rules instanceof RulesError ? rules.message : null);
     },

@@ -44,27 +44,11 @@ interface RegistrationFilter extends Omit<ListRegistrations, 'kind' | 'search'> 
   readonly search: string | undefined;
 }
 
-/** How much of a license one address may hold; 0 means no limit. */
-interface LendingLimits {
-  readonly slotsPerAddress: number;
-  readonly borrowsPerAddress: number;
-}
-
-const UNLIMITED = { current: { limits: { slotsPerAddress: 0, borrowsPerAddress: 0 } } };
-
 export function createLending(
   store: Store,
-  settings: { readonly current: { readonly limits: LendingLimits } } = UNLIMITED,
   takeSlot: TakeSlot = (command) => store.execute(command),
 ): Lending {
-  const ask = (request: LendingRequest) => {
-    const { slotsPerAddress: slots, borrowsPerAddress: borrows } = settings.current.limits;
-    return {
-      ...identifyTaker(request),
-      host: request.host,
-      ...(slots > 0 || borrows > 0 ? { perAddress: { slots, borrows } } : {}),
-    };
-  };
+  const ask = (request: LendingRequest) => ({ ...identifyTaker(request), host: request.host });
   return {
     register: (request) => takeSlot({ kind: 'register', ...ask(request) }),
     borrow: (request, until) => takeSlot({ kind: 'borrow', ...ask(request), until }),

@@ -79,7 +79,7 @@ export function createTakeSlot(store: Store, options: NewSlotOptions): TakeSlot 
 function withSpent(command: Taking, limit: number, { taken, endsMs }: Account, nowMs: number): Taking {
   const waitMs = taken < limit ? 0 : endsMs - nowMs;
   const spent = { limit, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) };
-  return { ...command, perAddress: { slots: 0, borrows: 0, ...command.perAddress, spent } };
+  return { ...command, spent };
 }
 
 /** A renewal moves a timer. A borrow is an event each time. */

@@ -1,6 +1,12 @@
-import type { AddConsumption, Command, InstallLicense, LicenseCommand } from '../../core/command.ts';
+import type {
+  AddConsumption,
+  Command,
+  InstallLicense,
+  LicenseCommand,
+  Register,
+} from '../../core/command.ts';
 import type { Subject } from '../../core/command-module.ts';
-import { decide, isLicenseCommand, moduleOf, subjectOf } from '../../core/decide.ts';
+import { collectEnded, decide, isLicenseCommand, moduleOf, subjectOf } from '../../core/decide.ts';
 import { decideAddLicense } from '../../core/decisions/install-license.ts';
 import { findRequestedLicenses } from '../../core/lending/choose-license.ts';
 import { decidePool, type Pool, type PoolPart } from '../../core/lending/decide-pool.ts';
@@ -8,13 +14,15 @@ import { judgeFile } from '../../core/lending/judge-file.ts';
 import { ANSWER_LIFETIME_MS, isRemembered, repeatAnswer } from '../../core/lending/repeat-answer.ts';
 import { plus } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
-import { isLive } from '../../core/nouns/registration.ts';
+import { holderFacts, isLive, isSameHolder, orNoSlot, slotOf } from '../../core/nouns/registration.ts';
 import { withFoldedUser } from '../../core/nouns/user-name.ts';
 import type { Measured, Refused } from '../../core/outcome.ts';
+import { NO_RULES } from '../../core/rules/rules.ts';
 import type { AnswerScope, Candidate, LicenseView } from '../../core/view.ts';
 import type { Executed } from '../store.ts';
 import { applyDecision } from './apply/apply.ts';
 import type { Batch, Undo } from './batch.ts';
+import { isCounted, requireCounts } from './count-slots.ts';
 import { executeSystem } from './execute-system.ts';
 import { findAnswer, findRegistration, loadView } from './load/load-view.ts';
 import { type LoadedLicense, type LoadedLicenses, rememberEntry } from './loaded-licenses.ts';
@@ -65,9 +73,55 @@ function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): 
   undo.push(() => {
     batch.answers.count = answerCount;
   });
+  if (batch.rules !== NO_RULES) prepareCounts(batch, entries, command, undo);
   if (entries.length > 1) return executeOnPool(batch, entries, command, subject, undo);
   undo.push(rememberEntry(batch.licenses, entry));
   return applyDecision(batch, entry, decide(command, loadView(batch, entry, command, subject), batch.now));
+}
+
+/**
+ * Under rules that count slots, whatever has ended is collected before a slot is lent: on all licenses of the
+ * product, also those that the command does not name. Otherwise slots that are reserved would be given away.
+ * Housekeeping counts anew after a change of rules, so that requests seldom have to.
+ */
+function prepareCounts(
+  batch: Batch,
+  entries: readonly LoadedLicense[],
+  command: LicenseCommand,
+  undo: Undo[],
+): void {
+  const [first] = entries as [LoadedLicense];
+  if (!isCounted(batch, first)) return;
+  if (command.kind === 'collect') {
+    undo.push(rememberEntry(batch.licenses, first));
+    requireCounts(batch, first);
+    return;
+  }
+  if (!TAKING.has(command.kind)) return;
+  if (command.kind === 'register' && entries.some((entry) => isPlainRenewal(batch, entry, command))) return;
+  for (const entry of batch.licenses.listByProduct(first.license.product)) {
+    while (batch.now >= entry.noEndBefore || batch.now >= entry.noFeatureEndBefore) {
+      const view = loadCollected(batch, entry);
+      if (view.ended.length === 0 && view.endedFeatureSlots.length === 0) break;
+      batch.savepoint.set();
+      undo.push(rememberEntry(batch.licenses, entry));
+      applyDecision(batch, entry, collectEnded(view, batch.now));
+    }
+  }
+}
+
+const TAKING: ReadonlySet<LicenseCommand['kind']> = new Set(['register', 'borrow', 'register_feature']);
+
+function loadCollected(batch: Batch, entry: LoadedLicense): LicenseView {
+  const command = { kind: 'collect', licenseId: entry.license.id } as const;
+  return loadView(batch, entry, command, subjectOf(command));
+}
+
+/** A heartbeat from where the last one came changes no count. */
+function isPlainRenewal({ statements, now }: Batch, { license }: LoadedLicense, command: Register): boolean {
+  const held = orNoSlot(findRegistration(statements, license.id, command.user), now);
+  if (held === null) return false;
+  return isSameHolder(slotOf(held, holderFacts(command, held), held), held);
 }
 
 /** One decision on several licenses, in one commit. */

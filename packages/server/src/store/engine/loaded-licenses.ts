@@ -5,6 +5,7 @@ import type { License, LicenseId } from '../../core/nouns/license.ts';
 import { type ChainHead, EMPTY_HEAD } from './audit/audit-chain.ts';
 import { Meters } from './meters.ts';
 import { licenseFromRow } from './rows.ts';
+import { SlotCounts } from './slot-counts.ts';
 import type { RowOf } from './tables.ts';
 
 /**
@@ -23,6 +24,8 @@ export interface LoadedLicense {
   /** The same for feature slots; `NO_END` if there are none at all. */
   noFeatureEndBefore: number;
   readonly meters: Meters;
+  /** What the rules count; `null`: nothing was counted yet. */
+  counts: SlotCounts | null;
   totals: KeptTotals | null;
   /** Events of the running batch, as texts. */
   events: string[];
@@ -120,6 +123,7 @@ export class LoadedLicenses {
       storedInUse: 0,
       head: EMPTY_HEAD,
       removedAt: null,
+      counts: null,
     });
     entry.isChanged = true;
     this.add(entry);
@@ -178,13 +182,14 @@ function entryFromRow(row: LicenseRow, license: License): LoadedLicense {
     storedInUse: row.in_use,
     removedAt: row.removed_at,
     head: { n: row.audit_n, mac: row.audit_mac },
+    counts: row.counts === null ? null : SlotCounts.read(license.id, row.counts),
   });
 }
 
 function createEntry(
   license: License,
   order: number,
-  stored: Pick<LoadedLicense, 'storedInUse' | 'head' | 'removedAt'>,
+  stored: Pick<LoadedLicense, 'storedInUse' | 'head' | 'removedAt' | 'counts'>,
 ): LoadedLicense {
   return {
     license,
@@ -216,11 +221,14 @@ export function rememberEntry(licenses: LoadedLicenses, entry: LoadedLicense): (
   const eventCount = entry.events.length;
   const historyCount = entry.history.length;
   const { known, changed } = entry.meters;
+  const { counts } = entry;
+  const undoCounts = counts?.remember();
   return () => {
+    undoCounts?.();
     entry.order = order;
     if (entry.removedAt !== removedAt) licenses.setRemoved(entry, removedAt);
     if (entry.license !== license) licenses.replaceLicense(entry, license);
-    Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged, isTouched });
+    Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged, isTouched, counts });
     Object.assign(entry.meters, { known, changed });
     entry.events.length = eventCount;
     entry.history.length = historyCount;

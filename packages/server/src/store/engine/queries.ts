@@ -14,9 +14,11 @@ import {
   type BacklogRow,
   backlogFromRows,
   barFromRow,
+  countsFromRow,
   cursorFromRow,
   type Row,
   requestFromRow,
+  revisionFromRow,
   rulesFromRows,
   type StoreRow,
   settingFromRow,
@@ -35,7 +37,7 @@ import {
   secretsFromRows,
 } from './sealed-secrets.ts';
 import { inEach, readable } from './sql.ts';
-import { HAS_ENDED, LIST_BARS, LIST_SETTINGS, SELECT_TOKEN } from './statements.ts';
+import { FIND_RULES, HAS_ENDED, LIST_BARS, LIST_SETTINGS, SELECT_TOKEN } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
 /** All secrets as of one moment. */
@@ -172,15 +174,30 @@ const QUERIES = {
       cursorFromRow(row),
     ),
   find_rules: () => ({
-    statements: ['SELECT rules, rules_at FROM server', LIST_BARS].map((sql) => ({ sql, values: {} })),
-    answer: ([servers, bars]) => {
-      const [row] = servers as readonly ServerRow[];
+    statements: [FIND_RULES, LIST_BARS].map((sql) => ({ sql, values: {} })),
+    answer: ([revisions, bars]) => {
+      const [row] = revisions as readonly RowOf<'rules_revision'>[];
       return {
         rules: rulesFromRows(row, bars as readonly RowOf<'bar'>[]),
-        changedAt: row?.rules_at ?? null,
+        applied: row === undefined ? null : revisionFromRow(row),
       };
     },
   }),
+  list_rule_counts: (_, now) =>
+    prepareQuery(
+      'SELECT * FROM license WHERE removed_at IS NULL AND counts IS NOT NULL ORDER BY id',
+      {},
+      (rows: readonly RowOf<'license'>[]) => ({
+        now,
+        counts: rows.flatMap((row) => countsFromRow(row, now)),
+      }),
+    ),
+  list_rules_revisions: () =>
+    prepareQuery(
+      'SELECT * FROM rules_revision ORDER BY revision DESC',
+      {},
+      (rows: readonly RowOf<'rules_revision'>[]) => rows.map(revisionFromRow),
+    ),
   list_bars: () => prepareQuery(LIST_BARS, {}, (rows: readonly RowOf<'bar'>[]) => rows.map(barFromRow)),
   list_settings: () =>
     prepareQuery(LIST_SETTINGS, {}, (rows: readonly RowOf<'setting'>[]) => rows.map(settingFromRow)),

@@ -15,11 +15,12 @@ import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../core/nouns/ended-borrow.ts';
 import type { FeatureSlot } from '../../core/nouns/feature-slot.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
-import type { License, LicenseId, LicenseSource } from '../../core/nouns/license.ts';
-import type { Registration } from '../../core/nouns/registration.ts';
+import { isUsable, type License, type LicenseId, type LicenseSource } from '../../core/nouns/license.ts';
+import type { CountedAt, Registration } from '../../core/nouns/registration.ts';
 import type { SettingValue, StoredSetting } from '../../core/nouns/stored-setting.ts';
 import { foldCase } from '../../core/nouns/user-name.ts';
-import { type FileRules, NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
+import type { RuleSet } from '../../core/rules/rule-set.ts';
+import { NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
 import type {
   AccountRecord,
@@ -27,9 +28,12 @@ import type {
   BarRecord,
   ListRegistrations,
   RequestRecord,
+  RuleCounts,
+  RulesRevision,
   StoreDescription,
   UsageRecord,
 } from '../query.ts';
+import type { StoredCounts } from './slot-counts.ts';
 import type { RowOf } from './tables.ts';
 
 export type RowValue = null | number | bigint | string | Uint8Array;
@@ -46,13 +50,29 @@ export function licenseFromRow(row: Pick<RowOf<'license'>, 'facts'>): License {
 
 type ServerRow = RowOf<'server'>;
 
+/** `current`: the latest revision; left out if there has been none. */
 export function rulesFromRows(
-  server: Pick<ServerRow, 'rules'> | undefined,
+  current: Pick<RowOf<'rules_revision'>, 'revision' | 'rules'> | undefined,
   bars: readonly RowOf<'bar'>[],
 ): Rules {
-  const text = server?.rules ?? null;
-  const { deny } = text === null ? NO_RULES : (JSON.parse(text) as FileRules);
-  return orNoRules({ deny, bars: bars.map(({ kind, pattern, note }) => ({ kind, pattern, note })) });
+  return orNoRules({
+    set: current === undefined ? NO_RULES.set : (JSON.parse(current.rules) as RuleSet),
+    revision: current?.revision ?? 0,
+    bars: bars.map(({ kind, pattern, note }) => ({ kind, pattern, note })),
+  });
+}
+
+/** Nothing of a license that cannot be used now. */
+export function countsFromRow(row: RowOf<'license'>, now: Instant): readonly RuleCounts[] {
+  if (row.counts === null || !isUsable(licenseFromRow(row), now)) return [];
+  const { revision, groups } = JSON.parse(row.counts) as StoredCounts;
+  const held = new Map(groups.map(([feature, slots]) => [feature, new Map(slots)]));
+  return [{ product: row.product, revision, held }];
+}
+
+export function revisionFromRow(row: RowOf<'rules_revision'>): RulesRevision {
+  const { revision, text, applied_by: by, applied_at: at } = row;
+  return { revision, text, by, at };
 }
 
 export function barFromRow({ kind, pattern, note, added_by: by, added_at: at }: RowOf<'bar'>): BarRecord {
@@ -113,7 +133,12 @@ export function registrationFromRow(row: RowOf<'registration'>): Registration {
     endsAt: row.ends_at,
     borrowedUntil: row.borrowed_until,
   };
-  return row.spelling === null ? registration : { ...registration, spelling: row.spelling };
+  if (row.spelling === null && row.counted_at === null) return registration;
+  return {
+    ...registration,
+    ...(row.spelling !== null && { spelling: row.spelling }),
+    ...(row.counted_at !== null && { countedAt: JSON.parse(row.counted_at) as CountedAt }),
+  };
 }
 
 export function registrationRow(licenseId: LicenseId, slot: Registration): RowOf<'registration'> {
@@ -127,6 +152,7 @@ export function registrationRow(licenseId: LicenseId, slot: Registration): RowOf
     ends_at: slot.endsAt,
     borrowed_until: slot.borrowedUntil,
     origin: originToKey(slot.origin),
+    counted_at: slot.countedAt === undefined ? null : JSON.stringify(slot.countedAt),
     credential: slot.credential,
     spelling: slot.spelling ?? null,
   };

@@ -27,6 +27,9 @@ export const HAS_ENDED = {
 /** By kind and pattern, so that lists are stable. */
 export const LIST_BARS = 'SELECT * FROM bar ORDER BY kind, pattern';
 
+/** The rules in force. */
+export const FIND_RULES = 'SELECT * FROM rules_revision ORDER BY revision DESC LIMIT 1';
+
 export const LIST_SETTINGS = 'SELECT * FROM setting ORDER BY name';
 
 /** Until when the holder of a feature has the license: no feature is borrowed longer. */
@@ -170,12 +173,19 @@ export const STATEMENTS = {
   }),
 
   ...writesTo('server', {
-    clampRules: 'UPDATE server SET rules_at = :now WHERE rules_at > :now',
     saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
     setUsageSequence: 'UPDATE server SET usage_sequence = ? WHERE id = 1',
-    putRules: 'UPDATE server SET rules = ?, rules_at = ? WHERE id = 1',
     setWebhookCursor: 'UPDATE server SET webhook_seq = ?, webhook_index = ? WHERE id = 1',
     endSetup: 'UPDATE server SET set_up_at = coalesce(set_up_at, ?) WHERE id = 1',
+  }),
+
+  ...writesTo('rules_revision', {
+    clampRules: 'UPDATE rules_revision SET applied_at = :now WHERE applied_at > :now',
+    removeOldRules: 'DELETE FROM rules_revision WHERE revision <= ?',
+  }),
+
+  ...writesTo('place_count', {
+    removeOldPlaceCounts: 'DELETE FROM place_count WHERE rules < ?',
   }),
 
   ...writesTo('bar', {
@@ -214,10 +224,10 @@ export const STATEMENTS = {
     `SELECT count(*) AS count FROM registration
      WHERE license_id = :id AND borrowed_until > :now AND ends_at > :now`,
   ),
-  countCrowd: reads<Count & { readonly borrows: number }>(
+  countBorrowedFrom: reads<Count>(
     'registration',
-    `SELECT count(*) AS count, count(CASE WHEN borrowed_until > :now THEN 1 END) AS borrows
-     FROM registration WHERE license_id = :id AND origin BETWEEN :first AND :last AND ends_at > :now`,
+    `SELECT count(*) AS count FROM registration WHERE license_id = :id AND origin BETWEEN :first AND :last
+       AND borrowed_until > :now AND ends_at > :now`,
   ),
   listRegistrationsOf: reads<RowOf<'registration'>>(
     'registration',
@@ -240,6 +250,7 @@ export const STATEMENTS = {
     `SELECT * FROM feature_slot WHERE "user" IN (${BORROW_USERS}) ORDER BY license_id, "user", feature`,
   ),
   getServer: reads<RowOf<'server'>>('server', 'SELECT * FROM server WHERE id = 1'),
+  findRules: reads<RowOf<'rules_revision'>>('rules_revision', FIND_RULES),
   listSettings: reads<RowOf<'setting'>>('setting', LIST_SETTINGS),
   listSecrets: reads<RowOf<'sealed_secret'>>('sealed_secret', 'SELECT name, sealed FROM sealed_secret'),
   listDenialsBy: reads<RowOf<'denial'>>(

@@ -4,6 +4,7 @@ import type { TokenKind, TokenRestriction } from '../../core/access/token.ts';
 import type { BarKind } from '../../core/nouns/bar.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
+import type { PlaceKind } from '../../core/rules/rule-set.ts';
 
 /** What a column holds. Both databases return it as the same JavaScript value. */
 interface Column<T = unknown> {
@@ -42,7 +43,12 @@ const role = column<Role>('text');
 const bytes = column<Uint8Array>('bytes');
 
 const HOST = { hostname: text.orNull, address: text.orNull, info: text.orNull };
-const HOLDER = { origin: text.orNull, credential: text.orNull, spelling: text.orNull };
+const HOLDER = {
+  origin: text.orNull,
+  counted_at: text.orNull,
+  credential: text.orNull,
+  spelling: text.orNull,
+};
 const SLOT = { registered_at: time, ends_at: time, borrowed_until: time.orNull };
 
 /** `grain`: how many milliseconds it is long; 0 for the sum of what was forgotten. `at`: its start. */
@@ -66,8 +72,6 @@ export const TABLES = {
       hardware_id: text.orNull,
       usage_sequence: number,
       set_up_at: time.orNull,
-      rules: text.orNull,
-      rules_at: time.orNull,
       webhook_seq: number.orNull,
       webhook_index: number.orNull,
       ignores_case: number,
@@ -113,6 +117,7 @@ export const TABLES = {
       added_order: number,
       added_at: time,
       in_use: number,
+      counts: text.orNull,
       audit_n: number,
       audit_mac: bytes,
       removed_at: time.orNull,
@@ -212,6 +217,21 @@ export const TABLES = {
       added_at: time,
     },
     key: ['kind', 'pattern'],
+  },
+  rules_revision: {
+    columns: { revision: number, text, rules: text, applied_by: text, applied_at: time },
+    key: ['revision'],
+  },
+  place_count: {
+    columns: {
+      license_id: license,
+      rules: number,
+      feature: text,
+      kind: column<PlaceKind>('text'),
+      place: text,
+      slots: number,
+    },
+    key: ['license_id', 'rules', 'feature', 'kind', 'place'],
   },
   setting: {
     columns: { name: text, value: text, changed_by: text, changed_at: time },

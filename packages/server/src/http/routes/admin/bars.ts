@@ -2,25 +2,15 @@ import { BAR_API } from '@berth/protocol/admin/bars';
 import { BAR_KINDS } from '@berth/protocol/admin/choices';
 import { RequestError } from '@berth/protocol/request-error';
 import type { BarKind } from '../../../core/nouns/bar.ts';
-import type { RuleBook } from '../../../services/access/rule-book.ts';
+import type { Bars } from '../../../services/rules/bars.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
-export function barRoutes(ruleBook: RuleBook): readonly Route[] {
-  const { bars } = ruleBook;
+export function barRoutes(bars: Bars): readonly Route[] {
   return adminRoutes(BAR_API, {
-    'GET /api/admin/rules': {
-      name: 'admin_rules',
-      access: 'operator',
-      summary: 'Who is barred, and the state of the rules file',
-      handle: async (_, send) => {
-        const { rules, ...facts } = await ruleBook.describe();
-        return send({ ...toWire(facts), deny: rules.deny });
-      },
-    },
     'GET /api/admin/bars': {
       name: 'admin_bars',
       access: 'operator',
@@ -53,7 +43,7 @@ export function barRoutes(ruleBook: RuleBook): readonly Route[] {
     'GET /api/admin/rules/why': {
       name: 'admin_rules_why',
       access: 'operator',
-      summary: 'Which rules and bars refuse a user, a host or an address',
+      summary: 'Which bars, and entries of "deny" for all products, match a user, a host or an address',
       handle: async ({ query }, send) => send({ barred_by: await bars.explain(query) }),
     },
   });

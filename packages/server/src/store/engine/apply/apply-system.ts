@@ -14,6 +14,9 @@ import type { Appliers } from './apply.ts';
 /** Beyond this, the oldest unanswered requests are deleted; answered ones never are. */
 const MAX_OPEN_REQUESTS = 1000;
 
+/** Older versions of the rules are deleted. */
+const MAX_REVISIONS = 1000;
+
 /** Programs that sign in again and again keep this many tokens of one account. */
 const MAX_TOKENS_OF_ACCOUNT = 10_000;
 
@@ -26,9 +29,13 @@ const APPLY: Appliers<Batch, SystemChange> = {
   set_usage_sequence({ statements }, { sequence }) {
     statements.setUsageSequence.run(sequence);
   },
-  put_rules(target, { rules: { deny } }) {
-    target.statements.putRules.run(JSON.stringify({ deny }), target.now);
-    target.rules = orNoRules({ ...target.rules, deny });
+  put_rules(target, { rules, revision, text, by }) {
+    const { statements, now } = target;
+    const stored = { revision, text, rules: JSON.stringify(rules), applied_by: by, applied_at: now };
+    statements.rules_revision.add(stored);
+    statements.removeOldRules.run(revision - MAX_REVISIONS);
+    statements.removeOldPlaceCounts.run(revision);
+    target.rules = orNoRules({ ...target.rules, set: rules, revision });
   },
   put_bar(target, { bar, by }) {
     const { kind, pattern, note } = bar;

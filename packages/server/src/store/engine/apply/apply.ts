@@ -1,9 +1,11 @@
 import type { Change, Decision } from '../../../core/decision.ts';
 import { later } from '../../../core/nouns/instant.ts';
+import { NO_RULES } from '../../../core/rules/rules.ts';
 import { COLLECT_LIMIT } from '../../../core/view.ts';
 import type { Executed } from '../../store.ts';
 import { eventText } from '../audit/audit-chain.ts';
 import type { Batch } from '../batch.ts';
+import { countFeature, countPut, countRemoved } from '../count-slots.ts';
 import { thinHistory } from '../history/write-history.ts';
 import { totalsOf } from '../load/load-view.ts';
 import {
@@ -24,7 +26,7 @@ import {
 import { countOf } from '../sql.ts';
 
 /** What a change is applied to. */
-interface ChangeTarget extends Pick<Batch, 'statements' | 'licenses' | 'now' | 'answers'> {
+interface ChangeTarget extends Pick<Batch, 'statements' | 'licenses' | 'now' | 'answers' | 'rules'> {
   readonly entry: LoadedLicense;
 }
 
@@ -37,7 +39,9 @@ export type Appliers<T, C extends { readonly kind: string }> = {
 const ROOM_SHARE = 100;
 
 const APPLY: Appliers<ChangeTarget, Change> = {
-  put_registration({ statements, entry }, { registration }) {
+  put_registration(target, { registration, before }) {
+    const { statements, entry, rules } = target;
+    if (rules !== NO_RULES) countPut(target, entry, registration, before);
     statements.registration.put(registrationRow(entry.license.id, registration));
     noteEnd(entry, registration.endsAt);
   },
@@ -45,10 +49,13 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     statements.registration.renew({ license_id: entry.license.id, user }, endsAt);
     noteEnd(entry, endsAt);
   },
-  remove_registration({ statements, entry }, { user }) {
-    statements.registration.remove({ license_id: entry.license.id, user });
+  remove_registration(target, { registration }) {
+    const { statements, entry, rules } = target;
+    if (rules !== NO_RULES) countRemoved(target, entry, registration);
+    statements.registration.remove({ license_id: entry.license.id, user: registration.user });
   },
   remove_live_registrations({ statements, entry, now }) {
+    forgetCounts(entry);
     statements.removeLiveRegistrations.run(entry.license.id, now);
   },
   end_registrations_by({ statements, entry, now }, change) {
@@ -105,17 +112,22 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     statements.place_denial.remove(placeDenialRow(entry.license.id, denial));
   },
 
-  put_feature_slot({ statements, entry }, { slot, isNew }) {
+  put_feature_slot(target, { slot, isNew }) {
+    const { statements, entry } = target;
+    if (isNew) countFeature(target, entry, slot, 1);
     statements.feature_slot.put(featureSlotRow(entry.license.id, slot));
     if (isNew) entry.meters.addInUse(statements, slot.feature, 1);
     noteFeatureEnd(entry, slot.endsAt);
   },
-  remove_feature_slot({ statements, entry }, { user, feature }) {
+  remove_feature_slot(target, { user, feature }) {
+    const { statements, entry } = target;
+    countFeature(target, entry, { feature, user }, -1);
     statements.feature_slot.remove({ license_id: entry.license.id, user, feature });
     entry.meters.addInUse(statements, feature, -1);
   },
   remove_all_feature_slots({ statements, entry }) {
     if (!mayHaveFeatureSlots(entry)) return;
+    forgetCounts(entry);
     const { id } = entry.license;
     const features = statements.listFeaturesInUse.all(id).map(({ feature }) => feature);
     statements.removeAllFeatureSlots.run(id);
@@ -167,6 +179,12 @@ const APPLY: Appliers<ChangeTarget, Change> = {
   },
 };
 
+/** They are counted anew when that is needed. */
+function forgetCounts(entry: LoadedLicense): void {
+  entry.counts = null;
+  entry.isChanged = true;
+}
+
 /** They write one row, of a table whose writes `Savepoint` counts. */
 const ROW: ReadonlySet<Change['kind']> = new Set([
   'put_registration',
@@ -196,11 +214,11 @@ function isOneRow(changes: readonly Change[]): boolean {
 /** Writes what was decided about a license. It decides nothing itself. */
 export function applyDecision(batch: Batch, entry: LoadedLicense, decision: Decision): Executed {
   const { changes, events, outcome, history } = decision;
-  const { statements, licenses, now, answers } = batch;
+  const { statements, licenses, now, answers, rules } = batch;
   // First: an event that cannot be written must fail the command before it has changed anything.
   for (const event of events) entry.events.push(eventText(event));
   if (!isOneRow(changes)) batch.savepoint.set();
-  const target = { statements, licenses, entry, now, answers };
+  const target = { statements, licenses, entry, now, answers, rules };
   for (const change of changes) applyChange(target, change);
   for (const event of history ?? []) entry.history.push(event);
   if (changes.length > 0 || events.length > 0) {

@@ -24,6 +24,7 @@ export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<Syste
     ...(needs.account !== undefined && loadAccount(statements, needs.account)),
     ...(needs.token && { token: findToken(statements, needs.token) }),
     ...(needs.notice && { notedValue: findNotice(statements, needs.notice) }),
+    ...(needs.rulesText && { rulesText: statements.findRules.get()?.text ?? null }),
     ...(needs.settings && { settings: statements.listSettings.all().map(settingFromRow) }),
     ...(needs.masterKey && { masterKeyFingerprint: fingerprint(masterKey) }),
     ...(needs.grantKeys && { grantKeys: loadGrantKeys(batch) }),

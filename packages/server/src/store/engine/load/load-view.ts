@@ -18,36 +18,33 @@ import type { NoticeKey } from '../../../core/nouns/notice-key.ts';
 import type { Registration } from '../../../core/nouns/registration.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import {
-  type AddressUsage,
   type AnswerScope,
   COLLECT_LIMIT,
   type Denial,
   type Holder,
+  type Holdings,
   type LicenseView,
   type MeterNeed,
   type PlaceDenial,
   type RememberedAnswer,
   type Report,
 } from '../../../core/view.ts';
+import type { Batch } from '../batch.ts';
 import { type LoadedLicense, mayHaveFeatureSlots, NO_END } from '../loaded-licenses.ts';
 import {
   answerFromRow,
   denialFromRow,
   endedBorrowFromRow,
   featureSlotFromRow,
-  originKeys,
   placeDenialFromRow,
   registrationFromRow,
   reportFromRow,
 } from '../rows.ts';
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
+import { countPoolBorrows, readHoldings } from './read-holdings.ts';
 
-interface ViewSource {
-  readonly statements: Statements;
-  readonly rules: Rules;
-  readonly now: Instant;
-}
+type ViewSource = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now'>;
 
 export function loadView(
   source: ViewSource,
@@ -69,6 +66,7 @@ class LoadedView implements LicenseView {
   readonly meter: Meter | null;
   readonly rules: Rules;
   readonly registration: Registration | null;
+  readonly #source: ViewSource;
   readonly #statements: Statements;
   readonly #entry: LoadedLicense;
   readonly #subject: Subject;
@@ -77,12 +75,9 @@ class LoadedView implements LicenseView {
   #holders: readonly Holder[] | undefined;
   #answer: RememberedAnswer | null | undefined;
 
-  constructor(
-    { statements, rules, now }: ViewSource,
-    entry: LoadedLicense,
-    subject: Subject,
-    need: MeterNeed | null,
-  ) {
+  constructor(source: ViewSource, entry: LoadedLicense, subject: Subject, need: MeterNeed | null) {
+    const { statements, rules, now } = source;
+    this.#source = source;
     this.#statements = statements;
     this.#entry = entry;
     this.#subject = subject;
@@ -112,10 +107,18 @@ class LoadedView implements LicenseView {
     return row === undefined ? null : endedBorrowFromRow(row);
   }
 
-  countCrowd(range: AddressRange): AddressUsage {
-    const keys = { id: this.license.id, now: this.#now, ...originKeys(range) };
-    const row = this.#statements.countCrowd.get(keys);
-    return { slots: countOf(row), borrows: row?.borrows ?? 0 };
+  readHoldings(feature: string | null): Holdings {
+    return readHoldings(this.#source, this.#entry, feature, this.#leaver);
+  }
+
+  countPoolBorrows(range: AddressRange | null): ReturnType<LicenseView['countPoolBorrows']> {
+    return countPoolBorrows(this.#source, this.#entry, range, this.#leaver);
+  }
+
+  /** Who names no license leaves the slot that they hold elsewhere. */
+  get #leaver(): string | null {
+    const { licenseId, holder } = this.#subject;
+    return licenseId === null ? holder : null;
   }
 
   listHolders(): readonly Holder[] {

@@ -9,8 +9,7 @@
 -- the server up any more. `audit_anchor`, here and of each license, is the MAC of how many links its chain has and
 -- of its head: with one for all chains, all licenses would wait for each other. `audit_chains` vouches for which
 -- chains there are. All are empty only until the store is opened. `audit_signed_links`: how many links there were
--- when the heads were last signed. `rules`: what the administrator allows beyond the licenses, as JSON, and since
--- when it is so. NULL: no rules yet. `webhook_seq`, `webhook_index`: the event up to which the webhook was told, by
+-- when the heads were last signed.  `webhook_seq`, `webhook_index`: the event up to which the webhook was told, by
 -- its link and its place there. NULL: there never was a webhook. `ignores_case`: users that differ only in case are
 -- one, and `user` is folded everywhere.
 CREATE TABLE server (
@@ -28,8 +27,6 @@ CREATE TABLE server (
   audit_anchor BYTEA,
   audit_chains BYTEA,
   audit_signed_links BIGINT,
-  rules TEXT COLLATE "C",
-  rules_at BIGINT,
   webhook_seq BIGINT,
   webhook_index BIGINT,
   ignores_case BIGINT NOT NULL DEFAULT 0
@@ -45,6 +42,7 @@ CREATE TABLE license (
   added_order BIGINT NOT NULL UNIQUE,
   added_at BIGINT NOT NULL,
   in_use BIGINT NOT NULL DEFAULT 0 CHECK (in_use >= 0),
+  counts TEXT COLLATE "C",
   audit_n BIGINT NOT NULL DEFAULT 0,
   audit_mac BYTEA NOT NULL,
   mark BIGINT NOT NULL DEFAULT 0,
@@ -56,7 +54,8 @@ CREATE TABLE license (
 -- Who holds a slot. The slot is free from `ends_at` on, whether or not the row is still here. `origin` is the
 -- address that the last register or borrow came from, in a form that sorts: 4 and eight hex digits, or 6 and
 -- thirty-two. `credential` names what was shown with it. NULL: nobody knows. `spelling`: how the holder was spelled
--- when the slot was lent, where `user` is another name for them.
+-- when the slot was lent, where `user` is another name for them. `counted_at`: where the rules count the slot, as
+-- JSON; NULL: where it is.
 CREATE TABLE registration (
   license_id BIGINT NOT NULL,
   "user" TEXT COLLATE "C" NOT NULL,
@@ -67,6 +66,7 @@ CREATE TABLE registration (
   ends_at BIGINT NOT NULL,
   borrowed_until BIGINT,
   origin TEXT COLLATE "C",
+  counted_at TEXT COLLATE "C",
   credential TEXT COLLATE "C",
   spelling TEXT COLLATE "C",
   PRIMARY KEY (license_id, "user")
@@ -104,6 +104,7 @@ CREATE TABLE ended_borrow (
   registered_at BIGINT NOT NULL,
   borrowed_until BIGINT NOT NULL,
   origin TEXT COLLATE "C",
+  counted_at TEXT COLLATE "C",
   credential TEXT COLLATE "C",
   spelling TEXT COLLATE "C",
   ended_at BIGINT NOT NULL,
@@ -306,6 +307,26 @@ CREATE TABLE bar (
   added_by TEXT COLLATE "C" NOT NULL,
   added_at BIGINT NOT NULL,
   PRIMARY KEY (kind, pattern)
+);
+
+-- Every version of the rules: as written, and as JSON. The latest is in force.
+CREATE TABLE rules_revision (
+  revision BIGINT PRIMARY KEY,
+  text TEXT COLLATE "C" NOT NULL,
+  rules TEXT COLLATE "C" NOT NULL,
+  applied_by TEXT COLLATE "C" NOT NULL,
+  applied_at BIGINT NOT NULL
+);
+
+-- How many slots are held at a place, as the rules of a revision count them. `kind`: host or address.
+CREATE TABLE place_count (
+  license_id BIGINT NOT NULL,
+  rules BIGINT NOT NULL,
+  feature TEXT COLLATE "C" NOT NULL,
+  kind TEXT COLLATE "C" NOT NULL,
+  place TEXT COLLATE "C" NOT NULL,
+  slots BIGINT NOT NULL,
+  PRIMARY KEY (license_id, rules, feature, kind, place)
 );
 
 -- Settings that were changed while the server ran. Flags, environment and file count before them. `value` is JSON.

@@ -17,14 +17,14 @@ import type { Opened } from './transaction.ts';
 import type { WorkingSet } from './working-set.ts';
 
 const SAVE_LICENSE = `UPDATE license SET in_use = $2, audit_n = $3, audit_mac = $4,
-  audit_anchor = coalesce($5::bytea, audit_anchor), mark = $6, receipts = $7 WHERE id = $1`;
+  audit_anchor = coalesce($5::bytea, audit_anchor), mark = $6, receipts = $7, counts = $8 WHERE id = $1`;
 
 /** The same for all licenses of a batch at once: one list for each column. */
 const SAVE_LICENSES = `UPDATE license SET in_use = saved.in_use, audit_n = saved.audit_n,
   audit_mac = saved.audit_mac, audit_anchor = coalesce(saved.audit_anchor, license.audit_anchor),
-  mark = saved.mark, receipts = saved.receipts
-  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[], $6::bigint[], $7::text[])
-    AS saved(id, in_use, audit_n, audit_mac, audit_anchor, mark, receipts)
+  mark = saved.mark, receipts = saved.receipts, counts = saved.counts
+  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[], $6::bigint[], $7::text[],
+    $8::text[]) AS saved(id, in_use, audit_n, audit_mac, audit_anchor, mark, receipts, counts)
   WHERE license.id = saved.id`;
 
 const ADD_LINKS = `INSERT INTO audit_link (chain, n, at, events, mac)
@@ -98,10 +98,13 @@ function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readon
       .map((entry) => ({ part, entry })),
   );
   for (const { part, entry } of changed) entry.meters.flush(part.batch.statements);
+  const counts = new Map(
+    changed.map(({ part, entry }) => [entry, entry.counts?.flush(part.batch.statements) ?? null]),
+  );
   const decidedWrites = [...set.takeWrites(), ...addAllHistory(changed)];
   for (const { batch } of parts) if (batch.clampsHistory) clampHistory(batch.statements, batch.now);
   const links: NewLink[] = [];
-  const saved = saveLicenses(decided, changed, links);
+  const saved = saveLicenses(decided, changed, counts, links);
   const server = scope.server ? saveServer(decided, changed, links) : [];
   const writes = [...decidedWrites, ...set.takeWrites(), ...addLinks(links), ...saved, ...server];
   return { writes, hasEvents: links.length > 0 };
@@ -125,6 +128,7 @@ const NEW_ROW: Vouched = { receipts: '{}', audit_anchor: null };
 function saveLicenses(
   { opened, name }: Decided,
   changed: readonly Changed[],
+  counts: ReadonlyMap<LoadedLicense, string | null>,
   links: NewLink[],
 ): readonly Sql[] {
   if (changed.length === 0) return [];
@@ -135,7 +139,9 @@ function saveLicenses(
     const chain = chainOf(entry.head, row);
     const { head, anchor, link } = batch.ledger.addLink(license.id, chain, events, batch.now);
     if (link !== null) links.push(link);
-    return [license.id, storedInUse, head.n, head.mac, anchor, batch.now, withReceipt(row, lane, name)];
+    const receipts = withReceipt(row, lane, name);
+    const counted = counts.get(entry) ?? null;
+    return [license.id, storedInUse, head.n, head.mac, anchor, batch.now, receipts, counted];
   });
   const [only, ...others] = saved;
   return only !== undefined && others.length === 0

@@ -4,7 +4,7 @@ import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
 import { listRemovedOf, type RemovedLicense } from '../../engine/loaded-licenses.ts';
 import { licenseFromRow, rulesFromRows } from '../../engine/rows.ts';
-import { LIST_BARS } from '../../engine/statements.ts';
+import { FIND_RULES, LIST_BARS } from '../../engine/statements.ts';
 import type { PostgresRowOf, RowOf } from '../../engine/tables.ts';
 import { refuseMoved } from '../wire/moved-mark.ts';
 import type { Sender } from './working-set.ts';
@@ -31,14 +31,15 @@ type ListedLicense = Pick<RowOf<'license'>, 'id' | 'product' | 'removed_at' | 'a
 
 const LIST = 'SELECT id, product, removed_at, added_order FROM license ORDER BY id';
 
-const GET_SERVER = 'SELECT revision, rules, ignores_case FROM server WHERE id = 1';
+const GET_SERVER = 'SELECT revision, ignores_case FROM server WHERE id = 1';
 
 export async function readIndex(sender: Sender): Promise<LicenseIndex> {
   // The revision first: what is read after it is at least as new.
-  const [servers, licenses, bars] = await Promise.all([
+  const [servers, licenses, bars, rules] = await Promise.all([
     sender.query<PostgresRowOf<'server'>>(GET_SERVER, []),
     sender.query<ListedLicense>(LIST, []),
     sender.query<RowOf<'bar'>>(LIST_BARS, []),
+    sender.query<RowOf<'rules_revision'>>(FIND_RULES, []),
     refuseMoved((text) => sender.query(text, [])),
   ]);
   const [server] = servers as readonly [PostgresRowOf<'server'>];
@@ -47,7 +48,7 @@ export async function readIndex(sender: Sender): Promise<LicenseIndex> {
   for (const { id, product } of held) byProduct.set(product, [...(byProduct.get(product) ?? []), id]);
   return {
     revision: server.revision,
-    rules: rulesFromRows(server, bars),
+    rules: rulesFromRows(rules[0], bars),
     ignoresCase: server.ignores_case === 1,
     chains: licenses.map(({ id }) => id),
     byProduct,

@@ -12,6 +12,7 @@ export const HELD_TABLES = [
   'meter',
   'consumption_total',
   'remembered_answer',
+  'place_count',
 ] as const satisfies readonly TableName[];
 
 export type HeldTable = (typeof HELD_TABLES)[number];

@@ -3,8 +3,7 @@
 -- what was consumed. `set_up_at`: when an administrator first had a password of their own; from then on nobody sets
 -- the server up any more. `audit_anchor` vouches for all chains at once: the MAC of how many links were ever
 -- written and of the heads of all chains. It is empty only until the store is opened. `audit_signed_links`: how
--- many links there were when the heads were last signed. `rules`: what the administrator allows beyond the
--- licenses, as JSON, and since when it is so. NULL: no rules yet. `webhook_seq`, `webhook_index`: the event up to
+-- many links there were when the heads were last signed.  `webhook_seq`, `webhook_index`: the event up to
 -- which the webhook was told, by its link and its place there. NULL: there never was a webhook. `ignores_case`:
 -- users that differ only in case are one, and `user` is folded everywhere.
 CREATE TABLE server (
@@ -18,14 +17,13 @@ CREATE TABLE server (
   set_up_at INTEGER,
   audit_anchor BLOB,
   audit_signed_links INTEGER,
-  rules TEXT,
-  rules_at INTEGER,
   webhook_seq INTEGER,
   webhook_index INTEGER,
   ignores_case INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- `facts` is the license as the domain knows it, as JSON. `in_use` counts its rows in `registration`. One that the
+-- `facts` is the license as the domain knows it, as JSON. `in_use` counts its rows in `registration`,
+-- `counts` as JSON those of groups that the rules name. One that the
 -- server gave up keeps its row: its slots, totals and records go on when it is added again.
 CREATE TABLE license (
   id INTEGER PRIMARY KEY,
@@ -34,6 +32,7 @@ CREATE TABLE license (
   added_order INTEGER NOT NULL UNIQUE,
   added_at INTEGER NOT NULL,
   in_use INTEGER NOT NULL DEFAULT 0 CHECK (in_use >= 0),
+  counts TEXT,
   audit_n INTEGER NOT NULL DEFAULT 0,
   audit_mac BLOB NOT NULL,
   removed_at INTEGER
@@ -42,7 +41,8 @@ CREATE TABLE license (
 -- Who holds a slot. The slot is free from `ends_at` on, whether or not the row is still here. `origin` is the
 -- address that the last register or borrow came from, in a form that sorts: 4 and eight hex digits, or 6 and
 -- thirty-two. `credential` names what was shown with it. NULL: nobody knows. `spelling`: how the holder was spelled
--- when the slot was lent, where `user` is another name for them. `due_at`: when to look whether the slot has ended;
+-- when the slot was lent, where `user` is another name for them. `counted_at`: where the rules count the slot, as
+-- JSON; NULL: where it is. `due_at`: when to look whether the slot has ended;
 -- never later than `ends_at`. A heartbeat moves only `ends_at`, so that it does not change an index. Whoever finds
 -- a slot due that was renewed sets `due_at` to its end.
 CREATE TABLE registration (
@@ -55,6 +55,7 @@ CREATE TABLE registration (
   ends_at INTEGER NOT NULL,
   borrowed_until INTEGER,
   origin TEXT,
+  counted_at TEXT,
   credential TEXT,
   spelling TEXT,
   due_at INTEGER NOT NULL DEFAULT 0,
@@ -102,6 +103,7 @@ CREATE TABLE ended_borrow (
   registered_at INTEGER NOT NULL,
   borrowed_until INTEGER NOT NULL,
   origin TEXT,
+  counted_at TEXT,
   credential TEXT,
   spelling TEXT,
   ended_at INTEGER NOT NULL,
@@ -273,6 +275,26 @@ CREATE TABLE bar (
   added_by TEXT NOT NULL,
   added_at INTEGER NOT NULL,
   PRIMARY KEY (kind, pattern)
+) STRICT, WITHOUT ROWID;
+
+-- Every version of the rules: as written, and as JSON. The latest is in force.
+CREATE TABLE rules_revision (
+  revision INTEGER PRIMARY KEY,
+  text TEXT NOT NULL,
+  rules TEXT NOT NULL,
+  applied_by TEXT NOT NULL,
+  applied_at INTEGER NOT NULL
+) STRICT;
+
+-- How many slots are held at a place, as the rules of a revision count them. `kind`: host or address.
+CREATE TABLE place_count (
+  license_id INTEGER NOT NULL,
+  rules INTEGER NOT NULL,
+  feature TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  place TEXT NOT NULL,
+  slots INTEGER NOT NULL,
+  PRIMARY KEY (license_id, rules, feature, kind, place)
 ) STRICT, WITHOUT ROWID;
 
 -- Settings that were changed while the server ran. Flags, environment and file count before them. `value` is JSON.

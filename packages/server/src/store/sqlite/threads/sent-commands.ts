@@ -7,9 +7,9 @@ type SentRegister = ReturnType<typeof packRegister>;
 
 /** Values without names: most commands are heartbeats, and names are half of their JSON. */
 function packRegister(command: Register) {
-  const { product, licenseId, user, host, by, credential, spelling, perAddress } = command;
+  const { product, licenseId, user, host, by, credential, spelling, spent } = command;
   const { hostname, address, info } = host;
-  return [product, licenseId, user, hostname, address, info, by, credential, spelling, perAddress] as const;
+  return [product, licenseId, user, hostname, address, info, by, credential, spelling, spent] as const;
 }
 
 export function packCommand(command: Command): SentCommand {
@@ -21,7 +21,7 @@ type Complete<C> = { readonly [K in keyof Required<C>]: C[K] | undefined };
 
 export function unpackCommand(sent: SentCommand): Command {
   if ('kind' in sent) return sent;
-  const [product, licenseId, user, hostname, address, info, by, credential, spelling, perAddress] = sent;
+  const [product, licenseId, user, hostname, address, info, by, credential, spelling, spent] = sent;
   return {
     kind: 'register',
     product,
@@ -32,6 +32,6 @@ export function unpackCommand(sent: SentCommand): Command {
     by: by ?? undefined,
     credential: credential ?? undefined,
     spelling: spelling ?? undefined,
-    perAddress: perAddress ?? undefined,
+    spent: spent ?? undefined,
   } satisfies Complete<Register> as Register;
 }

@@ -323,6 +323,7 @@ function copyRow(row: Row, endsAt = row.ends_at): KeptRow {
     ends_at: endsAt,
     borrowed_until: row.borrowed_until,
     origin: row.origin,
+    counted_at: row.counted_at,
     credential: row.credential,
     spelling: row.spelling,
   };

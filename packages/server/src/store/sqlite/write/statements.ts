@@ -25,7 +25,7 @@ import { SlotBook } from './slot-book.ts';
 /** What only this store asks. */
 const OWN = {
   ...writesTo('license', {
-    updateLicenseHead: 'UPDATE license SET in_use = ?, audit_n = ?, audit_mac = ? WHERE id = ?',
+    updateLicenseHead: 'UPDATE license SET in_use = ?, counts = ?, audit_n = ?, audit_mac = ? WHERE id = ?',
   }),
   ...writesTo('server', {
     saveServer: `UPDATE server SET mark = ?, audit_n = ?, audit_mac = ?,
@@ -117,7 +117,7 @@ function countBorrowed(book: SlotBook, counted: Statements['countBorrowed']) {
 /** They ask for no end, only which registrations are live. So those that are not due need not be exact. */
 const ASK_WHO_IS_LIVE: ReadonlySet<Read | Write> = new Set([
   STATEMENTS.countBorrowed,
-  STATEMENTS.countCrowd,
+  STATEMENTS.countBorrowedFrom,
   STATEMENTS.countLiveFeatureSlots,
   STATEMENTS.findNextFeatureEnd,
 ]);

@@ -192,7 +192,7 @@ export class SqliteWriter {
   #load(): void {
     const server = getServer(this.#statements);
     this.#systemHead = { n: server.audit_n, mac: server.audit_mac };
-    this.#rules = rulesFromRows(server, this.#statements.listBars.all());
+    this.#rules = rulesFromRows(this.#statements.findRules.get(), this.#statements.listBars.all());
     this.#ignoresCase = server.ignores_case === 1;
     this.#licenses = new LoadedLicenses(this.#statements.listLicenses.all());
     this.#answers = {
@@ -340,11 +340,12 @@ export class SqliteWriter {
   }
 
   #writeEntry(entry: LoadedLicense, now: Instant): void {
-    const { license, storedInUse } = entry;
+    const { license, storedInUse, counts } = entry;
     if (entry.meters.changed.size > 0) entry.meters.flush(this.#statements);
     entry.head = this.#ledger.addLink(license.id, entry.head, entry.events, now);
     const { n, mac } = entry.head;
-    this.#statements.updateLicenseHead.run(storedInUse, n, mac, license.id);
+    const counted = counts === null ? null : counts.flush(this.#statements);
+    this.#statements.updateLicenseHead.run(storedInUse, counted, n, mac, license.id);
   }
 
   #writeHistory({ names, now, clampsHistory }: Batch, changed: readonly LoadedLicense[]): void {

@@ -4,14 +4,14 @@ import type { Bar, BarKind } from '../../core/nouns/bar.ts';
 import { type Asker, type Barring, listBarring } from '../../core/rules/rules.ts';
 import type { BarRecord } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
-import { refuseEntry } from './parse-rules.ts';
+import { refuseEntry } from './refuse-entry.ts';
 
 /** Who is barred by a command, besides the rules file. */
 export interface Bars {
   list(): Promise<readonly BarRecord[]>;
   add(bar: Bar, by: Actor): Promise<Executed>;
   remove(bar: Omit<Bar, 'note'>, by: Actor): Promise<Executed>;
-  /** All rules and bars that match. */
+  /** All bars that match, and entries of `deny` for all products. */
   explain(names: BarredNames): Promise<readonly Barring[]>;
 }
 

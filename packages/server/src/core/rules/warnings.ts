@@ -1,0 +1,138 @@
+import { containersOf } from './groups.ts';
+import { nameLimit, nameReservation } from './judge-slot.ts';
+import type { RuleSet, SlotRules } from './rule-set.ts';
+import { isAtLocal, type LocalTime } from './times.ts';
+
+/** Something in the rules that may not be meant. */
+export interface Warning {
+  /** Names and indexes that lead to it in the text. */
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** A product that the server has. */
+export interface ProductFacts {
+  readonly product: string;
+  /** Of all its licenses. */
+  readonly slots: number;
+  /** Each with the slots that one license has of it at most. */
+  readonly features: readonly { readonly feature: string; readonly slots: number }[];
+}
+
+/** `products`: those of the server; `null`: nothing is known about them. */
+export function listWarnings(rules: RuleSet, products: readonly ProductFacts[] | null): readonly Warning[] {
+  return Object.entries(rules.products).flatMap(([name, own]) => {
+    const facts = products?.find(({ product }) => product === name);
+    const isUnknown = products !== null && facts === undefined;
+    return [
+      ...(isUnknown ? [warnUnknown(['products', name], `The server has no license for "${name}" yet.`)] : []),
+      ...warnSlots(rules, own, ['products', name], facts?.slots ?? null, [own]),
+      ...Object.entries(own.features).flatMap(([feature, rulesOfIt]) => {
+        const path = ['products', name, 'features', feature];
+        const known = facts?.features.find((one) => one.feature === feature);
+        const isMissing = facts !== undefined && known === undefined;
+        const unknown = `No license for "${name}" has slots of the feature "${feature}".`;
+        return [
+          ...(isMissing ? [warnUnknown(path, unknown)] : []),
+          ...warnSlots(rules, rulesOfIt, path, known?.slots ?? null, [own, rulesOfIt]),
+        ];
+      }),
+    ];
+  });
+}
+
+function warnUnknown(path: Warning['path'], message: string): Warning {
+  return { path, message: `${message} These rules apply as soon as there is one.` };
+}
+
+/** `scopes`: what decides who may have the slots. */
+function warnSlots(
+  rules: RuleSet,
+  own: SlotRules,
+  path: Warning['path'],
+  slots: number | null,
+  scopes: readonly SlotRules[],
+): readonly Warning[] {
+  const found = listMoments(rules, own).flatMap((isActive) => [
+    ...warnTooMany(own, path, slots, isActive),
+    ...warnLimited(rules, own, path, isActive),
+  ]);
+  const kept = own.reserve.flatMap((rule, index) => {
+    const reason = findKeptOut(rules, rule.for, scopes);
+    if (reason === null) return [];
+    const message = `"${nameReservation(rule)}" keeps slots for people who get none: ${reason}.`;
+    return [{ path: [...path, 'reserve', index], message }];
+  });
+  return [...new Map([...found, ...kept].map((one) => [JSON.stringify(one.path), one])).values()];
+}
+
+type IsActive = (rule: { readonly during: string | null }) => boolean;
+
+function warnTooMany(
+  own: SlotRules,
+  path: Warning['path'],
+  slots: number | null,
+  isActive: IsActive,
+): readonly Warning[] {
+  const reserved = sumSlots(own.reserve.filter(isActive));
+  if (slots === null || reserved <= slots) return [];
+  const message = `${reserved} slots are reserved at the same time, but there are only ${slots}.`;
+  return [
+    { path: [...path, 'reserve'], message: `${message} They go to members first, whoever comes first.` },
+  ];
+}
+
+function warnLimited(
+  rules: RuleSet,
+  own: SlotRules,
+  path: Warning['path'],
+  isActive: IsActive,
+): readonly Warning[] {
+  return own.limit.flatMap((limit, index) => {
+    const { of } = limit;
+    if (!('group' in of) || !isActive(limit)) return [];
+    const within = own.reserve.filter(
+      (rule) => isActive(rule) && containersOf(rules).get(rule.for)?.includes(of.group) === true,
+    );
+    const reserved = sumSlots(within);
+    if (reserved <= limit.slots) return [];
+    const message = `${reserved} slots are reserved for members of ${of.group}, but "${nameLimit(limit)}" allows fewer.`;
+    return [{ path: [...path, 'limit', index], message: `${message} The rest stays free.` }];
+  });
+}
+
+function sumSlots(rules: readonly { readonly slots: number }[]): number {
+  return rules.reduce((sum, { slots }) => sum + slots, 0);
+}
+
+/** Why no member of the group gets a slot; `null`: some do. */
+function findKeptOut(rules: RuleSet, group: string, scopes: readonly SlotRules[]): string | null {
+  const around = containersOf(rules).get(group) ?? [];
+  const denied = [rules, ...scopes].flatMap(({ deny }) => deny.groups).find((one) => around.includes(one));
+  if (denied !== undefined) return `"deny" names ${denied}`;
+  for (const { allow } of scopes) {
+    const isAllowed = (one: string) => around.includes(one) || containersOf(rules).get(one)?.includes(group);
+    if (allow !== null && !allow.some(isAllowed)) return `"allow" does not name ${group}`;
+  }
+  return null;
+}
+
+/**
+ * Times of the week at which different sets of rules apply: the beginnings of their times, and one outside all
+ * of them. Times of other zones count as if they applied as well.
+ */
+function listMoments({ times }: RuleSet, own: SlotRules): readonly IsActive[] {
+  const used = [...new Set([...own.reserve, ...own.limit].flatMap(({ during }) => during ?? []))];
+  const starts = used.flatMap((name) => {
+    const { days = [], from = 0, zone = '' } = times[name] ?? {};
+    return days.map((day) => ({ zone, day, minute: from }));
+  });
+  return [({ during }) => during === null, ...starts.map(isActiveAt)];
+
+  function isActiveAt({ zone, ...at }: LocalTime & { readonly zone: string }): IsActive {
+    return ({ during }) => {
+      const window = during === null ? undefined : times[during];
+      return window === undefined || window.zone !== zone || isAtLocal(window, at);
+    };
+  }
+}

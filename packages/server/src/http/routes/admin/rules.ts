@@ -1,0 +1,97 @@
+import { RULE_API } from '@berth/protocol/admin/rules';
+import { RequestError } from '@berth/protocol/request-error';
+import { importOptions } from '../../../services/rules/import/import-options.ts';
+import type { RuleBook } from '../../../services/rules/rule-book.ts';
+import { adminRoutes } from '../../admin-route.ts';
+import { toWire } from '../../reply/to-wire.ts';
+import type { Route } from '../../route.ts';
+
+export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
+  return adminRoutes(RULE_API, {
+    'GET /api/admin/rules': {
+      name: 'admin_rules',
+      access: 'operator',
+      summary: 'The rules in force, and what each of them does now',
+      handle: async (_, send) => {
+        const { applied, file, fileError, warnings, inForce } = await ruleBook.describe();
+        const { revision, text, by, at } = applied ?? { revision: 0, text: '', by: null, at: null };
+        return send(toWire({ revision, text, by, at, file, fileError, warnings, rules: inForce }));
+      },
+    },
+    'POST /api/admin/rules/check': {
+      name: 'admin_rules_check',
+      access: 'operator',
+      summary: 'Check the text of rules, without applying it',
+      errors: ['missing_parameters'],
+      handle: async ({ body }, send) => {
+        const checked = await ruleBook.check(requireText(body));
+        const { errors, warnings, expectations } = { errors: [], warnings: [], expectations: [], ...checked };
+        return send({ errors, warnings, expectations });
+      },
+    },
+    'POST /api/admin/rules/apply': {
+      name: 'admin_rules_apply',
+      access: 'admin',
+      summary: 'Put rules in force, as a new revision',
+      errors: ['missing_parameters', 'rules_not_valid', 'rules_changed', 'rules_in_file'],
+      handle: async ({ body, caller }, send) =>
+        send(toWire(await ruleBook.apply(requireText(body), body.based_on, caller.actor))),
+    },
+    'GET /api/admin/rules/history': {
+      name: 'admin_rules_history',
+      access: 'operator',
+      summary: 'All revisions of the rules',
+      handle: async (_, send) => send({ revisions: (await ruleBook.listRevisions()).map(presentRevision) }),
+    },
+    'GET /api/admin/rules/revision': {
+      name: 'admin_rules_revision',
+      access: 'operator',
+      summary: 'One revision of the rules, and what changed with it',
+      errors: ['missing_parameters', 'rules_revision_not_found'],
+      handle: async ({ query }, send) => {
+        const found = await ruleBook.findRevision(requireRevision(query));
+        return send({ ...presentRevision(found), text: found.text, diff: found.diff.join('\n') });
+      },
+    },
+    'POST /api/admin/rules/revert': {
+      name: 'admin_rules_revert',
+      access: 'admin',
+      summary: 'Apply the text of an earlier revision again',
+      errors: [
+        'missing_parameters',
+        'rules_revision_not_found',
+        'rules_not_valid',
+        'rules_changed',
+        'rules_in_file',
+      ],
+      handle: async ({ body, caller }, send) => {
+        const { revision } = await ruleBook.revert(requireRevision(body), caller.actor);
+        return send({ revision });
+      },
+    },
+    'POST /api/admin/rules/import': {
+      name: 'admin_rules_import',
+      access: 'operator',
+      summary: 'Translate an options file of FlexNet or RLM, without applying it',
+      errors: ['missing_parameters'],
+      handle: ({ body }, send) => send(importOptions(requireText(body), body.format)),
+    },
+  });
+}
+
+type Revision = Awaited<ReturnType<RuleBook['findRevision']>>;
+
+function presentRevision({ revision, by, at, diff }: Revision) {
+  const count = (sign: string) => diff.filter((line) => line.startsWith(sign)).length;
+  return toWire({ revision, by, at, added: count('+'), removed: count('-') });
+}
+
+function requireText({ text }: { readonly text?: string | undefined }): string {
+  if (text !== undefined) return text;
+  throw new RequestError('missing_parameters', 'Send the "text".');
+}
+
+function requireRevision({ revision }: { readonly revision?: number | undefined }): number {
+  if (revision !== undefined) return revision;
+  throw new RequestError('missing_parameters', 'Send the number of a "revision".');
+}

@@ -1,0 +1,101 @@
+import { suggest } from '@berth/protocol/suggest';
+import type { Mistake, Place, YamlTree } from './yaml-tree.ts';
+
+/**
+ * A value in the text of the rules, with the names that lead to it. What is wrong is collected, so that all
+ * of it is reported at once; readers then return something harmless.
+ */
+export class Cursor {
+  readonly path: string;
+  readonly at: Place;
+  readonly #tree: YamlTree;
+  readonly #mistakes: Mistake[];
+
+  constructor(tree: YamlTree, mistakes: Mistake[], path = '', at = tree.at) {
+    this.#tree = tree;
+    this.#mistakes = mistakes;
+    this.path = path;
+    this.at = at;
+  }
+
+  /** A section with only comments is empty. */
+  get isEmpty(): boolean {
+    return this.#tree.kind === 'empty';
+  }
+
+  get isList(): boolean {
+    return this.#tree.kind === 'list';
+  }
+
+  /** `problem` continues the name of the value, such as `is empty.` */
+  fail(problem: string, at: Place = this.#tree.at): void {
+    const name = this.path === '' ? 'The text' : `"${this.path}"`;
+    this.#mistakes.push({ line: at.line, column: at.column, message: `${name} ${problem}` });
+  }
+
+  /** The values of a section whose names are fixed. An unknown one is a mistake: a typo must not pass. */
+  fields<Name extends string>(known: readonly Name[]): Partial<Record<Name, Cursor>> {
+    const words = known.map((name) => `"${name}"`).join(', ');
+    const given = this.entries(`must contain ${words}.`);
+    for (const [name, field] of given) {
+      if (known.includes(name as Name)) continue;
+      field.fail(`is unknown.${suggest(name, known) || ` Use ${words}.`}`, field.at);
+    }
+    return Object.fromEntries(given) as Partial<Record<Name, Cursor>>;
+  }
+
+  /** The values of a section with names of the administrator's choice. */
+  entries(problem = 'must contain names with a colon.'): readonly (readonly [string, Cursor])[] {
+    if (this.#tree.kind === 'empty') return [];
+    if (this.#tree.kind !== 'map') {
+      this.fail(problem);
+      return [];
+    }
+    const inside = this.path === '' ? '' : `${this.path}.`;
+    return this.#tree.entries.map(({ key, at, value }) => [
+      key,
+      new Cursor(value, this.#mistakes, inside + key, at),
+    ]);
+  }
+
+  items(max: number): readonly Cursor[] {
+    if (this.#tree.kind === 'empty') return [];
+    if (this.#tree.kind !== 'list') {
+      const example = this.#tree.kind === 'text' ? `: [${this.#tree.text}]` : '';
+      this.fail(`must be a list${example}.`);
+      return [];
+    }
+    const { items } = this.#tree;
+    if (items.length > max) this.fail(`has ${items.length} entries; at most ${max} are allowed.`);
+    return items
+      .slice(0, max)
+      .map((item, index) => new Cursor(item, this.#mistakes, `${this.path}[${index}]`));
+  }
+
+  text(): string | null {
+    if (this.#tree.kind === 'text') return this.#tree.text;
+    this.fail(this.#tree.kind === 'empty' ? 'is empty.' : 'must be text.');
+    return null;
+  }
+
+  /** A name of a fixed list. */
+  choice<Name extends string>(known: readonly Name[], kind: string): Name | null {
+    const text = this.text();
+    if (text === null || known.includes(text as Name)) return text as Name | null;
+    const listed = known.length === 0 || known.length > MAX_LISTED ? '' : ` Use ${known.join(', ')}.`;
+    this.fail(`is "${text}", which is no ${kind}.${suggest(text, known) || listed}`);
+    return null;
+  }
+
+  wholeNumber(min: number, max: number): number | null {
+    const text = this.text();
+    if (text === null) return null;
+    const value = /^-?\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    this.fail(`is "${text}"; it must be a whole number from ${min} to ${max}.`);
+    return null;
+  }
+}
+
+/** A longer list of choices would hide the message. */
+const MAX_LISTED = 10;

@@ -1,0 +1,74 @@
+import { LIMITS } from '../../config.ts';
+import { checkExpectation } from '../../core/rules/expectation.ts';
+import type { RuleSet } from '../../core/rules/rule-set.ts';
+import { listWarnings, type ProductFacts } from '../../core/rules/warnings.ts';
+import { Cursor } from './cursor.ts';
+import { readExpectations } from './read-expectations.ts';
+import { readGroups, readNames } from './read-groups.ts';
+import { type Known, linesOf, readProducts } from './read-products.ts';
+import { readTimes } from './read-times.ts';
+import { findPlace, type Mistake, readYamlTree, type YamlTree } from './yaml-tree.ts';
+
+/** Rules that can be applied. */
+export interface ParsedRules {
+  readonly rules: RuleSet;
+  /** The entries of `expect`, in order. */
+  readonly expectations: readonly CheckedExpectation[];
+  /** What may not be meant. */
+  readonly warnings: readonly Mistake[];
+}
+
+interface CheckedExpectation extends Mistake {
+  readonly ok: boolean;
+}
+
+/** Why a text cannot be applied; there is at least one error. */
+export interface RuleErrors {
+  readonly errors: readonly Mistake[];
+}
+
+/**
+ * Reads the text of the rules. Every value is text, so a user "007" or "no" needs no quotes. Nothing is
+ * guessed: with one mistake the whole text is refused, because a typo would silently give slots to others.
+ * `products`: those of the server, if they are known.
+ */
+export function parseRules(
+  text: string,
+  products: readonly ProductFacts[] | null = null,
+): ParsedRules | RuleErrors {
+  const refused = refuseText(text);
+  if (refused !== null) return { errors: [{ line: 1, column: 1, message: refused }] };
+  const tree = readYamlTree(text);
+  return 'kind' in tree ? readRules(tree, products) : { errors: tree };
+}
+
+function refuseText(text: string): string | null {
+  if (text.trim() === '') return 'The text is empty. To lift all rules, write "deny: {}".';
+  if (Buffer.byteLength(text) <= LIMITS.rulesBytes) return null;
+  return `The text has more than ${LIMITS.rulesBytes} bytes. Use patterns and ranges instead of single names.`;
+}
+
+function readRules(tree: YamlTree, products: readonly ProductFacts[] | null): ParsedRules | RuleErrors {
+  const errors: Mistake[] = [];
+  const sections = new Cursor(tree, errors).fields(['groups', 'times', 'deny', 'products', 'expect']);
+  const groups = readGroups(sections.groups);
+  const times = readTimes(sections.times);
+  const known: Known = { groups: Object.keys(groups), times: Object.keys(times) };
+  const rules: RuleSet = {
+    groups,
+    times,
+    deny: readNames(sections.deny, known.groups),
+    products: readProducts(sections.products, known),
+    lines: linesOf({ deny: sections.deny }),
+  };
+  const expectations = readExpectations(sections.expect, known);
+  if (errors.length > 0) return { errors: errors.sort((a, b) => a.line - b.line || a.column - b.column) };
+  return {
+    rules,
+    expectations: expectations.map((one) => ({ ...one.place, ...checkExpectation(rules, one) })),
+    warnings: listWarnings(rules, products).map(({ path, message }) => ({
+      ...findPlace(tree, path),
+      message,
+    })),
+  };
+}

@@ -1,0 +1,220 @@
+import { RequestError } from '@berth/protocol/request-error';
+import type { Actor } from '../../core/nouns/actor.ts';
+import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
+import { describeRules, type RuleInForce } from '../../core/rules/describe-rules.ts';
+import { diffLines } from '../../core/rules/diff-lines.ts';
+import type { Rules } from '../../core/rules/rules.ts';
+import type { ProductFacts } from '../../core/rules/warnings.ts';
+import type { RulesRecord, RulesRevision } from '../../store/query.ts';
+import type { Store } from '../../store/store.ts';
+import { executeOnEachLicense } from '../lending/each-license.ts';
+import type { Content } from '../watching/watched-file.ts';
+import { type Bars, createBars } from './bars.ts';
+import { type ParsedRules, parseRules, type RuleErrors } from './parse-rules.ts';
+import { RulesError, type RulesFile, readRules } from './rules-file.ts';
+
+/** What happened to the file, for the log. */
+export type RulesNotice =
+  | { readonly kind: 'taken'; readonly revision: number }
+  /** The file has the rules already in force, or there is none. */
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** The rules in force, and where they come from. */
+interface RulesDescription extends RulesRecord {
+  /** The file that rules; `null`: the rules are kept in the store. */
+  readonly file: string | null;
+  /** Why the file is invalid and older rules stay in force; `null` if it is valid. */
+  readonly fileError: string | null;
+  readonly warnings: ParsedRules['warnings'];
+  readonly inForce: readonly RuleInForce[];
+}
+
+/** A revision beside the one before it. */
+interface ComparedRevision extends RulesRevision {
+  readonly diff: readonly string[];
+}
+
+interface Applied {
+  readonly revision: number;
+  /** `false`: the text was in force already. */
+  readonly isNew: boolean;
+  readonly warnings: ParsedRules['warnings'];
+}
+
+/** The rules: kept in the store, or taken from a file if there is one. */
+export interface RuleBook {
+  /** Who is barred besides the rules. */
+  readonly bars: Bars;
+  /**
+   * Reads the file before the server accepts requests. An invalid file prevents the start only if no rules
+   * are in force, because the server would then bar nobody. Only the leader's file counts, so that two
+   * servers with different files do not overwrite each other. The rules in the store apply to all servers.
+   */
+  begin(): Promise<RulesNotice>;
+  /** Reads the file if it has changed; `null` if not. */
+  refresh(): Promise<RulesNotice | null>;
+  /** Another server's file counted until now: the next refresh reads this one even if it has not changed. */
+  takeOver(): void;
+  describe(): Promise<RulesDescription>;
+  check(text: string): Promise<ParsedRules | RuleErrors>;
+  /** `basedOn`: the revision that was edited. */
+  apply(text: string, basedOn: number | undefined, by: Actor): Promise<Applied>;
+  /** Applies the text of an earlier revision again. */
+  revert(revision: number, by: Actor): Promise<Applied>;
+  /** The latest first. */
+  listRevisions(): Promise<readonly ComparedRevision[]>;
+  findRevision(revision: number): Promise<ComparedRevision>;
+}
+
+export function createRuleBook(store: Store, file: RulesFile): RuleBook {
+  /** Read, but not stored yet: the disk may fail. */
+  let found: Content | null = null;
+  /** What was reported at the start, so that the same version is not reported again. */
+  let loggedAtStart: string | null = null;
+
+  async function take(content: Content): Promise<RulesNotice> {
+    const written = readRules(file, content);
+    if (written === null) return { kind: 'unchanged' };
+    if (written instanceof RulesError) return { kind: 'refused', reason: written.message };
+    const { revision, isNew } = await put(written, undefined, 'server');
+    return isNew ? { kind: 'taken', revision } : { kind: 'unchanged' };
+  }
+
+  async function put(
+    { text, rules }: Pick<ParsedRules, 'rules'> & { readonly text: string },
+    basedOn: number | undefined,
+    by: Actor,
+  ): Promise<Omit<Applied, 'warnings'>> {
+    const command = {
+      kind: 'set_rules',
+      text,
+      rules,
+      ...(basedOn !== undefined && { basedOn }),
+      by,
+    } as const;
+    const outcome = await store.execute(command);
+    if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
+    const revision = outcome.kind === 'done' ? outcome.count : 0;
+    if (revision === 0) return { revision: (await findRules()).rules.revision, isNew: false };
+    // Counts what is held, so that it is known before anybody looks.
+    await executeOnEachLicense(store, (licenseId) => ({ kind: 'collect', licenseId }));
+    return { revision, isNew: true };
+  }
+
+  const findRules = () => store.read({ kind: 'find_rules' });
+
+  async function apply(text: string, basedOn: number | undefined, by: Actor): Promise<Applied> {
+    const content = await file.read();
+    if (content.kind !== 'absent' || file.isNamed) throw refuseInFile(file.path);
+    const parsed = await check(text);
+    if ('errors' in parsed) throw refuseErrors(parsed);
+    return { ...(await put({ text, rules: parsed.rules }, basedOn, by)), warnings: parsed.warnings };
+  }
+
+  const check = async (text: string) => parseRules(text, await listProducts(store));
+
+  async function listRevisions(): Promise<readonly ComparedRevision[]> {
+    const revisions = await store.read({ kind: 'list_rules_revisions' });
+    return revisions.map((one, index) => ({
+      ...one,
+      diff: diffLines(revisions[index + 1]?.text ?? '', one.text),
+    }));
+  }
+
+  async function findRevision(revision: number): Promise<ComparedRevision> {
+    const one = (await listRevisions()).find((other) => other.revision === revision);
+    if (one !== undefined) return one;
+    const message = `There is no revision ${revision} of the rules. "berth rules history" lists them.`;
+    throw new RequestError('rules_revision_not_found', message);
+  }
+
+  return {
+    bars: createBars(store),
+    check,
+    apply,
+    listRevisions,
+    findRevision,
+    async revert(revision, by) {
+      return apply((await findRevision(revision)).text, undefined, by);
+    },
+    async begin() {
+      if (!store.isLeader()) return { kind: 'unchanged' };
+      const notice = await take(await file.read());
+      if (notice.kind !== 'refused') return notice;
+      loggedAtStart = notice.reason;
+      if ((await findRules()).applied !== null) return notice;
+      throw new RulesError(`${notice.reason} Correct the file: without it, the server would bar nobody.`);
+    },
+    async refresh() {
+      found = (await file.look()) ?? found;
+      if (found === null) return null;
+      const notice = await take(found);
+      found = null;
+      const isLogged = notice.kind === 'refused' && notice.reason === loggedAtStart;
+      loggedAtStart = null;
+      return isLogged ? null : notice;
+    },
+    takeOver() {
+      file.forget();
+    },
+    async describe() {
+      const [record, content] = await Promise.all([findRules(), file.read()]);
+      const written = readRules(file, content);
+      const parsed = record.applied === null ? null : await check(record.applied.text);
+      return {
+        ...record,
+        file: written === null ? null : file.path,
+        fileError: written instanceof RulesError ? written.message : null,
+        warnings: parsed === null || 'errors' in parsed ? [] : parsed.warnings,
+        inForce: await listInForce(store, record.rules),
+      };
+    },
+  };
+}
+
+/** What was counted for other rules is not shown: it is counted anew within a moment. */
+async function listInForce(store: Store, { set, revision }: Rules): Promise<readonly RuleInForce[]> {
+  const { now, counts } = await store.read({ kind: 'list_rule_counts' });
+  const current = counts.filter((one) => one.revision === revision);
+  const readHeld = (product: string, feature: string | null) =>
+    current.flatMap((one) =>
+      one.product === product ? [one.held.get(feature ?? WHOLE_LICENSE) ?? new Map()] : [],
+    );
+  return describeRules(set, readHeld, now);
+}
+
+function refuseInFile(path: string): RequestError {
+  const message = `The rules are in the file ${path}. Edit it: the server applies it whenever it changes.`;
+  return new RequestError('rules_in_file', message, { file: path });
+}
+
+function refuseErrors({ errors }: RuleErrors): RequestError {
+  const [first, ...others] = errors;
+  const more = others.length === 0 ? '' : ` There are ${others.length} more errors.`;
+  const message = `In line ${first?.line}, column ${first?.column}: ${first?.message}${more}`;
+  const place = { line: first?.line ?? 1, column: first?.column ?? 1 };
+  return new RequestError('rules_not_valid', `${message} The rules in force have not changed.`, place);
+}
+
+/** What warnings about unknown or too small products need. */
+async function listProducts(store: Store): Promise<readonly ProductFacts[]> {
+  const licenses = await store.read({ kind: 'list_licenses', product: null });
+  const byProduct = Map.groupBy(licenses, ({ license }) => license.product);
+  return Array.from(byProduct, ([product, own]) => {
+    const features = own.flatMap(({ license }) =>
+      license.features.flatMap(({ code, floating }) =>
+        floating === null ? [] : [{ feature: code, slots: floating.slots }],
+      ),
+    );
+    const largest = Map.groupBy(features, ({ feature }) => feature);
+    return {
+      product,
+      slots: own.reduce((sum, { license }) => sum + license.slots, 0),
+      features: Array.from(largest, ([feature, all]) => ({
+        feature,
+        slots: Math.max(...all.map(({ slots }) => slots)),
+      })),
+    };
+  });
+}

@@ -1,0 +1,121 @@
+import type { LineCounter, Node } from 'yaml';
+import { loadYaml } from '../../parse-yaml.ts';
+
+/** Where something begins in a text, counted from 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A parsed text in which everything knows its place. Every value is text: `no` and `007` are names. */
+export type YamlTree = { readonly at: Place } & (
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'list'; readonly items: readonly YamlTree[] }
+  | { readonly kind: 'map'; readonly entries: readonly YamlEntry[] }
+);
+
+export interface YamlEntry {
+  readonly key: string;
+  readonly at: Place;
+  readonly value: YamlTree;
+}
+
+/** What is wrong with a text, and where. */
+export interface Mistake extends Place {
+  readonly message: string;
+}
+
+/** The parser calls itself for each level. */
+const MAX_DEPTH = 50;
+const MAX_INDENT = 200;
+
+export function readYamlTree(text: string): YamlTree | readonly Mistake[] {
+  const { LineCounter, parseDocument } = loadYaml();
+  const deep = findTooDeep(text);
+  if (deep !== null) return [{ ...deep, message: 'This is nested too deeply.' }];
+  const lines = new LineCounter();
+  const options = { schema: 'failsafe', logLevel: 'error', prettyErrors: false, lineCounter: lines } as const;
+  const { errors, contents } = parseDocument(text, options);
+  const mistakes: Mistake[] = errors.map(({ pos, message }) => ({
+    ...placeAt(lines, pos[0]),
+    message: `This is not valid YAML: ${message.replace(/[.:]?$/, '.')}`,
+  }));
+  const start = { line: 1, column: 1 };
+  const tree = contents === null ? ({ kind: 'empty', at: start } as const) : toTree(contents, start);
+  return mistakes.length > 0 ? mistakes : tree;
+
+  function toTree(node: Node | null, fallback: Place): YamlTree {
+    const { isAlias, isMap, isScalar, isSeq } = loadYaml();
+    const at = node?.range == null ? fallback : placeAt(lines, node.range[0]);
+    if (isMap<Node, Node | null>(node)) return { kind: 'map', at, entries: toEntries(node.items, at) };
+    if (isSeq<Node>(node)) return { kind: 'list', at, items: node.items.map((item) => toTree(item, at)) };
+    if (isAlias(node)) {
+      mistakes.push({
+        ...at,
+        message: `"*${node.source}" refers to nothing. Put it in quotes if it is a name.`,
+      });
+    }
+    const value = isScalar(node) ? String(node.value ?? '') : '';
+    return value === '' && !isQuoted(node) ? { kind: 'empty', at } : { kind: 'text', at, text: value };
+  }
+
+  function toEntries(
+    items: readonly { readonly key: Node; readonly value: Node | null }[],
+    at: Place,
+  ): readonly YamlEntry[] {
+    return items.map(({ key, value }) => {
+      const name = toTree(key, at);
+      if (name.kind !== 'text') mistakes.push({ ...name.at, message: 'A name is missing before the colon.' });
+      return { key: name.kind === 'text' ? name.text : '', at: name.at, value: toTree(value, name.at) };
+    });
+  }
+}
+
+/** `""` is a text without characters, not a value that is missing. */
+function isQuoted(node: Node | null): boolean {
+  const type = (node as { readonly type?: string } | null)?.type;
+  return type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE';
+}
+
+function placeAt(lines: LineCounter, offset: number): Place {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+}
+
+/** Looked for before the text is parsed: a parser without stack left ends the process. */
+function findTooDeep(text: string): Place | null {
+  const { Lexer } = loadYaml();
+  let [line, brackets, dashes] = [1, 0, 0];
+  for (const word of new Lexer().lex(text)) {
+    if (word === '[' || word === '{') brackets++;
+    else if (word === ']' || word === '}') brackets--;
+    else if (word === '-' || word === '?') dashes++;
+    const indent = word.startsWith(' ') ? word.length : 0;
+    if (brackets > MAX_DEPTH || dashes > MAX_DEPTH || indent > MAX_INDENT) return { line, column: 1 };
+    if (!word.includes('\n')) continue;
+    line += word.split('\n').length - 1;
+    dashes = 0;
+  }
+  return null;
+}
+
+/** The place of what the names and indexes lead to, or of the last thing on the way. */
+export function findPlace(tree: YamlTree, path: readonly (string | number)[]): Place {
+  let [node, at] = [tree, tree.at];
+  for (const step of path) {
+    const found = typeof step === 'number' ? findItem(node, step) : findEntry(node, step);
+    if (found === undefined) break;
+    [node, at] = [found.value, found.at];
+  }
+  return at;
+}
+
+function findItem(node: YamlTree, index: number): Omit<YamlEntry, 'key'> | undefined {
+  const item = node.kind === 'list' ? node.items[index] : undefined;
+  return item === undefined ? undefined : { at: item.at, value: item };
+}
+
+function findEntry(node: YamlTree, key: string): YamlEntry | undefined {
+  return node.kind === 'map' ? node.entries.find((entry) => entry.key === key) : undefined;
+}

@@ -1,0 +1,108 @@
+import { countedPerson } from '../../core/lending/count-slots.ts';
+import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
+import type { Registration } from '../../core/nouns/registration.ts';
+import { findProductRules } from '../../core/rules/find-rules.ts';
+import { countAs, findCounting } from '../../core/rules/judge-slot.ts';
+import type { Batch } from './batch.ts';
+import { type LoadedLicense, mayHaveFeatureSlots } from './loaded-licenses.ts';
+import { registrationFromRow } from './rows.ts';
+import { SlotCounts } from './slot-counts.ts';
+
+type Counting = Pick<Batch, 'statements' | 'rules'>;
+
+const NONE: readonly never[] = [];
+
+/** The features of the product whose slots the rules count, with `WHOLE_LICENSE` for the product itself. */
+function listCounted(
+  { rules: { set } }: Pick<Batch, 'rules'>,
+  { license }: LoadedLicense,
+): readonly string[] {
+  const own = findProductRules(set, license.product);
+  if (own === null) return NONE;
+  const lenders = [WHOLE_LICENSE, ...Object.keys(own.features)];
+  return lenders.filter((lender) => findCounting(set, license.product, featureOf(lender)) !== null);
+}
+
+function featureOf(lender: string): string | null {
+  return lender === WHOLE_LICENSE ? null : lender;
+}
+
+/** Whether the rules count slots of the product. */
+export function isCounted(batch: Pick<Batch, 'rules'>, entry: LoadedLicense): boolean {
+  return listCounted(batch, entry).length > 0;
+}
+
+/** The counts of a license. Its slots are counted anew if the rules have changed. */
+export function requireCounts(batch: Counting, entry: LoadedLicense): SlotCounts {
+  const { statements, rules } = batch;
+  if (entry.counts?.revision === rules.revision) return entry.counts;
+  const { id } = entry.license;
+  const counts = new SlotCounts(id, rules.revision);
+  entry.counts = counts;
+  entry.isChanged = true;
+  const counted = listCounted(batch, entry);
+  const holders = statements.listRegistrationsOf.all(id).map(registrationFromRow);
+  if (counted.includes(WHOLE_LICENSE)) {
+    for (const holder of holders) change(batch, entry, WHOLE_LICENSE, holder, 1);
+  }
+  if (!mayHaveFeatureSlots(entry) || counted.every((lender) => lender === WHOLE_LICENSE)) return counts;
+  const byName = new Map(holders.map((holder) => [holder.user, holder]));
+  for (const { user, feature } of statements.listFeatureSlotsOf.all(id)) {
+    const holder = byName.get(user);
+    if (holder !== undefined) change(batch, entry, feature, holder, 1);
+  }
+  return counts;
+}
+
+/** Corrects the counts. Those of older rules are left: they are made anew when they are needed. */
+function change(
+  { statements, rules: { set, revision } }: Counting,
+  { license, counts }: LoadedLicense,
+  lender: string,
+  holder: Registration,
+  difference: number,
+): void {
+  const own = findCounting(set, license.product, featureOf(lender));
+  if (own === null || counts?.revision !== revision) return;
+  counts.add(statements, lender, countAs(set, own, countedPerson(holder)), difference);
+}
+
+/** A slot is put, and with it the feature slots of its holder. */
+export function countPut(
+  batch: Counting,
+  entry: LoadedLicense,
+  registration: Registration,
+  before: Registration | null,
+): void {
+  if (before === null) {
+    change(batch, entry, WHOLE_LICENSE, registration, 1);
+    return;
+  }
+  for (const lender of [WHOLE_LICENSE, ...listFeatures(batch, entry, registration.user)]) {
+    change(batch, entry, lender, before, -1);
+    change(batch, entry, lender, registration, 1);
+  }
+}
+
+function listFeatures({ statements }: Counting, entry: LoadedLicense, user: string): readonly string[] {
+  if (entry.counts === null || !mayHaveFeatureSlots(entry)) return NONE;
+  return statements.feature_slot.list({ license_id: entry.license.id, user }).map(({ feature }) => feature);
+}
+
+/** A slot is removed; its feature slots were removed before. */
+export function countRemoved(batch: Counting, entry: LoadedLicense, registration: Registration): void {
+  change(batch, entry, WHOLE_LICENSE, registration, -1);
+}
+
+/** A feature slot is put or removed. */
+export function countFeature(
+  batch: Counting,
+  entry: LoadedLicense,
+  { feature, user }: { readonly feature: string; readonly user: string },
+  difference: number,
+): void {
+  const { id, product } = entry.license;
+  if (findCounting(batch.rules.set, product, feature) === null) return;
+  const holder = batch.statements.registration.find({ license_id: id, user });
+  if (holder !== undefined) change(batch, entry, feature, registrationFromRow(holder), difference);
+}

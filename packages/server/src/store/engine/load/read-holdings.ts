@@ -1,0 +1,128 @@
+import type { AddressRange } from '@berth/protocol/address-range';
+import { countedPerson, without } from '../../../core/lending/count-slots.ts';
+import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
+import { findFeature } from '../../../core/nouns/feature-slot.ts';
+import { isUsable } from '../../../core/nouns/license.ts';
+import { isBorrowed, orNoSlot, type Registration } from '../../../core/nouns/registration.ts';
+import { countAs, findCounting, type HeldSlots } from '../../../core/rules/judge-slot.ts';
+import type { Holdings, LicenseView } from '../../../core/view.ts';
+import type { Batch } from '../batch.ts';
+import { requireCounts } from '../count-slots.ts';
+import type { LoadedLicense } from '../loaded-licenses.ts';
+import { originKeys, registrationFromRow } from '../rows.ts';
+import { countOf } from '../sql.ts';
+
+type Source = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now'>;
+
+/** The licenses of the product that can be used now. */
+function listPool({ licenses, now }: Source, { license }: LoadedLicense): readonly LoadedLicense[] {
+  return licenses.listByProduct(license.product).filter((one) => isUsable(one.license, now));
+}
+
+/**
+ * What is held of the product, or of a feature. What has ended must be collected before. `leaver`: the slots of
+ * this user on other licenses are not counted, because one who moves gives them back.
+ */
+export function readHoldings(
+  source: Source,
+  entry: LoadedLicense,
+  feature: string | null,
+  leaver: string | null,
+): Holdings {
+  const pool = listPool(source, entry);
+  const lender = feature ?? WHOLE_LICENSE;
+  const left = feature !== null || leaver === null ? [] : listLeft(source, pool, entry, leaver);
+  const inPool = withoutLeft(source, entry, sumUp(source, pool, lender), left);
+  if (feature !== null) return ofFeature(source, entry, feature, inPool);
+  const free = (one: LoadedLicense, returned = 0) => {
+    const gone = returned + left.filter(({ on }) => on === one).length;
+    return Math.max(0, one.license.slots - one.storedInUse + gone);
+  };
+  const others = pool.filter((one) => one !== entry).reduce((sum, one) => sum + free(one), 0);
+  const slots = pool.reduce((sum, one) => sum + one.license.slots, 0);
+  const supply = { name: entry.license.product, slots, free: others + free(entry) };
+  return { inPool, reserved: inPool, supply, freeAfterReturn: others + free(entry, 1) };
+}
+
+/** Features are reserved on each license by itself: a feature is lent only where its user holds a slot. */
+function ofFeature(source: Source, entry: LoadedLicense, feature: string, inPool: HeldSlots): Holdings {
+  const slots = findFeature(entry.license, feature)?.floating?.slots ?? 0;
+  const inUse = entry.meters.countInUse(source.statements, feature);
+  return {
+    inPool,
+    reserved: sumUp(source, [entry], feature),
+    supply: { name: feature, slots, free: Math.max(0, slots - inUse) },
+    freeAfterReturn: Math.max(0, slots - inUse + 1),
+  };
+}
+
+function sumUp(source: Source, pool: readonly LoadedLicense[], feature: string): HeldSlots {
+  const { statements } = source;
+  const counts = pool.map((one) => requireCounts(source, one));
+  const byGroups = new Map<string, number>();
+  for (const one of counts) {
+    for (const [groups, slots] of one.listGroups(feature)) {
+      byGroups.set(groups, (byGroups.get(groups) ?? 0) + slots);
+    }
+  }
+  return {
+    byGroups,
+    countAt: (kind, place) =>
+      counts.reduce((sum, one) => sum + one.countAt(statements, { feature, kind, place }), 0),
+  };
+}
+
+/** A slot, and the license that it is of. */
+interface Left {
+  readonly on: LoadedLicense;
+  readonly registration: Registration;
+}
+
+function listLeft(
+  { statements, now }: Source,
+  pool: readonly LoadedLicense[],
+  entry: LoadedLicense,
+  user: string,
+): readonly Left[] {
+  return pool.flatMap((on) => {
+    if (on === entry) return [];
+    const row = statements.registration.find({ license_id: on.license.id, user });
+    const registration = row === undefined ? null : orNoSlot(registrationFromRow(row), now);
+    return registration === null ? [] : [{ on, registration }];
+  });
+}
+
+function withoutLeft(
+  { rules: { set } }: Source,
+  { license }: LoadedLicense,
+  held: HeldSlots,
+  left: readonly Left[],
+): HeldSlots {
+  const own = findCounting(set, license.product, null);
+  if (own === null) return held;
+  return left.reduce(
+    (rest, { registration }) => without(rest, countAs(set, own, countedPerson(registration))),
+    held,
+  );
+}
+
+/** Slots of the product that can be used now, and how many of them are borrowed. */
+export function countPoolBorrows(
+  source: Source,
+  entry: LoadedLicense,
+  range: AddressRange | null,
+  leaver: string | null,
+): ReturnType<LicenseView['countPoolBorrows']> {
+  const { statements, now } = source;
+  const pool = listPool(source, entry);
+  const counts = pool.map(({ license: { id } }) => {
+    if (range === null) return countOf(statements.countBorrowed.get({ id, now }));
+    return countOf(statements.countBorrowedFrom.get({ id, now, ...originKeys(range) }));
+  });
+  const left = leaver === null ? [] : listLeft(source, pool, entry, leaver);
+  const returned = left.filter(({ registration }) => isBorrowed(registration, now)).length;
+  return {
+    slots: pool.reduce((sum, { license }) => sum + license.slots, 0),
+    borrowed: counts.reduce((sum, count) => sum + count, 0) - returned,
+  };
+}

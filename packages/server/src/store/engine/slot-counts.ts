@@ -1,0 +1,118 @@
+import type { LicenseId } from '../../core/nouns/license.ts';
+import type { CountedAs } from '../../core/rules/judge-slot.ts';
+import type { PlaceKind } from '../../core/rules/rule-set.ts';
+import type { Statements } from './statements.ts';
+
+/** As the row of the license stores them. */
+export interface StoredCounts {
+  readonly revision: number;
+  /** By feature, then by groups. */
+  readonly groups: readonly (readonly [string, readonly (readonly [string, number])[]])[];
+}
+
+/**
+ * How many slots of a license, and of its features, are held by members of which groups and at which places, as
+ * the rules of one revision count them. The groups are in the row of the license. Each place has a row of its
+ * own, which is written when the batch is committed.
+ */
+export class SlotCounts {
+  /** Of the rules. */
+  readonly revision: number;
+  readonly #licenseId: LicenseId;
+  readonly #groups = new Map<string, Map<string, number>>();
+  /** Places whose count the running batch has changed. */
+  readonly #places = new Map<string, CountedPlace & { readonly slots: number }>();
+  /** How to undo what the running batch has changed, step by step. */
+  #journal: (() => void)[] = [];
+  /** What the row stores; `null`: not written yet. */
+  #stored: string | null;
+
+  constructor(licenseId: LicenseId, revision: number, stored: string | null = null) {
+    this.#licenseId = licenseId;
+    this.revision = revision;
+    this.#stored = stored;
+  }
+
+  static read(licenseId: LicenseId, stored: string): SlotCounts {
+    const { revision, groups } = JSON.parse(stored) as StoredCounts;
+    const counts = new SlotCounts(licenseId, revision, stored);
+    for (const [feature, slots] of groups) counts.#groups.set(feature, new Map(slots));
+    return counts;
+  }
+
+  add(
+    statements: Statements,
+    feature: string,
+    { groups, host, address }: CountedAs,
+    difference: number,
+  ): void {
+    const counts = this.#groups.getOrInsertComputed(feature, () => new Map());
+    this.#set(counts, groups, (counts.get(groups) ?? 0) + difference);
+    if (host !== null) this.#addPlace(statements, { feature, kind: 'host', place: host }, difference);
+    if (address !== null)
+      this.#addPlace(statements, { feature, kind: 'address', place: address }, difference);
+  }
+
+  #addPlace(statements: Statements, at: CountedPlace, difference: number): void {
+    const slots = this.countAt(statements, at) + difference;
+    this.#set(this.#places, keyOf(at), { ...at, slots });
+  }
+
+  #set<V>(map: Map<string, V>, key: string, value: V): void {
+    const before = map.get(key);
+    this.#journal.push(() => {
+      if (before === undefined) map.delete(key);
+      else map.set(key, before);
+    });
+    map.set(key, value);
+  }
+
+  listGroups(feature: string): ReadonlyMap<string, number> {
+    return this.#groups.get(feature) ?? NOTHING;
+  }
+
+  countAt(statements: Statements, at: CountedPlace): number {
+    const changed = this.#places.get(keyOf(at));
+    return changed?.slots ?? statements.place_count.find(this.#rowKey(at))?.slots ?? 0;
+  }
+
+  #rowKey({ feature, kind, place }: CountedPlace) {
+    return { license_id: this.#licenseId, rules: this.revision, feature, kind, place };
+  }
+
+  /** Returns how to undo whatever a command changes. */
+  remember(): () => void {
+    const { length } = this.#journal;
+    return () => {
+      for (const undo of this.#journal.splice(length).reverse()) undo();
+    };
+  }
+
+  /** Writes the places, and returns what the row of the license is to store. */
+  flush(statements: Statements): string {
+    if (this.#stored !== null && this.#journal.length === 0) return this.#stored;
+    for (const at of this.#places.values()) {
+      const { slots } = at;
+      if (slots === 0) statements.place_count.remove(this.#rowKey(at));
+      else statements.place_count.put({ ...this.#rowKey(at), slots });
+    }
+    this.#places.clear();
+    this.#journal = [];
+    const groups = Array.from(this.#groups, ([feature, slots]) => [feature, [...slots]] as const);
+    this.#stored = JSON.stringify({ revision: this.revision, groups } satisfies StoredCounts);
+    return this.#stored;
+  }
+}
+
+/** Where slots are counted. `feature` is empty for the license itself. */
+export interface CountedPlace {
+  readonly feature: string;
+  readonly kind: PlaceKind;
+  readonly place: string;
+}
+
+const NOTHING: ReadonlyMap<string, number> = new Map();
+
+function keyOf({ feature, kind, place }: CountedPlace): string {
+  return `${feature}\n${kind}\n${place}`;
+}
