@@ -99,8 +99,7 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   token_revoked: (of) => `The token ${of('name') || of('token_id')} was revoked`,
   token_expiring: (of) => `The token ${of('name') || of('token_id')} ends soon`,
   cloud_keys_set: () => 'The keys for the licensing cloud were set',
-  rules_changed: (of) =>
-    `The rules bar ${of('users')} users, ${of('hosts')} hosts and ${of('addresses')} addresses`,
+  rules_changed: (of) => `Revision ${of('revision')} of the rules was applied`,
   cloud_unreachable: () => 'The licensing cloud cannot be reached',
   cloud_reachable: () => 'The licensing cloud can be reached again',
   cloud_held_to_nonces: () => 'From now on the licensing cloud must bind its answers to requests',

@@ -71,6 +71,17 @@ function countCommon(old: readonly string[], young: readonly string[]): Uint32Ar
   return common;
 }
 
+/** A difference as the server writes it: lines of both texts, each after its sign. */
+export function readDiff(text: string): readonly DiffLine[] {
+  let [from, to] = [0, 0];
+  return text.split('\n').map((line) => {
+    const sign = line.startsWith('+') || line.startsWith('-') ? (line[0] as '+' | '-') : ' ';
+    if (sign !== '+') from++;
+    if (sign !== '-') to++;
+    return { sign, text: line.slice(1), number: sign === '-' ? from : to };
+  });
+}
+
 /** The lines of the new text that the old one does not have, by number. */
 export function listChanged(lines: readonly DiffLine[]): ReadonlySet<number> {
   return new Set(lines.filter(({ sign }) => sign === '+').map(({ number }) => number));

@@ -11,17 +11,17 @@ export interface Remark {
   readonly message: string;
 }
 
-/** Errors first, then examples that do not hold, then warnings. */
+/** Errors, which keep the text from being applied; then examples that do not hold, and warnings. */
 export function listRemarks({ errors, warnings, expectations }: Findings): readonly Remark[] {
   const wrong = expectations.filter(({ ok }) => !ok);
   return [
-    ...[...errors, ...wrong].map(({ line, column, message }) => ({
-      level: 'critical' as const,
+    ...errors.map((one) => ({ level: 'critical' as const, ...one })),
+    ...[...wrong, ...warnings].map(({ line, column, message }) => ({
+      level: 'warning' as const,
       line,
       column,
       message,
     })),
-    ...warnings.map((one) => ({ level: 'warning' as const, ...one })),
   ];
 }
 

@@ -44,10 +44,9 @@ function countSlots(product: string, licenses: readonly License[]) {
   };
 }
 
-/** 2: a rule refuses people now. 1: one did in the last 30 days. */
+/** Whether a rule refuses people now. */
 function needOf(one: RuledProduct): number {
-  if (one.rules.some((rule) => isRefusing(rule, one))) return 2;
-  return one.rules.some(({ refused }) => refused > 0) ? 1 : 0;
+  return one.rules.some((rule) => isRefusing(rule, one)) ? 1 : 0;
 }
 
 /** A limit is reached, or only reserved slots are free. */
@@ -154,6 +153,9 @@ const during = ({ during: name }: Rule) => (name === null ? '' : ` during ${name
 
 const groupsOf = ({ groups }: Rule) => new Names(groups);
 
+/** The server lists only the first of many names. */
+const isCut = ({ groups, text }: Rule) => groups.length === 0 || / and \d+ more$/.test(text);
+
 /** The rule in the words of the server, for what has no sentence. */
 const asNamed: Sentence = ({ text }) => say`${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
@@ -177,9 +179,8 @@ const SENTENCES: Readonly<Record<Rule['kind'], Sentence>> = {
     return say`${groupsOf(rule)} may hold ${plural(slots, 'slot')} together${during(rule)}${now}`;
   },
   allow: (rule, all) =>
-    rule.groups.length === 0 ? asNamed(rule, all) : say`Only ${groupsOf(rule)} get a slot${during(rule)}`,
-  deny: (rule, all) =>
-    rule.groups.length === 0 ? asNamed(rule, all) : say`${groupsOf(rule)} are refused${during(rule)}`,
+    isCut(rule) ? asNamed(rule, all) : say`Only ${groupsOf(rule)} get a slot${during(rule)}`,
+  deny: (rule, all) => (isCut(rule) ? asNamed(rule, all) : say`${groupsOf(rule)} are refused${during(rule)}`),
   borrow: asNamed,
   priority: asNamed,
 };
@@ -194,40 +195,18 @@ function sayEach(text: string, slots: number, when: string): readonly Phrase[] {
   return say`${countWord(slots)} ${slots === 1 ? 'slot' : 'slots'} for each ${place}${when}`;
 }
 
-/** What a rule did in the last 30 days; empty: nothing worth a word. */
-export function sayRecord({ refused, unused_share: unused }: Rule): string {
-  const parts = [
-    refused > 0 ? `refused ${plural(refused, 'request')} in 30 days` : '',
-    unused !== null && unused >= 0.01 ? `kept free ${Math.round(unused * 100)} % of 30 days` : '',
-  ];
-  return parts.filter((part) => part !== '').join(', ');
-}
+const SLOTS = /\bslots: *(\d+)/;
 
-/** From here on an unused reservation is worth a word, as a share of the time. */
-const MUCH_UNUSED = 0.2;
-
-/** A reservation of a product that mostly stood empty, with what might be enough; `null`: there is none. */
-export function findUnused(rules: readonly Rule[], product: string) {
-  const rule = rules.find(
-    ({ kind, product: of, feature, slots, unused_share: unused }) =>
-      kind === 'reserve' &&
-      of === product &&
-      feature === null &&
-      (slots ?? 0) > 0 &&
-      (unused ?? 0) >= MUCH_UNUSED,
-  );
-  if (rule === undefined) return null;
-  return { rule, percent: Math.round((rule.unused_share ?? 0) * 100), fewer: (rule.slots ?? 1) - 1 };
-}
-
-const SLOTS = /\bslots: *\d+/;
-
-/** The text with another number of slots in a line; `null`: the line has none. */
-export function changeSlots(text: string, line: number, slots: number): string | null {
+/** The text with one slot fewer in a line; `null`: the line has no slots to give up. */
+export function giveUpSlot(
+  text: string,
+  line: number,
+): { readonly text: string; readonly slots: number } | null {
   const lines = text.split('\n');
-  const found = lines[line - 1];
-  if (found === undefined || !SLOTS.test(found)) return null;
-  return lines.with(line - 1, found.replace(SLOTS, `slots: ${slots}`)).join('\n');
+  const found = lines[line - 1] ?? '';
+  const slots = Number(SLOTS.exec(found)?.[1] ?? 0) - 1;
+  if (slots < 1) return null;
+  return { text: lines.with(line - 1, found.replace(SLOTS, `slots: ${slots}`)).join('\n'), slots };
 }
 
 /** How many products are shown before the rest is asked for. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { countDiff, diffLines, foldDiff, listChanged } from '../../src/words/line-diff.ts';
+import { countDiff, diffLines, foldDiff, listChanged, readDiff } from '../../src/words/line-diff.ts';
 
 /** One letter for each line. */
 function compare(before: string, after: string): string {
@@ -37,6 +37,10 @@ describe('the difference of two texts', () => {
         assert.equal((sign === '-' ? before : after).split('\n')[number - 1], text);
       }
     }
+  });
+
+  test('is read as the server writes it', () => {
+    assert.deepEqual(readDiff(' a\n-b\n+B\n c'), diffLines('a\nb\nc', 'a\nB\nc'));
   });
 
   test('of large texts takes no more than it must, and is still complete', () => {

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { License } from '@berth/protocol/admin/licenses';
 import {
-  changeSlots,
   countUnruled,
-  findUnused,
+  giveUpSlot,
   listReserved,
   listRuled,
   mapReserved,
   type Rule,
-  sayRecord,
   sayReserved,
   sayRule,
 } from '../../src/words/rules.ts';
@@ -28,8 +26,6 @@ function rule(facts: Partial<Rule>): Rule {
     slots: 4,
     in_use: 3,
     still_to_come: 1,
-    refused: 0,
-    unused_share: null,
     ...facts,
   };
 }
@@ -71,33 +67,26 @@ describe('a rule as a sentence', () => {
     const groups = ['a', 'b', 'c'];
     assert.equal(say({ kind: 'allow', groups }), 'Only <a>, <b> and <c> get a slot.');
     assert.equal(say({ kind: 'deny', groups: ['a'] }), '<a> are refused.');
-    assert.equal(say({ kind: 'deny', groups: [], text: 'deny users x' }), 'Deny users x.');
+    const many = { kind: 'deny' as const, groups, text: 'deny a, b, c and 9 more' };
+    assert.equal(say(many), 'Deny a, b, c and 9 more.');
     assert.equal(say({ kind: 'borrow', text: 'borrow at most 72 hours' }), 'Borrow at most 72 hours.');
-  });
-
-  test('says what it did in the last 30 days', () => {
-    assert.equal(sayRecord(rule({})), '');
-    assert.equal(
-      sayRecord(rule({ refused: 1, unused_share: 0.314 })),
-      'refused 1 request in 30 days, kept free 31 % of 30 days',
-    );
   });
 });
 
 describe('rules by product', () => {
-  test('those that refuse now come first, then those that did', () => {
+  test('those that refuse now come first, then the order of the text', () => {
     const calm = rule({ product: 'calm', still_to_come: 0 });
-    const past = rule({ product: 'past', still_to_come: 0, refused: 3 });
+    const quiet = rule({ product: 'quiet' });
     const limited = rule({ product: 'limited', kind: 'limit', slots: 2, in_use: 2, still_to_come: null });
     const kept = rule({ product: 'kept', still_to_come: 2 });
-    const licenses = ['calm', 'past', 'limited'].map((product, id) => license(id, product, 5));
+    const licenses = ['calm', 'quiet', 'limited'].map((product, id) => license(id, product, 5));
     const all = [...licenses, license(9, 'kept', 22), license(10, 'free', 0)];
-    const products = listRuled([calm, past, limited, kept], all);
+    const products = listRuled([calm, quiet, limited, kept], all);
     assert.deepEqual(
       products.map(({ product }) => product),
-      ['limited', 'kept', 'past', 'calm'],
+      ['limited', 'kept', 'calm', 'quiet'],
     );
-    assert.equal(countUnruled([calm, past, limited, kept], all), 1);
+    assert.equal(countUnruled([calm, quiet, limited, kept], all), 1);
   });
 
   test('count the slots of all licenses that can be used', () => {
@@ -118,14 +107,10 @@ describe('rules by product', () => {
     assert.deepEqual(listReserved(rules, 'cad', 'render').length, 1);
   });
 
-  test('a reservation that stood empty comes with a change to try', () => {
-    assert.equal(findUnused([rule({ unused_share: 0.1 })], 'cad'), null);
-    const found = findUnused([rule({ unused_share: 0.31, line: 2 })], 'cad');
-    assert.deepEqual([found?.percent, found?.fewer], [31, 3]);
-    const text = 'reserve:\n  - { slots: 4, for: cad-team }\n';
-    assert.equal(changeSlots(text, 2, 3), 'reserve:\n  - { slots: 3, for: cad-team }\n');
-    assert.equal(changeSlots(text, 1, 3), null);
-    assert.equal(changeSlots(text, 9, 3), null);
+  test('a line can give up a slot, but not its last', () => {
+    const text = 'reserve:\n  - { slots: 4, for: cad-team }\n  - { slots: 1, for: x }\n';
+    assert.deepEqual(giveUpSlot(text, 2), { text: text.replace('4', '3'), slots: 3 });
+    for (const line of [1, 3, 9]) assert.equal(giveUpSlot(text, line), null);
   });
 });
 

@@ -22,7 +22,7 @@ import type { IDENTITY_API } from './identity.ts';
 import type { KEY_API } from './keys.ts';
 import type { LICENSE_API } from './licenses.ts';
 import type { REGISTRATION_API } from './registrations.ts';
-import type { RULE_API } from './rules.ts';
+import type { RULE_API, RULE_TRIAL_API } from './rules.ts';
 import type { SESSION_API } from './session.ts';
 import type { SETTING_API } from './settings.ts';
 import type { STATUS_API } from './status.ts';
@@ -36,7 +36,7 @@ import type { WEBHOOK_API } from './webhooks.ts';
  */
 type AdminApi = typeof AUDIT_API &
   typeof BACKUP_API &
-  Omit<typeof BAR_API, 'GET /api/admin/rules'> &
+  typeof BAR_API &
   typeof CLOCK_API &
   typeof CLOUD_API &
   typeof DOCTOR_API &
@@ -47,6 +47,7 @@ type AdminApi = typeof AUDIT_API &
   typeof LICENSE_API &
   typeof REGISTRATION_API &
   typeof RULE_API &
+  typeof RULE_TRIAL_API &
   typeof SESSION_API &
   typeof SETTING_API &
   typeof STATUS_API &

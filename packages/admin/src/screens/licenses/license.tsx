@@ -28,7 +28,7 @@ import { fillSteps } from '../../words/usage.ts';
 import { Consumption } from './consumption.tsx';
 import { FeatureTable } from './feature-table.tsx';
 import { askToRemove, askToRemoveHere, askToReturn, checkNow } from './license-actions.ts';
-import { RulesOf, UnusedReservation, useReserved } from './rules-of.tsx';
+import { RulesOf, useReserved } from './rules-of.tsx';
 import { Terms } from './terms.tsx';
 
 /** Will it last? */
@@ -151,7 +151,6 @@ function SlotsOf({ license }: { readonly license: License }) {
     <>
       <SlotBar slots={slots} inUse={used} borrowed={borrowed} reserved={reserved} />
       <SlotNotes slots={slots} inUse={used} reserved={reserved} />
-      <UnusedReservation license={license} />
     </>
   );
   return (

@@ -3,7 +3,7 @@ import { useLicenses } from '../../data/overview.ts';
 import { linkTo } from '../../data/route.ts';
 import { useRules } from '../../data/rules.ts';
 import { isAdmin } from '../../data/session.ts';
-import { findUnused, mapReserved, type Reserved } from '../../words/rules.ts';
+import { mapReserved, type Reserved } from '../../words/rules.ts';
 import { Sentence } from '../rules/sentence.tsx';
 
 /** What is reserved of a license now. */
@@ -34,27 +34,5 @@ export function RulesOf({ license }: { readonly license: License }) {
         ))}
       </ul>
     </>
-  );
-}
-
-/** A reservation that mostly stood empty, with a change to try. */
-export function UnusedReservation({ license }: { readonly license: License }) {
-  const data = useRules().data;
-  const found = findUnused(data?.rules ?? [], license.product);
-  if (found === null) return null;
-  const { rule, percent, fewer } = found;
-  return (
-    <div class="insight">
-      <span>
-        <b>
-          Reserved for <bdi>{rule.groups.join(', ')}</bdi> and kept free {percent} % of the last 30 days
-        </b>
-      </span>
-      {isAdmin() && data?.file === null && (
-        <a class="button no-phone" href={linkTo('rules', { line: rule.line, slots: fewer })}>
-          Try it with {fewer}
-        </a>
-      )}
-    </div>
   );
 }

@@ -79,6 +79,6 @@ async function apply({ data, draft, onChange }: Wish): Promise<void> {
   } catch (failure) {
     // The newer revision is shown beside the draft.
     onChange();
-    if (toApiError(failure).status !== 409) throw failure;
+    if (toApiError(failure).code !== 'rules_changed') throw failure;
   }
 }

@@ -9,7 +9,7 @@ import { Name } from '../../parts/name.tsx';
 import { Show } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { diffLines } from '../../words/line-diff.ts';
+import { readDiff } from '../../words/line-diff.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { plural } from '../../words/time.ts';
 import { Diff } from './diff.tsx';
@@ -101,10 +101,8 @@ interface OneRevisionProps extends HistoryProps {
 /** What a revision changed. */
 function OneRevision({ opened, revision, canRevert, onRevert }: OneRevisionProps) {
   const found = useResource('/api/admin/rules/revision', { revision: opened });
-  const before = useResource(opened > 1 ? '/api/admin/rules/revision' : null, { revision: opened - 1 });
   const isInForce = opened === revision;
   const target = isInForce ? opened - 1 : opened;
-  const isReady = opened <= 1 || before.data !== null || before.isMissing;
   return (
     <div class="revision">
       <div class="section-head">
@@ -122,14 +120,7 @@ function OneRevision({ opened, revision, canRevert, onRevert }: OneRevisionProps
         )}
       </div>
       <Show of={found} what={`Revision ${opened}`}>
-        {({ text }) =>
-          isReady && (
-            <Diff
-              lines={diffLines(before.data?.text ?? '', text)}
-              label={`What revision ${opened} changed`}
-            />
-          )
-        }
+        {({ diff }) => <Diff lines={readDiff(diff)} label={`What revision ${opened} changed`} />}
       </Show>
       <p class="small quiet gap-small">Slots that are held stay held, whichever revision is in force.</p>
     </div>
@@ -153,9 +144,12 @@ function askToRevert(target: number, revision: number, onRevert: () => void): vo
   });
 }
 
+/** Rules that say nothing: a text must not be empty. */
+const NO_RULES = 'deny: {}\n';
+
 /** Before the first revision there were no rules. */
 export function revertTo(revision: number): Promise<{ readonly revision: number }> {
   return revision === 0
-    ? post('/api/admin/rules/apply', { text: '' })
+    ? post('/api/admin/rules/apply', { text: NO_RULES })
     : post('/api/admin/rules/revert', { revision });
 }

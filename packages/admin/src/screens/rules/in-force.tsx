@@ -13,7 +13,6 @@ import {
   type Rule,
   type RuledProduct,
   SHOWN_PRODUCTS,
-  sayRecord,
 } from '../../words/rules.ts';
 import { formatClock, plural } from '../../words/time.ts';
 import { LineLink } from './editor.tsx';
@@ -73,8 +72,6 @@ function ProductLine({ one }: { readonly one: RuledProduct }) {
           <li key={index}>
             <Sentence rule={rule} slots={slots} isLoud={isRefusing(rule, one)} />{' '}
             <span class="small quiet">
-              {sayRecord(rule)}
-              {sayRecord(rule) !== '' && ', '}
               <LineLink line={rule.line} />
             </span>
           </li>

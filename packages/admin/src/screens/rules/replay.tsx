@@ -10,22 +10,32 @@ import { PlainTable } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { formatNumber } from '../../words/numbers.ts';
 import { type Affected, formatChange, listAffected, listHours, type Replay } from '../../words/replay.ts';
+import { giveUpSlot } from '../../words/rules.ts';
 import { formatDate, plural } from '../../words/time.ts';
 import { LineLink } from './editor.tsx';
-import type { Trial } from './rules-draft.ts';
+import type { RulesDraft, Trial } from './rules-draft.ts';
 
 interface TrialPartProps {
   readonly trial: Trial;
-  readonly text: string;
-  readonly isChanged: boolean;
+  readonly draft: RulesDraft;
   /** In force. */
   readonly revision: number;
 }
 
 /** What would the text have done? */
-export function TrialPart({ trial, text, isChanged, revision }: TrialPartProps) {
+export function TrialPart({ trial, draft, revision }: TrialPartProps) {
   const { isRunning, error, result, start, stop } = trial;
+  const { text, isChanged } = draft;
   const isStale = result !== null && result.text !== text;
+  const fix = (line: number) => {
+    const fewer = giveUpSlot(text, line);
+    if (fewer === null) return null;
+    const act = () => {
+      draft.set(fewer.text);
+      void start(fewer.text);
+    };
+    return { slots: fewer.slots, act };
+  };
   const what = isChanged ? 'the draft' : `revision ${revision}`;
   return (
     <Section title="What it would have changed in the last 30 days">
@@ -65,19 +75,23 @@ export function TrialPart({ trial, text, isChanged, revision }: TrialPartProps) 
       )}
       {result !== null && !isRunning && (
         <div class={isStale ? 'stale' : ''}>
-          <Result replay={result.replay} revision={revision} />
+          <Result replay={result.replay} revision={revision} fix={isStale ? null : fix} />
         </div>
       )}
     </Section>
   );
 }
 
+/** What may be enough for a reservation that stood empty; `null`: nothing less. */
+type Fix = (line: number) => { readonly slots: number; readonly act: () => void } | null;
+
 interface ResultProps {
   readonly replay: Replay;
   readonly revision: number;
+  readonly fix: Fix | null;
 }
 
-function Result({ replay, revision }: ResultProps) {
+function Result({ replay, revision, fix }: ResultProps) {
   const refused = listAffected(replay, 'refused');
   const served = listAffected(replay, 'served');
   return (
@@ -87,7 +101,7 @@ function Result({ replay, revision }: ResultProps) {
         <Figure count={replay.newly_refused} label="refused instead of served" isBad />
       </dl>
       <GroupTable replay={replay} revision={revision} />
-      <RuleTable replay={replay} />
+      <RuleTable replay={replay} fix={fix} />
       {replay.left_out === 0 && <Hours replay={replay} />}
       <People title="Who would be refused" people={refused} />
       <People title="Who would be served" people={served} />
@@ -128,7 +142,7 @@ function Part({ title, children }: { readonly title: string; readonly children: 
   );
 }
 
-function GroupTable({ replay, revision }: ResultProps) {
+function GroupTable({ replay, revision }: Pick<ResultProps, 'replay' | 'revision'>) {
   const happened = revision === 0 ? 'So far' : 'Happened';
   const rows = [
     ...replay.groups.map((one) => ({ ...one, name: one.group || 'in no group' })),
@@ -164,7 +178,10 @@ function GroupTable({ replay, revision }: ResultProps) {
   );
 }
 
-function RuleTable({ replay }: { readonly replay: Replay }) {
+/** From here on an unused reservation is worth a word, as a share of the time. */
+const MUCH_UNUSED = 0.2;
+
+function RuleTable({ replay, fix }: Pick<ResultProps, 'replay' | 'fix'>) {
   const rules = replay.rules.filter(
     ({ would_refuse, unused_share }) => would_refuse > 0 || unused_share !== null,
   );
@@ -172,24 +189,34 @@ function RuleTable({ replay }: { readonly replay: Replay }) {
   return (
     <Part title="Refused, by rule">
       <PlainTable columns={['Rule', 'Where', ['Refused', 'number'], ['Kept free', 'number']]}>
-        {rules.map((rule) => (
-          <tr key={`${rule.line} ${rule.text} ${rule.product}`}>
-            <td class="breaks">
-              {rule.text}
-              <small>
-                <bdi>{rule.product}</bdi>
-                {rule.feature !== null && `, ${rule.feature}`}
-              </small>
-            </td>
-            <td class="nowrap">
-              <LineLink line={rule.line} />
-            </td>
-            <td class="number strong">{formatNumber(rule.would_refuse)}</td>
-            <td class="number">
-              {rule.unused_share === null ? '–' : `${Math.round(rule.unused_share * 100)} %`}
-            </td>
-          </tr>
-        ))}
+        {rules.map((rule) => {
+          const fewer = (rule.unused_share ?? 0) >= MUCH_UNUSED ? (fix?.(rule.line) ?? null) : null;
+          return (
+            <tr key={`${rule.line} ${rule.text} ${rule.product}`} class="top">
+              <td class="breaks">
+                {rule.text}
+                <small>
+                  <bdi>{rule.product}</bdi>
+                  {rule.feature !== null && `, ${rule.feature}`}
+                </small>
+              </td>
+              <td class="nowrap">
+                <LineLink line={rule.line} />
+              </td>
+              <td class="number strong">{formatNumber(rule.would_refuse)}</td>
+              <td class="number">
+                {rule.unused_share === null ? '–' : `${Math.round(rule.unused_share * 100)} %`}
+                {fewer !== null && (
+                  <small>
+                    <Button as="link" onClick={fewer.act}>
+                      Try it with {fewer.slots}
+                    </Button>
+                  </small>
+                )}
+              </td>
+            </tr>
+          );
+        })}
       </PlainTable>
     </Part>
   );

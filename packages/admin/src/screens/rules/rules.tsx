@@ -1,8 +1,7 @@
 import type { License } from '@berth/protocol/admin/licenses';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { ApiError } from '../../data/api.ts';
 import { useLicenses } from '../../data/overview.ts';
-import { setParams, usePlace } from '../../data/route.ts';
 import { useRules } from '../../data/rules.ts';
 import { isAdmin } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
@@ -11,7 +10,7 @@ import { PageHead } from '../../parts/head.tsx';
 import { Empty, ErrorBox, Show } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useIsNarrow } from '../../parts/virtual-rows.tsx';
-import { changeSlots, exampleRules, type RulesInForce } from '../../words/rules.ts';
+import { exampleRules, type RulesInForce } from '../../words/rules.ts';
 import { askToApply, type Notice } from './apply.ts';
 import { BarList } from './bars.tsx';
 import { DraftPart } from './draft-part.tsx';
@@ -21,7 +20,7 @@ import { InForce } from './in-force.tsx';
 import { OpenFile } from './open-file.tsx';
 import { Overtaken } from './overtaken.tsx';
 import { TrialPart } from './replay.tsx';
-import { type RulesDraft, type Trial, useChecked, useRulesDraft, useTrial } from './rules-draft.ts';
+import { type RulesDraft, useChecked, useRulesDraft, useTrial } from './rules-draft.ts';
 
 /** For the finder. */
 export const RULE_SECTIONS: readonly Found[] = [
@@ -54,13 +53,12 @@ function RulesOf({ data, licenses, onChange }: RulesOfProps) {
   const canChange = isAdmin() && file === null;
   const canEdit = canChange && !isNarrow;
   const draft = useRulesDraft(data);
+  const isEmpty = text.trim() === '' && !draft.isChanged;
   const trial = useTrial();
-  const { checked, error } = useChecked(draft.text, canEdit && draft.text !== '');
+  const { checked, error } = useChecked(draft.text, canEdit && !isEmpty);
   const [isOpening, setOpening] = useState(false);
   const [notice, setNotice] = useState<Notice | null>(null);
   const [hasHistory, setHistory] = useState(false);
-  useWish(data, draft, trial, canEdit);
-  const isEmpty = text.trim() === '' && !draft.isChanged;
   const apply = () => setNotice(askToApply({ data, draft, checked, trial, onChange }));
   return (
     <>
@@ -100,7 +98,7 @@ function RulesOf({ data, licenses, onChange }: RulesOfProps) {
             </div>
             {canEdit && (
               <div>
-                <TrialPart {...{ trial, revision }} text={draft.text} isChanged={draft.isChanged} />
+                <TrialPart {...{ trial, revision, draft }} />
               </div>
             )}
           </div>
@@ -112,24 +110,6 @@ function RulesOf({ data, licenses, onChange }: RulesOfProps) {
       {isOpening && <OpenFile onText={draft.set} onClose={() => setOpening(false)} />}
     </>
   );
-}
-
-/** A link may bring a change to try: another number of slots in a line. */
-function useWish({ text, revision }: RulesInForce, draft: RulesDraft, trial: Trial, canEdit: boolean): void {
-  const { params } = usePlace();
-  const [line, slots] = [Number(params.get('line')), params.get('slots')];
-  useEffect(() => {
-    if (line === 0) return;
-    const wished =
-      slots === null || !canEdit || draft.isChanged ? null : changeSlots(text, line, Number(slots));
-    setParams({ line: null, slots: null });
-    if (wished !== null) {
-      draft.set(wished);
-      void trial.start(wished);
-    }
-    // The line is drawn by now, but the screen still goes to its top.
-    requestAnimationFrame(() => goToLine(line));
-  }, [line, slots, revision]);
 }
 
 /** What is missing before the draft can be applied. */
