@@ -12,7 +12,7 @@ import type { LoadedLicense } from '../loaded-licenses.ts';
 import { originKeys, registrationFromRow } from '../rows.ts';
 import { countOf } from '../sql.ts';
 
-type Source = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now'>;
+type Source = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now' | 'isChanged'>;
 
 /** The licenses of the product that can be used now. */
 function listPool({ licenses, now }: Source, { license }: LoadedLicense): readonly LoadedLicense[] {
@@ -20,8 +20,8 @@ function listPool({ licenses, now }: Source, { license }: LoadedLicense): readon
 }
 
 /**
- * What is held of the product, or of a feature. What has ended must be collected before. `leaver`: the slots of
- * this user on other licenses are not counted, because one who moves gives them back.
+ * What is held of the product, or of a feature. What has ended must be collected before. `leaver`: the slots
+ * of this user on other licenses are not counted, because one who moves gives them back.
  */
 export function readHoldings(
   source: Source,
@@ -31,7 +31,7 @@ export function readHoldings(
 ): Holdings {
   const pool = listPool(source, entry);
   const lender = feature ?? WHOLE_LICENSE;
-  const left = feature !== null || leaver === null ? [] : listLeft(source, pool, entry, leaver);
+  const left = leaver === null || feature !== null ? [] : listLeft(source, pool, entry, leaver);
   const inPool = withoutLeft(source, entry, sumUp(source, pool, lender), left);
   if (feature !== null) return ofFeature(source, entry, feature, inPool);
   const free = (one: LoadedLicense, returned = 0) => {
@@ -78,18 +78,23 @@ interface Left {
   readonly registration: Registration;
 }
 
+/**
+ * What is given back when the user gets a slot of `entry`: those of licenses that are asked before it.
+ * Licenses with a slot of the user are asked first, the newest before the others; see `decide-pool.ts`.
+ */
 function listLeft(
   { statements, now }: Source,
   pool: readonly LoadedLicense[],
   entry: LoadedLicense,
   user: string,
 ): readonly Left[] {
-  return pool.flatMap((on) => {
-    if (on === entry) return [];
+  const held = pool.flatMap((on) => {
     const row = statements.registration.find({ license_id: on.license.id, user });
     const registration = row === undefined ? null : orNoSlot(registrationFromRow(row), now);
     return registration === null ? [] : [{ on, registration }];
   });
+  const own = held.findIndex(({ on }) => on === entry);
+  return own === -1 ? held : held.slice(0, own);
 }
 
 function withoutLeft(
