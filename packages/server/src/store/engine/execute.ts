@@ -94,7 +94,8 @@ function prepareCounts(
   if (!isCounted(batch, first)) return;
   if (command.kind === 'collect') {
     undo.push(rememberEntry(batch.licenses, first));
-    requireCounts(batch, first);
+    const { counts } = first;
+    if (requireCounts(batch, first) !== counts) batch.isChanged = true;
     return;
   }
   if (!TAKING.has(command.kind)) return;
