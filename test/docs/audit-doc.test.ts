@@ -18,7 +18,9 @@ type Fields<E extends { readonly kind: string }> = {
 
 const LICENSE_EVENTS: Fields<LicenseEvent> = {
   slot_lent: { user: true, hostname: true },
-  slot_denied: { feature: true, user: true, code: true, barred: true, barredBy: true, repeated: true },
+  slot_denied: {
+    ...{ feature: true, user: true, code: true, barred: true, barredBy: true, rule: true, repeated: true },
+  },
   slot_returned: { user: true },
   slot_expired: { user: true, endedAt: true },
   slot_borrowed: { user: true, borrowedUntil: true },
@@ -28,7 +30,9 @@ const LICENSE_EVENTS: Fields<LicenseEvent> = {
   all_slots_returned: { count: true },
   denials_repeated: { feature: true, user: true, code: true, repeated: true },
   consumption_added: { feature: true, user: true, count: true, total: true },
-  consumption_denied: { feature: true, user: true, code: true, barred: true, barredBy: true, repeated: true },
+  consumption_denied: {
+    ...{ feature: true, user: true, code: true, barred: true, barredBy: true, rule: true, repeated: true },
+  },
   feature_lent: { feature: true, user: true },
   feature_borrowed: { feature: true, user: true, borrowedUntil: true },
   feature_returned: { feature: true, user: true },
@@ -65,7 +69,7 @@ const SYSTEM_EVENTS: Fields<SystemEvent> = {
   master_key_rotated: { from: true, to: true },
   grant_key_rotated: { kid: true, replaced: true },
   master_key_exported: { fingerprint: true },
-  rules_changed: { users: true, hosts: true, addresses: true, digest: true },
+  rules_changed: { revision: true, diff: true },
   settings_changed: { settings: true },
   webhook_secret_set: { fingerprint: true },
   bar_added: { barred: true, pattern: true, note: true },

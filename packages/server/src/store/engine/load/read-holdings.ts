@@ -1,4 +1,4 @@
-import type { AddressRange } from '@berth/protocol/address-range';
+import { type AddressRange, isWithin, parseAddress } from '@berth/protocol/address-range';
 import { countedPerson, without } from '../../../core/lending/count-slots.ts';
 import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import { findFeature } from '../../../core/nouns/feature-slot.ts';
@@ -31,8 +31,9 @@ export function readHoldings(
 ): Holdings {
   const pool = listPool(source, entry);
   const lender = feature ?? WHOLE_LICENSE;
-  const left = leaver === null || feature !== null ? [] : listLeft(source, pool, entry, leaver);
-  const inPool = withoutLeft(source, entry, sumUp(source, pool, lender), left);
+  const leaves = leaver === null ? [] : listLeft(source, pool, entry, leaver);
+  const left = feature === null ? leaves : leaves.filter((one) => holdsFeature(source, one, feature));
+  const inPool = withoutLeft(source, entry, feature, sumUp(source, pool, lender), left);
   if (feature !== null) return ofFeature(source, entry, feature, inPool);
   const free = (one: LoadedLicense, returned = 0) => {
     const gone = returned + left.filter(({ on }) => on === one).length;
@@ -97,13 +98,19 @@ function listLeft(
   return own === -1 ? held : held.slice(0, own);
 }
 
+function holdsFeature({ statements }: Source, { on, registration }: Left, feature: string): boolean {
+  const { user } = registration;
+  return statements.feature_slot.find({ license_id: on.license.id, user, feature }) !== undefined;
+}
+
 function withoutLeft(
   { rules: { set } }: Source,
   { license }: LoadedLicense,
+  feature: string | null,
   held: HeldSlots,
   left: readonly Left[],
 ): HeldSlots {
-  const own = findCounting(set, license.product, null);
+  const own = findCounting(set, license.product, feature);
   if (own === null) return held;
   return left.reduce(
     (rest, { registration }) => without(rest, countAs(set, own, countedPerson(registration))),
@@ -125,9 +132,16 @@ export function countPoolBorrows(
     return countOf(statements.countBorrowedFrom.get({ id, now, ...originKeys(range) }));
   });
   const left = leaver === null ? [] : listLeft(source, pool, entry, leaver);
-  const returned = left.filter(({ registration }) => isBorrowed(registration, now)).length;
+  const returned = left.filter(
+    ({ registration }) => isBorrowed(registration, now) && (range === null || isFrom(registration, range)),
+  ).length;
   return {
     slots: pool.reduce((sum, { license }) => sum + license.slots, 0),
     borrowed: counts.reduce((sum, count) => sum + count, 0) - returned,
   };
+}
+
+function isFrom({ origin }: Registration, range: AddressRange): boolean {
+  const address = origin === null ? null : parseAddress(origin);
+  return address !== null && isWithin(address, range);
 }
