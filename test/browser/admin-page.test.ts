@@ -184,7 +184,7 @@ describe("the administrator's page", () => {
       assert.equal((await api.register('demo', user, user)).status, 200);
     assert.equal((await api.register('demo', 'fay')).status, 400);
     await page.getByRole('heading', { name: /^One license is full/ }).waitFor();
-    await page.getByText(/ were denied today\./).waitFor();
+    await page.getByText(/ were refused today\./).waitFor();
     await page
       .getByRole('row')
       .filter({ hasText: 'fay' })
@@ -193,7 +193,7 @@ describe("the administrator's page", () => {
     await page.getByRole('link', { name: 'All denials' }).click();
     const counted = await api.get('/api/admin/history/denials', token);
     const total = `${counted.body.total} requests`;
-    await page.getByRole('heading', { name: `${total} were denied` }).waitFor();
+    await page.getByRole('heading', { name: `${total} were refused` }).waitFor();
     await page.getByRole('button', { name: /^License:? All licenses/ }).waitFor();
     await go('reports?period=24h');
     await page.getByRole('heading', { name: /^.+ needs 6 slots for .+ without denials$/ }).waitFor();
@@ -210,9 +210,9 @@ describe("the administrator's page", () => {
     ]);
     assert.match(readFileSync(await saved.path(), 'utf8'), /floating_not_available,.*fay/);
     await go('audit?kind=slot_denied');
-    await page.getByText('fay was denied a slot: all slots are in use').waitFor();
+    await page.getByText('fay was refused a slot: all slots are in use').waitFor();
     await go('audit?search=FA&when=today');
-    await page.getByText('fay was denied a slot: all slots are in use').waitFor();
+    await page.getByText('fay was refused a slot: all slots are in use').waitFor();
     await go('audit?when=2020-01-01..2020-01-31');
     await page.getByText('Nothing fits').waitFor();
   });
@@ -278,7 +278,7 @@ describe("the administrator's page", () => {
       if (response.status() === 403) refused.push(response.url());
     });
     const [license] = (await api.get('/api/admin/licenses', token)).body.licenses as [{ id: number }];
-    const parts = ['server', 'cloud', 'users', 'tokens', 'rules', 'limits', 'webhooks', 'backup'].map(
+    const parts = ['server', 'cloud', 'users', 'tokens', 'limits', 'webhooks', 'backup'].map(
       (part) => `settings/${part}`,
     );
     for (const path of [
@@ -286,6 +286,7 @@ describe("the administrator's page", () => {
       'slots',
       'licenses',
       `licenses/${license.id}`,
+      'rules',
       'reports',
       'audit',
       'people/ada',

@@ -21,6 +21,7 @@ import { Licenses } from './screens/licenses/licenses.tsx';
 import { Overview } from './screens/overview/overview.tsx';
 import { Person } from './screens/person/person.tsx';
 import { Reports } from './screens/reports/reports.tsx';
+import { RULE_SECTIONS, Rules } from './screens/rules/rules.tsx';
 import { SETTING_SECTIONS, Settings } from './screens/settings/settings.tsx';
 import { Slots } from './screens/slots/slots.tsx';
 import { FirstRun } from './screens/welcome/first-run.tsx';
@@ -104,18 +105,28 @@ function NotForUsers() {
   );
 }
 
-/** The screens in the order of the sidebar; the phone shows the first four in its bar. */
+/** The screens in the order of the sidebar. */
 const SCREENS: readonly Screen[] = [
-  { path: 'overview', label: 'Overview', icon: 'overview', key: 'O', draw: () => <Overview /> },
-  { path: 'slots', label: 'Slots', icon: 'slots', key: 'S', draw: () => <Slots /> },
-  { path: 'licenses', label: 'Licenses', icon: 'licenses', key: 'L', draw: drawLicenses },
-  { path: 'reports', label: 'Reports', icon: 'reports', key: 'R', draw: () => <Reports /> },
-  { path: 'audit', label: 'Audit', icon: 'audit', key: 'A', draw: () => <Audit /> },
+  { path: 'overview', label: 'Overview', icon: 'overview', key: 'O', isTab: true, draw: () => <Overview /> },
+  { path: 'slots', label: 'Slots', icon: 'slots', key: 'S', isTab: true, draw: () => <Slots /> },
+  { path: 'licenses', label: 'Licenses', icon: 'licenses', key: 'L', isTab: true, draw: drawLicenses },
+  {
+    path: 'rules',
+    label: 'Rules',
+    icon: 'rules',
+    key: 'U',
+    isTab: false,
+    draw: () => <Rules />,
+    sections: RULE_SECTIONS,
+  },
+  { path: 'reports', label: 'Reports', icon: 'reports', key: 'R', isTab: true, draw: () => <Reports /> },
+  { path: 'audit', label: 'Audit', icon: 'audit', key: 'A', isTab: false, draw: () => <Audit /> },
   {
     path: 'settings',
     label: 'Settings',
     icon: 'settings',
     key: null,
+    isTab: false,
     draw: () => <Settings />,
     sections: SETTING_SECTIONS,
   },

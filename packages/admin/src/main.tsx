@@ -3,6 +3,7 @@ import './styles/layout.css';
 import './styles/parts.css';
 import './styles/tables.css';
 import './styles/screens.css';
+import './styles/rules.css';
 import './data/theme.ts';
 import { options, render } from 'preact';
 import { App } from './app.tsx';

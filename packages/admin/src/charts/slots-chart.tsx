@@ -175,7 +175,7 @@ function DenialBars({
   return (
     <g>
       <text x={LEFT - 8} y={DENIED_BASE - 2} text-anchor="end">
-        Denied
+        Refused
       </text>
       <path class="axis" d={`M${LEFT} ${DENIED_BASE}H${width - 4}`} />
       {bars.map(([from, count]) => {

@@ -36,6 +36,8 @@ export interface Screen {
   readonly icon: IconName;
   /** Pressed after `G`, it goes there. */
   readonly key: string | null;
+  /** Whether it is in the bar of a phone, which has room for four. */
+  readonly isTab: boolean;
   /** `part`: what follows its path in the address. */
   readonly draw: (part: string | undefined) => ComponentChildren;
   readonly sections?: readonly Section[];
@@ -214,8 +216,11 @@ type TabBarProps = Pick<FrameProps, 'screens' | 'onKeys'> & { readonly worst: Le
 
 function TabBar({ screens, worst, onKeys }: TabBarProps) {
   const current = useCurrent();
+  const tabs = screens.filter(({ isTab }) => isTab);
   const items = [
-    ...screens.slice(4).map(({ path, label, icon }) => ({ label, icon, act: () => goTo(linkTo(path)) })),
+    ...screens
+      .filter(({ isTab }) => !isTab)
+      .map(({ path, label, icon }) => ({ label, icon, act: () => goTo(linkTo(path)) })),
     { label: 'Change password…', icon: 'user' as const, act: () => goTo(linkTo('settings/password')) },
     {
       label: 'Light or dark',
@@ -228,7 +233,7 @@ function TabBar({ screens, worst, onKeys }: TabBarProps) {
   ];
   return (
     <nav class="tabs-bar" aria-label="Screens">
-      {screens.slice(0, 4).map(({ path, label, icon }) => (
+      {tabs.map(({ path, label, icon }) => (
         <a key={path} href={linkTo(path)} aria-current={current === path ? 'page' : undefined}>
           <Icon name={icon} size={20} />
           {label}

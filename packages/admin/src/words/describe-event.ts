@@ -40,17 +40,20 @@ const feature = (of: Facts) => (of('feature') === '' ? '' : ` of ${of('feature')
 /** Whether somebody else than the user did it. */
 const isAct = (of: Facts) => of('by') !== '' && of('by') !== 'client';
 
+/** The rule says more than the code, which several kinds of rules share. */
+function sayWhy(of: Facts): string {
+  if (of('rule') !== '') return of('rule');
+  return of('barred') === '' ? sayCode(of('code')) : `the ${of('barred')} is barred`;
+}
+
 const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   slot_lent: (of) => `${of('user')} took a slot`,
-  slot_denied: (of) => {
-    const why = of('barred') === '' ? sayCode(of('code')) : `the ${of('barred')} is barred`;
-    return `${of('user') || 'Somebody'} was denied a slot${feature(of)}: ${why}`;
-  },
+  slot_denied: (of) => `${of('user') || 'Somebody'} was refused a slot${feature(of)}: ${sayWhy(of)}`,
   denials_repeated: (of) => {
     const times = `${of('repeated')} times more`;
-    return `${of('user') || 'Somebody'} was denied ${times}: ${sayCode(of('code'))}`;
+    return `${of('user') || 'Somebody'} was refused ${times}: ${sayWhy(of)}`;
   },
-  consumption_denied: (of) => `Consumption${feature(of)} was denied: ${sayCode(of('code'))}`,
+  consumption_denied: (of) => `Consumption${feature(of)} was refused: ${sayCode(of('code'))}`,
   slot_returned: (of) =>
     isAct(of) ? `${of('by')} released ${of('user')}’s slot` : `${of('user')} returned a slot`,
   slot_expired: (of) => `The slot of ${of('user')} ended without a heartbeat`,
@@ -96,8 +99,7 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   token_revoked: (of) => `The token ${of('name') || of('token_id')} was revoked`,
   token_expiring: (of) => `The token ${of('name') || of('token_id')} ends soon`,
   cloud_keys_set: () => 'The keys for the licensing cloud were set',
-  rules_changed: (of) =>
-    `The rules bar ${of('users')} users, ${of('hosts')} hosts and ${of('addresses')} addresses`,
+  rules_changed: (of) => `Revision ${of('revision')} of the rules was applied`,
   cloud_unreachable: () => 'The licensing cloud cannot be reached',
   cloud_reachable: () => 'The licensing cloud can be reached again',
   cloud_held_to_nonces: () => 'From now on the licensing cloud must bind its answers to requests',
@@ -132,13 +134,13 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
 /** Every kind, for filters. */
 export const EVENT_KINDS: readonly string[] = Object.keys(SENTENCES);
 
-/** Why something was denied, in a few words. */
+/** Why something was refused, in a few words. */
 export function sayCode(code: string): string {
   const title = Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode].title : code.replaceAll('_', ' ');
   return `${title.charAt(0).toLowerCase()}${title.slice(1)}`;
 }
 
-/** Why it was denied, with the name of the license instead of its product code, and in local time. */
+/** Why it was refused, with the name of the license instead of its product code, and in local time. */
 export function sayDenial({ explanation, product, name }: Denial, now: number): string {
   const named = explanation.replaceAll(`"${product}"`, () => name || product);
   return localizeTimes(named, now);

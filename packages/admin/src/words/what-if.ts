@@ -47,7 +47,7 @@ export function sayFound({ asked, slots }: WhatIf, denials: Denials | null): str
     return `${has}, and ${plural(asked, 'time')} somebody found ${all} in use, not counting retries.`;
   }
   const why = (denials?.total ?? 0) === 0 ? '' : ' for want of a slot';
-  return `${has}, and nobody was denied${why}.`;
+  return `${has}, and nobody was refused${why}.`;
 }
 
 /** What enough slots would have changed, and what that assumes. */
@@ -58,7 +58,7 @@ export function sayWhatIf(whatIf: WhatIf): string {
   if (today !== undefined && today.denials !== asked) {
     const denied = plural(today.denials, 'request');
     found.push(
-      `The slots have changed: with today's ${formatNumber(slots)}, ${denied} would have been denied.`,
+      `The slots have changed: with today's ${formatNumber(slots)}, ${denied} would have been refused.`,
     );
   }
   if (today !== undefined && enough > slots) {
@@ -71,7 +71,7 @@ export function sayWhatIf(whatIf: WhatIf): string {
       ? 'a minute, because no slot was given back yet'
       : `${formatDuration(median)}, as half of the slots were`;
   found.push(
-    `Replayed from what was recorded: a denied request would have held a slot for ${held}; ` +
+    `Replayed from what was recorded: a refused request would have held a slot for ${held}; ` +
       'retries within that time count once, and waiting ends with the last of them.',
   );
   return found.join(' ');

@@ -10,6 +10,19 @@ describe('what happened', () => {
     assert.deepEqual([...EVENT_KINDS].sort(), [...ALL_KINDS].sort());
   });
 
+  test('names the rule that refused, and else the reason', () => {
+    const denied = { ...at, kind: 'slot_denied', user: 'fay', code: 'floating_not_available' };
+    assert.equal(describeEvent(denied), 'fay was refused a slot: all slots are in use');
+    assert.equal(
+      describeEvent({ ...denied, feature: 'render', rule: 'reserve 4 for cad-team' }),
+      'fay was refused a slot of render: reserve 4 for cad-team',
+    );
+    assert.equal(
+      describeEvent({ ...denied, code: 'blacklisted', barred: 'user' }),
+      'fay was refused a slot: the user is barred',
+    );
+  });
+
   test('tells an administrator who releases a slot from a user who returns it', () => {
     const event = { ...at, kind: 'slot_returned', user: 'fay' };
     assert.equal(describeEvent({ ...event, by: null }), 'fay returned a slot');

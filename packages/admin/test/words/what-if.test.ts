@@ -51,7 +51,7 @@ describe('what the report says', () => {
     const text = sayWhatIf(changed);
     assert.match(
       text,
-      /^The slots have changed: with today's 24, 11 requests would have been denied\. With 35: no/,
+      /^The slots have changed: with today's 24, 11 requests would have been refused\. With 35: no/,
     );
     assert.match(text, /instead of 11, and no waiting instead of 11 h in all\. .*for 5 h, /);
     assert.match(sayWhatIf(whatIf(24, 35)), /^With 35: no denials instead of 11,/);

@@ -186,7 +186,10 @@ function EventDialog({ event, names, onClose }: EventDialogProps) {
           license_id !== null && ['License', names.get(license_id) ?? license_id],
           ...shown.map(
             ([name, value]) =>
-              [sayKind(name), name === 'user' ? <UserName user={String(value)} /> : sayValue(value)] as const,
+              [
+                sayKind(name),
+                name === 'user' ? <UserName user={String(value)} /> : <Value value={value} />,
+              ] as const,
           ),
         ]}
       />
@@ -198,6 +201,10 @@ function EventDialog({ event, names, onClose }: EventDialogProps) {
   );
 }
 
-function sayValue(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+function Value({ value }: { readonly value: unknown }) {
+  // Such as the lines of a text that changed.
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) {
+    return <span class="lines">{value.join('\n')}</span>;
+  }
+  return <>{typeof value === 'string' ? value : JSON.stringify(value)}</>;
 }

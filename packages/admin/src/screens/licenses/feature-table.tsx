@@ -1,17 +1,25 @@
 import type { FeatureObject as Feature } from '@berth/protocol/api/license-object';
 import { readNow } from '../../clock.ts';
+import { useRules } from '../../data/rules.ts';
 import { Name } from '../../parts/name.tsx';
 import { State } from '../../parts/shape.tsx';
-import { AmountBar, SlotBar } from '../../parts/slot-bar.tsx';
+import { AmountBar, ReservedLine, SlotBar } from '../../parts/slot-bar.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { forecast } from '../../words/forecast.ts';
 import { countedOf, type Level } from '../../words/judge-license.ts';
 import { formatAmount, formatNumber } from '../../words/numbers.ts';
+import { listReserved, type Reserved } from '../../words/rules.ts';
 
 const NEARLY = 0.9;
 
-export function FeatureTable({ features }: { readonly features: readonly Feature[] }) {
+interface FeatureTableProps {
+  readonly features: readonly Feature[];
+  readonly product: string;
+}
+
+export function FeatureTable({ features, product }: FeatureTableProps) {
+  const rules = useRules().data?.rules ?? [];
   return (
     <Table columns={['Feature', 'Code', ['Limit', 'slots-column'], 'Used', 'State', 'Ends']} isTall>
       {features.map((feature) => (
@@ -25,7 +33,7 @@ export function FeatureTable({ features }: { readonly features: readonly Feature
             </code>
           </td>
           <td class="wide">
-            <Limit feature={feature} />
+            <Limit feature={feature} reserved={listReserved(rules, product, feature.code)} />
           </td>
           <td class="nowrap">
             <Used feature={feature} />
@@ -46,11 +54,21 @@ function slotsOf({ floating_users = 0, floating_in_use_devices = 0 }: Feature) {
   return { slots: floating_users, used: floating_in_use_devices };
 }
 
-function Limit({ feature }: { readonly feature: Feature }) {
+interface LimitProps {
+  readonly feature: Feature;
+  readonly reserved: readonly Reserved[];
+}
+
+function Limit({ feature, reserved }: LimitProps) {
   const counted = countedOf(feature);
   if (feature.is_floating) {
     const { slots, used } = slotsOf(feature);
-    return <SlotBar slots={slots} inUse={used} borrowed={0} />;
+    return (
+      <>
+        <SlotBar slots={slots} inUse={used} borrowed={0} reserved={reserved} />
+        <ReservedLine reserved={reserved} />
+      </>
+    );
   }
   if (counted !== null) return <AmountBar {...counted} expected={forecast(counted, readNow()).expected} />;
   return <span class="quiet">no limit of its own</span>;

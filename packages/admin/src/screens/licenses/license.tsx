@@ -16,7 +16,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { MenuButton } from '../../parts/menu.tsx';
 import { Name, UserName } from '../../parts/name.tsx';
 import { State } from '../../parts/shape.tsx';
-import { SlotBar } from '../../parts/slot-bar.tsx';
+import { SlotBar, SlotLegend, SlotNotes } from '../../parts/slot-bar.tsx';
 import { Empty, ErrorBox, Show } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -28,6 +28,7 @@ import { fillSteps } from '../../words/usage.ts';
 import { Consumption } from './consumption.tsx';
 import { FeatureTable } from './feature-table.tsx';
 import { askToRemove, askToRemoveHere, askToReturn, checkNow } from './license-actions.ts';
+import { RulesOf, useReserved } from './rules-of.tsx';
 import { Terms } from './terms.tsx';
 
 /** Will it last? */
@@ -83,13 +84,14 @@ function LicenseOf({ license }: { readonly license: License }) {
           <Consumption license={license} />
           {license.floating_users > 0 && <SlotsOf license={license} />}
         </div>
-        <aside aria-label="Terms">
+        <aside aria-label="Rules and terms">
+          <RulesOf license={license} />
           <Terms license={license} />
         </aside>
       </div>
       {license.product_features.length > 0 && (
         <Section title="Features" note={formatNumber(license.product_features.length)}>
-          <FeatureTable features={license.product_features} />
+          <FeatureTable features={license.product_features} product={license.product} />
         </Section>
       )}
       <History license={license} />
@@ -144,12 +146,23 @@ function SlotsOf({ license }: { readonly license: License }) {
   const history = useResource('/api/admin/history/slots', { since, license: license.id }).data;
   const { floating_in_use: used, floating_users: slots, borrowed } = license;
   const lent = borrowed === 0 ? 'none borrowed' : `${formatNumber(borrowed)} borrowed`;
-  const bar = <SlotBar slots={slots} inUse={used} borrowed={borrowed} />;
+  const reserved = useReserved(license);
+  const bar = (
+    <>
+      <SlotBar slots={slots} inUse={used} borrowed={borrowed} reserved={reserved} />
+      <SlotNotes slots={slots} inUse={used} reserved={reserved} />
+    </>
+  );
   return (
     <Section
       title="Slots"
       note={`${formatNumber(used)} of ${formatNumber(slots)} in use, ${lent}`}
-      end={<a href={linkTo('slots', { license: license.id })}>See who holds them</a>}
+      end={
+        <>
+          {reserved.length > 0 && <SlotLegend hasReserved />}
+          <a href={linkTo('slots', { license: license.id })}>See who holds them</a>
+        </>
+      }
     >
       {countedOf(license) === null ? (
         <>
@@ -163,7 +176,7 @@ function SlotsOf({ license }: { readonly license: License }) {
         </>
       ) : (
         <div class="slots-row">
-          {bar}
+          <div>{bar}</div>
           <Sparkline
             points={history?.series.find(({ feature }) => feature === null)?.points ?? []}
             slots={slots}

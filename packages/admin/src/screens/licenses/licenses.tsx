@@ -1,12 +1,14 @@
 import type { License } from '@berth/protocol/admin/licenses';
 import { useLicenses } from '../../data/overview.ts';
 import { setParams, usePlace } from '../../data/route.ts';
+import { useRules } from '../../data/rules.ts';
 import { AddLicenseLink, Button } from '../../parts/button.tsx';
 import { SearchField } from '../../parts/filters.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { SlotLegend } from '../../parts/slot-bar.tsx';
 import { Empty, Show } from '../../parts/states.tsx';
 import { nameOf } from '../../words/judge-license.ts';
+import { hasReserved, mapReserved } from '../../words/rules.ts';
 import { plural } from '../../words/time.ts';
 import { LicenseTable } from '../overview/license-table.tsx';
 
@@ -27,6 +29,7 @@ function LicenseList({ licenses }: { readonly licenses: readonly License[] }) {
   const fits = (license: License) =>
     `${nameOf(license)} ${license.product}`.toLowerCase().includes(search.toLowerCase());
   const found = licenses.filter(fits);
+  const reserved = mapReserved(useRules().data?.rules ?? [], licenses);
   const products = new Set(licenses.map(({ product }) => product)).size;
   return (
     <>
@@ -43,11 +46,11 @@ function LicenseList({ licenses }: { readonly licenses: readonly License[] }) {
           onSearch={(text) => setParams({ search: text }, true)}
         />
         <span class="end">
-          <SlotLegend />
+          <SlotLegend hasReserved={hasReserved(reserved)} />
         </span>
       </div>
       {found.length > 0 ? (
-        <LicenseTable licenses={found} history={null} denied={null} />
+        <LicenseTable licenses={found} history={null} denied={null} reserved={reserved} />
       ) : licenses.length > 0 ? (
         <Empty title={`No license fits “${search}”`}>
           <Button onClick={() => setParams({ search: null })}>Show all licenses</Button>

@@ -5,22 +5,25 @@ import { readNow } from '../../clock.ts';
 import { goTo, linkTo } from '../../data/route.ts';
 import { Name } from '../../parts/name.tsx';
 import { State } from '../../parts/shape.tsx';
-import { AmountBar, SlotBar } from '../../parts/slot-bar.tsx';
+import { AmountBar, ReservedLine, SlotBar } from '../../parts/slot-bar.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { forecast, PERIOD_WORDS } from '../../words/forecast.ts';
 import { countedOf, nameOf, rank, worstOf } from '../../words/judge-license.ts';
 import { formatAmount, formatNumber } from '../../words/numbers.ts';
+import type { Reserved, ReservedByLicense } from '../../words/rules.ts';
 
 interface LicenseTableProps {
   readonly licenses: readonly License[];
   readonly history: SlotHistory | null;
   /** Denials today by license; `null`: not recorded. */
   readonly denied: ReadonlyMap<number, number> | null;
+  /** What is reserved of each license. */
+  readonly reserved: ReservedByLicense;
 }
 
 /** Every license as a bar of slots, those that need attention first. */
-export function LicenseTable({ licenses, history, denied }: LicenseTableProps) {
+export function LicenseTable({ licenses, history, denied, reserved }: LicenseTableProps) {
   const now = readNow();
   const sorted = licenses
     .map((license) => ({ license, verdict: worstOf(license, now) }))
@@ -41,7 +44,7 @@ export function LicenseTable({ licenses, history, denied }: LicenseTableProps) {
       ]}
     >
       {sorted.map(({ license, verdict }) => (
-        <LicenseRow key={license.id} license={license} verdict={verdict} history={history} denied={denied} />
+        <LicenseRow key={license.id} {...{ license, verdict, history, denied, reserved }} />
       ))}
     </Table>
   );
@@ -52,7 +55,7 @@ interface LicenseRowProps extends Omit<LicenseTableProps, 'licenses'> {
   readonly verdict: ReturnType<typeof worstOf>;
 }
 
-function LicenseRow({ license, verdict, history, denied }: LicenseRowProps) {
+function LicenseRow({ license, verdict, history, denied, reserved }: LicenseRowProps) {
   return (
     <tr class="opens" onClick={(event) => open(event, license.id)}>
       <td class="grow name-column">
@@ -67,7 +70,7 @@ function LicenseRow({ license, verdict, history, denied }: LicenseRowProps) {
         <State level={verdict.level} word={verdict.word} />
       </td>
       <td class="wide">
-        <Bars license={license} />
+        <Bars license={license} reserved={reserved.get(license.id) ?? []} />
       </td>
       <td>
         <InUse license={license} />
@@ -99,13 +102,24 @@ function open(event: MouseEvent, id: number): void {
   goTo(linkTo(`licenses/${id}`));
 }
 
-function Bars({ license }: { readonly license: License }) {
+interface BarsProps {
+  readonly license: License;
+  readonly reserved: readonly Reserved[];
+}
+
+function Bars({ license, reserved }: BarsProps) {
   const counted = countedOf(license);
   return (
     <span class="bar-stack">
       {license.floating_users > 0 && (
-        <SlotBar slots={license.floating_users} inUse={license.floating_in_use} borrowed={license.borrowed} />
+        <SlotBar
+          slots={license.floating_users}
+          inUse={license.floating_in_use}
+          borrowed={license.borrowed}
+          reserved={reserved}
+        />
       )}
+      <ReservedLine reserved={reserved} />
       {counted !== null && <AmountBar {...counted} expected={forecast(counted, readNow()).expected} />}
     </span>
   );

@@ -5,6 +5,7 @@ import { readNow } from '../../clock.ts';
 import { useFindings, useLicenses, useStatus } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
+import { useRules } from '../../data/rules.ts';
 import { isAdmin } from '../../data/session.ts';
 import { AddLicenseLink, ButtonLink } from '../../parts/button.tsx';
 import { PageHead, Section } from '../../parts/head.tsx';
@@ -14,6 +15,7 @@ import { Empty, Show } from '../../parts/states.tsx';
 import { type Concern, headline, listConcerns, listWell, summary } from '../../words/attention.ts';
 import { countedOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
+import { hasReserved, mapReserved } from '../../words/rules.ts';
 import { DAY_MS, plural, startOfDay } from '../../words/time.ts';
 import { sumByLicense } from '../../words/usage.ts';
 import { DenialTable } from './denial-table.tsx';
@@ -42,6 +44,7 @@ function OverviewOf({ licenses }: { readonly licenses: readonly License[] }) {
     { isLive: true },
   );
   const history = useRecentHistory();
+  const reserved = mapReserved(useRules().data?.rules ?? [], licenses);
   const denied = sumByLicense(today.data?.by_license ?? []);
   const concerns = listConcerns(licenses, findings, now, denied);
   const [worst] = concerns;
@@ -51,7 +54,7 @@ function OverviewOf({ licenses }: { readonly licenses: readonly License[] }) {
       ? ''
       : total === 0
         ? ' No denials today.'
-        : ` ${plural(total, 'request was', 'requests were')} denied today.`;
+        : ` ${plural(total, 'request was', 'requests were')} refused today.`;
   return (
     <>
       <PageHead
@@ -66,12 +69,17 @@ function OverviewOf({ licenses }: { readonly licenses: readonly License[] }) {
       <Section
         title="Licenses"
         note={formatNumber(licenses.length)}
-        end={<SlotLegend hasForecast={licenses.some((license) => countedOf(license) !== null)} />}
+        end={
+          <SlotLegend
+            hasForecast={licenses.some((license) => countedOf(license) !== null)}
+            hasReserved={hasReserved(reserved)}
+          />
+        }
       >
         {licenses.length === 0 ? (
           <NoLicense />
         ) : (
-          <LicenseTable licenses={licenses} history={history} denied={today.data === null ? null : denied} />
+          <LicenseTable {...{ licenses, history, reserved }} denied={today.data === null ? null : denied} />
         )}
       </Section>
       {today.data !== null && today.data.denials.length > 0 && (

@@ -143,7 +143,8 @@ function AllReport({ licenses, period }: Omit<LicenseReportProps, 'license'>) {
   const denials = useResource('/api/admin/history/denials', { ...query, limit: 200 });
   const now = readNow();
   const total = denials.data?.total ?? 0;
-  const title = total === 0 ? 'Nobody was denied' : `${plural(total, 'request was', 'requests were')} denied`;
+  const title =
+    total === 0 ? 'Nobody was refused' : `${plural(total, 'request was', 'requests were')} refused`;
   return (
     <>
       <PageHead

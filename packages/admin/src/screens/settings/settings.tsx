@@ -8,7 +8,6 @@ import { CloudSettings } from './cloud-settings.tsx';
 import { LimitSettings } from './limit-settings.tsx';
 import { PageSettings } from './page-settings.tsx';
 import { PasswordSettings } from './password-settings.tsx';
-import { RuleSettings } from './rule-settings.tsx';
 import { ServerSettings } from './server-settings.tsx';
 import { TokenSettings } from './token-settings.tsx';
 import { UserSettings } from './user-settings.tsx';
@@ -33,7 +32,6 @@ const PARTS: readonly Part[] = [
   },
   { path: 'users', label: 'Users', words: 'accounts roles administrators', draw: () => <UserSettings /> },
   { path: 'tokens', label: 'Tokens', words: 'api programs', draw: () => <TokenSettings /> },
-  { path: 'rules', label: 'Rules', words: 'bars deny block', draw: () => <RuleSettings /> },
   { path: 'limits', label: 'Limits and notices', words: 'rate address', draw: () => <LimitSettings /> },
   {
     path: 'webhooks',

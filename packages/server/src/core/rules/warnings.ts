@@ -1,10 +1,10 @@
-import { containersOf } from './groups.ts';
+import { containersOf, listGroups, type Person } from './groups.ts';
 import { nameLimit, nameReservation } from './judge-slot.ts';
 import type { RuleSet, SlotRules } from './rule-set.ts';
 import { isAtLocal, type LocalTime } from './times.ts';
 
 /** Something in the rules that may not be meant. */
-export interface Warning {
+interface Warning {
   /** Names and indexes that lead to it in the text. */
   readonly path: readonly (string | number)[];
   readonly message: string;
@@ -60,7 +60,7 @@ function warnSlots(
   const kept = own.reserve.flatMap((rule, index) => {
     const reason = findKeptOut(rules, rule.for, scopes);
     if (reason === null) return [];
-    const message = `"${nameReservation(rule)}" keeps slots for people who get none: ${reason}.`;
+    const message = `"${nameReservation(rule)}" may keep slots for nobody: ${reason}`;
     return [{ path: [...path, 'reserve', index], message }];
   });
   return [...new Map([...found, ...kept].map((one) => [JSON.stringify(one.path), one])).values()];
@@ -96,8 +96,10 @@ function warnLimited(
     );
     const reserved = sumSlots(within);
     if (reserved <= limit.slots) return [];
-    const message = `${reserved} slots are reserved for members of ${of.group}, but "${nameLimit(limit)}" allows fewer.`;
-    return [{ path: [...path, 'limit', index], message: `${message} The rest stays free.` }];
+    const message =
+      `${reserved} slots are reserved for members of ${of.group}, but "${nameLimit(limit)}" allows fewer. ` +
+      'The rest stays free.';
+    return [{ path: [...path, 'limit', index], message }];
   });
 }
 
@@ -105,21 +107,39 @@ function sumSlots(rules: readonly { readonly slots: number }[]): number {
   return rules.reduce((sum, { slots }) => sum + slots, 0);
 }
 
-/** Why no member of the group gets a slot; `null`: some do. */
+/** How `deny` or `allow` keep the group out; `null`: they do not. */
 function findKeptOut(rules: RuleSet, group: string, scopes: readonly SlotRules[]): string | null {
   const around = containersOf(rules).get(group) ?? [];
   const denied = [rules, ...scopes].flatMap(({ deny }) => deny.groups).find((one) => around.includes(one));
-  if (denied !== undefined) return `"deny" names ${denied}`;
+  if (denied !== undefined) return `"deny" refuses ${denied}.`;
   for (const { allow } of scopes) {
-    const isAllowed = (one: string) => around.includes(one) || containersOf(rules).get(one)?.includes(group);
-    if (allow !== null && !allow.some(isAllowed)) return `"allow" does not name ${group}`;
+    if (allow === null || listTypical(rules, group).some((groups) => allow.some((one) => groups.has(one))))
+      continue;
+    return `"allow" does not name ${group}. Members need another group that is allowed.`;
   }
   return null;
 }
 
+/** The groups of one person for each entry of the group, and of those in it. */
+function listTypical(rules: RuleSet, group: string): readonly ReadonlySet<string>[] {
+  const inside = Object.entries(rules.groups).filter(([name]) =>
+    containersOf(rules).get(name)?.includes(group),
+  );
+  const nobody = { user: '', hostname: null, address: null };
+  const people: readonly Person[] = inside.flatMap(([, { users, hosts, addresses }]) => [
+    ...users.map((user) => ({ ...nobody, user })),
+    ...hosts.map((hostname) => ({ ...nobody, hostname })),
+    ...addresses.map((range) => ({ ...nobody, address: range.split('/', 1)[0] as string })),
+  ]);
+  return people.slice(0, MAX_TYPICAL).map((person) => listGroups(rules, person));
+}
+
+/** Each is compared with every group. */
+const MAX_TYPICAL = 100;
+
 /**
- * Times of the week at which different sets of rules apply: the beginnings of their times, and one outside all
- * of them. Times of other zones count as if they applied as well.
+ * Times of the week at which different sets of rules apply: the beginnings of their times, and one outside
+ * all of them. Times of other zones count as if they applied as well.
  */
 function listMoments({ times }: RuleSet, own: SlotRules): readonly IsActive[] {
   const used = [...new Set([...own.reserve, ...own.limit].flatMap(({ during }) => during ?? []))];

@@ -6,9 +6,8 @@ import { openTestStore, readEvents, START } from '../../../../../test/support/te
 import { Fault } from '../../../src/core/nouns/fault.ts';
 import { plus } from '../../../src/core/nouns/instant.ts';
 import { NO_RULES } from '../../../src/core/rules/rules.ts';
-import { RulesError } from '../../../src/services/access/parse-rules.ts';
 import { createRuleBook, type RuleBook } from '../../../src/services/access/rule-book.ts';
-import { openRulesFile } from '../../../src/services/access/rules-file.ts';
+import { openRulesFile, RulesError } from '../../../src/services/access/rules-file.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { denying } from '../../core/examples.ts';
 
@@ -54,8 +53,8 @@ describe('at start', () => {
       assert.ok(error instanceof RulesError);
       assert.equal(
         error.message,
-        `The rules file ${path} is not valid: in line 1, "deny.user" is unknown. Did you mean "users"? ` +
-          'Correct the file: without it, the server would bar nobody.',
+        `The rules file ${path} is not valid: line 1, column 8: "deny.user" is unknown. ` +
+          'Did you mean "users"? Correct the file: without it, the server would bar nobody.',
       );
       return true;
     });
@@ -108,7 +107,7 @@ describe('while the server runs', () => {
       assert.equal(await book.refresh(), null);
       const { rules, error, file } = await book.describe();
       assert.deepEqual(rules, denying({ users: ['ada'] }));
-      assert.ok(error?.startsWith(`The rules file ${path} is not valid: it is `));
+      assert.ok(error?.startsWith(`The rules file ${path} is not valid: line 1, column `));
       assert.equal(file, path);
     }
     write(ADA);

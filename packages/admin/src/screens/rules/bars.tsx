@@ -1,64 +1,28 @@
 import type { Bar } from '@berth/protocol/admin/bars';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, toApiError } from '../../data/api.ts';
 import { addBar, removeBar, useBars } from '../../data/bars.ts';
-import { useResource } from '../../data/resource.ts';
+import { usePlace } from '../../data/route.ts';
 import { Button } from '../../parts/button.tsx';
-import { Term, TermList } from '../../parts/facts.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
 import { useSend } from '../../parts/form.tsx';
 import { Section } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
-import { ErrorBox, Show } from '../../parts/states.tsx';
+import { ErrorBox } from '../../parts/states.tsx';
 import { PlainTable } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 
-/** Who is barred: by the rules file, and from this page. */
-export function RuleSettings() {
-  const rules = useResource('/api/admin/rules', {}, { isLive: true });
+/** Who is barred by a command or from this page, besides the rules. */
+export function BarList() {
   const { bars, canBar, reload } = useBars();
-  return (
-    <>
-      {bars !== null && <Bars bars={bars} canBar={canBar} onChange={reload} />}
-      <Section title="Rules file" note="edited on the server; changes apply within a second">
-        <Show of={rules} what="The rules">
-          {(data) => (
-            <TermList>
-              <Term name="File" note={data.error}>
-                <code>{data.file}</code>
-              </Term>
-              <Term name="Since">
-                <Time at={data.changed_at} none="there are none" />
-              </Term>
-              <Term name="Users">
-                <Patterns list={data.deny.users} />
-              </Term>
-              <Term name="Hosts">
-                <Patterns list={data.deny.hosts} />
-              </Term>
-              <Term name="Addresses">
-                <Patterns list={data.deny.addresses} />
-              </Term>
-            </TermList>
-          )}
-        </Show>
-      </Section>
-    </>
-  );
-}
-
-function Patterns({ list }: { readonly list: readonly string[] }) {
-  if (list.length === 0) return <span class="quiet">nobody</span>;
-  return (
-    <ul>
-      {list.map((pattern) => (
-        <li key={pattern}>
-          <Name text={pattern} />
-        </li>
-      ))}
-    </ul>
-  );
+  const isAsked = usePlace().path[1] === 'bars';
+  const box = useRef<HTMLDivElement>(null);
+  const isRead = bars !== null;
+  useEffect(() => {
+    if (isAsked && isRead) requestAnimationFrame(() => box.current?.scrollIntoView());
+  }, [isAsked, isRead]);
+  return <div ref={box}>{bars !== null && <Bars bars={bars} canBar={canBar} onChange={reload} />}</div>;
 }
 
 interface BarsProps {
