@@ -31,7 +31,8 @@ export class Cursor {
   fail(problem: string, at: Place = this.#tree.at, hint = () => ''): void {
     if (this.#mistakes.length >= MAX_MISTAKES) return;
     const name = this.path === '' ? 'The text' : `"${this.path}"`;
-    const message = shorten(`${name} ${problem}`) + hint();
+    const found = this.#mistakes.length < MAX_HINTS ? hint() : '';
+    const message = shorten(`${name} ${problem}`) + found;
     this.#mistakes.push({ line: at.line, column: at.column, message });
   }
 
@@ -99,8 +100,11 @@ export class Cursor {
   }
 }
 
-/** Nobody reads more at once, and to find what was meant takes time. */
+/** Nobody reads more at once. */
 const MAX_MISTAKES = 100;
+
+/** To find out what was meant takes a while. */
+const MAX_HINTS = 20;
 
 /** A message repeats what is written, which may have any length. */
 const MAX_MESSAGE = 500;

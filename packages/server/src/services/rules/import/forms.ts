@@ -124,9 +124,9 @@ export const max = countedForm((draft, slots, { product, who }) => {
   return taken(`limit ${slots} for ${group}, together.`);
 });
 
-/** A user holds one slot of a product at a time. */
+/** A user holds at most one slot of a license. */
 function limitUser(draft: Draft, slots: number, product: string, who: Listed): Result {
-  if (slots > 0) return differs('Not needed: a user holds one slot of a product at a time.');
+  if (slots > 0) return differs('Not needed: a user holds at most one slot of a license.');
   draft.deny(product, who);
   return taken(`deny by user: ${who.entry}.`);
 }
