@@ -179,7 +179,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     arrange: (data) => afterwards(writeFileSync(join(data, 'rules.yaml'), 'deny:\n  user: [ada]\n')),
     check: 'rules',
     severity: 'problem',
-    text: /rules\.yaml is not valid: in line 2, "deny\.user" is unknown/,
+    text: /rules\.yaml is not valid: line 2, column 3: "deny\.user" is unknown/,
   },
   'no backup at all': {
     arrange: (data) => {

@@ -27,11 +27,13 @@ export class Cursor {
     return this.#tree.kind === 'list';
   }
 
-  /** `problem` continues the name of the value, such as `is empty.`; a hint is looked for only if it is shown. */
+  /** `problem` continues the name of the value, such as `is empty.` A hint may take time. */
   fail(problem: string, at: Place = this.#tree.at, hint = () => ''): void {
     if (this.#mistakes.length >= MAX_MISTAKES) return;
     const name = this.path === '' ? 'The text' : `"${this.path}"`;
-    this.#mistakes.push({ line: at.line, column: at.column, message: `${name} ${problem}${hint()}` });
+    const found = this.#mistakes.length < MAX_HINTS ? hint() : '';
+    const message = shorten(`${name} ${problem}`) + found;
+    this.#mistakes.push({ line: at.line, column: at.column, message });
   }
 
   /** The values of a section whose names are fixed. An unknown one is a mistake: a typo must not pass. */
@@ -98,8 +100,18 @@ export class Cursor {
   }
 }
 
-/** Nobody reads more at once, and to find what was meant takes time. */
+/** Nobody reads more at once. */
 const MAX_MISTAKES = 100;
+
+/** To find out what was meant takes a while. */
+const MAX_HINTS = 20;
+
+/** A message repeats what is written, which may have any length. */
+const MAX_MESSAGE = 500;
+
+function shorten(message: string): string {
+  return message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE)}…`;
+}
 
 /** A longer list of choices would hide the message. */
 const MAX_LISTED = 10;

@@ -62,13 +62,18 @@ function readRules(tree: YamlTree, products: readonly ProductFacts[] | null): Pa
     lines: linesOf({ deny: sections.deny }),
   };
   const expectations = readExpectations(sections.expect, known);
-  if (errors.length > 0) return { errors: errors.sort((a, b) => a.line - b.line || a.column - b.column) };
+  if (errors.length > 0) return { errors: inOrder(errors) };
+  const warnings = listWarnings(rules, products).map(({ path, message }) => ({
+    ...findPlace(tree, path),
+    message,
+  }));
   return {
     rules,
     expectations: expectations.map((one) => ({ ...one.place, ...checkExpectation(rules, one) })),
-    warnings: listWarnings(rules, products).map(({ path, message }) => ({
-      ...findPlace(tree, path),
-      message,
-    })),
+    warnings: inOrder(warnings),
   };
+}
+
+function inOrder(mistakes: readonly Mistake[]): readonly Mistake[] {
+  return mistakes.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }

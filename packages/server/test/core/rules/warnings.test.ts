@@ -107,6 +107,17 @@ describe('a reservation for those who are kept out', () => {
   });
 });
 
+test('they are in the order of the text', () => {
+  const rules =
+    '{ allow: [staff],\n    reserve: [{ slots: 3, for: guests }],\n    limit: [{ slots: 2, for: guests }] }';
+  const parsed = parseRules(`${GROUPS}  cad: ${rules}`);
+  assert.ok(!('errors' in parsed));
+  assert.deepEqual(
+    parsed.warnings.map(({ line }) => line),
+    [16, 17],
+  );
+});
+
 test('an unknown product or feature', () => {
   const later = 'These rules apply as soon as there is one.';
   const noLicense = `15:3 The server has no license for "cam" yet. ${later}`;

@@ -10,10 +10,10 @@ import {
   includeAll,
   max,
   readCount,
-  readProduct,
   reserve,
   taken,
   targetForm,
+  withProduct,
 } from './forms.ts';
 
 /** Keywords of a FlexNet options file, and what becomes of their lines. */
@@ -76,11 +76,10 @@ const limitEach: (...args: Parameters<Form>) => ReturnType<Form> | null = (draft
   const [, number, spec = '', type = '', name = ''] = line.words;
   const slots = readCount(number);
   if (slots === null || type.toUpperCase() !== 'HOST' || name.toUpperCase() !== 'ALL_HOSTS') return null;
-  const { product, note } = readProduct(spec);
-  draft.product(product).limit.push({ slots, each: 'host' });
-  return note === ''
-    ? taken(`limit ${slots} for each host.`)
-    : differs(`limit ${slots} for each host. ${note}`);
+  return withProduct(spec, [], (product) => {
+    draft.product(product).limit.push({ slots, each: 'host' });
+    return taken(`limit ${slots} for each host.`);
+  });
 };
 
 /** `KEYWORD feature number`; the last line counts. */
@@ -88,10 +87,10 @@ function borrowForm(field: 'hours' | 'keep'): Form {
   return (draft, { words: [, spec = '', number] }) => {
     const value = readCount(number);
     if (value === null || (field === 'hours' && value === 0)) return dropped('The number is missing.');
-    const { product, note } = readProduct(spec);
     const most = field === 'hours' ? Math.min(value, MAX_HOURS) : value;
-    draft.product(product).borrow[field] = most;
-    const message = `borrow: ${field} ${most}.`;
-    return note === '' ? taken(message) : differs(`${message} ${note}`);
+    return withProduct(spec, [], (product) => {
+      draft.product(product).borrow[field] = most;
+      return taken(`borrow: ${field} ${most}.`);
+    });
   };
 }

@@ -24,8 +24,6 @@ export const dropped = (message: string): Result => ({ verdict: 'dropped', messa
 interface Target {
   readonly product: string;
   readonly who: Exclude<Who, { readonly problem: string }>;
-  /** How the line says more than we can keep; empty: it does not. */
-  readonly note: string;
 }
 
 /** Defines a group: `GROUP name member …`. */
@@ -76,23 +74,24 @@ export function readCount(word: string | undefined): number | null {
 
 function withTarget(draft: Draft, words: readonly string[], take: (target: Target) => Result): Result {
   const [spec = '', type = '', name = '', ...rest] = words;
-  const { product, note } = readProduct(spec, rest);
-  if (product === '' || name === '')
-    return dropped('It is not complete: a product, a type and a name belong to it.');
-  const who = readWho(draft, type, name);
-  if ('problem' in who) return dropped(`${who.problem}.`);
-  const result = take({ product, who, note });
-  if (note === '' || result.verdict === 'dropped') return result;
-  return differs(`${result.message} ${note}`);
+  return withProduct(spec, rest, (product) => {
+    const who = readWho(draft, type, name);
+    return 'problem' in who ? dropped(`${who.problem}.`) : take({ product, who });
+  });
 }
 
-/** `feature:VERSION=2.0` and `id=7` choose among the licenses of a product. */
-export function readProduct(spec: string, rest: readonly string[] = []): { product: string; note: string } {
-  const [product = '', ...parts] = spec.split(':');
+/** `feature:VERSION=2.0` and `id=7` choose among the licenses of a product, which rules do not. */
+export function withProduct(
+  spec: string,
+  rest: readonly string[],
+  take: (product: string) => Result,
+): Result {
+  const [product, ...parts] = spec.split(':');
+  if (!product) return dropped('It names no product.');
+  const result = take(product);
   const chosen = [...parts, ...rest];
-  const note =
-    chosen.length === 0 ? '' : `It holds for all licenses of ${product}, without ${chosen.join(' ')}.`;
-  return { product, note };
+  if (chosen.length === 0 || result.verdict === 'dropped') return result;
+  return differs(`${result.message} It holds for all licenses of ${product}, without ${chosen.join(' ')}.`);
 }
 
 function readWho(draft: Draft, type: string, name: string): Who {
@@ -125,9 +124,9 @@ export const max = countedForm((draft, slots, { product, who }) => {
   return taken(`limit ${slots} for ${group}, together.`);
 });
 
-/** A user holds one slot of a product at a time. */
+/** A user holds at most one slot of a license. */
 function limitUser(draft: Draft, slots: number, product: string, who: Listed): Result {
-  if (slots > 0) return differs('Not needed: a user holds one slot of a product at a time.');
+  if (slots > 0) return differs('Not needed: a user holds at most one slot of a license.');
   draft.deny(product, who);
   return taken(`deny by user: ${who.entry}.`);
 }
@@ -141,10 +140,11 @@ const includeTarget = targetForm((draft, { product, who }) => {
 /** A line that cannot be taken must not let everybody in. */
 export const include: Form = (draft, line) => {
   const result = includeTarget(draft, line);
-  const { product } = readProduct(line.words[1] ?? '');
-  if (result.verdict !== 'dropped' || product === '') return result;
-  draft.restrict(product);
-  return dropped(`${result.message} Add a group to "allow" of ${product}.`);
+  if (result.verdict !== 'dropped') return result;
+  return withProduct(line.words[1] ?? '', [], (product) => {
+    draft.restrict(product);
+    return dropped(`${result.message} Add a group to "allow" of ${product}.`);
+  });
 };
 
 export const exclude = targetForm((draft, { product, who }) => {

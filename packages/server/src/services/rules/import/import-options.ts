@@ -1,4 +1,5 @@
 import { suggest } from '@berth/protocol/suggest';
+import { refuseName } from '../refuse-entry.ts';
 import { Draft } from './draft.ts';
 import { FLEXNET_FORMS } from './flexnet.ts';
 import { dropped, type Form, type ReportedLine } from './forms.ts';
@@ -50,6 +51,8 @@ function turnOf({ words: [keyword = ''] }: OptionLine): number {
 }
 
 function read(draft: Draft, forms: Readonly<Record<string, Form>>, line: OptionLine) {
+  const problem = line.words.map(refuseName).find((one) => one !== null);
+  if (problem != null) return dropped(`A word of it ${problem}.`);
   const keyword = (line.words[0] as string).toUpperCase();
   const form = Object.hasOwn(forms, keyword) ? forms[keyword] : undefined;
   if (form !== undefined) return form(draft, line);

@@ -13,9 +13,9 @@ import {
   includeAll,
   max,
   readCount,
-  readProduct,
   reserve,
   taken,
+  withProduct,
 } from './forms.ts';
 
 /** The level of a priority of 0: with RLM, lower numbers go first, and nobody without a number. */
@@ -41,10 +41,11 @@ export const RLM_FORMS: Readonly<Record<string, Form>> = {
   ROAM_MAX_DAYS: (draft, { words: [, number, spec = '', ...rest] }) => {
     const days = readCount(number);
     if (days === null || days === 0) return dropped('The number is missing.');
-    const { product, note } = readProduct(spec, rest);
     const hours = Math.min(days * 24, MAX_HOURS);
-    draft.product(product).borrow.hours = hours;
-    return note === '' ? taken(`borrow: hours ${hours}.`) : differs(`borrow: hours ${hours}. ${note}`);
+    return withProduct(spec, rest, (product) => {
+      draft.product(product).borrow.hours = hours;
+      return taken(`borrow: hours ${hours}.`);
+    });
   },
   ROAM_MAX_COUNT: (_, { words: [, number = '', spec = ''] }) =>
     dropped(`Write "borrow: { keep: … }" for ${spec}: the number of its slots minus ${number}.`),

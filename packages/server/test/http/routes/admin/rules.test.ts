@@ -21,7 +21,7 @@ describe('GET /api/admin/rules', () => {
     const after = (await get('/api/admin/rules')).body;
     assert.deepEqual(after.deny, { users: ['mallory'], hosts: ['lab-*'], addresses: ['10.0.0.0/8'] });
     assert.equal(after.changed_at, '2030-01-15T12:00:00.000Z');
-    assert.match(String(after.error), /rules\.yaml is not valid: in line 1, "deny\.user" is unknown/);
+    assert.match(String(after.error), /rules\.yaml is not valid: line 1, column 8: "deny\.user" is unknown/);
     assert.equal((await get('/api/admin/rules', { peer: FOREIGN })).status, 401);
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import fc from 'fast-check';
 import { importOptions } from '../../../../src/services/rules/import/import-options.ts';
 import { parseRules } from '../../../../src/services/rules/parse-rules.ts';
 
@@ -120,4 +121,50 @@ test('a seventeenth reservation is not taken, and lines for one group are joined
 test('a file without options gives rules that say nothing', () => {
   const { text, report } = importOptions('# nothing\n\n');
   assert.deepEqual([rulesOf(text), report], ['deny: {}', []]);
+});
+
+test('whatever a file says, what it becomes is valid', () => {
+  const keywords =
+    'GROUP HOST_GROUP INTERNET_GROUP INCLUDE INCLUDEALL EXCLUDE EXCLUDEALL INCLUDE_BORROW RESERVE MAX';
+  const others = 'MAX_BORROW_HOURS BORROW_LOWWATER PRIORITY ROAM_MAX_DAYS INCLUDEALL_ROAM';
+  const names = [
+    '1',
+    '0',
+    '999999',
+    'f1',
+    'f1:V=1',
+    ':',
+    'team',
+    '"a b"',
+    '10.*',
+    '::1',
+    '*',
+    'null',
+    '{x',
+    '&a',
+  ];
+  const types = [
+    'USER',
+    'GROUP',
+    'HOST',
+    'HOST_GROUP',
+    'INTERNET',
+    'INTERNET_GROUP',
+    'ALL_HOSTS',
+    '\u0007',
+    'x'.repeat(300),
+  ];
+  const words = fc.array(fc.constantFrom(...names, ...types), { maxLength: 5 });
+  const line = fc
+    .tuple(fc.constantFrom(...`${keywords} ${others}`.split(' ')), words)
+    .map(([keyword, rest]) => [keyword, ...rest].join(' '));
+  const file = fc.array(line, { maxLength: 10 }).map((lines) => lines.join('\n'));
+  fc.assert(
+    fc.property(file, fc.constantFrom('flexnet', 'rlm'), (text, format) => {
+      const imported = importOptions(text, format);
+      rulesOf(imported.text);
+      assert.equal(imported.report.length, text === '' ? 0 : text.split('\n').length);
+    }),
+    { numRuns: 500 },
+  );
 });
