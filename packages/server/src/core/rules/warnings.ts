@@ -1,7 +1,8 @@
+import { instant } from '../nouns/instant.ts';
 import { containersOf, listGroups, type Person } from './groups.ts';
 import { nameLimit, nameReservation } from './judge-slot.ts';
 import type { RuleSet, SlotRules } from './rule-set.ts';
-import { isAtLocal, type LocalTime } from './times.ts';
+import { isDuring, listStarts } from './times.ts';
 
 /** Something in the rules that may not be meant. */
 interface Warning {
@@ -137,22 +138,20 @@ function listTypical(rules: RuleSet, group: string): readonly ReadonlySet<string
 /** Each is compared with every group. */
 const MAX_TYPICAL = 100;
 
-/**
- * Times of the week at which different sets of rules apply: the beginnings of their times, and one outside
- * all of them. Times of other zones count as if they applied as well.
- */
-function listMoments({ times }: RuleSet, own: SlotRules): readonly IsActive[] {
-  const used = [...new Set([...own.reserve, ...own.limit].flatMap(({ during }) => during ?? []))];
-  const starts = used.flatMap((name) => {
-    const { days = [], from = 0, zone = '' } = times[name] ?? {};
-    return days.map((day) => ({ zone, day, minute: from }));
-  });
-  return [({ during }) => during === null, ...starts.map(isActiveAt)];
+/** One in winter and one in summer: the hours of two zones may meet in one of them only. */
+const WEEKS = [instant(Date.UTC(2026, 0, 12)), instant(Date.UTC(2026, 6, 13))];
 
-  function isActiveAt({ zone, ...at }: LocalTime & { readonly zone: string }): IsActive {
-    return ({ during }) => {
-      const window = during === null ? undefined : times[during];
-      return window === undefined || window.zone !== zone || isAtLocal(window, at);
-    };
-  }
+/** Different sets of rules apply at the beginnings of their times, and outside of all of them. */
+function listMoments(rules: RuleSet, own: SlotRules): readonly IsActive[] {
+  const used = new Set([...own.reserve, ...own.limit].flatMap(({ during }) => during ?? []));
+  const windows = [...used].flatMap((name) => rules.times[name] ?? []);
+  const starts = WEEKS.flatMap((week) => windows.flatMap((window) => listStarts(window, week)));
+  return [
+    ({ during }) => during === null,
+    ...starts.map(
+      (at): IsActive =>
+        ({ during }) =>
+          isDuring(rules, during, at),
+    ),
+  ];
 }

@@ -74,7 +74,7 @@ function readHeld(held: Cursor | undefined, groups: readonly string[]): Readonly
   return Object.fromEntries(
     entries.map(([group, slots]) => {
       if (!groups.includes(group)) {
-        slots.fail(`names no group in "groups".${suggest(group, groups)}`, slots.at);
+        slots.fail('names no group in "groups".', slots.at, () => suggest(group, groups));
       }
       return [group, slots.wholeNumber(0, MAX_SLOTS) ?? 0];
     }),

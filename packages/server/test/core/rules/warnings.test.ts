@@ -18,6 +18,8 @@ times:
   night: { from: "20:00", to: "08:00", zone: UTC }
   late:  { from: "19:00", to: "23:00", zone: UTC }
   paris: { from: "20:00", to: "08:00", zone: Europe/Paris }
+  tokyo: { from: "08:00", to: "16:00", zone: Asia/Tokyo }
+  london: { from: "20:00", to: "21:00", zone: Europe/London }
 products:
 `;
 
@@ -33,7 +35,7 @@ const twice = (first: string, second: string) =>
 
 describe('more reserved than there are slots', () => {
   const WARNING =
-    '13:10 6 slots are reserved at the same time, but there are only 5. ' +
+    '15:10 6 slots are reserved at the same time, but there are only 5. ' +
     'They go to members first, whoever comes first.';
   for (const [first, second, isWarned] of [
     ['', '', true],
@@ -42,6 +44,8 @@ describe('more reserved than there are slots', () => {
     [', during: day', ', during: night', false],
     [', during: day', ', during: late', true],
     [', during: night', ', during: paris', true],
+    [', during: day', ', during: tokyo', false],
+    [', during: day', ', during: london', true],
   ] as const) {
     test(`${first || 'always'} and ${second || 'always'}`, () => {
       assert.deepEqual(warningsOf(twice(first, second), FACTS), isWarned ? [WARNING] : []);
@@ -54,7 +58,7 @@ describe('more reserved than there are slots', () => {
 
   test('of a feature', () => {
     const reserve = (slots: number) => `features: { render: { reserve: [{ slots: ${slots}, for: team }] } }`;
-    assert.match(warningsOf(reserve(2), FACTS).join(), /^13:32 2 slots are reserved at the same time/);
+    assert.match(warningsOf(reserve(2), FACTS).join(), /^15:32 2 slots are reserved at the same time/);
     assert.deepEqual(warningsOf(reserve(1), FACTS), []);
   });
 });
@@ -66,7 +70,7 @@ describe('more reserved than a limit allows', () => {
   test('the same group, or one that contains it', () => {
     const message =
       '2 slots are reserved for members of team, but "limit 1 for team" allows fewer. The rest stays free.';
-    assert.deepEqual(warningsOf(rules(1, 'team')), [`13:81 ${message}`]);
+    assert.deepEqual(warningsOf(rules(1, 'team')), [`15:81 ${message}`]);
     assert.match(warningsOf(rules(1, 'staff')).join(), /members of staff, but "limit 1 for staff"/);
     assert.match(warningsOf(rules(1, 'team', ', during: day')).join(), /"limit 1 for team during day"/);
     assert.deepEqual(warningsOf(rules(2, 'team')), []);
@@ -105,9 +109,9 @@ describe('a reservation for those who are kept out', () => {
 
 test('an unknown product or feature', () => {
   const later = 'These rules apply as soon as there is one.';
-  const noLicense = `13:3 The server has no license for "cam" yet. ${later}`;
+  const noLicense = `15:3 The server has no license for "cam" yet. ${later}`;
   assert.deepEqual(warningsOf('', FACTS, 'cam'), [noLicense]);
-  const noFeature = `13:22 No license for "cad" has slots of the feature "rendr". ${later}`;
+  const noFeature = `15:22 No license for "cad" has slots of the feature "rendr". ${later}`;
   assert.deepEqual(warningsOf('features: { rendr: {} }', FACTS), [noFeature]);
   assert.deepEqual(warningsOf('features: { render: {} }', FACTS), []);
   assert.deepEqual(warningsOf('features: { rendr: {} }'), []);

@@ -323,6 +323,13 @@ describe('a text is refused as a whole, with line and column', () => {
     test(title, () => assert.deepEqual(errorsOf(text), errors));
   }
 
+  test('too many mistakes are not all listed', () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `group-with-a-long-name-${index}`);
+    const groups = names.slice(1).map((name) => `  ${name}: {}\n`);
+    const unknown = names.map((name) => `x${name}`).join(', ');
+    assert.equal(errorsOf(`groups:\n${groups.join('')}  all: { groups: [${unknown}] }`).length, 100);
+  });
+
   test('too long', () => {
     const [error] = errorsOf(`deny: {}\n${'#'.repeat(1024 * 1024)}`);
     assert.match(error as string, /^1:1 The text has more than 1048576 bytes\./);

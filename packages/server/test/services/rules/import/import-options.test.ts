@@ -99,6 +99,14 @@ describe('a line', () => {
   });
 });
 
+test('a group may be defined after the lines that use it', () => {
+  const { report } = importOptions('RESERVE 1 f1 GROUP team\nGROUP team ada');
+  assert.deepEqual(
+    report.map(({ line, verdict }) => `${line} ${verdict}`),
+    ['1 taken', '2 taken'],
+  );
+});
+
 test('a seventeenth reservation is not taken, and lines for one group are joined', () => {
   const lines = Array.from({ length: 17 }, (_, index) => `RESERVE 1 f1 USER u${index}`);
   const { text, report } = importOptions([...lines, 'RESERVE 1 f1 USER u0'].join('\n'));
