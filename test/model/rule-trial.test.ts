@@ -125,7 +125,8 @@ function measureMedians(log: readonly AuditLink[], since: Instant) {
 
 function say({ at, user, feature, wasServed, isServed, rule }: Replayed): string {
   const was = wasServed ? 'served' : 'refused';
-  return `${new Date(at).toISOString()} ${user} ${feature ?? ''}: ${was}, ${isServed ? 'served' : `refused by ${rule}`}`;
+  const is = isServed ? 'served' : `refused by ${rule}`;
+  return `${new Date(at).toISOString()} ${user} ${feature ?? ''}: ${was}, ${is}`;
 }
 
 /** Not every refusal of the server names its rule. */

@@ -79,11 +79,7 @@ async function explain(store: Store, who: Inquiry): Promise<Explanation> {
       : outcome.code === 'blacklisted' && bar !== undefined
         ? { ...NO_RULE, rule: `bar ${bar.kind} ${bar.pattern}` }
         : explainRefusal(rules.set, asking, { product, feature }, outcome)),
-    note:
-      licenses > 1
-        ? `The rules are for the ${licenses} licenses of "${product}" together. A request that names one of them ` +
-          "gets only that one's slots, reserved or not."
-        : null,
+    note: licenses > 1 ? sayPool(product, licenses) : null,
     groups: explainGroups(rules.set, person),
   };
 }
@@ -132,9 +128,19 @@ function sayOutcome(
 function sayLent(outcome: Executed): string {
   if (outcome.kind === 'granted') {
     const { license, inUse } = outcome;
-    return `A slot would be lent: ${inUse} of ${license.slots} slots of license ${license.id} would then be in use.`;
+    return sayLeft(`license ${license.id}`, inUse, license.slots);
   }
-  if (outcome.kind !== 'measured') return 'A slot would be lent.';
-  const { feature, inUse } = outcome;
-  return `A slot would be lent: ${inUse} of ${feature?.floating?.slots} slots of "${feature?.code}" would then be in use.`;
+  const lent = outcome.kind === 'measured' ? outcome : null;
+  return sayLeft(`"${lent?.feature?.code}"`, lent?.inUse ?? 0, lent?.feature?.floating?.slots ?? 0);
+}
+
+function sayLeft(of: string, inUse: number, slots: number): string {
+  return `A slot would be lent: ${inUse} of ${slots} slots of ${of} would then be in use.`;
+}
+
+function sayPool(product: string, licenses: number): string {
+  return (
+    `The rules are for the ${licenses} licenses of "${product}" together. A request that names one of them ` +
+    "gets only that one's slots, reserved or not."
+  );
 }
