@@ -126,7 +126,7 @@ describe('berth bar', () => {
     assert.match(lifted.stdout, /\nuser +mallory +rules file/);
     await server.stop();
     const why = await berth('rules', 'why', 'ann', '--host', 'LAB-7');
-    assert.match(why.stdout, /^barred +which +by +note\nhost +lab-\* +bar +the lab\n$/);
+    assert.match(why.stdout, /^barred +which +by +note\nhost +lab-\* +bar +the lab\n/);
     const none = await berth('unbar');
     assert.deepEqual([none.code, none.stderr], [1, 'Name a USER, or give --host or --address.\n']);
   });

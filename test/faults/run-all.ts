@@ -18,6 +18,11 @@ const STORMS: readonly Storm[] = [
     words: ['--test', '--test-name-pattern', 'PostgreSQL', 'test/model/lending-model.test.ts'],
     env: { BERTH_MODEL_RUNS: '5000' },
   },
+  {
+    name: 'rule-trial',
+    words: ['--test', 'test/model/rule-trial.test.ts'],
+    env: { BERTH_TRIAL_DAYS: '30' },
+  },
   { name: 'fuzz', words: ['test/fuzz/fuzz.test.ts', '200000'] },
   { name: 'lane', words: ['test/fuzz/lane/lane-storm.ts', '--streams', '1000000', '--whole', '10000'] },
   { name: 'client', words: ['test/client/simulation/exclusion-storm.ts', '--seeds', '10000'] },

@@ -48,8 +48,8 @@ interface Place {
 }
 
 /**
- * Sends the requests of an audit log to a real store, in which nothing ends by itself, and puts rules in force on
- * the way. It knows how a trial reads a log; who gets a slot is decided by the store.
+ * Sends the requests of an audit log to a real store, in which nothing ends by itself, and puts rules in
+ * force on the way. It knows how a trial reads a log; who gets a slot is decided by the store.
  */
 export class ReplayedServer {
   readonly answers: Replayed[] = [];

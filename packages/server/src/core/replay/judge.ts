@@ -73,7 +73,7 @@ export function judgeSlot(
   return verdictOf(rules, request, refuseByReservation(rules, own, supply, held, as, now));
 }
 
-/** The same for a feature: limits hold for all licenses, reservations for the one that the holder has a slot of. */
+/** The same for a feature: limits hold for all licenses, reservations for that of the holder's slot. */
 export function judgeFeature(
   rules: RuleSet,
   pool: Pool,

@@ -61,8 +61,8 @@ export class Pool {
   }
 
   /**
-   * The license that a request named; `null`: probably none. The log does not say, but then it is the newest that
-   * had a free slot, or the newest of all if the request was refused.
+   * The license that a request named; `null`: probably none. The log does not say, but then it is the newest
+   * that had a free slot, or the newest of all if the request was refused.
    */
   findNamed(license: PooledLicense, isServed: boolean, now: Instant): PooledLicense | null {
     const usable = this.listUsable(now);

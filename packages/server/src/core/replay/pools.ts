@@ -13,28 +13,27 @@ type LicenseChange = Extract<
   { kind: 'license_added' | 'license_changed' | 'license_removed' }
 >;
 
-interface WatchedPool {
+interface ReservedPool {
   readonly pool: Pool;
-  /** `null`: nothing is reserved. */
-  readonly unused: Unused | null;
+  readonly unused: Unused;
 }
 
 /** All licenses during a replay, and who holds slots of them. */
 export class Pools {
   readonly #rules: RuleSet;
   readonly #since: Instant;
-  readonly #pools = new Map<string, WatchedPool>();
+  readonly #pools = new Map<string, Pool>();
+  /** Those of which something is reserved. */
+  readonly #reserved: ReservedPool[] = [];
   readonly #licenses = new Map<number, PooledLicense>();
   /** By the license of the log, and by user. */
   readonly #sessions = new Map<number, Map<string, Session>>();
   /** Slots that only the rules lend, by product and by user. */
   readonly #virtual = new Map<string, Map<string, Session>>();
-  #now: Instant;
 
   constructor(rules: RuleSet, licenses: readonly StartLicense[], since: Instant) {
     this.#rules = rules;
     this.#since = since;
-    this.#now = since;
     for (const facts of licenses) this.#add(facts);
   }
 
@@ -43,7 +42,7 @@ export class Pools {
   }
 
   of({ facts }: PooledLicense): Pool {
-    return this.#watched(facts.product).pool;
+    return this.#poolOf(facts.product);
   }
 
   /** What the log shows to have been lent can be used, whatever is known of the license today. */
@@ -55,24 +54,22 @@ export class Pools {
     Object.assign(license, { facts, isHeld: true, enabled: true, active: true });
   }
 
-  /** Until now, nothing has changed. */
-  passTime(now: Instant): void {
-    if (now <= this.#now) return;
-    for (const { pool, unused } of this.#pools.values()) {
-      if (unused === null) continue;
+  /** Until now, nothing has changed. `isLast`: there is nothing after it. */
+  passTime(now: Instant, isLast = false): void {
+    for (const { pool, unused } of this.#reserved) {
+      if (!isLast && !unused.isDue(now)) continue;
       const usable = pool.listUsable(now);
-      if (usable.length === 0) unused.skip(now);
       const free = usable.reduce((sum, license) => sum + countFree(license), 0);
-      unused.pass(now, sumCounts(usable.map(({ counts }) => counts)).byGroups, free);
+      if (usable.length === 0) unused.skip(now);
+      else unused.pass(now, sumCounts(usable.map(({ counts }) => counts)).byGroups, free);
     }
-    this.#now = now;
   }
 
   /** Rules that have refused, and all reservations. */
   withUnused(rules: readonly RefusingRule[], until: Instant) {
-    this.passTime(until);
-    const reserved = [...this.#pools.values()].flatMap(({ pool, unused }) =>
-      (unused?.list() ?? []).map((one) => ({ product: pool.product, feature: null, ...one })),
+    this.passTime(until, true);
+    const reserved = this.#reserved.flatMap(({ pool, unused }) =>
+      unused.list().map((one) => ({ product: pool.product, feature: null, ...one })),
     );
     const isSame = (a: { product: string; line: number | null; text: string }, b: RefusingRule) =>
       a.product === b.product && a.line === b.line && b.feature === null && b.text === a.text;
@@ -177,7 +174,7 @@ export class Pools {
   }
 
   #add(facts: StartLicense): PooledLicense {
-    const license = this.#watched(facts.product).pool.add(facts);
+    const license = this.#poolOf(facts.product).add(facts);
     this.#licenses.set(facts.id, license);
     return license;
   }
@@ -188,14 +185,16 @@ export class Pools {
       : null;
   }
 
-  #watched(product: string): WatchedPool {
+  #poolOf(product: string): Pool {
     const known = this.#pools.get(product);
     if (known !== undefined) return known;
+    const pool = new Pool(product);
+    this.#pools.set(product, pool);
     const { reserve } = slotRulesOf(this.#rules, product, null);
-    const unused = reserve.length === 0 ? null : new Unused(this.#rules, reserve, this.#since);
-    const watched = { pool: new Pool(product), unused };
-    this.#pools.set(product, watched);
-    return watched;
+    if (reserve.length > 0) {
+      this.#reserved.push({ pool, unused: new Unused(this.#rules, reserve, this.#since) });
+    }
+    return pool;
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Instant, MINUTE_MS } from '../nouns/instant.ts';
+import { bucketStart, earlier, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import { nameReservation } from '../rules/judge-slot.ts';
 import { countStillToCome, type HeldByGroups } from '../rules/reservations.ts';
 import type { Reservation, RuleSet } from '../rules/rule-set.ts';
@@ -28,13 +28,17 @@ export class Unused {
     this.#from = from;
   }
 
+  /** Whether a minute is over. Looking more often would cost more than all the rest. */
+  isDue(now: Instant): boolean {
+    return now - this.#from >= MINUTE_MS;
+  }
+
   /** Until now, this was held and so many were free. */
   pass(until: Instant, held: HeldByGroups, free: number): void {
-    let from: number = this.#from;
     let known = { key: '', kept: [] as readonly number[] };
-    while (from < until) {
-      const to = Math.min(until, from - (from % STEP_MS) + STEP_MS);
-      const active = this.#reservations.map(({ during }) => isDuring(this.#rules, during, from as Instant));
+    for (let from = this.#from; from < until; ) {
+      const to = earlier(until, plus(bucketStart(from, STEP_MS), STEP_MS));
+      const active = this.#reservations.map(({ during }) => isDuring(this.#rules, during, from));
       const key = active.join();
       if (known.key !== key) known = { key, kept: this.#measure(active, held, free) };
       for (const [index, area] of this.#areas.entries()) {

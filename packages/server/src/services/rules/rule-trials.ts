@@ -67,20 +67,19 @@ async function explain(store: Store, who: Inquiry): Promise<Explanation> {
   const { rules } = await store.read({ kind: 'find_rules' });
   const command = commandOf(person, product, feature);
   const outcome = await store.execute(command);
+  const scope = { licenseId: null, product, user, limit: 1, after: null };
+  const { registrations } = await store.read({ kind: 'list_registrations', ...scope });
+  const holds = registrations.some(({ features }) => feature === null || features.includes(feature));
   const bar = listBarring(rules, command).find(({ source }) => source === 'bar');
   const asking = { ...person, claimedAddress: null };
   return {
-    ...sayOutcome(outcome, user),
+    ...sayOutcome(outcome, user, holds),
     ...(outcome.kind !== 'refused'
       ? NO_RULE
       : outcome.code === 'blacklisted' && bar !== undefined
         ? { ...NO_RULE, rule: `bar ${bar.kind} ${bar.pattern}` }
         : explainRefusal(rules.set, asking, { product, feature }, outcome)),
-    note:
-      licenses > 1
-        ? `The rules are for the ${licenses} licenses of "${product}" together. A request that names one of them ` +
-          "gets only that one's slots, reserved or not."
-        : null,
+    note: licenses > 1 ? sayPool(product, licenses) : null,
     groups: explainGroups(rules.set, person),
   };
 }
@@ -114,24 +113,34 @@ function commandOf(person: Person, product: string, feature: string | null): Reg
     : { kind: 'register_feature', feature, until: null, ...about };
 }
 
-function sayOutcome(outcome: Executed, user: string): Pick<Explanation, 'answer' | 'code' | 'message'> {
+function sayOutcome(
+  outcome: Executed,
+  user: string,
+  holds: boolean,
+): Pick<Explanation, 'answer' | 'code' | 'message'> {
   if (outcome.kind === 'refused') {
     return { answer: 'refused', code: outcome.code, message: outcome.message };
   }
-  return { answer: 'served', code: null, message: sayServed(outcome, user) };
+  const message = holds ? `"${user}" holds a slot already, and would renew it.` : sayLent(outcome);
+  return { answer: 'served', code: null, message };
 }
 
-function sayServed(outcome: Executed, user: string): string {
+function sayLent(outcome: Executed): string {
   if (outcome.kind === 'granted') {
-    const { license, registration, inUse, now } = outcome;
-    const left = `${inUse} of ${license.slots} slots of license ${license.id} would then be in use`;
-    return registration.registeredAt < now
-      ? `"${user}" holds a slot already, and would renew it.`
-      : `A slot would be lent: ${left}.`;
+    const { license, inUse } = outcome;
+    return sayLeft(`license ${license.id}`, inUse, license.slots);
   }
-  if (outcome.kind !== 'measured' || outcome.slot === null) return 'A slot would be lent.';
-  const { slot, feature, inUse, now } = outcome;
-  return slot.registeredAt < now
-    ? `"${user}" holds a slot of the feature already, and would renew it.`
-    : `A slot would be lent: ${inUse} of ${feature?.floating?.slots} slots of "${slot.feature}" would then be in use.`;
+  const lent = outcome.kind === 'measured' ? outcome : null;
+  return sayLeft(`"${lent?.feature?.code}"`, lent?.inUse ?? 0, lent?.feature?.floating?.slots ?? 0);
+}
+
+function sayLeft(of: string, inUse: number, slots: number): string {
+  return `A slot would be lent: ${inUse} of ${slots} slots of ${of} would then be in use.`;
+}
+
+function sayPool(product: string, licenses: number): string {
+  return (
+    `The rules are for the ${licenses} licenses of "${product}" together. A request that names one of them ` +
+    "gets only that one's slots, reserved or not."
+  );
 }

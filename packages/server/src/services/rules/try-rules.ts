@@ -30,7 +30,7 @@ const SLOTS_AT_ONCE = 1000;
  */
 const MAX_OLDER_LINKS = 500_000;
 
-/** What rules would have answered to the requests of a time that is over. Reads the log twice, page by page. */
+/** What rules would have answered to the requests of the past. Reads the log twice, page by page. */
 export async function tryRules(store: Store, { rules, since: text, signal, watch }: Trial) {
   const { now } = await store.keepClock();
   const since = readSince(text, now);

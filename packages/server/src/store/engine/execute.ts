@@ -91,7 +91,9 @@ function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): 
 
 /** A dry run has an answer and no effect. */
 function effectOf(command: LicenseCommand, decision: Decision): Decision {
-  return 'isDryRun' in command && command.isDryRun ? { ...decision, changes: [], events: [] } : decision;
+  return 'isDryRun' in command && command.isDryRun
+    ? { outcome: decision.outcome, changes: [], events: [] }
+    : decision;
 }
 
 /**

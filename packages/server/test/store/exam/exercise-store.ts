@@ -10,6 +10,7 @@ import { CONTENTION } from './contention.ts';
 import { COUNTED, COUNTED_BY_TWO, COUNTED_NAMES, countedRestartCases } from './counted-slots.ts';
 import { COUNTING, COUNTING_AT_ONCE, countingRestartCases, REPEATED_REQUESTS, WINDOWS } from './counting.ts';
 import { DATABASE_CLOCK } from './database-clock.ts';
+import { DRY_RUNS } from './dry-runs.ts';
 import { ExamStore, type OpenStore } from './exam-store.ts';
 import { FEATURE_CLOCK, FEATURES, FEATURES_AT_ONCE, featureRestartCases } from './features.ts';
 import { fileCases, ownFileCases } from './files.ts';
@@ -56,6 +57,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'pools after a crash': poolRestartCases('crash'),
   'failures stay alone': ISOLATION,
   'many products at once': MANY_PRODUCTS,
+  'dry runs': DRY_RUNS,
   'rules of the administrator': RULES,
   'rules after a close': rulesRestartCases('restart'),
   'rules after a crash': rulesRestartCases('crash'),

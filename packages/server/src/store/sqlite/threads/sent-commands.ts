@@ -5,7 +5,7 @@ export type SentCommand = SentRegister | Command;
 
 type SentRegister = ReturnType<typeof packRegister>;
 
-/** Values without names: most commands are heartbeats, and names are half of their JSON. A dry run is none. */
+/** Values without names: most commands are heartbeats, and names are half of their JSON. Not for dry runs. */
 function packRegister(command: Register) {
   const { product, licenseId, user, host, by, credential, spelling, spent } = command;
   const { hostname, address, info } = host;

@@ -17,6 +17,7 @@ test('a command crosses with all that it has', () => {
   const whole: readonly Command[] = [
     { kind: 'register', ...TARGET, host: HOST, ...shown, spent },
     { kind: 'borrow', ...TARGET, host: HOST, ...shown, spent, until: 'longest' },
+    { kind: 'register', ...TARGET, host: HOST, ...shown, isDryRun: true },
     { kind: 'unregister', ...TARGET, ...shown },
   ];
   for (const command of whole) assert.deepEqual(cross(command), command);

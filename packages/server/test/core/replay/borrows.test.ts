@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { HOUR_MS, plus } from '../../../src/core/nouns/instant.ts';
+import { cad, cadRules, ExampleLog, minute, replay } from './example-log.ts';
+
+const ALWAYS = { during: null };
+const ONE_EXT = cadRules({ limit: [{ slots: 1, of: { group: 'ext' }, line: 5, ...ALWAYS }] });
+
+describe('borrowing', () => {
+  const borrow = { allow: null, hours: null, keep: 0, perAddress: null, line: 7, ...ALWAYS };
+  const licenses = [cad(1, { slots: 3, maxBorrowHours: 240 })];
+
+  test('is refused to people who are not allowed to, who keep the slot that they hold', () => {
+    const rules = cadRules({
+      borrow: { ...borrow, allow: ['team'] },
+      limit: [{ slots: 1, of: { group: 'ext' }, line: 1, ...ALWAYS }],
+    });
+    const until = plus(minute(5), HOUR_MS);
+    const log = new ExampleLog()
+      .borrowed(0, 't-1', 1)
+      .borrowed(1, 'x-1', 1)
+      .lent(2, 'x-2')
+      .add(5, { kind: 'slot_borrowed', user: 'x-2', borrowedUntil: until })
+      .lent(6, 'x-3');
+    assert.deepEqual(replay(rules, log, { licenses }).answers, [
+      't-1 served → served',
+      'x-1 served → borrow allow team',
+      'x-2 served → served',
+      'x-2 served → borrow allow team',
+      'x-3 served → limit 1 for ext',
+    ]);
+  });
+
+  test('is refused for too long, but not to those who asked for the longest', () => {
+    const rules = cadRules({ borrow: { ...borrow, hours: 72 } });
+    const log = new ExampleLog().borrowed(0, 'a', 72).borrowed(1, 'b', 73).borrowed(2, 'c', 240);
+    assert.deepEqual(replay(rules, log, { licenses }).answers, [
+      'a served → served',
+      'b served → borrow hours 72',
+      'c served → served',
+    ]);
+  });
+
+  test('leaves what is kept, until a borrow is over', () => {
+    const rules = cadRules({ borrow: { ...borrow, keep: 2 } });
+    const log = new ExampleLog().borrowed(0, 'a', 1).borrowed(59, 'b', 1).borrowed(60, 'c', 1);
+    assert.deepEqual(replay(rules, log, { licenses }).answers, [
+      'a served → served',
+      'b served → borrow keep 2',
+      'c served → served',
+    ]);
+  });
+
+  test('is limited for each address', () => {
+    const rules = cadRules({ borrow: { ...borrow, perAddress: 1 } });
+    const log = new ExampleLog()
+      .borrowed(0, 'a', 1)
+      .borrowed(1, 'b', 1)
+      .borrowed(2, 'c', 1, { origin: '10.0.0.2' });
+    assert.deepEqual(replay(rules, log, { licenses }).answers, [
+      'a served → served',
+      'b served → borrow perAddress 1',
+      'c served → served',
+    ]);
+  });
+
+  test('from another license gives the first slot back', () => {
+    const two = [cad(2, { slots: 1 }), cad(1, { slots: 1 })];
+    const log = new ExampleLog()
+      .lent(0, 'x-1', { chain: 1 })
+      .borrowed(1, 'x-1', 1, { chain: 2 })
+      .returned(1, 'x-1', { chain: 1 });
+    assert.deepEqual(replay(ONE_EXT, log, { licenses: two }).answers, [
+      'x-1 served → served',
+      'x-1 served → served',
+    ]);
+  });
+});
