@@ -52,7 +52,7 @@ function RulesOf({ data, licenses, onChange }: RulesOfProps) {
   const isNarrow = useIsNarrow();
   const canChange = isAdmin() && file === null;
   const canEdit = canChange && !isNarrow;
-  const draft = useRulesDraft(data);
+  const draft = useRulesDraft(data, canEdit);
   const isEmpty = text.trim() === '' && !draft.isChanged;
   const trial = useTrial();
   const { checked, error } = useChecked(draft.text, canEdit && !isEmpty);
