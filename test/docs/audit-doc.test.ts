@@ -18,7 +18,15 @@ type Fields<E extends { readonly kind: string }> = {
 
 const LICENSE_EVENTS: Fields<LicenseEvent> = {
   slot_lent: { user: true, hostname: true },
-  slot_denied: { feature: true, user: true, code: true, barred: true, barredBy: true, repeated: true },
+  slot_denied: {
+    feature: true,
+    user: true,
+    hostname: true,
+    code: true,
+    barred: true,
+    barredBy: true,
+    repeated: true,
+  },
   slot_returned: { user: true },
   slot_expired: { user: true, endedAt: true },
   slot_borrowed: { user: true, borrowedUntil: true },

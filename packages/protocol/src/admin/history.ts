@@ -62,6 +62,7 @@ const denialRecord = z
     last_at: described(time, 'When the last of them was, UTC.'),
     ...subject,
     reason: described(z.string(), 'The error code.'),
+    rule: described(z.string().nullable(), 'The rule that refused, in a few words; null if none did.'),
     ...userFields,
     host: described(text, 'The name of the host, as it was sent.'),
     address: described(text, 'The address of the connection.'),
@@ -124,6 +125,10 @@ export const HISTORY_API = {
           }),
         ),
         'The most frequent first.',
+      ),
+      by_rule: described(
+        z.array(z.object({ rule: described(z.string(), 'The rule.'), count: described(count, 'How many.') })),
+        'Only those that a rule refused; the most frequent first.',
       ),
       by_license: described(
         z.array(z.object({ ...subject, count: described(count, 'How many.') })),

@@ -26,6 +26,11 @@ const ruleInForce = z
     slots: described(z.int().nullable(), 'What it reserves, limits or keeps.'),
     in_use: described(z.int().nullable(), 'Slots that its group holds; null where nothing is counted.'),
     still_to_come: described(z.int().nullable(), 'Of a reservation: reserved slots that are kept free now.'),
+    refused: described(z.int(), 'How often it refused in the last 30 days.'),
+    unused_share: described(
+      z.number().nullable(),
+      'Of a reservation: how much of what it reserved in the last 30 days was kept free, 0 to 1; null: unknown.',
+    ),
   })
   .meta({ id: 'RuleInForce', description: 'A rule, and what it does now.' });
 
@@ -67,12 +72,16 @@ const changedAnswer = z
   })
   .meta({ id: 'ChangedAnswer', description: 'Requests that rules would have answered differently.' });
 
+const changedCounts = {
+  newly_refused: described(z.int(), 'Served, and would be refused.'),
+  newly_served: described(z.int(), 'Refused, and would be served.'),
+};
+
 const counts = {
   requests: described(z.int(), 'Requests for a slot.'),
   refused: described(z.int(), 'Of these, refused.'),
   would_refuse: described(z.int(), 'Refused with the text in force.'),
-  newly_refused: described(z.int(), 'Served, and would be refused.'),
-  newly_served: described(z.int(), 'Refused, and would be served.'),
+  ...changedCounts,
 };
 
 const tried = z.object({
@@ -88,10 +97,18 @@ const tried = z.object({
     z.array(z.object({ group: described(z.string(), 'The group; "" for people in none.'), ...counts })),
     'The same for each group. Who is in several counts in each.',
   ),
+  hours: described(
+    z.array(z.object({ at: described(z.string(), 'When the hour begins, UTC.'), ...changedCounts })),
+    'The hours in which answers would have been others.',
+  ),
+  users: described(
+    z.array(z.object({ user: described(z.string(), 'Who asked.'), ...changedCounts })),
+    'People who would have got other answers, at most 100, those with the most first.',
+  ),
   rules: described(
     z.array(
       z.object({
-        line: described(z.int(), 'In the text.'),
+        line: described(z.int().nullable(), 'In the text; null if it is not about one line.'),
         text: described(z.string(), 'The rule.'),
         product: described(z.string(), 'Its product.'),
         feature: described(z.string().nullable(), 'Its feature, if any.'),
@@ -114,7 +131,8 @@ const tried = z.object({
 const verdict = z.object({
   answer: described(z.enum(['served', 'refused']), 'What would be answered now.'),
   code: described(z.string().nullable(), 'The code of the refusal.'),
-  message: described(z.string(), 'The answer as the client gets it, or why a slot would be lent.'),
+  message: described(z.string(), 'The refusal as the client gets it, or why a slot would be lent.'),
+  note: described(z.string().nullable(), 'What else to know about the answer.'),
   kind: described(z.enum(RULE_KINDS).nullable(), 'The kind of rule that decides.'),
   rule: described(z.string().nullable(), 'The rule that decides.'),
   line: described(z.int().nullable(), 'Where it stands in the text.'),

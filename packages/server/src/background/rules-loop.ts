@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../core/nouns/instant.ts';
 import type { RuleBook, RulesNotice } from '../services/rules/rule-book.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
@@ -20,6 +21,17 @@ export function createRulesLoop(ruleBook: RuleBook, log: Log): Loop {
       if (!isFailing) log.warn({ error: String(error) }, 'the rules could not be stored; retrying');
       isFailing = true;
     },
+  });
+}
+
+const SAMPLE_INTERVAL_MS = MINUTE_MS;
+
+/** Notes how much of what is reserved is kept free. */
+export function createReservationSampler(ruleBook: RuleBook, log: Log): Loop {
+  return createLoop({
+    intervalMs: SAMPLE_INTERVAL_MS,
+    work: () => ruleBook.sampleReservations(),
+    onError: (error) => log.warn({ error: String(error) }, 'the use of reservations could not be noted'),
   });
 }
 

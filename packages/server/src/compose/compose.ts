@@ -30,6 +30,7 @@ import { createTakeSlot } from '../services/lending/new-slots.ts';
 import { createOversight } from '../services/lending/oversight.ts';
 import { createMetrics, type Metrics } from '../services/metrics/metrics.ts';
 import { createRuleBook, type RuleBook } from '../services/rules/rule-book.ts';
+import { createRuleTrials } from '../services/rules/rule-trials.ts';
 import { openRulesFile, RulesError } from '../services/rules/rules-file.ts';
 import { type CurrentSettings, LiveSettings } from '../services/settings/live-settings.ts';
 import { systemClock } from '../store/clock.ts';
@@ -193,6 +194,7 @@ export function composeApp(
     catalogue,
     ...cloud,
     ruleBook,
+    ruleTrials: createRuleTrials(store),
     ...events,
     ...composeLending(store, settings, readMonotonicMs),
     ...composeGrants(store, cloud),

@@ -41,6 +41,8 @@ export interface Target {
 /** A request of a client. `by` is left out where it does not matter. */
 interface Asked {
   readonly by?: Actor;
+  /** Only what would be answered is wanted: nothing is stored or recorded. */
+  readonly isDryRun?: true;
   /** How the user was spelled, if the store uses another name; see `user-name.ts`. */
   readonly spelling?: string;
 }

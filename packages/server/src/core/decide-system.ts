@@ -7,7 +7,7 @@ import { forgetUser } from './system/forget-user.ts';
 import { note } from './system/note.ts';
 import { numberUsage, openRequest } from './system/offline-files.ts';
 import { restoreBackup } from './system/restore-backup.ts';
-import { addBar, removeBar, setRules } from './system/rules.ts';
+import { addBar, removeBar, sampleReservations, setRules } from './system/rules.ts';
 import { rotateGrantKey, rotateMasterKey, setCloudKeys, setWebhookSecret } from './system/secrets.ts';
 import { changeSettings } from './system/settings.ts';
 import { createToken, revokeToken, signIn, useToken } from './system/tokens.ts';
@@ -47,6 +47,7 @@ const MODULES = {
   rotate_master_key: rotateMasterKey,
   rotate_grant_key: rotateGrantKey,
   set_rules: setRules,
+  sample_reservations: sampleReservations,
   add_bar: addBar,
   remove_bar: removeBar,
   change_settings: changeSettings,

@@ -16,7 +16,7 @@ import type { Registration } from './nouns/registration.ts';
 import type { SettingValue } from './nouns/stored-setting.ts';
 import type { ClockReset, Done, Outcome, Refused } from './outcome.ts';
 import type { RuleSet } from './rules/rule-set.ts';
-import type { OpenRequest } from './system-command.ts';
+import type { OpenRequest, ReservationSample } from './system-command.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from './view.ts';
 
 /** What the store writes, in this order, in the same commit as the events. */
@@ -87,6 +87,7 @@ export type SystemChange = Readonly<
   | ({ kind: 'add_request' } & Pick<OpenRequest, 'requestId' | 'request' | 'product' | 'licenseKey'>)
   | { kind: 'set_usage_sequence'; sequence: number }
   | { kind: 'put_rules'; rules: RuleSet; revision: number; text: string; by: string }
+  | { kind: 'add_reservation_samples'; samples: readonly ReservationSample[] }
   | { kind: 'put_bar'; bar: Bar; by: string }
   | { kind: 'remove_bar'; bar: Bar }
   | { kind: 'put_setting'; name: string; value: SettingValue; by: string }

@@ -29,6 +29,7 @@ export type SystemCommand =
   | RotateMasterKey
   | RotateGrantKey
   | SetRules
+  | SampleReservations
   | AddBar
   | RemoveBar
   | ChangeSettings
@@ -230,6 +231,23 @@ export interface SetRules {
   /** The revision that was edited: if another one is in force, nothing changes. Left out: any. */
   readonly basedOn?: number;
   readonly by: Actor;
+}
+
+/** How much of what is reserved was kept free, in the minute that has passed. */
+export interface SampleReservations {
+  readonly kind: 'sample_reservations';
+  readonly samples: readonly ReservationSample[];
+}
+
+/** A reservation that applies. */
+export interface ReservationSample {
+  readonly product: string;
+  /** Empty for slots of the product. */
+  readonly feature: string;
+  /** In a few words, as refusals name it. */
+  readonly rule: string;
+  readonly reserved: number;
+  readonly unused: number;
 }
 
 /** Changes settings that running servers apply at once. */

@@ -19,6 +19,7 @@ import type { Oversight } from '../services/lending/oversight.ts';
 import type { Metrics } from '../services/metrics/metrics.ts';
 import type { Offline } from '../services/offline/offline.ts';
 import type { RuleBook } from '../services/rules/rule-book.ts';
+import type { RuleTrials } from '../services/rules/rule-trials.ts';
 import type { LiveSettings } from '../services/settings/live-settings.ts';
 import type { AuthSettings } from './access/caller.ts';
 import { createPageSource } from './page-source.ts';
@@ -36,6 +37,7 @@ import { identityRoutes } from './routes/admin/identity.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { licenseAdminRoutes } from './routes/admin/licenses.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
+import { ruleTrialRoutes } from './routes/admin/rule-trials.ts';
 import { ruleRoutes } from './routes/admin/rules.ts';
 import { sessionRoutes } from './routes/admin/session.ts';
 import { settingsRoutes } from './routes/admin/settings.ts';
@@ -76,6 +78,7 @@ interface Services {
   readonly grantKeyAdmin: GrantKeyAdmin;
   readonly offline: Offline;
   readonly ruleBook: RuleBook;
+  readonly ruleTrials: RuleTrials;
   readonly feed: EventFeed;
   readonly webhooks: Webhooks;
   readonly metrics: Metrics;
@@ -108,6 +111,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
     ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink, offline)),
     ...tagged('Admin: rules', ruleRoutes(services.ruleBook), barRoutes(services.ruleBook.bars)),
+    ...tagged('Admin: rules', ruleTrialRoutes(services.ruleTrials)),
     ...tagged('Admin: server', keyAdminRoutes(services), identityRoutes(services.grantKeyAdmin)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes(services)),

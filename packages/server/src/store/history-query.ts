@@ -98,6 +98,8 @@ export interface SlotSeries extends Subject {
 export interface DenialHistory {
   readonly total: number;
   readonly byReason: readonly { readonly reason: ErrorCode; readonly count: number }[];
+  /** Only those that a rule refused. */
+  readonly byRule: readonly { readonly rule: string; readonly count: number }[];
   readonly byLicense: readonly (Subject & { readonly count: number })[];
   readonly byUser: readonly (Somebody & { readonly count: number })[];
   /** Newest first. */
@@ -116,6 +118,8 @@ export interface DenialRecord extends Subject, Somebody {
   readonly firstAt: Instant;
   readonly lastAt: Instant;
   readonly reason: ErrorCode;
+  /** The rule that refused; `null`: none did. */
+  readonly rule: string | null;
   readonly host: string | null;
   readonly address: string | null;
   readonly count: number;

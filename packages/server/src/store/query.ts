@@ -51,6 +51,8 @@ export type Query =
   | { readonly kind: 'find_rules' }
   /** The latest first. */
   | { readonly kind: 'list_rules_revisions' }
+  /** What rules have done since then. */
+  | { readonly kind: 'list_rule_history'; readonly since: Instant }
   /** What the rules count, of every license that can be used now. */
   | { readonly kind: 'list_rule_counts' }
   | { readonly kind: 'list_bars' }
@@ -178,6 +180,7 @@ export interface Answers extends HistoryAnswers {
   find_grant_keys: readonly GrantKey[];
   find_rules: RulesRecord;
   list_rules_revisions: readonly RulesRevision[];
+  list_rule_history: readonly RuleHistory[];
   list_rule_counts: { readonly now: Instant; readonly counts: readonly RuleCounts[] };
   /** By kind and pattern. */
   list_bars: readonly BarRecord[];
@@ -394,6 +397,18 @@ export interface RuleCounts {
   readonly revision: number;
   /** Slots by groups, by feature; the feature is empty for the license itself. */
   readonly held: ReadonlyMap<string, ReadonlyMap<string, number>>;
+}
+
+/** What a rule has done. */
+export interface RuleHistory {
+  readonly product: string;
+  readonly feature: string;
+  readonly rule: string;
+  readonly refused: number;
+  /** Of a reservation: for how many minutes it applied, and of the slots reserved in all of them, the unused. */
+  readonly minutes: number;
+  readonly reserved: number;
+  readonly unused: number;
 }
 
 /** A version of the rules. */

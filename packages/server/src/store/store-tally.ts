@@ -30,6 +30,7 @@ export class StoreTally {
   }
 
   note(command: Command, outcome: Outcome): void {
+    if ('isDryRun' in command && command.isDryRun) return;
     switch (outcome.kind) {
       case 'granted':
         this.peaks.note(outcome.license.id, WHOLE_LICENSE, outcome.inUse);

@@ -70,7 +70,7 @@ function showLifted({ removed, still_barred_by: still, ...bar }: Lifted): string
   return `${nameBar(bar)} ${lifted}, but still refused by:\n\n${showBarring(still)}`;
 }
 
-function showBarring(barring: readonly Barring[]): string {
+export function showBarring(barring: readonly Barring[]): string {
   const rows = barring.map(({ source, kind, pattern, note }) => [
     kind,
     pattern,

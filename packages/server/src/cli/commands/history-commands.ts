@@ -128,7 +128,11 @@ function showSlots({ since, until, series }: GetAnswer<'/api/admin/history/slots
   return `From ${since} to ${until}; --csv has all points.\n${table}`;
 }
 
-function showDenials({ total, by_reason, denials, left_off }: Denials, _: CallOf, { user }: Flags): string {
+function showDenials(
+  { total, by_reason, by_rule, denials, left_off }: Denials,
+  _: CallOf,
+  { user }: Flags,
+): string {
   if (total === 0) return `${nobody(user)} was denied.`;
   const reasons = by_reason.map(({ reason, count }) => `${count} ${reason}`).join(', ');
   const lines = denials.map((denial) => {
@@ -138,7 +142,8 @@ function showDenials({ total, by_reason, denials, left_off }: Denials, _: CallOf
   });
   const more = left_off === 0 ? [] : [`${left_off} more records: use --limit, or a shorter time.`];
   const requests = total === 1 ? '1 request was' : `${total} requests were`;
-  return [`${requests} denied: ${reasons}.`, ...lines, ...more].join('\n');
+  const rules = by_rule.map(({ rule, count }) => `${count} by the rule "${rule}".`);
+  return [`${requests} denied: ${reasons}.`, ...rules, ...lines, ...more].join('\n');
 }
 
 function whereOf({ host, address }: Denial): string {

@@ -4,6 +4,8 @@ import { type Instant, say } from '../nouns/instant.ts';
 /** The facts of a denial, or of several that were recorded together. */
 interface DenialFacts {
   readonly reason: ErrorCode;
+  /** The rule that refused; empty: none did. */
+  readonly rule: string;
   readonly product: string;
   readonly feature: string | null;
   /** These four are of the first denial; `null`: unknown. */
@@ -15,7 +17,8 @@ interface DenialFacts {
 
 /** Says why the request was denied, in a sentence. */
 export function explainDenial(facts: DenialFacts): string {
-  const { reason, slots } = facts;
+  const { reason, rule, slots } = facts;
+  if (rule !== '') return `A rule for ${nameOf(facts)} refused it: ${rule}.`;
   if (reason === 'floating_not_available' && slots !== null) return explainFull(facts, slots);
   // The history may have codes of another version.
   const denial = ERRORS[reason]?.denial ?? `It was refused: ${reason}.`;

@@ -161,6 +161,7 @@ function recordDenial(
       at: now,
       person: { user: command.user ?? '', host, address },
       reason: code,
+      rule: typeof details.rule === 'string' ? details.rule : '',
       slots: numberIn(details.slots) ?? findFeature(license, feature)?.floating?.slots ?? license.slots,
       inUse,
       // A pool adds up the use of several licenses.

@@ -45,6 +45,8 @@ interface Denied {
   readonly kind: 'denied';
   readonly person: Person;
   readonly reason: ErrorCode;
+  /** The rule that refused, in a few words; empty: none did. */
+  readonly rule: string;
   /** Of the license or the feature. */
   readonly slots: number;
   /** How many were in use; `null`: it did not matter. */

@@ -3,7 +3,7 @@ import type { Borrow, Register, RegisterFeature } from '../command.ts';
 import type { Change } from '../decision.ts';
 import { addressOf } from '../nouns/actor.ts';
 import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
-import { isUsable } from '../nouns/license.ts';
+import { isUsable, type License } from '../nouns/license.ts';
 import type { Registration } from '../nouns/registration.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import { findProductRules } from '../rules/find-rules.ts';
@@ -19,7 +19,7 @@ import {
   refuseByReservation,
 } from '../rules/judge-slot.ts';
 import type { BorrowRules } from '../rules/rule-set.ts';
-import { personOf } from '../rules/rules.ts';
+import { type Asker, personOf, type Rules } from '../rules/rules.ts';
 import { isDuring } from '../rules/times.ts';
 import type { Holdings, LicenseView } from '../view.ts';
 import { type Collected, listHeldFeatures } from './collect.ts';
@@ -124,8 +124,15 @@ export function without(held: HeldSlots, gone: CountedAs): HeldSlots {
   };
 }
 
+/** What the rules for borrowing look at. */
+export interface BorrowView {
+  readonly rules: Pick<Rules, 'set'>;
+  readonly license: Pick<License, 'product'>;
+  readonly countPoolBorrows: LicenseView['countPoolBorrows'];
+}
+
 /** The rules for borrowing a product that apply now; `null`: there are none. */
-export function findBorrowRules({ rules, license }: LicenseView, now: Instant): BorrowRules | null {
+export function findBorrowRules({ rules, license }: BorrowView, now: Instant): BorrowRules | null {
   const borrow = findProductRules(rules.set, license.product)?.borrow ?? null;
   return borrow !== null && isDuring(rules.set, borrow.during, now) ? borrow : null;
 }
@@ -133,8 +140,8 @@ export function findBorrowRules({ rules, license }: LicenseView, now: Instant): 
 /** Why somebody may not borrow at all; `null`: they may. */
 export function refuseBorrower(
   borrow: BorrowRules | null,
-  command: Borrow,
-  { rules, license }: LicenseView,
+  command: Asker,
+  { rules, license }: BorrowView,
 ): Refused | null {
   const { allow } = borrow ?? { allow: null };
   if (allow === null) return null;
@@ -157,14 +164,14 @@ export function latestByRules(borrow: BorrowRules | null, now: Instant): Instant
 /** Why no further slot may be borrowed; `null`: one may. Who extends a borrow needs none. */
 export function refuseMoreBorrows(
   borrow: BorrowRules | null,
-  command: Borrow,
-  view: LicenseView,
+  command: Asker,
+  view: BorrowView,
 ): Refused | null {
   if (borrow === null) return null;
   return refuseKept(borrow, view) ?? refuseCrowd(borrow, command, view);
 }
 
-function refuseKept({ keep }: BorrowRules, view: LicenseView): Refused | null {
+function refuseKept({ keep }: BorrowRules, view: BorrowView): Refused | null {
   if (keep === 0) return null;
   const { slots, borrowed } = view.countPoolBorrows(null);
   if (borrowed < slots - keep) return null;
@@ -177,7 +184,7 @@ function refuseKept({ keep }: BorrowRules, view: LicenseView): Refused | null {
   );
 }
 
-function refuseCrowd({ perAddress }: BorrowRules, { by }: Borrow, view: LicenseView): Refused | null {
+function refuseCrowd({ perAddress }: BorrowRules, { by }: Asker, view: BorrowView): Refused | null {
   const address = perAddress === null ? null : addressOf(by);
   const range = address === null ? null : placeRange(address);
   if (perAddress === null || range === null) return null;

@@ -5,6 +5,7 @@ import { type Actor, addressOf } from '../nouns/actor.ts';
 import type { Denied, LicenseEvent } from '../nouns/audit-event.ts';
 import { WHOLE_LICENSE } from '../nouns/consumption.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../nouns/instant.ts';
+import type { HostInfo } from '../nouns/registration.ts';
 import type { Refused } from '../outcome.ts';
 import type { Denial, LicenseView, PlaceDenial } from '../view.ts';
 import { type Collected, collectedChanges } from './collect.ts';
@@ -24,6 +25,7 @@ export const PLACE_WINDOW_MS = HOUR_MS;
 interface Deniable {
   readonly feature?: string | null;
   readonly user: string | null;
+  readonly host?: HostInfo;
   readonly by?: Actor;
 }
 
@@ -86,14 +88,19 @@ const NOTHING: Trace = { changes: [], events: [] };
 
 function recordFirst(
   kind: Denied['kind'],
-  { feature = null, user }: Deniable,
+  { feature = null, user, host }: Deniable,
   reason: Pick<Denied, 'code' | 'barred' | 'barredBy' | 'rule'>,
   last: Denial | undefined,
   now: Instant,
 ) {
   const subject = { user: user ?? NO_USER, feature: feature ?? WHOLE_LICENSE };
   const repeated = last?.repeated ?? 0;
-  const event: LicenseEvent = { kind, ...(feature === null ? {} : { feature }), user, ...reason, repeated };
+  const about = {
+    ...(feature === null ? {} : { feature }),
+    user,
+    ...(host?.hostname == null ? {} : { hostname: host.hostname }),
+  };
+  const event = { kind, ...about, ...reason, repeated } as LicenseEvent;
   const denial: Denial = { ...subject, code: reason.code, deniedAt: now, repeated: 0 };
   return { changes: [{ kind: 'put_denial', denial } as const], events: [event] };
 }

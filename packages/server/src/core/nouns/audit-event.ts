@@ -10,7 +10,9 @@ export type LicenseEvent = LicenseEventFacts & { readonly by?: Actor | null };
 
 type LicenseEventFacts = Readonly<
   | { kind: 'slot_lent'; user: string; hostname: string | null }
-  | Denied
+  /** No `hostname`: the request names none. */
+  | (Denied & { kind: 'slot_denied'; hostname?: string })
+  | (Denied & { kind: 'consumption_denied' })
   | { kind: 'slot_returned'; user: string; by: Actor | null }
   | { kind: 'slot_expired'; user: string; endedAt: Instant }
   | { kind: 'slot_borrowed'; user: string; borrowedUntil: Instant }

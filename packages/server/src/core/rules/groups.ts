@@ -72,3 +72,8 @@ function listContainers({ groups }: RuleSet, name: string): readonly string[] {
   }
   return [...found];
 }
+
+export function joinNames(names: readonly string[]): string {
+  if (names.length < 2) return names.join('');
+  return `${names.slice(0, -1).join(', ')} and ${names[names.length - 1]}`;
+}

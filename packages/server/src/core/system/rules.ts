@@ -3,7 +3,7 @@ import { nameOf } from '../nouns/actor.ts';
 import { findSameBar, MAX_BARS } from '../nouns/bar.ts';
 import { refuse } from '../outcome.ts';
 import { cutDiff, diffLines } from '../rules/diff-lines.ts';
-import type { AddBar, RemoveBar, SetRules } from '../system-command.ts';
+import type { AddBar, RemoveBar, SampleReservations, SetRules } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 
 /** `count` of the outcome is the new revision; 0: the text was in force already. */
@@ -33,6 +33,15 @@ function refuseChanged(basedOn: number, revision: number) {
     { revision },
   );
 }
+
+export const sampleReservations = {
+  ...ON_SERVER,
+  decide: ({ samples }) => ({
+    outcome: { kind: 'done', count: samples.length },
+    changes: [{ kind: 'add_reservation_samples', samples }],
+    events: [],
+  }),
+} satisfies SystemModule<SampleReservations>;
 
 type BarFacts = Pick<SystemFacts, 'rules'>;
 

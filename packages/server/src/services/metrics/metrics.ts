@@ -1,6 +1,7 @@
 import { Fault } from '../../core/nouns/fault.ts';
 import { Histogram } from '../../core/nouns/histogram.ts';
 import { type Instant, SECOND_MS } from '../../core/nouns/instant.ts';
+import type { ReservationSample } from '../../core/system-command.ts';
 import type { LicenseRecord } from '../../store/query.ts';
 import type { ClockStatus, Store } from '../../store/store.ts';
 import { MetricPage } from '../../telemetry/metrics/metric-page.ts';
@@ -8,6 +9,7 @@ import type { RequestCounts } from '../../telemetry/metrics/request-counts.ts';
 import type { Backups } from '../backups/backups.ts';
 import type { CertificateFacts } from '../certificates/certificates.ts';
 import type { CloudLink } from '../cloud/cloud-link.ts';
+import { listReservations } from '../rules/in-force.ts';
 import { addLicenses, daysUntil } from './license-metrics.ts';
 
 /** The state of the server, for monitoring. */
@@ -68,6 +70,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 /** What only the store knows. */
 interface StoreFacts {
   readonly licenses: readonly LicenseRecord[];
+  readonly reservations: readonly ReservationSample[];
   readonly clock: ClockStatus | null;
   readonly cloud: Awaited<ReturnType<CloudLink['describe']>> | null;
   readonly backup: Awaited<ReturnType<Backups['describe']>>;
@@ -77,13 +80,14 @@ interface StoreFacts {
 async function readFacts(options: MetricsOptions): Promise<StoreFacts | null> {
   const { store, cloudLink, usesCloud, backups } = options;
   try {
-    const [licenses, clock, cloud, backup] = await Promise.all([
+    const [licenses, { rules }, clock, cloud, backup] = await Promise.all([
       store.read({ kind: 'list_licenses', product: null }),
+      store.read({ kind: 'find_rules' }),
       store.isHealthy() ? store.keepClock() : null,
       usesCloud ? cloudLink.describe() : null,
       backups.describe(),
     ]);
-    return { licenses, clock, cloud, backup };
+    return { licenses, reservations: await listReservations(store, rules), clock, cloud, backup };
   } catch (error) {
     if (error instanceof Fault) return null;
     throw error;
@@ -122,6 +126,10 @@ function addStore(page: MetricPage, options: MetricsOptions, facts: StoreFacts |
   addPools(page, store);
   if (facts === null) return;
   addLicenses(page, facts.licenses, tally.peaks.read(readMonotonicMs()));
+  for (const { product, feature, rule, reserved, unused } of facts.reservations) {
+    page.add('berth_reserved_slots', reserved, product, feature, rule);
+    page.add('berth_reserved_slots_kept_free', unused, product, feature, rule);
+  }
   addCloud(page, options, facts);
   addBackup(page, options, facts);
   const { clock } = facts;

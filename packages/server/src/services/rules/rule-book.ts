@@ -1,15 +1,13 @@
 import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
-import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
-import { describeRules, type RuleInForce } from '../../core/rules/describe-rules.ts';
 import { diffLines } from '../../core/rules/diff-lines.ts';
-import type { Rules } from '../../core/rules/rules.ts';
 import type { ProductFacts } from '../../core/rules/warnings.ts';
 import type { RulesRecord, RulesRevision } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import { executeOnEachLicense } from '../lending/each-license.ts';
 import type { Content } from '../watching/watched-file.ts';
 import { type Bars, createBars } from './bars.ts';
+import { listReservations, listUsed, type UsedRule } from './in-force.ts';
 import { type ParsedRules, parseRules, type RuleErrors } from './parse-rules.ts';
 import { RulesError, type RulesFile, readRules } from './rules-file.ts';
 
@@ -27,7 +25,7 @@ interface RulesDescription extends RulesRecord {
   /** Why the file is invalid and older rules stay in force; `null` if it is valid. */
   readonly fileError: string | null;
   readonly warnings: ParsedRules['warnings'];
-  readonly inForce: readonly RuleInForce[];
+  readonly inForce: readonly UsedRule[];
 }
 
 /** A revision beside the one before it. */
@@ -65,6 +63,8 @@ export interface RuleBook {
   /** The latest first. */
   listRevisions(): Promise<readonly ComparedRevision[]>;
   findRevision(revision: number): Promise<ComparedRevision>;
+  /** Remembers how much of what is reserved is kept free. Called every minute. */
+  sampleReservations(): Promise<void>;
 }
 
 export function createRuleBook(store: Store, file: RulesFile): RuleBook {
@@ -155,6 +155,10 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       loggedAtStart = null;
       return isLogged ? null : notice;
     },
+    async sampleReservations() {
+      const samples = await listReservations(store, (await findRules()).rules);
+      if (samples.length > 0) await store.execute({ kind: 'sample_reservations', samples });
+    },
     takeOver() {
       file.forget();
     },
@@ -167,21 +171,10 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
         file: written === null ? null : file.path,
         fileError: written instanceof RulesError ? written.message : null,
         warnings: parsed === null || 'errors' in parsed ? [] : parsed.warnings,
-        inForce: await listInForce(store, record.rules),
+        inForce: await listUsed(store, record.rules),
       };
     },
   };
-}
-
-/** What was counted for other rules is not shown: it is counted anew within a moment. */
-async function listInForce(store: Store, { set, revision }: Rules): Promise<readonly RuleInForce[]> {
-  const { now, counts } = await store.read({ kind: 'list_rule_counts' });
-  const current = counts.filter((one) => one.revision === revision);
-  const readHeld = (product: string, feature: string | null) =>
-    current.flatMap((one) =>
-      one.product === product ? [one.held.get(feature ?? WHOLE_LICENSE) ?? new Map()] : [],
-    );
-  return describeRules(set, readHeld, now);
 }
 
 function refuseInFile(path: string): RequestError {
@@ -189,7 +182,7 @@ function refuseInFile(path: string): RequestError {
   return new RequestError('rules_in_file', message, { file: path });
 }
 
-function refuseErrors({ errors }: RuleErrors): RequestError {
+export function refuseErrors({ errors }: RuleErrors): RequestError {
   const [first, ...others] = errors;
   const more = others.length === 0 ? '' : ` There are ${others.length} more errors.`;
   const message = `In line ${first?.line}, column ${first?.column}: ${first?.message}${more}`;

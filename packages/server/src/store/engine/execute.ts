@@ -7,6 +7,7 @@ import type {
 } from '../../core/command.ts';
 import type { Subject } from '../../core/command-module.ts';
 import { collectEnded, decide, isLicenseCommand, moduleOf, subjectOf } from '../../core/decide.ts';
+import type { Decision } from '../../core/decision.ts';
 import { decideAddLicense } from '../../core/decisions/install-license.ts';
 import { findRequestedLicenses } from '../../core/lending/choose-license.ts';
 import { decidePool, type Pool, type PoolPart } from '../../core/lending/decide-pool.ts';
@@ -76,7 +77,13 @@ function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): 
   if (batch.rules !== NO_RULES) prepareCounts(batch, entries, command, undo);
   if (entries.length > 1) return executeOnPool(batch, entries, command, subject, undo);
   undo.push(rememberEntry(batch.licenses, entry));
-  return applyDecision(batch, entry, decide(command, loadView(batch, entry, command, subject), batch.now));
+  const decision = decide(command, loadView(batch, entry, command, subject), batch.now);
+  return applyDecision(batch, entry, effectOf(command, decision));
+}
+
+/** A dry run has an answer and no effect. */
+function effectOf(command: LicenseCommand, decision: Decision): Decision {
+  return 'isDryRun' in command && command.isDryRun ? { ...decision, changes: [], events: [] } : decision;
 }
 
 /**
@@ -137,7 +144,7 @@ function executeOnPool(
   const pool = loadPool(batch, entries, command, subject, remember);
   const { answer, others } = decidePool(command, pool, batch.now);
   const writePart = ({ licenseId, decision }: PoolPart) =>
-    applyDecision(batch, batch.licenses.find(licenseId) as LoadedLicense, decision);
+    applyDecision(batch, batch.licenses.find(licenseId) as LoadedLicense, effectOf(command, decision));
   for (const part of others) writePart(part);
   return writePart(answer);
 }

@@ -2,7 +2,7 @@ import { DENIAL_WINDOW_MS, PLACE_WINDOW_MS } from '../../core/lending/deny.ts';
 import { ANSWER_LIFETIME_MS } from '../../core/lending/repeat-answer.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
-import type { Answer, Answers, Query } from '../query.ts';
+import type { Answer, Answers, Query, RuleHistory } from '../query.ts';
 import { describeSegment, writtenLinkFromRow } from './audit/link-texts.ts';
 import { LINK_PLACE, queryAuditSearch } from './audit/search-audit.ts';
 import { HISTORY_QUERIES } from './history/history-queries.ts';
@@ -112,6 +112,16 @@ type QueryPlan<K extends Query['kind']> = (
   masterKeys: readonly MasterKey[],
 ) => PreparedQuery<Answers[K]>;
 
+/** Refusals belong to licenses, reservations to products. */
+const LIST_RULE_HISTORY = `SELECT product, feature, rule, CAST(sum(refused) AS bigint) AS refused,
+    CAST(sum(minutes) AS bigint) AS minutes, CAST(sum(reserved) AS bigint) AS reserved,
+    CAST(sum(unused) AS bigint) AS unused
+  FROM (SELECT license.product, feature, rule, denials AS refused, 0 AS minutes, 0 AS reserved, 0 AS unused
+      FROM history_denial JOIN license ON license.id = license_id WHERE rule <> '' AND at >= :since
+    UNION ALL SELECT product, feature, rule, 0, minutes, reserved, unused FROM history_reservation
+      WHERE at >= :since) AS done
+  GROUP BY product, feature, rule ORDER BY product, feature, rule`;
+
 /** The questions that both stores answer with the same SQL. */
 const QUERIES = {
   list_registrations: (query, now) => queryRegistrations(query, now),
@@ -192,6 +202,8 @@ const QUERIES = {
         counts: rows.flatMap((row) => countsFromRow(row, now)),
       }),
     ),
+  list_rule_history: ({ since }) =>
+    prepareQuery(LIST_RULE_HISTORY, { since }, (rows: readonly RuleHistory[]) => rows),
   list_rules_revisions: () =>
     prepareQuery(
       'SELECT * FROM rules_revision ORDER BY revision DESC',

@@ -184,6 +184,15 @@ export const STATEMENTS = {
     removeOldRules: 'DELETE FROM rules_revision WHERE revision <= ?',
   }),
 
+  ...writesTo('history_reservation', {
+    addReservation: `INSERT INTO history_reservation (product, feature, rule, at, minutes, reserved, unused)
+      VALUES (:product, :feature, :rule, :at, 1, :reserved, :unused)
+      ON CONFLICT (product, feature, rule, at) DO UPDATE SET minutes = history_reservation.minutes + 1,
+        reserved = history_reservation.reserved + excluded.reserved,
+        unused = history_reservation.unused + excluded.unused`,
+    removeOldReservations: 'DELETE FROM history_reservation WHERE at < ?',
+  }),
+
   ...writesTo('place_count', {
     removeOldPlaceCounts: 'DELETE FROM place_count WHERE rules < ?',
   }),

@@ -271,6 +271,7 @@ export const TABLES = {
       host: text,
       address: text,
       reason: code,
+      rule: text,
       denials: number,
       first_at: time,
       last_at: time,
@@ -279,7 +280,19 @@ export const TABLES = {
       borrowed: number.orNull,
       next_free_at: time.orNull,
     },
-    key: ['license_id', 'user', 'others', 'host', 'address', 'feature', 'reason', 'grain', 'at'],
+    key: ['license_id', 'user', 'others', 'host', 'address', 'feature', 'reason', 'rule', 'grain', 'at'],
+  },
+  history_reservation: {
+    columns: {
+      product: text,
+      feature: text,
+      rule: text,
+      at: time,
+      minutes: number,
+      reserved: number,
+      unused: number,
+    },
+    key: ['product', 'feature', 'rule', 'at'],
   },
   history_consumption: {
     columns: { license_id: license, feature: text, at: time, amount: number },

@@ -55,6 +55,16 @@ export const METRICS = {
     labels: FEATURE,
     help: 'How much can be consumed before requests are denied, overage included.',
   },
+  berth_reserved_slots: {
+    type: 'gauge',
+    labels: ['product', 'feature', 'rule'],
+    help: 'Slots that a rule reserves now; without a feature, of the product.',
+  },
+  berth_reserved_slots_kept_free: {
+    type: 'gauge',
+    labels: ['product', 'feature', 'rule'],
+    help: 'Reserved slots that are kept free for those who have not come yet.',
+  },
   berth_denials_total: {
     type: 'counter',
     labels: ['reason'],

@@ -152,7 +152,13 @@ describe('borrow', () => {
       const decision = borrowOn({ license: exampleLicense(facts) }, 'unreadable');
       assert.equal(refusedOf(decision).code, 'license_borrow_not_allowed');
       assert.deepEqual(decision.events, [
-        { kind: 'slot_denied', user: 'ada', code: 'license_borrow_not_allowed', repeated: 0 },
+        {
+          kind: 'slot_denied',
+          user: 'ada',
+          hostname: 'host-1',
+          code: 'license_borrow_not_allowed',
+          repeated: 0,
+        },
       ]);
     });
   }

@@ -137,7 +137,7 @@ describe('register refuses', () => {
     assert.deepEqual(details, { slots: 2, inUse: 2, nextFreeAt: plus(NOW, 5) });
     assert.match(message, /^All 2 slots of "cad" are in use \(2\)\. .+\.$/);
     assert.deepEqual(decision.events, [
-      { kind: 'slot_denied', user: 'ada', code: 'floating_not_available', repeated: 0 },
+      { kind: 'slot_denied', user: 'ada', hostname: 'host-1', code: 'floating_not_available', repeated: 0 },
     ]);
     assert.deepEqual(
       decision.changes.map(({ kind }) => kind),

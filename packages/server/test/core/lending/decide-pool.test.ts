@@ -98,7 +98,14 @@ describe('a pool in which all slots are in use', () => {
     assert.match(outcome.message, /^All 3 slots of "cad" are in use \(3 on 2 licenses\)\./);
     assert.deepEqual([on, others], [2, []]);
     const code = 'floating_not_available';
-    const denied = { kind: 'slot_denied', user: 'ada', code, repeated: 0, ...from('10.0.0.1') };
+    const denied = {
+      kind: 'slot_denied',
+      user: 'ada',
+      hostname: 'host-1',
+      code,
+      repeated: 0,
+      ...from('10.0.0.1'),
+    };
     assert.deepEqual(events, [denied]);
     assert.deepEqual(
       changes.map(({ kind }) => kind),

@@ -23,7 +23,9 @@ describe('denials leave a trace that cannot be flooded', () => {
   test('the first is an event at once', () => {
     const { denial, events } = denyAt(NOW, []);
     assert.deepEqual(denial, denialOf());
-    assert.deepEqual(events, [{ kind: 'slot_denied', user: 'ada', code: FULL, repeated: 0 }]);
+    assert.deepEqual(events, [
+      { kind: 'slot_denied', user: 'ada', hostname: 'host-1', code: FULL, repeated: 0 },
+    ]);
   });
 
   test('a repeat within the minute only raises the counter', () => {
@@ -36,7 +38,9 @@ describe('denials leave a trace that cannot be flooded', () => {
     const later = plus(NOW, DENIAL_WINDOW_MS);
     const { denial, events } = denyAt(later, [denialOf({ repeated: 3 })]);
     assert.deepEqual(denial, denialOf({ deniedAt: later }));
-    assert.deepEqual(events, [{ kind: 'slot_denied', user: 'ada', code: FULL, repeated: 3 }]);
+    assert.deepEqual(events, [
+      { kind: 'slot_denied', user: 'ada', hostname: 'host-1', code: FULL, repeated: 3 },
+    ]);
   });
 
   test('each code has its own window', () => {

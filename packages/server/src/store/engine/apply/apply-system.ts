@@ -1,5 +1,6 @@
 import type { SystemChange } from '../../../core/decision.ts';
 import type { Bar } from '../../../core/nouns/bar.ts';
+import { bucketStart, DAY_MS } from '../../../core/nouns/instant.ts';
 import { orNoRules } from '../../../core/rules/rules.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { signHeads } from '../audit/sign-heads.ts';
@@ -16,6 +17,9 @@ const MAX_OPEN_REQUESTS = 1000;
 
 /** Older versions of the rules are deleted. */
 const MAX_REVISIONS = 1000;
+
+/** How long it is known how much of what was reserved was kept free. */
+const RESERVATION_DAYS = 400;
 
 /** Programs that sign in again and again keep this many tokens of one account. */
 const MAX_TOKENS_OF_ACCOUNT = 10_000;
@@ -36,6 +40,11 @@ const APPLY: Appliers<Batch, SystemChange> = {
     statements.removeOldRules.run(revision - MAX_REVISIONS);
     statements.removeOldPlaceCounts.run(revision);
     target.rules = orNoRules({ ...target.rules, set: rules, revision });
+  },
+  add_reservation_samples({ statements, now }, { samples }) {
+    const at = bucketStart(now, DAY_MS);
+    for (const sample of samples) statements.addReservation.run({ ...sample, at });
+    statements.removeOldReservations.run(now - RESERVATION_DAYS * DAY_MS);
   },
   put_bar(target, { bar, by }) {
     const { kind, pattern, note } = bar;

@@ -96,9 +96,10 @@ function queryConsumption(
 /** Most records of denials that are looked at, the newest. */
 const MAX_RECORDS = 200_000;
 
+/** Further slots do not help those whom a limit refused. */
 const LIST_DENIED = `SELECT "user", others, first_at, last_at FROM history_denial
   WHERE license_id = :licenseId AND feature = :feature AND reason = 'floating_not_available'
-    AND at >= :since AND at < :until ORDER BY at DESC LIMIT ${MAX_RECORDS}`;
+    AND rule NOT LIKE 'limit %' AND at >= :since AND at < :until ORDER BY at DESC LIMIT ${MAX_RECORDS}`;
 
 const SUM_DURATIONS = `SELECT minutes, CAST(sum(sessions) AS bigint) AS sessions FROM history_duration
   WHERE license_id = :licenseId AND feature = :feature AND at >= :day AND at < :until GROUP BY minutes`;

@@ -102,12 +102,12 @@ class Sheet {
   }
 
   #addDenial(id: LicenseId, at: Instant, denied: Extract<UsageEvent, { kind: 'denied' }>): void {
-    const { feature, reason, person, slots, inUse, borrowed, nextFreeAt } = denied;
+    const { feature, reason, rule, person, slots, inUse, borrowed, nextFreeAt } = denied;
     this.#slots(id, feature, at).denials += 1;
     this.#person(id, feature, at, person).denials += 1;
     const start = bucketStart(at, MINUTE_MS);
     const named = this.#names.admitDenial(id, person, `${feature}/${reason}`, this.#now);
-    const key = `${id}/${start}/${reason}/${personKey(named)}${feature}`;
+    const key = `${id}/${start}/${reason}/${rule}/${personKey(named)}${feature}`;
     const row = this.#row('history_denial', key, () => ({
       license_id: id,
       feature,
@@ -115,6 +115,7 @@ class Sheet {
       at: start,
       ...named,
       reason,
+      rule,
       denials: 0,
       first_at: at,
       last_at: at,

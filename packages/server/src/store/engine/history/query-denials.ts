@@ -42,6 +42,7 @@ interface GroupRow {
   readonly license_id: LicenseId;
   readonly feature: string;
   readonly reason: RowOf<'history_denial'>['reason'];
+  readonly rule: string;
   readonly denials: number;
   readonly records: number;
 }
@@ -63,9 +64,9 @@ export function queryDenialHistory(query: ListDenialHistory): PreparedQuery<Deni
     statements: [
       ...subjects.statements,
       {
-        sql: `SELECT license_id, feature, reason, CAST(sum(denials) AS bigint) AS denials, count(*) AS records
+        sql: `SELECT license_id, feature, reason, rule, CAST(sum(denials) AS bigint) AS denials, count(*) AS records
           ${from(at)}
-          GROUP BY license_id, feature, reason`,
+          GROUP BY license_id, feature, reason, rule`,
         values,
       },
       {
@@ -101,10 +102,12 @@ function sumGroups(groups: readonly GroupRow[], book: LicenseNames) {
   const sum = (rows: readonly GroupRow[]) => rows.reduce((total, { denials }) => total + denials, 0);
   const byCount = (a: { count: number }, b: { count: number }) => b.count - a.count;
   const byReason = [...Map.groupBy(groups, ({ reason }) => reason)];
+  const byRule = [...Map.groupBy(groups, ({ rule }) => rule)].filter(([rule]) => rule !== '');
   const byLicense = [...Map.groupBy(groups, (row) => `${row.license_id} ${row.feature}`).values()];
   return {
     total: sum(groups),
     byReason: byReason.map(([reason, rows]) => ({ reason, count: sum(rows) })).sort(byCount),
+    byRule: byRule.map(([rule, rows]) => ({ rule, count: sum(rows) })).sort(byCount),
     byLicense: byLicense
       .map((rows) => {
         const [{ license_id, feature }] = rows as [GroupRow];
@@ -115,7 +118,8 @@ function sumGroups(groups: readonly GroupRow[], book: LicenseNames) {
 }
 
 function presentDenial(row: RowOf<'history_denial'>, book: LicenseNames): DenialRecord {
-  const { license_id, feature, reason, slots, in_use: inUse, borrowed, next_free_at: nextFreeAt } = row;
+  const { license_id, feature, reason, rule, slots } = row;
+  const { in_use: inUse, borrowed, next_free_at: nextFreeAt } = row;
   const subject = book.subjectOf(license_id, feature);
   return {
     ...subject,
@@ -123,9 +127,10 @@ function presentDenial(row: RowOf<'history_denial'>, book: LicenseNames): Denial
     firstAt: row.first_at,
     lastAt: row.last_at,
     reason,
+    rule: rule === '' ? null : rule,
     host: row.host === '' ? null : row.host,
     address: row.address === '' ? null : row.address,
     count: row.denials,
-    explanation: explainDenial({ ...subject, reason, slots, inUse, borrowed, nextFreeAt }),
+    explanation: explainDenial({ ...subject, reason, rule, slots, inUse, borrowed, nextFreeAt }),
   };
 }

@@ -396,6 +396,7 @@ CREATE TABLE history_denial (
   host TEXT COLLATE "C" NOT NULL,
   address TEXT COLLATE "C" NOT NULL,
   reason TEXT COLLATE "C" NOT NULL,
+  rule TEXT COLLATE "C" NOT NULL,
   denials BIGINT NOT NULL,
   first_at BIGINT NOT NULL,
   last_at BIGINT NOT NULL,
@@ -403,10 +404,23 @@ CREATE TABLE history_denial (
   in_use BIGINT,
   borrowed BIGINT,
   next_free_at BIGINT,
-  PRIMARY KEY (license_id, "user", others, host, address, feature, reason, grain, at)
+  PRIMARY KEY (license_id, "user", others, host, address, feature, reason, rule, grain, at)
 ) WITH (fillfactor = 80);
 
 CREATE INDEX history_denial_by_time ON history_denial (at, license_id);
+
+-- Of each reservation and day: how many minutes it applied, and in the sum over these minutes, how many slots were
+-- reserved and how many of them were kept free.
+CREATE TABLE history_reservation (
+  product TEXT COLLATE "C" NOT NULL,
+  feature TEXT COLLATE "C" NOT NULL,
+  rule TEXT COLLATE "C" NOT NULL,
+  at BIGINT NOT NULL,
+  minutes BIGINT NOT NULL,
+  reserved BIGINT NOT NULL,
+  unused BIGINT NOT NULL,
+  PRIMARY KEY (product, feature, rule, at)
+);
 
 CREATE TABLE history_consumption (
   license_id BIGINT NOT NULL,

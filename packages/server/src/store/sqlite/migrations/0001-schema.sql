@@ -364,6 +364,7 @@ CREATE TABLE history_denial (
   host TEXT NOT NULL,
   address TEXT NOT NULL,
   reason TEXT NOT NULL,
+  rule TEXT NOT NULL,
   denials INTEGER NOT NULL,
   first_at INTEGER NOT NULL,
   last_at INTEGER NOT NULL,
@@ -371,10 +372,23 @@ CREATE TABLE history_denial (
   in_use INTEGER,
   borrowed INTEGER,
   next_free_at INTEGER,
-  PRIMARY KEY (license_id, user, others, host, address, feature, reason, grain, at)
+  PRIMARY KEY (license_id, user, others, host, address, feature, reason, rule, grain, at)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX history_denial_by_time ON history_denial (at, license_id);
+
+-- Of each reservation and day: how many minutes it applied, and in the sum over these minutes, how many slots were
+-- reserved and how many of them were kept free.
+CREATE TABLE history_reservation (
+  product TEXT NOT NULL,
+  feature TEXT NOT NULL,
+  rule TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  minutes INTEGER NOT NULL,
+  reserved INTEGER NOT NULL,
+  unused INTEGER NOT NULL,
+  PRIMARY KEY (product, feature, rule, at)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE history_consumption (
   license_id INTEGER NOT NULL,

@@ -1,11 +1,11 @@
 import type { Command, Register } from '../../../core/command.ts';
 
 /** A command as it crosses to the writer. */
-export type SentCommand = SentRegister | Exclude<Command, Register>;
+export type SentCommand = SentRegister | Command;
 
 type SentRegister = ReturnType<typeof packRegister>;
 
-/** Values without names: most commands are heartbeats, and names are half of their JSON. */
+/** Values without names: most commands are heartbeats, and names are half of their JSON. A dry run is none. */
 function packRegister(command: Register) {
   const { product, licenseId, user, host, by, credential, spelling, spent } = command;
   const { hostname, address, info } = host;
@@ -13,7 +13,7 @@ function packRegister(command: Register) {
 }
 
 export function packCommand(command: Command): SentCommand {
-  return command.kind === 'register' ? packRegister(command) : command;
+  return command.kind === 'register' && !command.isDryRun ? packRegister(command) : command;
 }
 
 /** Every field, so that none can be forgotten below. */
@@ -33,5 +33,5 @@ export function unpackCommand(sent: SentCommand): Command {
     credential: credential ?? undefined,
     spelling: spelling ?? undefined,
     spent: spent ?? undefined,
-  } satisfies Complete<Register> as Register;
+  } satisfies Complete<Omit<Register, 'isDryRun'>> as Register;
 }

@@ -1,0 +1,37 @@
+import { RULE_TRIAL_API } from '@berth/protocol/admin/rules';
+import { RequestError } from '@berth/protocol/request-error';
+import { formatTimestamp } from '@berth/protocol/timestamp';
+import type { RuleTrials } from '../../../services/rules/rule-trials.ts';
+import { adminRoutes } from '../../admin-route.ts';
+import { toWire } from '../../reply/to-wire.ts';
+import type { Route } from '../../route.ts';
+
+export function ruleTrialRoutes(trials: RuleTrials): readonly Route[] {
+  return adminRoutes(RULE_TRIAL_API, {
+    'POST /api/admin/rules/try': {
+      name: 'admin_rules_try',
+      access: 'operator',
+      summary: 'What rules would have answered to the requests of the last days',
+      errors: ['missing_parameters', 'rules_not_valid', 'too_many_requests'],
+      handle: async ({ body, request }, send) => {
+        if (body.text === undefined) throw missing('text');
+        const { since, until, ...tried } = await trials.try(body.text, body.since, request.signal);
+        return send({ since: formatTimestamp(since), until: formatTimestamp(until), ...toWire(tried) });
+      },
+    },
+    'GET /api/admin/rules/explain': {
+      name: 'admin_rules_explain',
+      access: 'operator',
+      summary: 'What somebody who asks for a slot would be answered now, and which rule decides',
+      errors: ['missing_parameters'],
+      handle: async ({ query: { user, ...wanted } }, send) => {
+        if (user === undefined) throw missing('user');
+        return send(await trials.explain({ user, ...wanted }));
+      },
+    },
+  });
+}
+
+function missing(field: string): RequestError {
+  return new RequestError('missing_parameters', `"${field}" is missing.`, { field });
+}

@@ -1,0 +1,61 @@
+import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
+import { DAY_MS, plus } from '../../core/nouns/instant.ts';
+import { describeRules, type RuleInForce } from '../../core/rules/describe-rules.ts';
+import type { Rules } from '../../core/rules/rules.ts';
+import type { ReservationSample } from '../../core/system-command.ts';
+import type { RuleHistory } from '../../store/query.ts';
+import type { Store } from '../../store/store.ts';
+
+/** A rule with what it did in the last 30 days. */
+export interface UsedRule extends RuleInForce {
+  readonly refused: number;
+  /** Of a reservation: how much of what it reserved was kept free, from 0 to 1; `null`: unknown. */
+  readonly unusedShare: number | null;
+}
+
+/** What was counted for other rules is not shown: it is counted anew within a moment. */
+async function readInForce(store: Store, { set, revision }: Rules) {
+  const { now, counts } = await store.read({ kind: 'list_rule_counts' });
+  const current = counts.filter((one) => one.revision === revision);
+  const readHeld = (product: string, feature: string | null) =>
+    current.flatMap((one) =>
+      one.product === product ? [one.held.get(feature ?? WHOLE_LICENSE) ?? new Map()] : [],
+    );
+  return { now, inForce: describeRules(set, readHeld, now) };
+}
+
+export async function listUsed(store: Store, rules: Rules): Promise<readonly UsedRule[]> {
+  const { now, inForce } = await readInForce(store, rules);
+  const since = plus(now, -HISTORY_DAYS * DAY_MS);
+  const history = await store.read({ kind: 'list_rule_history', since });
+  return inForce.map((rule) => {
+    const done = history.filter((one) => isAbout(one, rule));
+    const sum = (field: 'refused' | 'reserved' | 'unused') =>
+      done.reduce((total, one) => total + one[field], 0);
+    const reserved = sum('reserved');
+    return {
+      ...rule,
+      refused: sum('refused'),
+      unusedShare: reserved === 0 ? null : sum('unused') / reserved,
+    };
+  });
+}
+
+/** A refusal names all reservations that left no slot. */
+function isAbout(done: RuleHistory, { product, feature, kind, text }: RuleInForce): boolean {
+  if (done.product !== product || done.feature !== (feature ?? WHOLE_LICENSE)) return false;
+  return done.rule === text || (kind === 'reserve' && done.rule.split(', ').includes(text));
+}
+
+/** How far back it is said what a rule did. */
+const HISTORY_DAYS = 30;
+
+/** The reservations that apply now, and how much of each is kept free. */
+export async function listReservations(store: Store, rules: Rules): Promise<readonly ReservationSample[]> {
+  if (Object.keys(rules.set.products).length === 0) return [];
+  const { inForce } = await readInForce(store, rules);
+  const active = inForce.filter(({ kind, isActive }) => kind === 'reserve' && isActive);
+  return active.map(({ product, feature, text: rule, slots, stillToCome }) => {
+    return { product, feature: feature ?? '', rule, reserved: slots ?? 0, unused: stillToCome ?? 0 };
+  });
+}

@@ -1,0 +1,137 @@
+import { RequestError } from '@berth/protocol/request-error';
+import type { Register, RegisterFeature } from '../../core/command.ts';
+import { userNameOf } from '../../core/nouns/user-name.ts';
+import { explainGroups, explainRefusal, NO_RULE } from '../../core/rules/explain.ts';
+import { listBarring } from '../../core/rules/rules.ts';
+import type { Executed, Store } from '../../store/store.ts';
+import { createRoom } from '../lending/room.ts';
+import { parseRules } from './parse-rules.ts';
+import { refuseErrors } from './rule-book.ts';
+import { tryRules } from './try-rules.ts';
+
+/** What rules would have done, and what those in force would do now. */
+export interface RuleTrials {
+  /** `signal`: the client has disconnected. */
+  try(text: string, since: string | undefined, signal: AbortSignal): ReturnType<typeof tryRules>;
+  /** What somebody would be answered now, and which rule decides. */
+  explain(who: Inquiry): Promise<Explanation>;
+}
+
+interface Inquiry {
+  readonly user: string;
+  readonly product?: string | undefined;
+  readonly feature?: string | undefined;
+  readonly host?: string | undefined;
+  readonly address?: string | undefined;
+}
+
+interface Explanation extends ReturnType<typeof explainRefusal> {
+  readonly answer: 'served' | 'refused';
+  readonly code: string | null;
+  readonly message: string;
+  readonly note: string | null;
+  readonly groups: ReturnType<typeof explainGroups>;
+}
+
+/** Each reads a month of the log, page by page, while the server works. */
+const MAX_TRIALS = 2;
+const RETRY_AFTER_SECONDS = 10;
+
+export function createRuleTrials(store: Store): RuleTrials {
+  const room = createRoom(
+    MAX_TRIALS,
+    `${MAX_TRIALS} callers are trying rules already. Try again when one of them has finished.`,
+    RETRY_AFTER_SECONDS,
+  );
+  return {
+    async try(text, since, signal) {
+      const parsed = parseRules(text);
+      if ('errors' in parsed) throw refuseErrors(parsed);
+      const leave = room.enter();
+      try {
+        return await tryRules(store, { rules: parsed.rules, since, signal });
+      } finally {
+        leave();
+      }
+    },
+    explain: (who) => explain(store, who),
+  };
+}
+
+/** The answer is that of the real decision, whose effect is dropped. */
+async function explain(store: Store, who: Inquiry): Promise<Explanation> {
+  const { product, licenses } = await chooseProduct(store, who.product);
+  const feature = who.feature ?? null;
+  const user = userNameOf(who.user);
+  const person = { user, hostname: who.host ?? null, address: who.address ?? null };
+  const { rules } = await store.read({ kind: 'find_rules' });
+  const command = commandOf(person, product, feature);
+  const outcome = await store.execute(command);
+  const bar = listBarring(rules, command).find(({ source }) => source === 'bar');
+  const asking = { ...person, claimedAddress: null };
+  return {
+    ...sayOutcome(outcome, user),
+    ...(outcome.kind !== 'refused'
+      ? NO_RULE
+      : outcome.code === 'blacklisted' && bar !== undefined
+        ? { ...NO_RULE, rule: `bar ${bar.kind} ${bar.pattern}` }
+        : explainRefusal(rules.set, asking, { product, feature }, outcome)),
+    note:
+      licenses > 1
+        ? `The rules are for the ${licenses} licenses of "${product}" together. A request that names one of them ` +
+          "gets only that one's slots, reserved or not."
+        : null,
+    groups: explainGroups(rules.set, person),
+  };
+}
+
+async function chooseProduct(store: Store, named: string | undefined) {
+  const records = await store.read({ kind: 'list_licenses', product: named ?? null });
+  const [product = named, ...others] = new Set(records.map(({ license }) => license.product));
+  if (product !== undefined && others.length === 0) return { product, licenses: records.length };
+  const message = 'Name the "product": this server has several, or none.';
+  throw new RequestError('missing_parameters', message, { field: 'product' });
+}
+
+interface Person {
+  readonly user: string;
+  readonly hostname: string | null;
+  readonly address: string | null;
+}
+
+function commandOf(person: Person, product: string, feature: string | null): Register | RegisterFeature {
+  const { user, hostname, address } = person;
+  const about = {
+    product,
+    licenseId: null,
+    user,
+    host: { hostname, address: null, info: null },
+    by: { name: 'client', address: address ?? '' },
+    isDryRun: true,
+  } as const;
+  return feature === null
+    ? { kind: 'register', ...about }
+    : { kind: 'register_feature', feature, until: null, ...about };
+}
+
+function sayOutcome(outcome: Executed, user: string): Pick<Explanation, 'answer' | 'code' | 'message'> {
+  if (outcome.kind === 'refused') {
+    return { answer: 'refused', code: outcome.code, message: outcome.message };
+  }
+  return { answer: 'served', code: null, message: sayServed(outcome, user) };
+}
+
+function sayServed(outcome: Executed, user: string): string {
+  if (outcome.kind === 'granted') {
+    const { license, registration, inUse, now } = outcome;
+    const left = `${inUse} of ${license.slots} slots of license ${license.id} would then be in use`;
+    return registration.registeredAt < now
+      ? `"${user}" holds a slot already, and would renew it.`
+      : `A slot would be lent: ${left}.`;
+  }
+  if (outcome.kind !== 'measured' || outcome.slot === null) return 'A slot would be lent.';
+  const { slot, feature, inUse, now } = outcome;
+  return slot.registeredAt < now
+    ? `"${user}" holds a slot of the feature already, and would renew it.`
+    : `A slot would be lent: ${inUse} of ${feature?.floating?.slots} slots of "${slot.feature}" would then be in use.`;
+}
