@@ -10,7 +10,7 @@ import { PlainTable } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { formatNumber } from '../../words/numbers.ts';
 import { type Affected, formatChange, listAffected, listHours, type Replay } from '../../words/replay.ts';
-import { giveUpSlot } from '../../words/rules.ts';
+import { giveUpSlot, MUCH_UNUSED } from '../../words/rules.ts';
 import { formatDate, plural } from '../../words/time.ts';
 import { LineLink } from './editor.tsx';
 import type { RulesDraft, Trial } from './rules-draft.ts';
@@ -102,7 +102,7 @@ function Result({ replay, revision, fix }: ResultProps) {
       </dl>
       <GroupTable replay={replay} revision={revision} />
       <RuleTable replay={replay} fix={fix} />
-      {replay.left_out === 0 && <Hours replay={replay} />}
+      <Hours replay={replay} />
       <People title="Who would be refused" people={refused} />
       <People title="Who would be served" people={served} />
       <p class="small quiet gap">
@@ -178,9 +178,6 @@ function GroupTable({ replay, revision }: Pick<ResultProps, 'replay' | 'revision
   );
 }
 
-/** From here on an unused reservation is worth a word, as a share of the time. */
-const MUCH_UNUSED = 0.2;
-
 function RuleTable({ replay, fix }: Pick<ResultProps, 'replay' | 'fix'>) {
   const rules = replay.rules.filter(
     ({ would_refuse, unused_share }) => would_refuse > 0 || unused_share !== null,
@@ -190,7 +187,7 @@ function RuleTable({ replay, fix }: Pick<ResultProps, 'replay' | 'fix'>) {
     <Part title="Refused, by rule">
       <PlainTable columns={['Rule', 'Where', ['Refused', 'number'], ['Kept free', 'number']]}>
         {rules.map((rule) => {
-          const fewer = (rule.unused_share ?? 0) >= MUCH_UNUSED ? (fix?.(rule.line) ?? null) : null;
+          const fewer = (rule.unused_share ?? 0) >= MUCH_UNUSED ? (fix?.(rule.line ?? 0) ?? null) : null;
           return (
             <tr key={`${rule.line} ${rule.text} ${rule.product}`} class="top">
               <td class="breaks">
@@ -200,9 +197,7 @@ function RuleTable({ replay, fix }: Pick<ResultProps, 'replay' | 'fix'>) {
                   {rule.feature !== null && `, ${rule.feature}`}
                 </small>
               </td>
-              <td class="nowrap">
-                <LineLink line={rule.line} />
-              </td>
+              <td class="nowrap">{rule.line === null ? '–' : <LineLink line={rule.line} />}</td>
               <td class="number strong">{formatNumber(rule.would_refuse)}</td>
               <td class="number">
                 {rule.unused_share === null ? '–' : `${Math.round(rule.unused_share * 100)} %`}

@@ -20,7 +20,7 @@ const kept = createValue<Kept | null>(null);
 
 export type RulesDraft = ReturnType<typeof useRulesDraft>;
 
-/** The text of the rules that is being edited; the one in force if there is none, or if it cannot be edited. */
+/** The text that is being edited; the one in force if there is none, or if it cannot be edited. */
 export function useRulesDraft({ revision, text: inForce }: RulesInForce, canEdit: boolean) {
   const all = useValue(kept);
   const found = canEdit && all?.account === session.get()?.name ? all : null;
