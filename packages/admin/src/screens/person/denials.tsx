@@ -49,11 +49,7 @@ export function Denials({ user, licenses }: DenialsProps) {
     <Section title="Denials" note={`${formatNumber(data.total)} in ${WEEKS} weeks`} end={end}>
       <Table columns={['Time', 'Why', 'Since then']}>
         {denials.map((denial) => (
-          <DenialLine
-            key={keyOf(denial)}
-            denial={denial}
-            after={sayAfter(denial, denials, later)}
-          />
+          <DenialLine key={keyOf(denial)} denial={denial} after={sayAfter(denial, denials, later)} />
         ))}
       </Table>
       {data.left_off > 0 && <p class="small quiet gap">{plural(data.left_off, 'older record')} not shown.</p>}

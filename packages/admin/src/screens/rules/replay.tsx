@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { readNow } from '../../clock.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
-import { UserName } from '../../parts/name.tsx';
+import { Name, UserName } from '../../parts/name.tsx';
 import { Legend } from '../../parts/slot-bar.tsx';
 import { ErrorBox } from '../../parts/states.tsx';
 import { PlainTable } from '../../parts/table.tsx';
@@ -103,8 +103,8 @@ function Result({ replay, revision, fix }: ResultProps) {
       <GroupTable replay={replay} revision={revision} />
       <RuleTable replay={replay} fix={fix} />
       <Hours replay={replay} />
-      <People title="Who would be refused" people={refused} />
-      <People title="Who would be served" people={served} />
+      <People title="Who would be refused" by="Rule" people={refused} />
+      <People title="Who would be served" by="Product" people={served} />
       <p class="small quiet gap">
         Replayed from {plural(replay.events, 'event')} of the audit log,{' '}
         {formatDate(Date.parse(replay.since), readNow())} to {formatDate(Date.parse(replay.until), readNow())}
@@ -260,16 +260,18 @@ const SHOWN_PEOPLE = 6;
 
 interface PeopleProps {
   readonly title: string;
+  /** What the last column names. */
+  readonly by: string;
   readonly people: readonly Affected[];
 }
 
-function People({ title, people }: PeopleProps) {
+function People({ title, by, people }: PeopleProps) {
   const [isOpen, setOpen] = useState(false);
   if (people.length === 0) return null;
   const shown = isOpen ? people : people.slice(0, SHOWN_PEOPLE);
   return (
     <Part title={title}>
-      <PlainTable columns={['User', 'Last time', ['Times', 'number'], 'By']}>
+      <PlainTable columns={['User', 'Last time', ['Times', 'number'], by]}>
         {shown.map(({ user, at, times, product, rule, line }) => (
           <tr key={`${user} ${product} ${line}`}>
             <td class="cut">
@@ -279,11 +281,12 @@ function People({ title, people }: PeopleProps) {
               <Time at={at} />
             </td>
             <td class="number">{formatNumber(times)}</td>
-            <td class="breaks">
-              {rule?.split(' ')[0] ?? product}
-              {line !== null && (
+            <td class="cut">
+              {line === null ? (
+                <Name text={product} />
+              ) : (
                 <>
-                  , <LineLink line={line} />
+                  {rule?.split(' ')[0]}, <LineLink line={line} />
                 </>
               )}
             </td>
