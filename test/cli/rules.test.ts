@@ -9,26 +9,42 @@ import { ServerUnderTest } from '../support/server-under-test.ts';
 const RULES = 'deny:\n  users: [mallory]\n  addresses: [10.0.0.0/8]\n';
 
 describe('berth rules check', () => {
-  test('shows whom a file would bar, without a server and without data', async (t) => {
+  test('checks what a file expects, without a server and without data', async (t) => {
     const data = join(temporaryFolder(t), 'none');
     const file = join(temporaryFolder(t), 'draft.yaml');
-    writeFileSync(file, RULES);
+    const expect = (answer: string) => `  - { user: mallory, product: cad, answer: ${answer} }\n`;
+    writeFileSync(file, `${RULES}expect:\n${expect('refused')}`);
     const { code, stdout, stderr } = await runBerth(data, ['rules', 'check', file]);
     assert.deepEqual([code, stderr], [0, '']);
-    assert.equal(stdout, `${file} is valid.\nbarred   which\nuser     mallory\naddress  10.0.0.0/8\n`);
-    const { stdout: json } = await runBerth(data, ['rules', 'check', file, '--json']);
-    const deny = { users: ['mallory'], hosts: [], addresses: ['10.0.0.0/8'] };
-    assert.deepEqual(JSON.parse(json), { file, deny });
+    const asExpected = '5     5       as expected  mallory and cad: refused (deny by user).';
+    assert.equal(stdout, `${file} is valid.\nline  column\n${asExpected}\n`);
+    writeFileSync(file, `${RULES}expect:\n${expect('refused')}${expect('served')}`);
+    const failed = await runBerth(data, ['rules', 'check', file, '--json']);
+    assert.equal(failed.code, 1);
+    const message = 'mallory and cad: refused (deny by user)';
+    assert.deepEqual(JSON.parse(failed.stdout), {
+      file,
+      errors: [],
+      warnings: [],
+      expectations: [
+        { line: 5, column: 5, ok: true, message: `${message}.` },
+        { line: 6, column: 5, ok: false, message: `${message}, but expected was: served.` },
+      ],
+    });
   });
 
-  test('fails for an invalid file, and says why', async (t) => {
+  test('fails for an invalid file, and lists all that is wrong', async (t) => {
     const data = temporaryFolder(t);
     const file = join(data, 'rules.yaml');
-    writeFileSync(file, 'deny: {adresses: []}');
+    writeFileSync(file, 'deny: {adresses: []}\nproducts: {cad: {allow: [x]}}');
     const { code, stdout, stderr } = await runBerth(data, ['rules', 'check']);
-    assert.deepEqual([code, stdout], [1, '']);
-    const sentence = 'in line 1, "deny.adresses" is unknown. Did you mean "addresses"?';
-    assert.equal(stderr, `The rules file ${file} is not valid: ${sentence}\n`);
+    assert.deepEqual([code, stderr], [1, '']);
+    assert.equal(
+      stdout,
+      `${file} is not valid: 2 errors.\nline  column\n` +
+        '1     8       error  "deny.adresses" is unknown. Did you mean "addresses"?\n' +
+        '2     26      error  "products.cad.allow[0]" is "x", which is not in "groups".\n',
+    );
     const missing = await runBerth(data, ['rules', 'check', join(data, 'none.yaml')]);
     assert.equal(missing.code, 1);
     assert.match(missing.stderr, /none\.yaml is not valid: it does not exist\.\n$/);
@@ -37,7 +53,35 @@ describe('berth rules check', () => {
   test('needs no file in the data folder', async (t) => {
     const { code, stdout } = await runBerth(temporaryFolder(t), ['rules', 'check']);
     assert.equal(code, 0);
-    assert.match(stdout, /rules\.yaml is valid\.\nNobody is barred\.\n$/);
+    assert.match(stdout, /rules\.yaml is valid\.\n$/);
+  });
+});
+
+describe('berth rules import', () => {
+  test('writes rules to standard output and a report beside it', async (t) => {
+    const data = temporaryFolder(t);
+    const [options, rules] = [join(data, 'acmed.opt'), join(data, 'draft.yaml')];
+    writeFileSync(options, 'GROUP team ada bob\nRESERVE 2 cad GROUP team\nLINGER cad 30\n');
+    const { code, stdout, stderr } = await runBerth(data, ['rules', 'import', options]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^# From an options file of FlexNet\..*\{ slots: 2, for: team \}\n$/s);
+    const header = /^line {2}result +source\n1 +taken +GROUP team ada bob +Group team\.\n/;
+    assert.match(stderr, header);
+    assert.match(stderr, /\n\n3 lines: 2 taken, 0 taken differently, 1 not taken\.\n$/);
+    writeFileSync(rules, stdout);
+    assert.equal((await runBerth(data, ['rules', 'check', rules])).code, 0);
+    const json = await runBerth(data, ['rules', 'import', options, '--format', 'rlm', '--json']);
+    assert.equal(json.stderr, '');
+    const { format, text, report } = JSON.parse(json.stdout);
+    assert.deepEqual([format, text.includes('slots: 2'), report.length], ['rlm', true, 3]);
+  });
+
+  test('fails for an unknown format, and for a file that is not there', async (t) => {
+    const data = temporaryFolder(t);
+    const none = await runBerth(data, ['rules', 'import', join(data, 'none.opt')]);
+    assert.equal(none.code, 1);
+    const wrong = await runBerth(data, ['rules', 'import', join(data, 'none.opt'), '--format', 'lum']);
+    assert.deepEqual([wrong.code, wrong.stderr], [1, '--format is "lum"; use flexnet or rlm.\n']);
   });
 });
 
@@ -94,7 +138,7 @@ describe('an invalid rules file', () => {
     writeFileSync(join(data, 'rules.yaml'), 'deny: [');
     const { code, stdout, stderr } = await runBerth(data, ['serve', '--port', '0']);
     assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /^The rules file \S+rules\.yaml is not valid: it is not valid YAML: [^\n]+\n$/);
+    assert.match(stderr, /^The rules file \S+rules\.yaml is not valid: line 1, column 8: [^\n]+\n$/);
     const named = await runBerth(data, ['serve', '--port', '0', '--rules', join(data, 'none.yaml')]);
     assert.equal(named.code, 1);
     assert.match(named.stderr, /none\.yaml is not valid: it does not exist\. Correct the file: [^\n]+\n$/);
@@ -111,7 +155,7 @@ describe('an invalid rules file', () => {
     assert.match(server.log, /the rules file is not valid; the rules in force stay/);
     const { body } = await server.api.get('/api/admin/rules');
     assert.deepEqual(body.deny, { users: ['mallory'], hosts: [], addresses: ['10.0.0.0/8'] });
-    assert.match(String(body.error), /it is not valid YAML/);
+    assert.match(String(body.error), /This is not valid YAML/);
     await server.stop();
     rmSync(file);
     await server.start({ isHere: true });

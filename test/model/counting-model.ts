@@ -11,9 +11,9 @@ import {
   LendingModel,
   later,
   type ModelLicense,
-  refuse,
   TOLERANCE_MS,
 } from './lending-model.ts';
+import { refuse } from './model-refusals.ts';
 
 export const DAY_MS = 24 * HOUR_MS;
 const FEATURE_TIMEOUT_MS = 30 * MINUTE_MS;

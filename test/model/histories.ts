@@ -14,13 +14,13 @@ import {
 } from './counting-commands.ts';
 import type { HistoryCommand } from './history-command.ts';
 import {
-  bar,
   borrow,
   change,
   register,
   registerCrowd,
   releaseAll,
   restart,
+  rule,
   sweep,
   takeBack,
   takeOver,
@@ -34,13 +34,15 @@ const user = fc.constantFrom('ada', 'bob', 'eve', 'zoe');
 const license = fc.constantFrom(licenseId(1), licenseId(2), licenseId(3));
 const who = fc.record({ user, licenseId: fc.option(license, { freq: 1 }) });
 
-const origin = fc.record({
-  address: fc.constantFrom('10.0.0.1', '10.0.0.2', '2001:db8::1', '2001:db8::2'),
-  slots: fc.nat({ max: 2 }),
-  borrows: fc.nat({ max: 1 }),
-});
+const origin = fc.constantFrom('10.0.0.1', '10.0.0.2', '2001:db8::1', '2001:db8::2');
 
 const visitor = fc.record({ user, licenseId: fc.option(license, { freq: 1 }), origin: fc.option(origin) });
+
+const rules = fc.record({
+  users: fc.constantFrom([], [], ['ada'], ['bob', 'eve']),
+  slots: fc.constantFrom(null, 0, 1, 2, 3),
+  borrows: fc.constantFrom(null, 0, 1),
+});
 
 /** More than may leave a record of their own. */
 const INVENTED = Array.from({ length: PLACE_DENIALS + 10 }, (_, index) => `invented-${index}`);
@@ -109,7 +111,7 @@ export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
   someTime.map(tick),
   fc.constantFrom(-1 as const, 0 as const, 1 as const).map(tickToEnd),
   license.map(sweep),
-  fc.constantFrom([], ['ada'], ['bob', 'eve']).map(bar),
+  rules.map(rule),
   license.map(releaseAll),
   consumption.map((one) => consume(one)),
   keyedConsumption.map((one) => consume(one)),

@@ -1,32 +1,29 @@
 import assert from 'node:assert/strict';
 import { plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
-import { from } from '../../packages/server/test/core/examples.ts';
+import { denying, from, limitingAddresses, setRules } from '../../packages/server/test/core/examples.ts';
 import type { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
 import type { CountingModel } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
-import type { Facts, Origin } from './lending-model.ts';
+import type { Facts, ModelRules } from './lending-model.ts';
 
 export interface Who {
   readonly user: string;
   readonly licenseId: LicenseId | null;
-  readonly origin?: Origin | null;
+  /** The address that the request comes from. */
+  readonly origin?: string | null;
 }
 
 export const sayWho = ({ user, licenseId, origin }: Who) =>
   `${user}${licenseId === null ? '' : ` on ${licenseId}`}${sayOrigin(origin)}`;
 
-function sayOrigin(origin: Origin | null | undefined): string {
-  if (origin == null) return '';
-  const { address, slots, borrows } = origin;
-  return ` from ${address} with at most ${slots} slots and ${borrows} borrows`;
+function sayOrigin(origin: string | null | undefined): string {
+  return origin == null ? '' : ` from ${origin}`;
 }
 
 /** What a command says of it. */
-function asked(origin: Origin | null | undefined) {
-  if (origin == null) return {};
-  const { address, ...perAddress } = origin;
-  return { ...from(address), perAddress };
+function asked(origin: string | null | undefined) {
+  return origin == null ? {} : from(origin);
 }
 
 export function register(who: Who): HistoryCommand {
@@ -39,7 +36,7 @@ export function register(who: Who): HistoryCommand {
 }
 
 /** Several at once, in one batch. */
-export function registerCrowd(users: readonly string[], origin: Origin | null = null): HistoryCommand {
+export function registerCrowd(users: readonly string[], origin: string | null = null): HistoryCommand {
   const facts = { product: 'cad', ...asked(origin) };
   const names = users.length > 8 ? `${users.length} users` : users.join(', ');
   return inHistory({
@@ -135,15 +132,14 @@ export function tickToEnd(besideMs: -1 | 0 | 1): HistoryCommand {
   );
 }
 
-/** From now on the administrator's rules keep out these users, and nobody else. */
-export function bar(users: readonly string[]): HistoryCommand {
-  const rules = { deny: { users, hosts: [], addresses: [] } };
+/** From now on the administrator's rules keep out these users, and limit addresses. */
+export function rule(rules: ModelRules): HistoryCommand {
+  const { users, slots, borrows } = rules;
+  const { products } = limitingAddresses(slots, borrows);
   return inHistory({
-    title: `bar ${users.join(', ') || 'nobody'}`,
-    act: async ({ exam }) => [
-      await exam.execute({ kind: 'set_rules', rules, digest: users.join(), by: 'server' }),
-    ],
-    expect: (model) => [model.bar(users)],
+    title: `rule out ${users.join(', ') || 'nobody'}, each address gets ${slots} slots and ${borrows} borrows`,
+    act: async ({ exam }) => [await exam.execute(setRules({ ...denying({ users }), products }))],
+    expect: (model) => [model.rule(rules)],
   });
 }
 

@@ -1,6 +1,7 @@
 import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
 import { type LicenseId, licenseId } from '@berth/server/core/nouns/license';
 import { NOW } from '../../packages/server/test/core/examples.ts';
+import { type Refusal, refuse, refuseFull, sumUp } from './model-refusals.ts';
 
 export const TIMEOUT_MS = 10 * MINUTE_MS;
 /** The longest that any of the licenses allows. */
@@ -22,16 +23,17 @@ export interface Held {
   borrowedUntil: Instant | null;
 }
 
-/** A slot, and the address that it was last asked for from. */
+/** A slot, the address that it was last asked for from, and the one where it is counted. */
 interface HeldSlot extends Held {
   from: string | null;
+  countedAt: string | null;
 }
 
-/** Where a request comes from, and what one address may hold there; 0 is without a limit. */
-export interface Origin {
-  readonly address: string;
-  readonly slots: number;
-  readonly borrows: number;
+/** Who is kept out, and what each address may hold of the product; `null`: no limit. */
+export interface ModelRules {
+  readonly users: readonly string[];
+  readonly slots: number | null;
+  readonly borrows: number | null;
 }
 
 export interface ModelLicense {
@@ -60,7 +62,7 @@ export type Expected =
       readonly borrowedUntil: Instant | null;
     }
   | { readonly kind: 'done'; readonly count: number }
-  | { readonly kind: 'refused'; readonly code: string; readonly details?: Record<string, number | null> };
+  | Refusal;
 
 /** By the id of the license. */
 export const FIRST_FACTS: Readonly<Record<number, Facts>> = Object.fromEntries(
@@ -76,8 +78,8 @@ export const FIRST_FACTS: Readonly<Record<number, Facts>> = Object.fromEntries(
  */
 export class LendingModel {
   now: Instant = NOW;
-  /** Whom the administrator has barred. */
-  barred: readonly string[] = [];
+  #rules: ModelRules = { users: [], slots: null, borrows: null };
+  #revision = 0;
   /** The one that was added last comes first. */
   readonly licenses: readonly ModelLicense[] = [3, 2, 1].map((id) => ({
     id: licenseId(id),
@@ -115,18 +117,20 @@ export class LendingModel {
     return { kind: 'done', count: isSame ? 0 : 1 };
   }
 
-  register(user: string, id: LicenseId | null, origin: Origin | null = null): Expected {
-    return this.#take(user, id, (license) => this.#tryRegister(license, user, origin));
+  register(user: string, id: LicenseId | null, origin: string | null = null): Expected {
+    const leaver = id === null ? user : null;
+    return this.#take(user, id, (license) => this.#tryRegister(license, user, origin, leaver));
   }
 
   borrow(
     user: string,
     id: LicenseId | null,
     until: Instant | 'longest' | 'unreadable',
-    origin: Origin | null = null,
+    origin: string | null = null,
   ): Expected {
     const before = this.#renewable(user);
-    const answer = this.#take(user, id, (license) => this.#tryBorrow(license, user, until, origin));
+    const leaver = id === null ? user : null;
+    const answer = this.#take(user, id, (license) => this.#tryBorrow(license, user, until, origin, leaver));
     if (id === null && answer.kind === 'granted') this.#leave(user, before, answer.licenseId);
     return answer;
   }
@@ -139,21 +143,24 @@ export class LendingModel {
     }
   }
 
-  #tryRegister(license: ModelLicense, user: string, origin: Origin | null): Expected {
+  #tryRegister(license: ModelLicense, user: string, origin: string | null, leaver: string | null): Expected {
     const held = license.holders.get(user);
     const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
     if (refusal !== null) return refuse(refusal);
+    const limited = held === undefined ? this.#refuseByLimit(license, origin, leaver) : null;
+    if (limited !== null) return limited;
     if (held === undefined && isFull(license)) return refuseFull(license, false);
-    if (held === undefined && this.#isCrowded(license, origin, 'slots'))
-      return refuse('address_limit_reached');
-    return this.#hold(license, user, held?.borrowedUntil ?? null, origin);
+    const isSame = held !== undefined && (origin ?? held.from) === held.from;
+    const countedAt = isSame ? held.countedAt : this.#countAt(license, user, origin, leaver);
+    return this.#hold(license, user, held?.borrowedUntil ?? null, origin, countedAt);
   }
 
   #tryBorrow(
     license: ModelLicense,
     user: string,
     until: Instant | 'longest' | 'unreadable',
-    origin: Origin | null,
+    origin: string | null,
+    leaver: string | null,
   ): Expected {
     const held = license.holders.get(user);
     const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
@@ -161,15 +168,15 @@ export class LendingModel {
     if (license.facts.maxBorrowHours === 0) return refuse('license_borrow_not_allowed');
     const granted = this.#grantUntil(license, until);
     if (granted === null) return refuse('borrow_until_not_valid');
+    const limited = held === undefined ? this.#refuseByLimit(license, origin, leaver) : null;
+    if (limited !== null) return limited;
     const isExtended = granted > (held?.borrowedUntil ?? 0);
     const isShort = held === undefined ? isFull(license) : isOver(license) && isExtended;
     if (isShort) return refuseFull(license, held !== undefined);
     const isNew = (held?.borrowedUntil ?? 0) <= this.now;
-    const isCrowded =
-      (held === undefined && this.#isCrowded(license, origin, 'slots')) ||
-      (isNew && this.#isCrowded(license, origin, 'borrows'));
-    if (isCrowded) return refuse('address_limit_reached');
-    return this.#hold(license, user, granted, origin);
+    if (isNew && this.#areBorrowsSpent(license, origin, leaver)) return refuse('address_limit_reached');
+    const countedAt = this.#countAt(license, user, origin, leaver);
+    return this.#hold(license, user, granted, origin, countedAt);
   }
 
   /**
@@ -201,11 +208,48 @@ export class LendingModel {
     );
   }
 
-  #isCrowded({ holders }: ModelLicense, origin: Origin | null, what: 'slots' | 'borrows'): boolean {
-    if (origin === null || origin[what] === 0) return false;
-    const here = [...holders.values()].filter(({ from }) => isSamePlace(from, origin.address));
-    const counted = here.filter((held) => what === 'slots' || (held.borrowedUntil ?? 0) > this.now);
-    return counted.length >= origin[what];
+  /**
+   * What rules look at: all licenses that can be used, without what the user would leave on others than this
+   * one.
+   */
+  #pool(license: ModelLicense, leaver: string | null): readonly ModelLicense[] {
+    const usable = this.licenses.filter((one) => this.refuseByState(one) === null);
+    return usable.map((one) => {
+      const holders = new Map(one.holders);
+      if (one !== license && leaver !== null) holders.delete(leaver);
+      return { ...one, holders };
+    });
+  }
+
+  #refuseByLimit(license: ModelLicense, origin: string | null, leaver: string | null): Refusal | null {
+    const { slots: limit } = this.#rules;
+    if (limit === null || origin === null) return null;
+    const held = this.#pool(license, leaver).flatMap(({ holders }) => [...holders.values()]);
+    const inUse = held.filter(({ countedAt }) => isSamePlace(countedAt, origin)).length;
+    if (inUse < limit) return null;
+    const details = { rule: `limit ${limit} for each address`, limit, inUse };
+    return { kind: 'refused', code: 'floating_not_available', details };
+  }
+
+  #areBorrowsSpent(license: ModelLicense, origin: string | null, leaver: string | null): boolean {
+    const { borrows } = this.#rules;
+    if (borrows === null || origin === null) return false;
+    const held = this.#pool(license, leaver).flatMap(({ holders }) => [...holders.values()]);
+    const here = held.filter(({ from }) => isSamePlace(from, origin));
+    return here.filter(({ borrowedUntil }) => (borrowedUntil ?? 0) > this.now).length >= borrows;
+  }
+
+  /** A slot is counted where its holder is now, if it could be returned and lent anew there. */
+  #countAt(license: ModelLicense, user: string, origin: string | null, leaver: string | null): string | null {
+    const held = license.holders.get(user);
+    const to = origin ?? held?.from ?? null;
+    if (held === undefined || this.#rules.slots === null || to === held.countedAt) return to;
+    if (to !== null && isSamePlace(held.countedAt, to)) return to;
+    const pool = this.#pool(license, leaver);
+    pool.find(({ id }) => id === license.id)?.holders.delete(user);
+    const counted = pool.flatMap(({ holders }) => [...holders.values()]);
+    const inUse = to === null ? 0 : counted.filter(({ countedAt }) => isSamePlace(countedAt, to)).length;
+    return inUse < this.#rules.slots && pool.some((one) => !isFull(one)) ? to : held.countedAt;
   }
 
   unregister(user: string, id: LicenseId | null): Expected {
@@ -269,14 +313,16 @@ export class LendingModel {
       : null;
   }
 
-  bar(users: readonly string[]): Expected {
-    const isSame = JSON.stringify(this.barred) === JSON.stringify(users);
-    this.barred = users;
-    return { kind: 'done', count: isSame ? 0 : 1 };
+  rule(rules: ModelRules): Expected {
+    const isSame = this.#revision > 0 && JSON.stringify(this.#rules) === JSON.stringify(rules);
+    if (isSame) return { kind: 'done', count: 0 };
+    this.#rules = rules;
+    this.#revision += 1;
+    return { kind: 'done', count: this.#revision };
   }
 
   protected refuseBarred(user: string | null): string | null {
-    return user !== null && this.barred.includes(user) ? 'blacklisted' : null;
+    return user !== null && this.#rules.users.includes(user) ? 'blacklisted' : null;
   }
 
   #heartbeatEnd({ facts }: ModelLicense): Instant {
@@ -290,10 +336,16 @@ export class LendingModel {
     return cut(until, latest);
   }
 
-  #hold(license: ModelLicense, user: string, borrowedUntil: Instant | null, origin: Origin | null): Expected {
+  #hold(
+    license: ModelLicense,
+    user: string,
+    borrowedUntil: Instant | null,
+    origin: string | null,
+    countedAt: string | null,
+  ): Expected {
     const endsAt = later(this.#heartbeatEnd(license), borrowedUntil ?? instant(0));
-    const from = origin?.address ?? license.holders.get(user)?.from ?? null;
-    license.holders.set(user, { endsAt, borrowedUntil, from });
+    const from = origin ?? license.holders.get(user)?.from ?? null;
+    license.holders.set(user, { endsAt, borrowedUntil, from, countedAt });
     return { kind: 'granted', licenseId: license.id, inUse: license.holders.size, endsAt, borrowedUntil };
   }
 }
@@ -309,41 +361,6 @@ function isFull({ facts, holders }: ModelLicense): boolean {
 
 function isOver({ facts, holders }: ModelLicense): boolean {
   return holders.size > facts.slots;
-}
-
-type Refusal = Expected & { readonly kind: 'refused' };
-
-export function refuse(code: string): Refusal {
-  return { kind: 'refused', code };
-}
-
-/** A shrunk license may need more than one end until there is room, so it names no time. */
-function refuseFull({ facts, holders }: ModelLicense, isHolder: boolean): Refusal {
-  const ends = [...holders.values()].map(({ endsAt }) => endsAt);
-  const isRoomNext = ends.length > 0 && ends.length - (isHolder ? 1 : 0) <= facts.slots;
-  const nextFreeAt = isRoomNext ? { nextFreeAt: Math.min(...ends) } : {};
-  const details = { slots: facts.slots, inUse: holders.size, ...nextFreeAt };
-  return { kind: 'refused', code: 'floating_not_available', details };
-}
-
-/** What comes later here was nearer to being granted. */
-const NEARER: readonly string[] = [
-  'license_borrow_not_allowed',
-  'borrow_until_not_valid',
-  'floating_not_available',
-  'address_limit_reached',
-];
-
-/** What several licenses have said, as one: those that are full are added up. */
-function sumUp(refusals: readonly Refusal[]): Refusal {
-  const [nearest] = refusals.toSorted((a, b) => NEARER.indexOf(b.code) - NEARER.indexOf(a.code)) as [Refusal];
-  if (nearest.code !== 'floating_not_available') return nearest;
-  const full = refusals.flatMap(({ code, details }) => (code === nearest.code && details ? [details] : []));
-  const total = (name: string) => full.reduce((sum, details) => sum + (details[name] as number), 0);
-  const ends = full.flatMap(({ nextFreeAt }) => nextFreeAt ?? []);
-  const nextFreeAt = ends.length === 0 ? {} : { nextFreeAt: Math.min(...ends) };
-  const details = { slots: total('slots'), inUse: total('inUse'), ...nextFreeAt, licenses: full.length };
-  return { kind: 'refused', code: nearest.code, details };
 }
 
 export function later(a: Instant, b: Instant): Instant {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { licenseId } from '@berth/server/core/nouns/license';
 import type { MasterKey } from '@berth/server/secrets/seal';
-import { ExamStore, type OpenStore } from '../../packages/server/test/store/exam/exam-store.ts';
+import { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
 import { openKept } from '../../packages/server/test/store/exam/kept-connections.ts';
 import {
   expectSoundDatabase,
@@ -28,9 +28,7 @@ export interface ModelStore {
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 
 export async function startSqlite(): Promise<ModelStore> {
-  const exam = await startExam(async ({ folder, clock, onNotice }) =>
-    openQuickly({ file: join(folder, 'berth.db'), masterKey, clock, onNotice }),
-  );
+  const exam = await addLicenses(await startEmptySqlite());
   return {
     name: 'SQLite',
     exam,
@@ -43,10 +41,11 @@ export async function startSqlite(): Promise<ModelStore> {
 /** `createDatabase`: an empty one, for this store alone. */
 export async function startPostgresStore(createDatabase: () => Promise<string>): Promise<ModelStore> {
   let pair: ServerPair | undefined;
-  const exam = await startExam(async (options) => {
+  const opened = await ExamStore.start(async (options) => {
     pair = await ServerPair.open(() => openExamined(options, createDatabase, undefined, openKept));
     return pair;
   });
+  const exam = await addLicenses(opened);
   return {
     name: 'PostgreSQL',
     exam,
@@ -56,8 +55,17 @@ export async function startPostgresStore(createDatabase: () => Promise<string>):
   };
 }
 
-async function startExam(open: OpenStore): Promise<ExamStore> {
-  const exam = await ExamStore.start(open);
+export function startEmptySqlite(): Promise<ExamStore> {
+  return ExamStore.start(async ({ folder, clock, onNotice }) =>
+    openQuickly({ file: join(folder, 'berth.db'), masterKey, clock, onNotice }),
+  );
+}
+
+export function startEmptyPostgres(createDatabase: () => Promise<string>): Promise<ExamStore> {
+  return ExamStore.start((options) => openExamined(options, createDatabase, undefined, openKept));
+}
+
+async function addLicenses(exam: ExamStore): Promise<ExamStore> {
   const facts = { consumption: LIMITS.license, features: FEATURES };
   for (const id of [1, 2, 3]) await exam.install({ id: licenseId(id), ...FIRST_FACTS[id], ...facts });
   return exam;

@@ -13,6 +13,7 @@ import {
   register,
   registerFeature,
   release,
+  setRules,
 } from '../../../packages/server/test/core/examples.ts';
 
 /** Users are sorted by bytes, not by the rules of a language. */
@@ -93,7 +94,7 @@ async function lend(store: Store, clock: ManualClock): Promise<void> {
   for (const user of ['zoe', 'ada', 'Zoë']) {
     await store.execute(registerFeature(user, { licenseId: licenseId(2) }));
   }
-  await store.execute({ kind: 'set_rules', rules: denying({ users: ['eve'] }), digest: 'd', by: BY });
+  await store.execute(setRules(denying({ users: ['eve'] }), BY));
   const bar = { kind: 'address', pattern: '2001:db8::/32', note: "o'brien's lab" } as const;
   await store.execute({ kind: 'add_bar', bar, by: BY });
   const setting = { name: 'page.name', value: "o'brien", shown: "o'brien" };

@@ -11,6 +11,7 @@ import { type CallOf, type Hints, rewriteHints } from '@berth/shell/console/hint
 import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/shell/console/run-command-line';
 import { type Config, ConfigError, type ConfigSources, flagOf, loadConfig } from '../config.ts';
 import type { Finding } from '../core/doctor/finding.ts';
+import { OPTION_FORMATS } from '../services/rules/import/import-options.ts';
 import type { Setting } from '../setting.ts';
 import { SETTINGS } from '../settings.ts';
 import {
@@ -199,6 +200,9 @@ async function runCommand(
   const show = () => command.show(toReadable(answer.body, terminal.screen) as never, callOf, flags);
   if (answer.isPrinted !== true) {
     terminal.print(flags.json === true ? toPrintableJson(answer.body, 2) : show());
+    if (flags.json !== true && command.note !== undefined) {
+      terminal.complain(command.note(toReadable(answer.body, terminal.screen) as never));
+    }
     if (flags.json !== true && command.scan !== undefined)
       showQrCode(command.scan(answer.body as never), flags.qr, terminal);
   } else if (isFailure) {
@@ -264,7 +268,7 @@ async function complete(shell: string, { loadCloud, terminal }: CliDependencies)
     commands: ENTRIES,
     options: { ...SETTING_FLAGS, ...FLAGS },
     flagsBeside: ({ words }) => (TAKES_SETTINGS.includes(words) ? COMMON_FLAGS : EVERYDAY_FLAGS),
-    choices: { role: ROLES, ...SETTING_CHOICES },
+    choices: { role: ROLES, format: OPTION_FORMATS, ...SETTING_CHOICES },
     inner: loadCloud === undefined ? {} : { [CLOUD.words]: await loadCloud() },
   });
   if (script === null) throw new InputError(explainShell(shell));

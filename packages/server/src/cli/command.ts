@@ -55,6 +55,7 @@ export const FLAGS = {
   feature: { type: 'string' },
   reason: { type: 'string' },
   csv: { type: 'boolean' },
+  format: { type: 'string' },
 } as const;
 
 export type Flags = FlagsOf<typeof FLAGS>;
@@ -68,6 +69,8 @@ interface CommandBase extends CommandUsage {
 interface AnsweringCommand<Shown> extends CommandBase {
   /** Formats the answer for people; `--json` prints it as it is. `callOf` formats a command to type. */
   show(body: Shown, callOf: CallOf, flags: Flags): string;
+  /** What is not part of the answer: standard error gets it, unless `--json` is given. */
+  note?(body: Shown): string;
   /** Runs before secrets are read: returns a refusal if the command cannot succeed, else `null`. */
   precheck?(client: AdminClient, words: readonly string[], flags: Flags): Promise<RefusedAnswer | null>;
   /** The text of a QR code, drawn on a terminal and wherever --qr is given. */

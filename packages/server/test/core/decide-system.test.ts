@@ -5,7 +5,7 @@ import { HOUR_MS, plus } from '../../src/core/nouns/instant.ts';
 import { NO_RULES } from '../../src/core/rules/rules.ts';
 import type { SystemCommand } from '../../src/core/system-command.ts';
 import type { SystemFacts, SystemNeeds } from '../../src/core/system-module.ts';
-import { exampleLicense, NOW } from './examples.ts';
+import { denying, exampleLicense, NOW, setRules } from './examples.ts';
 
 test('starts and stops of the server are recorded', () => {
   const event = { kind: 'server_started', version: '1.2.3' } as const;
@@ -49,7 +49,7 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
   },
   rotate_master_key: { kind: 'rotate_master_key', newKey: Uint8Array.of(1), newFingerprint: 'new', by },
   rotate_grant_key: { kind: 'rotate_grant_key', kid: 'k2', privateKey: 'p', by },
-  set_rules: { kind: 'set_rules', rules: NO_RULES, digest: 'd', by },
+  set_rules: setRules(denying({ users: ['ada'] })),
   set_webhook_secret: { kind: 'set_webhook_secret', secret: 's', fingerprint: 'f', by },
   change_settings: { kind: 'change_settings', changes: [{ name: 'page.name', value: 'K', shown: 'K' }], by },
   add_bar: { kind: 'add_bar', bar: { kind: 'user', pattern: 'fay', note: null }, by },
@@ -74,6 +74,7 @@ const EVERYTHING: SystemFacts = {
   hardwareId: 'elsewhere',
   webhookCursor: null,
   rules: NO_RULES,
+  rulesText: null,
   account: ACCOUNT,
   administrators: 2,
   token: null,
@@ -105,6 +106,7 @@ const LOADED: { readonly [N in keyof SystemNeeds]-?: readonly (keyof SystemFacts
   chains: ['chains'],
   reset: ['reset'],
   historyOf: ['namedRecords'],
+  rulesText: ['rulesText'],
 };
 
 describe('a decision on the server reads only facts that it asked for', () => {

@@ -14,7 +14,9 @@ import {
   exampleSlot,
   exampleView,
   from,
+  inForce,
   LICENSE_ID,
+  limitingAddresses,
   NOW,
   readsOf,
   recall,
@@ -106,18 +108,27 @@ describe('a decision reads no more than it needs', () => {
   const held = exampleView({ slots: [exampleSlot('ada'), exampleSlot('eve')] }, 'ada');
   const closed = exampleView({ license: exampleLicense({ enabled: false }) }, 'ada');
   const HERE = from('192.0.2.7');
-  const LIMITED = { ...HERE, perAddress: { slots: 1, borrows: 1 } };
+  const rules = inForce(limitingAddresses(1, 1));
+  const heldHere = exampleView(
+    { slots: [exampleSlot('ada', { origin: '192.0.2.7' }), exampleSlot('eve')] },
+    'ada',
+  );
   const denied = { listDenials: ['ada'] };
   const noSlot = { ...denied, findNextEnd: [], countBorrowed: [] };
   const late = plus(NOW, 25 * HOUR_MS);
-  const crowd = { countCrowd: [parseRange('192.0.2.7')] };
+  const borrows = { countPoolBorrows: [parseRange('192.0.2.7')] };
   const own = { listFeatureSlots: [] };
 
   const cases: [string, LicenseCommand, typeof free, object][] = [
     ['register on a free license', register('ada'), free, {}],
     ['register on a full license', register('ada'), full, noSlot],
     ['register on a closed license', register('ada'), closed, denied],
-    ['a heartbeat with limits for addresses on a full license', register('ada', LIMITED), held, {}],
+    [
+      'a heartbeat with limits for addresses on a full license',
+      register('ada', HERE),
+      { ...heldHere, rules },
+      {},
+    ],
     ['borrow on a free license', borrow('ada', 'longest'), free, {}],
     ['borrow by a holder', borrow('ada', 'longest'), held, own],
     ['borrow until a date that is refused', borrow('ada', late), free, denied],
@@ -128,7 +139,18 @@ describe('a decision reads no more than it needs', () => {
       full,
       { ...noSlot, listPlaceDenials: ['192.0.2.7'] },
     ],
-    ['register with a limit for the address', register('ada', LIMITED), free, crowd],
+    [
+      'register with a limit for the address',
+      register('ada', HERE),
+      { ...free, rules },
+      { readHoldings: [null] },
+    ],
+    [
+      'borrow with limits for the address',
+      borrow('ada', 'longest', HERE),
+      { ...free, rules },
+      { readHoldings: [null], ...borrows },
+    ],
     ['unregister', unregister('ada', HERE), held, own],
     ['release', release('ada'), held, own],
     ['unregister without a slot', unregister('ada', HERE), full, { findEndedBorrow: [] }],

@@ -1,3 +1,4 @@
+import { isWithin, parseAddress } from '@berth/protocol/address-range';
 import type {
   AddConsumption,
   Borrow,
@@ -11,6 +12,8 @@ import type {
   Unregister,
 } from '../../src/core/command.ts';
 import { decide } from '../../src/core/decide.ts';
+import { countedPerson } from '../../src/core/lending/count-slots.ts';
+import type { Actor } from '../../src/core/nouns/actor.ts';
 import { type Meter, WHOLE_LICENSE } from '../../src/core/nouns/consumption.ts';
 import { DEMO_LICENSE } from '../../src/core/nouns/demo-license.ts';
 import type { EndedBorrow } from '../../src/core/nouns/ended-borrow.ts';
@@ -19,12 +22,21 @@ import type { FeatureSlot } from '../../src/core/nouns/feature-slot.ts';
 import { type Instant, instant, MINUTE_MS, plus } from '../../src/core/nouns/instant.ts';
 import { type License, type LicenseId, licenseId } from '../../src/core/nouns/license.ts';
 import { type HostInfo, isBorrowed, isLive, type Registration } from '../../src/core/nouns/registration.ts';
-import { type DenyList, NO_RULES, type Rules } from '../../src/core/rules/rules.ts';
+import { countAs, findCounting } from '../../src/core/rules/judge-slot.ts';
 import {
-  type AddressUsage,
+  type Denied,
+  EMPTY_RULE_SET,
+  NO_NAMES,
+  type ProductRules,
+  type RuleSet,
+} from '../../src/core/rules/rule-set.ts';
+import { NO_RULES, type Rules } from '../../src/core/rules/rules.ts';
+import type { SetRules } from '../../src/core/system-command.ts';
+import {
   COLLECT_LIMIT,
   type Denial,
   type Holder,
+  type Holdings,
   type LicenseView,
   type PlaceDenial,
   type RememberedAnswer,
@@ -75,7 +87,6 @@ export interface ViewFacts {
   readonly staleAnswers?: number;
   readonly rules?: Rules;
   readonly endedBorrow?: EndedBorrow;
-  readonly crowd?: AddressUsage;
   readonly holders?: readonly Holder[];
 }
 
@@ -99,7 +110,7 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
     countBorrowed: () => slots.filter((slot) => isLive(slot, now) && isBorrowed(slot, now)).length,
     registration: slots.find((slot) => slot.user === user) ?? null,
     findEndedBorrow: () => facts.endedBorrow ?? null,
-    countCrowd: () => facts.crowd ?? { slots: 0, borrows: 0 },
+    ...exampleCounts(facts, now),
     listHolders: () => facts.holders ?? [],
     listAll: () => ({ registrations: slots, featureSlots: facts.featureSlots ?? [] }),
     listDenials: (of) => denials.filter((denial) => denial.user === of),
@@ -160,9 +171,74 @@ function exampleFeatureView(
   };
 }
 
+/** What the rules count, if the license is the only one of its product. */
+function exampleCounts(
+  { license = exampleLicense(), slots = [], rules = NO_RULES }: ViewFacts,
+  now: Instant,
+) {
+  const live = slots.filter((slot) => isLive(slot, now));
+  const free = Math.max(0, license.slots - live.length);
+  return {
+    readHoldings(feature: string | null): Holdings {
+      const own = findCounting(rules.set, license.product, feature);
+      const counted = own === null ? [] : live.map((slot) => countAs(rules.set, own, countedPerson(slot)));
+      const byGroups = Map.groupBy(counted, ({ groups }) => groups);
+      const held = {
+        byGroups: new Map(Array.from(byGroups, ([groups, list]) => [groups, list.length])),
+        countAt: (kind: 'host' | 'address', place: string) =>
+          counted.filter((one) => one[kind] === place).length,
+      };
+      const supply = { name: license.product, slots: license.slots, free };
+      return {
+        inPool: held,
+        reserved: held,
+        supply,
+        freeAfterReturn: Math.max(0, license.slots - live.length + 1),
+      };
+    },
+    countPoolBorrows(range: Parameters<LicenseView['countPoolBorrows']>[0]) {
+      const isFrom = ({ origin }: Registration) => {
+        const address = origin === null ? null : parseAddress(origin);
+        return range === null || (address !== null && isWithin(address, range));
+      };
+      const borrowed = live.filter((slot) => isBorrowed(slot, now) && isFrom(slot)).length;
+      return { slots: license.slots, borrowed };
+    },
+  };
+}
+
 /** Rules that deny what is given, and nothing else. */
-export function denying(deny: Partial<DenyList>): Rules {
-  return { ...NO_RULES, deny: { ...NO_RULES.deny, ...deny } };
+export function denying(deny: Partial<Denied>): RuleSet {
+  return { ...EMPTY_RULE_SET, deny: { ...NO_NAMES, ...deny } };
+}
+
+/** Rules of the product "cad", and nothing else. */
+export function ruling(own: Partial<ProductRules>): RuleSet {
+  return { ...EMPTY_RULE_SET, products: { cad: { ...NO_OWN_RULES, ...own } } };
+}
+
+const NO_OWN_RULES: ProductRules = {
+  ...{ allow: null, deny: NO_NAMES, reserve: [], limit: [] },
+  ...{ borrow: null, priority: [], features: {} },
+};
+
+/** So many slots of the product for each address, and so many of them borrowed; `null`: no limit. */
+export function limitingAddresses(slots: number | null, borrows: number | null = null): RuleSet {
+  const line = { line: 1, during: null };
+  const borrowing = { ...line, allow: null, hours: null, keep: 0, perAddress: borrows };
+  return ruling({
+    limit: slots === null ? [] : [{ ...line, slots, of: { each: 'address' } }],
+    borrow: borrows === null ? null : borrowing,
+  });
+}
+
+/** The first revision. */
+export function inForce(set: RuleSet): Rules {
+  return { ...NO_RULES, set, revision: 1 };
+}
+
+export function setRules(rules: RuleSet, by: Actor = 'server'): SetRules {
+  return { kind: 'set_rules', text: JSON.stringify(rules), rules, by };
 }
 
 interface Aim {

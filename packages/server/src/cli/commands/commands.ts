@@ -18,6 +18,7 @@ import { IDENTITY_COMMANDS } from './identity-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
+import { RULE_TEXT_COMMANDS } from './rule-text-commands.ts';
 import { RULE_TRIAL_COMMANDS } from './rule-trial-commands.ts';
 import { RULES_COMMANDS } from './rules-commands.ts';
 import { SERVICE_COMMANDS } from './service-commands.ts';
@@ -90,6 +91,7 @@ export const COMMANDS: readonly Command[] = [
   ...HISTORY_COMMANDS,
   ...AUDIT_COMMANDS,
   ...RULES_COMMANDS,
+  ...RULE_TEXT_COMMANDS,
   ...RULE_TRIAL_COMMANDS,
   ...BAR_COMMANDS,
   ...EVENT_COMMANDS,

@@ -65,6 +65,7 @@ export function slotOf(
 export function isSameHolder(a: Registration, b: Registration): boolean {
   return (
     a.origin === b.origin &&
+    a.countedAt === b.countedAt &&
     a.credential === b.credential &&
     a.host.hostname === b.host.hostname &&
     a.host.address === b.host.address &&

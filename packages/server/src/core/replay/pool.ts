@@ -29,6 +29,8 @@ export interface Session {
   readonly on: PooledLicense;
   readonly features: Map<string, CountedAs>;
   borrowedUntil: Instant | null;
+  /** The address that the borrow came from. */
+  borrowedFrom: string | null;
 }
 
 /** All licenses of a product, the most recently added last. */
@@ -125,9 +127,10 @@ export function dropFeature({ features, on }: Session, feature: string): void {
   featureCounts(on, feature).add(as, -1);
 }
 
-export function beginBorrow(session: Session, until: Instant): void {
-  if (session.borrowedUntil === null) session.on.borrowed.add(borrowedAs(session), 1);
-  session.borrowedUntil = until;
+export function beginBorrow(session: Session, until: Instant, from: string | null): void {
+  endBorrow(session);
+  Object.assign(session, { borrowedUntil: until, borrowedFrom: from });
+  session.on.borrowed.add(borrowedAs(session), 1);
 }
 
 export function endBorrow(session: Session): void {
@@ -135,6 +138,6 @@ export function endBorrow(session: Session): void {
   session.borrowedUntil = null;
 }
 
-function borrowedAs({ address }: Pick<Session, 'address'>): CountedAs {
-  return { groups: '', host: null, address: address === null ? null : placeOf(address) };
+function borrowedAs({ borrowedFrom }: Pick<Session, 'borrowedFrom'>): CountedAs {
+  return { groups: '', host: null, address: borrowedFrom === null ? null : placeOf(borrowedFrom) };
 }

@@ -88,8 +88,7 @@ export class Pools {
   }
 
   session(chain: number, user: string): Session | null {
-    const product = this.#licenses.get(chain)?.facts.product ?? '';
-    return this.#sessions.get(chain)?.get(user) ?? this.#virtual.get(product)?.get(user) ?? null;
+    return this.#sessions.get(chain)?.get(user) ?? this.findVirtual(chain, user);
   }
 
   findElsewhere(pool: Pool, chain: number, user: string): Session | null {
@@ -109,14 +108,15 @@ export class Pools {
     placeIn(this.#virtual, session.on.facts.product, session);
   }
 
-  /** The user gets the slot in the log that they have from the rules already. */
-  adopt(chain: number, user: string): Session | null {
+  findVirtual(chain: number, user: string): Session | null {
     const product = this.#licenses.get(chain)?.facts.product ?? '';
-    const session = this.#virtual.get(product)?.get(user);
-    if (session === undefined) return null;
-    this.#virtual.get(product)?.delete(user);
+    return this.#virtual.get(product)?.get(user) ?? null;
+  }
+
+  /** The user gets the slot in the log that they have from the rules already. */
+  adopt(chain: number, session: Session): void {
+    this.#virtual.get(session.on.facts.product)?.delete(session.user);
     placeIn(this.#sessions, chain, session);
-    return session;
   }
 
   endVirtual(session: Session): void {

@@ -165,7 +165,7 @@ export class Replay {
     license.logged += 1;
     const { user, hostname, origin = null } = event;
     const request = { user, hostname, address: origin, product: pool.product, feature: null };
-    const known = this.#pools.adopt(chain, user);
+    const known = this.#pools.findVirtual(chain, user);
     // Who borrows on another license gives the slot of the first one back.
     const left =
       known === null && borrowedUntil !== null ? this.#pools.findElsewhere(pool, chain, user) : null;
@@ -182,7 +182,8 @@ export class Replay {
     if (refusal !== null) return;
     const until = borrowedUntil === null ? null : endOfBorrow(this.#rules, request, borrowedUntil, at);
     if (known === null) this.#lend(chain, pool.choose(named, at) ?? license, request, until);
-    else if (until !== null) this.#borrow(known, until);
+    else this.#pools.adopt(chain, known);
+    if (known !== null && until !== null) this.#borrow(known, until, request.address);
   }
 
   #replayBorrowed(chain: number, user: string, origin: string | null, until: Instant, at: Instant): void {
@@ -198,7 +199,7 @@ export class Replay {
       judgeBorrower(this.#rules, request, loanOf(session.on, until), at) ??
       (isNew ? judgeMoreBorrows(this.#rules, pool, request, at) : null);
     this.#answer(request, true, refusal, at);
-    if (refusal === null) this.#borrow(session, endOfBorrow(this.#rules, request, until, at));
+    if (refusal === null) this.#borrow(session, endOfBorrow(this.#rules, request, until, at), address);
   }
 
   #replayDenied(chain: number, event: SlotDenied, at: Instant): void {
@@ -286,11 +287,11 @@ export class Replay {
     const session = this.#sessionOf(on, request);
     put(session);
     this.#pools.addSession(chain, session);
-    if (borrowedUntil !== null) this.#borrow(session, borrowedUntil);
+    if (borrowedUntil !== null) this.#borrow(session, borrowedUntil, request.address);
   }
 
-  #borrow(session: Session, until: Instant): void {
-    beginBorrow(session, until);
+  #borrow(session: Session, until: Instant, from: string | null): void {
+    beginBorrow(session, until, from);
     this.#ends.add(until, () => {
       if (session.borrowedUntil === until) endBorrow(session);
     });
@@ -299,7 +300,7 @@ export class Replay {
   #sessionOf(on: PooledLicense, request: Request): Session {
     const { user, hostname, address } = request;
     const as = countRequest(this.#rules, request);
-    return { user, hostname, address, as, on, features: new Map(), borrowedUntil: null };
+    return { user, hostname, address, as, on, features: new Map(), borrowedUntil: null, borrowedFrom: null };
   }
 
   #answer(request: Request, wasServed: boolean, refusal: Verdict | null, at: Instant): void {

@@ -15,7 +15,7 @@ export interface Asking extends Omit<Person, 'user'> {
 }
 
 /** What keeps somebody out. */
-export interface AccessRule {
+interface AccessRule {
   readonly kind: 'deny' | 'allow';
   /** In a few words, as refusals name it. */
   readonly text: string;
@@ -27,7 +27,7 @@ export interface AccessRule {
   readonly isForAll: boolean;
 }
 
-/** Why `deny` or `allow` refuse; `null`: they do not. Deny is looked at first. `allow` is only about slots. */
+/** Why `deny` or `allow` refuse; `null`: they do not. Deny is looked at first; `allow` is only about slots. */
 export function refuseByAccess(
   rules: RuleSet,
   asking: Asking,
@@ -56,9 +56,7 @@ export function findAccessRule(
     { name: product, own: whole },
     { name: feature ?? '', own: part },
   ];
-  // Most rules name no group here, and then nobody's groups have to be found.
-  let groups: ReadonlySet<string> | null = null;
-  const groupsOf = () => (groups ??= listGroups(rules, { ...asking, user: asking.user ?? '' }));
+  const groupsOf = once(() => listGroups(rules, { ...asking, user: asking.user ?? '' }));
   const forAll = findDenied(rules.deny, asking, groupsOf);
   if (forAll !== null) return denyAll(forAll, rules.lines?.deny ?? null);
   for (const { name, own } of scopes) {
@@ -70,6 +68,15 @@ export function findAccessRule(
     return allowOthers(name, own.allow, own.lines?.allow ?? null);
   }
   return null;
+}
+
+/** Most rules name no group here, and then nobody's groups have to be found. */
+function once<Value>(find: () => Value): () => Value {
+  let found: Value | undefined;
+  return () => {
+    found ??= find();
+    return found;
+  };
 }
 
 type Found =
@@ -119,9 +126,10 @@ function nameDeny(found: Found): string {
 }
 
 function allowOthers(name: string, allowed: readonly string[], line: number | null): AccessRule {
-  const text = allowed.length === 0 ? 'allow nobody' : `allow ${shorten(allowed).join(', ')}`;
-  const whom = allowed.length === 0 ? 'nobody' : joinNames(shorten(allowed));
-  const message = `"${name}" is for ${whom} only. Ask your administrator (rule: ${text}).`;
+  const isNobody = allowed.length === 0;
+  const text = isNobody ? 'allow nobody' : `allow ${shorten(allowed).join(', ')}`;
+  const whom = isNobody ? `Nobody may use "${name}"` : `"${name}" is for ${joinNames(shorten(allowed))} only`;
+  const message = `${whom}. Ask your administrator (rule: ${text}).`;
   return { kind: 'allow', text, line, barred: null, message, isForAll: false };
 }
 

@@ -26,7 +26,7 @@ export interface Expectation {
   readonly rule: string | null;
 }
 
-export type Answer = 'served' | 'refused';
+type Answer = 'served' | 'refused';
 
 /** Rules that refuse a slot. */
 export const REFUSING_RULES = ['deny', 'allow', 'limit', 'reserve'] as const;

@@ -58,17 +58,20 @@ export function containersOf(rules: RuleSet): ReadonlyMap<string, readonly strin
   const known = CONTAINERS.get(rules);
   if (known !== undefined) return known;
   const names = Object.keys(rules.groups);
-  const containers = new Map(names.map((name) => [name, listContainers(rules, name)]));
+  const outer = new Map<string, string[]>(names.map((name) => [name, []]));
+  for (const [name, { groups }] of Object.entries(rules.groups)) {
+    for (const inner of groups) outer.get(inner)?.push(name);
+  }
+  const containers = new Map(names.map((name) => [name, listContainers(outer, name)]));
   CONTAINERS.set(rules, containers);
   return containers;
 }
 
-function listContainers({ groups }: RuleSet, name: string): readonly string[] {
+/** `outer`: the groups that name a group. */
+function listContainers(outer: ReadonlyMap<string, readonly string[]>, name: string): readonly string[] {
   const found = new Set([name]);
   for (const inner of found) {
-    for (const [outer, { groups: parts }] of Object.entries(groups)) {
-      if (parts.includes(inner)) found.add(outer);
-    }
+    for (const one of outer.get(inner) ?? []) found.add(one);
   }
   return [...found];
 }

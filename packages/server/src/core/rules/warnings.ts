@@ -1,10 +1,11 @@
-import { containersOf } from './groups.ts';
+import { instant } from '../nouns/instant.ts';
+import { containersOf, listGroups, type Person } from './groups.ts';
 import { nameLimit, nameReservation } from './judge-slot.ts';
 import type { RuleSet, SlotRules } from './rule-set.ts';
-import { isAtLocal, type LocalTime } from './times.ts';
+import { isDuring, listStarts } from './times.ts';
 
 /** Something in the rules that may not be meant. */
-export interface Warning {
+interface Warning {
   /** Names and indexes that lead to it in the text. */
   readonly path: readonly (string | number)[];
   readonly message: string;
@@ -60,7 +61,7 @@ function warnSlots(
   const kept = own.reserve.flatMap((rule, index) => {
     const reason = findKeptOut(rules, rule.for, scopes);
     if (reason === null) return [];
-    const message = `"${nameReservation(rule)}" keeps slots for people who get none: ${reason}.`;
+    const message = `"${nameReservation(rule)}" may keep slots for nobody: ${reason}`;
     return [{ path: [...path, 'reserve', index], message }];
   });
   return [...new Map([...found, ...kept].map((one) => [JSON.stringify(one.path), one])).values()];
@@ -96,8 +97,10 @@ function warnLimited(
     );
     const reserved = sumSlots(within);
     if (reserved <= limit.slots) return [];
-    const message = `${reserved} slots are reserved for members of ${of.group}, but "${nameLimit(limit)}" allows fewer.`;
-    return [{ path: [...path, 'limit', index], message: `${message} The rest stays free.` }];
+    const message =
+      `${reserved} slots are reserved for members of ${of.group}, but "${nameLimit(limit)}" allows fewer. ` +
+      'The rest stays free.';
+    return [{ path: [...path, 'limit', index], message }];
   });
 }
 
@@ -105,34 +108,50 @@ function sumSlots(rules: readonly { readonly slots: number }[]): number {
   return rules.reduce((sum, { slots }) => sum + slots, 0);
 }
 
-/** Why no member of the group gets a slot; `null`: some do. */
+/** How `deny` or `allow` keep the group out; `null`: they do not. */
 function findKeptOut(rules: RuleSet, group: string, scopes: readonly SlotRules[]): string | null {
   const around = containersOf(rules).get(group) ?? [];
   const denied = [rules, ...scopes].flatMap(({ deny }) => deny.groups).find((one) => around.includes(one));
-  if (denied !== undefined) return `"deny" names ${denied}`;
+  if (denied !== undefined) return `"deny" refuses ${denied}.`;
   for (const { allow } of scopes) {
-    const isAllowed = (one: string) => around.includes(one) || containersOf(rules).get(one)?.includes(group);
-    if (allow !== null && !allow.some(isAllowed)) return `"allow" does not name ${group}`;
+    if (allow === null || listTypical(rules, group).some((groups) => allow.some((one) => groups.has(one))))
+      continue;
+    return `"allow" does not name ${group}. Members need another group that is allowed.`;
   }
   return null;
 }
 
-/**
- * Times of the week at which different sets of rules apply: the beginnings of their times, and one outside all
- * of them. Times of other zones count as if they applied as well.
- */
-function listMoments({ times }: RuleSet, own: SlotRules): readonly IsActive[] {
-  const used = [...new Set([...own.reserve, ...own.limit].flatMap(({ during }) => during ?? []))];
-  const starts = used.flatMap((name) => {
-    const { days = [], from = 0, zone = '' } = times[name] ?? {};
-    return days.map((day) => ({ zone, day, minute: from }));
-  });
-  return [({ during }) => during === null, ...starts.map(isActiveAt)];
+/** The groups of one person for each entry of the group, and of those in it. */
+function listTypical(rules: RuleSet, group: string): readonly ReadonlySet<string>[] {
+  const inside = Object.entries(rules.groups).filter(([name]) =>
+    containersOf(rules).get(name)?.includes(group),
+  );
+  const nobody = { user: '', hostname: null, address: null };
+  const people: readonly Person[] = inside.flatMap(([, { users, hosts, addresses }]) => [
+    ...users.map((user) => ({ ...nobody, user })),
+    ...hosts.map((hostname) => ({ ...nobody, hostname })),
+    ...addresses.map((range) => ({ ...nobody, address: range.split('/', 1)[0] as string })),
+  ]);
+  return people.slice(0, MAX_TYPICAL).map((person) => listGroups(rules, person));
+}
 
-  function isActiveAt({ zone, ...at }: LocalTime & { readonly zone: string }): IsActive {
-    return ({ during }) => {
-      const window = during === null ? undefined : times[during];
-      return window === undefined || window.zone !== zone || isAtLocal(window, at);
-    };
-  }
+/** Each is compared with every group. */
+const MAX_TYPICAL = 100;
+
+/** One in winter and one in summer: the hours of two zones may meet in one of them only. */
+const WEEKS = [instant(Date.UTC(2026, 0, 12)), instant(Date.UTC(2026, 6, 13))];
+
+/** Different sets of rules apply at the beginnings of their times, and outside of all of them. */
+function listMoments(rules: RuleSet, own: SlotRules): readonly IsActive[] {
+  const used = new Set([...own.reserve, ...own.limit].flatMap(({ during }) => during ?? []));
+  const windows = [...used].flatMap((name) => rules.times[name] ?? []);
+  const starts = WEEKS.flatMap((week) => windows.flatMap((window) => listStarts(window, week)));
+  return [
+    ({ during }) => during === null,
+    ...starts.map(
+      (at): IsActive =>
+        ({ during }) =>
+          isDuring(rules, during, at),
+    ),
+  ];
 }

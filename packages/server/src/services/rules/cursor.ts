@@ -27,10 +27,11 @@ export class Cursor {
     return this.#tree.kind === 'list';
   }
 
-  /** `problem` continues the name of the value, such as `is empty.` */
-  fail(problem: string, at: Place = this.#tree.at): void {
+  /** `problem` continues the name of the value, such as `is empty.`; a hint is looked for only if it is shown. */
+  fail(problem: string, at: Place = this.#tree.at, hint = () => ''): void {
+    if (this.#mistakes.length >= MAX_MISTAKES) return;
     const name = this.path === '' ? 'The text' : `"${this.path}"`;
-    this.#mistakes.push({ line: at.line, column: at.column, message: `${name} ${problem}` });
+    this.#mistakes.push({ line: at.line, column: at.column, message: `${name} ${problem}${hint()}` });
   }
 
   /** The values of a section whose names are fixed. An unknown one is a mistake: a typo must not pass. */
@@ -39,7 +40,7 @@ export class Cursor {
     const given = this.entries(`must contain ${words}.`);
     for (const [name, field] of given) {
       if (known.includes(name as Name)) continue;
-      field.fail(`is unknown.${suggest(name, known) || ` Use ${words}.`}`, field.at);
+      field.fail('is unknown.', field.at, () => suggest(name, known) || ` Use ${words}.`);
     }
     return Object.fromEntries(given) as Partial<Record<Name, Cursor>>;
   }
@@ -83,7 +84,7 @@ export class Cursor {
     const text = this.text();
     if (text === null || known.includes(text as Name)) return text as Name | null;
     const listed = known.length === 0 || known.length > MAX_LISTED ? '' : ` Use ${known.join(', ')}.`;
-    this.fail(`is "${text}", which is no ${kind}.${suggest(text, known) || listed}`);
+    this.fail(`is "${text}", which is no ${kind}.`, this.#tree.at, () => suggest(text, known) || listed);
     return null;
   }
 
@@ -96,6 +97,9 @@ export class Cursor {
     return null;
   }
 }
+
+/** Nobody reads more at once, and to find what was meant takes time. */
+const MAX_MISTAKES = 100;
 
 /** A longer list of choices would hide the message. */
 const MAX_LISTED = 10;

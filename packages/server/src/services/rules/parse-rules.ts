@@ -45,7 +45,7 @@ export function parseRules(
 function refuseText(text: string): string | null {
   if (text.trim() === '') return 'The text is empty. To lift all rules, write "deny: {}".';
   if (Buffer.byteLength(text) <= LIMITS.rulesBytes) return null;
-  return `The text has more than ${LIMITS.rulesBytes} bytes. Use patterns and ranges instead of single names.`;
+  return `The text has more than ${LIMITS.rulesBytes} bytes. Use patterns and ranges.`;
 }
 
 function readRules(tree: YamlTree, products: readonly ProductFacts[] | null): ParsedRules | RuleErrors {

@@ -10,7 +10,7 @@ import type { Place } from './yaml-tree.ts';
 const MAX_EXPECTATIONS = 1000;
 const MAX_SLOTS = 1_000_000;
 
-export interface PlacedExpectation extends Expectation {
+interface PlacedExpectation extends Expectation {
   readonly place: Place;
 }
 
@@ -74,7 +74,7 @@ function readHeld(held: Cursor | undefined, groups: readonly string[]): Readonly
   return Object.fromEntries(
     entries.map(([group, slots]) => {
       if (!groups.includes(group)) {
-        slots.fail(`names no group in "groups".${suggest(group, groups)}`, slots.at);
+        slots.fail('names no group in "groups".', slots.at, () => suggest(group, groups));
       }
       return [group, slots.wholeNumber(0, MAX_SLOTS) ?? 0];
     }),
@@ -89,7 +89,7 @@ function readInstant(at: Cursor | undefined): Instant | null {
   if (text === null) return null;
   const time = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(time)) return instant(time);
-  at?.fail(`is "${text}"; write a date and a time with its zone, such as 2026-03-02T09:00+01:00.`);
+  at?.fail(`is "${text}"; write a time with its zone, such as 2026-03-02T09:00+01:00.`);
   return null;
 }
 

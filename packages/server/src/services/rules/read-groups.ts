@@ -66,23 +66,28 @@ export function readGroupNames(list: Cursor | undefined, groups: readonly string
 export function readGroupName(item: Cursor, groups: readonly string[]): string {
   const name = item.text();
   if (name !== null && !groups.includes(name)) {
-    item.fail(`is "${name}", which is not in "groups".${suggest(name, groups)}`);
+    item.fail(`is "${name}", which is not in "groups".`, undefined, () => suggest(name, groups));
   }
   return name ?? '';
 }
 
 /** The way from a group back to itself; `null`: there is none. */
 function findCircle(groups: Readonly<Record<string, Group>>, start: string): readonly string[] | null {
-  const seen = new Set<string>();
-  const ways: (readonly string[])[] = [[start]];
-  for (const way of ways) {
-    const last = way[way.length - 1] as string;
-    for (const inner of groups[last]?.groups ?? []) {
-      if (inner === start) return [...way, start];
-      if (seen.has(inner)) continue;
-      seen.add(inner);
-      ways.push([...way, inner]);
+  const before = new Map<string, string>();
+  const found = [start];
+  for (const outer of found) {
+    for (const inner of groups[outer]?.groups ?? []) {
+      if (inner === start) return [...wayTo(before, outer), start];
+      if (before.has(inner)) continue;
+      before.set(inner, outer);
+      found.push(inner);
     }
   }
   return null;
+}
+
+function wayTo(before: ReadonlyMap<string, string>, last: string): readonly string[] {
+  const way = [last];
+  for (let one = before.get(last); one !== undefined; one = before.get(one)) way.unshift(one);
+  return way;
 }

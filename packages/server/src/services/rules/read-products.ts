@@ -120,7 +120,7 @@ function readLimited(
   known: Known,
 ): string {
   if (group === undefined && each !== undefined) return '';
-  return readFor(item, group, known, ', or "each: host" or "each: address"');
+  return readFor(item, group, known, ', or "each: host"');
 }
 
 function readBorrow(borrow: Cursor, known: Known): BorrowRules {

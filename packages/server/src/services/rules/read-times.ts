@@ -43,10 +43,9 @@ function readSpan(part: Cursor): readonly number[] {
   const text = part.text();
   if (text === null) return [];
   const [first, last = first, ...rest] = text
-    .trim()
     .toLowerCase()
-    .split(/\s*-\s*/)
-    .map((day) => DAYS.indexOf(day));
+    .split('-')
+    .map((day) => DAYS.indexOf(day.trim()));
   if (first === undefined || last === undefined || first < 0 || last < 0 || rest.length > 0) {
     part.fail(`is "${text}"; write days such as mon, mon-fri or [mon, wed, sat].`);
     return [];

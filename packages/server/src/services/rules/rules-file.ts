@@ -2,9 +2,18 @@ import { join, resolve } from 'node:path';
 import { type Config, LIMITS } from '../../config.ts';
 import { type Content, type WatchedFile, watchFile } from '../watching/watched-file.ts';
 import { type ParsedRules, parseRules } from './parse-rules.ts';
+import type { Mistake } from './yaml-tree.ts';
 
-/** Why a rules file cannot be applied. */
-export class RulesError extends Error {}
+/** The file cannot be used; the message says why. */
+export class RulesError extends Error {
+  /** What is wrong with its text; empty if it cannot be read. */
+  readonly mistakes: readonly Mistake[];
+
+  constructor(message: string, mistakes: readonly Mistake[] = []) {
+    super(message);
+    this.mistakes = mistakes;
+  }
+}
 
 /** The rules file. */
 export interface RulesFile extends WatchedFile {
@@ -32,13 +41,18 @@ export interface WrittenRules extends ParsedRules {
  */
 export function readRules({ path, isNamed }: RulesFile, content: Content): WrittenRules | RulesError | null {
   if (content.kind === 'absent' && !isNamed) return null;
-  const refused = (message: string) => new RulesError(`The rules file ${path} is not valid: ${message}`);
-  if (content.kind === 'absent') return refused('it does not exist.');
-  if (content.kind === 'unreadable') return refused(`it cannot be read (${content.reason}).`);
+  const invalid = (reason: string, mistakes?: readonly Mistake[]) =>
+    new RulesError(`The rules file ${path} is not valid: ${reason}`, mistakes);
+  if (content.kind === 'absent') return invalid('it does not exist.');
+  if (content.kind === 'unreadable') return invalid(`it cannot be read (${content.reason}).`);
   const { text } = content;
   const parsed = parseRules(text);
-  if (!('errors' in parsed)) return { ...parsed, text };
-  const [first, ...others] = parsed.errors;
-  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
-  return refused(`in line ${first?.line}, ${first?.message}${more}`);
+  return 'errors' in parsed ? invalid(describeMistakes(parsed.errors), parsed.errors) : { ...parsed, text };
+}
+
+/** The first mistake; "rules check" lists all of them. */
+function describeMistakes([first, ...others]: readonly Mistake[]): string {
+  const { line, column, message } = first as Mistake;
+  const rest = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  return `line ${line}, column ${column}: ${message}${rest}`;
 }

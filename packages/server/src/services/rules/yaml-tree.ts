@@ -1,4 +1,4 @@
-import type { LineCounter, Node } from 'yaml';
+import type { LineCounter, Node, YAMLParseError } from 'yaml';
 import { loadYaml } from '../../parse-yaml.ts';
 
 /** Where something begins in a text, counted from 1. */
@@ -15,7 +15,7 @@ export type YamlTree = { readonly at: Place } & (
   | { readonly kind: 'map'; readonly entries: readonly YamlEntry[] }
 );
 
-export interface YamlEntry {
+interface YamlEntry {
   readonly key: string;
   readonly at: Place;
   readonly value: YamlTree;
@@ -37,9 +37,9 @@ export function readYamlTree(text: string): YamlTree | readonly Mistake[] {
   const lines = new LineCounter();
   const options = { schema: 'failsafe', logLevel: 'error', prettyErrors: false, lineCounter: lines } as const;
   const { errors, contents } = parseDocument(text, options);
-  const mistakes: Mistake[] = errors.map(({ pos, message }) => ({
-    ...placeAt(lines, pos[0]),
-    message: `This is not valid YAML: ${message.replace(/[.:]?$/, '.')}`,
+  const mistakes: Mistake[] = errors.map((error) => ({
+    ...placeAt(lines, error.pos[0]),
+    message: describeError(error),
   }));
   const start = { line: 1, column: 1 };
   const tree = contents === null ? ({ kind: 'empty', at: start } as const) : toTree(contents, start);
@@ -70,6 +70,12 @@ export function readYamlTree(text: string): YamlTree | readonly Mistake[] {
       return { key: name.kind === 'text' ? name.text : '', at: name.at, value: toTree(value, name.at) };
     });
   }
+}
+
+function describeError({ code, message }: YAMLParseError): string {
+  if (code === 'MULTIPLE_DOCS')
+    return 'A second document begins here. Write all rules in one, without "---".';
+  return `This is not valid YAML: ${message.replace(/[.:]?$/, '.')}`;
 }
 
 /** `""` is a text without characters, not a value that is missing. */

@@ -10,6 +10,9 @@ import { SlotCounts } from './slot-counts.ts';
 
 type Counting = Pick<Batch, 'statements' | 'rules'>;
 
+/** Counting anew is a change that is committed. */
+type Recounting = Counting & Pick<Batch, 'isChanged'>;
+
 const NONE: readonly never[] = [];
 
 /** The features of the product whose slots the rules count, with `WHOLE_LICENSE` for the product itself. */
@@ -33,21 +36,24 @@ export function isCounted(batch: Pick<Batch, 'rules'>, entry: LoadedLicense): bo
 }
 
 /** The counts of a license. Its slots are counted anew if the rules have changed. */
-export function requireCounts(batch: Counting, entry: LoadedLicense): SlotCounts {
+export function requireCounts(batch: Recounting, entry: LoadedLicense): SlotCounts {
   const { statements, rules } = batch;
   if (entry.counts?.revision === rules.revision) return entry.counts;
   const { id } = entry.license;
-  const counts = new SlotCounts(id, rules.revision);
-  entry.counts = counts;
-  entry.isChanged = true;
   const counted = listCounted(batch, entry);
+  const countsFeatures = mayHaveFeatureSlots(entry) && counted.some((lender) => lender !== WHOLE_LICENSE);
+  // Before anything is changed: on PostgreSQL the rows may have to be read first.
   const holders = statements.listRegistrationsOf.all(id).map(registrationFromRow);
+  const featureSlots = countsFeatures ? statements.listFeatureSlotsOf.all(id) : NONE;
+  const counts = new SlotCounts(id, rules.revision);
+  Object.assign(entry, { counts, isChanged: true, isTouched: true });
+  batch.isChanged = true;
   if (counted.includes(WHOLE_LICENSE)) {
     for (const holder of holders) change(batch, entry, WHOLE_LICENSE, holder, 1);
   }
-  if (!mayHaveFeatureSlots(entry) || counted.every((lender) => lender === WHOLE_LICENSE)) return counts;
+  if (featureSlots.length === 0) return counts;
   const byName = new Map(holders.map((holder) => [holder.user, holder]));
-  for (const { user, feature } of statements.listFeatureSlotsOf.all(id)) {
+  for (const { user, feature } of featureSlots) {
     const holder = byName.get(user);
     if (holder !== undefined) change(batch, entry, feature, holder, 1);
   }
@@ -57,14 +63,24 @@ export function requireCounts(batch: Counting, entry: LoadedLicense): SlotCounts
 /** Corrects the counts. Those of older rules are left: they are made anew when they are needed. */
 function change(
   { statements, rules: { set, revision } }: Counting,
-  { license, counts }: LoadedLicense,
+  entry: LoadedLicense,
   lender: string,
   holder: Registration,
   difference: number,
 ): void {
+  const { license, counts } = entry;
   const own = findCounting(set, license.product, featureOf(lender));
   if (own === null || counts?.revision !== revision) return;
   counts.add(statements, lender, countAs(set, own, countedPerson(holder)), difference);
+  entry.isChanged = true;
+}
+
+/** They are counted anew when that is needed. */
+export function forgetCounts(statements: Counting['statements'], entry: LoadedLicense): void {
+  if (entry.counts === null) return;
+  statements.removePlaceCounts.run(entry.license.id);
+  entry.counts = null;
+  entry.isChanged = true;
 }
 
 /** A slot is put, and with it the feature slots of its holder. */

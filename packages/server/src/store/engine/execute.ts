@@ -15,15 +15,23 @@ import { judgeFile } from '../../core/lending/judge-file.ts';
 import { ANSWER_LIFETIME_MS, isRemembered, repeatAnswer } from '../../core/lending/repeat-answer.ts';
 import { plus } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
-import { holderFacts, isLive, isSameHolder, orNoSlot, slotOf } from '../../core/nouns/registration.ts';
+import {
+  holderFacts,
+  isLive,
+  isSameHolder,
+  orNoSlot,
+  type Registration,
+  slotOf,
+} from '../../core/nouns/registration.ts';
 import { withFoldedUser } from '../../core/nouns/user-name.ts';
 import type { Measured, Refused } from '../../core/outcome.ts';
+import { refuseRenewal } from '../../core/refusals.ts';
 import { NO_RULES } from '../../core/rules/rules.ts';
 import type { AnswerScope, Candidate, LicenseView } from '../../core/view.ts';
 import type { Executed } from '../store.ts';
 import { applyDecision } from './apply/apply.ts';
 import type { Batch, Undo } from './batch.ts';
-import { isCounted, requireCounts } from './count-slots.ts';
+import { forgetCounts, isCounted, requireCounts } from './count-slots.ts';
 import { executeSystem } from './execute-system.ts';
 import { findAnswer, findRegistration, loadView } from './load/load-view.ts';
 import { type LoadedLicense, type LoadedLicenses, rememberEntry } from './loaded-licenses.ts';
@@ -98,14 +106,16 @@ function prepareCounts(
   undo: Undo[],
 ): void {
   const [first] = entries as [LoadedLicense];
-  if (!isCounted(batch, first)) return;
+  const counts = isCounted(batch, first);
   if (command.kind === 'collect') {
     undo.push(rememberEntry(batch.licenses, first));
-    requireCounts(batch, first);
+    if (counts) requireCounts(batch, first);
+    else dropCounts(batch, first);
     return;
   }
+  if (!counts) return;
   if (!TAKING.has(command.kind)) return;
-  if (command.kind === 'register' && entries.some((entry) => isPlainRenewal(batch, entry, command))) return;
+  if (command.kind === 'register' && isPlainRenewal(batch, entries, command)) return;
   for (const entry of batch.licenses.listByProduct(first.license.product)) {
     while (batch.now >= entry.noEndBefore || batch.now >= entry.noFeatureEndBefore) {
       const view = loadCollected(batch, entry);
@@ -117,6 +127,15 @@ function prepareCounts(
   }
 }
 
+/** The rules count nothing here any more. */
+function dropCounts(batch: Batch, entry: LoadedLicense): void {
+  if (entry.counts === null) return;
+  batch.savepoint.set();
+  forgetCounts(batch.statements, entry);
+  entry.isTouched = true;
+  batch.isChanged = true;
+}
+
 const TAKING: ReadonlySet<LicenseCommand['kind']> = new Set(['register', 'borrow', 'register_feature']);
 
 function loadCollected(batch: Batch, entry: LoadedLicense): LicenseView {
@@ -124,11 +143,18 @@ function loadCollected(batch: Batch, entry: LoadedLicense): LicenseView {
   return loadView(batch, entry, command, subjectOf(command));
 }
 
-/** A heartbeat from where the last one came changes no count. */
-function isPlainRenewal({ statements, now }: Batch, { license }: LoadedLicense, command: Register): boolean {
-  const held = orNoSlot(findRegistration(statements, license.id, command.user), now);
-  if (held === null) return false;
-  return isSameHolder(slotOf(held, holderFacts(command, held), held), held);
+/** A heartbeat from where the slot is counted changes no count. */
+function isPlainRenewal(
+  { statements, now }: Batch,
+  entries: readonly LoadedLicense[],
+  command: Register,
+): boolean {
+  const renewable = entries.flatMap(({ license }) => {
+    if (refuseRenewal(license, now) !== null) return [];
+    return orNoSlot(findRegistration(statements, license.id, command.user), now) ?? [];
+  });
+  const isSame = (held: Registration) => isSameHolder(slotOf(held, holderFacts(command, held), held), held);
+  return renewable.length > 0 && renewable.every(isSame);
 }
 
 /** One decision on several licenses, in one commit. */

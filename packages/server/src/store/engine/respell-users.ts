@@ -23,6 +23,9 @@ export interface NameTable {
   merge(group: readonly Renamed[]): readonly UserRow[];
 }
 
+/** Slots were merged without being counted, so that the rules count all of them anew. */
+export const FORGET_COUNTS = ['UPDATE license SET counts = NULL', 'DELETE FROM place_count'];
+
 /** A row of any of these tables. */
 export type UserRow = Row & { readonly user: string };
 

@@ -1,18 +1,12 @@
 import type { LicenseId } from '../../core/nouns/license.ts';
 import type { CountedAs } from '../../core/rules/judge-slot.ts';
 import type { PlaceKind } from '../../core/rules/rule-set.ts';
+import type { StoredCounts } from './rows.ts';
 import type { Statements } from './statements.ts';
 
-/** As the row of the license stores them. */
-export interface StoredCounts {
-  readonly revision: number;
-  /** By feature, then by groups. */
-  readonly groups: readonly (readonly [string, readonly (readonly [string, number])[]])[];
-}
-
 /**
- * How many slots of a license, and of its features, are held by members of which groups and at which places, as
- * the rules of one revision count them. The groups are in the row of the license. Each place has a row of its
+ * How many slots of a license, and of its features, are held by members of which groups and at which places,
+ * as the rules of one revision count them. The groups are in the row of the license. Each place has a row of its
  * own, which is written when the batch is committed.
  */
 export class SlotCounts {
@@ -24,13 +18,16 @@ export class SlotCounts {
   readonly #places = new Map<string, CountedPlace & { readonly slots: number }>();
   /** How to undo what the running batch has changed, step by step. */
   #journal: (() => void)[] = [];
-  /** What the row stores; `null`: not written yet. */
+  /** What the row stores; `null`: not written yet, so no place has a row either. */
   #stored: string | null;
+  /** Rows of older rules may be there. */
+  #hasReplaced: boolean;
 
   constructor(licenseId: LicenseId, revision: number, stored: string | null = null) {
     this.#licenseId = licenseId;
     this.revision = revision;
     this.#stored = stored;
+    this.#hasReplaced = stored === null;
   }
 
   static read(licenseId: LicenseId, stored: string): SlotCounts {
@@ -73,7 +70,8 @@ export class SlotCounts {
 
   countAt(statements: Statements, at: CountedPlace): number {
     const changed = this.#places.get(keyOf(at));
-    return changed?.slots ?? statements.place_count.find(this.#rowKey(at))?.slots ?? 0;
+    if (changed !== undefined || this.#stored === null) return changed?.slots ?? 0;
+    return statements.place_count.find(this.#rowKey(at))?.slots ?? 0;
   }
 
   #rowKey({ feature, kind, place }: CountedPlace) {
@@ -101,6 +99,12 @@ export class SlotCounts {
     const groups = Array.from(this.#groups, ([feature, slots]) => [feature, [...slots]] as const);
     this.#stored = JSON.stringify({ revision: this.revision, groups } satisfies StoredCounts);
     return this.#stored;
+  }
+
+  /** Call when all are written: on PostgreSQL rows are put one by one after such a statement. */
+  removeOlder(statements: Statements): void {
+    if (this.#hasReplaced) statements.removeOlderPlaceCounts.run(this.#licenseId, this.revision);
+    this.#hasReplaced = false;
   }
 }
 

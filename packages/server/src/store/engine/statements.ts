@@ -194,7 +194,8 @@ export const STATEMENTS = {
   }),
 
   ...writesTo('place_count', {
-    removeOldPlaceCounts: 'DELETE FROM place_count WHERE rules < ?',
+    removeOlderPlaceCounts: 'DELETE FROM place_count WHERE license_id = ? AND rules < ?',
+    removePlaceCounts: 'DELETE FROM place_count WHERE license_id = ?',
   }),
 
   ...writesTo('bar', {

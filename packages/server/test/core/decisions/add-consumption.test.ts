@@ -261,9 +261,10 @@ describe('a count that is refused', () => {
   });
 
   test('still collects what has ended', () => {
-    const { changes, events } = decideOn(consume(11), { slots: [exampleSlot('bob', { endsAt: NOW })] });
+    const ended = exampleSlot('bob', { endsAt: NOW });
+    const { changes, events } = decideOn(consume(11), { slots: [ended] });
     assert.deepEqual(changes.slice(0, 2), [
-      { kind: 'remove_registration', user: 'bob' },
+      { kind: 'remove_registration', registration: ended },
       { kind: 'set_in_use', inUse: 0 },
     ]);
     assert.equal(events[0]?.kind, 'slot_expired');

@@ -86,7 +86,7 @@ describe('borrow', () => {
       { kind: 'slot_borrowed', user: 'ada', borrowedUntil: until },
     ]);
     assert.deepEqual(decision.changes, [
-      { kind: 'put_registration', registration },
+      { kind: 'put_registration', registration, before: null },
       { kind: 'set_in_use', inUse: 2 },
       { kind: 'forget_borrow', user: 'ada', feature: '' },
     ]);

@@ -16,7 +16,7 @@ describe('recall', () => {
     );
     assert.deepEqual(outcome, { kind: 'done', count: 1 });
     assert.deepEqual(changes, [
-      { kind: 'remove_registration', user: 'ada' },
+      { kind: 'remove_registration', registration: BORROWED },
       { kind: 'set_in_use', inUse: 0 },
       { kind: 'forget_borrow', user: 'ada', feature: null },
     ]);

@@ -38,7 +38,7 @@ describe('register lends a slot', () => {
     assert.deepEqual(registration, expected);
     assert.deepEqual([inUse, now], [2, NOW]);
     assert.deepEqual(decision.changes, [
-      { kind: 'put_registration', registration: expected },
+      { kind: 'put_registration', registration: expected, before: null },
       { kind: 'set_in_use', inUse: 2 },
     ]);
     assert.deepEqual(decision.events, [{ kind: 'slot_lent', user: 'ada', hostname: 'host-1' }]);
@@ -61,13 +61,14 @@ describe('register lends a slot', () => {
 
   test('that ended in this millisecond', () => {
     const license = exampleLicense({ slots: 1 });
-    const decision = registerOn({ license, slots: [exampleSlot('bob', { endsAt: NOW })] });
+    const ended = exampleSlot('bob', { endsAt: NOW });
+    const decision = registerOn({ license, slots: [ended] });
     assert.equal(grantedOf(decision).inUse, 1);
     assert.deepEqual(decision.events, [
       { kind: 'slot_expired', user: 'bob', endedAt: NOW },
       { kind: 'slot_lent', user: 'ada', hostname: 'host-1' },
     ]);
-    assert.deepEqual(decision.changes[0], { kind: 'remove_registration', user: 'bob' });
+    assert.deepEqual(decision.changes[0], { kind: 'remove_registration', registration: ended });
   });
 
   test('never beyond validity and grace', () => {
@@ -88,7 +89,7 @@ describe('register renews the slot that the user holds', () => {
     assert.deepEqual(registration, { ...held, host, endsAt: plus(NOW, TIMEOUT_MS) });
     assert.equal(inUse, 2);
     assert.deepEqual(decision.events, [], 'a renewal only moves a timer');
-    assert.deepEqual(decision.changes, [{ kind: 'put_registration', registration }]);
+    assert.deepEqual(decision.changes, [{ kind: 'put_registration', registration, before: held }]);
   });
 
   test('in the last millisecond, but not in the next one', () => {

@@ -15,10 +15,11 @@ function decideOn(facts: ViewFacts) {
 
 describe('an administrator releases all slots of a license', () => {
   test('including borrowed ones, and counts only those that were live', () => {
-    const decision = decideOn({ slots: [BORROWED, exampleSlot('bob', { endsAt: NOW })] });
+    const ended = exampleSlot('bob', { endsAt: NOW });
+    const decision = decideOn({ slots: [BORROWED, ended] });
     assert.deepEqual(decision.outcome, { kind: 'done', count: 1 });
     assert.deepEqual(decision.changes, [
-      { kind: 'remove_registration', user: 'bob' },
+      { kind: 'remove_registration', registration: ended },
       { kind: 'remove_all_feature_slots' },
       { kind: 'remove_live_registrations' },
       { kind: 'set_in_use', inUse: 0 },

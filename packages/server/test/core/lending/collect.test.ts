@@ -44,7 +44,7 @@ describe('what has ended', () => {
     );
     assert.deepEqual([inUse, storedInUse, held?.user], [1, 1, 'ada']);
     assert.deepEqual(
-      changes.map((change) => change.kind === 'remove_registration' && change.user),
+      changes.map((change) => change.kind === 'remove_registration' && change.registration.user),
       ['user-0', 'user-1'],
     );
     assert.deepEqual(events[0], { kind: 'slot_expired', user: 'user-0', endedAt: plus(NOW, -1) });
@@ -66,7 +66,7 @@ describe('what has ended', () => {
     assert.deepEqual(decision.changes.at(-1), { kind: 'set_in_use', inUse: 500 });
     const removed = decision.changes.filter((change) => change.kind === 'remove_registration');
     assert.equal(removed.length, COLLECT_LIMIT + 1);
-    assert.equal(removed.filter((change) => change.user === user).length, 1);
+    assert.equal(removed.filter((change) => change.registration.user === user).length, 1);
   });
 
   test("is removed once if the user's own slot is among the first thousand", () => {
@@ -84,12 +84,12 @@ describe('what has ended', () => {
 
 describe('the housekeeping command', () => {
   test('does what every command does anyway, and returns how many it removed', () => {
-    const view = exampleView({ slots: [...endedSlots(2), exampleSlot('ada')] }, null);
+    const ended = endedSlots(2);
+    const view = exampleView({ slots: [...ended, exampleSlot('ada')] }, null);
     const { outcome, changes, events } = decide(collectCommand, view, NOW);
     assert.deepEqual(outcome, { kind: 'done', count: 2 });
     assert.deepEqual(changes, [
-      { kind: 'remove_registration', user: 'user-0' },
-      { kind: 'remove_registration', user: 'user-1' },
+      ...ended.map((registration) => ({ kind: 'remove_registration', registration })),
       { kind: 'set_in_use', inUse: 1 },
     ]);
     assert.equal(events.length, 2);
@@ -130,7 +130,7 @@ describe('feature slots that have ended', () => {
     assert.deepEqual(changes, [
       { kind: 'remove_feature_slot', feature: 'render', user: 'ada' },
       { kind: 'remove_feature_slot', feature: 'render', user: 'bob' },
-      { kind: 'remove_registration', user: 'bob' },
+      { kind: 'remove_registration', registration: slots[1] },
       { kind: 'set_in_use', inUse: 1 },
     ]);
     assert.deepEqual(events, [

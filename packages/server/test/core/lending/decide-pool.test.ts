@@ -10,6 +10,8 @@ import {
   exampleLicense,
   exampleSlot,
   from,
+  inForce,
+  limitingAddresses,
   NOW,
   recall,
   register,
@@ -55,18 +57,9 @@ describe('register in a pool', () => {
       1,
     ],
     ['does not stay if the slot has ended', [{ id: 2 }, { id: 1, slots: [{ ...ada, endsAt: NOW }] }], 2],
-    [
-      'continues if the address has reached its limit',
-      [
-        { id: 2, crowd: { slots: 1, borrows: 0 } },
-        { id: 1, crowd: { slots: 0, borrows: 0 } },
-      ],
-      1,
-    ],
   ];
   for (const [title, members, expected] of cases) {
-    const limits = { ...from('10.0.0.1'), perAddress: { slots: 1, borrows: 0 } };
-    test(title, () => assert.equal(answering(register('ada', limits), members), expected));
+    test(title, () => assert.equal(answering(register('ada', from('10.0.0.1')), members), expected));
   }
 
   test('looks at no license after the one that answers', () => {
@@ -140,12 +133,23 @@ describe('a pool in which all slots are in use', () => {
   });
 
   test('names the limit of the address if only that is in the way', () => {
-    const limits = { ...from('10.0.0.1'), perAddress: { slots: 1, borrows: 0 } };
-    const { on, outcome } = refused(register('ada', limits), [
-      { id: 2, slots: FULL },
-      { id: 1, crowd: { slots: 1, borrows: 0 } },
-    ]);
+    const spent = { ...from('10.0.0.1'), spent: { limit: 9, retryAfterSeconds: 60 } };
+    const { on, outcome } = refused(register('ada', spent), [{ id: 2, slots: FULL }, { id: 1 }]);
     assert.deepEqual([on, outcome.code], [2, 'address_limit_reached']);
+  });
+
+  test('names a limit of the rules, which more slots would not change', () => {
+    const here = exampleSlot('x', { origin: '10.0.0.1' });
+    const { on, outcome } = refused(
+      register('ada', from('10.0.0.1')),
+      [
+        { id: 2, slots: FULL },
+        { id: 1, slots: [here] },
+      ],
+      inForce(limitingAddresses(1)),
+    );
+    assert.deepEqual([on, outcome.code], [2, 'floating_not_available']);
+    assert.deepEqual(outcome.details, { rule: 'limit 1 for each address', limit: 1, inUse: 1 });
   });
 
   test('if none can be used, the most recently added one says why', () => {
@@ -157,7 +161,7 @@ describe('a pool in which all slots are in use', () => {
   });
 
   test('a barred user is refused once, whatever they hold', () => {
-    const rules = denying({ users: ['ada'] });
+    const rules = inForce(denying({ users: ['ada'] }));
     const { on, outcome, events, asked } = refused(
       register('ada'),
       [...members, { id: 0, slots: [ada] }],
@@ -178,7 +182,7 @@ describe('borrow in a pool', () => {
     assert.equal(left, 2);
     assert.deepEqual(decision.changes, [
       { kind: 'remove_feature_slot', feature: 'render', user: 'ada' },
-      { kind: 'remove_registration', user: 'ada' },
+      { kind: 'remove_registration', registration: ada },
       { kind: 'set_in_use', inUse: 0 },
       { kind: 'forget_borrow', user: 'ada', feature: null },
     ]);

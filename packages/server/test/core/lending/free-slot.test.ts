@@ -75,7 +75,7 @@ describe('returning a slot', () => {
   test('frees it and leaves an event that names the caller', () => {
     const facts = { slots: [PLAIN, exampleSlot('bob')] };
     const changes = [
-      { kind: 'remove_registration', user: 'ada' },
+      { kind: 'remove_registration', registration: PLAIN },
       { kind: 'set_in_use', inUse: 1 },
       { kind: 'forget_borrow', user: 'ada', feature: null },
     ];
@@ -91,7 +91,7 @@ describe('returning a slot', () => {
     assert.deepEqual(decideOn(unregister('ada'), { slots: [exampleSlot('bob')] }).changes, []);
     const collected = decideOn(unregister('ada'), { slots: [ENDED] });
     assert.deepEqual(collected.changes, [
-      { kind: 'remove_registration', user: 'ada' },
+      { kind: 'remove_registration', registration: ENDED },
       { kind: 'set_in_use', inUse: 0 },
     ]);
     assert.deepEqual(collected.events, [{ kind: 'slot_expired', user: 'ada', endedAt: NOW }]);
@@ -103,7 +103,7 @@ describe('returning a slot', () => {
       slots: [PLAIN],
     });
     assert.deepEqual(changes, [
-      { kind: 'remove_registration', user: 'ada' },
+      { kind: 'remove_registration', registration: PLAIN },
       { kind: 'set_in_use', inUse: 0 },
     ]);
   });

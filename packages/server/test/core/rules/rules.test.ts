@@ -4,8 +4,9 @@ import type { LicenseCommand } from '../../../src/core/command.ts';
 import { decide } from '../../../src/core/decide.ts';
 import { MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import type { Refused } from '../../../src/core/outcome.ts';
-import { type Asker, NO_RULES, orNoRules, type Rules, refuseByRules } from '../../../src/core/rules/rules.ts';
-import { setRules } from '../../../src/core/system/rules.ts';
+import type { RuleSet } from '../../../src/core/rules/rule-set.ts';
+import { type Asker, NO_RULES, orNoRules, refuseByRules } from '../../../src/core/rules/rules.ts';
+import { setRules as setRulesModule } from '../../../src/core/system/rules.ts';
 import {
   borrow,
   consume,
@@ -16,6 +17,7 @@ import {
   exampleLimits,
   exampleSlot,
   exampleView,
+  inForce,
   NOW,
   readsOf,
   recall,
@@ -23,9 +25,12 @@ import {
   registerFeature,
   release,
   releaseFeature,
+  setRules,
   unregister,
   type ViewFacts,
 } from '../examples.ts';
+
+const BAR = { kind: 'user', pattern: 'x', note: null } as const;
 
 function asker(facts: { user?: string | null; hostname?: string; claims?: string; from?: string }): Asker {
   const { user = 'ada', hostname = null, claims = null, from } = facts;
@@ -33,17 +38,19 @@ function asker(facts: { user?: string | null; hostname?: string; claims?: string
   return { user, host, ...(from === undefined ? {} : { by: { name: 'client', address: from } }) };
 }
 
-function barredAs(rules: Rules, facts: Parameters<typeof asker>[0]): unknown {
-  return refuseByRules(rules, asker(facts))?.details.barred ?? null;
+function barredAs(set: RuleSet, facts: Parameters<typeof asker>[0]): unknown {
+  return refuseByRules(inForce(set), asker(facts), 'cad', null)?.details.barred ?? null;
 }
 
 describe('who is denied', () => {
   test('nobody, if there are no rules or they are empty', () => {
     const everybody = { hostname: 'h', claims: '10.0.0.1', from: '10.0.0.1' };
-    for (const rules of [NO_RULES, denying({})]) assert.equal(barredAs(rules, everybody), null);
-    assert.equal(orNoRules(denying({})), NO_RULES);
-    const some = denying({ hosts: ['x'] });
-    assert.equal(orNoRules(some), some);
+    assert.equal(refuseByRules(NO_RULES, asker(everybody), 'cad', null), null);
+    assert.equal(barredAs(denying({}), everybody), null);
+    assert.equal(orNoRules({ ...NO_RULES }), NO_RULES);
+    for (const some of [inForce(denying({})), { ...NO_RULES, bars: [BAR] }]) {
+      assert.equal(orNoRules(some), some);
+    }
   });
 
   test('a user by name, in any case, and by a pattern', () => {
@@ -74,7 +81,7 @@ describe('who is denied', () => {
   });
 
   test('is told what is barred, and whom to ask', () => {
-    const refusal = refuseByRules(denying({ users: ['a*'] }), asker({}));
+    const refusal = refuseByRules(inForce(denying({ users: ['a*'] })), asker({}), 'cad', null);
     assert.deepEqual(refusal, {
       kind: 'refused',
       code: 'blacklisted',
@@ -85,7 +92,7 @@ describe('who is denied', () => {
   });
 });
 
-const RULES = denying({ users: ['ada'] });
+const RULES = inForce(denying({ users: ['ada'] }));
 const LICENSE = exampleLicense({
   type: 'consumption',
   consumption: exampleLimits(),
@@ -116,7 +123,7 @@ describe('a denied user', () => {
       assert.equal(codeOf(register('bob'), facts), 'granted');
     }
     const host = { hostname: 'lab-3', address: null, info: null };
-    const byHost = { ...HELD, rules: denying({ hosts: ['lab-3'] }) };
+    const byHost = { ...HELD, rules: inForce(denying({ hosts: ['lab-3'] })) };
     assert.equal(codeOf(registerFeature('ada', { host }), byHost), 'blacklisted');
   });
 
@@ -178,19 +185,33 @@ describe('a denied user', () => {
 });
 
 describe('setting rules', () => {
-  const set = { kind: 'set_rules', rules: RULES, digest: 'd1', by: 'server' } as const;
+  const first = setRules(denying({ users: ['ada'] }));
+  const text = 'deny:\n  users: [ada]\n';
+  const NONE = { rules: NO_RULES, rulesText: null };
+  const FIRST = { rules: inForce(first.rules), rulesText: text };
 
-  test('records how many are denied, not who', () => {
-    const { outcome, changes, events } = setRules.decide(set, { rules: NO_RULES });
+  test('records the revision, who it was, and what has changed', () => {
+    const { outcome, changes, events } = setRulesModule.decide({ ...first, text }, NONE);
     assert.deepEqual(outcome, { kind: 'done', count: 1 });
-    assert.deepEqual(changes, [{ kind: 'put_rules', rules: RULES }]);
-    const counts = { users: 1, hosts: 0, addresses: 0 };
-    assert.deepEqual(events, [{ kind: 'rules_changed', ...counts, digest: 'd1', by: 'server' }]);
+    const put = { kind: 'put_rules', rules: first.rules, revision: 1, text, by: 'server' };
+    assert.deepEqual(changes, [put]);
+    const diff = ['+deny:', '+  users: [ada]'];
+    assert.deepEqual(events, [{ kind: 'rules_changed', revision: 1, diff, by: 'server' }]);
   });
 
-  test('to the same rules is no change and no event', () => {
-    const { outcome, changes, events } = setRules.decide(set, { rules: denying({ users: ['ada'] }) });
+  test('to the same text is no change and no event; a new comment is a revision', () => {
+    const { outcome, changes, events } = setRulesModule.decide({ ...first, text }, FIRST);
     assert.deepEqual([outcome, changes, events], [{ kind: 'done', count: 0 }, [], []]);
-    assert.equal(setRules.decide(set, { rules: denying({ hosts: ['ada'] }) }).events.length, 1);
+    const commented = setRulesModule.decide({ ...first, text: `${text}# left\n` }, FIRST);
+    assert.deepEqual(commented.outcome, { kind: 'done', count: 2 });
+  });
+
+  test('is refused if others were applied while they were edited', () => {
+    const edited = { ...first, text: 'deny: {}' };
+    const { outcome, changes, events } = setRulesModule.decide({ ...edited, basedOn: 0 }, FIRST);
+    assert.ok(outcome.kind === 'refused');
+    assert.deepEqual([outcome.code, outcome.details], ['rules_changed', { revision: 1 }]);
+    assert.deepEqual([changes, events], [[], []]);
+    assert.equal(setRulesModule.decide({ ...edited, basedOn: 1 }, FIRST).events.length, 1);
   });
 });

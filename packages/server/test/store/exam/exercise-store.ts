@@ -7,6 +7,7 @@ import { BARS, barRestartCases } from './bars.ts';
 import { ACCEPTED_CLOCK, RESET_CLOCK, RUNNING_CLOCK } from './clock.ts';
 import { CLOUD_TOTALS, MACHINES, REPORTS, removalCases, VERDICTS } from './cloud.ts';
 import { CONTENTION } from './contention.ts';
+import { COUNTED, COUNTED_BY_TWO, COUNTED_NAMES, countedRestartCases } from './counted-slots.ts';
 import { COUNTING, COUNTING_AT_ONCE, countingRestartCases, REPEATED_REQUESTS, WINDOWS } from './counting.ts';
 import { DATABASE_CLOCK } from './database-clock.ts';
 import { ExamStore, type OpenStore } from './exam-store.ts';
@@ -24,10 +25,12 @@ import { ORIGINS } from './origins.ts';
 import { PAUSED, PAUSED_ALONE } from './paused.ts';
 import { POOLS, POOLS_AT_ONCE, poolRestartCases } from './pools.ts';
 import { RENEWALS, renewalRestartCases } from './renewals.ts';
+import { RESERVED } from './reservations.ts';
 import { restartCases, wallClockCases } from './restart.ts';
 import { RESTORED_BORROWS } from './restored-borrows.ts';
 import { RULES, rulesRestartCases } from './rules.ts';
 import { settingCases } from './settings.ts';
+import { FOLLOWED, LIMITED } from './slot-limits.ts';
 import { expectSound } from './soundness.ts';
 import { TWO_SERVERS } from './two-servers.ts';
 import { unboundCases } from './unbound.ts';
@@ -56,6 +59,13 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'rules of the administrator': RULES,
   'rules after a close': rulesRestartCases('restart'),
   'rules after a crash': rulesRestartCases('crash'),
+  'slots that are reserved': RESERVED,
+  'slots that are limited': LIMITED,
+  'holders who call from elsewhere': FOLLOWED,
+  'slots that rules count': COUNTED,
+  'slots that rules count, after a close': countedRestartCases('restart'),
+  'slots that rules count, after a crash': countedRestartCases('crash'),
+  'slots that rules count, by other names': COUNTED_NAMES,
   bars: BARS,
   'bars after a close': barRestartCases('restart'),
   'bars after a crash': barRestartCases('crash'),
@@ -112,6 +122,7 @@ const ALONE: Readonly<Record<string, Chapter>> = {
 const SHARED: Readonly<Record<string, Chapter>> = {
   'the clock of the database': DATABASE_CLOCK,
   'two servers': TWO_SERVERS,
+  'slots that two servers count': COUNTED_BY_TWO,
   'many products of two servers': MANY_PRODUCTS_OF_TWO,
 };
 

@@ -5,17 +5,24 @@ import type { BorrowUntil } from '../../../src/core/command.ts';
 import { PLACE_DENIALS, PLACE_WINDOW_MS } from '../../../src/core/lending/deny.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import { type LicenseId, licenseId } from '../../../src/core/nouns/license.ts';
-import { exampleFeature, from, registerFeature, unregister } from '../../core/examples.ts';
+import {
+  exampleFeature,
+  from,
+  limitingAddresses,
+  registerFeature,
+  setRules,
+  unregister,
+} from '../../core/examples.ts';
 import { codeOf, type ExamStore, refusedOf, users } from './exam-store.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;
 const HERE = '192.0.2.7';
 const THERE = '192.0.2.8';
 
-const NO_LIMIT = { slots: 0, borrows: 0 };
-
 /** Three slots and one borrow from one address. */
-const perAddress = { slots: 3, borrows: 1 };
+function limitAddresses(exam: ExamStore) {
+  return exam.execute(setRules(limitingAddresses(3, 1)));
+}
 
 async function listFrom(exam: ExamStore, range: string): Promise<readonly string[]> {
   const scope = { licenseId: null, product: null, user: null, limit: 100, after: null };
@@ -75,44 +82,54 @@ export const ORIGINS = {
 
   'an address gets no more slots than its limit, however many ask at once': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 100 });
-    const asked = users(60).map((user, index) =>
-      exam.register(user, { ...from(index % 3 === 0 ? THERE : HERE), perAddress }),
-    );
-    assert.deepEqual(codesOf(await Promise.all(asked)), { granted: 6, address_limit_reached: 54 });
+    await limitAddresses(exam);
+    const asked = users(60).map((user, index) => exam.register(user, from(index % 3 === 0 ? THERE : HERE)));
+    assert.deepEqual(codesOf(await Promise.all(asked)), { granted: 6, floating_not_available: 54 });
     assert.equal((await listFrom(exam, HERE)).length, 3);
     assert.equal((await listFrom(exam, THERE)).length, 3);
     assert.equal(await exam.countInUse(license), 6);
-    const { code, details } = refusedOf(await exam.register('zoe', { ...from(HERE), perAddress }));
-    assert.deepEqual([code, details], ['address_limit_reached', { limit: 3 }]);
-    assert.equal(codeOf(await exam.register('zoe', from(HERE))), 'granted', 'where there is no limit');
+    const { details } = refusedOf(await exam.register('zoe', from(HERE)));
+    assert.deepEqual(details, { rule: 'limit 3 for each address', limit: 3, inUse: 3 });
+    assert.equal(codeOf(await exam.register('zoe')), 'granted', 'whose address is unknown');
   },
 
   'nor any more borrows': async (exam: ExamStore) => {
     await exam.install({ slots: 100 });
-    const asked = users(20).map((user) => exam.borrow(user, 'longest', { ...from(HERE), perAddress }));
+    await limitAddresses(exam);
+    const asked = users(20).map((user) => exam.borrow(user, 'longest', from(HERE)));
     assert.deepEqual(codesOf(await Promise.all(asked)), { granted: 1, address_limit_reached: 19 });
-    const more = users(5, 'plain').map((user) => exam.register(user, { ...from(HERE), perAddress }));
-    assert.deepEqual(codesOf(await Promise.all(more)), { granted: 2, address_limit_reached: 3 });
+    const { details } = refusedOf(await exam.borrow('zoe', 'longest', from(HERE)));
+    assert.deepEqual(details, { rule: 'borrow perAddress 1', limit: 1 });
+    const more = users(5, 'plain').map((user) => exam.register(user, from(HERE)));
+    assert.deepEqual(codesOf(await Promise.all(more)), { granted: 2, floating_not_available: 3 });
   },
 
   'a network of IPv6 is one address': async (exam: ExamStore) => {
     await exam.install({ slots: 100 });
+    await limitAddresses(exam);
     const asked = users(9).map((user, index) =>
-      exam.register(user, { ...from(`2001:db8:0:${index % 2}::${index < 2 ? '' : index}`), perAddress }),
+      exam.register(user, from(`2001:db8:0:${index % 2}::${index < 2 ? '' : index}`)),
     );
-    assert.deepEqual(codesOf(await Promise.all(asked)), { granted: 6, address_limit_reached: 3 });
+    assert.deepEqual(codesOf(await Promise.all(asked)), { granted: 6, floating_not_available: 3 });
   },
 
   'a holder renews and extends whatever the limit, and can move': async (exam: ExamStore) => {
     await exam.install({ slots: 100 });
-    const limited = { ...from(HERE), perAddress: { slots: 1, borrows: 1 } };
-    await exam.borrow('ada', plus(await exam.now(), HOUR_MS), limited);
-    await exam.register('bob', { ...limited, ...from(THERE) });
-    assert.equal(codeOf(await exam.register('ada', limited)), 'granted');
-    assert.equal(codeOf(await exam.borrow('ada', 'longest', limited)), 'granted');
-    assert.equal(codeOf(await exam.register('bob', limited)), 'granted', 'who has moved here');
-    assert.equal(codeOf(await exam.borrow('bob', 'longest', limited)), 'address_limit_reached');
-    assert.equal(codeOf(await exam.register('eve', { ...limited, ...from(THERE) })), 'granted');
+    await exam.execute(setRules(limitingAddresses(1, 1)));
+    await exam.borrow('ada', plus(await exam.now(), HOUR_MS), from(HERE));
+    await exam.register('bob', from(THERE));
+    assert.equal(codeOf(await exam.register('ada', from(HERE))), 'granted');
+    assert.equal(codeOf(await exam.borrow('ada', 'longest', from(HERE))), 'granted');
+    assert.equal(codeOf(await exam.register('bob', from(HERE))), 'granted', 'who has moved here');
+    assert.equal((await exam.findSlot('bob'))?.origin, HERE);
+    assert.equal(codeOf(await exam.borrow('bob', 'longest', from(HERE))), 'address_limit_reached');
+    const eve = () => exam.register('eve', from(THERE));
+    assert.equal(codeOf(await eve()), 'floating_not_available', 'bob is counted where there was room');
+    await exam.unregister('ada');
+    assert.equal(codeOf(await eve()), 'floating_not_available', 'until they ask from elsewhere again');
+    await exam.register('bob', from('192.0.2.9'));
+    assert.equal(codeOf(await eve()), 'granted');
+    assert.equal(codeOf(await exam.register('zoe', from(HERE))), 'granted');
   },
 
   'an address that has had its share gets nothing new, and its holders keep what they have': async (
@@ -122,7 +139,7 @@ export const ORIGINS = {
       slots: 100,
       features: [exampleFeature('render'), exampleFeature('render', { code: 'mesh' })],
     });
-    const spent = { ...from(HERE), perAddress: { ...NO_LIMIT, spent: { limit: 9, retryAfterSeconds: 60 } } };
+    const spent = { ...from(HERE), spent: { limit: 9, retryAfterSeconds: 60 } };
     await exam.register('ada', from(HERE));
     await exam.execute(registerFeature('ada', { feature: 'render' }));
     const { code, details } = refusedOf(await exam.register('bob', spent));
@@ -139,21 +156,20 @@ export const ORIGINS = {
     assert.equal(codeOf(await exam.unregister('ada', from(HERE))), 'done');
   },
 
-  'ended and returned slots do not count, and every license is counted separately': async (
-    exam: ExamStore,
-  ) => {
+  'ended and returned slots do not count, nor do those of other products': async (exam: ExamStore) => {
     await exam.install({ slots: 100 });
     await exam.install({ id: licenseId(8), product: 'cam', slots: 100 });
-    const cad = { ...from(HERE), perAddress, product: 'cad' };
+    await limitAddresses(exam);
+    const cad = { ...from(HERE), product: 'cad' };
     for (const user of users(3)) await exam.register(user, cad);
     assert.equal(codeOf(await exam.register('cam-user', { ...cad, product: 'cam' })), 'granted');
-    assert.equal(codeOf(await exam.register('ada', cad)), 'address_limit_reached');
+    assert.equal(codeOf(await exam.register('ada', cad)), 'floating_not_available');
     await exam.unregister('user-0000', { product: 'cad' });
     assert.equal(codeOf(await exam.register('ada', cad)), 'granted');
-    assert.equal(codeOf(await exam.register('bob', cad)), 'address_limit_reached');
+    assert.equal(codeOf(await exam.register('bob', cad)), 'floating_not_available');
     exam.clock.advance(TIMEOUT_MS);
     const again = await Promise.all(users(4, 'late').map((user) => exam.register(user, cad)));
-    assert.deepEqual(codesOf(again), { granted: 3, address_limit_reached: 1 });
+    assert.deepEqual(codesOf(again), { granted: 3, floating_not_available: 1 });
   },
 
   'everything from one address is released at once, borrows and features too': async (exam: ExamStore) => {

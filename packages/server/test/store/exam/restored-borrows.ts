@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import { type License, licenseId } from '../../../src/core/nouns/license.ts';
 import type { Executed } from '../../../src/store/store.ts';
-import { denying, exampleFeature, NOW } from '../../core/examples.ts';
+import { denying, exampleFeature, NOW, setRules } from '../../core/examples.ts';
 import { codeOf, type ExamStore, refusedOf, users } from './exam-store.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;
@@ -273,12 +273,7 @@ export const RESTORED_BORROWS = {
     await exam.install();
     await exam.borrow('ada', UNTIL);
     await passWrongYear(exam);
-    await exam.execute({
-      kind: 'set_rules',
-      rules: denying({ users: ['ada'] }),
-      digest: '',
-      by: 'admin',
-    });
+    await exam.execute(setRules(denying({ users: ['ada'] })));
     setWallBy(exam, -YEAR_MS);
     const { details } = refusedOf(await exam.execute(RESET));
     assert.equal((details.borrows as readonly { code: string }[])[0]?.code, 'blacklisted');

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import type { AuditEvent } from '../../../src/core/nouns/audit-event.ts';
+import { expectSlotsCountedAnew } from './recount.ts';
 
 /** Queries the database below a store, in SQL that all of them support. */
-type AskRows = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+export type AskRows = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
 /** Checks the rows below a store for what no query to the store shows. For tests. */
 export async function expectSoundRows(ask: AskRows): Promise<void> {
   await expectSlotsCounted(ask);
+  await expectSlotsCountedAnew(ask);
   await expectNothingUntold(ask);
   await expectNoOrphans(ask);
   await expectHistorySquare(ask);

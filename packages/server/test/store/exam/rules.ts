@@ -2,17 +2,23 @@ import assert from 'node:assert/strict';
 import type { Visitor } from '../../../src/core/nouns/actor.ts';
 import { MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import type { HostInfo } from '../../../src/core/nouns/registration.ts';
-import { type DenyList, NO_RULES, type Rules } from '../../../src/core/rules/rules.ts';
-import { denying, exampleFeature, exampleLimits, NOW, register } from '../../core/examples.ts';
+import { type Denied, NO_NAMES } from '../../../src/core/rules/rule-set.ts';
+import { NO_RULES } from '../../../src/core/rules/rules.ts';
+import {
+  denying,
+  exampleFeature,
+  exampleLimits,
+  inForce,
+  NOW,
+  register,
+  ruling,
+  setRules,
+} from '../../core/examples.ts';
 import { codeOf, type ExamStore, grantedOf, users } from './exam-store.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;
 
-function setRules(rules: Rules, by = 'server') {
-  return { kind: 'set_rules', rules, digest: JSON.stringify(rules.deny), by } as const;
-}
-
-export function deny(exam: ExamStore, list: Partial<DenyList>) {
+export function deny(exam: ExamStore, list: Partial<Denied>) {
   return exam.execute(setRules(denying(list)));
 }
 
@@ -68,7 +74,7 @@ export const RULES = {
       'done',
       'granted',
     ]);
-    assert.deepEqual((await findRules(exam)).rules, NO_RULES);
+    assert.deepEqual((await findRules(exam)).rules, { ...inForce(denying({})), revision: 2 });
   },
 
   'a denied user keeps the slot to its end, renews nothing, and may return it': async (exam: ExamStore) => {
@@ -106,26 +112,62 @@ export const RULES = {
     assert.equal(folded?.repeated, 4);
   },
 
-  'each change of the rules is one event; the same rules again are none': async (exam: ExamStore) => {
-    assert.deepEqual(await findRules(exam), { rules: NO_RULES, changedAt: null });
-    await deny(exam, {});
-    assert.equal((await findRules(exam)).changedAt, null, 'none are none');
-    await deny(exam, { users: ['ada', 'bob'], hosts: ['h'] });
+  'each change of the rules is a revision and an event; the same text again is neither': async (
+    exam: ExamStore,
+  ) => {
+    assert.deepEqual(await findRules(exam), { rules: NO_RULES, applied: null });
+    const rules = denying({ users: ['ada', 'bob'], hosts: ['h'] });
+    await exam.execute({ ...setRules(rules), text: 'one\ntwo\n' });
     exam.clock.advance(1);
-    const same = await deny(exam, { users: ['ada', 'bob'], hosts: ['h'] });
-    assert.deepEqual(same, { kind: 'done', count: 0 });
-    assert.equal((await findRules(exam)).changedAt, NOW);
-    await deny(exam, { users: ['bob', 'ada'], hosts: ['h'] });
-    assert.equal((await findRules(exam)).changedAt, plus(NOW, 1));
+    const again = await exam.execute({ ...setRules(rules), text: 'one\ntwo\n' });
+    assert.deepEqual(again, { kind: 'done', count: 0 });
+    const first = { revision: 1, text: 'one\ntwo\n', by: 'server', at: NOW };
+    assert.deepEqual((await findRules(exam)).applied, first);
+    const second = { ...setRules(rules, 'admin'), text: 'two\nthree\n' };
+    assert.deepEqual(await exam.execute(second), { kind: 'done', count: 2 });
+    const applied = { revision: 2, text: 'two\nthree\n', by: 'admin', at: plus(NOW, 1) };
+    assert.deepEqual(await findRules(exam), { rules: { ...inForce(rules), revision: 2 }, applied });
+    assert.deepEqual(await exam.store.read({ kind: 'list_rules_revisions' }), [applied, first]);
     const events = await exam.listEventsOf('rules_changed', 'system');
     assert.deepEqual(
-      events.map((event) => [event.users, event.hosts, event.addresses, event.by]),
+      events.map(({ revision, diff, by }) => [revision, diff, by]),
       [
-        [2, 1, 0, 'server'],
-        [2, 1, 0, 'server'],
+        [1, ['+one', '+two'], 'server'],
+        [2, ['-one', '+three'], 'admin'],
       ],
     );
-    assert.equal(new Set(events.map(({ digest }) => digest)).size, 2);
+  },
+
+  'rules that were edited while others were applied are refused': async (exam: ExamStore) => {
+    await deny(exam, { users: ['ada'] });
+    const late = { ...setRules(denying({ users: ['bob'] })), basedOn: 0 };
+    assert.equal(codeOf(await exam.execute(late)), 'rules_changed');
+    assert.deepEqual((await findRules(exam)).rules, inForce(denying({ users: ['ada'] })));
+    assert.equal(codeOf(await exam.execute({ ...late, basedOn: 1 })), 'done');
+  },
+
+  'housekeeping counts what is held, as soon as rules are set': async (exam: ExamStore) => {
+    const license = await exam.install({ slots: 5 });
+    for (const user of ['ada', 'bob', 'cad-1']) await exam.register(user);
+    const team = { ...NO_NAMES, users: ['ada', 'cad-*'] };
+    const reserve = [{ line: 1, during: null, slots: 3, for: 'team' }];
+    await exam.execute(setRules({ ...ruling({ reserve }), groups: { team } }));
+    await exam.execute({ kind: 'collect', licenseId: license.id });
+    const readCounts = async () => (await exam.store.read({ kind: 'list_rule_counts' })).counts;
+    const held = (slots: readonly [string, number][]) => new Map([['', new Map(slots)]]);
+    const both = held([
+      ['team', 2],
+      ['', 1],
+    ]);
+    assert.deepEqual(await readCounts(), [{ product: 'cad', revision: 1, held: both }]);
+    await exam.unregister('ada');
+    const one = held([
+      ['team', 1],
+      ['', 1],
+    ]);
+    assert.deepEqual(await readCounts(), [{ product: 'cad', revision: 1, held: one }]);
+    await exam.restart();
+    assert.deepEqual(await readCounts(), [{ product: 'cad', revision: 1, held: one }]);
   },
 
   'rules that cannot be recorded are not set, and affect no other command': async (exam: ExamStore) => {
@@ -142,7 +184,7 @@ export const RULES = {
         assert.equal(codeOf(outcome.value), index % 3 === 1 ? 'granted' : 'blacklisted');
       }
     }
-    assert.deepEqual((await findRules(exam)).rules, denying({ users: ['mallory'] }));
+    assert.deepEqual((await findRules(exam)).rules, inForce(denying({ users: ['mallory'] })));
     assert.equal((await exam.listEventsOf('rules_changed', 'system')).length, 1);
   },
 };

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { HOUR_MS, plus, SECOND_MS } from '../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../src/core/nouns/license.ts';
-import { borrow, consume, denying, from, register } from '../../core/examples.ts';
+import {
+  borrow,
+  consume,
+  denying,
+  from,
+  limitingAddresses,
+  register,
+  setRules,
+} from '../../core/examples.ts';
 import { bar } from './bars.ts';
 import { codeOf, type ExamStore, users } from './exam-store.ts';
 import { expectOneSlotEach, installPool } from './pools.ts';
@@ -54,7 +62,8 @@ export const TWO_SERVERS = {
   'an address gets no more from both than its limit': async (exam: ExamStore) => {
     const other = await exam.openBeside();
     const license = await exam.install({ slots: 500 });
-    const asked = { ...from('192.0.2.7'), perAddress: { slots: 5, borrows: 0 } };
+    const asked = from('192.0.2.7');
+    await exam.execute(setRules(limitingAddresses(5)));
     const outcomes = await Promise.all(
       users(100).map((user, index) => (index % 2 ? exam.store : other).execute(register(user, asked))),
     );
@@ -111,7 +120,7 @@ export const TWO_SERVERS = {
     assert.equal(codeOf(await other.execute(register('ada'))), 'granted');
     await bar(exam, 'fay');
     assert.equal(codeOf(await other.execute(register('fay'))), 'blacklisted');
-    await other.execute({ kind: 'set_rules', rules: denying({ users: ['eve'] }), digest: 'd', by: 'server' });
+    await other.execute(setRules(denying({ users: ['eve'] })));
     for (const user of ['fay', 'eve']) assert.equal(codeOf(await exam.register(user)), 'blacklisted');
     await other.execute({ kind: 'remove_bar', bar: { kind: 'user', pattern: 'fay' }, by: 'admin' });
     assert.equal(codeOf(await exam.register('fay')), 'granted');

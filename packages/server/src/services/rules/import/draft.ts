@@ -2,15 +2,18 @@ import { MAX_RESERVATIONS } from '../../../core/rules/rule-set.ts';
 import { loadYaml } from '../../../parse-yaml.ts';
 import type { Listed, NameKind, Who } from './who.ts';
 
-type Lists = Partial<Record<NameKind | 'groups', string[]>>;
+type Lists = Record<NameKind | 'groups', string[]>;
+
+const noLists = (): Lists => ({ users: [], hosts: [], addresses: [], groups: [] });
 
 interface DraftProduct {
-  allow?: string[];
-  deny?: Lists;
-  reserve?: { slots: number; for: string }[];
-  limit?: ({ slots: number; for: string } | { slots: number; each: 'host' | 'address' })[];
-  borrow?: { allow?: string[]; hours?: number; keep?: number };
-  priority?: { for: string; level: number }[];
+  /** `null`: everybody may. */
+  allow: string[] | null;
+  readonly deny: Lists;
+  readonly reserve: { slots: number; for: string }[];
+  readonly limit: ({ slots: number; for: string } | { slots: number; each: 'host' | 'address' })[];
+  readonly borrow: { readonly allow: string[]; hours?: number; keep?: number };
+  readonly priority: { for: string; level: number }[];
 }
 
 /** Kinds of groups in an options file: two of different kinds may have the same name. */
@@ -21,7 +24,7 @@ export class Draft {
   readonly #groups = new Map<string, Lists>();
   /** Names of ours, by kind and name in the file. */
   readonly #names = new Map<string, string>();
-  readonly #deny: Lists = {};
+  readonly #deny = noLists();
   readonly #products = new Map<string, DraftProduct>();
 
   get products(): readonly string[] {
@@ -52,23 +55,29 @@ export class Draft {
   }
 
   deny(product: string | null, who: Exclude<Who, { readonly problem: string }>): void {
-    const lists = product === null ? this.#deny : (this.product(product).deny ??= {});
+    const lists = product === null ? this.#deny : this.product(product).deny;
     if ('group' in who) addTo(lists, 'groups', who.group);
     else addTo(lists, who.list, who.entry);
   }
 
+  /** From now on, only those who are named may have slots of the product. */
+  restrict(product: string): string[] {
+    const own = this.product(product);
+    own.allow ??= [];
+    return own.allow;
+  }
+
   allow(product: string, group: string): void {
-    addOnce((this.product(product).allow ??= []), group);
+    addOnce(this.restrict(product), group);
   }
 
   allowBorrow(product: string, group: string): void {
-    const borrow = (this.product(product).borrow ??= {});
-    addOnce((borrow.allow ??= []), group);
+    addOnce(this.product(product).borrow.allow, group);
   }
 
   /** Returns whether there was room for another reservation. */
   reserve(product: string, slots: number, group: string): boolean {
-    const lines = (this.product(product).reserve ??= []);
+    const lines = this.product(product).reserve;
     const same = lines.find((line) => line.for === group);
     if (same !== undefined) same.slots += slots;
     else if (lines.length === MAX_RESERVATIONS) return false;
@@ -77,20 +86,20 @@ export class Draft {
   }
 
   product(name: string): DraftProduct {
-    const known = this.#products.get(name) ?? {};
+    const known = this.#products.get(name) ?? noRules();
     this.#products.set(name, known);
     return known;
   }
 
   toYaml(comment: string): string {
     const { Document } = loadYaml();
-    const whole = {
-      ...(this.#groups.size === 0 ? {} : { groups: Object.fromEntries(this.#groups) }),
-      ...(Object.keys(this.#deny).length === 0 ? {} : { deny: this.#deny }),
-      ...(this.#products.size === 0
-        ? {}
-        : { products: Object.fromEntries([...this.#products].map(inOrder)) }),
-    };
+    const whole = withoutEmpty({
+      groups: Object.fromEntries([...this.#groups].map(([name, lists]) => [name, withoutEmpty(lists)])),
+      deny: withoutEmpty(this.#deny),
+      products: Object.fromEntries(
+        [...this.#products].map(([name, rules]) => [name, withoutEmptyRules(rules)]),
+      ),
+    });
     const document = new Document(Object.keys(whole).length === 0 ? { deny: {} } : whole);
     document.commentBefore = comment;
     putShortOnOneLine(document);
@@ -103,7 +112,7 @@ export class Draft {
     let name = plain;
     for (let count = 2; this.#groups.has(name); count++) name = `${plain}-${count}`;
     this.#names.set(key, name);
-    this.#groups.set(name, {});
+    this.#groups.set(name, noLists());
     return name;
   }
 }
@@ -123,15 +132,27 @@ const MEMBERS: Readonly<Record<GroupKind, NameKind>> = {
 
 const SINGULAR: Readonly<Record<NameKind, string>> = { users: 'user', hosts: 'host', addresses: 'net' };
 
-const ORDER = ['allow', 'deny', 'reserve', 'limit', 'borrow', 'priority'] as const;
+const noRules = (): DraftProduct => ({
+  allow: null,
+  deny: noLists(),
+  reserve: [],
+  limit: [],
+  borrow: { allow: [] },
+  priority: [],
+});
 
-function inOrder([name, product]: readonly [string, DraftProduct]): readonly [string, DraftProduct] {
-  const fields = ORDER.filter((field) => product[field] !== undefined);
-  return [name, Object.fromEntries(fields.map((field) => [field, product[field]]))];
+function withoutEmptyRules({ allow, deny, borrow, ...others }: DraftProduct): object {
+  const rest = withoutEmpty({ deny: withoutEmpty(deny), ...others, borrow: withoutEmpty(borrow) });
+  return allow === null ? rest : { allow, ...rest };
+}
+
+function withoutEmpty(sections: object): object {
+  const isFilled = (value: unknown) => typeof value !== 'object' || Object.keys(value as object).length > 0;
+  return Object.fromEntries(Object.entries(sections).filter(([, value]) => isFilled(value)));
 }
 
 function addTo(lists: Lists, list: keyof Lists, entry: string): void {
-  addOnce((lists[list] ??= []), entry);
+  addOnce(lists[list], entry);
 }
 
 function addOnce(list: string[], entry: string): void {

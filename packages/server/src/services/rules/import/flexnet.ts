@@ -77,7 +77,7 @@ const limitEach: (...args: Parameters<Form>) => ReturnType<Form> | null = (draft
   const slots = readCount(number);
   if (slots === null || type.toUpperCase() !== 'HOST' || name.toUpperCase() !== 'ALL_HOSTS') return null;
   const { product, note } = readProduct(spec);
-  (draft.product(product).limit ??= []).push({ slots, each: 'host' });
+  draft.product(product).limit.push({ slots, each: 'host' });
   return note === ''
     ? taken(`limit ${slots} for each host.`)
     : differs(`limit ${slots} for each host. ${note}`);
@@ -90,7 +90,7 @@ function borrowForm(field: 'hours' | 'keep'): Form {
     if (value === null || (field === 'hours' && value === 0)) return dropped('The number is missing.');
     const { product, note } = readProduct(spec);
     const most = field === 'hours' ? Math.min(value, MAX_HOURS) : value;
-    (draft.product(product).borrow ??= {})[field] = most;
+    draft.product(product).borrow[field] = most;
     const message = `borrow: ${field} ${most}.`;
     return note === '' ? taken(message) : differs(`${message} ${note}`);
   };

@@ -11,7 +11,7 @@ export interface ReportedLine {
   readonly message: string;
 }
 
-export type Result = Pick<ReportedLine, 'verdict' | 'message'>;
+type Result = Pick<ReportedLine, 'verdict' | 'message'>;
 
 /** Reads a line into the draft. The keyword is the first word. */
 export type Form = (draft: Draft, line: OptionLine) => Result;
@@ -121,7 +121,7 @@ export const reserve = countedForm((draft, slots, { product, who }) => {
 export const max = countedForm((draft, slots, { product, who }) => {
   if ('list' in who && who.list === 'users') return limitUser(draft, slots, product, who);
   const group = draft.groupOf(who);
-  (draft.product(product).limit ??= []).push({ slots, for: group });
+  draft.product(product).limit.push({ slots, for: group });
   return taken(`limit ${slots} for ${group}, together.`);
 });
 
@@ -143,7 +143,7 @@ export const include: Form = (draft, line) => {
   const result = includeTarget(draft, line);
   const { product } = readProduct(line.words[1] ?? '');
   if (result.verdict !== 'dropped' || product === '') return result;
-  draft.product(product).allow ??= [];
+  draft.restrict(product);
   return dropped(`${result.message} Add a group to "allow" of ${product}.`);
 };
 

@@ -11,8 +11,10 @@ export function readOptionLines(text: string): readonly OptionLine[] {
   const found: OptionLine[] = [];
   let parts: string[] = [];
   for (const [index, row] of rows.entries()) {
-    parts.push(row.replace(/\\?\s*$/, ''));
-    if (/\\\s*$/.test(row) && index < rows.length - 1) continue;
+    const written = row.trimEnd();
+    const isOpen = written.endsWith('\\');
+    parts.push(isOpen ? written.slice(0, -1) : written);
+    if (isOpen && index < rows.length - 1) continue;
     const source = parts.join(' ').replace(/\s+/g, ' ').trim();
     const words = splitWords(source);
     if (words.length > 0) found.push({ line: index + 2 - parts.length, source, words });
@@ -23,7 +25,17 @@ export function readOptionLines(text: string): readonly OptionLine[] {
 
 /** A name with spaces is in quotes. What follows a word that begins with # is a comment. */
 function splitWords(source: string): readonly string[] {
-  const words = source.match(/(?:"[^"]*"|[^\s"])+|"/g) ?? [];
-  const comment = words.findIndex((word) => word.startsWith('#'));
-  return words.slice(0, comment === -1 ? words.length : comment).map((word) => word.replaceAll('"', ''));
+  const words: string[] = [];
+  let [word, isQuoted] = ['', false];
+  for (const character of source) {
+    if (character === '"') isQuoted = !isQuoted;
+    else if (character !== ' ' || isQuoted) word += character;
+    else {
+      words.push(word);
+      word = '';
+    }
+  }
+  const all = [...words, word].filter((one) => one !== '');
+  const comment = all.findIndex((one) => one.startsWith('#'));
+  return comment === -1 ? all : all.slice(0, comment);
 }

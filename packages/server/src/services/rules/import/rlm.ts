@@ -35,7 +35,7 @@ export const RLM_FORMS: Readonly<Record<string, Form>> = {
   PRIORITY: countedForm((draft, number, { product, who }) => {
     const group = draft.groupOf(who);
     const level = Math.max(1, TOP_LEVEL - number);
-    (draft.product(product).priority ??= []).push({ for: group, level });
+    draft.product(product).priority.push({ for: group, level });
     return differs(`priority ${level} for ${group}: here the highest number goes first.`);
   }),
   ROAM_MAX_DAYS: (draft, { words: [, number, spec = '', ...rest] }) => {
@@ -43,7 +43,7 @@ export const RLM_FORMS: Readonly<Record<string, Form>> = {
     if (days === null || days === 0) return dropped('The number is missing.');
     const { product, note } = readProduct(spec, rest);
     const hours = Math.min(days * 24, MAX_HOURS);
-    (draft.product(product).borrow ??= {}).hours = hours;
+    draft.product(product).borrow.hours = hours;
     return note === '' ? taken(`borrow: hours ${hours}.`) : differs(`borrow: hours ${hours}. ${note}`);
   },
   ROAM_MAX_COUNT: (_, { words: [, number = '', spec = ''] }) =>

@@ -38,7 +38,6 @@ const APPLY: Appliers<Batch, SystemChange> = {
     const stored = { revision, text, rules: JSON.stringify(rules), applied_by: by, applied_at: now };
     statements.rules_revision.add(stored);
     statements.removeOldRules.run(revision - MAX_REVISIONS);
-    statements.removeOldPlaceCounts.run(revision);
     target.rules = orNoRules({ ...target.rules, set: rules, revision });
   },
   add_reservation_samples({ statements, now }, { samples }) {

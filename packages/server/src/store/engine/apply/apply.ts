@@ -5,7 +5,7 @@ import { COLLECT_LIMIT } from '../../../core/view.ts';
 import type { Executed } from '../../store.ts';
 import { eventText } from '../audit/audit-chain.ts';
 import type { Batch } from '../batch.ts';
-import { countFeature, countPut, countRemoved } from '../count-slots.ts';
+import { countFeature, countPut, countRemoved, forgetCounts } from '../count-slots.ts';
 import { thinHistory } from '../history/write-history.ts';
 import { totalsOf } from '../load/load-view.ts';
 import {
@@ -55,7 +55,7 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     statements.registration.remove({ license_id: entry.license.id, user: registration.user });
   },
   remove_live_registrations({ statements, entry, now }) {
-    forgetCounts(entry);
+    forgetCounts(statements, entry);
     statements.removeLiveRegistrations.run(entry.license.id, now);
   },
   end_registrations_by({ statements, entry, now }, change) {
@@ -85,6 +85,7 @@ const APPLY: Appliers<ChangeTarget, Change> = {
   put_license({ statements, licenses, entry, now }, { license }) {
     const { order, head } = entry;
     const { id, product } = license;
+    if (product !== entry.license.product) forgetCounts(statements, entry);
     statements.putLicense.run({ id, product, facts: JSON.stringify(license), order, now, mac: head.mac });
     licenses.replaceLicense(entry, license);
   },
@@ -127,7 +128,7 @@ const APPLY: Appliers<ChangeTarget, Change> = {
   },
   remove_all_feature_slots({ statements, entry }) {
     if (!mayHaveFeatureSlots(entry)) return;
-    forgetCounts(entry);
+    forgetCounts(statements, entry);
     const { id } = entry.license;
     const features = statements.listFeaturesInUse.all(id).map(({ feature }) => feature);
     statements.removeAllFeatureSlots.run(id);
@@ -178,12 +179,6 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     thinHistory(statements, entry.license.id, step);
   },
 };
-
-/** They are counted anew when that is needed. */
-function forgetCounts(entry: LoadedLicense): void {
-  entry.counts = null;
-  entry.isChanged = true;
-}
 
 /** They write one row, of a table whose writes `Savepoint` counts. */
 const ROW: ReadonlySet<Change['kind']> = new Set([

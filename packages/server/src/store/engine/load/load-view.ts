@@ -44,7 +44,7 @@ import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 import { countPoolBorrows, readHoldings } from './read-holdings.ts';
 
-type ViewSource = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now'>;
+type ViewSource = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now' | 'isChanged'>;
 
 export function loadView(
   source: ViewSource,
@@ -53,7 +53,8 @@ export function loadView(
   subject: Subject,
 ): LicenseView {
   const meter = moduleOf(command).meter?.(command, entry.license, source.now) ?? null;
-  return new LoadedView(source, entry, subject, meter);
+  const leaver = command.kind === 'borrow' && command.licenseId === null ? command.user : null;
+  return new LoadedView(source, entry, subject, meter, leaver);
 }
 
 /** Reads the head at once, and every other fact when the decision asks for it. A renewal reads one row. */
@@ -71,12 +72,21 @@ class LoadedView implements LicenseView {
   readonly #entry: LoadedLicense;
   readonly #subject: Subject;
   readonly #now: Instant;
+  /** Who gives back the slots that they hold of other licenses, if they get one of this. */
+  readonly #leaver: string | null;
   #featureSlots: readonly FeatureSlot[] | undefined;
   #holders: readonly Holder[] | undefined;
   #answer: RememberedAnswer | null | undefined;
 
-  constructor(source: ViewSource, entry: LoadedLicense, subject: Subject, need: MeterNeed | null) {
+  constructor(
+    source: ViewSource,
+    entry: LoadedLicense,
+    subject: Subject,
+    need: MeterNeed | null,
+    leaver: string | null,
+  ) {
     const { statements, rules, now } = source;
+    this.#leaver = leaver;
     this.#source = source;
     this.#statements = statements;
     this.#entry = entry;
@@ -113,12 +123,6 @@ class LoadedView implements LicenseView {
 
   countPoolBorrows(range: AddressRange | null): ReturnType<LicenseView['countPoolBorrows']> {
     return countPoolBorrows(this.#source, this.#entry, range, this.#leaver);
-  }
-
-  /** Who names no license leaves the slot that they hold elsewhere. */
-  get #leaver(): string | null {
-    const { licenseId, holder } = this.#subject;
-    return licenseId === null ? holder : null;
   }
 
   listHolders(): readonly Holder[] {

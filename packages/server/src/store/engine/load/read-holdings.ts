@@ -1,4 +1,4 @@
-import type { AddressRange } from '@berth/protocol/address-range';
+import { type AddressRange, isWithin, parseAddress } from '@berth/protocol/address-range';
 import { countedPerson, without } from '../../../core/lending/count-slots.ts';
 import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import { findFeature } from '../../../core/nouns/feature-slot.ts';
@@ -12,7 +12,7 @@ import type { LoadedLicense } from '../loaded-licenses.ts';
 import { originKeys, registrationFromRow } from '../rows.ts';
 import { countOf } from '../sql.ts';
 
-type Source = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now'>;
+type Source = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now' | 'isChanged'>;
 
 /** The licenses of the product that can be used now. */
 function listPool({ licenses, now }: Source, { license }: LoadedLicense): readonly LoadedLicense[] {
@@ -20,8 +20,8 @@ function listPool({ licenses, now }: Source, { license }: LoadedLicense): readon
 }
 
 /**
- * What is held of the product, or of a feature. What has ended must be collected before. `leaver`: the slots of
- * this user on other licenses are not counted, because one who moves gives them back.
+ * What is held of the product, or of a feature. What has ended must be collected before. `leaver`: the slots
+ * of this user on other licenses are not counted, because one who moves gives them back.
  */
 export function readHoldings(
   source: Source,
@@ -31,8 +31,9 @@ export function readHoldings(
 ): Holdings {
   const pool = listPool(source, entry);
   const lender = feature ?? WHOLE_LICENSE;
-  const left = feature !== null || leaver === null ? [] : listLeft(source, pool, entry, leaver);
-  const inPool = withoutLeft(source, entry, sumUp(source, pool, lender), left);
+  const leaves = leaver === null ? [] : listLeft(source, pool, entry, leaver);
+  const left = feature === null ? leaves : leaves.filter((one) => holdsFeature(source, one, feature));
+  const inPool = withoutLeft(source, entry, feature, sumUp(source, pool, lender), left);
   if (feature !== null) return ofFeature(source, entry, feature, inPool);
   const free = (one: LoadedLicense, returned = 0) => {
     const gone = returned + left.filter(({ on }) => on === one).length;
@@ -78,27 +79,38 @@ interface Left {
   readonly registration: Registration;
 }
 
+/**
+ * What is given back when the user gets a slot of `entry`: those of licenses that are asked before it.
+ * Licenses with a slot of the user are asked first, the newest before the others; see `decide-pool.ts`.
+ */
 function listLeft(
   { statements, now }: Source,
   pool: readonly LoadedLicense[],
   entry: LoadedLicense,
   user: string,
 ): readonly Left[] {
-  return pool.flatMap((on) => {
-    if (on === entry) return [];
+  const held = pool.flatMap((on) => {
     const row = statements.registration.find({ license_id: on.license.id, user });
     const registration = row === undefined ? null : orNoSlot(registrationFromRow(row), now);
     return registration === null ? [] : [{ on, registration }];
   });
+  const own = held.findIndex(({ on }) => on === entry);
+  return own === -1 ? held : held.slice(0, own);
+}
+
+function holdsFeature({ statements }: Source, { on, registration }: Left, feature: string): boolean {
+  const { user } = registration;
+  return statements.feature_slot.find({ license_id: on.license.id, user, feature }) !== undefined;
 }
 
 function withoutLeft(
   { rules: { set } }: Source,
   { license }: LoadedLicense,
+  feature: string | null,
   held: HeldSlots,
   left: readonly Left[],
 ): HeldSlots {
-  const own = findCounting(set, license.product, null);
+  const own = findCounting(set, license.product, feature);
   if (own === null) return held;
   return left.reduce(
     (rest, { registration }) => without(rest, countAs(set, own, countedPerson(registration))),
@@ -120,9 +132,16 @@ export function countPoolBorrows(
     return countOf(statements.countBorrowedFrom.get({ id, now, ...originKeys(range) }));
   });
   const left = leaver === null ? [] : listLeft(source, pool, entry, leaver);
-  const returned = left.filter(({ registration }) => isBorrowed(registration, now)).length;
+  const returned = left.filter(
+    ({ registration }) => isBorrowed(registration, now) && (range === null || isFrom(registration, range)),
+  ).length;
   return {
     slots: pool.reduce((sum, { license }) => sum + license.slots, 0),
     borrowed: counts.reduce((sum, count) => sum + count, 0) - returned,
   };
+}
+
+function isFrom({ origin }: Registration, range: AddressRange): boolean {
+  const address = origin === null ? null : parseAddress(origin);
+  return address !== null && isWithin(address, range);
 }

@@ -3,6 +3,7 @@ import { Fault } from '../../../core/nouns/fault.ts';
 import { bucketStart, instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import { HISTORY_STATEMENTS } from '../../engine/history/history-sql.ts';
 import {
+  FORGET_COUNTS,
   LIST_SPELLINGS,
   type NameTable,
   planRespelling,
@@ -70,6 +71,7 @@ async function rename(connection: Connection, ignoresCase: boolean, wall: number
   await connection.query('SELECT id FROM license ORDER BY id FOR UPDATE');
   if (ignoresCase) await respellUsers(connection, TO_FOLDED_NAMES);
   else await respellUsers(connection, toSpelledNames(await connection.query<SpellingRow>(LIST_SPELLINGS)));
+  for (const sql of FORGET_COUNTS) await connection.query(sql);
   await squareHistory(connection);
   await connection.query('UPDATE server SET ignores_case = $1, revision = revision + 1 WHERE id = 1', [
     ignoresCase ? 1 : 0,

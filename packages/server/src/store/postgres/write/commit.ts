@@ -101,6 +101,7 @@ function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readon
   const counts = new Map(
     changed.map(({ part, entry }) => [entry, entry.counts?.flush(part.batch.statements) ?? null]),
   );
+  for (const { part, entry } of changed) entry.counts?.removeOlder(part.batch.statements);
   const decidedWrites = [...set.takeWrites(), ...addAllHistory(changed)];
   for (const { batch } of parts) if (batch.clampsHistory) clampHistory(batch.statements, batch.now);
   const links: NewLink[] = [];

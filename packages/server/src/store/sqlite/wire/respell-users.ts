@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { bucketStart, type Instant, instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import { HISTORY_STATEMENTS } from '../../engine/history/history-sql.ts';
 import {
+  FORGET_COUNTS,
   LIST_SPELLINGS,
   type NameTable,
   planRespelling,
@@ -45,6 +46,7 @@ export function setIgnoresCase(db: DatabaseSync, ignoresCase: boolean): void {
   try {
     if (ignoresCase) respellUsers(db, TO_FOLDED_NAMES);
     else respellUsers(db, toSpelledNames(listRows(db, LIST_SPELLINGS)));
+    for (const sql of FORGET_COUNTS) db.exec(sql);
     db.prepare('UPDATE server SET ignores_case = ?').run(ignoresCase ? 1 : 0);
     squareHistory(db, server?.mark ?? instant(0));
     db.exec('COMMIT');

@@ -345,6 +345,7 @@ export class SqliteWriter {
     entry.head = this.#ledger.addLink(license.id, entry.head, entry.events, now);
     const { n, mac } = entry.head;
     const counted = counts === null ? null : counts.flush(this.#statements);
+    counts?.removeOlder(this.#statements);
     this.#statements.updateLicenseHead.run(storedInUse, counted, n, mac, license.id);
   }
 

@@ -223,6 +223,8 @@ const QUERIES: {
   find_cloud_keys: [{ kind: 'find_cloud_keys' }],
   find_grant_keys: [{ kind: 'find_grant_keys' }],
   find_rules: [{ kind: 'find_rules' }],
+  list_rules_revisions: [{ kind: 'list_rules_revisions' }],
+  list_rule_counts: [{ kind: 'list_rule_counts' }],
   list_bars: [{ kind: 'list_bars' }],
   list_settings: [{ kind: 'list_settings' }],
   find_webhook_secret: [{ kind: 'find_webhook_secret' }],

@@ -12,11 +12,11 @@ function cross(command: Command): Command {
 }
 
 test('a command crosses with all that it has', () => {
-  const perAddress = { slots: 2, borrows: 0, spent: { limit: 3, retryAfterSeconds: 4 } };
+  const spent = { limit: 3, retryAfterSeconds: 4 };
   const shown = { by: { name: 'client', address: '10.0.0.1' }, credential: 'token 1', spelling: 'Ada' };
   const whole: readonly Command[] = [
-    { kind: 'register', ...TARGET, host: HOST, ...shown, perAddress },
-    { kind: 'borrow', ...TARGET, host: HOST, ...shown, perAddress, until: 'longest' },
+    { kind: 'register', ...TARGET, host: HOST, ...shown, spent },
+    { kind: 'borrow', ...TARGET, host: HOST, ...shown, spent, until: 'longest' },
     { kind: 'unregister', ...TARGET, ...shown },
   ];
   for (const command of whole) assert.deepEqual(cross(command), command);
@@ -24,7 +24,7 @@ test('a command crosses with all that it has', () => {
 
 test('what a register leaves out stays out', () => {
   const command = { kind: 'register', ...TARGET, host: HOST, by: 'control' } as const;
-  const { credential, spelling, perAddress, ...rest } = cross(command) as Extract<Command, { host: object }>;
-  assert.deepEqual([credential, spelling, perAddress], [undefined, undefined, undefined]);
+  const { credential, spelling, spent, ...rest } = cross(command) as Extract<Command, { host: object }>;
+  assert.deepEqual([credential, spelling, spent], [undefined, undefined, undefined]);
   assert.deepEqual(rest, command);
 });

@@ -17,7 +17,7 @@ import { createManualClock, systemClock } from '../../../../src/store/clock.ts';
 import { openInThreadStore } from '../../../../src/store/sqlite/in-thread-store.ts';
 import { openThreadedStore } from '../../../../src/store/sqlite/threaded-store.ts';
 import type { Store } from '../../../../src/store/store.ts';
-import { denying, exampleLicense, NOW, register } from '../../../core/examples.ts';
+import { denying, exampleLicense, inForce, NOW, register, setRules } from '../../../core/examples.ts';
 import { codeOf, grantedOf, users } from '../../exam/exam-store.ts';
 import { expectSound } from '../../exam/soundness.ts';
 
@@ -120,8 +120,7 @@ describe('a disk that accepts no more', options, () => {
     const { file, onNotice } = setUp(t);
     const clock = createManualClock(NOW);
     const store = openInThreadStore({ file, masterKey, clock, onNotice });
-    const deny = (...users_: string[]) =>
-      store.execute({ kind: 'set_rules', rules: denying({ users: users_ }), digest: 'd', by: 'server' });
+    const deny = (...users_: string[]) => store.execute(setRules(denying({ users: users_ })));
     await install(store);
     await deny('mallory');
     limitFileSize(0);
@@ -130,7 +129,10 @@ describe('a disk that accepts no more', options, () => {
     clock.advance(1000);
     assert.equal(codeOf(await store.execute(register('mallory'))), 'blacklisted');
     assert.equal(codeOf(await store.execute(register('ada'))), 'granted');
-    assert.deepEqual((await store.read({ kind: 'find_rules' })).rules, denying({ users: ['mallory'] }));
+    assert.deepEqual(
+      (await store.read({ kind: 'find_rules' })).rules,
+      inForce(denying({ users: ['mallory'] })),
+    );
     await store.close();
   });
 

@@ -269,11 +269,11 @@ test('a reader finds renewals at once, those in the rows and those in the log', 
 test('whoever counts live slots finds those that were renewed; whoever lists slots must commit', (t) => {
   const { statements, registration, commit } = openLog(t);
   const origin = '10.0.0.1';
-  commit(() => registration.put({ ...rowOf('ada'), origin }));
+  commit(() => registration.put({ ...rowOf('ada'), origin, borrowed_until: LATEST }));
   commit(() => registration.renew(keyOf('ada'), LATEST));
   commit(() => {
     const crowd = { id: LICENSE_ID, now: LATER, first: origin, last: origin };
-    assert.equal(statements.countCrowd.get(crowd)?.count, 1);
+    assert.equal(statements.countBorrowedFrom.get(crowd)?.count, 1);
   });
   commit(() => {
     registration.renew(keyOf('ada'), plus(LATEST, 1));

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { heldMinutes, medianOf } from '@berth/server/core/history/grain';
+import { DAY_MS, HOUR_MS, type Instant, plus } from '@berth/server/core/nouns/instant';
+import { type LicenseId, licenseId } from '@berth/server/core/nouns/license';
+import type { RuleSet } from '@berth/server/core/rules/rule-set';
+import { tryRules } from '@berth/server/services/rules/try-rules';
+import type { AuditLink } from '@berth/server/store/query';
+import { exampleFeature } from '../../packages/server/test/core/examples.ts';
+import type { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
+import { createRandom, makeUpSeed, pickNumber, type Random } from '../support/random.ts';
+import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
+import { FEATURE, makeUpDays, makeUpRules, type Step } from './made-up-days.ts';
+import { startEmptyPostgres, startEmptySqlite } from './model-stores.ts';
+import { type Replayed, ReplayedServer } from './replayed-server.ts';
+
+/** How long the history is. */
+const DAYS = Number(process.env.BERTH_TRIAL_DAYS ?? 2);
+const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
+const RUNS = 3;
+
+const PRODUCT = 'cad';
+const PEOPLE = 14;
+const TIMEOUT_MINUTES = 60;
+const MAX_BORROW_HOURS = 48;
+/** In the store of the replay, only the log ends slots. */
+const NEVER_MINUTES = 400 * 24 * 60;
+
+const shared = sharedPostgres();
+
+test('a trial answers as the server does, event by event', async (t) => {
+  await expectSameAnswers(t, startEmptySqlite);
+});
+
+test('a trial answers as the server does on PostgreSQL, event by event', async (t) => {
+  if (!hasPostgres) return t.skip('optional: needs PostgreSQL for this platform');
+  const postgres = await shared();
+  await expectSameAnswers(t, () => startEmptyPostgres(() => postgres.createDatabase('tables')));
+});
+
+async function expectSameAnswers(t: TestContext, start: () => Promise<ExamStore>): Promise<void> {
+  t.diagnostic(`seed ${SEED} (BERTH_SEED), ${DAYS} days (BERTH_TRIAL_DAYS)`);
+  const total = { answers: 0, newlyRefused: 0, newlyServed: 0 };
+  for (let run = 0; run < RUNS; run++) {
+    const random = createRandom(SEED + run);
+    const rules = makeUpRules(random, PRODUCT);
+    const lived = await start();
+    const replayed = await start();
+    try {
+      const answers = await compare(random, lived, replayed, rules, `seed ${SEED + run}`);
+      total.answers += answers.length;
+      total.newlyRefused += answers.filter(({ wasServed, isServed }) => wasServed && !isServed).length;
+      total.newlyServed += answers.filter(({ wasServed, isServed }) => !wasServed && isServed).length;
+    } finally {
+      await lived.end();
+      await replayed.end();
+    }
+  }
+  t.diagnostic(JSON.stringify(total));
+  assert.ok(total.newlyRefused > 0 && total.newlyServed > 0, 'the rules made a difference');
+}
+
+async function compare(
+  random: Random,
+  lived: ExamStore,
+  replayed: ExamStore,
+  rules: RuleSet,
+  title: string,
+): Promise<readonly Replayed[]> {
+  const slots = [1, 2].map(() => pickNumber(random, { from: 1, to: 4 }));
+  await installAll(lived, slots, TIMEOUT_MINUTES);
+  await installAll(replayed, slots, NEVER_MINUTES);
+  const start = await lived.now();
+  await live(lived, makeUpDays(random, PEOPLE, start, DAYS), {
+    at: plus(start, (DAYS * DAY_MS * 2) / 3),
+    change: () => install(lived, licenseId(1), (slots[0] as number) + 1, TIMEOUT_MINUTES),
+  });
+  const since = plus(start, DAY_MS / 2);
+  const judged: Replayed[] = [];
+  await tryRules(lived.store, {
+    rules,
+    since: new Date(since).toISOString(),
+    signal: new AbortController().signal,
+    watch: ({ at, request: { user, feature }, wasServed, refusal }) =>
+      judged.push({ at, user, feature, wasServed, isServed: refusal === null, rule: refusal?.rule ?? null }),
+  });
+  const links = await lived.store.read({ kind: 'list_audit', chain: null, limit: 1e7, before: null });
+  const log = links.toReversed().filter(({ at }) => at > start);
+  const server = new ReplayedServer(replayed, {
+    product: PRODUCT,
+    rules,
+    since,
+    medians: measureMedians(log, since),
+    maxBorrowHours: MAX_BORROW_HOURS,
+    changeSlots: (id, count) => install(replayed, id, count, NEVER_MINUTES),
+  });
+  await server.play(log);
+  assert.deepEqual(judged.map(say), server.answers.map(sayLike(judged)), title);
+  return server.answers;
+}
+
+/** For how many minutes slots were held that were both lent and ended after an instant. */
+function measureMedians(log: readonly AuditLink[], since: Instant) {
+  const lentAt = new Map<string, Instant>();
+  const held = { slot: [] as number[], feature: [] as number[] };
+  for (const { chain, at, events } of log.filter((link) => link.at >= since)) {
+    for (const event of events) {
+      if (!/^(slot|feature)_(lent|returned|expired)$/.test(event.kind)) continue;
+      const kind = event.kind.startsWith('slot') ? 'slot' : 'feature';
+      const key = `${chain} ${kind} ${(event as { user: string }).user}`;
+      const begun = lentAt.get(key);
+      lentAt.delete(key);
+      if (event.kind.endsWith('lent')) lentAt.set(key, at);
+      else if (begun !== undefined) {
+        held[kind].push(heldMinutes(('endedAt' in event ? (event.endedAt as Instant) : at) - begun));
+      }
+    }
+  }
+  const median = (values: readonly number[]) => medianOf(values.map((value) => ({ value, count: 1 }))) ?? 1;
+  return { slot: median(held.slot), feature: median(held.feature) };
+}
+
+function say({ at, user, feature, wasServed, isServed, rule }: Replayed): string {
+  const was = wasServed ? 'served' : 'refused';
+  return `${new Date(at).toISOString()} ${user} ${feature ?? ''}: ${was}, ${isServed ? 'served' : `refused by ${rule}`}`;
+}
+
+/** Not every refusal of the server names its rule. */
+function sayLike(judged: readonly Replayed[]) {
+  return (answer: Replayed, index: number): string =>
+    say(answer.isServed || answer.rule !== null ? answer : { ...answer, rule: judged[index]?.rule ?? null });
+}
+
+async function installAll(exam: ExamStore, slots: readonly number[], timeoutMinutes: number): Promise<void> {
+  for (const [index, count] of slots.entries())
+    await install(exam, licenseId(index + 1), count, timeoutMinutes);
+}
+
+function install(exam: ExamStore, id: LicenseId, slots: number, timeoutMinutes: number) {
+  const floating = { slots: 2, timeoutMinutes, canBorrow: false, maxBorrowHours: 0 };
+  const features = [exampleFeature(FEATURE, { floating })];
+  const facts = { product: PRODUCT, slots, timeoutMinutes, maxBorrowHours: MAX_BORROW_HOURS, features };
+  return exam.install({ id, ...facts });
+}
+
+/** Everybody does what they do, in a store without rules, which is swept now and then. */
+async function live(
+  exam: ExamStore,
+  steps: readonly Step[],
+  { at: changeAt, change }: { readonly at: Instant; readonly change: () => Promise<unknown> },
+): Promise<void> {
+  let isChanged = false;
+  let sweptAt = 0;
+  for (const step of steps) {
+    exam.clock.advance(step.at - exam.clock.readWall());
+    if (!isChanged && step.at >= changeAt) {
+      await change();
+      isChanged = true;
+    }
+    if (step.at - sweptAt >= 60_000) {
+      for (const id of [1, 2]) await exam.execute({ kind: 'collect', licenseId: licenseId(id) });
+      sweptAt = step.at;
+    }
+    await take(exam, step);
+  }
+}
+
+async function take(exam: ExamStore, { user, hostname, address, does, at }: Step): Promise<void> {
+  const aim = { product: PRODUCT, licenseId: null };
+  const who = { ...aim, host: { hostname, address: null, info: null }, by: { name: 'client', address } };
+  if (does === 'take') await exam.register(user, who);
+  else if (does === 'give') await exam.unregister(user, aim);
+  else if (does === 'take feature') await exam.registerFeature(user, { ...who, feature: FEATURE });
+  else if (does === 'give feature') await exam.releaseFeature(user, { ...aim, feature: FEATURE });
+  else {
+    const { borrowHours } = does;
+    await exam.borrow(user, borrowHours === 'longest' ? 'longest' : plus(at, borrowHours * HOUR_MS), who);
+  }
+}
