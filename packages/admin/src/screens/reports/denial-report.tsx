@@ -51,7 +51,11 @@ export function DenialReport({ denials, query, license }: DenialReportProps) {
           <Shares title="User" parts={denials.by_user.map(toPart)} total={denials.total} />
           <div>
             <Shares title="Why" parts={reasons} total={denials.total} />
-            {rules.length > 0 && <Shares title="By rule" parts={rules} total={sumOf(rules)} />}
+            {rules.length > 0 && (
+              <div class="gap">
+                <Shares title="By rule" parts={rules} total={sumOf(rules)} />
+              </div>
+            )}
           </div>
           <Shares
             title={license === null ? 'License' : 'License or feature'}
