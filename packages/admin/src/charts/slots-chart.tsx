@@ -26,7 +26,8 @@ interface SlotsChartProps {
   readonly slots: number;
 }
 
-const LEFT = 44;
+/** As wide as the word before the denials. */
+const LEFT = 56;
 const TOP = 14;
 const BASE = 200;
 const DENIED_BASE = 248;

@@ -39,11 +39,12 @@ interface HourOfDay {
 }
 
 /** From the first to the last hour with a change. */
-export function listHours({ changes }: Replay): readonly HourOfDay[] {
+export function listHours({ hours: found }: Replay): readonly HourOfDay[] {
   const hours = Array.from({ length: 24 }, (_, hour) => ({ hour, refused: 0, served: 0 }));
-  for (const { at, would, times } of changes) {
-    const hour = hours[new Date(at).getHours()];
-    if (hour !== undefined) hour[would] += times;
+  for (const { at, newly_refused: refused, newly_served: served } of found) {
+    const hour = hours[new Date(at).getHours()] as (typeof hours)[number];
+    hour.refused += refused;
+    hour.served += served;
   }
   const isUsed = ({ refused, served }: HourOfDay) => refused + served > 0;
   return hours.slice(hours.findIndex(isUsed), hours.findLastIndex(isUsed) + 1);

@@ -44,9 +44,10 @@ function countSlots(product: string, licenses: readonly License[]) {
   };
 }
 
-/** Whether a rule refuses people now. */
+/** 2: a rule refuses people now. 1: one did in the last 30 days. */
 function needOf(one: RuledProduct): number {
-  return one.rules.some((rule) => isRefusing(rule, one)) ? 1 : 0;
+  if (one.rules.some((rule) => isRefusing(rule, one))) return 2;
+  return one.rules.some(({ refused }) => refused > 0) ? 1 : 0;
 }
 
 /** A limit is reached, or only reserved slots are free. */
@@ -193,6 +194,27 @@ function sayNow(slots: number, toCome: number): string {
 function sayEach(text: string, slots: number, when: string): readonly Phrase[] {
   const place = text.includes('each address') ? 'address' : 'host';
   return say`${countWord(slots)} ${slots === 1 ? 'slot' : 'slots'} for each ${place}${when}`;
+}
+
+/** What a rule did in the last 30 days; empty: nothing worth a word. */
+export function sayRecord({ refused, unused_share: unused }: Rule): string {
+  const parts = [
+    refused > 0 ? `refused ${plural(refused, 'request')} in 30 days` : '',
+    unused !== null && unused >= 0.005 ? `kept free ${Math.round(unused * 100)} % of 30 days` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+/** From here on an unused reservation is worth a word, as a share of the time. */
+export const MUCH_UNUSED = 0.2;
+
+/** The reservation of a product that was kept free the most; `null`: none was for long. */
+export function findUnused(rules: readonly Rule[], product: string): Rule | null {
+  const [most = null] = rules
+    .filter((rule) => rule.kind === 'reserve' && rule.product === product && rule.feature === null)
+    .filter(({ slots, unused_share: unused }) => (slots ?? 0) > 1 && (unused ?? 0) >= MUCH_UNUSED)
+    .toSorted((one, other) => (other.unused_share ?? 0) - (one.unused_share ?? 0));
+  return most;
 }
 
 const SLOTS = /\bslots: *(\d+)/;

@@ -8,7 +8,14 @@ const SUBJECT = { license_id: 1, product: 'cad', name: 'CAD Pro', feature: null 
 
 function denial(time: string, more: Partial<Denial> = {}): Denial {
   const at = `2026-11-17T${time}:00.000Z`;
-  const facts = { reason: 'floating_not_available', user: 'fay', others: false, host: null, address: null };
+  const facts = {
+    reason: 'floating_not_available',
+    rule: null,
+    user: 'fay',
+    others: false,
+    host: null,
+    address: null,
+  };
   return { ...SUBJECT, ...facts, first_at: at, last_at: at, count: 1, explanation: '', ...more };
 }
 

@@ -44,17 +44,21 @@ describe('what rules would have done', () => {
   });
 
   test('is counted by the hour of the day, from the first to the last', () => {
+    const hour = (day: number, at: number, newly_refused: number, newly_served: number) => ({
+      at: new Date(2026, 10, day, at).toISOString(),
+      newly_refused,
+      newly_served,
+    });
+    const hours = [hour(9, 8, 4, 0), hour(9, 10, 1, 2), hour(10, 8, 3, 1)];
     assert.deepEqual(
-      listHours(tried).map(({ hour, refused, served }) => [hour, refused, served]),
+      listHours({ ...tried, hours }).map((one) => [one.hour, one.refused, one.served]),
       [
-        [8, 4, 0],
-        [9, 2, 0],
-        [10, 0, 9],
-        [11, 3, 0],
-        [12, 1, 0],
+        [8, 7, 1],
+        [9, 0, 0],
+        [10, 1, 2],
       ],
     );
-    assert.deepEqual(listHours(replay([])), []);
+    assert.deepEqual(listHours({ ...tried, hours: [] }), []);
   });
 
   test('is said in a sentence', () => {

@@ -3,11 +3,13 @@ import { describe, test } from 'node:test';
 import type { License } from '@berth/protocol/admin/licenses';
 import {
   countUnruled,
+  findUnused,
   giveUpSlot,
   listReserved,
   listRuled,
   mapReserved,
   type Rule,
+  sayRecord,
   sayReserved,
   sayRule,
 } from '../../src/words/rules.ts';
@@ -26,6 +28,8 @@ function rule(facts: Partial<Rule>): Rule {
     slots: 4,
     in_use: 3,
     still_to_come: 1,
+    refused: 0,
+    unused_share: null,
     ...facts,
   };
 }
@@ -74,19 +78,31 @@ describe('a rule as a sentence', () => {
 });
 
 describe('rules by product', () => {
-  test('those that refuse now come first, then the order of the text', () => {
+  test('say what they did in the last 30 days', () => {
+    assert.equal(sayRecord(rule({})), '');
+    assert.equal(
+      sayRecord(rule({ refused: 1, unused_share: 0.314 })),
+      'refused 1 request in 30 days, kept free 31 % of 30 days',
+    );
+    const [some, most] = [0.3, 0.5].map((share, line) => rule({ line, unused_share: share }));
+    assert.equal(findUnused([some as Rule, most as Rule, rule({ unused_share: 0.1 })], 'cad'), most);
+    assert.equal(findUnused([rule({ unused_share: 0.9, slots: 1 })], 'cad'), null, 'its last slot stays');
+    assert.equal(findUnused([rule({ unused_share: 0.9, product: 'other' })], 'cad'), null);
+  });
+
+  test('those that refuse now come first, then those that did, then the order of the text', () => {
     const calm = rule({ product: 'calm', still_to_come: 0 });
-    const quiet = rule({ product: 'quiet' });
+    const past = rule({ product: 'past', refused: 3 });
     const limited = rule({ product: 'limited', kind: 'limit', slots: 2, in_use: 2, still_to_come: null });
     const kept = rule({ product: 'kept', still_to_come: 2 });
-    const licenses = ['calm', 'quiet', 'limited'].map((product, id) => license(id, product, 5));
+    const licenses = ['calm', 'past', 'limited'].map((product, id) => license(id, product, 5));
     const all = [...licenses, license(9, 'kept', 22), license(10, 'free', 0)];
-    const products = listRuled([calm, quiet, limited, kept], all);
+    const products = listRuled([calm, past, limited, kept], all);
     assert.deepEqual(
       products.map(({ product }) => product),
-      ['limited', 'kept', 'calm', 'quiet'],
+      ['limited', 'kept', 'past', 'calm'],
     );
-    assert.equal(countUnruled([calm, quiet, limited, kept], all), 1);
+    assert.equal(countUnruled([calm, past, limited, kept], all), 1);
   });
 
   test('count the slots of all licenses that can be used', () => {

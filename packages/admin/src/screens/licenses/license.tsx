@@ -28,7 +28,7 @@ import { fillSteps } from '../../words/usage.ts';
 import { Consumption } from './consumption.tsx';
 import { FeatureTable } from './feature-table.tsx';
 import { askToRemove, askToRemoveHere, askToReturn, checkNow } from './license-actions.ts';
-import { RulesOf, useReserved } from './rules-of.tsx';
+import { RefusedToday, RulesOf, UnusedReservation, useReserved } from './rules-of.tsx';
 import { Terms } from './terms.tsx';
 
 /** Will it last? */
@@ -85,6 +85,7 @@ function LicenseOf({ license }: { readonly license: License }) {
           {license.floating_users > 0 && <SlotsOf license={license} />}
         </div>
         <aside aria-label="Rules and terms">
+          <RefusedToday license={license} />
           <RulesOf license={license} />
           <Terms license={license} />
         </aside>
@@ -151,6 +152,7 @@ function SlotsOf({ license }: { readonly license: License }) {
     <>
       <SlotBar slots={slots} inUse={used} borrowed={borrowed} reserved={reserved} />
       <SlotNotes slots={slots} inUse={used} reserved={reserved} />
+      <UnusedReservation license={license} />
     </>
   );
   return (

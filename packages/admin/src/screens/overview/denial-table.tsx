@@ -7,8 +7,8 @@ import { Time } from '../../parts/time.tsx';
 import { sayDenial } from '../../words/describe-event.ts';
 import { formatNumber } from '../../words/numbers.ts';
 
-function keyOf({ license_id, user, first_at, reason, feature }: Denial): string {
-  return `${license_id} ${user} ${first_at} ${reason} ${feature}`;
+function keyOf({ license_id, user, first_at, reason, rule, feature }: Denial): string {
+  return `${license_id} ${user} ${first_at} ${reason} ${rule} ${feature}`;
 }
 
 /** Who was refused and why. */

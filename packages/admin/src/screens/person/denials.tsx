@@ -49,16 +49,16 @@ export function Denials({ user, licenses }: DenialsProps) {
     <Section title="Denials" note={`${formatNumber(data.total)} in ${WEEKS} weeks`} end={end}>
       <Table columns={['Time', 'Why', 'Since then']}>
         {denials.map((denial) => (
-          <DenialLine
-            key={`${denial.license_id} ${denial.feature} ${denial.reason} ${denial.first_at} ${denial.host}`}
-            denial={denial}
-            after={sayAfter(denial, denials, later)}
-          />
+          <DenialLine key={keyOf(denial)} denial={denial} after={sayAfter(denial, denials, later)} />
         ))}
       </Table>
       {data.left_off > 0 && <p class="small quiet gap">{plural(data.left_off, 'older record')} not shown.</p>}
     </Section>
   );
+}
+
+function keyOf({ license_id, feature, reason, rule, first_at, host }: Denial): string {
+  return `${license_id} ${feature} ${reason} ${rule} ${first_at} ${host}`;
 }
 
 interface DenialLineProps {

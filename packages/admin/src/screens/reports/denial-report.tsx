@@ -25,7 +25,7 @@ export function DenialReport({ denials, query, license }: DenialReportProps) {
   if (denials.total === 0) {
     return (
       <Section title="Denials">
-        <p class="second">Nobody was denied in this period.</p>
+        <p class="second">Nobody was refused in this period.</p>
       </Section>
     );
   }
@@ -41,6 +41,7 @@ export function DenialReport({ denials, query, license }: DenialReportProps) {
   );
   const parts = license === null ? partsByLicense(denials, period) : partsByFeature(denials, license);
   const reasons = denials.by_reason.map(({ reason, count }) => ({ name: sayReason(reason), count }));
+  const rules = denials.by_rule.map(({ rule, count }) => ({ name: rule, count }));
   return (
     <Section title="Denials" note={`${formatNumber(denials.total)} requests, retries included`} end={end}>
       {isOpen ? (
@@ -48,7 +49,14 @@ export function DenialReport({ denials, query, license }: DenialReportProps) {
       ) : (
         <div class="columns three">
           <Shares title="User" parts={denials.by_user.map(toPart)} total={denials.total} />
-          <Shares title="Why" parts={reasons} total={denials.total} />
+          <div>
+            <Shares title="Why" parts={reasons} total={denials.total} />
+            {rules.length > 0 && (
+              <div class="gap">
+                <Shares title="By rule" parts={rules} total={sumOf(rules)} />
+              </div>
+            )}
+          </div>
           <Shares
             title={license === null ? 'License' : 'License or feature'}
             parts={parts}
@@ -91,6 +99,10 @@ function partsByFeature({ by_license }: Denials, { product_features: features }:
   }));
 }
 
+function sumOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { count }) => sum + count, 0);
+}
+
 function sayReason(reason: string): string {
   const text = sayCode(reason);
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
@@ -108,7 +120,7 @@ interface SharesProps {
 function Shares({ title, parts, total }: SharesProps) {
   const sorted = parts.toSorted((one, other) => other.count - one.count);
   const shown = sorted.length > MAX_SHARES ? sorted.slice(0, MAX_SHARES - 1) : sorted;
-  const left = total - shown.reduce((sum, { count }) => sum + count, 0);
+  const left = total - sumOf(shown);
   const most = Math.max(1, sorted[0]?.count ?? 1);
   return (
     <div>

@@ -3,7 +3,7 @@ import type { ApiError } from '../../data/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Shape, State } from '../../parts/shape.tsx';
+import { State } from '../../parts/shape.tsx';
 import { countDiff, diffLines, listChanged } from '../../words/line-diff.ts';
 import { listRemarks, type Remark, sayExamples } from '../../words/remarks.ts';
 import type { RulesInForce } from '../../words/rules.ts';
@@ -108,9 +108,7 @@ function Foot({ draft, checked, error, remarks, caret }: FootProps) {
       {error !== null ? (
         <State level="critical" word={`Not checked: ${error.message}`} />
       ) : isCurrent ? (
-        <span class="state">
-          <Shape level="ok" /> Checked at {formatClock(checked.at)}
-        </span>
+        <State level="ok" word={`Checked at ${formatClock(checked.at)}`} />
       ) : (
         <span class="quiet">Checking…</span>
       )}

@@ -13,6 +13,7 @@ import {
   type Rule,
   type RuledProduct,
   SHOWN_PRODUCTS,
+  sayRecord,
 } from '../../words/rules.ts';
 import { formatClock, plural } from '../../words/time.ts';
 import { LineLink } from './editor.tsx';
@@ -72,6 +73,8 @@ function ProductLine({ one }: { readonly one: RuledProduct }) {
           <li key={index}>
             <Sentence rule={rule} slots={slots} isLoud={isRefusing(rule, one)} />{' '}
             <span class="small quiet">
+              {sayRecord(rule)}
+              {sayRecord(rule) !== '' && ', '}
               <LineLink line={rule.line} />
             </span>
           </li>

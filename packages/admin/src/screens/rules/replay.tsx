@@ -3,14 +3,14 @@ import { useState } from 'preact/hooks';
 import { readNow } from '../../clock.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
-import { UserName } from '../../parts/name.tsx';
+import { Name, UserName } from '../../parts/name.tsx';
 import { Legend } from '../../parts/slot-bar.tsx';
 import { ErrorBox } from '../../parts/states.tsx';
 import { PlainTable } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { formatNumber } from '../../words/numbers.ts';
 import { type Affected, formatChange, listAffected, listHours, type Replay } from '../../words/replay.ts';
-import { giveUpSlot } from '../../words/rules.ts';
+import { giveUpSlot, MUCH_UNUSED } from '../../words/rules.ts';
 import { formatDate, plural } from '../../words/time.ts';
 import { LineLink } from './editor.tsx';
 import type { RulesDraft, Trial } from './rules-draft.ts';
@@ -102,9 +102,9 @@ function Result({ replay, revision, fix }: ResultProps) {
       </dl>
       <GroupTable replay={replay} revision={revision} />
       <RuleTable replay={replay} fix={fix} />
-      {replay.left_out === 0 && <Hours replay={replay} />}
-      <People title="Who would be refused" people={refused} />
-      <People title="Who would be served" people={served} />
+      <Hours replay={replay} />
+      <People title="Who would be refused" by="Rule" people={refused} />
+      <People title="Who would be served" by="Product" people={served} />
       <p class="small quiet gap">
         Replayed from {plural(replay.events, 'event')} of the audit log,{' '}
         {formatDate(Date.parse(replay.since), readNow())} to {formatDate(Date.parse(replay.until), readNow())}
@@ -178,9 +178,6 @@ function GroupTable({ replay, revision }: Pick<ResultProps, 'replay' | 'revision
   );
 }
 
-/** From here on an unused reservation is worth a word, as a share of the time. */
-const MUCH_UNUSED = 0.2;
-
 function RuleTable({ replay, fix }: Pick<ResultProps, 'replay' | 'fix'>) {
   const rules = replay.rules.filter(
     ({ would_refuse, unused_share }) => would_refuse > 0 || unused_share !== null,
@@ -190,7 +187,7 @@ function RuleTable({ replay, fix }: Pick<ResultProps, 'replay' | 'fix'>) {
     <Part title="Refused, by rule">
       <PlainTable columns={['Rule', 'Where', ['Refused', 'number'], ['Kept free', 'number']]}>
         {rules.map((rule) => {
-          const fewer = (rule.unused_share ?? 0) >= MUCH_UNUSED ? (fix?.(rule.line) ?? null) : null;
+          const fewer = (rule.unused_share ?? 0) >= MUCH_UNUSED ? (fix?.(rule.line ?? 0) ?? null) : null;
           return (
             <tr key={`${rule.line} ${rule.text} ${rule.product}`} class="top">
               <td class="breaks">
@@ -200,9 +197,7 @@ function RuleTable({ replay, fix }: Pick<ResultProps, 'replay' | 'fix'>) {
                   {rule.feature !== null && `, ${rule.feature}`}
                 </small>
               </td>
-              <td class="nowrap">
-                <LineLink line={rule.line} />
-              </td>
+              <td class="nowrap">{rule.line === null ? '–' : <LineLink line={rule.line} />}</td>
               <td class="number strong">{formatNumber(rule.would_refuse)}</td>
               <td class="number">
                 {rule.unused_share === null ? '–' : `${Math.round(rule.unused_share * 100)} %`}
@@ -265,16 +260,18 @@ const SHOWN_PEOPLE = 6;
 
 interface PeopleProps {
   readonly title: string;
+  /** What the last column names. */
+  readonly by: string;
   readonly people: readonly Affected[];
 }
 
-function People({ title, people }: PeopleProps) {
+function People({ title, by, people }: PeopleProps) {
   const [isOpen, setOpen] = useState(false);
   if (people.length === 0) return null;
   const shown = isOpen ? people : people.slice(0, SHOWN_PEOPLE);
   return (
     <Part title={title}>
-      <PlainTable columns={['User', 'Last time', ['Times', 'number'], 'By']}>
+      <PlainTable columns={['User', 'Last time', ['Times', 'number'], by]}>
         {shown.map(({ user, at, times, product, rule, line }) => (
           <tr key={`${user} ${product} ${line}`}>
             <td class="cut">
@@ -284,11 +281,12 @@ function People({ title, people }: PeopleProps) {
               <Time at={at} />
             </td>
             <td class="number">{formatNumber(times)}</td>
-            <td class="breaks">
-              {rule?.split(' ')[0] ?? product}
-              {line !== null && (
+            <td class="cut">
+              {line === null ? (
+                <Name text={product} />
+              ) : (
                 <>
-                  , <LineLink line={line} />
+                  {rule?.split(' ')[0]}, <LineLink line={line} />
                 </>
               )}
             </td>

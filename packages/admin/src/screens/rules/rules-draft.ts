@@ -20,10 +20,10 @@ const kept = createValue<Kept | null>(null);
 
 export type RulesDraft = ReturnType<typeof useRulesDraft>;
 
-/** The text of the rules that is being edited; the one in force if there is none. */
-export function useRulesDraft({ revision, text: inForce }: Pick<RulesInForce, 'revision' | 'text'>) {
+/** The text that is being edited; the one in force if there is none, or if it cannot be edited. */
+export function useRulesDraft({ revision, text: inForce }: RulesInForce, canEdit: boolean) {
   const all = useValue(kept);
-  const found = all?.account === session.get()?.name ? all : null;
+  const found = canEdit && all?.account === session.get()?.name ? all : null;
   const { text, basedOn, base } = found ?? { text: inForce, basedOn: revision, base: inForce };
   const keep = (change: Pick<Kept, 'text' | 'basedOn' | 'base'>) =>
     kept.set(change.text === change.base ? null : { account: session.get()?.name, ...change });

@@ -1,7 +1,8 @@
 import type { License } from '@berth/protocol/admin/licenses';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../../data/api.ts';
 import { useLicenses } from '../../data/overview.ts';
+import { setParams, usePlace } from '../../data/route.ts';
 import { useRules } from '../../data/rules.ts';
 import { isAdmin } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
@@ -10,7 +11,7 @@ import { PageHead } from '../../parts/head.tsx';
 import { Empty, ErrorBox, Show } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useIsNarrow } from '../../parts/virtual-rows.tsx';
-import { exampleRules, type RulesInForce } from '../../words/rules.ts';
+import { exampleRules, giveUpSlot, type RulesInForce } from '../../words/rules.ts';
 import { askToApply, type Notice } from './apply.ts';
 import { BarList } from './bars.tsx';
 import { DraftPart } from './draft-part.tsx';
@@ -52,9 +53,10 @@ function RulesOf({ data, licenses, onChange }: RulesOfProps) {
   const isNarrow = useIsNarrow();
   const canChange = isAdmin() && file === null;
   const canEdit = canChange && !isNarrow;
-  const draft = useRulesDraft(data);
+  const draft = useRulesDraft(data, canEdit);
   const isEmpty = text.trim() === '' && !draft.isChanged;
   const trial = useTrial();
+  useWish(draft, trial.start, canEdit);
   const { checked, error } = useChecked(draft.text, canEdit && !isEmpty);
   const [isOpening, setOpening] = useState(false);
   const [notice, setNotice] = useState<Notice | null>(null);
@@ -110,6 +112,22 @@ function RulesOf({ data, licenses, onChange }: RulesOfProps) {
       {isOpening && <OpenFile onText={draft.set} onClose={() => setOpening(false)} />}
     </>
   );
+}
+
+/** A link may bring a change to try: one slot fewer in a line. */
+function useWish(draft: RulesDraft, start: (text: string) => unknown, canEdit: boolean): void {
+  const line = Number(usePlace().params.get('fewer'));
+  useEffect(() => {
+    if (line === 0) return;
+    setParams({ fewer: null });
+    const fewer = canEdit && !draft.isChanged ? giveUpSlot(draft.text, line) : null;
+    if (fewer !== null) {
+      draft.set(fewer.text);
+      void start(fewer.text);
+    }
+    // The screen goes to its top first.
+    requestAnimationFrame(() => goToLine(line));
+  }, [line]);
 }
 
 /** What is missing before the draft can be applied. */
