@@ -7,7 +7,7 @@ import { localizeTimes } from './time.ts';
 /** What happened, in a sentence without its end. Unknown kinds are shown by their names. */
 export function describeEvent(event: AuditEvent): string {
   const say = SENTENCES[event.kind];
-  return say === undefined ? sayKind(event.kind) : say(text(event));
+  return say === undefined ? sayKind(event.kind) : say(text(event), event);
 }
 
 /** The name of a kind for people: `slot_lent` becomes "Slot lent". */
@@ -37,20 +37,32 @@ function sayPairs(pairs: object): string {
 
 const feature = (of: Facts) => (of('feature') === '' ? '' : ` of ${of('feature')}`);
 
+/** The rule that refused it, if one did. */
+const byRule = (of: Facts) => (of('rule') === '' ? '' : ` (rule: ${of('rule')})`);
+
+/** The log lists at most this many changed lines of the rules. */
+const MOST_LINES = 200;
+
+function sayLines(diff: unknown): string {
+  const count = Array.isArray(diff) ? diff.length : 0;
+  if (count > MOST_LINES) return `more than ${MOST_LINES} lines`;
+  return count === 1 ? '1 line' : `${count} lines`;
+}
+
 /** Whether somebody else than the user did it. */
 const isAct = (of: Facts) => of('by') !== '' && of('by') !== 'client';
 
-const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
+const SENTENCES: Readonly<Record<string, (of: Facts, event: AuditEvent) => string>> = {
   slot_lent: (of) => `${of('user')} took a slot`,
   slot_denied: (of) => {
     const why = of('barred') === '' ? sayCode(of('code')) : `the ${of('barred')} is barred`;
-    return `${of('user') || 'Somebody'} was denied a slot${feature(of)}: ${why}`;
+    return `${of('user') || 'Somebody'} was denied a slot${feature(of)}: ${why}${byRule(of)}`;
   },
   denials_repeated: (of) => {
     const times = `${of('repeated')} times more`;
     return `${of('user') || 'Somebody'} was denied ${times}: ${sayCode(of('code'))}`;
   },
-  consumption_denied: (of) => `Consumption${feature(of)} was denied: ${sayCode(of('code'))}`,
+  consumption_denied: (of) => `Consumption${feature(of)} was denied: ${sayCode(of('code'))}${byRule(of)}`,
   slot_returned: (of) =>
     isAct(of) ? `${of('by')} released ${of('user')}’s slot` : `${of('user')} returned a slot`,
   slot_expired: (of) => `The slot of ${of('user')} ended without a heartbeat`,
@@ -96,8 +108,8 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   token_revoked: (of) => `The token ${of('name') || of('token_id')} was revoked`,
   token_expiring: (of) => `The token ${of('name') || of('token_id')} ends soon`,
   cloud_keys_set: () => 'The keys for the licensing cloud were set',
-  rules_changed: (of) =>
-    `The rules bar ${of('users')} users, ${of('hosts')} hosts and ${of('addresses')} addresses`,
+  rules_changed: (of, { diff }) =>
+    `Revision ${of('revision')} of the rules was applied: ${sayLines(diff)} changed`,
   cloud_unreachable: () => 'The licensing cloud cannot be reached',
   cloud_reachable: () => 'The licensing cloud can be reached again',
   cloud_held_to_nonces: () => 'From now on the licensing cloud must bind its answers to requests',

@@ -14,50 +14,34 @@ import { PlainTable } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 
-/** Who is barred: by the rules file, and from this page. */
+/** The rules in force, and who is barred besides them. */
 export function RuleSettings() {
   const rules = useResource('/api/admin/rules', {}, { isLive: true });
   const { bars, canBar, reload } = useBars();
   return (
     <>
       {bars !== null && <Bars bars={bars} canBar={canBar} onChange={reload} />}
-      <Section title="Rules file" note="edited on the server; changes apply within a second">
+      <Section title="Rules" note="“berth rules edit” changes them">
         <Show of={rules} what="The rules">
           {(data) => (
-            <TermList>
-              <Term name="File" note={data.error}>
-                <code>{data.file}</code>
-              </Term>
-              <Term name="Since">
-                <Time at={data.changed_at} none="there are none" />
-              </Term>
-              <Term name="Users">
-                <Patterns list={data.deny.users} />
-              </Term>
-              <Term name="Hosts">
-                <Patterns list={data.deny.hosts} />
-              </Term>
-              <Term name="Addresses">
-                <Patterns list={data.deny.addresses} />
-              </Term>
-            </TermList>
+            <>
+              <TermList>
+                <Term name="Revision">{data.revision === 0 ? 'there are none' : data.revision}</Term>
+                <Term name="Since">
+                  <Time at={data.at} none="there are none" />
+                </Term>
+                {data.file !== null && (
+                  <Term name="File" note={data.file_error}>
+                    <code>{data.file}</code>
+                  </Term>
+                )}
+              </TermList>
+              {data.text !== '' && <pre>{data.text}</pre>}
+            </>
           )}
         </Show>
       </Section>
     </>
-  );
-}
-
-function Patterns({ list }: { readonly list: readonly string[] }) {
-  if (list.length === 0) return <span class="quiet">nobody</span>;
-  return (
-    <ul>
-      {list.map((pattern) => (
-        <li key={pattern}>
-          <Name text={pattern} />
-        </li>
-      ))}
-    </ul>
   );
 }
 

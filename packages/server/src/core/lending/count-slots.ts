@@ -30,7 +30,7 @@ export function countedPerson({ user, host, origin, countedAt }: Registration): 
 }
 
 /** Limits and reservations of a product or a feature, for somebody who takes a slot. */
-export interface Judge {
+interface Judge {
   refuseByLimit(): Refused | null;
   refuseByReservation(): Refused | null;
 }
@@ -63,9 +63,9 @@ export function judgeOf(
 }
 
 /**
- * Stores a slot whose holder calls from elsewhere. It is counted there if returning it and lending it anew would
- * be allowed, with the features that they hold; if not, where it was counted before. If counts simply followed,
- * reserved slots could be given away.
+ * Stores a slot whose holder calls from elsewhere. It is counted there if returning it and lending it anew
+ * would be allowed, with the features that they hold; if not, where it was counted before. If counts simply
+ * followed, reserved slots could be given away.
  */
 export function putFollowed(
   view: LicenseView,
@@ -171,8 +171,8 @@ function refuseKept({ keep }: BorrowRules, view: LicenseView): Refused | null {
   const rule = `borrow keep ${keep}`;
   return refuse(
     'floating_not_available',
-    `${borrowed} of ${slots} slots of "${view.license.product}" are borrowed, and ${keep} are never lent for a ` +
-      `trip. Register a slot instead, or ask your administrator (rule: ${rule}).`,
+    `${borrowed} of ${slots} slots of "${view.license.product}" are borrowed, and ${keep} are never lent ` +
+      `for a trip. Register a slot instead, or ask your administrator (rule: ${rule}).`,
     { rule, slots, borrowed, keep },
   );
 }

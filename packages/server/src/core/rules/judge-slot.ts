@@ -115,8 +115,8 @@ function isIn(key: string, group: string): boolean {
 }
 
 /**
- * Why reservations leave no slot; `null`: one can be lent. Somebody gets one if more are free than are still to
- * come for others, or if fewer are to come once they have it.
+ * Why reservations leave no slot; `null`: one can be lent. Somebody gets one if more are free than are still
+ * to come for others, or if fewer are to come once they have it.
  */
 export function refuseByReservation(
   rules: RuleSet,

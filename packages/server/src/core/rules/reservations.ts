@@ -7,8 +7,8 @@ interface Reserved {
 }
 
 /**
- * How many reserved slots are not filled yet. Every held slot fills at most one reservation of a group that its
- * holder is in, and they are assigned so that as many as possible are filled.
+ * How many reserved slots are not filled yet. Every held slot fills at most one reservation of a group that
+ * its holder is in, and they are assigned so that as many as possible are filled.
  */
 export function countStillToCome(reservations: readonly Reserved[], held: HeldByGroups): number {
   const spare = reservations.map(({ slots }) => slots);
@@ -27,7 +27,7 @@ export function countStillToCome(reservations: readonly Reserved[], held: HeldBy
   }
   return toCome;
 
-  /** Reservations from one that the class may fill to one with room, each made to give way to the one before it. */
+  /** Reservations from one that the class may fill to one with room; each gives way to the one before it. */
   function findPath(start: number): readonly Step[] | null {
     const seen = new Set<number>();
     const open: (readonly Step[])[] = (classes[start]?.may ?? []).map((to) => [{ by: start, to }]);

@@ -25,15 +25,12 @@ import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/v
 import type {
   AccountRecord,
   BacklogRecord,
-  BarRecord,
   ListRegistrations,
   RequestRecord,
-  RuleCounts,
-  RulesRevision,
   StoreDescription,
   UsageRecord,
 } from '../query.ts';
-import type { StoredCounts } from './slot-counts.ts';
+import type { BarRecord, RuleCounts, RulesRevision } from '../rules-record.ts';
 import type { RowOf } from './tables.ts';
 
 export type RowValue = null | number | bigint | string | Uint8Array;
@@ -60,6 +57,13 @@ export function rulesFromRows(
     revision: current?.revision ?? 0,
     bars: bars.map(({ kind, pattern, note }) => ({ kind, pattern, note })),
   });
+}
+
+/** What the rules count, as the row of a license stores it. */
+export interface StoredCounts {
+  readonly revision: number;
+  /** By feature, then by groups. */
+  readonly groups: readonly (readonly [string, readonly (readonly [string, number])[]])[];
 }
 
 /** Nothing of a license that cannot be used now. */

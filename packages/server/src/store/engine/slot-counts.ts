@@ -1,19 +1,13 @@
 import type { LicenseId } from '../../core/nouns/license.ts';
 import type { CountedAs } from '../../core/rules/judge-slot.ts';
 import type { PlaceKind } from '../../core/rules/rule-set.ts';
+import type { StoredCounts } from './rows.ts';
 import type { Statements } from './statements.ts';
 
-/** As the row of the license stores them. */
-export interface StoredCounts {
-  readonly revision: number;
-  /** By feature, then by groups. */
-  readonly groups: readonly (readonly [string, readonly (readonly [string, number])[]])[];
-}
-
 /**
- * How many slots of a license, and of its features, are held by members of which groups and at which places, as
- * the rules of one revision count them. The groups are in the row of the license. Each place has a row of its
- * own, which is written when the batch is committed.
+ * How many slots of a license, and of its features, are held by members of which groups and at which places,
+ * as the rules of one revision count them. The groups are in the row of the license. Each place has a row of
+ * its own, which is written when the batch is committed.
  */
 export class SlotCounts {
   /** Of the rules. */
@@ -105,7 +99,7 @@ export class SlotCounts {
 }
 
 /** Where slots are counted. `feature` is empty for the license itself. */
-export interface CountedPlace {
+interface CountedPlace {
   readonly feature: string;
   readonly kind: PlaceKind;
   readonly place: string;

@@ -5,7 +5,13 @@ import { COLLECT_LIMIT } from '../../../core/view.ts';
 import type { Executed } from '../../store.ts';
 import { eventText } from '../audit/audit-chain.ts';
 import type { Batch } from '../batch.ts';
-import { countFeature, countPut, countRemoved } from '../count-slots.ts';
+import {
+  countAllFeaturesRemoved,
+  countAllRemoved,
+  countFeature,
+  countPut,
+  countRemoved,
+} from '../count-slots.ts';
 import { thinHistory } from '../history/write-history.ts';
 import { totalsOf } from '../load/load-view.ts';
 import {
@@ -54,8 +60,9 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     if (rules !== NO_RULES) countRemoved(target, entry, registration);
     statements.registration.remove({ license_id: entry.license.id, user: registration.user });
   },
-  remove_live_registrations({ statements, entry, now }) {
-    forgetCounts(entry);
+  remove_live_registrations(target) {
+    const { statements, entry, now } = target;
+    countAllRemoved(target, entry);
     statements.removeLiveRegistrations.run(entry.license.id, now);
   },
   end_registrations_by({ statements, entry, now }, change) {
@@ -125,9 +132,10 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     statements.feature_slot.remove({ license_id: entry.license.id, user, feature });
     entry.meters.addInUse(statements, feature, -1);
   },
-  remove_all_feature_slots({ statements, entry }) {
+  remove_all_feature_slots(target) {
+    const { statements, entry } = target;
     if (!mayHaveFeatureSlots(entry)) return;
-    forgetCounts(entry);
+    countAllFeaturesRemoved(target, entry);
     const { id } = entry.license;
     const features = statements.listFeaturesInUse.all(id).map(({ feature }) => feature);
     statements.removeAllFeatureSlots.run(id);
@@ -178,12 +186,6 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     thinHistory(statements, entry.license.id, step);
   },
 };
-
-/** They are counted anew when that is needed. */
-function forgetCounts(entry: LoadedLicense): void {
-  entry.counts = null;
-  entry.isChanged = true;
-}
 
 /** They write one row, of a table whose writes `Savepoint` counts. */
 const ROW: ReadonlySet<Change['kind']> = new Set([

@@ -20,8 +20,8 @@ function listPool({ licenses, now }: Source, { license }: LoadedLicense): readon
 }
 
 /**
- * What is held of the product, or of a feature. What has ended must be collected before. `leaver`: the slots of
- * this user on other licenses are not counted, because one who moves gives them back.
+ * What is held of the product, or of a feature. What has ended must be collected before. `leaver`: the slots
+ * of this user on other licenses are not counted, because one who moves gives them back.
  */
 export function readHoldings(
   source: Source,
