@@ -137,7 +137,7 @@ export function rule(rules: ModelRules): HistoryCommand {
   const { users, slots, borrows } = rules;
   const { products } = limitingAddresses(slots, borrows);
   return inHistory({
-    title: `rule out ${users.join(', ') || 'nobody'}, each address gets ${slots} slots and ${borrows} borrows`,
+    title: `deny ${users.join(', ') || 'nobody'}, each address gets ${slots} slots and ${borrows} borrows`,
     act: async ({ exam }) => [await exam.execute(setRules({ ...denying({ users }), products }))],
     expect: (model) => [model.rule(rules)],
   });

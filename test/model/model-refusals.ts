@@ -46,4 +46,3 @@ export function sumUp(refusals: readonly Refusal[]): Refusal {
   const details = { slots: total('slots'), inUse: total('inUse'), ...nextFreeAt, licenses: full.length };
   return { kind: 'refused', code: nearest.code, details };
 }
-

@@ -139,22 +139,6 @@ const TABLE = [
     about: 'Whether to refuse sign-ins over plain HTTP.',
   },
   {
-    path: 'limits.slotsPerAddress',
-    isLive: true,
-    default: 0,
-    from: 0,
-    to: 1000000,
-    about: 'Maximum number of slots of one license per address; 0 means no limit.',
-  },
-  {
-    path: 'limits.borrowsPerAddress',
-    isLive: true,
-    default: 0,
-    from: 0,
-    to: 1000000,
-    about: 'Maximum number of borrowed slots of one license per address; 0 means no limit.',
-  },
-  {
     path: 'limits.newSlotsPerHour',
     isLive: true,
     default: 20000,

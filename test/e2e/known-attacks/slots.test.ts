@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -21,17 +22,32 @@ interface Site {
   readonly server: { readonly url: string };
 }
 
-async function startSite(t: TestContext, slots: number, args: readonly string[] = []): Promise<Site> {
+/** What an address may have of the product. */
+const LIMITS = 'products: { cad: { limit: [{ slots: 3, each: address }], borrow: { perAddress: 1 } } }';
+
+function writeRules(data: string): void {
+  writeFileSync(join(data, 'rules.yaml'), LIMITS);
+}
+
+async function startSite(
+  t: TestContext,
+  slots: number,
+  args: readonly string[] = [],
+  isLimited = false,
+): Promise<Site> {
   const data = join(temporaryFolder(t), 'data');
   await seedLicenses(data, [testLicense(1, { slots })]);
+  if (isLimited) writeRules(data);
   const server = await startServerHere({ data, args });
   t.after(server.stop);
   return { data, server };
 }
 
 /** What a server that listens to others logs when it starts. */
-async function readFirstLog(t: TestContext, args: readonly string[]): Promise<string> {
-  const server = await startServerProcess({ data: temporaryFolder(t), args: ['--host', COLLEAGUE, ...args] });
+async function readFirstLog(t: TestContext, args: readonly string[], isLimited = false): Promise<string> {
+  const data = temporaryFolder(t);
+  if (isLimited) writeRules(data);
+  const server = await startServerProcess({ data, args: ['--host', COLLEAGUE, ...args] });
   await server.stop();
   return server.readLog();
 }
@@ -93,12 +109,11 @@ describe('slot exhaustion', { skip }, () => {
   });
 
   test('ends at the limits of an address, however many requests come at once', async (t) => {
-    const args = ['--limits-slots-per-address', '3', '--limits-borrows-per-address', '1'];
-    const site = await startSite(t, 50, args);
+    const site = await startSite(t, 50, [], true);
     assert.deepEqual(count(await borrowMany(site, 30, ATTACKER)), { ok: 1, address_limit_reached: 29 });
     const users = Array.from({ length: 30 }, (_, index) => `plain-${index}`);
     const plain = users.map((user) => post(site, '/api/v4/register', { user }, { from: ATTACKER }));
-    assert.deepEqual(count(await Promise.all(plain)), { ok: 2, address_limit_reached: 28 });
+    assert.deepEqual(count(await Promise.all(plain)), { ok: 2, floating_not_available: 28 });
     assert.equal(await post(site, '/api/v4/borrow', { user: 'ann' }, { from: COLLEAGUE }), 'ok');
     assert.equal(
       await post(site, '/api/v4/register', { user: 'ann' }, { from: ATTACKER }),
@@ -108,15 +123,11 @@ describe('slot exhaustion', { skip }, () => {
   });
 
   test('causes a warning if a server listens to others without those limits', async (t) => {
-    const advice = /set limits.slotsPerAddress and limits.borrowsPerAddress/;
-    assert.match(await readFirstLog(t, []), advice);
-    assert.match(await readFirstLog(t, []), /set http.clientRequestsPerMinute/);
-    const limits = ['--limits-slots-per-address', '3', '--limits-borrows-per-address', '1'];
+    const first = await readFirstLog(t, []);
+    assert.match(first, /limit the slots of each address in the rules/);
+    assert.match(first, /set http.clientRequestsPerMinute/);
     const rate = ['--http-client-requests-per-minute', '600'];
-    assert.doesNotMatch(
-      await readFirstLog(t, [...limits, ...rate]),
-      /slotsPerAddress|clientRequestsPerMinute/,
-    );
+    assert.doesNotMatch(await readFirstLog(t, rate, true), /limit the slots|clientRequestsPerMinute/);
   });
 
   test('by returning what others hold is refused if clients authenticate', async (t) => {

@@ -104,7 +104,8 @@ async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: 
   describeRules(log, await parts.ruleBook.begin());
   const eventLoops = await parts.events.begin();
   await prepareStore(parts, options, log);
-  warnAboutExposure({ ...options, config: parts.settings.current }, log);
+  const { rules } = await store.read({ kind: 'find_rules' });
+  warnAboutExposure({ ...options, config: parts.settings.current }, rules.set, log);
   app.open(parts.app);
   const houseLoops = createHouseLoops(store, { ...parts, certificates }, config, log);
   const loops = [houseLoops, eventLoops, createCloudLoops(parts.cloud, config, log)];

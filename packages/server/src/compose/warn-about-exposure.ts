@@ -1,11 +1,16 @@
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
+import type { RuleSet } from '../core/rules/rule-set.ts';
 import { isLoopbackHost } from '../http/access/local-caller.ts';
 import type { Log } from '../telemetry/log.ts';
 import { findReadable, type StoreOptions } from './compose-store.ts';
 
 /** Warns about what others on the machine or the network can read or take. */
-export function warnAboutExposure(options: Pick<StoreOptions, 'config' | 'env'>, log: Log): void {
-  const { host, cloud, tls, limits, http } = options.config;
+export function warnAboutExposure(
+  options: Pick<StoreOptions, 'config' | 'env'>,
+  rules: RuleSet,
+  log: Log,
+): void {
+  const { host, cloud, tls, http } = options.config;
   const readable = findReadable(options);
   if (readable !== null) log.warn(readable);
   if (isPlainAndFar(cloud)) {
@@ -15,15 +20,19 @@ export function warnAboutExposure(options: Pick<StoreOptions, 'config' | 'env'>,
   if (tls.cert === '') {
     log.warn({ host }, 'listening on the network without TLS: anyone on it can read requests and take slots');
   }
-  if (limits.slotsPerAddress === 0 || limits.borrowsPerAddress === 0) {
-    log.warn(
-      { host },
-      'one client can take or borrow every slot: set limits.slotsPerAddress and limits.borrowsPerAddress',
-    );
+  if (!limitsAddresses(rules)) {
+    log.warn({ host }, 'one client can take every slot: limit the slots of each address in the rules');
   }
   if (http.clientRequestsPerMinute > 0) return;
   log.warn(
     { host },
     'one client can send as many requests as the server can answer: set http.clientRequestsPerMinute',
+  );
+}
+
+/** Whether an address gets only so many slots of some product. */
+function limitsAddresses({ products }: RuleSet): boolean {
+  return Object.values(products).some(({ limit }) =>
+    limit.some(({ of }) => 'each' in of && of.each === 'address'),
   );
 }

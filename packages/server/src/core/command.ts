@@ -57,7 +57,7 @@ interface Holding extends Asked {
 }
 
 /** How many new slots and borrows a place gets in an hour, and how long it has to wait for more. */
-export interface SpentLimit {
+interface SpentLimit {
   readonly limit: number;
   readonly retryAfterSeconds: number;
 }

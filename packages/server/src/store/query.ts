@@ -5,7 +5,6 @@ import type { Role } from '../core/access/role.ts';
 import type { Token } from '../core/access/token.ts';
 import type { RecordedEvent } from '../core/nouns/audit-event.ts';
 import type { AuditPosition } from '../core/nouns/audit-position.ts';
-import type { Bar } from '../core/nouns/bar.ts';
 import type { ConsumptionTotals } from '../core/nouns/consumption.ts';
 import type { GrantKey } from '../core/nouns/grant-key.ts';
 import type { Instant } from '../core/nouns/instant.ts';
@@ -13,10 +12,10 @@ import type { License, LicenseId, LicenseSource } from '../core/nouns/license.ts
 import type { NoticeKey } from '../core/nouns/notice-key.ts';
 import type { Registration } from '../core/nouns/registration.ts';
 import type { StoredSetting } from '../core/nouns/stored-setting.ts';
-import type { Rules } from '../core/rules/rules.ts';
 import type { CloudKeys, OpenRequest } from '../core/system-command.ts';
 import type { Report } from '../core/view.ts';
 import type { HistoryAnswers, HistoryQuery } from './history-query.ts';
+import type { BarRecord, RuleCounts, RuleHistory, RulesRecord, RulesRevision } from './rules-record.ts';
 
 /** All queries, as data. `Answers` has the type of each answer. */
 export type Query =
@@ -376,45 +375,4 @@ export interface FileVerdict {
 interface SealDescription {
   /** The fingerprint of the master key that opens the secrets of the store. */
   readonly sealedBy: string;
-}
-
-export interface BarRecord extends Bar {
-  readonly by: string;
-  readonly at: Instant;
-}
-
-/** The rules in force. */
-export interface RulesRecord {
-  readonly rules: Rules;
-  /** `null`: there have never been any. */
-  readonly applied: RulesRevision | null;
-}
-
-/** What the rules count of a license. */
-export interface RuleCounts {
-  readonly product: string;
-  /** Of the rules that it was counted for. */
-  readonly revision: number;
-  /** Slots by groups, by feature; the feature is empty for the license itself. */
-  readonly held: ReadonlyMap<string, ReadonlyMap<string, number>>;
-}
-
-/** What a rule has done. */
-export interface RuleHistory {
-  readonly product: string;
-  readonly feature: string;
-  readonly rule: string;
-  readonly refused: number;
-  /** Of a reservation: for how many minutes it applied, and of the slots reserved in all of them, the unused. */
-  readonly minutes: number;
-  readonly reserved: number;
-  readonly unused: number;
-}
-
-/** A version of the rules. */
-export interface RulesRevision {
-  readonly revision: number;
-  readonly text: string;
-  readonly by: string;
-  readonly at: Instant;
 }

@@ -4,8 +4,6 @@ import { Show } from '../../parts/states.tsx';
 import { type Draft, LiveTerm, SaveBar, useDraft } from './draft.tsx';
 
 const LIMITS = [
-  ['limits.slotsPerAddress', 'Slots per address'],
-  ['limits.borrowsPerAddress', 'Borrows per address'],
   ['limits.newSlotsPerHour', 'New slots per hour'],
   ['http.clientRequestsPerMinute', 'Requests per minute'],
 ] as const;

@@ -80,7 +80,7 @@ export function showBarring(barring: readonly Barring[]): string {
   return formatTable(['barred', 'which', 'by', 'note'], rows);
 }
 
-export function showBars(bars: readonly ShownBar[]): string {
+function showBars(bars: readonly ShownBar[]): string {
   const rows = bars.map(({ kind, pattern, by, at, note }) => [kind, pattern, by, at, note]);
   return formatTable(['barred', 'which', 'by', 'since', 'note'], rows);
 }

@@ -9,7 +9,7 @@ import { refuseFeatureExpired, refuseUnknownFeature } from '../refusals.ts';
 /** Clients' clocks differ, so a date that is late by this little is cut to the latest, and not refused. */
 export const BORROW_TOLERANCE_MS = 5 * MINUTE_MS;
 
-/** The end of a borrow of the license, or why there is none. `latestByRules`: `null` if the rules name no date. */
+/** The end of a borrow of the license, or why there is none. `latestByRules`: `null` if they name no date. */
 export function resolveLicenseUntil(
   until: BorrowUntil,
   license: License,

@@ -30,7 +30,7 @@ export function countedPerson({ user, host, origin, countedAt }: Registration): 
 }
 
 /** Limits and reservations of a product or a feature, for somebody who takes a slot. */
-export interface Judge {
+interface Judge {
   refuseByLimit(): Refused | null;
   refuseByReservation(): Refused | null;
 }
@@ -178,8 +178,8 @@ function refuseKept({ keep }: BorrowRules, view: BorrowView): Refused | null {
   const rule = `borrow keep ${keep}`;
   return refuse(
     'floating_not_available',
-    `${borrowed} of ${slots} slots of "${view.license.product}" are borrowed, and ${keep} are never lent for ` +
-      `a trip. Register a slot instead, or ask your administrator (rule: ${rule}).`,
+    `${borrowed} of ${slots} slots of "${view.license.product}" are borrowed, and ${keep} are never lent ` +
+      `for a trip. Register a slot instead, or ask your administrator (rule: ${rule}).`,
     { rule, slots, borrowed, keep },
   );
 }

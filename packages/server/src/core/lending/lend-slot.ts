@@ -7,7 +7,7 @@ import type { Collected } from './collect.ts';
 /** Why a slot is not lent, as far as the head and the holder's slot can tell. `full`: no slot is free. */
 export type SlotRefusal = Refused | 'full';
 
-/** The refusal with the facts that only the view has, or that of a place that took too many; `null`: neither. */
+/** The refusal with the facts that only the view has, or that of a place that took too many; `null`: none. */
 export function refuseSlot(
   command: Register | Borrow,
   view: LicenseView,

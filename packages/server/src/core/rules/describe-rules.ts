@@ -24,7 +24,7 @@ export interface RuleInForce {
 }
 
 /** What is held of a product or a feature: on each license that can be used now. */
-export type ReadHeld = (product: string, feature: string | null) => readonly HeldByGroups[];
+type ReadHeld = (product: string, feature: string | null) => readonly HeldByGroups[];
 
 /** All rules of products, in the order of the text. */
 export function describeRules(rules: RuleSet, readHeld: ReadHeld, now: Instant): readonly RuleInForce[] {

@@ -1,6 +1,6 @@
 /**
- * What has changed between two texts: lines of both, each after a space, or after "-" if only the first text has
- * it, or "+" if only the second does.
+ * What has changed between two texts: lines of both, each after a space, or after "-" if only the first text
+ * has it, or "+" if only the second does.
  */
 export function diffLines(before: string, after: string): readonly string[] {
   const old = linesOf(before);

@@ -2,7 +2,7 @@ import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Bar, BarKind } from '../../core/nouns/bar.ts';
 import { type Asker, type Barring, listBarring } from '../../core/rules/rules.ts';
-import type { BarRecord } from '../../store/query.ts';
+import type { BarRecord } from '../../store/rules-record.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import { refuseEntry } from './refuse-entry.ts';
 

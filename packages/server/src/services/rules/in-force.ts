@@ -3,7 +3,7 @@ import { DAY_MS, plus } from '../../core/nouns/instant.ts';
 import { describeRules, type RuleInForce } from '../../core/rules/describe-rules.ts';
 import type { Rules } from '../../core/rules/rules.ts';
 import type { ReservationSample } from '../../core/system-command.ts';
-import type { RuleHistory } from '../../store/query.ts';
+import type { RuleHistory } from '../../store/rules-record.ts';
 import type { Store } from '../../store/store.ts';
 
 /** A rule with what it did in the last 30 days. */

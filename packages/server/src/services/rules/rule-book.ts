@@ -2,7 +2,7 @@ import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { diffLines } from '../../core/rules/diff-lines.ts';
 import type { ProductFacts } from '../../core/rules/warnings.ts';
-import type { RulesRecord, RulesRevision } from '../../store/query.ts';
+import type { RulesRecord, RulesRevision } from '../../store/rules-record.ts';
 import type { Store } from '../../store/store.ts';
 import { executeOnEachLicense } from '../lending/each-license.ts';
 import type { Content } from '../watching/watched-file.ts';
@@ -67,20 +67,8 @@ export interface RuleBook {
   sampleReservations(): Promise<void>;
 }
 
-export function createRuleBook(store: Store, file: RulesFile): RuleBook {
-  /** Read, but not stored yet: the disk may fail. */
-  let found: Content | null = null;
-  /** What was reported at the start, so that the same version is not reported again. */
-  let loggedAtStart: string | null = null;
-
-  async function take(content: Content): Promise<RulesNotice> {
-    const written = readRules(file, content);
-    if (written === null) return { kind: 'unchanged' };
-    if (written instanceof RulesError) return { kind: 'refused', reason: written.message };
-    const { revision, isNew } = await put(written, undefined, 'server');
-    return isNew ? { kind: 'taken', revision } : { kind: 'unchanged' };
-  }
-
+/** The revisions in the store. */
+function openRevisions(store: Store, file: RulesFile) {
   async function put(
     { text, rules }: Pick<ParsedRules, 'rules'> & { readonly text: string },
     basedOn: number | undefined,
@@ -129,14 +117,29 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
     throw new RequestError('rules_revision_not_found', message);
   }
 
+  return { findRules, put, check, apply, listRevisions, findRevision };
+}
+
+export function createRuleBook(store: Store, file: RulesFile): RuleBook {
+  const { findRules, put, ...revisions } = openRevisions(store, file);
+  /** Read, but not stored yet: the disk may fail. */
+  let found: Content | null = null;
+  /** What was reported at the start, so that the same version is not reported again. */
+  let loggedAtStart: string | null = null;
+
+  async function take(content: Content): Promise<RulesNotice> {
+    const written = readRules(file, content);
+    if (written === null) return { kind: 'unchanged' };
+    if (written instanceof RulesError) return { kind: 'refused', reason: written.message };
+    const { revision, isNew } = await put(written, undefined, 'server');
+    return isNew ? { kind: 'taken', revision } : { kind: 'unchanged' };
+  }
+
   return {
     bars: createBars(store),
-    check,
-    apply,
-    listRevisions,
-    findRevision,
+    ...revisions,
     async revert(revision, by) {
-      return apply((await findRevision(revision)).text, undefined, by);
+      return revisions.apply((await revisions.findRevision(revision)).text, undefined, by);
     },
     async begin() {
       if (!store.isLeader()) return { kind: 'unchanged' };
@@ -165,7 +168,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
     async describe() {
       const [record, content] = await Promise.all([findRules(), file.read()]);
       const written = readRules(file, content);
-      const parsed = record.applied === null ? null : await check(record.applied.text);
+      const parsed = record.applied === null ? null : await revisions.check(record.applied.text);
       return {
         ...record,
         file: written === null ? null : file.path,

@@ -31,7 +31,7 @@ export function openRulesFile({ rules, data }: Pick<Config, 'rules' | 'data'>): 
 }
 
 /** Rules as they are written in a file. */
-export interface WrittenRules extends ParsedRules {
+interface WrittenRules extends ParsedRules {
   readonly text: string;
 }
 

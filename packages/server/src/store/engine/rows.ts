@@ -25,14 +25,12 @@ import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/v
 import type {
   AccountRecord,
   BacklogRecord,
-  BarRecord,
   ListRegistrations,
   RequestRecord,
-  RuleCounts,
-  RulesRevision,
   StoreDescription,
   UsageRecord,
 } from '../query.ts';
+import type { BarRecord, RuleCounts, RulesRevision } from '../rules-record.ts';
 import type { RowOf } from './tables.ts';
 
 export type RowValue = null | number | bigint | string | Uint8Array;

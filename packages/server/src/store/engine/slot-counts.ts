@@ -6,8 +6,8 @@ import type { Statements } from './statements.ts';
 
 /**
  * How many slots of a license, and of its features, are held by members of which groups and at which places,
- * as the rules of one revision count them. The groups are in the row of the license. Each place has a row of its
- * own, which is written when the batch is committed.
+ * as the rules of one revision count them. The groups are in the row of the license. Each place has a row of
+ * its own, which is written when the batch is committed.
  */
 export class SlotCounts {
   /** Of the rules. */
@@ -109,7 +109,7 @@ export class SlotCounts {
 }
 
 /** Where slots are counted. `feature` is empty for the license itself. */
-export interface CountedPlace {
+interface CountedPlace {
   readonly feature: string;
   readonly kind: PlaceKind;
   readonly place: string;

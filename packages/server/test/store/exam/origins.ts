@@ -172,6 +172,18 @@ export const ORIGINS = {
     assert.deepEqual(codesOf(again), { granted: 3, floating_not_available: 1 });
   },
 
+  'nothing is counted of what an administrator has released at once': async (exam: ExamStore) => {
+    const license = await exam.install({ slots: 100 });
+    await limitAddresses(exam);
+    for (let round = 0; round < 3; round++) {
+      const asked = await Promise.all(
+        users(4, `round-${round}`).map((user) => exam.register(user, from(HERE))),
+      );
+      assert.deepEqual(codesOf(asked), { granted: 3, floating_not_available: 1 });
+      await exam.execute({ kind: 'release_all', licenseId: license.id, by: 'admin' });
+    }
+  },
+
   'everything from one address is released at once, borrows and features too': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 100 });
     const borrowers = users(20, 'borrower');

@@ -6,6 +6,8 @@ import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
+const APPLY_ERRORS = ['rules_not_valid', 'rules_changed', 'rules_in_file'] as const;
+
 export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
   return adminRoutes(RULE_API, {
     'GET /api/admin/rules': {
@@ -33,7 +35,7 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       name: 'admin_rules_apply',
       access: 'admin',
       summary: 'Put rules in force, as a new revision',
-      errors: ['missing_parameters', 'rules_not_valid', 'rules_changed', 'rules_in_file'],
+      errors: ['missing_parameters', ...APPLY_ERRORS],
       handle: async ({ body, caller }, send) =>
         send(toWire(await ruleBook.apply(requireText(body), body.based_on, caller.actor))),
     },
@@ -57,13 +59,7 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       name: 'admin_rules_revert',
       access: 'admin',
       summary: 'Apply the text of an earlier revision again',
-      errors: [
-        'missing_parameters',
-        'rules_revision_not_found',
-        'rules_not_valid',
-        'rules_changed',
-        'rules_in_file',
-      ],
+      errors: ['missing_parameters', 'rules_revision_not_found', ...APPLY_ERRORS],
       handle: async ({ body, caller }, send) => {
         const { revision } = await ruleBook.revert(requireRevision(body), caller.actor);
         return send({ revision });

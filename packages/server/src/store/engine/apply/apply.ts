@@ -126,7 +126,8 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     statements.feature_slot.remove({ license_id: entry.license.id, user, feature });
     entry.meters.addInUse(statements, feature, -1);
   },
-  remove_all_feature_slots({ statements, entry }) {
+  remove_all_feature_slots(target) {
+    const { statements, entry } = target;
     if (!mayHaveFeatureSlots(entry)) return;
     forgetCounts(statements, entry);
     const { id } = entry.license;

@@ -77,9 +77,7 @@ describe('settings', () => {
     const ask = async (user: string) =>
       (await app.post('/api/v4/register', { product: 'cad', user }, { peer: FOREIGN })).body.code;
     assert.equal(await ask('ann'), undefined);
-    await change(app, { 'limits.slotsPerAddress': 1 });
-    assert.equal(await ask('bob'), 'address_limit_reached');
-    await change(app, { 'limits.slotsPerAddress': null, 'limits.newSlotsPerHour': 1 });
+    await change(app, { 'limits.newSlotsPerHour': 1 });
     assert.equal(await ask('bob'), 'address_limit_reached');
     await change(app, { 'limits.newSlotsPerHour': null, 'http.clientRequestsPerMinute': 1 });
     assert.deepEqual([await ask('bob'), await ask('bob')], [undefined, 'too_many_requests']);
@@ -154,7 +152,7 @@ test('another server on the same data takes settings over', async (t) => {
     changes: [
       { name: 'backup.keep', value: 3, shown: 3 },
       { name: 'port', value: 99, shown: 99 },
-      { name: 'limits.slotsPerAddress', value: -1, shown: -1 },
+      { name: 'limits.newSlotsPerHour', value: -1, shown: -1 },
       { name: 'unknown', value: 'x', shown: 'x' },
     ],
     by: 'ada',
@@ -162,7 +160,7 @@ test('another server on the same data takes settings over', async (t) => {
   await two.refresh();
   const { page, backup, port, limits } = two.current;
   assert.deepEqual([page.name, backup.schedule], ['Kestrel', '02:00']);
-  assert.deepEqual([backup.keep, port, limits.slotsPerAddress], [9, 8080, 0], 'what does not count');
+  assert.deepEqual([backup.keep, port, limits.newSlotsPerHour], [9, 8080, 20000], 'what does not count');
 });
 
 const NOT_SET = 'No webhook is set. Set "webhooks.url" first.';

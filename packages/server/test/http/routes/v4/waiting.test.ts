@@ -58,10 +58,14 @@ describe('a denial that waiting may end', () => {
   });
 
   test('also if the address has its share', async (t) => {
-    const { post } = await openTestApp(t, { limits: { slotsPerAddress: 1, borrowsPerAddress: 1 } });
-    assert.deepEqual(secondsOf(await post(REGISTER, { user: 'ann' }, { peer: FOREIGN })), [undefined, null]);
-    const denied = await post(REGISTER, { user: 'bob' }, { peer: FOREIGN });
-    assert.deepEqual(secondsOf(denied), ['address_limit_reached', '1']);
+    const { post } = await openTestApp(t);
+    const text = 'products: { cad: { limit: [{ slots: 2, each: address }], borrow: { perAddress: 0 } } }';
+    assert.equal((await post('/api/admin/rules/apply', { text })).status, 200);
+    const ask = (path: string, user: string) => post(path, { user }, { peer: FOREIGN });
+    assert.deepEqual(secondsOf(await ask(REGISTER, 'ann')), [undefined, null]);
+    assert.deepEqual(secondsOf(await ask('/api/v4/borrow', 'bob')), ['address_limit_reached', '1']);
+    assert.deepEqual(secondsOf(await ask(REGISTER, 'bob')), [undefined, null]);
+    assert.deepEqual(secondsOf(await ask(REGISTER, 'eve')), ['floating_not_available', '1']);
   });
 
   test('is the same with and without the fast lane, and otherwise like every refusal', async (t) => {

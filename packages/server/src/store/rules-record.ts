@@ -1,0 +1,44 @@
+import type { Bar } from '../core/nouns/bar.ts';
+import type { Instant } from '../core/nouns/instant.ts';
+import type { Rules } from '../core/rules/rules.ts';
+
+export interface BarRecord extends Bar {
+  readonly by: string;
+  readonly at: Instant;
+}
+
+/** The rules in force. */
+export interface RulesRecord {
+  readonly rules: Rules;
+  /** `null`: there have never been any. */
+  readonly applied: RulesRevision | null;
+}
+
+/** What the rules count of a license. */
+export interface RuleCounts {
+  readonly product: string;
+  /** Of the rules that it was counted for. */
+  readonly revision: number;
+  /** Slots by groups, by feature; the feature is empty for the license itself. */
+  readonly held: ReadonlyMap<string, ReadonlyMap<string, number>>;
+}
+
+/** What a rule has done. */
+export interface RuleHistory {
+  readonly product: string;
+  readonly feature: string;
+  readonly rule: string;
+  readonly refused: number;
+  /** Of a reservation: for how many minutes it applied, and of the slots reserved in all of them, the unused. */
+  readonly minutes: number;
+  readonly reserved: number;
+  readonly unused: number;
+}
+
+/** A version of the rules. */
+export interface RulesRevision {
+  readonly revision: number;
+  readonly text: string;
+  readonly by: string;
+  readonly at: Instant;
+}
