@@ -50,6 +50,10 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
   rotate_master_key: { kind: 'rotate_master_key', newKey: Uint8Array.of(1), newFingerprint: 'new', by },
   rotate_grant_key: { kind: 'rotate_grant_key', kid: 'k2', privateKey: 'p', by },
   set_rules: setRules(denying({ users: ['ada'] })),
+  sample_reservations: {
+    kind: 'sample_reservations',
+    samples: [{ product: 'cad', feature: '', rule: 'reserve 2 for a', reserved: 2, unused: 1 }],
+  },
   set_webhook_secret: { kind: 'set_webhook_secret', secret: 's', fingerprint: 'f', by },
   change_settings: { kind: 'change_settings', changes: [{ name: 'page.name', value: 'K', shown: 'K' }], by },
   add_bar: { kind: 'add_bar', bar: { kind: 'user', pattern: 'fay', note: null }, by },

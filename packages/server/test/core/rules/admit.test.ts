@@ -22,7 +22,12 @@ describe('deny for everything', () => {
       { user: 'bob', hostname: null, claimed: '10.1.2.3' },
     ]) {
       const host = { hostname, address: claimed, info: null };
-      const before = refuseByRules({ ...NO_RULES, ...denying(deny) }, { user, host });
+      const before = refuseByRules(
+        { ...NO_RULES, set: denying(deny), revision: 1 },
+        { user, host },
+        'cad',
+        null,
+      );
       assert.notEqual(before, null);
       assert.deepEqual(refusalOf(text, { user, hostname, claimedAddress: claimed }), before);
     }

@@ -224,6 +224,7 @@ const QUERIES: {
   find_grant_keys: [{ kind: 'find_grant_keys' }],
   find_rules: [{ kind: 'find_rules' }],
   list_rules_revisions: [{ kind: 'list_rules_revisions' }],
+  list_rule_history: [{ kind: 'list_rule_history', since: plus(NOW, -DAY_MS) }],
   list_rule_counts: [{ kind: 'list_rule_counts' }],
   list_bars: [{ kind: 'list_bars' }],
   list_settings: [{ kind: 'list_settings' }],
