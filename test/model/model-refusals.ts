@@ -4,7 +4,7 @@ import type { Instant } from '@berth/server/core/nouns/instant';
 export interface Refusal {
   readonly kind: 'refused';
   readonly code: string;
-  readonly details?: Record<string, number | string | null>;
+  readonly details?: Record<string, number | string | null | readonly string[]>;
 }
 
 interface FullLicense {
@@ -46,4 +46,3 @@ export function sumUp(refusals: readonly Refusal[]): Refusal {
   const details = { slots: total('slots'), inUse: total('inUse'), ...nextFreeAt, licenses: full.length };
   return { kind: 'refused', code: nearest.code, details };
 }
-
