@@ -92,7 +92,7 @@ async function fill(store: Store, { license, held }: Seed): Promise<void> {
 }
 
 /** As the requests of the load do, so that they renew the slot and change nothing else. */
-function registerUser({ product }: License, user: number): Register {
+export function registerUser({ product }: License, user: number): Register {
   const digits = userDigits(user);
   const host = { hostname: `host-${digits}.example.com`, address: '192.0.2.17', info: null };
   const by = { name: 'client', address: '127.0.0.1' };

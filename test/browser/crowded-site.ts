@@ -19,6 +19,20 @@ export const LONG = {
   account: 'administrator-of-the-night-shift-in-building-seventeen',
 };
 
+const GROUP = 'engineers-for-nonlinear-materials-in-building-seventeen';
+
+const RULES = `groups:
+  team: { users: ["user.1*"] }
+  ${GROUP}: { users: ["${LONG.user}"], hosts: ["${LONG.host}"] }
+products:
+  photon: { reserve: [{ slots: 4, for: team }, { slots: 3, for: ${GROUP} }], limit: [{ slots: 1, each: host }] }
+  viewer: { reserve: [{ slots: 400, for: team }] }
+  ${LONG.product}:
+    allow: [team, ${GROUP}]
+    limit: [{ slots: 2, for: ${GROUP} }]
+    features: { ${LONG.feature}: { reserve: [{ slots: 1, for: ${GROUP} }] } }
+`;
+
 /** The licenses with ordinary and with long names. */
 export const [ORDINARY, EXTREME] = [101, 201];
 
@@ -107,6 +121,7 @@ export async function startCrowdedSite(data: string, password: string) {
   await post('/api/v4/add_consumption', { product: 'photon', consumptions: 74_312 });
   await post('/api/admin/users/add', { name: LONG.account, role: 'operator' });
   await post('/api/admin/tokens/create', { name: LONG.account, role: 'user' });
+  await post('/api/admin/rules/apply', { text: RULES });
   await post('/api/admin/bars', { kind: 'user', pattern: `*${LONG.user}` });
   return server;
 }

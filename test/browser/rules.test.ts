@@ -29,7 +29,6 @@ before(async () => {
   token = await api.signIn('admin', PASSWORD);
   await api.post('/api/admin/users/add', { name: 'olga', role: 'operator', password: PASSWORD }, token);
   opened = await openPage(browser, server.url);
-  opened.page.setDefaultTimeout(5000); // TEMP
   await opened.page.goto(`${server.url}/#/overview`);
   await signIn(opened.page, 'admin', PASSWORD);
 });
@@ -88,6 +87,14 @@ describe('the rules on the page', () => {
     await page.getByText('1 reserved for team, 0 in use').waitFor();
     await goTo(page, 'audit?kind=slot_denied');
     await page.getByText('ext-3 was refused a slot: limit 2 for contractors').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('u');
+    await force.waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('block');
+    await page.getByRole('option', { name: 'Bars' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Barred here' }).waitFor();
   });
 
   test('an error stands at its line and keeps the draft from being applied', async (t) => {

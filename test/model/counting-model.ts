@@ -14,9 +14,19 @@ import {
   TOLERANCE_MS,
 } from './lending-model.ts';
 import { refuse } from './model-refusals.ts';
+import {
+  countsAlike,
+  type Holdings,
+  mayLend,
+  type Person,
+  refuseByLimit,
+  refuseByReservation,
+} from './naive-rules.ts';
 
 export const DAY_MS = 24 * HOUR_MS;
 const FEATURE_TIMEOUT_MS = 30 * MINUTE_MS;
+/** The feature that is lent. */
+export const FEATURE = 'render';
 const FEATURE_SLOTS = 2;
 const FEATURE_BORROW_MS = 4 * HOUR_MS;
 
@@ -29,7 +39,7 @@ export const LIMITS: Readonly<Record<'license' | 'export', ConsumptionLimits>> =
 
 export const FEATURES: readonly Feature[] = [
   exampleFeature('export', { consumption: LIMITS.export }),
-  exampleFeature('render', {
+  exampleFeature(FEATURE, {
     floating: {
       slots: FEATURE_SLOTS,
       timeoutMinutes: FEATURE_TIMEOUT_MS / MINUTE_MS,
@@ -136,7 +146,7 @@ export class CountingModel extends LendingModel {
 
   #tryCount(license: ModelLicense, request: Consumed): Expected {
     const { feature, count, key } = request;
-    const state = this.refuseByState(license) ?? this.refuseBarred(request.user);
+    const state = this.refuseByState(license) ?? this.refuseBarred(nowhere(request.user ?? ''), false);
     if (state !== null) return refuse(state);
     const total = this.total(license.id, feature);
     const refusal = refuseCount(request, total);
@@ -191,7 +201,7 @@ export class CountingModel extends LendingModel {
     user: string,
     until: number | 'longest' | 'unreadable' | null,
   ): Expected {
-    const state = this.refuseByState(license) ?? this.refuseBarred(user);
+    const state = this.refuseByState(license) ?? this.refuseBarred(nowhere(user));
     if (state !== null) return refuse(state);
     const holder = license.holders.get(user);
     if (holder === undefined) return refuse('device_not_found');
@@ -199,11 +209,49 @@ export class CountingModel extends LendingModel {
     if (until !== null && granted === null) return refuse('borrow_until_not_valid');
     const slots = this.featureSlots(license.id);
     const held = slots.get(user);
-    if (held === undefined && slots.size >= FEATURE_SLOTS) return refuseFullFeature(slots);
+    const missing = held === undefined ? this.#refuseNewFeature(license, { user, at: holder.counted }) : null;
+    if (missing !== null) return missing;
     const borrowedUntil = granted ?? held?.borrowedUntil ?? null;
     const endsAt = later(this.#featureTimeout(license), borrowedUntil ?? instant(0));
     slots.set(user, { endsAt, borrowedUntil });
     return this.#answer(license, 0, { endsAt, borrowedUntil });
+  }
+
+  #refuseNewFeature(license: ModelLicense, who: Person): Expected | null {
+    const own = this.rules.products.cad?.features[FEATURE];
+    const slots = this.featureSlots(license.id);
+    const holdings = this.featureHoldings(license);
+    const limited = own === undefined ? null : refuseByLimit(this.rules, own, holdings, who, this.now);
+    if (limited !== null) return limited;
+    if (slots.size >= FEATURE_SLOTS) return refuseFullFeature(slots);
+    return own === undefined ? null : refuseByReservation(this.rules, own, holdings, who, this.now);
+  }
+
+  /** Counted like the slots of their holders. Those on the license itself fill reservations. */
+  featureHoldings(license: ModelLicense, returned = '', left: readonly ModelLicense[] = []): Holdings {
+    const listHeld = (one: ModelLicense) => {
+      const isGone = one === license || left.includes(one);
+      const users = [...this.featureSlots(one.id).keys()].filter((user) => !isGone || user !== returned);
+      return users.flatMap((user) => {
+        const holder = one.holders.get(user);
+        return holder === undefined ? [] : { user, at: holder.counted };
+      });
+    };
+    const filling = listHeld(license);
+    const held = this.licenses.filter(this.isUsable).flatMap(listHeld);
+    return { held, filling, free: Math.max(0, FEATURE_SLOTS - filling.length) };
+  }
+
+  protected override mayMoveFeatures(
+    license: ModelLicense,
+    from: Person,
+    to: Person,
+    left: readonly ModelLicense[],
+  ): boolean {
+    const own = this.rules.products.cad?.features[FEATURE];
+    if (own === undefined || !this.featureSlots(license.id).has(to.user)) return true;
+    const holdings = this.featureHoldings(license, to.user, left);
+    return countsAlike(this.rules, own, from, to) || mayLend(this.rules, own, holdings, to, this.now);
   }
 
   releaseFeature(user: string, id: LicenseId | null): Expected {
@@ -282,6 +330,11 @@ function refuseFullFeature(slots: Map<string, Held>): Expected {
   const nextFreeAt = Math.min(...[...slots.values()].map(({ endsAt }) => endsAt));
   const details = { slots: FEATURE_SLOTS, inUse: slots.size, nextFreeAt };
   return { kind: 'refused', code: 'floating_not_available', details };
+}
+
+/** Who asks without saying from where. */
+function nowhere(user: string): Person {
+  return { user, at: { hostname: null, address: null } };
 }
 
 /** What tells requests apart that carry the same key. */

@@ -16,14 +16,9 @@ export function expectSameSlots(model: CountingModel, { licenses, slots }: Liste
     expectWithinLimit(listed, slotsOf(before.slots, id), facts.slots);
     for (const { endsAt } of listed) assert.ok(endsAt > model.now, 'free at its time');
     assert.deepEqual(
-      listed.map(({ user, endsAt, borrowedUntil, origin: from, countedAt }) => {
-        return {
-          user,
-          endsAt,
-          borrowedUntil,
-          from,
-          countedAt: countedAt === undefined ? from : countedAt.address,
-        };
+      listed.map(({ user, endsAt, borrowedUntil, origin, host, countedAt }) => {
+        const at = { hostname: host.hostname, address: origin };
+        return { user, endsAt, borrowedUntil, at, counted: countedAt ?? at };
       }),
       [...holders].map(([user, held]) => ({ user, ...held })).sort((a, b) => (a.user < b.user ? -1 : 1)),
     );

@@ -29,20 +29,21 @@ import {
   turnToOtherServer,
 } from './lending-commands.ts';
 import { MAX_BORROW_MS, SHORT_BORROW_MS, TIMEOUT_MS, TOLERANCE_MS } from './lending-model.ts';
+import { RULES } from './random-rules.ts';
 
 const user = fc.constantFrom('ada', 'bob', 'eve', 'zoe');
 const license = fc.constantFrom(licenseId(1), licenseId(2), licenseId(3));
 const who = fc.record({ user, licenseId: fc.option(license, { freq: 1 }) });
 
-const origin = fc.constantFrom('10.0.0.1', '10.0.0.2', '2001:db8::1', '2001:db8::2');
-
-const visitor = fc.record({ user, licenseId: fc.option(license, { freq: 1 }), origin: fc.option(origin) });
-
-const rules = fc.record({
-  users: fc.constantFrom([], [], ['ada'], ['bob', 'eve']),
-  slots: fc.constantFrom(null, 0, 1, 2, 3),
-  borrows: fc.constantFrom(null, 0, 1),
+const at = fc.record({
+  hostname: fc.constantFrom(null, 'ws-1', 'ws-2', 'lab-1', 'lab-2'),
+  address: fc.constantFrom(null, '10.0.0.1', '10.0.1.2', '2001:db8::1', '2001:db8::2'),
 });
+
+const visitor = fc.record(
+  { user, licenseId: fc.option(license, { freq: 1 }), at },
+  { requiredKeys: ['user', 'licenseId'] },
+);
 
 /** More than may leave a record of their own. */
 const INVENTED = Array.from({ length: PLACE_DENIALS + 10 }, (_, index) => `invented-${index}`);
@@ -103,7 +104,7 @@ export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
   visitor.map(register),
   fc.array(user, { minLength: 2, maxLength: 8 }).map((users) => registerCrowd(users)),
   fc
-    .tuple(fc.constantFrom(5, 5, 5, 5, 5, INVENTED.length), origin)
+    .tuple(fc.constantFrom(5, 5, 5, 5, 5, INVENTED.length), at)
     .map(([size, one]) => registerCrowd(INVENTED.slice(0, size), one)),
   fc.tuple(visitor, until).map(([one, at]) => borrow(one, at)),
   fc.tuple(fc.constantFrom('unregister', 'release', 'recall'), who).map(([kind, one]) => takeBack(kind, one)),
@@ -111,7 +112,8 @@ export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
   someTime.map(tick),
   fc.constantFrom(-1 as const, 0 as const, 1 as const).map(tickToEnd),
   license.map(sweep),
-  rules.map(rule),
+  RULES.map(rule),
+  RULES.map(rule),
   license.map(releaseAll),
   consumption.map((one) => consume(one)),
   keyedConsumption.map((one) => consume(one)),

@@ -5,6 +5,7 @@ import type fc from 'fast-check';
 import type { CountingModel } from './counting-model.ts';
 import { expectSameCounts } from './expect-same-counts.ts';
 import { expectNobodyFreedEarly, expectSameSlots } from './expect-same-slots.ts';
+import { expectFair, expectFairRefusal, type Fairness, measureFairness } from './fair-rules.ts';
 import type { Expected } from './lending-model.ts';
 import type { ModelStore } from './model-stores.ts';
 
@@ -22,6 +23,8 @@ export interface Real {
   readonly stores: readonly [ModelStore, ...ModelStore[]];
   listed: Listed;
   steps: number;
+  /** As the model was after the last step. */
+  fairness: Fairness;
 }
 
 export type HistoryCommand = fc.AsyncCommand<CountingModel, Real>;
@@ -42,10 +45,13 @@ export function inHistory({ title, takesBack = false, act, expect }: Step): Hist
     check: () => true,
     toString: () => title,
     async run(model, real) {
-      const { stores, listed: before } = real;
+      const { stores, listed: before, fairness } = real;
       const answers = await Promise.all(stores.map((store) => act(store, model)));
       const expected = expect(model);
       model.forgetFeatures();
+      expectFair(model, fairness);
+      for (const lacking of model.lacking.splice(0)) expectFairRefusal(model, lacking, fairness);
+      real.fairness = measureFairness(model, fairness);
       for (const outcomes of answers) expectOutcomes(outcomes, expected);
       expectAllSame(stores, answers, 'answers');
       real.steps += 1;

@@ -10,6 +10,7 @@ import { expectSound } from '../../packages/server/test/store/exam/soundness.ts'
 import { reuseDatabase } from '../support/stores/reused-database.ts';
 import { CountingModel } from './counting-model.ts';
 import { expectSameRecords } from './expect-same-records.ts';
+import { measureFairness } from './fair-rules.ts';
 import { COMMANDS, RESTARTS, SHARED_RESTARTS, TURNS } from './histories.ts';
 import { expectSameLists, type HistoryCommand, type Real } from './history-command.ts';
 import { type ModelStore, startPostgresStore, startSqlite } from './model-stores.ts';
@@ -52,7 +53,8 @@ export async function runLane({ seed, runs, database }: Lane): Promise<number> {
 /** On all stores side by side. */
 async function runHistory(stores: Real['stores'], history: Iterable<HistoryCommand>): Promise<number> {
   const model = new CountingModel();
-  const real: Real = { stores, listed: { licenses: [], slots: [] }, steps: 0 };
+  const fairness = measureFairness(model, null);
+  const real: Real = { stores, listed: { licenses: [], slots: [] }, steps: 0, fairness };
   try {
     await fc.asyncModelRun(() => ({ model, real }), history);
     await expectSameLists(stores);

@@ -1,61 +1,65 @@
 import assert from 'node:assert/strict';
 import { plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
-import { denying, from, limitingAddresses, setRules } from '../../packages/server/test/core/examples.ts';
+import type { RuleSet } from '@berth/server/core/rules/rule-set';
+import { from, setRules } from '../../packages/server/test/core/examples.ts';
 import type { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
 import type { CountingModel } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
-import type { Facts, ModelRules } from './lending-model.ts';
+import type { Facts } from './lending-model.ts';
+import type { Place } from './naive-rules.ts';
 
 export interface Who {
   readonly user: string;
   readonly licenseId: LicenseId | null;
-  /** The address that the request comes from. */
-  readonly origin?: string | null;
+  /** Where the request comes from. */
+  readonly at?: Place;
 }
 
-export const sayWho = ({ user, licenseId, origin }: Who) =>
-  `${user}${licenseId === null ? '' : ` on ${licenseId}`}${sayOrigin(origin)}`;
+export const sayWho = ({ user, licenseId, at }: Who) =>
+  `${user}${licenseId === null ? '' : ` on ${licenseId}`}${sayPlace(at)}`;
 
-function sayOrigin(origin: string | null | undefined): string {
-  return origin == null ? '' : ` from ${origin}`;
+function sayPlace(at: Place | undefined): string {
+  return at === undefined ? '' : ` at ${at.hostname} ${at.address}`;
 }
 
 /** What a command says of it. */
-function asked(origin: string | null | undefined) {
-  return origin == null ? {} : from(origin);
+function asked(at: Place | undefined) {
+  if (at === undefined) return {};
+  const { hostname, address } = at;
+  return { host: { hostname, address: null, info: null }, ...(address === null ? {} : from(address)) };
 }
 
 export function register(who: Who): HistoryCommand {
-  const { user, licenseId, origin } = who;
+  const { user, licenseId, at } = who;
   return inHistory({
     title: `register ${sayWho(who)}`,
-    act: async ({ exam }) => [await exam.register(user, { licenseId, ...asked(origin) })],
-    expect: (model) => [model.register(user, licenseId, origin)],
+    act: async ({ exam }) => [await exam.register(user, { licenseId, ...asked(at) })],
+    expect: (model) => [model.register(user, licenseId, at)],
   });
 }
 
 /** Several at once, in one batch. */
-export function registerCrowd(users: readonly string[], origin: string | null = null): HistoryCommand {
-  const facts = { product: 'cad', ...asked(origin) };
+export function registerCrowd(users: readonly string[], at?: Place): HistoryCommand {
+  const facts = { product: 'cad', ...asked(at) };
   const names = users.length > 8 ? `${users.length} users` : users.join(', ');
   return inHistory({
-    title: `register at once ${names}${sayOrigin(origin)}`,
+    title: `register at once ${names}${sayPlace(at)}`,
     act: ({ exam }) => Promise.all(users.map((user) => exam.register(user, facts))),
-    expect: (model) => users.map((user) => model.register(user, null, origin)),
+    expect: (model) => users.map((user) => model.register(user, null, at)),
   });
 }
 
 /** `until`: milliseconds from now, or a word. */
 export function borrow(who: Who, until: number | 'longest' | 'unreadable'): HistoryCommand {
-  const { user, licenseId, origin } = who;
+  const { user, licenseId, at } = who;
   const wanted = ({ now }: CountingModel) => (typeof until === 'number' ? plus(now, until) : until);
   return inHistory({
     title: `borrow ${sayWho(who)} until ${until}`,
     // Whoever has to borrow from another license gives the slot back that they held before.
     takesBack: licenseId === null,
-    act: async ({ exam }, model) => [await exam.borrow(user, wanted(model), { licenseId, ...asked(origin) })],
-    expect: (model) => [model.borrow(user, licenseId, wanted(model), origin)],
+    act: async ({ exam }, model) => [await exam.borrow(user, wanted(model), { licenseId, ...asked(at) })],
+    expect: (model) => [model.borrow(user, licenseId, wanted(model), at)],
   });
 }
 
@@ -132,13 +136,11 @@ export function tickToEnd(besideMs: -1 | 0 | 1): HistoryCommand {
   );
 }
 
-/** From now on the administrator's rules keep out these users, and limit addresses. */
-export function rule(rules: ModelRules): HistoryCommand {
-  const { users, slots, borrows } = rules;
-  const { products } = limitingAddresses(slots, borrows);
+/** Rules that are in force from now on. */
+export function rule(rules: RuleSet): HistoryCommand {
   return inHistory({
-    title: `deny ${users.join(', ') || 'nobody'}, each address gets ${slots} slots and ${borrows} borrows`,
-    act: async ({ exam }) => [await exam.execute(setRules({ ...denying({ users }), products }))],
+    title: `rules ${JSON.stringify({ deny: rules.deny.users, ...rules.products.cad })}`,
+    act: async ({ exam }) => [await exam.execute(setRules(rules))],
     expect: (model) => [model.rule(rules)],
   });
 }

@@ -1,7 +1,22 @@
 import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
 import { type LicenseId, licenseId } from '@berth/server/core/nouns/license';
+import { type BorrowRules, EMPTY_RULE_SET, type RuleSet } from '@berth/server/core/rules/rule-set';
 import { NOW } from '../../packages/server/test/core/examples.ts';
+import type { Lacking } from './fair-rules.ts';
 import { type Refusal, refuse, refuseFull, sumUp } from './model-refusals.ts';
+import {
+  countsAlike,
+  findBorrowRules,
+  isKeptOut,
+  isMember,
+  mayLend,
+  networkOf,
+  type Person,
+  type Place,
+  refuseByLimit,
+  refuseByReservation,
+  refuseKept,
+} from './naive-rules.ts';
 
 export const TIMEOUT_MS = 10 * MINUTE_MS;
 /** The longest that any of the licenses allows. */
@@ -23,18 +38,14 @@ export interface Held {
   borrowedUntil: Instant | null;
 }
 
-/** A slot, the address that it was last asked for from, and the one where it is counted. */
-interface HeldSlot extends Held {
-  from: string | null;
-  countedAt: string | null;
+/** A slot, where its holder was last, and where it is counted. */
+export interface HeldSlot extends Held {
+  readonly at: Place;
+  readonly counted: Place;
 }
 
-/** Who is kept out, and what each address may hold of the product; `null`: no limit. */
-export interface ModelRules {
-  readonly users: readonly string[];
-  readonly slots: number | null;
-  readonly borrows: number | null;
-}
+/** What requests say that say nothing else. */
+export const SOMEWHERE: Place = { hostname: 'host-1', address: null };
 
 export interface ModelLicense {
   readonly id: LicenseId;
@@ -78,8 +89,10 @@ export const FIRST_FACTS: Readonly<Record<number, Facts>> = Object.fromEntries(
  */
 export class LendingModel {
   now: Instant = NOW;
-  #rules: ModelRules = { users: [], slots: null, borrows: null };
+  rules: RuleSet = EMPTY_RULE_SET;
   #revision = 0;
+  /** Who was refused for lack of a slot in this step, whatever license they get. */
+  lacking: Lacking[] = [];
   /** The one that was added last comes first. */
   readonly licenses: readonly ModelLicense[] = [3, 2, 1].map((id) => ({
     id: licenseId(id),
@@ -117,20 +130,25 @@ export class LendingModel {
     return { kind: 'done', count: isSame ? 0 : 1 };
   }
 
-  register(user: string, id: LicenseId | null, origin: string | null = null): Expected {
-    const leaver = id === null ? user : null;
-    return this.#take(user, id, (license) => this.#tryRegister(license, user, origin, leaver));
+  register(user: string, id: LicenseId | null, at: Place = SOMEWHERE): Expected {
+    const answer = this.#take(user, id, (license) => this.#tryRegister(license, { user, at }));
+    const isLack = answer.kind === 'refused' && answer.code === 'floating_not_available';
+    if (id === null && isLack && answer.details?.limit === undefined) {
+      const isReserved = answer.details?.reservedFor !== undefined;
+      this.lacking.push({ who: { user, at }, isReserved, ...this.holdings(null) });
+    }
+    return answer;
   }
 
   borrow(
     user: string,
     id: LicenseId | null,
     until: Instant | 'longest' | 'unreadable',
-    origin: string | null = null,
+    at: Place = SOMEWHERE,
   ): Expected {
     const before = this.#renewable(user);
-    const leaver = id === null ? user : null;
-    const answer = this.#take(user, id, (license) => this.#tryBorrow(license, user, until, origin, leaver));
+    const attempt = (license: ModelLicense) => this.#tryBorrow(license, { user, at }, until, id === null);
+    const answer = this.#take(user, id, attempt);
     if (id === null && answer.kind === 'granted') this.#leave(user, before, answer.licenseId);
     return answer;
   }
@@ -143,40 +161,74 @@ export class LendingModel {
     }
   }
 
-  #tryRegister(license: ModelLicense, user: string, origin: string | null, leaver: string | null): Expected {
+  #tryRegister(license: ModelLicense, who: Person): Expected {
+    const { user } = who;
     const held = license.holders.get(user);
-    const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
+    const refusal = this.refuseByState(license) ?? this.refuseBarred(who);
     if (refusal !== null) return refuse(refusal);
-    const limited = held === undefined ? this.#refuseByLimit(license, origin, leaver) : null;
+    const missing = held === undefined ? this.#refuseNew(license, who, []) : null;
+    if (missing !== null) return missing;
+    return this.#hold(license, who, held?.borrowedUntil ?? null, []);
+  }
+
+  /** For one who holds no slot of the license. */
+  #refuseNew(license: ModelLicense, who: Person, left: readonly ModelLicense[]): Refusal | null {
+    const own = this.rules.products.cad;
+    const holdings = this.holdings(null, who.user, left);
+    const limited = own === undefined ? null : refuseByLimit(this.rules, own, holdings, who, this.now);
     if (limited !== null) return limited;
-    if (held === undefined && isFull(license)) return refuseFull(license, false);
-    const isSame = held !== undefined && (origin ?? held.from) === held.from;
-    const countedAt = isSame ? held.countedAt : this.#countAt(license, user, origin, leaver);
-    return this.#hold(license, user, held?.borrowedUntil ?? null, origin, countedAt);
+    if (isFull(license)) return refuseFull(license, false);
+    return own === undefined ? null : refuseByReservation(this.rules, own, holdings, who, this.now);
   }
 
   #tryBorrow(
     license: ModelLicense,
-    user: string,
+    who: Person,
     until: Instant | 'longest' | 'unreadable',
-    origin: string | null,
-    leaver: string | null,
+    isOnAny: boolean,
   ): Expected {
-    const held = license.holders.get(user);
-    const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
+    const held = license.holders.get(who.user);
+    const refusal = this.refuseByState(license) ?? this.refuseBarred(who);
     if (refusal !== null) return refuse(refusal);
-    if (license.facts.maxBorrowHours === 0) return refuse('license_borrow_not_allowed');
-    const granted = this.#grantUntil(license, until);
+    const rules = findBorrowRules(this.rules, this.now);
+    const { allow = null } = rules ?? {};
+    const isAllowed = allow === null || allow.some((group) => isMember(this.rules, who, group));
+    if (!isAllowed || license.facts.maxBorrowHours === 0) return refuse('license_borrow_not_allowed');
+    const granted = this.#grantUntil(license, until, rules?.hours ?? null);
     if (granted === null) return refuse('borrow_until_not_valid');
-    const limited = held === undefined ? this.#refuseByLimit(license, origin, leaver) : null;
-    if (limited !== null) return limited;
+    const left = isOnAny ? this.#listLeft(license, who.user) : [];
+    const missing = held === undefined ? this.#refuseNew(license, who, left) : null;
+    if (missing !== null) return missing;
     const isExtended = granted > (held?.borrowedUntil ?? 0);
-    const isShort = held === undefined ? isFull(license) : isOver(license) && isExtended;
-    if (isShort) return refuseFull(license, held !== undefined);
+    if (held !== undefined && isOver(license) && isExtended) return refuseFull(license, true);
     const isNew = (held?.borrowedUntil ?? 0) <= this.now;
-    if (isNew && this.#areBorrowsSpent(license, origin, leaver)) return refuse('address_limit_reached');
-    const countedAt = this.#countAt(license, user, origin, leaver);
-    return this.#hold(license, user, granted, origin, countedAt);
+    const spent = isNew && rules !== null ? this.#refuseMoreBorrows(rules, who, left) : null;
+    return spent ?? this.#hold(license, who, granted, left);
+  }
+
+  /** Those that are asked before this one give their slot of the user back, if this one lends. */
+  #listLeft(license: ModelLicense, user: string): readonly ModelLicense[] {
+    const own = this.#renewable(user);
+    return own.includes(license) ? own.slice(0, own.indexOf(license)) : own;
+  }
+
+  #refuseMoreBorrows(
+    { keep, perAddress }: BorrowRules,
+    { user, at }: Person,
+    left: readonly ModelLicense[],
+  ): Refusal | null {
+    const usable = this.licenses.filter(this.isUsable);
+    const borrowed = usable.flatMap((license) =>
+      [...license.holders].flatMap(([holder, held]) => {
+        const isLeft = holder === user && left.includes(license);
+        return isLeft || (held.borrowedUntil ?? 0) <= this.now ? [] : held;
+      }),
+    );
+    const slots = usable.reduce((sum, { facts }) => sum + facts.slots, 0);
+    const kept = refuseKept(keep, slots, borrowed.length);
+    if (kept !== null || perAddress === null || at.address === null) return kept;
+    const here = borrowed.filter((held) => networkOf(held.at.address) === networkOf(at.address));
+    return here.length >= perAddress ? refuse('address_limit_reached') : null;
   }
 
   /**
@@ -209,47 +261,49 @@ export class LendingModel {
   }
 
   /**
-   * What rules look at: all licenses that can be used, without what the user would leave on others than this
-   * one.
+   * What is held of the product: on licenses that can be used, without the slots of the user on those in
+   * `left`, and as if the one on `returned` were given back.
    */
-  #pool(license: ModelLicense, leaver: string | null): readonly ModelLicense[] {
-    const usable = this.licenses.filter((one) => this.refuseByState(one) === null);
-    return usable.map((one) => {
-      const holders = new Map(one.holders);
-      if (one !== license && leaver !== null) holders.delete(leaver);
-      return { ...one, holders };
-    });
+  holdings(
+    returned: ModelLicense | null,
+    user = '',
+    left: readonly ModelLicense[] = [],
+  ): Pick<Lacking, 'held' | 'filling' | 'free'> {
+    const gone = (license: ModelLicense) =>
+      (returned === license || left.includes(license)) && license.holders.has(user);
+    const usable = this.licenses.filter(this.isUsable);
+    const held = usable.flatMap((license) =>
+      [...license.holders].flatMap(([holder, { counted }]) =>
+        holder === user && gone(license) ? [] : { user: holder, at: counted },
+      ),
+    );
+    const free = usable.map((one) => one.facts.slots - one.holders.size + (gone(one) ? 1 : 0));
+    return { held, filling: held, free: free.reduce((sum, slots) => sum + Math.max(0, slots), 0) };
   }
 
-  #refuseByLimit(license: ModelLicense, origin: string | null, leaver: string | null): Refusal | null {
-    const { slots: limit } = this.#rules;
-    if (limit === null || origin === null) return null;
-    const held = this.#pool(license, leaver).flatMap(({ holders }) => [...holders.values()]);
-    const inUse = held.filter(({ countedAt }) => isSamePlace(countedAt, origin)).length;
-    if (inUse < limit) return null;
-    const details = { rule: `limit ${limit} for each address`, limit, inUse };
-    return { kind: 'refused', code: 'floating_not_available', details };
-  }
+  readonly isUsable = (license: ModelLicense): boolean => this.refuseByState(license) === null;
 
-  #areBorrowsSpent(license: ModelLicense, origin: string | null, leaver: string | null): boolean {
-    const { borrows } = this.#rules;
-    if (borrows === null || origin === null) return false;
-    const held = this.#pool(license, leaver).flatMap(({ holders }) => [...holders.values()]);
-    const here = held.filter(({ from }) => isSamePlace(from, origin));
-    return here.filter(({ borrowedUntil }) => (borrowedUntil ?? 0) > this.now).length >= borrows;
-  }
-
-  /** A slot is counted where its holder is now, if it could be returned and lent anew there. */
-  #countAt(license: ModelLicense, user: string, origin: string | null, leaver: string | null): string | null {
+  /** Where a slot is counted: where its holder is now, if it could be returned and lent anew there. */
+  #countAt(license: ModelLicense, user: string, to: Place, left: readonly ModelLicense[]): Place {
     const held = license.holders.get(user);
-    const to = origin ?? held?.from ?? null;
-    if (held === undefined || this.#rules.slots === null || to === held.countedAt) return to;
-    if (to !== null && isSamePlace(held.countedAt, to)) return to;
-    const pool = this.#pool(license, leaver);
-    pool.find(({ id }) => id === license.id)?.holders.delete(user);
-    const counted = pool.flatMap(({ holders }) => [...holders.values()]);
-    const inUse = to === null ? 0 : counted.filter(({ countedAt }) => isSamePlace(countedAt, to)).length;
-    return inUse < this.#rules.slots && pool.some((one) => !isFull(one)) ? to : held.countedAt;
+    if (held === undefined) return to;
+    const own = this.rules.products.cad;
+    const [from, there] = [held.counted, to].map((at) => ({ user, at })) as [Person, Person];
+    const mayMove =
+      own === undefined ||
+      countsAlike(this.rules, own, from, there) ||
+      mayLend(this.rules, own, this.holdings(license, user, left), there, this.now);
+    return mayMove && this.mayMoveFeatures(license, from, there, left) ? to : held.counted;
+  }
+
+  /** Those that the user holds there, if any. */
+  protected mayMoveFeatures(
+    _license: ModelLicense,
+    _from: Person,
+    _to: Person,
+    _left: readonly ModelLicense[],
+  ): boolean {
+    return true;
   }
 
   unregister(user: string, id: LicenseId | null): Expected {
@@ -313,24 +367,30 @@ export class LendingModel {
       : null;
   }
 
-  rule(rules: ModelRules): Expected {
-    const isSame = this.#revision > 0 && JSON.stringify(this.#rules) === JSON.stringify(rules);
+  rule(rules: RuleSet): Expected {
+    const isSame = this.#revision > 0 && JSON.stringify(this.rules) === JSON.stringify(rules);
     if (isSame) return { kind: 'done', count: 0 };
-    this.#rules = rules;
+    this.rules = rules;
     this.#revision += 1;
     return { kind: 'done', count: this.#revision };
   }
 
-  protected refuseBarred(user: string | null): string | null {
-    return user !== null && this.#rules.users.includes(user) ? 'blacklisted' : null;
+  /** `isSlot`: they do not only count. */
+  protected refuseBarred(who: Person, isSlot = true): string | null {
+    return isKeptOut(this.rules, who, isSlot) ? 'blacklisted' : null;
   }
 
   #heartbeatEnd({ facts }: ModelLicense): Instant {
     return cut(plus(this.now, TIMEOUT_MS), facts.validUntil);
   }
 
-  #grantUntil({ facts }: ModelLicense, until: Instant | 'longest' | 'unreadable'): Instant | null {
-    const latest = cut(plus(this.now, facts.maxBorrowHours * HOUR_MS), facts.validUntil);
+  #grantUntil(
+    { facts }: ModelLicense,
+    until: Instant | 'longest' | 'unreadable',
+    hoursByRules: number | null,
+  ): Instant | null {
+    const hours = Math.min(facts.maxBorrowHours, hoursByRules ?? facts.maxBorrowHours);
+    const latest = cut(plus(this.now, hours * HOUR_MS), facts.validUntil);
     if (until === 'longest') return latest;
     if (until === 'unreadable' || until <= this.now || until > latest + TOLERANCE_MS) return null;
     return cut(until, latest);
@@ -338,21 +398,20 @@ export class LendingModel {
 
   #hold(
     license: ModelLicense,
-    user: string,
+    { user, at: asked }: Person,
     borrowedUntil: Instant | null,
-    origin: string | null,
-    countedAt: string | null,
+    left: readonly ModelLicense[],
   ): Expected {
     const endsAt = later(this.#heartbeatEnd(license), borrowedUntil ?? instant(0));
-    const from = origin ?? license.holders.get(user)?.from ?? null;
-    license.holders.set(user, { endsAt, borrowedUntil, from, countedAt });
+    const before = license.holders.get(user)?.at;
+    const at = {
+      hostname: asked.hostname ?? before?.hostname ?? null,
+      address: asked.address ?? before?.address ?? null,
+    };
+    const counted = this.#countAt(license, user, at, left);
+    license.holders.set(user, { endsAt, borrowedUntil, at, counted });
     return { kind: 'granted', licenseId: license.id, inUse: license.holders.size, endsAt, borrowedUntil };
   }
-}
-
-/** The histories know addresses of IPv4, and of one network of IPv6. */
-function isSamePlace(a: string | null, b: string): boolean {
-  return a === b || (a?.includes(':') === true && b.includes(':'));
 }
 
 function isFull({ facts, holders }: ModelLicense): boolean {

@@ -4,7 +4,7 @@ import type { Instant } from '@berth/server/core/nouns/instant';
 export interface Refusal {
   readonly kind: 'refused';
   readonly code: string;
-  readonly details?: Record<string, number | string | null>;
+  readonly details?: Record<string, number | string | null | readonly string[]>;
 }
 
 interface FullLicense {

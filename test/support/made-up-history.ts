@@ -155,6 +155,7 @@ function denialRows(
       host: `ws-${number}`,
       address: addressOf(number),
       reason: pickOne(random, REASONS),
+      rule: '',
       denials: pickNumber(random, { from: 1, to: 9 }),
       first_at: at,
       last_at: at,

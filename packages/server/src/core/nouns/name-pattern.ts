@@ -10,11 +10,15 @@ export interface NamePattern {
   readonly back: string | null;
 }
 
+/** Most names have nothing to be folded but case. */
+const PLAIN = /^[ -~]*$/;
+
 /**
  * Names are compared without regard to case, width, invisible characters and the encoding of accents, so that
  * a bar also holds for other spellings of the name.
  */
 export function foldName(name: string): string {
+  if (PLAIN.test(name)) return foldCase(name);
   return foldCase(withoutHidden(name).normalize('NFKC')).normalize('NFKC');
 }
 

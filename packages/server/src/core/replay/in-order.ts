@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../nouns/audit-event.ts';
-import { type Instant, instant, MINUTE_MS } from '../nouns/instant.ts';
+import { type Instant, instant, MINUTE_MS, SECOND_MS } from '../nouns/instant.ts';
 import type { ReplayedLink } from './look-back.ts';
 
 /** An event, and when it took effect. */
@@ -13,6 +13,9 @@ export interface Happening {
 
 /** Ends are recorded when they are found; the sweeper finds them within this time. */
 const LATE_MS = 2 * MINUTE_MS;
+
+/** So much is replayed at once: other requests wait for it. */
+const STEP_MS = 5 * SECOND_MS;
 
 /**
  * Puts events in the order in which they took effect: a slot is free from its end on, and not from when
@@ -35,7 +38,7 @@ export class InOrder {
       this.#waiting.push({ at: effect, chain, event, borrowedUntil: isBorrow ? after.borrowedUntil : null });
     }
     if (at < this.#nextAt) return [];
-    this.#nextAt = at + LATE_MS;
+    this.#nextAt = at + STEP_MS;
     return this.#release(instant(at - LATE_MS));
   }
 

@@ -1,4 +1,4 @@
-import { foldWord, indexNames, isInRanges, isListed } from './names.ts';
+import { foldWord, indexNames, isInRanges, isListed, type NameIndex } from './names.ts';
 import type { RuleSet } from './rule-set.ts';
 
 /** Who takes or holds a slot, as far as the rules look. */
@@ -17,39 +17,74 @@ export function hostOf({ hostname, address }: Omit<Person, 'user'>): string | nu
 /** Groups of one set that contain each other are resolved once. */
 const CONTAINERS = new WeakMap<RuleSet, ReadonlyMap<string, readonly string[]>>();
 
-/** Who was looked up lately: the same people ask again and again. */
-const KNOWN = new WeakMap<RuleSet, Map<string, ReadonlySet<string>>>();
+/** Who is in which groups, ready to be looked up. Groups that contain a group are listed beside it. */
+interface GroupIndex {
+  /** By the names without a star. */
+  readonly users: ReadonlyMap<string, readonly string[]>;
+  readonly hosts: ReadonlyMap<string, readonly string[]>;
+  /** Those with stars, which are tried one by one. */
+  readonly starred: readonly { readonly names: NameIndex; readonly groups: readonly string[] }[];
+  readonly ranged: readonly { readonly names: NameIndex; readonly groups: readonly string[] }[];
+  /** By the addresses of late: to find them among ranges takes longer than all the rest. */
+  readonly addresses: Map<string, readonly string[]>;
+}
 
-/** Those of 50,000 people take some 10 MB. */
-const MAX_KNOWN = 50_000;
+const INDEXED = new WeakMap<RuleSet, GroupIndex>();
 
-/** The groups that the person is in, by their own entries or because a group contains another. */
-export function listGroups(rules: RuleSet, person: Person): ReadonlySet<string> {
-  const known = KNOWN.get(rules) ?? new Map<string, ReadonlySet<string>>();
-  KNOWN.set(rules, known);
-  const key = `${person.user}\n${person.hostname ?? ''}\n${person.address ?? ''}`;
-  const groups = known.get(key);
-  if (groups !== undefined) return groups;
-  if (known.size >= MAX_KNOWN) known.clear();
-  const found = findGroups(rules, person);
-  known.set(key, found);
+/** Those of 50,000 addresses take some 5 MB. */
+const MAX_ADDRESSES = 50_000;
+
+function indexGroups(rules: RuleSet): GroupIndex {
+  const known = INDEXED.get(rules);
+  if (known !== undefined) return known;
+  const containers = containersOf(rules);
+  const all = Object.entries(rules.groups).map(([name, group]) => {
+    return { names: indexNames(group), groups: containers.get(name) as readonly string[] };
+  });
+  const index: GroupIndex = {
+    users: byName(all.map(({ names, groups }) => ({ exact: names.users.exact, groups }))),
+    hosts: byName(all.map(({ names, groups }) => ({ exact: names.hosts.exact, groups }))),
+    starred: all.filter(({ names: { users, hosts } }) => users.patterns.length + hosts.patterns.length > 0),
+    ranged: all.filter(({ names }) => names.ranges.length > 0),
+    addresses: new Map(),
+  };
+  INDEXED.set(rules, index);
+  return index;
+}
+
+function byName(
+  all: readonly { readonly exact: ReadonlySet<string>; readonly groups: readonly string[] }[],
+): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const { exact, groups } of all) {
+    for (const name of exact) found.getOrInsertComputed(name, () => []).push(...groups);
+  }
   return found;
 }
 
-function findGroups(rules: RuleSet, person: Person): ReadonlySet<string> {
-  const found = new Set<string>();
+/** The groups that the person is in, by their own entries or because a group contains another. */
+export function listGroups(rules: RuleSet, person: Person): ReadonlySet<string> {
+  const index = indexGroups(rules);
   const user = foldWord(person.user);
   const named = hostOf(person);
   const host = named === null ? null : foldWord(named);
-  const containers = containersOf(rules);
-  for (const [name, group] of Object.entries(rules.groups)) {
-    const index = indexNames(group);
-    const isMember =
-      isListed(user, index.users) ||
-      (host !== null && isListed(host, index.hosts)) ||
-      (person.address !== null && isInRanges(person.address, index));
-    if (isMember) for (const one of containers.get(name) as readonly string[]) found.add(one);
+  const found = new Set(index.users.get(user));
+  if (host !== null) for (const group of index.hosts.get(host) ?? []) found.add(group);
+  for (const { names, groups } of index.starred) {
+    const isMember = isListed(user, names.users) || (host !== null && isListed(host, names.hosts));
+    if (isMember) for (const group of groups) found.add(group);
   }
+  if (person.address !== null) for (const group of listAt(index, person.address)) found.add(group);
+  return found;
+}
+
+function listAt({ ranged, addresses }: GroupIndex, address: string): readonly string[] {
+  if (ranged.length === 0) return ranged as readonly never[];
+  const known = addresses.get(address);
+  if (known !== undefined) return known;
+  const found = ranged.flatMap(({ names, groups }) => (isInRanges(address, names) ? groups : []));
+  if (addresses.size >= MAX_ADDRESSES) addresses.clear();
+  addresses.set(address, found);
   return found;
 }
 

@@ -4,8 +4,7 @@ import type { RuleSet, Times } from './rule-set.ts';
 /** Returns whether a rule with this `during` applies now. */
 export function isDuring({ times }: RuleSet, during: string | null, now: Instant): boolean {
   if (during === null) return true;
-  const window = times[during];
-  return window !== undefined && isWithin(window, now);
+  return Object.hasOwn(times, during) && isWithin(times[during] as Times, now);
 }
 
 /** The answer for one minute, because decisions ask many times within it. */

@@ -20,7 +20,7 @@ interface Trial {
 const DEFAULT_DAYS = 30;
 
 /** One page takes some milliseconds, for which other requests wait. */
-const EVENTS_AT_ONCE = 1000;
+const EVENTS_AT_ONCE = 500;
 const LINKS_AT_ONCE = 500;
 const SLOTS_AT_ONCE = 1000;
 

@@ -2,10 +2,11 @@ import { countedPerson } from '../../core/lending/count-slots.ts';
 import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import { isLive, type Registration } from '../../core/nouns/registration.ts';
 import { findProductRules } from '../../core/rules/find-rules.ts';
+import type { Person } from '../../core/rules/groups.ts';
 import { countAs, findCounting } from '../../core/rules/judge-slot.ts';
 import type { Batch } from './batch.ts';
 import { type LoadedLicense, mayHaveFeatureSlots } from './loaded-licenses.ts';
-import { registrationFromRow } from './rows.ts';
+import { personFromRow } from './rows.ts';
 import { SlotCounts } from './slot-counts.ts';
 import type { Statements } from './statements.ts';
 
@@ -44,20 +45,20 @@ export function requireCounts(batch: Recounting, entry: LoadedLicense): SlotCoun
   const counted = listCounted(batch, entry);
   const countsFeatures = mayHaveFeatureSlots(entry) && counted.some((lender) => lender !== WHOLE_LICENSE);
   // Before anything is changed: on PostgreSQL the rows may have to be read first.
-  const holders = statements.listRegistrationsOf.all(id).map(registrationFromRow);
+  const holders = statements.listHolders.all(id);
   const featureSlots = countsFeatures ? statements.listFeatureSlotsOf.all(id) : NONE;
   const counts = new SlotCounts(id, rules.revision);
   Object.assign(entry, { counts, isChanged: true, isTouched: true });
   batch.isChanged = true;
   if (counted.includes(WHOLE_LICENSE)) {
-    for (const holder of holders) change(batch, entry, WHOLE_LICENSE, holder, 1);
+    for (const holder of holders) change(batch, entry, WHOLE_LICENSE, personFromRow(holder), 1);
   }
-  if (featureSlots.length === 0) return counts;
-  const byName = new Map(holders.map((holder) => [holder.user, holder]));
+  const byName = new Map(featureSlots.length === 0 ? NONE : holders.map((holder) => [holder.user, holder]));
   for (const { user, feature } of featureSlots) {
     const holder = byName.get(user);
-    if (holder !== undefined) change(batch, entry, feature, holder, 1);
+    if (holder !== undefined) change(batch, entry, feature, personFromRow(holder), 1);
   }
+  counts.finish();
   return counts;
 }
 
@@ -100,13 +101,13 @@ function change(
   { statements, rules: { set, revision } }: Counting,
   entry: LoadedLicense,
   lender: string,
-  holder: Registration,
+  holder: Person,
   difference: number,
 ): void {
   const { license, counts } = entry;
   const own = findCounting(set, license.product, featureOf(lender));
   if (own === null || counts?.revision !== revision) return;
-  counts.add(statements, lender, countAs(set, own, countedPerson(holder)), difference);
+  counts.add(statements, lender, countAs(set, own, holder), difference);
   entry.isChanged = true;
 }
 
@@ -126,12 +127,13 @@ export function countPut(
   before: Registration | null,
 ): void {
   if (before === null) {
-    change(batch, entry, WHOLE_LICENSE, registration, 1);
+    change(batch, entry, WHOLE_LICENSE, countedPerson(registration), 1);
     return;
   }
+  const [from, to] = [countedPerson(before), countedPerson(registration)];
   for (const lender of [WHOLE_LICENSE, ...listFeatures(batch, entry, registration.user)]) {
-    change(batch, entry, lender, before, -1);
-    change(batch, entry, lender, registration, 1);
+    change(batch, entry, lender, from, -1);
+    change(batch, entry, lender, to, 1);
   }
 }
 
@@ -142,7 +144,7 @@ function listFeatures({ statements }: Counting, entry: LoadedLicense, user: stri
 
 /** A slot is removed; its feature slots were removed before. */
 export function countRemoved(batch: Counting, entry: LoadedLicense, registration: Registration): void {
-  change(batch, entry, WHOLE_LICENSE, registration, -1);
+  change(batch, entry, WHOLE_LICENSE, countedPerson(registration), -1);
 }
 
 /** A feature slot is put or removed. */
@@ -155,5 +157,5 @@ export function countFeature(
   const { id, product } = entry.license;
   if (findCounting(batch.rules.set, product, feature) === null) return;
   const holder = batch.statements.registration.find({ license_id: id, user });
-  if (holder !== undefined) change(batch, entry, feature, registrationFromRow(holder), difference);
+  if (holder !== undefined) change(batch, entry, feature, personFromRow(holder), difference);
 }

@@ -19,6 +19,7 @@ import { isUsable, type License, type LicenseId, type LicenseSource } from '../.
 import type { CountedAt, Registration } from '../../core/nouns/registration.ts';
 import type { SettingValue, StoredSetting } from '../../core/nouns/stored-setting.ts';
 import { foldCase } from '../../core/nouns/user-name.ts';
+import type { Person } from '../../core/rules/groups.ts';
 import type { RuleSet } from '../../core/rules/rule-set.ts';
 import { NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
@@ -144,6 +145,16 @@ export function registrationFromRow(row: RowOf<'registration'>): Registration {
     ...(row.counted_at !== null && { countedAt: JSON.parse(row.counted_at) as CountedAt }),
   };
 }
+
+/** Who holds a slot, as the rules count it; see `countedPerson`. */
+export function personFromRow(row: HolderRow): Person {
+  const { user, hostname, counted_at: counted } = row;
+  if (counted !== null) return { user, ...(JSON.parse(counted) as CountedAt) };
+  return { user, hostname, address: originFromKey(row.origin) };
+}
+
+/** As much of a slot as the rules look at. */
+export type HolderRow = Pick<RowOf<'registration'>, 'user' | 'hostname' | 'origin' | 'counted_at'>;
 
 export function registrationRow(licenseId: LicenseId, slot: Registration): RowOf<'registration'> {
   return {

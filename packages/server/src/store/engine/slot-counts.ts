@@ -18,6 +18,8 @@ export class SlotCounts {
   readonly #places = new Map<string, CountedPlace & { readonly slots: number }>();
   /** How to undo what the running batch has changed, step by step. */
   #journal: (() => void)[] = [];
+  /** Until all slots are counted, which is undone as a whole. */
+  #isUnfinished: boolean;
   /** What the row stores; `null`: not written yet, so no place has a row either. */
   #stored: string | null;
   /** Rows of older rules may be there. */
@@ -28,6 +30,12 @@ export class SlotCounts {
     this.revision = revision;
     this.#stored = stored;
     this.#hasReplaced = stored === null;
+    this.#isUnfinished = stored === null;
+  }
+
+  /** All slots are counted. */
+  finish(): void {
+    this.#isUnfinished = false;
   }
 
   static read(licenseId: LicenseId, stored: string): SlotCounts {
@@ -51,16 +59,18 @@ export class SlotCounts {
   }
 
   #addPlace(statements: Statements, at: CountedPlace, difference: number): void {
-    const slots = this.countAt(statements, at) + difference;
-    this.#set(this.#places, keyOf(at), { ...at, slots });
+    const key = keyOf(at);
+    this.#set(this.#places, key, { ...at, slots: this.#countBy(statements, key, at) + difference });
   }
 
   #set<V>(map: Map<string, V>, key: string, value: V): void {
-    const before = map.get(key);
-    this.#journal.push(() => {
-      if (before === undefined) map.delete(key);
-      else map.set(key, before);
-    });
+    if (!this.#isUnfinished) {
+      const before = map.get(key);
+      this.#journal.push(() => {
+        if (before === undefined) map.delete(key);
+        else map.set(key, before);
+      });
+    }
     map.set(key, value);
   }
 
@@ -69,7 +79,11 @@ export class SlotCounts {
   }
 
   countAt(statements: Statements, at: CountedPlace): number {
-    const changed = this.#places.get(keyOf(at));
+    return this.#countBy(statements, keyOf(at), at);
+  }
+
+  #countBy(statements: Statements, key: string, at: CountedPlace): number {
+    const changed = this.#places.get(key);
     if (changed !== undefined || this.#stored === null) return changed?.slots ?? 0;
     return statements.place_count.find(this.#rowKey(at))?.slots ?? 0;
   }

@@ -1,7 +1,7 @@
 import type { Instant } from '../../core/nouns/instant.ts';
 import { HISTORY_STATEMENTS } from './history/history-sql.ts';
 import type { AllRows } from './row-sql.ts';
-import type { TokenRow } from './rows.ts';
+import type { HolderRow, TokenRow } from './rows.ts';
 import {
   type Count,
   greater,
@@ -238,6 +238,10 @@ export const STATEMENTS = {
     'registration',
     `SELECT count(*) AS count FROM registration WHERE license_id = :id AND origin BETWEEN :first AND :last
        AND borrowed_until > :now AND ends_at > :now`,
+  ),
+  listHolders: reads<HolderRow>(
+    'registration',
+    'SELECT "user", hostname, origin, counted_at FROM registration WHERE license_id = ?',
   ),
   listRegistrationsOf: reads<RowOf<'registration'>>(
     'registration',

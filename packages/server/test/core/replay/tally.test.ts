@@ -22,6 +22,15 @@ describe('the report', () => {
     ]);
   });
 
+  test('counts no more than was free, if more is reserved than there are slots', () => {
+    const reserve = [{ slots: 4, for: 'team', line: 9, ...ALWAYS }];
+    const { rules } = replay(cadRules({ reserve }), new ExampleLog().lent(0, 't-1'), { minutes: 100 });
+    assert.deepEqual(
+      rules.map(({ unusedShare }) => unusedShare),
+      [0.25],
+    );
+  });
+
   test('counts by product, group, hour and user', () => {
     const log = new ExampleLog().lent(0, 'x-1').lent(1, 'x-2').lent(70, 'x-2').lent(71, 'x-3').lent(72, 'a');
     const report = replay(ONE_EXT, log, { licenses: [cad(1, { slots: 9 })] });

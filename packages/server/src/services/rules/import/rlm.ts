@@ -64,7 +64,7 @@ export const RLM_FORMS: Readonly<Record<string, Form>> = {
     'A limit has no exceptions. Give it a group without those who are exempt.',
   ),
   ...fromTable(
-    ['TIMEOUT', 'TIMEOUTALL', 'MINREMOVE'],
+    ['TIMEOUT', 'TIMEOUTALL'],
     "A slot runs for the license's own timeout after the last heartbeat. Ask the vendor to change it.",
   ),
   ...fromTable(
@@ -73,8 +73,5 @@ export const RLM_FORMS: Readonly<Record<string, Form>> = {
   ),
   TIMEZONE: () => dropped('Use "times" with a zone, and "during" in the rules that are to follow it.'),
   EXPRESS: () => dropped('The waiting line passes over those who may not have the free slot.'),
-  ...fromTable(
-    ['CLIENT_CACHE', 'NO_OLD_RLMUTIL', 'KEEP_CONN_OPEN', 'SOFT_LIMIT', 'PASSWORD', 'TITLE'],
-    'It has no equivalent, and needs none.',
-  ),
+  ...fromTable(['CLIENT_CACHE', 'NO_OLD_RLMUTIL'], 'It has no equivalent, and needs none.'),
 };

@@ -122,6 +122,9 @@ const ASK_WHO_IS_LIVE: ReadonlySet<Read | Write> = new Set([
   STATEMENTS.findNextFeatureEnd,
 ]);
 
+/** They ask who holds a slot, ended or not. */
+const ASK_WHO_HOLDS: ReadonlySet<Read | Write> = new Set([STATEMENTS.listHolders]);
+
 /** Rows are added to those of the same key. */
 function addHistory(db: DatabaseSync): SqliteStatements['addHistory'] {
   const inserts = HISTORY_TABLES.map((table) => {
@@ -136,6 +139,7 @@ function besides(book: SlotBook, prepareOne: Prepare): Prepare {
     const statement = prepareOne(declared) as StatementSync;
     const isWrite = 'writes' in declared && declared.writes === 'registration';
     if (!isWrite && !declared.reads.includes('registration')) return statement;
+    if (ASK_WHO_HOLDS.has(declared)) return statement;
     const prepareRows = (values: readonly unknown[]) => {
       if (!ASK_WHO_IS_LIVE.has(declared)) return book.fold();
       const { id, now } = values[0] as { readonly id: LicenseId; readonly now: Instant };
