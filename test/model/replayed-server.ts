@@ -141,7 +141,7 @@ export class ReplayedServer {
   /** Refused in the log. Served here, it lasts as long as others; until then they would only repeat it. */
   async #ask(event: Extract<RecordedEvent, { kind: 'slot_denied' }>, at: Instant): Promise<void> {
     const { user, feature = null, hostname = null, origin, code } = event;
-    if (user === null) return;
+    if (user === null || !this.#isRuled) return;
     const holding = { user, feature };
     const { medians } = this.#wish;
     const lastsMs = (feature === null ? medians.slot : medians.feature) * MINUTE_MS;
