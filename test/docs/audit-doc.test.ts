@@ -19,10 +19,10 @@ type Fields<E extends { readonly kind: string }> = {
 const LICENSE_EVENTS: Fields<LicenseEvent> = {
   slot_lent: { user: true, hostname: true },
   slot_denied: { feature: true, user: true, code: true, barred: true, barredBy: true, repeated: true },
-  slot_returned: { user: true },
-  slot_expired: { user: true, endedAt: true },
+  slot_returned: { user: true, programs: true },
+  slot_expired: { user: true, endedAt: true, programs: true },
   slot_borrowed: { user: true, borrowedUntil: true },
-  slot_recalled: { user: true, borrowedUntil: true },
+  slot_recalled: { user: true, borrowedUntil: true, programs: true },
   borrow_restored: { feature: true, user: true, borrowedUntil: true },
   borrow_not_restored: { feature: true, user: true, borrowedUntil: true, code: true },
   all_slots_returned: { count: true },

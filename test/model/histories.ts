@@ -19,6 +19,7 @@ import {
   change,
   register,
   registerCrowd,
+  registerPrograms,
   releaseAll,
   restart,
   sweep,
@@ -27,12 +28,14 @@ import {
   tick,
   tickToEnd,
   turnToOtherServer,
+  unregister,
 } from './lending-commands.ts';
 import { MAX_BORROW_MS, SHORT_BORROW_MS, TIMEOUT_MS, TOLERANCE_MS } from './lending-model.ts';
 
 const user = fc.constantFrom('ada', 'bob', 'eve', 'zoe');
 const license = fc.constantFrom(licenseId(1), licenseId(2), licenseId(3));
-const who = fc.record({ user, licenseId: fc.option(license, { freq: 1 }) });
+const instance = fc.constantFrom(null, 'p1', 'p2');
+const who = fc.record({ user, licenseId: fc.option(license, { freq: 1 }), instance });
 
 const origin = fc.record({
   address: fc.constantFrom('10.0.0.1', '10.0.0.2', '2001:db8::1', '2001:db8::2'),
@@ -40,7 +43,15 @@ const origin = fc.record({
   borrows: fc.nat({ max: 1 }),
 });
 
-const visitor = fc.record({ user, licenseId: fc.option(license, { freq: 1 }), origin: fc.option(origin) });
+const visitor = fc.record({
+  user,
+  licenseId: fc.option(license, { freq: 1 }),
+  origin: fc.option(origin),
+  instance,
+});
+
+/** Those of some of them are more than a slot remembers. */
+const programs = fc.nat({ max: 40 }).map((count) => Array.from({ length: count }, (_, index) => `p${index}`));
 
 /** More than may leave a record of their own. */
 const INVENTED = Array.from({ length: PLACE_DENIALS + 10 }, (_, index) => `invented-${index}`);
@@ -104,7 +115,9 @@ export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
     .tuple(fc.constantFrom(5, 5, 5, 5, 5, INVENTED.length), origin)
     .map(([size, one]) => registerCrowd(INVENTED.slice(0, size), one)),
   fc.tuple(visitor, until).map(([one, at]) => borrow(one, at)),
-  fc.tuple(fc.constantFrom('unregister', 'release', 'recall'), who).map(([kind, one]) => takeBack(kind, one)),
+  fc.tuple(user, programs).map(([one, instances]) => registerPrograms(one, instances)),
+  who.map(unregister),
+  fc.tuple(fc.constantFrom('release', 'recall'), who).map(([kind, one]) => takeBack(kind, one)),
   fc.tuple(license, facts).map(([id, change_]) => change(id, change_)),
   someTime.map(tick),
   fc.constantFrom(-1 as const, 0 as const, 1 as const).map(tickToEnd),

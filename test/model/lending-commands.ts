@@ -11,15 +11,25 @@ export interface Who {
   readonly user: string;
   readonly licenseId: LicenseId | null;
   readonly origin?: Origin | null;
+  /** The program that asks; `null`: one without a name. */
+  readonly instance: string | null;
 }
 
-export const sayWho = ({ user, licenseId, origin }: Who) =>
-  `${user}${licenseId === null ? '' : ` on ${licenseId}`}${sayOrigin(origin)}`;
+export const sayWho = ({ user, licenseId, origin, instance }: Who) =>
+  `${user}${sayInstance(instance)}${licenseId === null ? '' : ` on ${licenseId}`}${sayOrigin(origin)}`;
+
+function sayInstance(instance: string | null): string {
+  return instance === null ? '' : ` (${instance})`;
+}
 
 function sayOrigin(origin: Origin | null | undefined): string {
   if (origin == null) return '';
   const { address, slots, borrows } = origin;
   return ` from ${address} with at most ${slots} slots and ${borrows} borrows`;
+}
+
+export function named(instance: string | null) {
+  return instance === null ? {} : { instance };
 }
 
 /** What a command says of it. */
@@ -30,11 +40,21 @@ function asked(origin: Origin | null | undefined) {
 }
 
 export function register(who: Who): HistoryCommand {
-  const { user, licenseId, origin } = who;
+  const { user, licenseId, origin, instance } = who;
   return inHistory({
     title: `register ${sayWho(who)}`,
-    act: async ({ exam }) => [await exam.register(user, { licenseId, ...asked(origin) })],
-    expect: (model) => [model.register(user, licenseId, origin)],
+    act: async ({ exam }) => [await exam.register(user, { licenseId, ...asked(origin), ...named(instance) })],
+    expect: (model) => [model.register(user, licenseId, origin, instance)],
+  });
+}
+
+/** Many programs of one user, in one batch. */
+export function registerPrograms(user: string, instances: readonly string[]): HistoryCommand {
+  return inHistory({
+    title: `register ${user} (${instances.join(', ')})`,
+    act: ({ exam }) =>
+      Promise.all(instances.map((instance) => exam.register(user, { product: 'cad', instance }))),
+    expect: (model) => instances.map((instance) => model.register(user, null, null, instance)),
   });
 }
 
@@ -51,18 +71,31 @@ export function registerCrowd(users: readonly string[], origin: Origin | null = 
 
 /** `until`: milliseconds from now, or a word. */
 export function borrow(who: Who, until: number | 'longest' | 'unreadable'): HistoryCommand {
-  const { user, licenseId, origin } = who;
+  const { user, licenseId, origin, instance } = who;
   const wanted = ({ now }: CountingModel) => (typeof until === 'number' ? plus(now, until) : until);
   return inHistory({
     title: `borrow ${sayWho(who)} until ${until}`,
     // Whoever has to borrow from another license gives the slot back that they held before.
     takesBack: licenseId === null,
-    act: async ({ exam }, model) => [await exam.borrow(user, wanted(model), { licenseId, ...asked(origin) })],
-    expect: (model) => [model.borrow(user, licenseId, wanted(model), origin)],
+    act: async ({ exam }, model) => [
+      await exam.borrow(user, wanted(model), { licenseId, ...asked(origin), ...named(instance) }),
+    ],
+    expect: (model) => [model.borrow(user, licenseId, wanted(model), origin, instance)],
   });
 }
 
-export function takeBack(kind: 'unregister' | 'release' | 'recall', who: Who): HistoryCommand {
+/** A program leaves, or without a name the user gives the slot back. */
+export function unregister(who: Who): HistoryCommand {
+  const { user, licenseId, instance } = who;
+  return inHistory({
+    title: `unregister ${sayWho(who)}`,
+    takesBack: true,
+    act: async ({ exam }) => [await exam.unregister(user, { licenseId, ...named(instance) })],
+    expect: (model) => [model.unregister(user, licenseId, instance)],
+  });
+}
+
+export function takeBack(kind: 'release' | 'recall', who: Who): HistoryCommand {
   const { user, licenseId } = who;
   return inHistory({
     title: `${kind} ${sayWho(who)}`,

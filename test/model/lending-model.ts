@@ -1,6 +1,7 @@
 import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
 import { type LicenseId, licenseId } from '@berth/server/core/nouns/license';
 import { NOW } from '../../packages/server/test/core/examples.ts';
+import { cut, cutHeld, GIVEN_BACK, type Held, later, leaveHeld, withProgram } from './held.ts';
 
 export const TIMEOUT_MS = 10 * MINUTE_MS;
 /** The longest that any of the licenses allows. */
@@ -15,11 +16,6 @@ export interface Facts {
   readonly validUntil: Instant | null;
   /** 0: it does not allow borrowing. */
   readonly maxBorrowHours: number;
-}
-
-export interface Held {
-  endsAt: Instant;
-  borrowedUntil: Instant | null;
 }
 
 /** A slot, and the address that it was last asked for from. */
@@ -59,7 +55,7 @@ export type Expected =
       readonly endsAt: Instant | null;
       readonly borrowedUntil: Instant | null;
     }
-  | { readonly kind: 'done'; readonly count: number }
+  | { readonly kind: 'done'; readonly count: number; readonly programs?: number }
   | { readonly kind: 'refused'; readonly code: string; readonly details?: Record<string, number | null> };
 
 /** By the id of the license. */
@@ -115,8 +111,13 @@ export class LendingModel {
     return { kind: 'done', count: isSame ? 0 : 1 };
   }
 
-  register(user: string, id: LicenseId | null, origin: Origin | null = null): Expected {
-    return this.#take(user, id, (license) => this.#tryRegister(license, user, origin));
+  register(
+    user: string,
+    id: LicenseId | null,
+    origin: Origin | null = null,
+    instance: string | null = null,
+  ): Expected {
+    return this.#take(user, id, (license) => this.#tryRegister(license, user, origin, instance));
   }
 
   borrow(
@@ -124,9 +125,10 @@ export class LendingModel {
     id: LicenseId | null,
     until: Instant | 'longest' | 'unreadable',
     origin: Origin | null = null,
+    instance: string | null = null,
   ): Expected {
     const before = this.#renewable(user);
-    const answer = this.#take(user, id, (license) => this.#tryBorrow(license, user, until, origin));
+    const answer = this.#take(user, id, (license) => this.#tryBorrow(license, user, until, origin, instance));
     if (id === null && answer.kind === 'granted') this.#leave(user, before, answer.licenseId);
     return answer;
   }
@@ -139,14 +141,19 @@ export class LendingModel {
     }
   }
 
-  #tryRegister(license: ModelLicense, user: string, origin: Origin | null): Expected {
+  #tryRegister(
+    license: ModelLicense,
+    user: string,
+    origin: Origin | null,
+    instance: string | null,
+  ): Expected {
     const held = license.holders.get(user);
     const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
     if (refusal !== null) return refuse(refusal);
     if (held === undefined && isFull(license)) return refuseFull(license, false);
     if (held === undefined && this.#isCrowded(license, origin, 'slots'))
       return refuse('address_limit_reached');
-    return this.#hold(license, user, held?.borrowedUntil ?? null, origin);
+    return this.#hold(license, user, held?.borrowedUntil ?? null, origin, instance);
   }
 
   #tryBorrow(
@@ -154,6 +161,7 @@ export class LendingModel {
     user: string,
     until: Instant | 'longest' | 'unreadable',
     origin: Origin | null,
+    instance: string | null,
   ): Expected {
     const held = license.holders.get(user);
     const refusal = this.refuseByState(license) ?? this.refuseBarred(user);
@@ -169,7 +177,7 @@ export class LendingModel {
       (held === undefined && this.#isCrowded(license, origin, 'slots')) ||
       (isNew && this.#isCrowded(license, origin, 'borrows'));
     if (isCrowded) return refuse('address_limit_reached');
-    return this.#hold(license, user, granted, origin);
+    return this.#hold(license, user, granted, origin, instance);
   }
 
   /**
@@ -208,9 +216,20 @@ export class LendingModel {
     return counted.length >= origin[what];
   }
 
-  unregister(user: string, id: LicenseId | null): Expected {
-    const { holders } = this.own(user, id)[0];
-    return holders.delete(user) ? { kind: 'done', count: 1 } : refuse('device_not_found');
+  /** A program leaves the slot that it uses; without a name, the user gives back the first. */
+  unregister(user: string, id: LicenseId | null, instance: string | null = null): Expected {
+    const own = this.own(user, id);
+    const isUsed = ({ holders }: ModelLicense) => holders.get(user)?.programs.has(instance ?? '') === true;
+    const license = (instance === null ? undefined : own.find(isUsed)) ?? own[0];
+    return this.leave(license, user, instance);
+  }
+
+  protected leave({ holders }: ModelLicense, user: string, instance: string | null): Expected {
+    const held = holders.get(user);
+    if (held === undefined) return refuse('device_not_found');
+    const { isFree, answer } = instance === null ? GIVEN_BACK : leaveHeld(held, instance, this.now);
+    if (isFree) holders.delete(user);
+    return answer;
   }
 
   release(user: string, id: LicenseId | null): Expected {
@@ -290,10 +309,18 @@ export class LendingModel {
     return cut(until, latest);
   }
 
-  #hold(license: ModelLicense, user: string, borrowedUntil: Instant | null, origin: Origin | null): Expected {
+  #hold(
+    license: ModelLicense,
+    user: string,
+    borrowedUntil: Instant | null,
+    origin: Origin | null,
+    instance: string | null,
+  ): Expected {
     const endsAt = later(this.#heartbeatEnd(license), borrowedUntil ?? instant(0));
-    const from = origin?.address ?? license.holders.get(user)?.from ?? null;
-    license.holders.set(user, { endsAt, borrowedUntil, from });
+    const held = license.holders.get(user);
+    const from = origin?.address ?? held?.from ?? null;
+    const programs = withProgram(held?.programs, instance);
+    license.holders.set(user, { endsAt, borrowedUntil, from, programs });
     return { kind: 'granted', licenseId: license.id, inUse: license.holders.size, endsAt, borrowedUntil };
   }
 }
@@ -344,18 +371,4 @@ function sumUp(refusals: readonly Refusal[]): Refusal {
   const nextFreeAt = ends.length === 0 ? {} : { nextFreeAt: Math.min(...ends) };
   const details = { slots: total('slots'), inUse: total('inUse'), ...nextFreeAt, licenses: full.length };
   return { kind: 'refused', code: nearest.code, details };
-}
-
-export function later(a: Instant, b: Instant): Instant {
-  return a > b ? a : b;
-}
-
-/** Nothing is held beyond the limit. */
-export function cutHeld(held: Held, limit: Instant | null): void {
-  held.endsAt = cut(held.endsAt, limit);
-  if (held.borrowedUntil !== null) held.borrowedUntil = cut(held.borrowedUntil, limit);
-}
-
-export function cut(at: Instant, limit: Instant | null): Instant {
-  return limit !== null && limit < at ? limit : at;
 }

@@ -52,6 +52,8 @@ interface Holding extends Asked {
    * with credentials is given back with the same ones, or by an operator, whose requests carry none.
    */
   readonly credential?: string;
+  /** The program of the user that asks; left out: it has no name. See `Programs`. */
+  readonly instance?: string;
 }
 
 /** How much of one license may be held from one place; 0: no limit. */
@@ -234,6 +236,7 @@ export interface RegisterFeature extends Target, Asked {
   readonly until: BorrowUntil | null;
   /** Only whether they are spent: how many a place may hold is limited for the license. */
   readonly perAddress?: AddressLimits;
+  readonly instance?: string;
 }
 
 export interface ReleaseFeature extends Target, Holding {

@@ -23,7 +23,7 @@ export function SlotDialog({ slot, license, onClose, onFree }: SlotDialogProps) 
       <Facts
         rows={[
           ['License', <Name text={license === undefined ? slot.product : nameOf(license)} />],
-          ['State', <SlotState isBorrowed={slot.is_borrowed} />],
+          ['State', <SlotState {...slot} />],
           ['Since', <Time at={slot.registered_at} />],
           ['Until', [<Time at={slot.ends_at} />, ', ', <Time at={slot.ends_at} as="distance" />]],
           ['Host', slot.os_hostname ?? '–'],

@@ -43,7 +43,8 @@ const bytes = column<Uint8Array>('bytes');
 
 const HOST = { hostname: text.orNull, address: text.orNull, info: text.orNull };
 const HOLDER = { origin: text.orNull, credential: text.orNull, spelling: text.orNull };
-const SLOT = { registered_at: time, ends_at: time, borrowed_until: time.orNull };
+const PROGRAMS = { programs: text.orNull };
+const SLOT = { registered_at: time, ends_at: time, borrowed_until: time.orNull, ...PROGRAMS };
 
 /** `grain`: how many milliseconds it is long; 0 for the sum of what was forgotten. `at`: its start. */
 const BUCKET = { license_id: license, feature: text, grain: number, at: time };
@@ -138,6 +139,7 @@ export const TABLES = {
       ...HOST,
       registered_at: time,
       borrowed_until: time,
+      ...PROGRAMS,
       ...HOLDER,
       ended_at: time,
     },

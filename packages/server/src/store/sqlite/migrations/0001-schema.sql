@@ -42,9 +42,10 @@ CREATE TABLE license (
 -- Who holds a slot. The slot is free from `ends_at` on, whether or not the row is still here. `origin` is the
 -- address that the last register or borrow came from, in a form that sorts: 4 and eight hex digits, or 6 and
 -- thirty-two. `credential` names what was shown with it. NULL: nobody knows. `spelling`: how the holder was spelled
--- when the slot was lent, where `user` is another name for them. `due_at`: when to look whether the slot has ended;
--- never later than `ends_at`. A heartbeat moves only `ends_at`, so that it does not change an index. Whoever finds
--- a slot due that was renewed sets `due_at` to its end.
+-- when the slot was lent, where `user` is another name for them. `programs`: those of the user that use the slot, a
+-- line for each; NULL: they have no names. `due_at`: when to look whether the slot has ended; never later than
+-- `ends_at`. A heartbeat moves only `ends_at`, so that it does not change an index. Whoever finds a slot due that was
+-- renewed sets `due_at` to its end.
 CREATE TABLE registration (
   license_id INTEGER NOT NULL,
   user TEXT NOT NULL,
@@ -54,6 +55,7 @@ CREATE TABLE registration (
   registered_at INTEGER NOT NULL,
   ends_at INTEGER NOT NULL,
   borrowed_until INTEGER,
+  programs TEXT,
   origin TEXT,
   credential TEXT,
   spelling TEXT,
@@ -84,6 +86,7 @@ CREATE TABLE feature_slot (
   registered_at INTEGER NOT NULL,
   ends_at INTEGER NOT NULL,
   borrowed_until INTEGER,
+  programs TEXT,
   PRIMARY KEY (license_id, user, feature)
 ) STRICT, WITHOUT ROWID;
 
@@ -101,6 +104,7 @@ CREATE TABLE ended_borrow (
   info TEXT,
   registered_at INTEGER NOT NULL,
   borrowed_until INTEGER NOT NULL,
+  programs TEXT,
   origin TEXT,
   credential TEXT,
   spelling TEXT,

@@ -13,7 +13,8 @@ function cross(command: Command): Command {
 
 test('a command crosses with all that it has', () => {
   const perAddress = { slots: 2, borrows: 0, spent: { limit: 3, retryAfterSeconds: 4 } };
-  const shown = { by: { name: 'client', address: '10.0.0.1' }, credential: 'token 1', spelling: 'Ada' };
+  const by = { name: 'client', address: '10.0.0.1' };
+  const shown = { by, credential: 'token 1', spelling: 'Ada', instance: 'p1' };
   const whole: readonly Command[] = [
     { kind: 'register', ...TARGET, host: HOST, ...shown, perAddress },
     { kind: 'borrow', ...TARGET, host: HOST, ...shown, perAddress, until: 'longest' },
@@ -24,7 +25,8 @@ test('a command crosses with all that it has', () => {
 
 test('what a register leaves out stays out', () => {
   const command = { kind: 'register', ...TARGET, host: HOST, by: 'control' } as const;
-  const { credential, spelling, perAddress, ...rest } = cross(command) as Extract<Command, { host: object }>;
-  assert.deepEqual([credential, spelling, perAddress], [undefined, undefined, undefined]);
+  const crossed = cross(command) as Extract<Command, { kind: 'register' }>;
+  const { credential, spelling, perAddress, instance, ...rest } = crossed;
+  assert.deepEqual([credential, spelling, perAddress, instance], Array(4).fill(undefined));
   assert.deepEqual(rest, command);
 });
