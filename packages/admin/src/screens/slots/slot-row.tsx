@@ -97,10 +97,16 @@ export function SlotRow(props: RowProps) {
 }
 
 export function SlotState({ is_borrowed, programs }: Pick<Slot, 'is_borrowed' | 'programs'>) {
+  const [several] = sayPrograms(programs);
   return (
     <span class="state">
       <i class={`swatch${is_borrowed ? ' hatched' : ''}`} />
-      {[is_borrowed ? 'Borrowed' : 'In use', ...sayPrograms(programs)].join(', ')}
+      {is_borrowed ? 'Borrowed' : 'In use'}
+      {several !== undefined && (
+        <span role="img" aria-label={several} title={several}>
+          ×{programs}
+        </span>
+      )}
     </span>
   );
 }

@@ -110,14 +110,16 @@ export const PROGRAMS = {
   },
 
   'a borrow that a wrong clock has ended comes back with its programs': async (exam: ExamStore) => {
-    await exam.install({ slots: 1 });
+    await install(exam);
     await exam.borrow('ada', plus(NOW, HOUR_MS), A);
+    await exam.registerFeature('ada', { ...A, until: plus(NOW, HOUR_MS) });
     exam.clock.advance(YEAR_MS);
     assert.equal(codeOf(await exam.unregister('ada', A)), 'device_not_found');
     exam.clock.setWall(plus(exam.clock.readWall(), -YEAR_MS));
     await exam.execute({ kind: 'reset_clock', by: 'admin' });
     assert.equal(await countOf(exam), 1);
     assert.equal((await exam.findSlot('ada'))?.borrowedUntil, plus(NOW, HOUR_MS));
+    assert.deepEqual(await exam.releaseFeature('ada', A), { ...LEFT, programs: 0 });
   },
 
   'a feature is held until the last of them has left it, or the license': async (exam: ExamStore) => {
