@@ -30,6 +30,19 @@ function decideOn(command: LicenseCommand, facts: ViewFacts): Decision {
   return decide(command, exampleView(facts, 'ada'), NOW);
 }
 
+describe('a program that joins a slot', () => {
+  test('writes the slot once; its heartbeats only move the end', () => {
+    const changesOf = (instance: string) =>
+      decideOn(register('ada', { instance }), { slots: [LAST] }).changes;
+    const [joined] = changesOf('b');
+    assert.equal(joined?.kind === 'put_registration' && joined.registration.programs, BOTH.programs);
+    assert.deepEqual(
+      changesOf('a').map(({ kind }) => kind),
+      ['renew_registration'],
+    );
+  });
+});
+
 describe('a program that leaves a slot', () => {
   test('frees it if it is the last', () => {
     const { outcome, changes, events } = decideOn(unregister('ada', A), { slots: [LAST] });
