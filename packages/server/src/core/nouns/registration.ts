@@ -52,7 +52,7 @@ export function holderFacts({ host, by, credential, instance }: Asking, held: Re
     },
     origin: addressOf(by) ?? held?.origin ?? null,
     credential: credential ?? null,
-    // Most heartbeats have no name, and cost nothing here.
+    // Without names there is nothing to do, which is the case for most heartbeats.
     programs: instance === undefined && programs === null ? null : joinSlot(held?.programs, instance),
   };
 }
@@ -99,7 +99,7 @@ export function isBorrowed({ borrowedUntil }: Pick<Registration, 'borrowedUntil'
 /** A borrowed slot that every program has left. */
 const NOBODY = '';
 
-/** How many names a slot remembers: who has more programs at once has lost count of those that crashed. */
+/** So many names are kept. Those of programs that crashed stay among them while others renew the slot. */
 const MAX_NAMES = 32;
 
 /** The same value if the program has joined before. Beyond the limit, the first to join is forgotten. */
