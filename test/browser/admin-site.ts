@@ -106,8 +106,8 @@ export function createApi(url: string) {
     return { status: response.status, body: (await response.json()) as Fields };
   };
   return {
-    register: (product: string, user: string, os_hostname = 'ws-1') =>
-      send('/api/v4/register', { product, user, os_hostname }, null),
+    register: (product: string, user: string, os_hostname = 'ws-1', instance: string | null = null) =>
+      send('/api/v4/register', { product, user, os_hostname, instance }, null),
     post: (path: string, body: object, token: string) => send(path, body, token),
     get: (path: string, token: string) => send(path, null, token),
     async signIn(name: string, password: string): Promise<string> {

@@ -115,6 +115,8 @@ export async function startCrowdedSite(data: string, password: string) {
   const post = (path: string, body: object) => api.post(path, body, token);
   for (const user of [LONG.user, `second-${LONG.user}`, `third-${LONG.user}`]) {
     await api.register(LONG.product, user, LONG.host);
+    for (let program = 0; program < 11; program++)
+      await api.register(LONG.product, user, LONG.host, `program-${program}`);
   }
   for (let index = 0; index < 11; index++) await api.register('photon', `user.${index}@kestrel.example`);
   await post('/api/v4/featureRegister', { product: LONG.product, user: LONG.user, feature: LONG.feature });

@@ -35,12 +35,17 @@ export async function visitPeople(
   const odd = 'x/../y?z#%2F %';
   await api.post('/api/admin/registrations/release', { user: hostile[4] }, token);
   assert.equal((await api.register('demo', odd)).status, 200);
+  for (const instance of ['1', '2']) await api.register('demo', odd, 'ws-1', instance);
   for (const user of [odd, hostile[0] as string, hostile[2] as string]) {
     await go('slots');
     await page.getByRole('link', { name: user, exact: true }).click();
     await page.getByRole('heading', { level: 1, name: user, exact: true }).waitFor();
     await page.getByText('Holds one slot.').waitFor();
   }
+  await go('slots');
+  await row(page, odd).getByRole('img', { name: '3 programs' }).waitFor();
+  await page.getByRole('link', { name: odd, exact: true }).click();
+  await page.getByText(', 3 programs').waitFor();
   await go('slots?search=FA');
   await page.getByRole('button', { name: 'Find among all people' }).click();
   await page.getByRole('option', { name: /^fay/ }).click();

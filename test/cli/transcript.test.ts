@@ -231,11 +231,11 @@ describe('what is printed', () => {
   test('registrations', () => {
     const lines = [
       'license  product  user        host                address    since                     ' +
-        'until                     borrowed',
+        'until                     borrowed  programs',
       ...['ann', 's-borrower', 's-plain'].map((user) => {
         const holder = `${user.padEnd(10)}  ${`host-of-${user}`.padEnd(18)}`;
         const isBorrowed = user === 's-borrower' ? 'yes' : 'no';
-        return `1        cad      ${holder}  127.0.0.1  ${TIME}  ${TIME}  ${isBorrowed}`;
+        return `1        cad      ${holder}  127.0.0.1  ${TIME}  ${TIME}  ${isBorrowed.padEnd(8)}  1`;
       }),
     ];
     assertOutput('registration list', lines.join('\n'));

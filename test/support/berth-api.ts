@@ -22,6 +22,7 @@ export interface Holder {
   readonly ends_at: string;
   readonly is_borrowed: boolean;
   readonly borrowed_until: string | null;
+  readonly programs: number;
 }
 
 export interface AuditedEvent extends Facts {

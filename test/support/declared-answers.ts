@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { leftAnswer } from '@berth/protocol/api/lending';
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { AnswerRoute, App } from '@berth/web/app';
 import type { HttpRequest } from '@berth/web/http-request';
@@ -44,10 +45,11 @@ function checkAnswer(route: Route, method: string, isOk: boolean, body: unknown)
     assert.ok(isListed, `The route "${name}" does not declare the error "${code}". (${message})`);
     return;
   }
-  if (answer.kind !== 'json') return;
-  const isMinimal = answer.minimal?.strict().safeParse(body).success === true;
+  if (answer.kind !== 'json' && answer.kind !== 'text') return;
+  const isMinimal = answer.kind === 'json' && answer.minimal?.strict().safeParse(body).success === true;
   if (isMinimal) return;
-  const { data, error } = answer.schema.safeParse(body);
+  const schema = answer.kind === 'json' ? answer.schema : leftAnswer;
+  const { data, error } = schema.safeParse(body);
   assert.equal(error, undefined, `The route "${name}" declares another answer. ${error}`);
   assert.deepEqual(body, data, `The route "${name}" answers with fields that it does not declare.`);
 }

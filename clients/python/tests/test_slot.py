@@ -181,6 +181,26 @@ class ASlot(WorldTest):
         self.assertRegex(users[0], r"^ada@ws-7/1-\w+$")
         self.assertNotEqual(users[0], users[1])
 
+    def test_has_one_name_in_all_its_requests_and_the_next_slot_another(self) -> None:
+        client = Client("http://one.test", "cad", "ada", environment=self.machine)
+        for _ in range(2):
+            slots: List[Slot] = []
+            self.play(lambda: slots.append(client.acquire()))
+            self.world.run(self.world.now + 300)
+            self.play(slots[0].release)
+        names = [json.loads(request.body)["instance"] for _, request in self.server.requests]
+        self.assertEqual(len(set(names)), 2)
+        self.assertEqual(names, sorted(names))
+        self.assertGreater(len(names), 4)
+
+    def test_is_another_program_of_its_user_after_a_fork(self) -> None:
+        client = Client("http://one.test", "cad", "ada", environment=self.machine)
+        self.play(lambda: client.acquire().release())
+        self.machine.process_id = 2
+        self.play(lambda: client.acquire())
+        names = [json.loads(request.body)["instance"] for _, request in self.server.requests]
+        self.assertEqual([names[0] == name for name in names], [True, True, False])
+
     def test_belongs_to_another_user_after_a_fork(self) -> None:
         client = Client("http://one.test", "cad", environment=self.machine)
         before = client.user

@@ -106,6 +106,7 @@ export class Client {
       servers,
       product: options.product,
       user: options.user ?? describeProgram(environment.host, () => environment.createId()),
+      instance: environment.createId(),
       licenseId: options.licenseId ?? null,
       verifier: options.vendorKey === undefined ? null : new Verifier(options.vendorKey),
       userInfo: options.userInfo ?? null,
@@ -121,7 +122,7 @@ export class Client {
 
   /** Takes a slot that renews itself until it is released. Throws a `DeniedError` if there is none. */
   async acquire(options: WaitOptions = {}): Promise<Slot> {
-    if (this.#hasAcquired) this.#renameUser();
+    if (this.#hasAcquired) this.#rename();
     this.#hasAcquired = true;
     this.#slot = await acquireAs(this.#account, options);
     return this.#slot;
@@ -165,10 +166,10 @@ export class Client {
   }
 
   /** A return that got no answer may reach the server late. It must not return the next slot. */
-  #renameUser(): void {
+  #rename(): void {
     const { environment } = this.#account;
     const user = this.#givenUser ?? describeProgram(environment.host, () => environment.createId());
-    this.#account = { ...this.#account, user };
+    this.#account = { ...this.#account, user, instance: environment.createId() };
   }
 
   /** Borrows need a user that is the same at the next start of the program. */

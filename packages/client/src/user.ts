@@ -3,8 +3,8 @@ import type { Host } from './environment.ts';
 const SUFFIX_LENGTH = 8;
 
 /**
- * The default user: who runs the program, where, and which of several programs it is. A user has one slot, so
- * programs with the same user would share it, and the first to end would return it for all.
+ * The default user: who runs the program, where, and which of several programs it is. A user has one slot,
+ * which programs with the same user share.
  */
 export function describeProgram(host: Host, createId: () => string): string {
   const suffix = createId().replaceAll('-', '').slice(0, SUFFIX_LENGTH);

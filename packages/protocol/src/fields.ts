@@ -92,11 +92,15 @@ function readText(value: unknown, maxLength: number): string | undefined | Field
   return value.length > maxLength ? new FieldError(`must not be longer than ${maxLength} characters`) : value;
 }
 
-function readName(value: unknown): string | undefined | FieldError {
-  const text = readText(value, MAX_NAME_LENGTH);
-  const isFit = typeof text !== 'string' || isPlainText(text);
-  return isFit ? text : new FieldError('must not contain control characters');
+function nameReader(maxLength: number): ReadField<string | undefined> {
+  return (value) => {
+    const text = readText(value, maxLength);
+    const isFit = typeof text !== 'string' || isPlainText(text);
+    return isFit ? text : new FieldError('must not contain control characters');
+  };
 }
+
+const readName = nameReader(MAX_NAME_LENGTH);
 
 /** `product`, `feature`: identifies something. */
 export const name = field(readName).meta(NAME_JSON);
@@ -135,6 +139,15 @@ export const nonce = token('Random text, new for each request, for a `grant` in 
 
 /** `device_mark`: the computer that the slot is for, as a hash; a signed answer repeats it. */
 export const deviceMark = token('Stands for the computer of the user; the `grant` repeats it.');
+
+const MAX_INSTANCE_LENGTH = 64;
+
+/** `instance`: tells the programs of one user apart. */
+export const instance = field(nameReader(MAX_INSTANCE_LENGTH)).meta({
+  ...NAME_JSON,
+  maxLength: MAX_INSTANCE_LENGTH,
+  description: "Tells the user's programs apart: the slot is free when all that sent one have left it.",
+});
 
 /** `store_id`: which store the request is meant for, by its public id. */
 export const storeId = token(

@@ -29,9 +29,10 @@ describe('a program that ends', () => {
   });
 
   /** Starts a program that takes a slot and then goes on with the code. */
-  function startProgram(code: string) {
+  function startProgram(code: string, user?: string) {
+    const options = { server: server.url, product: 'cad', user };
     return startClient(
-      `const slot = await acquire({ server: ${JSON.stringify(server.url)}, product: 'cad' });
+      `const slot = await acquire(${JSON.stringify(options)});
        console.log(slot.user);
        ${code}`,
     );
@@ -86,6 +87,54 @@ describe('a program that ends', () => {
       assert.deepEqual(await program.ended, [null, signal]);
       assert.deepEqual(await server.api.holders(), []);
     }
+  });
+
+  /** Two programs of one user, of which each has the slot. */
+  async function startTwo() {
+    const start = () => startProgram('process.stdin.once("data", () => process.exit(0));', 'ada');
+    const both = [await start(), await start()] as const;
+    for (const { readOutput } of both)
+      await pollUntil('its output', () => readOutput().includes('\n') || undefined);
+    assert.deepEqual(await readPrograms(), [2]);
+    return both;
+  }
+
+  /** How many programs each slot has. */
+  async function readPrograms(): Promise<readonly number[]> {
+    return (await server.api.holders()).map(({ programs }) => programs);
+  }
+
+  type Program = Awaited<ReturnType<typeof startClient>>;
+  const exit = ({ child }: Program) => child.stdin.write('end\n');
+  const stop = ({ child }: Program) => child.kill('SIGTERM');
+
+  test('leaves the slot to another program of its user, in any order', async () => {
+    for (const [endFirst, endSecond] of [
+      [exit, stop],
+      [stop, exit],
+    ] as const) {
+      for (const order of [0, 1] as const) {
+        const both = await startTwo();
+        const [first, second] = [both[order], both[order === 0 ? 1 : 0]];
+        endFirst(first);
+        await first.ended;
+        assert.deepEqual(await readPrograms(), [1]);
+        endSecond(second);
+        await second.ended;
+        assert.deepEqual(await readPrograms(), []);
+      }
+    }
+  });
+
+  test('by SIGKILL leaves the slot to its timeout, whoever ends after it', async () => {
+    const [first, second] = await startTwo();
+    first.child.kill('SIGKILL');
+    await first.ended;
+    exit(second);
+    await second.ended;
+    assert.deepEqual(await readPrograms(), [1]);
+    await server.api.unregister({ product: 'cad', user: 'ada' });
+    assert.deepEqual(await readPrograms(), []);
   });
 
   /** Starts a program that has asked for a slot, which the server has lent it, but hears nothing of it. */

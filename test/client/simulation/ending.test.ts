@@ -90,3 +90,31 @@ test('a program that has a slot returns it once when it ends', async () => {
   await Promise.all([program.end(), program.pass(1)]);
   assert.deepEqual(program.paths(), ['register', 'unregister']);
 });
+
+test('a client has one name in all requests for a slot, and another one for the next slot', async () => {
+  const world = new World();
+  const server = new LendingServer(world, { slots: 1, timeoutMs: 600_000 });
+  const sent: [path: string, instance: unknown][] = [];
+  const machine = new Machine(world, {
+    name: 'ws-1',
+    random: createRandom(1),
+    network: (request, done) => {
+      sent.push([request.url.split('/').at(-1) as string, JSON.parse(request.body).instance]);
+      done(server.answer(request));
+    },
+  });
+  const options = { server: 'http://berth.test', product: 'cad', user: 'ada' };
+  const client = new Client(machine.environment, options);
+  for (let turn = 0; turn < 2; turn++) {
+    const taken = client.acquire();
+    await world.run(world.nowMs + 300_000);
+    const slot = await taken;
+    await Promise.all([slot.release(), world.run(world.nowMs + 1000)]);
+  }
+  const names = [...new Set(sent.map(([, instance]) => instance))];
+  assert.equal(names.length, 2);
+  for (const name of names) {
+    const paths = sent.filter(([, instance]) => instance === name).map(([path]) => path);
+    assert.deepEqual(paths, ['register', 'register', 'unregister']);
+  }
+});

@@ -85,7 +85,7 @@ class BorrowFile:
         """
         if self.account.storage.read(self.name) is None:
             return False
-        account = replace(self.account, user=record.user)
+        account = replace(self.account, user=record.user, instance=None)
         license_id = record.license_id if record.lent is None else record.lent.license_id
         return_slot(account, license_id, binding=bound_to(account, record))
         self.remove()

@@ -90,6 +90,7 @@ class Client:
             storage=SafeStorage(env.storage if storage is None else storage),
             product=product,
             user=_describe_program(env) if user is None else user,
+            instance=env.create_id(),
             license_id=license_id,
             user_info=user_info,
             device=device,
@@ -115,7 +116,7 @@ class Client:
         """
         with self._lock:
             if self._has_acquired or self._process_id != self._account.environment.process_id:
-                self._rename_user()
+                self._rename()
             self._has_acquired = True
             account = self._account
         self._slot = acquire_as(account, wait, on_wait, cancel)
@@ -190,14 +191,15 @@ class Client:
             license_id = self._account.license_id
         return Counter(self._account, self._given_user, license_id)
 
-    def _rename_user(self) -> None:
+    def _rename(self) -> None:
         """
         A return that got no answer may reach the server late. It must not return the next slot. And a child
         process is another program than its parent.
         """
-        self._process_id = self._account.environment.process_id
-        if self._given_user is None:
-            self._account = replace(self._account, user=_describe_program(self._account.environment))
+        environment = self._account.environment
+        self._process_id = environment.process_id
+        user = _describe_program(environment) if self._given_user is None else self._given_user
+        self._account = replace(self._account, user=user, instance=environment.create_id())
 
     @property
     def _seat(self) -> Account:
@@ -267,7 +269,7 @@ def _read_pace(given: Optional[Duration]) -> float:
 def _describe_program(environment: Environment) -> str:
     """
     The default user: who runs the program, where, and which of several programs it is. A user has one slot,
-    so programs with the same user would share it, and the first to end would return it for all.
+    which programs with the same user share.
     """
     suffix = environment.create_id().replace("-", "")[:_SUFFIX_LENGTH]
     return f"{_describe_seat(environment.host)}/{environment.process_id}-{suffix}"

@@ -88,6 +88,8 @@ class Account:
     storage: Storage
     product: str
     user: str
+    # Tells this program from others of the user; `None` to return the slot for all of them.
+    instance: Optional[str] = None
     license_id: Optional[int] = None
     user_info: Optional[str] = None
     # What stands for the computer, if the application says it.
@@ -102,6 +104,8 @@ class Account:
 def target_of(account: Account, license_id: Optional[int]) -> Dict[str, Any]:
     """The fields that every request has. A client that has got a license stays with it."""
     fields: Dict[str, Any] = {"product": account.product, "user": account.user}
+    if account.instance is not None:
+        fields["instance"] = account.instance
     if license_id is not None:
         fields["license_id"] = license_id
     return fields

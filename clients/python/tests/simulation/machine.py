@@ -14,6 +14,8 @@ Network = Callable[[WireRequest, Answered], None]
 
 _Result = TypeVar("_Result")
 
+# What a timer can tell apart, in seconds.
+_FINEST = 1e-6
 # 2030-01-15T12:00:00Z
 START = 1_894_708_800.0
 
@@ -255,7 +257,8 @@ class Machine:
         return cancel
 
     def _arm(self, timer: _Timer) -> None:
-        delay = (timer.due - self.read_monotonic()) / self._rate
+        # No less: a delay too small to change the time of the world would come again and again.
+        delay = max((timer.due - self.read_monotonic()) / self._rate, _FINEST)
         self._world.at(self._world.now + delay, lambda: self._fire(timer))
 
     def _fire(self, timer: _Timer) -> None:
@@ -263,7 +266,7 @@ class Machine:
             return
         if self._is_asleep:
             self._sleeping.append(timer)
-        elif self.read_monotonic() < timer.due - 1e-6:
+        elif self.read_monotonic() < timer.due - _FINEST:
             self._arm(timer)
         else:
             self._deliver(lambda: timer.work() if timer.work is not None else None)

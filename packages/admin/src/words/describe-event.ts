@@ -37,6 +37,9 @@ function sayPairs(pairs: object): string {
 
 const feature = (of: Facts) => (of('feature') === '' ? '' : ` of ${of('feature')}`);
 
+/** How many of the user's programs had a slot that is gone. */
+const programs = (of: Facts) => (of('programs') === '' ? '' : `; ${of('programs')} programs used it`);
+
 /** Whether somebody else than the user did it. */
 const isAct = (of: Facts) => of('by') !== '' && of('by') !== 'client';
 
@@ -54,11 +57,13 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
     return `${of('user') || 'Somebody'} was refused ${times}: ${sayWhy(of)}`;
   },
   consumption_denied: (of) => `Consumption${feature(of)} was refused: ${sayCode(of('code'))}`,
-  slot_returned: (of) =>
-    isAct(of) ? `${of('by')} released ${of('user')}’s slot` : `${of('user')} returned a slot`,
-  slot_expired: (of) => `The slot of ${of('user')} ended without a heartbeat`,
+  slot_returned: (of) => {
+    const what = isAct(of) ? `${of('by')} released ${of('user')}’s slot` : `${of('user')} returned a slot`;
+    return `${what}${programs(of)}`;
+  },
+  slot_expired: (of) => `The slot of ${of('user')} ended without a heartbeat${programs(of)}`,
   slot_borrowed: (of) => `${of('user')} borrowed a slot`,
-  slot_recalled: (of) => `${of('by')} recalled ${of('user')}’s borrowed slot`,
+  slot_recalled: (of) => `${of('by')} recalled ${of('user')}’s borrowed slot${programs(of)}`,
   borrow_restored: (of) => `The borrow of ${of('user')} that a wrong clock had ended was restored`,
   borrow_not_restored: (of) => `The borrow of ${of('user')} was not restored: ${sayCode(of('code'))}`,
   all_slots_returned: (of) => `${of('by')} released all ${of('count')} slots`,

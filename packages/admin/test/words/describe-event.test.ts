@@ -28,6 +28,8 @@ describe('what happened', () => {
     assert.equal(describeEvent({ ...event, by: null }), 'fay returned a slot');
     assert.equal(describeEvent({ ...event, by: 'client', origin: '10.0.0.1' }), 'fay returned a slot');
     assert.equal(describeEvent({ ...event, by: 'admin' }), 'admin released fay’s slot');
+    const shared = { ...event, by: 'admin', programs: 3 };
+    assert.equal(describeEvent(shared), 'admin released fay’s slot; 3 programs used it');
     assert.equal(
       describeEvent({ ...event, kind: 'slot_recalled', by: 'olga' }),
       'olga recalled fay’s borrowed slot',

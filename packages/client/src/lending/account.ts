@@ -20,6 +20,8 @@ export interface Account {
   readonly verifier: Verifier | null;
   readonly product: string;
   readonly user: string;
+  /** Tells this program from others of the user; `undefined` to return the slot for all of them. */
+  readonly instance: string | undefined;
   readonly licenseId: number | null;
   readonly userInfo: string | null;
   /** What stands for this computer. */
@@ -27,8 +29,11 @@ export interface Account {
 }
 
 /** The fields that every request has. A client that has got a license stays with it. */
-export function targetOf({ product, user }: Account, licenseId: number | null): Record<string, unknown> {
-  return { product, user, ...(licenseId === null ? {} : { license_id: licenseId }) };
+export function targetOf(
+  { product, user, instance }: Account,
+  licenseId: number | null,
+): Record<string, unknown> {
+  return { product, user, instance, ...(licenseId === null ? {} : { license_id: licenseId }) };
 }
 
 /** The fields of register and borrow. */

@@ -82,7 +82,7 @@ export async function giveBackRecord(account: Account, { name, record }: StoredR
   if ((await account.storage.read(name)) === null) return false;
   const store = account.servers.storeOf(binding);
   const options = store === undefined ? {} : { store };
-  await returnSlot({ ...account, user }, lent?.licenseId ?? licenseId, options);
+  await returnSlot({ ...account, user, instance: undefined }, lent?.licenseId ?? licenseId, options);
   await account.storage.remove(name);
   return true;
 }

@@ -27,6 +27,7 @@ const registrationRecord = z
     ends_at: described(z.string(), 'When the slot becomes free unless it is renewed, UTC.'),
     is_borrowed: described(z.boolean(), 'Whether it is borrowed.'),
     borrowed_until: described(text, 'Until when, UTC.'),
+    programs: described(z.int(), 'How many programs of the user use it; 0 if it is only borrowed.'),
     features: described(z.array(z.string()), 'The features of which the user holds a slot, too.'),
   })
   .meta({

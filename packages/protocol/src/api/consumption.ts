@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { deviceMark, FieldError, feature, field, integerOf, isBlank, nonce } from '../fields.ts';
-import { anyDate, host, proof, target } from './lending.ts';
+import { deviceMark, FieldError, feature, field, instance, integerOf, isBlank, nonce } from '../fields.ts';
+import { anyDate, host, leaver, proof, target } from './lending.ts';
 import { featureObject, licenseObject } from './license-object.ts';
 
 const NOT_WHOLE = new FieldError('must be a whole number below 2^53, as a number or as digits');
@@ -71,6 +71,7 @@ export const featureRegisterRequest = z
     borrowed_until: anyDate.meta({
       description: 'Hold the slot until then, as in `borrow`. Not given, or year 1: no borrow.',
     }),
+    instance,
     nonce,
     device_mark: deviceMark,
   })
@@ -81,12 +82,14 @@ export const featureRegisterRequest = z
     examples: [{ product: 'demo', feature: 'render', user: 'ada@example.com' }],
   });
 
-export const featureReleaseRequest = z.object({ ...target, feature, os_hostname: host.os_hostname }).meta({
-  extends: 'UnregisterRequest',
-  required: ['feature'],
-  description: 'Send `user` or `os_hostname`.',
-  examples: [{ product: 'demo', feature: 'render', user: 'ada@example.com' }],
-});
+export const featureReleaseRequest = z
+  .object({ ...target, feature, os_hostname: host.os_hostname, instance: leaver })
+  .meta({
+    extends: 'UnregisterRequest',
+    required: ['feature'],
+    description: 'Send `user` or `os_hostname`.',
+    examples: [{ product: 'demo', feature: 'render', user: 'ada@example.com' }],
+  });
 
 /** The answer to a count: the license's limits, and the total that already includes it. */
 export const consumptionAnswer = licenseObject

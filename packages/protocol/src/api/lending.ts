@@ -4,6 +4,7 @@ import {
   deviceMark,
   field,
   hostText,
+  instance,
   licenseId,
   nonce,
   product,
@@ -42,18 +43,20 @@ export const anyDate = field((value) =>
 
 const NO_DATE = 'not a date';
 
-export const registerRequest = z.object({ ...target, ...host, nonce, device_mark: deviceMark }).meta({
-  description: 'Send `user` or `os_hostname`.',
-  examples: [
-    {
-      product: 'demo',
-      user: 'ada@example.com',
-      os_hostname: 'ws-7',
-      ip_local: '10.0.0.7',
-      user_info: '',
-    },
-  ],
-});
+export const registerRequest = z
+  .object({ ...target, ...host, instance, nonce, device_mark: deviceMark })
+  .meta({
+    description: 'Send `user` or `os_hostname`.',
+    examples: [
+      {
+        product: 'demo',
+        user: 'ada@example.com',
+        os_hostname: 'ws-7',
+        ip_local: '10.0.0.7',
+        user_info: '',
+      },
+    ],
+  });
 
 /**
  * The date may be any text here: invalid dates and dates that the license does not allow get the same refusal
@@ -68,6 +71,7 @@ export const borrowRequest = z
         'RFC 3339, or shorter: `2026-09-27 23:30`, `2026-09-27`; without a zone it is UTC. Not given, or ' +
         'year 1: as long as the license allows. Also accepted as `borrow_until`.',
     }),
+    instance,
     nonce,
     device_mark: deviceMark,
   })
@@ -77,10 +81,29 @@ export const borrowRequest = z
     examples: [{ product: 'demo', user: 'bob@example.com', os_hostname: 'laptop', borrowed_until: null }],
   });
 
-export const unregisterRequest = z.object({ ...target, os_hostname }).meta({
+export const leaver = described(
+  instance,
+  'The program that leaves the slot. Without it, the slot is free at once, whoever uses it.',
+);
+
+export const unregisterRequest = z.object({ ...target, os_hostname, instance: leaver }).meta({
   description: 'Send `user` or `os_hostname`.',
   examples: [{ product: 'demo', user: 'ada@example.com' }],
 });
+
+/** The answer to a return with `instance`. Without it, the code alone is sent, as text. */
+export const leftAnswer = z
+  .object({
+    code: described(
+      z.enum(['user_unregistered', 'feature_released']),
+      'The word for a slot that is returned.',
+    ),
+    programs: described(
+      z.int(),
+      'How many programs still use the slot. With 0 it is free, unless it is borrowed.',
+    ),
+  })
+  .meta({ id: 'ProgramLeft', description: 'A program has left a slot.' });
 
 export const licenseQuery = z.object({ product, license_id: licenseId });
 

@@ -54,6 +54,8 @@ interface Holding extends Asked {
    * with credentials is given back with the same ones, or by an operator, whose requests carry none.
    */
   readonly credential?: string;
+  /** The program of the user that asks; left out: it has no name. See `Programs`. */
+  readonly instance?: string;
 }
 
 /** How many new slots and borrows a place gets in an hour, and how long it has to wait for more. */
@@ -227,6 +229,7 @@ export interface RegisterFeature extends Target, Asked {
   /** `null`: a heartbeat, not a borrow. */
   readonly until: BorrowUntil | null;
   readonly spent?: SpentLimit;
+  readonly instance?: string;
 }
 
 export interface ReleaseFeature extends Target, Holding {

@@ -47,6 +47,8 @@ export interface Done {
   readonly kind: 'done';
   /** How many slots or records were affected. */
   readonly count: number;
+  /** How many programs still use the slot that one has left; left out unless one has said its name. */
+  readonly programs?: number;
 }
 
 /** A refusal is an answer, not a failure: it is returned, never thrown. */

@@ -73,6 +73,7 @@ export interface Route extends RoutePlace {
 
 type AnswerShape =
   | JsonAnswer
+  /** Of a return: the bare word, or `leftAnswer` if the request has an `instance`. */
   | { readonly kind: 'text'; readonly example: string }
   /** A stream: one JSON object per line, server-sent events, or a file. */
   | { readonly kind: 'lines' | 'events' | 'bytes'; readonly about: string }

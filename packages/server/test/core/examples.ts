@@ -65,6 +65,7 @@ export function exampleSlot(user: string, facts: Partial<Registration> = {}): Re
     registeredAt: plus(NOW, -MINUTE_MS),
     endsAt: plus(NOW, 9 * MINUTE_MS),
     borrowedUntil: null,
+    programs: null,
     ...facts,
   };
 }
@@ -138,7 +139,7 @@ export function readsOf(command: LicenseCommand, view: LicenseView): Readonly<Re
 /** A slot of the feature "render" that was lent a minute ago and lives for nine more. */
 export function exampleFeatureSlot(user: string, facts: Partial<FeatureSlot> = {}): FeatureSlot {
   const { registeredAt, endsAt } = exampleSlot(user);
-  return { feature: 'render', user, registeredAt, endsAt, borrowedUntil: null, ...facts };
+  return { feature: 'render', user, registeredAt, endsAt, borrowedUntil: null, programs: null, ...facts };
 }
 
 function exampleFeatureView(

@@ -284,13 +284,17 @@ describe('the answers', () => {
       const { [answer.status]: exact, '4XX': refusal } = operation?.responses ?? {};
       const response = exact ?? (answer.status >= 400 ? refusal : undefined);
       assert.ok(response !== undefined, `${method} ${path}: ${answer.status} ${answer.text}`);
+      const isText = answer.headers.get('content-type')?.startsWith('text/plain');
       const schema = follow(app.document, response).content?.['application/json']?.schema;
-      if (schema !== undefined) assert.equal(whyNot(app.document, schema, answer.body), null, path);
+      if (schema !== undefined && !isText)
+        assert.equal(whyNot(app.document, schema, answer.body), null, path);
       return answer.status;
     };
     const who = { product: 'cad', user: 'ann', feature: 'render' };
-    for (const operation of ['register', 'borrow', 'featureRegister', 'featureRelease', 'unregister']) {
-      assert.equal(await check('post', `/api/v4/${operation}`, who), 200, operation);
+    for (const sender of [who, { ...who, instance: 'p1' }]) {
+      for (const operation of ['register', 'borrow', 'featureRegister', 'featureRelease', 'unregister']) {
+        assert.equal(await check('post', `/api/v4/${operation}`, sender), 200, operation);
+      }
     }
     for (const operation of ['register', 'floating/register', 'borrow']) {
       const headers = { prefer: 'return=minimal' };

@@ -9,6 +9,7 @@ import { Table } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
+import { sayPrograms } from '../../words/say-programs.ts';
 import { formatDistance } from '../../words/time.ts';
 import { keyOf } from '../slots/slot-row.tsx';
 
@@ -71,7 +72,7 @@ function SlotLine({ slot, license, onFree }: SlotLineProps) {
       <td class="cut">
         <span class="two">
           <Name text={slot.os_hostname ?? '–'} />
-          <span>{slot.address ?? slot.ip_local ?? ''}</span>
+          <span>{[slot.address ?? slot.ip_local ?? [], sayPrograms(slot.programs)].flat().join(', ')}</span>
         </span>
       </td>
       <td class="number no-phone">

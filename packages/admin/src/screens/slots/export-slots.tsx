@@ -11,7 +11,7 @@ import { type Filters, queryOf } from './slot-filters.ts';
 /** As many as the server sends at once. */
 const PART = 1000;
 
-const HEAD = ['license_id', 'product', 'user', 'host', 'address', 'features', 'state', 'since', 'until'];
+const HEAD = 'license_id product user host address features state since until programs'.split(' ');
 
 /** Saves what the filters show, all of it. */
 export function ExportButton({ filters }: { readonly filters: Filters }) {
@@ -47,6 +47,7 @@ async function readAll(filters: Filters, showProgress: (text: string) => void): 
 
 function rowOf(slot: Slot): readonly (string | number | null)[] {
   const state = slot.is_borrowed ? 'borrowed' : 'in use';
-  const { license_id, product, user, os_hostname, address, features, registered_at, ends_at } = slot;
-  return [license_id, product, user, os_hostname, address, features.join(' '), state, registered_at, ends_at];
+  const { license_id, product, user, os_hostname, address, registered_at, ends_at, programs } = slot;
+  const features = slot.features.join(' ');
+  return [license_id, product, user, os_hostname, address, features, state, registered_at, ends_at, programs];
 }

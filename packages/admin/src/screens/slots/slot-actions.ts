@@ -7,6 +7,7 @@ import { ask } from '../../parts/dialog.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
+import { sayPrograms } from '../../words/say-programs.ts';
 import { formatDistance, formatMoment, plural } from '../../words/time.ts';
 
 type ById = ReadonlyMap<number, License>;
@@ -49,6 +50,7 @@ export function askToFree(slot: Slot, licenses: ById, onDone: () => void): void 
       ['Host', slot.os_hostname ?? slot.address ?? '–'],
       ['License', licenseText(slot, licenses)],
       [isLent ? 'Borrowed until' : 'Until', end],
+      ...sayPrograms(slot.programs).map((programs) => ['Used by', programs] as const),
     ],
     after: 'This cannot be undone. The user can ask for a slot again.',
     verb: isLent ? 'Recall slot' : 'Release slot',

@@ -6,6 +6,7 @@ import { Facts } from '../../parts/facts.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Time } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
+import { sayPrograms } from '../../words/say-programs.ts';
 import { SlotState } from './slot-row.tsx';
 
 interface SlotDialogProps {
@@ -23,7 +24,8 @@ export function SlotDialog({ slot, license, onClose, onFree }: SlotDialogProps) 
       <Facts
         rows={[
           ['License', <Name text={license === undefined ? slot.product : nameOf(license)} />],
-          ['State', <SlotState isBorrowed={slot.is_borrowed} />],
+          ['State', <SlotState {...slot} />],
+          ...sayPrograms(slot.programs).map((several) => ['Used by', several] as const),
           ['Since', <Time at={slot.registered_at} />],
           ['Until', [<Time at={slot.ends_at} />, ', ', <Time at={slot.ends_at} as="distance" />]],
           ['Host', slot.os_hostname ?? '–'],

@@ -8,6 +8,7 @@ import { Name, UserName } from '../../parts/name.tsx';
 import { copyText } from '../../parts/states.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
+import { sayPrograms } from '../../words/say-programs.ts';
 import { formatDistance } from '../../words/time.ts';
 
 export function keyOf({ license_id, user }: Slot): string {
@@ -79,7 +80,7 @@ export function SlotRow(props: RowProps) {
         {slot.features.length === 0 ? '–' : slot.features.join(', ')}
       </span>
       <span role="cell" class="cell third-line">
-        <SlotState isBorrowed={slot.is_borrowed} />
+        <SlotState {...slot} />
       </span>
       <span role="cell" class="cell number">
         <Moment at={slot.registered_at} />
@@ -95,11 +96,17 @@ export function SlotRow(props: RowProps) {
   );
 }
 
-export function SlotState({ isBorrowed }: { readonly isBorrowed: boolean }) {
+export function SlotState({ is_borrowed, programs }: Pick<Slot, 'is_borrowed' | 'programs'>) {
+  const [several] = sayPrograms(programs);
   return (
     <span class="state">
-      <i class={`swatch${isBorrowed ? ' hatched' : ''}`} />
-      {isBorrowed ? 'Borrowed' : 'In use'}
+      <i class={`swatch${is_borrowed ? ' hatched' : ''}`} />
+      {is_borrowed ? 'Borrowed' : 'In use'}
+      {several !== undefined && (
+        <span role="img" aria-label={several} title={several}>
+          ×{programs}
+        </span>
+      )}
     </span>
   );
 }

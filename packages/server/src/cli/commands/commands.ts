@@ -257,8 +257,9 @@ function showRegistrations(
     record.registered_at,
     record.ends_at,
     record.is_borrowed,
+    record.programs,
   ]);
-  const heading = ['license', 'product', 'user', 'host', 'address', 'since', 'until', 'borrowed'];
+  const heading = ['license', 'product', 'user', 'host', 'address', 'since', 'until', 'borrowed', 'programs'];
   return formatTable(heading, rows);
 }
 

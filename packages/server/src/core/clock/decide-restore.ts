@@ -179,6 +179,7 @@ class Plan {
       registeredAt: earlier((held ?? borrow).registeredAt, this.#to),
       borrowedUntil: until,
       endsAt: later(until, featureHeartbeatEnd(this.#view.license, feature, this.#to)),
+      programs: (held ?? borrow).programs,
     };
     this.#changes.push({ kind: 'put_feature_slot', slot, isNew: held === null });
     if (held === null) {

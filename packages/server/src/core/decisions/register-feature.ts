@@ -17,7 +17,7 @@ import { meterOf } from '../lending/meter-need.ts';
 import type { Meter } from '../nouns/consumption.ts';
 import { type FeatureSlot, type FloatingFeature, featureHeartbeatEnd } from '../nouns/feature-slot.ts';
 import { type Instant, later } from '../nouns/instant.ts';
-import type { Registration } from '../nouns/registration.ts';
+import { joinSlot, type Registration } from '../nouns/registration.ts';
 import type { Refused } from '../outcome.ts';
 import { isRoomNext, refuseByState, refuseFull, refuseNotHeld, refuseRenewal } from '../refusals.ts';
 import { refuseByRules } from '../rules/rules.ts';
@@ -83,7 +83,7 @@ function chooseLoan(
 }
 
 function lendFeature(
-  { user }: RegisterFeature,
+  { user, instance }: RegisterFeature,
   view: LicenseView,
   base: Collected,
   held: FeatureSlot | null,
@@ -98,6 +98,7 @@ function lendFeature(
     registeredAt: held?.registeredAt ?? now,
     endsAt: borrowedUntil === null ? timeout : later(timeout, borrowedUntil),
     borrowedUntil,
+    programs: joinSlot(held?.programs, instance),
   };
   const isNew = held === null;
   const { code } = feature;

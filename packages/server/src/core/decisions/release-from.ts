@@ -6,7 +6,7 @@ import { collect, inUseChange } from '../lending/collect.ts';
 import { forgetBorrow } from '../lending/keep-borrows.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import type { Instant } from '../nouns/instant.ts';
-import { isBorrowed, isLive, type Registration } from '../nouns/registration.ts';
+import { isBorrowed, isLive, type Registration, severalPrograms } from '../nouns/registration.ts';
 import type { Holder } from '../view.ts';
 
 /**
@@ -62,10 +62,11 @@ function removalEvents(
 ): readonly LicenseEvent[] {
   const { user } = registration;
   const borrowedUntil = registration.borrowedUntil as Instant;
+  const several = severalPrograms(registration.programs);
   return [
     ...featureSlots.map(({ feature }) => ({ kind: 'feature_returned', feature, user }) as const),
     isBorrowed(registration, now)
-      ? { kind: 'slot_recalled', user, borrowedUntil, by }
-      : { kind: 'slot_returned', user, by },
+      ? { kind: 'slot_recalled', user, borrowedUntil, by, ...several }
+      : { kind: 'slot_returned', user, by, ...several },
   ];
 }

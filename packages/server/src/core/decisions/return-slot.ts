@@ -2,12 +2,16 @@ import type { Recall, Release, Unregister } from '../command.ts';
 import type { CommandModule } from '../command-module.ts';
 import { collect, withoutEffect } from '../lending/collect.ts';
 import { freeSlot, ON_HELD_SLOT, refuseReturn } from '../lending/free-slot.ts';
+import { leaveLicense } from '../lending/leave-slot.ts';
 import { type Instant, say } from '../nouns/instant.ts';
 import { isBorrowed } from '../nouns/registration.ts';
 import { refuse } from '../outcome.ts';
 import { refuseOthers } from '../refusals.ts';
 
-/** The user gives the slot back, borrowed or not. This also works on expired and disabled licenses. */
+/**
+ * The user gives the slot back, borrowed or not, or one of their programs leaves it. This also works on
+ * expired and disabled licenses.
+ */
 export const unregister = {
   ...ON_HELD_SLOT,
   isFromClients: true,
@@ -17,7 +21,9 @@ export const unregister = {
     if (base.held === null) return refuseReturn(command, view, base);
     const refusal = refuseOthers(base.held, command);
     if (refusal !== null) return withoutEffect(view, base, refusal);
-    return freeSlot(view, base, { kind: 'slot_returned', user: command.user, by: null }, now);
+    const { user, instance } = command;
+    if (instance !== undefined) return leaveLicense(view, base, base.held, instance, now);
+    return freeSlot(view, base, { kind: 'slot_returned', user, by: null }, now);
   },
 } satisfies CommandModule<Unregister>;
 

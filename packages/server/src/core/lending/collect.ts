@@ -2,7 +2,7 @@ import type { Change, Decision } from '../decision.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import type { FeatureSlot } from '../nouns/feature-slot.ts';
 import { earlier, type Instant } from '../nouns/instant.ts';
-import { orNoSlot, type Registration } from '../nouns/registration.ts';
+import { orNoSlot, type Registration, severalPrograms } from '../nouns/registration.ts';
 import type { Outcome } from '../outcome.ts';
 import { COLLECT_LIMIT, type LicenseHead, type LicenseView } from '../view.ts';
 import { keepBorrows } from './keep-borrows.ts';
@@ -47,7 +47,9 @@ export function collect(view: LicenseView, now: Instant): Collected {
     ],
     events: [
       ...expireFeatures(endedFeatures, ended),
-      ...ended.map(({ user, endsAt }) => ({ kind: 'slot_expired', user, endedAt: endsAt }) as const),
+      ...ended.map(({ user, endsAt, programs }) => {
+        return { kind: 'slot_expired', user, endedAt: endsAt, ...severalPrograms(programs) } as const;
+      }),
     ],
   };
 }

@@ -5,6 +5,7 @@ import { withHistory } from '../history/record-usage.ts';
 import { findFeature } from '../nouns/feature-slot.ts';
 import type { Instant } from '../nouns/instant.ts';
 import { isUsable, type License, type LicenseId } from '../nouns/license.ts';
+import { isKnown } from '../nouns/registration.ts';
 import type { Refused } from '../outcome.ts';
 import { refuseRenewal } from '../refusals.ts';
 import type { Candidate, LicenseView } from '../view.ts';
@@ -37,7 +38,7 @@ interface PoolDecision {
 /** Tries the licenses of a pool one after the other until one does not refuse. */
 export function decidePool(command: LicenseCommand, pool: Pool, now: Instant): PoolDecision {
   const tried: Tried[] = [];
-  for (const { license } of orderPool(command, pool.candidates, now)) {
+  for (const { license } of joinedFirst(command, pool, orderPool(command, pool.candidates, now))) {
     const view = pool.viewOf(license);
     const decision = decide(command, view, now);
     const { outcome } = decision;
@@ -75,6 +76,15 @@ function orderPool(
     : own.filter((candidate) => !renewable.includes(candidate));
   const order = [...new Set([...answered, ...renewable, ...rest])];
   return order.length > 0 ? order : [newestOf(listAble(command, candidates), now)];
+}
+
+/** A program leaves the slot that it has joined, if its user holds several. */
+function joinedFirst(command: LicenseCommand, pool: Pool, order: readonly Candidate[]): readonly Candidate[] {
+  const instance = command.kind === 'unregister' ? command.instance : undefined;
+  if (instance === undefined || order.length === 1) return order;
+  const hasJoined = ({ license }: Candidate) =>
+    isKnown(pool.viewOf(license).registration?.programs ?? null, instance);
+  return [...order.filter(hasJoined), ...order.filter((candidate) => !hasJoined(candidate))];
 }
 
 /** Whether any license of the pool will do. If not, the command is about what the user holds. */

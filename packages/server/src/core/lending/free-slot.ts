@@ -1,9 +1,9 @@
 import type { Recall, Release, Unregister } from '../command.ts';
 import { ON_POOL } from '../command-module.ts';
-import type { Decision } from '../decision.ts';
+import type { Change, Decision } from '../decision.ts';
 import type { LicenseEvent } from '../nouns/audit-event.ts';
 import type { Instant } from '../nouns/instant.ts';
-import type { Registration } from '../nouns/registration.ts';
+import { type Registration, severalPrograms } from '../nouns/registration.ts';
 import { refuseNotHeld, refuseOthers } from '../refusals.ts';
 import type { LicenseView } from '../view.ts';
 import { type Collected, inUseChange, listHeldFeatures, withoutEffect } from './collect.ts';
@@ -17,7 +17,7 @@ export const ON_HELD_SLOT = {
 
 /**
  * There is nothing to give back. The user's ended borrow is forgotten all the same: a wrong clock may have
- * ended it, and it must not be restored.
+ * ended it, and it must not be restored. A program that leaves says nothing about borrows.
  */
 export function refuseReturn(
   command: Unregister | Release | Recall,
@@ -28,14 +28,22 @@ export function refuseReturn(
   const refused = withoutEffect(view, base, refuseNotHeld(license, command.user));
   const ended = registration ?? (mayHaveBorrows(license) ? view.findEndedBorrow() : null);
   if (ended === null || ended.borrowedUntil === null) return refused;
-  if (command.kind === 'unregister' && refuseOthers(ended, command) !== null) return refused;
+  const isUnregister = command.kind === 'unregister';
+  if (isUnregister && (command.instance !== undefined || refuseOthers(ended, command) !== null))
+    return refused;
   return { ...refused, changes: [...refused.changes, ...forgetBorrow(license, command.user)] };
 }
 
 type SlotEnded = Extract<LicenseEvent, { kind: 'slot_returned' | 'slot_recalled' }>;
 
-/** Frees the slot of a user, together with their feature slots. */
-export function freeSlot(view: LicenseView, base: Collected, event: SlotEnded, now: Instant): Decision {
+/** Frees the slot of a user, together with their feature slots. `borrows`: what becomes of their borrows. */
+export function freeSlot(
+  view: LicenseView,
+  base: Collected,
+  event: SlotEnded,
+  now: Instant,
+  borrows: readonly Change[] = forgetBorrow(view.license, event.user),
+): Decision {
   const { user } = event;
   const features = listHeldFeatures(view, base, now).map(({ feature }) => feature);
   return {
@@ -45,12 +53,12 @@ export function freeSlot(view: LicenseView, base: Collected, event: SlotEnded, n
       ...features.map((feature) => ({ kind: 'remove_feature_slot', feature, user }) as const),
       { kind: 'remove_registration', registration: base.held as Registration },
       ...inUseChange(view, base.storedInUse - 1),
-      ...forgetBorrow(view.license, user),
+      ...borrows,
     ],
     events: [
       ...base.events,
       ...features.map((feature) => ({ kind: 'feature_returned', feature, user }) as const),
-      event,
+      { ...event, ...severalPrograms((base.held as Registration).programs) },
     ],
   };
 }

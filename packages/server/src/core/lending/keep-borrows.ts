@@ -30,7 +30,7 @@ function ofLicense({ endsAt: _, ...slot }: Registration): EndedBorrow {
   return { ...slot, feature: WHOLE_LICENSE, borrowedUntil: slot.borrowedUntil as Instant };
 }
 
-function ofFeature({ feature, user, registeredAt, borrowedUntil }: FeatureSlot): EndedBorrow {
+function ofFeature({ feature, user, registeredAt, borrowedUntil, programs }: FeatureSlot): EndedBorrow {
   const host = { hostname: null, address: null, info: null };
   return {
     feature,
@@ -40,6 +40,7 @@ function ofFeature({ feature, user, registeredAt, borrowedUntil }: FeatureSlot):
     credential: null,
     registeredAt,
     borrowedUntil: borrowedUntil as Instant,
+    programs,
   };
 }
 

@@ -13,10 +13,11 @@ type LicenseEventFacts = Readonly<
   /** No `hostname`: the request names none. */
   | (Denied & { kind: 'slot_denied'; hostname?: string })
   | (Denied & { kind: 'consumption_denied' })
-  | { kind: 'slot_returned'; user: string; by: Actor | null }
-  | { kind: 'slot_expired'; user: string; endedAt: Instant }
+  /** `programs`: how many of the user's programs had not left, if it was more than one. */
+  | { kind: 'slot_returned'; user: string; by: Actor | null; programs?: number }
+  | { kind: 'slot_expired'; user: string; endedAt: Instant; programs?: number }
   | { kind: 'slot_borrowed'; user: string; borrowedUntil: Instant }
-  | { kind: 'slot_recalled'; user: string; borrowedUntil: Instant; by: Actor }
+  | { kind: 'slot_recalled'; user: string; borrowedUntil: Instant; by: Actor; programs?: number }
   /** A wrong clock had ended the borrow, and its reset restored it. `null`: the license's own slot. */
   | { kind: 'borrow_restored'; feature: string | null; user: string; borrowedUntil: Instant; by: Actor }
   | {

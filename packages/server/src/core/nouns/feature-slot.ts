@@ -1,6 +1,7 @@
 import type { Feature } from './feature.ts';
 import { earlier, type Instant, later, MINUTE_MS, plus } from './instant.ts';
 import { type License, withinValidity } from './license.ts';
+import type { Programs } from './registration.ts';
 
 /** One user holding one slot of a floating feature. It is live while this and the license's slot are. */
 export interface FeatureSlot {
@@ -10,6 +11,7 @@ export interface FeatureSlot {
   /** Its own end: the timeout or the end of the borrow, whichever is later. */
   readonly endsAt: Instant;
   readonly borrowedUntil: Instant | null;
+  readonly programs: Programs;
 }
 
 /** A feature that has slots of its own. */

@@ -1,3 +1,4 @@
+import { leftAnswer } from '@berth/protocol/api/lending';
 import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { HEADERS } from '@berth/web/reply';
 import type { z } from 'zod';
@@ -279,9 +280,10 @@ function describeAnswer(route: Route, shared: Shared): Answer {
     }
     case 'text':
       return {
-        description: 'Done. The bare word, whatever the header `Accept` says.',
+        description: 'Done. The bare word, whatever the header `Accept` says; JSON if `instance` was sent.',
         content: {
           'text/plain': { schema: { type: 'string', const: answer.example }, example: answer.example },
+          'application/json': { schema: jsonSchema(leftAnswer, 'output', shared.schemas) },
         },
       };
     case 'lines':

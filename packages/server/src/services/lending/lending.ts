@@ -18,6 +18,8 @@ export interface LendingRequest extends Target {
   readonly by?: Actor;
   /** The caller's credentials. */
   readonly credential?: string;
+  /** The program of the user that asks. */
+  readonly instance?: string;
 }
 
 /** Lends and releases slots. Every result is an outcome of the core. An unfit request throws at once. */
@@ -82,7 +84,7 @@ async function listPart(store: Store, filter: RegistrationFilter): Promise<Regis
 const PLAIN_NAME = /^[!-~]+(?: [!-~]+)*$/;
 
 /** A client without a user name is identified by its host name. */
-export function identify({ product, licenseId, user, host, by, credential }: LendingRequest) {
+export function identify({ product, licenseId, user, host, by, credential, instance }: LendingRequest) {
   const holder = user ?? host.hostname;
   if (holder === null) {
     throw new RequestError(
@@ -90,13 +92,14 @@ export function identify({ product, licenseId, user, host, by, credential }: Len
       'Both "user" and "os_hostname" are missing. Send one of them.',
     );
   }
-  return {
+  const identified = {
     product,
     licenseId,
     user: PLAIN_NAME.test(holder) ? holder : userNameOf(holder),
     ...(by === undefined ? {} : { by }),
     ...(credential === undefined ? {} : { credential }),
   };
+  return instance === undefined ? identified : { ...identified, instance };
 }
 
 export function requireRange(text: string): AddressRange {

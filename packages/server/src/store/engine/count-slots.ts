@@ -1,6 +1,6 @@
 import { countedPerson } from '../../core/lending/count-slots.ts';
 import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
-import { isLive, type Registration } from '../../core/nouns/registration.ts';
+import type { Registration } from '../../core/nouns/registration.ts';
 import { findProductRules } from '../../core/rules/find-rules.ts';
 import type { Person } from '../../core/rules/groups.ts';
 import { countAs, findCounting } from '../../core/rules/judge-slot.ts';
@@ -8,7 +8,6 @@ import type { Batch } from './batch.ts';
 import { type LoadedLicense, mayHaveFeatureSlots } from './loaded-licenses.ts';
 import { personFromRow } from './rows.ts';
 import { SlotCounts } from './slot-counts.ts';
-import type { Statements } from './statements.ts';
 
 type Counting = Pick<Batch, 'statements' | 'rules'>;
 
@@ -60,40 +59,6 @@ export function requireCounts(batch: Recounting, entry: LoadedLicense): SlotCoun
   }
   counts.finish();
   return counts;
-}
-
-function listHolders(statements: Statements, { license }: LoadedLicense): readonly Registration[] {
-  return statements.listRegistrationsOf.all(license.id).map(registrationFromRow);
-}
-
-/** Counts all feature slots of the license, if the rules count those of any feature. */
-function changeFeatures(
-  batch: Counting,
-  entry: LoadedLicense,
-  holders: readonly Registration[],
-  difference: number,
-): void {
-  const isAnyCounted = listCounted(batch, entry).some((lender) => lender !== WHOLE_LICENSE);
-  if (!isAnyCounted || !mayHaveFeatureSlots(entry)) return;
-  const byName = new Map(holders.map((holder) => [holder.user, holder]));
-  for (const { user, feature } of batch.statements.listFeatureSlotsOf.all(entry.license.id)) {
-    const holder = byName.get(user);
-    if (holder !== undefined) change(batch, entry, feature, holder, difference);
-  }
-}
-
-/** All live slots are about to be removed; their feature slots were removed before. */
-export function countAllRemoved(batch: Counting & Pick<Batch, 'now'>, entry: LoadedLicense): void {
-  if (entry.counts?.revision !== batch.rules.revision) return;
-  for (const holder of listHolders(batch.statements, entry)) {
-    if (isLive(holder, batch.now)) change(batch, entry, WHOLE_LICENSE, holder, -1);
-  }
-}
-
-/** All feature slots are about to be removed. */
-export function countAllFeaturesRemoved(batch: Counting, entry: LoadedLicense): void {
-  if (entry.counts?.revision !== batch.rules.revision) return;
-  changeFeatures(batch, entry, listHolders(batch.statements, entry), -1);
 }
 
 /** Corrects the counts. Those of older rules are left: they are made anew when they are needed. */

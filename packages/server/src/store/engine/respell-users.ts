@@ -1,3 +1,4 @@
+import { mergePrograms, type Programs } from '../../core/nouns/registration.ts';
 import { foldCase } from '../../core/nouns/user-name.ts';
 import { pickValues } from './row-sql.ts';
 import type { Row } from './rows.ts';
@@ -108,6 +109,7 @@ function mergeSlots(group: readonly Renamed[]): readonly UserRow[] {
     ...last.renamed,
     registered_at: Math.min(...numbersOf(group, 'registered_at')),
     borrowed_until: dates.length === 0 ? null : Math.max(...dates),
+    programs: mergePrograms(group.map(({ row }) => row.programs as Programs)),
   };
   const others = group.filter((one) => one !== kept).map(({ row }) => row);
   return [merged, ...others.map(endSlot)];

@@ -137,6 +137,7 @@ export function registrationFromRow(row: RowOf<'registration'>): Registration {
     registeredAt: row.registered_at,
     endsAt: row.ends_at,
     borrowedUntil: row.borrowed_until,
+    programs: row.programs,
   };
   if (row.spelling === null && row.counted_at === null) return registration;
   return {
@@ -166,6 +167,7 @@ export function registrationRow(licenseId: LicenseId, slot: Registration): RowOf
     registered_at: slot.registeredAt,
     ends_at: slot.endsAt,
     borrowed_until: slot.borrowedUntil,
+    programs: slot.programs,
     origin: originToKey(slot.origin),
     counted_at: slot.countedAt === undefined ? null : JSON.stringify(slot.countedAt),
     credential: slot.credential,
@@ -242,12 +244,13 @@ export function placeDenialRow(
 }
 
 export function featureSlotFromRow(row: RowOf<'feature_slot'>): FeatureSlot {
-  const { feature, user, registered_at, ends_at, borrowed_until } = row;
-  return { feature, user, registeredAt: registered_at, endsAt: ends_at, borrowedUntil: borrowed_until };
+  const { feature, user, registered_at, ends_at, borrowed_until, programs } = row;
+  const times = { registeredAt: registered_at, endsAt: ends_at, borrowedUntil: borrowed_until };
+  return { feature, user, ...times, programs };
 }
 
 export function featureSlotRow(licenseId: LicenseId, slot: FeatureSlot): RowOf<'feature_slot'> {
-  const { user, feature, registeredAt, endsAt, borrowedUntil } = slot;
+  const { user, feature, registeredAt, endsAt, borrowedUntil, programs } = slot;
   return {
     license_id: licenseId,
     user,
@@ -255,6 +258,7 @@ export function featureSlotRow(licenseId: LicenseId, slot: FeatureSlot): RowOf<'
     registered_at: registeredAt,
     ends_at: endsAt,
     borrowed_until: borrowedUntil,
+    programs,
   };
 }
 

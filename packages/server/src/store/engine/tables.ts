@@ -49,7 +49,8 @@ const HOLDER = {
   credential: text.orNull,
   spelling: text.orNull,
 };
-const SLOT = { registered_at: time, ends_at: time, borrowed_until: time.orNull };
+const PROGRAMS = { programs: text.orNull };
+const SLOT = { registered_at: time, ends_at: time, borrowed_until: time.orNull, ...PROGRAMS };
 
 /** `grain`: how many milliseconds it is long; 0 for the sum of what was forgotten. `at`: its start. */
 const BUCKET = { license_id: license, feature: text, grain: number, at: time };
@@ -143,6 +144,7 @@ export const TABLES = {
       ...HOST,
       registered_at: time,
       borrowed_until: time,
+      ...PROGRAMS,
       ...HOLDER,
       ended_at: time,
     },

@@ -34,6 +34,7 @@ describe('register lends a slot', () => {
       registeredAt: NOW,
       endsAt: plus(NOW, TIMEOUT_MS),
       borrowedUntil: null,
+      programs: null,
     };
     assert.deepEqual(registration, expected);
     assert.deepEqual([inUse, now], [2, NOW]);

@@ -245,7 +245,7 @@ describe('the OpenAPI document', () => {
     const typesOf = (path: string, method: string) =>
       Object.keys(document.paths[path]?.[method]?.responses[200]?.content ?? {});
     for (const path of ['unregister', 'floating/unregister', 'featureRelease', 'feature_release']) {
-      assert.deepEqual(typesOf(`/api/v4/${path}`, 'post'), ['text/plain'], path);
+      assert.deepEqual(typesOf(`/api/v4/${path}`, 'post'), ['text/plain', 'application/json'], path);
     }
     assert.deepEqual(typesOf('/api/v4/license/generate', 'post'), ['application/json', 'text/plain']);
     assert.deepEqual(typesOf('/api/v4/docs', 'get'), ['text/html']);

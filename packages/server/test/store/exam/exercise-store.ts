@@ -25,6 +25,7 @@ import { ONE_ORDER } from './one-order.ts';
 import { ORIGINS } from './origins.ts';
 import { PAUSED, PAUSED_ALONE } from './paused.ts';
 import { POOLS, POOLS_AT_ONCE, poolRestartCases } from './pools.ts';
+import { PROGRAMS, programRestartCases } from './programs.ts';
 import { RENEWALS, renewalRestartCases } from './renewals.ts';
 import { RESERVED } from './reservations.ts';
 import { restartCases, wallClockCases } from './restart.ts';
@@ -47,6 +48,9 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'slots are renewed': RENEWALS,
   'renewed slots after a close': renewalRestartCases('restart'),
   'renewed slots after a crash': renewalRestartCases('crash'),
+  'several programs of one user': PROGRAMS,
+  'their programs after a close': programRestartCases('restart'),
+  'their programs after a crash': programRestartCases('crash'),
   'the history of use': HISTORY,
   'where slots were taken from': ORIGINS,
   'users whose names differ only in case': IGNORED_CASE,

@@ -2,7 +2,7 @@ import { REGISTRATION_API } from '@berth/protocol/admin/registrations';
 import { RequestError } from '@berth/protocol/request-error';
 import { LIMITS } from '../../../config.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
-import { isBorrowed } from '../../../core/nouns/registration.ts';
+import { countPrograms, isBorrowed } from '../../../core/nouns/registration.ts';
 import { type Lending, requireRange } from '../../../services/lending/lending.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
@@ -115,6 +115,7 @@ function presentRegistration(
     address: origin,
     credential,
     ...toWire({ registeredAt, endsAt, isBorrowed: borrowed, borrowedUntil: borrowed ? borrowedUntil : null }),
+    programs: countPrograms(held.registration.programs),
     features: held.features,
   };
 }

@@ -3,7 +3,7 @@ import {
   featureRegisterRequest,
   featureReleaseRequest,
 } from '@berth/protocol/api/consumption';
-import { empty, fieldsOf, text } from '@berth/web/reply';
+import { empty, fieldsOf } from '@berth/web/reply';
 import type { FeatureSlot } from '../../../core/nouns/feature-slot.ts';
 import { earlier, type Instant } from '../../../core/nouns/instant.ts';
 import type { Measured } from '../../../core/outcome.ts';
@@ -12,10 +12,9 @@ import type { Counting } from '../../../services/lending/counting.ts';
 import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import type { GrantFacts } from '../../reply/present-grant.ts';
 import { presentDate } from '../../reply/present-license.ts';
-import { refusalReply } from '../../reply/problem.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { presentMeasuredFeature } from './consumption.ts';
-import { LICENSE_REFUSALS, replyWithGrant, requestOf, returnOf, untilOf } from './lending.ts';
+import { LICENSE_REFUSALS, replyWithGrant, requestOf, returnOf, returnReply, untilOf } from './lending.ts';
 
 interface FeatureServices {
   readonly counting: Counting;
@@ -67,7 +66,7 @@ function featureReleaseRoute(counting: Counting): Route {
     methods: ['POST'],
     paths: ['/api/v4/featureRelease', '/api/v4/feature_release'],
     access: 'client',
-    summary: 'Return the slot of a feature',
+    summary: 'Return the slot of a feature; with instance, let a program leave it',
     body: featureReleaseRequest,
     answer: { kind: 'text', example: 'feature_released' },
     errors: [
@@ -80,7 +79,7 @@ function featureReleaseRoute(counting: Counting): Route {
     ],
     handle: async ({ body, caller }) => {
       const outcome = await counting.releaseFeature(returnOf(body, caller), body.feature ?? null);
-      return outcome.kind === 'refused' ? refusalReply(outcome) : text('feature_released');
+      return returnReply(outcome, 'feature_released');
     },
   });
 }

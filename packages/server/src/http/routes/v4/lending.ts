@@ -1,6 +1,7 @@
 import {
   borrowAnswer,
   borrowRequest,
+  type leftAnswer,
   minimalAnswer,
   registerAnswer,
   registerRequest,
@@ -8,7 +9,8 @@ import {
 } from '@berth/protocol/api/lending';
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import type { HeaderFields, HttpRequest } from '@berth/web/http-request';
-import { empty, type Fields, fieldsReply, type Reply, text } from '@berth/web/reply';
+import { empty, type Fields, fieldsReply, json, type Reply, text } from '@berth/web/reply';
+import type { z } from 'zod';
 import { includesRole } from '../../../core/access/role.ts';
 import type { BorrowUntil, Target } from '../../../core/command.ts';
 import { instant } from '../../../core/nouns/instant.ts';
@@ -104,7 +106,7 @@ function unregisterRoute(lending: Lending): Route {
     methods: ['POST'],
     paths: ['/api/v4/unregister', '/api/v4/floating/unregister'],
     access: 'client',
-    summary: 'Return a slot, borrowed or not',
+    summary: 'Return a slot, borrowed or not; with instance, let a program leave it',
     body: unregisterRequest,
     answer: { kind: 'text', example: 'user_unregistered' },
     errors: [
@@ -116,7 +118,7 @@ function unregisterRoute(lending: Lending): Route {
     ],
     handle: async ({ body, caller }) => {
       const outcome = await lending.unregister(returnOf(body, caller));
-      return outcome.kind === 'refused' ? refusalReply(outcome) : text('user_unregistered');
+      return returnReply(outcome, 'user_unregistered');
     },
   });
 }
@@ -143,6 +145,7 @@ interface LendingBody {
   readonly os_hostname?: string | undefined;
   readonly ip_local?: string | undefined;
   readonly user_info?: string | undefined;
+  readonly instance?: string | undefined;
 }
 
 export function targetOf({ product, license_id }: Pick<LendingBody, 'product' | 'license_id'>): Target {
@@ -151,7 +154,8 @@ export function targetOf({ product, license_id }: Pick<LendingBody, 'product' | 
 
 export function requestOf(body: LendingBody, caller: Caller): LendingRequest {
   const { actor, credential } = caller;
-  return {
+  const { instance } = body;
+  const request = {
     ...targetOf(body),
     by: actor,
     ...(credential === undefined ? {} : { credential }),
@@ -162,6 +166,7 @@ export function requestOf(body: LendingBody, caller: Caller): LendingRequest {
       info: body.user_info ?? null,
     },
   };
+  return instance === undefined ? request : { ...request, instance };
 }
 
 /** A request to return a slot. Operators may return any slot, so their credentials are not compared. */
@@ -169,6 +174,13 @@ export function returnOf(body: LendingBody, caller: Caller): LendingRequest {
   const { credential, ...request } = requestOf(body, caller);
   const isOperator = caller.role !== null && includesRole(caller.role, 'operator');
   return isOperator || credential === undefined ? request : { ...request, credential };
+}
+
+/** The word for a slot that is returned; if one program has left it, with how many still use it. */
+export function returnReply(outcome: Executed, code: z.output<typeof leftAnswer>['code']): Reply {
+  if (outcome.kind === 'refused') return refusalReply(outcome);
+  const programs = outcome.kind === 'done' ? outcome.programs : undefined;
+  return programs === undefined ? text(code) : json({ code, programs });
 }
 
 export function untilOf(text: string | null | undefined): BorrowUntil {

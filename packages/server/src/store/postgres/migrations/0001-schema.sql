@@ -55,7 +55,7 @@ CREATE TABLE license (
 -- address that the last register or borrow came from, in a form that sorts: 4 and eight hex digits, or 6 and
 -- thirty-two. `credential` names what was shown with it. NULL: nobody knows. `spelling`: how the holder was spelled
 -- when the slot was lent, where `user` is another name for them. `counted_at`: where the rules count the slot, as
--- JSON; NULL: where it is.
+-- JSON; NULL: where it is. `programs`: those of the user that use the slot, a line for each; NULL: they have no names.
 CREATE TABLE registration (
   license_id BIGINT NOT NULL,
   "user" TEXT COLLATE "C" NOT NULL,
@@ -65,6 +65,7 @@ CREATE TABLE registration (
   registered_at BIGINT NOT NULL,
   ends_at BIGINT NOT NULL,
   borrowed_until BIGINT,
+  programs TEXT COLLATE "C",
   origin TEXT COLLATE "C",
   counted_at TEXT COLLATE "C",
   credential TEXT COLLATE "C",
@@ -86,6 +87,7 @@ CREATE TABLE feature_slot (
   registered_at BIGINT NOT NULL,
   ends_at BIGINT NOT NULL,
   borrowed_until BIGINT,
+  programs TEXT COLLATE "C",
   PRIMARY KEY (license_id, "user", feature)
 );
 
@@ -103,6 +105,7 @@ CREATE TABLE ended_borrow (
   info TEXT COLLATE "C",
   registered_at BIGINT NOT NULL,
   borrowed_until BIGINT NOT NULL,
+  programs TEXT COLLATE "C",
   origin TEXT COLLATE "C",
   counted_at TEXT COLLATE "C",
   credential TEXT COLLATE "C",

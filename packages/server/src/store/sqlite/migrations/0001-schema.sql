@@ -42,9 +42,9 @@ CREATE TABLE license (
 -- address that the last register or borrow came from, in a form that sorts: 4 and eight hex digits, or 6 and
 -- thirty-two. `credential` names what was shown with it. NULL: nobody knows. `spelling`: how the holder was spelled
 -- when the slot was lent, where `user` is another name for them. `counted_at`: where the rules count the slot, as
--- JSON; NULL: where it is. `due_at`: when to look whether the slot has ended;
--- never later than `ends_at`. A heartbeat moves only `ends_at`, so that it does not change an index. Whoever finds
--- a slot due that was renewed sets `due_at` to its end.
+-- JSON; NULL: where it is. `programs`: those of the user that use the slot, a line for each; NULL: they have no
+-- names. `due_at`: when to look whether the slot has ended; never later than `ends_at`. A heartbeat moves only
+-- `ends_at`, so that it does not change an index. Whoever finds a slot due that was renewed sets `due_at` to its end.
 CREATE TABLE registration (
   license_id INTEGER NOT NULL,
   user TEXT NOT NULL,
@@ -54,6 +54,7 @@ CREATE TABLE registration (
   registered_at INTEGER NOT NULL,
   ends_at INTEGER NOT NULL,
   borrowed_until INTEGER,
+  programs TEXT,
   origin TEXT,
   counted_at TEXT,
   credential TEXT,
@@ -85,6 +86,7 @@ CREATE TABLE feature_slot (
   registered_at INTEGER NOT NULL,
   ends_at INTEGER NOT NULL,
   borrowed_until INTEGER,
+  programs TEXT,
   PRIMARY KEY (license_id, user, feature)
 ) STRICT, WITHOUT ROWID;
 
@@ -102,6 +104,7 @@ CREATE TABLE ended_borrow (
   info TEXT,
   registered_at INTEGER NOT NULL,
   borrowed_until INTEGER NOT NULL,
+  programs TEXT,
   origin TEXT,
   counted_at TEXT,
   credential TEXT,

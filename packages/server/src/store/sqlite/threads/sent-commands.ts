@@ -7,9 +7,10 @@ type SentRegister = ReturnType<typeof packRegister>;
 
 /** Values without names: most commands are heartbeats, and names are half of their JSON. Not for dry runs. */
 function packRegister(command: Register) {
-  const { product, licenseId, user, host, by, credential, spelling, spent } = command;
+  const { product, licenseId, user, host, by, credential, spelling, spent, instance } = command;
   const { hostname, address, info } = host;
-  return [product, licenseId, user, hostname, address, info, by, credential, spelling, spent] as const;
+  const sender = [hostname, address, info, by, credential, spelling, spent, instance] as const;
+  return [product, licenseId, user, ...sender] as const;
 }
 
 export function packCommand(command: Command): SentCommand {
@@ -21,7 +22,8 @@ type Complete<C> = { readonly [K in keyof Required<C>]: C[K] | undefined };
 
 export function unpackCommand(sent: SentCommand): Command {
   if ('kind' in sent) return sent;
-  const [product, licenseId, user, hostname, address, info, by, credential, spelling, spent] = sent;
+  const [product, licenseId, user, ...sender] = sent;
+  const [hostname, address, info, by, credential, spelling, spent, instance] = sender;
   return {
     kind: 'register',
     product,
@@ -33,5 +35,6 @@ export function unpackCommand(sent: SentCommand): Command {
     credential: credential ?? undefined,
     spelling: spelling ?? undefined,
     spent: spent ?? undefined,
+    instance: instance ?? undefined,
   } satisfies Complete<Omit<Register, 'isDryRun'>> as Register;
 }

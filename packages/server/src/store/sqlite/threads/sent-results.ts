@@ -30,10 +30,11 @@ function packGrant(
   license: News<License>,
   totals: News<ConsumptionTotals>,
 ) {
-  const { user, host, origin, credential, registeredAt, endsAt, borrowedUntil, spelling } = registration;
+  const { user, host, origin, credential, registeredAt, endsAt, borrowedUntil } = registration;
+  const { spelling, programs } = registration;
   const { hostname, address, info } = host;
   const facts = [user, hostname, address, info, origin, credential] as const;
-  const slot = [...facts, registeredAt, endsAt, borrowedUntil, spelling ?? null] as const;
+  const slot = [...facts, registeredAt, endsAt, borrowedUntil, spelling ?? null, programs] as const;
   return [id, license, totals, inUse, now, slot] as const;
 }
 
@@ -87,8 +88,9 @@ export class ResultReceiver {
     const totals = lastOf(this.#totals, id, newTotals);
     const [user, hostname, address, info, origin, credential, registeredAt, endsAt, borrowedUntil] = slot;
     const host = { hostname, address, info };
-    const facts = { user, host, origin, credential, registeredAt, endsAt, borrowedUntil };
-    const registration = slot[9] === null ? facts : { ...facts, spelling: slot[9] };
+    const [spelling, programs] = [slot[9], slot[10]];
+    const facts = { user, host, origin, credential, registeredAt, endsAt, borrowedUntil, programs };
+    const registration = spelling === null ? facts : { ...facts, spelling };
     return { kind: 'granted', license, registration, inUse, now, totals };
   }
 }

@@ -322,6 +322,7 @@ function copyRow(row: Row, endsAt = row.ends_at): KeptRow {
     registered_at: row.registered_at,
     ends_at: endsAt,
     borrowed_until: row.borrowed_until,
+    programs: row.programs,
     origin: row.origin,
     counted_at: row.counted_at,
     credential: row.credential,

@@ -22,7 +22,7 @@ describe('who holds a slot', () => {
     assert.equal(status, 200);
     const registered_at = new Date(START).toISOString();
     const known = { license_id: 1, product: 'cad', address: '127.0.0.1', credential: null, registered_at };
-    const shared = { ...known, features: [] };
+    const shared = { ...known, programs: 1, features: [] };
     const ends_at = new Date(START + 10 * MINUTE_MS).toISOString();
     const until = new Date(START + 168 * HOUR_MS).toISOString();
     const nowhere = { os_hostname: null, ip_local: null, user_info: null };

@@ -13,7 +13,8 @@ function cross(command: Command): Command {
 
 test('a command crosses with all that it has', () => {
   const spent = { limit: 3, retryAfterSeconds: 4 };
-  const shown = { by: { name: 'client', address: '10.0.0.1' }, credential: 'token 1', spelling: 'Ada' };
+  const by = { name: 'client', address: '10.0.0.1' };
+  const shown = { by, credential: 'token 1', spelling: 'Ada', instance: 'p1' };
   const whole: readonly Command[] = [
     { kind: 'register', ...TARGET, host: HOST, ...shown, spent },
     { kind: 'borrow', ...TARGET, host: HOST, ...shown, spent, until: 'longest' },
@@ -25,7 +26,8 @@ test('a command crosses with all that it has', () => {
 
 test('what a register leaves out stays out', () => {
   const command = { kind: 'register', ...TARGET, host: HOST, by: 'control' } as const;
-  const { credential, spelling, spent, ...rest } = cross(command) as Extract<Command, { host: object }>;
-  assert.deepEqual([credential, spelling, spent], [undefined, undefined, undefined]);
+  const crossed = cross(command) as Extract<Command, { kind: 'register' }>;
+  const { credential, spelling, spent, instance, ...rest } = crossed;
+  assert.deepEqual([credential, spelling, spent, instance], Array(4).fill(undefined));
   assert.deepEqual(rest, command);
 });

@@ -15,7 +15,7 @@ describe('results between threads', () => {
   const totals = { total: 1, features: [] };
 
   function grant(user: string, facts: object = {}): CommandResult {
-    const registration = exampleSlot(user, { spelling: 'Ada' });
+    const registration = exampleSlot(user, { spelling: 'Ada', programs: 'p1\n' });
     return { outcome: { kind: 'granted', license, registration, inUse: 2, now: NOW, totals, ...facts } };
   }
 
