@@ -2,17 +2,9 @@ import type { ConsumptionLimits, Feature } from '@berth/server/core/nouns/featur
 import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import { exampleFeature, exampleLimits } from '../../packages/server/test/core/examples.ts';
-import {
-  cut,
-  cutHeld,
-  type Expected,
-  type Facts,
-  type Held,
-  LendingModel,
-  later,
-  type ModelLicense,
-  TOLERANCE_MS,
-} from './lending-model.ts';
+import { cut, cutHeld, type Held, later } from './held.ts';
+import { LendingModel, TOLERANCE_MS } from './lending-model.ts';
+import type { Expected, Facts, ModelLicense } from './licenses-model.ts';
 import { refuse } from './model-refusals.ts';
 import {
   countsAlike,

@@ -28,7 +28,8 @@ import {
   tickToEnd,
   turnToOtherServer,
 } from './lending-commands.ts';
-import { MAX_BORROW_MS, SHORT_BORROW_MS, TIMEOUT_MS, TOLERANCE_MS } from './lending-model.ts';
+import { MAX_BORROW_MS, SHORT_BORROW_MS, TOLERANCE_MS } from './lending-model.ts';
+import { TIMEOUT_MS } from './licenses-model.ts';
 import { RULES } from './random-rules.ts';
 
 const user = fc.constantFrom('ada', 'bob', 'eve', 'zoe');

@@ -1,8 +1,9 @@
 import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
-import { type LicenseId, licenseId } from '@berth/server/core/nouns/license';
-import { type BorrowRules, EMPTY_RULE_SET, type RuleSet } from '@berth/server/core/rules/rule-set';
-import { NOW } from '../../packages/server/test/core/examples.ts';
+import type { LicenseId } from '@berth/server/core/nouns/license';
+import type { BorrowRules } from '@berth/server/core/rules/rule-set';
 import type { Lacking } from './fair-rules.ts';
+import { cut, later } from './held.ts';
+import { type Expected, LicensesModel, type ModelLicense } from './licenses-model.ts';
 import { type Refusal, refuse, refuseFull, sumUp } from './model-refusals.ts';
 import {
   countsAlike,
@@ -18,117 +19,18 @@ import {
   refuseKept,
 } from './naive-rules.ts';
 
-export const TIMEOUT_MS = 10 * MINUTE_MS;
 /** The longest that any of the licenses allows. */
 export const MAX_BORROW_MS = 24 * HOUR_MS;
 export const SHORT_BORROW_MS = 2 * HOUR_MS;
 export const TOLERANCE_MS = 5 * MINUTE_MS;
 
-/** The facts of a license that change while the model runs. */
-export interface Facts {
-  readonly slots: number;
-  readonly enabled: boolean;
-  readonly validUntil: Instant | null;
-  /** 0: it does not allow borrowing. */
-  readonly maxBorrowHours: number;
-}
-
-export interface Held {
-  endsAt: Instant;
-  borrowedUntil: Instant | null;
-}
-
-/** A slot, where its holder was last, and where it is counted. */
-export interface HeldSlot extends Held {
-  readonly at: Place;
-  readonly counted: Place;
-}
-
 /** What requests say that say nothing else. */
-export const SOMEWHERE: Place = { hostname: 'host-1', address: null };
+const SOMEWHERE: Place = { hostname: 'host-1', address: null };
 
-export interface ModelLicense {
-  readonly id: LicenseId;
-  facts: Facts;
-  readonly holders: Map<string, HeldSlot>;
-  /** How often somebody was refused a slot. */
-  denials: number;
-}
-
-/** What a store must answer. */
-export type Expected =
-  | {
-      readonly kind: 'granted';
-      readonly licenseId: LicenseId;
-      readonly inUse: number;
-      readonly endsAt: Instant;
-      readonly borrowedUntil: Instant | null;
-    }
-  | {
-      readonly kind: 'measured';
-      readonly licenseId: LicenseId;
-      readonly total: number;
-      readonly inUse: number;
-      readonly endsAt: Instant | null;
-      readonly borrowedUntil: Instant | null;
-    }
-  | { readonly kind: 'done'; readonly count: number }
-  | Refusal;
-
-/** By the id of the license. */
-export const FIRST_FACTS: Readonly<Record<number, Facts>> = Object.fromEntries(
-  [24, 2, 0].map((maxBorrowHours, index) => [
-    index + 1,
-    { slots: 2, enabled: true, maxBorrowHours, validUntil: null },
-  ]),
-);
-
-/**
- * Three licenses of one product, and who holds a slot of which until when. No rows, no counters, no events,
- * no batches: what is in use is how many holders are left, and what has ended is simply forgotten.
- */
-export class LendingModel {
-  now: Instant = NOW;
-  rules: RuleSet = EMPTY_RULE_SET;
-  #revision = 0;
+/** What requests get. */
+export class LendingModel extends LicensesModel {
   /** Who was refused for lack of a slot in this step, whatever license they get. */
   lacking: Lacking[] = [];
-  /** The one that was added last comes first. */
-  readonly licenses: readonly ModelLicense[] = [3, 2, 1].map((id) => ({
-    id: licenseId(id),
-    facts: FIRST_FACTS[id] as Facts,
-    holders: new Map(),
-    denials: 0,
-  }));
-
-  tick(millis: number): void {
-    this.now = plus(this.now, millis);
-    this.#forgetEnded();
-  }
-
-  /** The next instant at which a slot ends. */
-  nextEnd(): Instant | null {
-    const ends = this.licenses.flatMap(({ holders }) => [...holders.values()].map(({ endsAt }) => endsAt));
-    return ends.length === 0 ? null : instant(Math.min(...ends));
-  }
-
-  /** The server is away: whoever held a slot when it went has a whole timeout when it is back. */
-  restart(downMs: number): void {
-    this.now = plus(this.now, downMs);
-    for (const license of this.licenses) {
-      const timeout = this.#heartbeatEnd(license);
-      for (const held of license.holders.values()) held.endsAt = later(held.endsAt, timeout);
-    }
-    this.#forgetEnded();
-  }
-
-  change(id: LicenseId, facts: Facts): Expected {
-    const license = this.get(id);
-    const isSame = JSON.stringify(license.facts) === JSON.stringify(facts);
-    license.facts = facts;
-    for (const held of license.holders.values()) cutHeld(held, facts.validUntil);
-    return { kind: 'done', count: isSame ? 0 : 1 };
-  }
 
   register(user: string, id: LicenseId | null, at: Place = SOMEWHERE): Expected {
     const answer = this.#take(user, id, (license) => this.#tryRegister(license, { user, at }));
@@ -146,7 +48,7 @@ export class LendingModel {
     until: Instant | 'longest' | 'unreadable',
     at: Place = SOMEWHERE,
   ): Expected {
-    const before = this.#renewable(user);
+    const before = this.renewable(user);
     const attempt = (license: ModelLicense) => this.#tryBorrow(license, { user, at }, until, id === null);
     const answer = this.#take(user, id, attempt);
     if (id === null && answer.kind === 'granted') this.#leave(user, before, answer.licenseId);
@@ -208,7 +110,7 @@ export class LendingModel {
 
   /** Those that are asked before this one give their slot of the user back, if this one lends. */
   #listLeft(license: ModelLicense, user: string): readonly ModelLicense[] {
-    const own = this.#renewable(user);
+    const own = this.renewable(user);
     return own.includes(license) ? own.slice(0, own.indexOf(license)) : own;
   }
 
@@ -239,7 +141,7 @@ export class LendingModel {
     if (id !== null) return this.#count(this.get(id), attempt(this.get(id)));
     const usable = this.licenses.filter((license) => this.refuseByState(license) === null);
     const refusals: Refusal[] = [];
-    for (const license of new Set([...this.#renewable(user), ...usable])) {
+    for (const license of new Set([...this.renewable(user), ...usable])) {
       const answer = attempt(license);
       if (answer.kind !== 'refused') return answer;
       refusals.push(answer);
@@ -252,36 +154,6 @@ export class LendingModel {
     if (answer.kind === 'refused') license.denials += 1;
     return answer;
   }
-
-  /** Those with a slot of the user that can be renewed. */
-  #renewable(user: string): readonly ModelLicense[] {
-    return this.licenses.filter(
-      (license) => license.holders.has(user) && this.refuseByState(license) === null,
-    );
-  }
-
-  /**
-   * What is held of the product: on licenses that can be used, without the slots of the user on those in
-   * `left`, and as if the one on `returned` were given back.
-   */
-  holdings(
-    returned: ModelLicense | null,
-    user = '',
-    left: readonly ModelLicense[] = [],
-  ): Pick<Lacking, 'held' | 'filling' | 'free'> {
-    const gone = (license: ModelLicense) =>
-      (returned === license || left.includes(license)) && license.holders.has(user);
-    const usable = this.licenses.filter(this.isUsable);
-    const held = usable.flatMap((license) =>
-      [...license.holders].flatMap(([holder, { counted }]) =>
-        holder === user && gone(license) ? [] : { user: holder, at: counted },
-      ),
-    );
-    const free = usable.map((one) => one.facts.slots - one.holders.size + (gone(one) ? 1 : 0));
-    return { held, filling: held, free: free.reduce((sum, slots) => sum + Math.max(0, slots), 0) };
-  }
-
-  readonly isUsable = (license: ModelLicense): boolean => this.refuseByState(license) === null;
 
   /** Where a slot is counted: where its holder is now, if it could be returned and lent anew there. */
   #countAt(license: ModelLicense, user: string, to: Place, left: readonly ModelLicense[]): Place {
@@ -338,50 +210,9 @@ export class LendingModel {
     return { kind: 'done', count };
   }
 
-  #forgetEnded(): void {
-    for (const { holders } of this.licenses) {
-      for (const [user, { endsAt }] of holders) if (endsAt <= this.now) holders.delete(user);
-    }
-  }
-
-  protected get(id: LicenseId): ModelLicense {
-    return this.licenses.find((license) => license.id === id) as ModelLicense;
-  }
-
-  /**
-   * The named license; otherwise those with a slot of the user, what can be renewed first; otherwise the
-   * newest that can be used.
-   */
-  protected own(user: string, id: LicenseId | null): readonly [ModelLicense, ...ModelLicense[]] {
-    const holding = this.licenses.filter(({ holders }) => holders.has(user));
-    const order = id === null ? [...new Set([...this.#renewable(user), ...holding])] : [this.get(id)];
-    const usable = this.licenses.find((license) => this.refuseByState(license) === null);
-    const others = usable ?? (this.licenses[0] as ModelLicense);
-    return (order.length === 0 ? [others] : order) as [ModelLicense];
-  }
-
-  protected refuseByState({ facts }: ModelLicense): string | null {
-    if (!facts.enabled) return 'license_not_enabled';
-    return cut(this.now, facts.validUntil) < this.now || facts.validUntil === this.now
-      ? 'license_expired'
-      : null;
-  }
-
-  rule(rules: RuleSet): Expected {
-    const isSame = this.#revision > 0 && JSON.stringify(this.rules) === JSON.stringify(rules);
-    if (isSame) return { kind: 'done', count: 0 };
-    this.rules = rules;
-    this.#revision += 1;
-    return { kind: 'done', count: this.#revision };
-  }
-
   /** `isSlot`: they do not only count. */
   protected refuseBarred(who: Person, isSlot = true): string | null {
     return isKeptOut(this.rules, who, isSlot) ? 'blacklisted' : null;
-  }
-
-  #heartbeatEnd({ facts }: ModelLicense): Instant {
-    return cut(plus(this.now, TIMEOUT_MS), facts.validUntil);
   }
 
   #grantUntil(
@@ -402,7 +233,7 @@ export class LendingModel {
     borrowedUntil: Instant | null,
     left: readonly ModelLicense[],
   ): Expected {
-    const endsAt = later(this.#heartbeatEnd(license), borrowedUntil ?? instant(0));
+    const endsAt = later(this.heartbeatEnd(license), borrowedUntil ?? instant(0));
     const before = license.holders.get(user)?.at;
     const at = {
       hostname: asked.hostname ?? before?.hostname ?? null,
@@ -420,18 +251,4 @@ function isFull({ facts, holders }: ModelLicense): boolean {
 
 function isOver({ facts, holders }: ModelLicense): boolean {
   return holders.size > facts.slots;
-}
-
-export function later(a: Instant, b: Instant): Instant {
-  return a > b ? a : b;
-}
-
-/** Nothing is held beyond the limit. */
-export function cutHeld(held: Held, limit: Instant | null): void {
-  held.endsAt = cut(held.endsAt, limit);
-  if (held.borrowedUntil !== null) held.borrowedUntil = cut(held.borrowedUntil, limit);
-}
-
-export function cut(at: Instant, limit: Instant | null): Instant {
-  return limit !== null && limit < at ? limit : at;
 }
