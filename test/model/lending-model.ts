@@ -2,7 +2,7 @@ import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/c
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import type { BorrowRules } from '@berth/server/core/rules/rule-set';
 import type { Lacking } from './fair-rules.ts';
-import { cut, later } from './held.ts';
+import { cut, GIVEN_BACK, later, leaveHeld, withProgram } from './held.ts';
 import { type Expected, LicensesModel, type ModelLicense } from './licenses-model.ts';
 import { type Refusal, refuse, refuseFull, sumUp } from './model-refusals.ts';
 import {
@@ -27,13 +27,24 @@ export const TOLERANCE_MS = 5 * MINUTE_MS;
 /** What requests say that say nothing else. */
 const SOMEWHERE: Place = { hostname: 'host-1', address: null };
 
+/** Who asks, with the program that they use; `null`: one without a name. */
+interface Caller extends Person {
+  readonly instance: string | null;
+}
+
 /** What requests get. */
 export class LendingModel extends LicensesModel {
   /** Who was refused for lack of a slot in this step, whatever license they get. */
   lacking: Lacking[] = [];
 
-  register(user: string, id: LicenseId | null, at: Place = SOMEWHERE): Expected {
-    const answer = this.#take(user, id, (license) => this.#tryRegister(license, { user, at }));
+  register(
+    user: string,
+    id: LicenseId | null,
+    at: Place = SOMEWHERE,
+    instance: string | null = null,
+  ): Expected {
+    const caller = { user, at, instance };
+    const answer = this.#take(user, id, (license) => this.#tryRegister(license, caller));
     const isLack = answer.kind === 'refused' && answer.code === 'floating_not_available';
     if (id === null && isLack && answer.details?.limit === undefined) {
       const isReserved = answer.details?.reservedFor !== undefined;
@@ -47,9 +58,11 @@ export class LendingModel extends LicensesModel {
     id: LicenseId | null,
     until: Instant | 'longest' | 'unreadable',
     at: Place = SOMEWHERE,
+    instance: string | null = null,
   ): Expected {
     const before = this.renewable(user);
-    const attempt = (license: ModelLicense) => this.#tryBorrow(license, { user, at }, until, id === null);
+    const caller = { user, at, instance };
+    const attempt = (license: ModelLicense) => this.#tryBorrow(license, caller, until, id === null);
     const answer = this.#take(user, id, attempt);
     if (id === null && answer.kind === 'granted') this.#leave(user, before, answer.licenseId);
     return answer;
@@ -63,7 +76,7 @@ export class LendingModel extends LicensesModel {
     }
   }
 
-  #tryRegister(license: ModelLicense, who: Person): Expected {
+  #tryRegister(license: ModelLicense, who: Caller): Expected {
     const { user } = who;
     const held = license.holders.get(user);
     const refusal = this.refuseByState(license) ?? this.refuseBarred(who);
@@ -85,7 +98,7 @@ export class LendingModel extends LicensesModel {
 
   #tryBorrow(
     license: ModelLicense,
-    who: Person,
+    who: Caller,
     until: Instant | 'longest' | 'unreadable',
     isOnAny: boolean,
   ): Expected {
@@ -178,9 +191,21 @@ export class LendingModel extends LicensesModel {
     return true;
   }
 
-  unregister(user: string, id: LicenseId | null): Expected {
-    const { holders } = this.own(user, id)[0];
-    return holders.delete(user) ? { kind: 'done', count: 1 } : refuse('device_not_found');
+  /** A program leaves the slot that it uses; without a name, the user gives back the first. */
+  unregister(user: string, id: LicenseId | null, instance: string | null = null): Expected {
+    const own = this.own(user, id);
+    const isUsed = ({ holders }: ModelLicense) => holders.get(user)?.programs.has(instance ?? '') === true;
+    const license = (instance === null ? undefined : own.find(isUsed)) ?? own[0];
+    return this.leave(license, user, instance);
+  }
+
+  /** It stays where it is counted, whoever is left. */
+  protected leave({ holders }: ModelLicense, user: string, instance: string | null): Expected {
+    const held = holders.get(user);
+    if (held === undefined) return refuse('device_not_found');
+    const { isFree, answer } = instance === null ? GIVEN_BACK : leaveHeld(held, instance, this.now);
+    if (isFree) holders.delete(user);
+    return answer;
   }
 
   release(user: string, id: LicenseId | null): Expected {
@@ -229,18 +254,19 @@ export class LendingModel extends LicensesModel {
 
   #hold(
     license: ModelLicense,
-    { user, at: asked }: Person,
+    { user, at: asked, instance }: Caller,
     borrowedUntil: Instant | null,
     left: readonly ModelLicense[],
   ): Expected {
     const endsAt = later(this.heartbeatEnd(license), borrowedUntil ?? instant(0));
-    const before = license.holders.get(user)?.at;
+    const before = license.holders.get(user);
     const at = {
-      hostname: asked.hostname ?? before?.hostname ?? null,
-      address: asked.address ?? before?.address ?? null,
+      hostname: asked.hostname ?? before?.at.hostname ?? null,
+      address: asked.address ?? before?.at.address ?? null,
     };
     const counted = this.#countAt(license, user, at, left);
-    license.holders.set(user, { endsAt, borrowedUntil, at, counted });
+    const programs = withProgram(before?.programs, instance);
+    license.holders.set(user, { endsAt, borrowedUntil, programs, at, counted });
     return { kind: 'granted', licenseId: license.id, inUse: license.holders.size, endsAt, borrowedUntil };
   }
 }

@@ -42,7 +42,7 @@ export type Expected =
       readonly endsAt: Instant | null;
       readonly borrowedUntil: Instant | null;
     }
-  | { readonly kind: 'done'; readonly count: number }
+  | { readonly kind: 'done'; readonly count: number; readonly programs?: number }
   | Refusal;
 
 /** By the id of the license. */
