@@ -12,9 +12,6 @@ import { SlotCounts } from './slot-counts.ts';
 
 type Counting = Pick<Batch, 'statements' | 'rules'>;
 
-/** Counting anew is a change that is committed. */
-type Recounting = Counting & Pick<Batch, 'isChanged'>;
-
 const NONE: readonly never[] = [];
 
 /** The features of the product whose slots the rules count, with `WHOLE_LICENSE` for the product itself. */
@@ -45,10 +42,14 @@ export function isCounted(batch: Pick<Batch, 'rules'>, entry: LoadedLicense): bo
   return listCounted(batch, entry).length > 0;
 }
 
-/** The counts of a license. Its slots are counted anew if the rules have changed. */
-export function requireCounts(batch: Recounting, entry: LoadedLicense): SlotCounts {
+/** Returns whether the slots of a license are counted as the rules say. */
+export function hasCounts({ rules }: Pick<Batch, 'rules'>, { counts }: LoadedLicense): boolean {
+  return counts?.revision === rules.revision;
+}
+
+/** Counts all slots of a license anew. */
+export function countAll(batch: Batch, entry: LoadedLicense): void {
   const { statements, rules } = batch;
-  if (entry.counts?.revision === rules.revision) return entry.counts;
   const { id } = entry.license;
   const counted = listCounted(batch, entry);
   const countsFeatures = mayHaveFeatureSlots(entry) && counted.some((lender) => lender !== WHOLE_LICENSE);
@@ -67,7 +68,6 @@ export function requireCounts(batch: Recounting, entry: LoadedLicense): SlotCoun
     if (holder !== undefined) change(batch, entry, feature, personFromRow(holder), 1);
   }
   counts.finish();
-  return counts;
 }
 
 /** Corrects the counts. Those of older rules are left: they are made anew when they are needed. */
