@@ -4,15 +4,13 @@ import type { Registration } from '../../core/nouns/registration.ts';
 import { findProductRules } from '../../core/rules/find-rules.ts';
 import type { Person } from '../../core/rules/groups.ts';
 import { countAs, findCounting } from '../../core/rules/judge-slot.ts';
+import type { ProductRules, RuleSet } from '../../core/rules/rule-set.ts';
 import type { Batch } from './batch.ts';
 import { type LoadedLicense, mayHaveFeatureSlots } from './loaded-licenses.ts';
 import { personFromRow } from './rows.ts';
 import { SlotCounts } from './slot-counts.ts';
 
 type Counting = Pick<Batch, 'statements' | 'rules'>;
-
-/** Counting anew is a change that is committed. */
-type Recounting = Counting & Pick<Batch, 'isChanged'>;
 
 const NONE: readonly never[] = [];
 
@@ -22,9 +20,17 @@ function listCounted(
   { license }: LoadedLicense,
 ): readonly string[] {
   const own = findProductRules(set, license.product);
-  if (own === null) return NONE;
+  return own === null ? NONE : (COUNTED.get(own) ?? findCounted(set, license.product, own));
+}
+
+/** Asked for every request. */
+const COUNTED = new WeakMap<ProductRules, readonly string[]>();
+
+function findCounted(set: RuleSet, product: string, own: ProductRules): readonly string[] {
   const lenders = [WHOLE_LICENSE, ...Object.keys(own.features)];
-  return lenders.filter((lender) => findCounting(set, license.product, featureOf(lender)) !== null);
+  const counted = lenders.filter((lender) => findCounting(set, product, featureOf(lender)) !== null);
+  COUNTED.set(own, counted);
+  return counted;
 }
 
 function featureOf(lender: string): string | null {
@@ -36,10 +42,14 @@ export function isCounted(batch: Pick<Batch, 'rules'>, entry: LoadedLicense): bo
   return listCounted(batch, entry).length > 0;
 }
 
-/** The counts of a license. Its slots are counted anew if the rules have changed. */
-export function requireCounts(batch: Recounting, entry: LoadedLicense): SlotCounts {
+/** Returns whether the slots of a license are counted as the rules say. */
+export function hasCounts({ rules }: Pick<Batch, 'rules'>, { counts }: LoadedLicense): boolean {
+  return counts?.revision === rules.revision;
+}
+
+/** Counts all slots of a license anew. */
+export function countAll(batch: Batch, entry: LoadedLicense): void {
   const { statements, rules } = batch;
-  if (entry.counts?.revision === rules.revision) return entry.counts;
   const { id } = entry.license;
   const counted = listCounted(batch, entry);
   const countsFeatures = mayHaveFeatureSlots(entry) && counted.some((lender) => lender !== WHOLE_LICENSE);
@@ -58,7 +68,6 @@ export function requireCounts(batch: Recounting, entry: LoadedLicense): SlotCoun
     if (holder !== undefined) change(batch, entry, feature, personFromRow(holder), 1);
   }
   counts.finish();
-  return counts;
 }
 
 /** Corrects the counts. Those of older rules are left: they are made anew when they are needed. */
