@@ -268,12 +268,14 @@ export class CountingModel extends LendingModel {
     return answer;
   }
 
-  /** Whoever leaves the license leaves its feature. */
+  /** Whoever leaves the license leaves its feature, also if they are back before the step has ended. */
   protected override leave(license: ModelLicense, user: string, instance: string | null): Expected {
     this.forgetFeatures();
     if (instance !== null && this.featureSlots(license.id).has(user))
       this.#leaveFeature(license, user, instance);
-    return super.leave(license, user, instance);
+    const answer = super.leave(license, user, instance);
+    this.forgetFeatures();
+    return answer;
   }
 
   /** What is borrowed of a feature ends with the borrow of the license, also where that is cut short. */
