@@ -16,9 +16,9 @@ import type { HistoryCommand } from './history-command.ts';
 import {
   borrow,
   change,
+  comeAndGo,
   register,
   registerCrowd,
-  registerPrograms,
   releaseAll,
   restart,
   rule,
@@ -29,7 +29,6 @@ import {
   tickToEnd,
   turnToOtherServer,
   unregister,
-  usePrograms,
 } from './lending-commands.ts';
 import { MAX_BORROW_MS, SHORT_BORROW_MS, TOLERANCE_MS } from './lending-model.ts';
 import { TIMEOUT_MS } from './licenses-model.ts';
@@ -50,10 +49,20 @@ const visitor = fc.record(
   { requiredKeys: ['user', 'licenseId', 'instance'] },
 );
 
-/** Those of some of them are more than a slot remembers. */
-const programs = fc.nat({ max: 40 }).map((count) => Array.from({ length: count }, (_, index) => `p${index}`));
+/** Some users have more programs than a slot remembers. */
+const manyPrograms = fc.tuple(user, fc.nat({ max: 40 })).map(([one, size]) =>
+  Array.from({ length: size }, (_, index) => {
+    return { user: one, licenseId: null, instance: `p${index}`, leaves: false };
+  }),
+);
 
-const programStep = fc.record({ instance, at, leaves: fc.boolean() });
+/** A few of one user, and then somebody who may get the slot that they have left. */
+const fewPrograms = fc
+  .tuple(user, fc.array(fc.tuple(visitor, fc.boolean()), { minLength: 2, maxLength: 6 }), visitor)
+  .map(([one, steps, next]) => [
+    ...steps.map(([step, leaves]) => ({ ...step, user: one, leaves })),
+    { ...next, leaves: false },
+  ]);
 
 /** More than may leave a record of their own. */
 const INVENTED = Array.from({ length: PLACE_DENIALS + 10 }, (_, index) => `invented-${index}`);
@@ -117,10 +126,8 @@ export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
     .tuple(fc.constantFrom(5, 5, 5, 5, 5, INVENTED.length), at)
     .map(([size, one]) => registerCrowd(INVENTED.slice(0, size), one)),
   fc.tuple(visitor, until).map(([one, at]) => borrow(one, at)),
-  fc.tuple(user, programs).map(([one, instances]) => registerPrograms(one, instances)),
-  fc
-    .tuple(user, fc.array(programStep, { minLength: 1, maxLength: 6 }), visitor)
-    .map(([one, steps, next]) => usePrograms(one, steps, next)),
+  manyPrograms.map(comeAndGo),
+  fewPrograms.map(comeAndGo),
   who.map(unregister),
   fc.tuple(fc.constantFrom('release', 'recall'), who).map(([kind, one]) => takeBack(kind, one)),
   fc.tuple(license, facts).map(([id, change_]) => change(id, change_)),
