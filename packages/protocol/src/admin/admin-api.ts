@@ -21,6 +21,7 @@ import type { HISTORY_API } from './history.ts';
 import type { IDENTITY_API } from './identity.ts';
 import type { KEY_API } from './keys.ts';
 import type { LICENSE_API } from './licenses.ts';
+import type { LINE_API } from './line.ts';
 import type { REGISTRATION_API } from './registrations.ts';
 import type { SESSION_API } from './session.ts';
 import type { SETTING_API } from './settings.ts';
@@ -44,6 +45,7 @@ type AdminApi = typeof AUDIT_API &
   typeof IDENTITY_API &
   typeof KEY_API &
   typeof LICENSE_API &
+  typeof LINE_API &
   typeof REGISTRATION_API &
   typeof SESSION_API &
   typeof SETTING_API &

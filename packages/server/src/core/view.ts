@@ -29,6 +29,8 @@ export interface LicenseHead {
   /** Of the license or feature that the command counts or lends, if any. */
   readonly meter: Meter | null;
   readonly rules: Rules;
+  /** Free slots that are kept for others, who wait and come first. */
+  readonly kept: number;
 }
 
 /** What is held of a license from one place. */

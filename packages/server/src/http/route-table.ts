@@ -35,6 +35,7 @@ import { historyRoutes } from './routes/admin/history.ts';
 import { identityRoutes } from './routes/admin/identity.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { licenseAdminRoutes } from './routes/admin/licenses.ts';
+import { lineRoutes } from './routes/admin/line.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
 import { sessionRoutes } from './routes/admin/session.ts';
 import { settingsRoutes } from './routes/admin/settings.ts';
@@ -100,7 +101,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Products', productRoutes(services)),
     ...tagged('Offline licensing', offlineRoutes(offline)),
     ...tagged('Credentials', keyRoutes(services), passwordRoutes(services)),
-    ...tagged('Admin: slots', registrationRoutes(lending)),
+    ...tagged('Admin: slots', registrationRoutes(lending), lineRoutes(lending)),
     ...tagged('Admin: server', statusRoutes(services), licenseAdminRoutes(catalogue, services.offline)),
     ...tagged('Admin: server', clockRoutes(services.oversight)),
     ...tagged('Admin: history', historyRoutes(services.history)),

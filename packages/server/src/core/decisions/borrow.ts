@@ -46,7 +46,8 @@ function chooseUntil(
     refuseByState(license, now) ??
     refuseByRules(rules, command) ??
     resolveLicenseUntil(command.until, license, now);
-  const isFull = typeof until === 'number' && isShort(license.slots, countInUse(head), held, until);
+  const taken = countInUse(head) + (held === null ? head.kept : 0);
+  const isFull = typeof until === 'number' && isShort(license.slots, taken, held, until);
   return isFull ? 'full' : until;
 }
 

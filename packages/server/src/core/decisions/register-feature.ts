@@ -69,7 +69,7 @@ function chooseLoan(
   if (until !== null && typeof until !== 'number') return until;
   const { code: name, floating } = feature;
   const inUse = countFeatureInUse(view, name);
-  if (isShort(floating.slots, inUse, held, until)) {
+  if (isShort(floating.slots, inUse + (held === null ? view.kept : 0), held, until)) {
     const nextFreeAt = isRoomNext(floating.slots, inUse, held) ? view.findNextFeatureEnd() : null;
     return refuseFull({ name, slots: floating.slots, inUse, nextFreeAt });
   }

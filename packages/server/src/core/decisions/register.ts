@@ -39,7 +39,7 @@ function refuseEarly(
   const byState = held === null ? refuseByState(license, now) : refuseRenewal(license, now);
   const refusal = byState ?? refuseByRules(rules, command);
   if (refusal !== null) return refusal;
-  return held === null && countInUse(head) >= license.slots ? 'full' : null;
+  return held === null && countInUse(head) + head.kept >= license.slots ? 'full' : null;
 }
 
 function renew(

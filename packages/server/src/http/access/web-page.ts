@@ -104,7 +104,7 @@ export function withCors(reply: Reply, { route, request, pages }: Omit<PageReque
 function corsHeaders(origin: string): Record<string, string> {
   return {
     'Access-Control-Allow-Origin': origin,
-    'Access-Control-Expose-Headers': 'Retry-After',
+    'Access-Control-Expose-Headers': 'Retry-After, Preference-Applied',
     Vary: 'Origin',
   };
 }

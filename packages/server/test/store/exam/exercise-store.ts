@@ -31,6 +31,7 @@ import { settingCases } from './settings.ts';
 import { expectSound } from './soundness.ts';
 import { TWO_SERVERS } from './two-servers.ts';
 import { unboundCases } from './unbound.ts';
+import { WAITING, WAITING_ON_TWO } from './waiting.ts';
 
 type Chapter = Readonly<Record<string, (exam: ExamStore) => Promise<void>>>;
 
@@ -46,6 +47,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'the history of use': HISTORY,
   'where slots were taken from': ORIGINS,
   'users whose names differ only in case': IGNORED_CASE,
+  'waiting in line': WAITING,
   'licenses change': LICENSES,
   'pools of licenses': POOLS,
   'many who want a slot of a pool': POOLS_AT_ONCE,
@@ -112,6 +114,7 @@ const ALONE: Readonly<Record<string, Chapter>> = {
 const SHARED: Readonly<Record<string, Chapter>> = {
   'the clock of the database': DATABASE_CLOCK,
   'two servers': TWO_SERVERS,
+  'one line of two servers': WAITING_ON_TWO,
   'many products of two servers': MANY_PRODUCTS_OF_TWO,
 };
 

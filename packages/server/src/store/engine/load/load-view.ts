@@ -68,6 +68,7 @@ class LoadedView implements LicenseView {
   readonly endedFeatureSlots: readonly FeatureSlot[];
   readonly meter: Meter | null;
   readonly rules: Rules;
+  readonly kept: number;
   readonly registration: Registration | null;
   readonly #statements: Statements;
   readonly #entry: LoadedLicense;
@@ -94,6 +95,7 @@ class LoadedView implements LicenseView {
     this.endedFeatureSlots = loadEndedFeatureSlots(statements, entry, this.ended, now);
     this.meter = need === null ? null : entry.meters.get(statements, need);
     this.rules = rules;
+    this.kept = entry.kept;
     const { holder } = subject;
     this.registration = holder === null ? null : findRegistration(statements, entry.license.id, holder);
   }

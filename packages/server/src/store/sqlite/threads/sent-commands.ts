@@ -7,9 +7,10 @@ type SentRegister = ReturnType<typeof packRegister>;
 
 /** Values without names: most commands are heartbeats, and names are half of their JSON. */
 function packRegister(command: Register) {
-  const { product, licenseId, user, host, by, credential, spelling, perAddress } = command;
+  const { product, licenseId, user, host, by, credential, spelling, perAddress, wait } = command;
   const { hostname, address, info } = host;
-  return [product, licenseId, user, hostname, address, info, by, credential, spelling, perAddress] as const;
+  const asker = [by, credential, spelling, perAddress, ...(wait === undefined ? [] : [wait])] as const;
+  return [product, licenseId, user, hostname, address, info, ...asker] as const;
 }
 
 export function packCommand(command: Command): SentCommand {
@@ -21,7 +22,8 @@ type Complete<C> = { readonly [K in keyof Required<C>]: C[K] | undefined };
 
 export function unpackCommand(sent: SentCommand): Command {
   if ('kind' in sent) return sent;
-  const [product, licenseId, user, hostname, address, info, by, credential, spelling, perAddress] = sent;
+  const [product, licenseId, user, hostname, address, info, ...asker] = sent;
+  const [by, credential, spelling, perAddress, wait] = asker;
   return {
     kind: 'register',
     product,
@@ -33,5 +35,6 @@ export function unpackCommand(sent: SentCommand): Command {
     credential: credential ?? undefined,
     spelling: spelling ?? undefined,
     perAddress: perAddress ?? undefined,
+    wait,
   } satisfies Complete<Register> as Register;
 }
