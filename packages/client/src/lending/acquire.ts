@@ -30,6 +30,9 @@ export interface Waiting {
 /** The longest pause if the server does not say how long to pause. */
 const LONGEST_WAIT_MS = 20_000;
 
+/** Servers and proxies may close a connection on which nothing comes for a minute. */
+const LONGEST_IN_LINE_MS = 50_000;
+
 /** @internal */
 export async function acquireAs(account: Account, options: WaitOptions): Promise<Slot> {
   refuseUnknown('acquire()', options, WAIT_OPTIONS);
@@ -63,11 +66,17 @@ class Asking implements ExitGuard {
     this.#requests = requests;
   }
 
-  /** Never comes back once the program ends. */
-  async ask(): Promise<ProvenAnswer> {
+  /** Waits in the server's line, if it has one. Never comes back once the program ends. */
+  async ask(waitSeconds: number, signal?: AbortSignal): Promise<ProvenAnswer> {
     if (this.#isEnding) return forever();
+    const ended = signal === undefined ? {} : { signal };
+    const patience =
+      waitSeconds < 1
+        ? {}
+        : { headers: { prefer: `wait=${waitSeconds}` }, waitMs: waitSeconds * 1000, ...ended };
     try {
-      this.#asked = this.#requests.send('register', holderOf(this.#account, this.#account.licenseId));
+      const holder = holderOf(this.#account, this.#account.licenseId);
+      this.#asked = this.#requests.send('register', holder, patience);
       return await this.#asked;
     } catch (error) {
       if (error instanceof DeniedError) this.#asked = null;
@@ -105,14 +114,23 @@ async function registerPatiently(
 ): Promise<ProvenAnswer> {
   const { clock, environment } = account;
   const deadlineMs = clock.readMs() + parseDuration('wait', options.wait ?? 0);
+  // Who wants to know is told at once that there is no free slot.
+  let isSilent = options.onWait === undefined;
   for (let failures = 0; ; failures++) {
     options.signal?.throwIfAborted();
+    const askedMs = clock.readMs();
+    const waitMs = isSilent ? Math.min(deadlineMs - askedMs, LONGEST_IN_LINE_MS) : 0;
     try {
-      return await asking.ask();
+      return await asking.ask(Math.floor(waitMs / 1000), options.signal);
     } catch (error) {
-      const leftMs = deadlineMs - clock.readMs();
+      const nowMs = clock.readMs();
+      const leftMs = deadlineMs - nowMs;
       if (!isWorthWaiting(error) || leftMs <= 0) throw error;
-      const retryInMs = Math.min(leftMs, askAgainInMs(error, failures, LONGEST_WAIT_MS, environment.random));
+      const hasWaited = nowMs - askedMs >= 1000 && error instanceof DeniedError && error.hasWaited;
+      const inLine = hasWaited || (!isSilent && error instanceof DeniedError);
+      const againInMs = askAgainInMs(error, failures, LONGEST_WAIT_MS, environment.random);
+      const retryInMs = inLine ? 0 : Math.min(leftMs, againInMs);
+      isSilent = true;
       options.onWait?.({ error, retryInMs });
       await pause(environment, retryInMs, options.signal);
     }

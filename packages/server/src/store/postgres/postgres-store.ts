@@ -56,14 +56,14 @@ export class PostgresStore implements Store {
       if (refusal !== null) return refusal;
     }
     const outcome = await this.#lanes.submit(command);
-    if (isLicenseCommand(command) && moduleOf(command).changesLicense) this.#handOn(command);
+    if (isLicenseCommand(command) && moduleOf(command).changesLicense) await this.#handOn(command);
     return outcome;
   }
 
   /** A license that changes is locked alone, so those who wait for its product are served right after. */
-  #handOn(command: LicenseCommand): void {
+  async #handOn(command: LicenseCommand): Promise<void> {
     const product = this.#parts.writer.memory.index.productOf.get(subjectOf(command).licenseId as LicenseId);
-    if (product !== undefined) this.#lanes.submit({ kind: 'hand_on', product }).catch(() => {});
+    if (product !== undefined) await this.#lanes.submit({ kind: 'hand_on', product }).catch(() => {});
   }
 
   async read<Q extends Query>(query: Q, signal?: AbortSignal): Promise<Answer<Q>> {

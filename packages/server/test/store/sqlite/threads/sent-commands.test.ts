@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Command } from '../../../../src/core/command.ts';
+import type { Command, Register } from '../../../../src/core/command.ts';
 import type { LicenseId } from '../../../../src/core/nouns/license.ts';
 import { packCommand, unpackCommand } from '../../../../src/store/sqlite/threads/sent-commands.ts';
 
@@ -15,7 +15,7 @@ test('a command crosses with all that it has', () => {
   const perAddress = { slots: 2, borrows: 0, spent: { limit: 3, retryAfterSeconds: 4 } };
   const shown = { by: { name: 'client', address: '10.0.0.1' }, credential: 'token 1', spelling: 'Ada' };
   const whole: readonly Command[] = [
-    { kind: 'register', ...TARGET, host: HOST, ...shown, perAddress },
+    { kind: 'register', ...TARGET, host: HOST, ...shown, perAddress, wait: { mode: 'stay', forMs: 5 } },
     { kind: 'borrow', ...TARGET, host: HOST, ...shown, perAddress, until: 'longest' },
     { kind: 'unregister', ...TARGET, ...shown },
   ];
@@ -24,7 +24,7 @@ test('a command crosses with all that it has', () => {
 
 test('what a register leaves out stays out', () => {
   const command = { kind: 'register', ...TARGET, host: HOST, by: 'control' } as const;
-  const { credential, spelling, perAddress, ...rest } = cross(command) as Extract<Command, { host: object }>;
-  assert.deepEqual([credential, spelling, perAddress], [undefined, undefined, undefined]);
+  const { credential, spelling, perAddress, wait, ...rest } = cross(command) as Register;
+  assert.deepEqual([credential, spelling, perAddress, wait], [undefined, undefined, undefined, undefined]);
   assert.deepEqual(rest, command);
 });
