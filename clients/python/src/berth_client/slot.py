@@ -246,6 +246,7 @@ class Slot(Announcing, Ending):
 # Servers and proxies may close a connection on which nothing comes for a minute.
 _LONGEST_IN_LINE = 50
 _LONGEST_UNCANCELLED = 5
+_FIRST_IN_LINE = 2
 
 # How long a program that ends waits for an answer, before it returns what the server may have lent.
 _LAST_ANSWER = 1.0
@@ -337,23 +338,21 @@ def _ask_patiently(
     alarm = environment.create_signal() if cancel is None else cancel
     # A request under way cannot be cancelled. Between two of them, the place in the line is kept.
     longest = _LONGEST_IN_LINE if cancel is None else _LONGEST_UNCANCELLED
-    # Who wants to know is told at once that there is no free slot.
-    is_silent = on_wait is None
     failures = 0
     while not alarm.is_set():
         asked_at = account.clock.read()
         try:
-            return asking.ask(int(min(deadline - asked_at, longest)) if is_silent else 0)
+            # Who wants to know hears soon that there is no free slot. The place in the line is kept.
+            first = _FIRST_IN_LINE if failures == 0 and on_wait is not None else longest
+            return asking.ask(int(min(deadline - asked_at, first)))
         except (DeniedError, UnreachableError, ProofError) as error:
             now = account.clock.read()
             left = deadline - now
             if not error.is_retryable or left <= 0:
                 raise
             has_waited = now - asked_at >= 1 and isinstance(error, DeniedError) and error.has_waited
-            is_in_line = has_waited or (not is_silent and isinstance(error, DeniedError))
             again_in = ask_again_in(error, failures, _LONGEST_WAIT, environment.random)
-            retry_in = 0.0 if is_in_line else min(left, again_in)
-            is_silent = True
+            retry_in = 0.0 if has_waited else min(left, again_in)
             if on_wait is not None:
                 on_wait(Waiting(error, retry_in))
         alarm.wait(retry_in)

@@ -15,7 +15,7 @@ export interface WaitOptions {
   readonly wait?: Duration | undefined;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with the reason before every pause. */
+  /** Called with the reason before every pause, and whenever the wait in the server's line goes on. */
   readonly onWait?: ((waiting: Waiting) => void) | undefined;
 }
 
@@ -32,6 +32,7 @@ const LONGEST_WAIT_MS = 20_000;
 
 /** Servers and proxies may close a connection on which nothing comes for a minute. */
 const LONGEST_IN_LINE_MS = 50_000;
+const FIRST_IN_LINE_MS = 2000;
 
 /** @internal */
 export async function acquireAs(account: Account, options: WaitOptions): Promise<Slot> {
@@ -114,12 +115,12 @@ async function registerPatiently(
 ): Promise<ProvenAnswer> {
   const { clock, environment } = account;
   const deadlineMs = clock.readMs() + parseDuration('wait', options.wait ?? 0);
-  // Who wants to know is told at once that there is no free slot.
-  let isSilent = options.onWait === undefined;
   for (let failures = 0; ; failures++) {
     options.signal?.throwIfAborted();
     const askedMs = clock.readMs();
-    const waitMs = isSilent ? Math.min(deadlineMs - askedMs, LONGEST_IN_LINE_MS) : 0;
+    // Who wants to know hears soon that there is no free slot. The place in the line is kept.
+    const longestMs = failures === 0 && options.onWait !== undefined ? FIRST_IN_LINE_MS : LONGEST_IN_LINE_MS;
+    const waitMs = Math.min(deadlineMs - askedMs, longestMs);
     try {
       return await asking.ask(Math.floor(waitMs / 1000), options.signal);
     } catch (error) {
@@ -127,10 +128,8 @@ async function registerPatiently(
       const leftMs = deadlineMs - nowMs;
       if (!isWorthWaiting(error) || leftMs <= 0) throw error;
       const hasWaited = nowMs - askedMs >= 1000 && error instanceof DeniedError && error.hasWaited;
-      const inLine = hasWaited || (!isSilent && error instanceof DeniedError);
       const againInMs = askAgainInMs(error, failures, LONGEST_WAIT_MS, environment.random);
-      const retryInMs = inLine ? 0 : Math.min(leftMs, againInMs);
-      isSilent = true;
+      const retryInMs = hasWaited ? 0 : Math.min(leftMs, againInMs);
       options.onWait?.({ error, retryInMs });
       await pause(environment, retryInMs, options.signal);
     }
