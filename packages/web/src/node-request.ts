@@ -143,6 +143,7 @@ class Collected {
 
 function abortWhenGone(outgoing: ServerResponse): AbortController {
   const gone = new AbortController();
+  outgoing.socket?.setKeepAlive(true, HTTP_LIMITS.probeAfterMs);
   const look = () => {
     if (!outgoing.writableFinished) gone.abort(new Error('The client is gone.'));
   };

@@ -57,10 +57,13 @@ export function parsePlainHead(head: string): PlainHead | null {
 export class PlainRequest implements HttpRequest {
   readonly #head: PlainHead;
   readonly #body: Uint8Array;
+  readonly #watch: () => AbortSignal;
 
-  constructor(head: PlainHead, body: Uint8Array) {
+  /** `watch`: how to find out that the client is gone. */
+  constructor(head: PlainHead, body: Uint8Array, watch: () => AbortSignal) {
     this.#head = head;
     this.#body = body;
+    this.#watch = watch;
   }
 
   get method(): string {
@@ -75,9 +78,8 @@ export class PlainRequest implements HttpRequest {
     return this.#head.headers;
   }
 
-  /** Its routes take no longer because a client is gone. */
   get signal(): AbortSignal {
-    return new AbortController().signal;
+    return this.#watch();
   }
 
   readBody(limit: number): Uint8Array | null {

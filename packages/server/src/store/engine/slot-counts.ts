@@ -24,6 +24,7 @@ export class SlotCounts {
   #stored: string | null;
   /** Rows of older rules may be there. */
   #hasReplaced: boolean;
+  #changes = 0;
 
   constructor(licenseId: LicenseId, revision: number, stored: string | null = null) {
     this.#licenseId = licenseId;
@@ -51,6 +52,7 @@ export class SlotCounts {
     { groups, host, address }: CountedAs,
     difference: number,
   ): void {
+    this.#changes += 1;
     const counts = this.#groups.getOrInsertComputed(feature, () => new Map());
     this.#set(counts, groups, (counts.get(groups) ?? 0) + difference);
     if (host !== null) this.#addPlace(statements, { feature, kind: 'host', place: host }, difference);
@@ -90,6 +92,11 @@ export class SlotCounts {
 
   #rowKey({ feature, kind, place }: CountedPlace) {
     return { license_id: this.#licenseId, rules: this.revision, feature, kind, place };
+  }
+
+  /** Another text after every change within a batch. */
+  describe(feature: string): string {
+    return JSON.stringify([...this.listGroups(feature), this.#changes]);
   }
 
   /** Returns how to undo whatever a command changes. */

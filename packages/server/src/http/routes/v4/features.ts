@@ -9,6 +9,7 @@ import { earlier, type Instant } from '../../../core/nouns/instant.ts';
 import type { Measured } from '../../../core/outcome.ts';
 import type { Grants } from '../../../services/grants/grants.ts';
 import type { Counting } from '../../../services/lending/counting.ts';
+import { readPreferences, withPatience } from '../../preferences.ts';
 import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import type { GrantFacts } from '../../reply/present-grant.ts';
 import { presentDate } from '../../reply/present-license.ts';
@@ -47,15 +48,19 @@ function featureRegisterRoute({ counting, grants, replyDenial }: FeatureServices
       'feature_not_floating',
       'device_not_found',
     ],
-    handle: async ({ body, caller }) => {
+    headers: ['Prefer'],
+    handle: async ({ request, body, caller }) => {
+      const { patience } = readPreferences(request);
       const until = untilOf(body.borrowed_until);
       // Unlike `borrow`, a missing date means no borrowing.
       const wanted = until === 'longest' ? null : until;
-      const outcome = await counting.registerFeature(requestOf(body, caller), body.feature ?? null, wanted);
-      if (outcome.kind === 'refused') return replyDenial(outcome, body);
+      const asked = requestOf(body, caller);
+      const outcome = await counting.registerFeature(asked, body.feature ?? null, wanted, patience);
+      if (outcome.kind === 'refused') return withPatience(replyDenial(outcome, body), patience);
       if (outcome.kind !== 'measured') throw new Error(`Expected a slot, not "${outcome.kind}".`);
       const fields = { fields: fieldsOf(presentHeldFeature(outcome)), isAscii: false };
-      return replyWithGrant(grants, fields, () => featureFacts(outcome), body);
+      const reply = replyWithGrant(grants, fields, () => featureFacts(outcome), body);
+      return withPatience(await reply, patience);
     },
   });
 }

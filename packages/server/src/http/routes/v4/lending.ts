@@ -8,7 +8,6 @@ import {
   unregisterRequest,
 } from '@berth/protocol/api/lending';
 import { parseTimestamp } from '@berth/protocol/timestamp';
-import type { HeaderFields, HttpRequest } from '@berth/web/http-request';
 import { empty, type Fields, fieldsReply, json, type Reply, text } from '@berth/web/reply';
 import type { z } from 'zod';
 import { includesRole } from '../../../core/access/role.ts';
@@ -20,6 +19,7 @@ import type { Granted } from '../../../core/outcome.ts';
 import type { Grants } from '../../../services/grants/grants.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
 import type { Caller } from '../../access/caller.ts';
+import { type Preferences, readPreferences, withPatience } from '../../preferences.ts';
 import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import { type GrantFacts, type GrantMarks, presentGrant, withGrant } from '../../reply/present-grant.ts';
 import { grantedFields, minimalFields } from '../../reply/present-license.ts';
@@ -68,9 +68,12 @@ function registerRoute({ lending, grants, replyDenial }: LendingServices): Route
     errors: [...LICENSE_REFUSALS, 'floating_not_available', 'address_limit_reached'],
     headers: ['Prefer'],
     handle: async ({ request, body, caller }) => {
-      const outcome = await lending.register(requestOf(body, caller));
-      if (outcome.kind === 'refused') return replyDenial(outcome, body);
-      return slotReply(grants, outcome, request, body);
+      const preferences = readPreferences(request);
+      const { patience } = preferences;
+      const outcome = await lending.register(requestOf(body, caller), patience);
+      if (outcome.kind === 'refused') return withPatience(replyDenial(outcome, body), patience);
+      const reply = slotReply(grants, outcome, preferences, body);
+      return patience === undefined ? reply : withPatience(await reply, patience);
     },
   });
 }
@@ -95,7 +98,7 @@ function borrowRoute({ lending, grants, replyDenial }: LendingServices): Route {
     handle: async ({ request, body, caller }) => {
       const outcome = await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until));
       if (outcome.kind === 'refused') return replyDenial(outcome, body);
-      return slotReply(grants, outcome, request, body);
+      return slotReply(grants, outcome, readPreferences(request), body);
     },
   });
 }
@@ -192,23 +195,12 @@ export function untilOf(text: string | null | undefined): BorrowUntil {
 function slotReply(
   grants: Grants,
   outcome: Executed,
-  { headers }: HttpRequest,
+  { isMinimal }: Preferences,
   body: Marks,
 ): Reply | Promise<Reply> {
   if (outcome.kind !== 'granted') throw new Error(`Expected a slot, not "${outcome.kind}".`);
-  const fields = prefersMinimal(headers) ? minimalFields(outcome) : grantedFields(outcome);
+  const fields = isMinimal ? minimalFields(outcome) : grantedFields(outcome);
   return replyWithGrant(grants, fields, () => slotFacts(outcome), body);
-}
-
-/** Preferences are a list, as RFC 7240 writes it. Unknown ones are ignored. */
-function prefersMinimal(headers: HeaderFields): boolean {
-  const preferences = headers.get('prefer');
-  if (preferences === null) return false;
-  const listed = preferences
-    .toLowerCase()
-    .replaceAll(/[ \t"]/g, '')
-    .split(/[,;]/);
-  return listed.includes('return=minimal');
 }
 
 function slotFacts({ license, registration, now }: Granted): GrantFacts {

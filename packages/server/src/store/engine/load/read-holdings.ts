@@ -37,7 +37,7 @@ export function readHoldings(
   if (feature !== null) return ofFeature(source, entry, feature, inPool);
   const free = (one: LoadedLicense, returned = 0) => {
     const gone = returned + left.filter(({ on }) => on === one).length;
-    return Math.max(0, one.license.slots - one.storedInUse + gone);
+    return Math.max(0, one.license.slots - one.storedInUse - one.kept + gone);
   };
   const others = pool.filter((one) => one !== entry).reduce((sum, one) => sum + free(one), 0);
   const slots = pool.reduce((sum, one) => sum + one.license.slots, 0);

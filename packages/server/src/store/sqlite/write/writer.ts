@@ -10,17 +10,20 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Clock } from '../../clock.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { AnswerCount, Batch } from '../../engine/batch.ts';
-import { type CommandResult, executeCommand } from '../../engine/execute.ts';
+import type { CommandResult } from '../../engine/execute.ts';
 import { historyRows } from '../../engine/history/history-rows.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
 import { clampHistory } from '../../engine/history/write-history.ts';
+import { describeLine } from '../../engine/line/describe-line.ts';
+import { executeAll } from '../../engine/line/hand-on.ts';
+import { type Turn, WaitingLine } from '../../engine/line/waiting-line.ts';
 import { type LoadedLicense, LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import { extendLiveSlots } from '../../engine/move-clock.ts';
 import { pickValues } from '../../engine/row-sql.ts';
 import { rulesFromRows } from '../../engine/rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
-import type { ClockStatus } from '../../store.ts';
+import type { ClockStatus, LineDescription } from '../../store.ts';
 import { explainCorruption } from '../wire/damage.ts';
 import { openWritable } from '../wire/database.ts';
 import { setIgnoresCase } from '../wire/respell-users.ts';
@@ -53,6 +56,8 @@ interface BatchReply {
   /** How long the commit took; `null` if nothing changed. */
   readonly syncMs: number | null;
   readonly notices: readonly StoreNotice[];
+  /** Whose turn it is in the line. */
+  readonly turns: readonly Turn[];
 }
 
 /** How often the mark is written while the server is idle. */
@@ -71,6 +76,8 @@ export class SqliteWriter {
   #licenses!: LoadedLicenses;
   #answers!: AnswerCount;
   readonly #names = new NameAllowance();
+  /** In memory only: whoever waits does so on a connection, which ends with the server. */
+  readonly #line = new WaitingLine();
   #clock!: ServerClock;
   #ledger!: AuditLedger;
   /** One, or two if a commit that replaces the key failed: then either may be right. */
@@ -108,11 +115,10 @@ export class SqliteWriter {
       if (!this.#isResumed) this.#resume();
       const reading = this.#readClock();
       this.#syncMs = null;
-      const results = this.#transact(reading, (batch) =>
-        commands.map((command) => executeCommand(batch, command)),
-      );
+      const results = this.#transact(reading, (batch) => executeAll(batch, commands));
       if (this.#syncMs !== null) this.#recovery.failures = 0;
-      return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices() };
+      const turns = this.#line.takeTurns();
+      return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices(), turns };
     });
   }
 
@@ -134,6 +140,10 @@ export class SqliteWriter {
     if (!this.#isResumed && this.#awayFrom !== null) return this.#awayFrom;
     const { awayFrom, now } = this.#clock.peek();
     return awayFrom ?? now;
+  }
+
+  listWaiting(): LineDescription {
+    return describeLine(this.#line, this.peekNow());
   }
 
   /** The keys that the secrets may be sealed with now. */
@@ -275,9 +285,11 @@ export class SqliteWriter {
       signed: null,
       answers: this.#answers,
       names: this.#names,
+      line: this.#line,
       clampsHistory: false,
       isChanged: force,
     };
+    const undoLine = this.#line.mark();
     try {
       this.#statements.begin.run();
       this.#noteClock(batch, reading);
@@ -288,6 +300,7 @@ export class SqliteWriter {
       return results;
     } catch (error) {
       this.#masterKeys = [...this.#masterKeys, batch.masterKey];
+      undoLine();
       this.#abandon(reading);
       throw error;
     }
