@@ -190,7 +190,8 @@ function RuleTable({ replay, fix }: Pick<ResultProps, 'replay' | 'fix'>) {
     <Part title="Refused, by rule">
       <PlainTable columns={['Rule', 'Where', ['Refused', 'number'], ['Kept free', 'number']]}>
         {rules.map((rule) => {
-          const fewer = (rule.unused_share ?? 0) >= MUCH_UNUSED ? (fix?.(rule.line) ?? null) : null;
+          const { line, unused_share: unused } = rule;
+          const fewer = line !== null && (unused ?? 0) >= MUCH_UNUSED ? (fix?.(line) ?? null) : null;
           return (
             <tr key={`${rule.line} ${rule.text} ${rule.product}`} class="top">
               <td class="breaks">
@@ -200,9 +201,7 @@ function RuleTable({ replay, fix }: Pick<ResultProps, 'replay' | 'fix'>) {
                   {rule.feature !== null && `, ${rule.feature}`}
                 </small>
               </td>
-              <td class="nowrap">
-                <LineLink line={rule.line} />
-              </td>
+              <td class="nowrap">{rule.line !== null && <LineLink line={rule.line} />}</td>
               <td class="number strong">{formatNumber(rule.would_refuse)}</td>
               <td class="number">
                 {rule.unused_share === null ? '–' : `${Math.round(rule.unused_share * 100)} %`}
