@@ -6,8 +6,8 @@ const GROUPS = 10;
 const MEMBERS = 1000;
 const RULES = 50;
 
-/** Ten groups of 1,000 members, and 50 rules of the product that all apply and refuse nobody. */
-export function benchRules(product: string): RuleSet {
+/** Ten groups of 1,000 members, and 50 rules of each product that all apply and refuse nobody. */
+export function benchRules(...products: readonly string[]): RuleSet {
   const names = Array.from({ length: GROUPS }, (_, group) => `group-${group}`);
   const groups = names.map((name, group) => [name, { ...NO_NAMES, users: membersOf(group) }] as const);
   const reserve = names.map((name, line) => ({ slots: 2, for: name, during: null, line }));
@@ -17,7 +17,11 @@ export function benchRules(product: string): RuleSet {
   );
   const own = { allow: null, deny: NO_NAMES, reserve, limit: [...limits, ...places] };
   const rules = { ...own, borrow: null, priority: [], features: {} };
-  return { ...EMPTY_RULE_SET, groups: Object.fromEntries(groups), products: { [product]: rules } };
+  return {
+    ...EMPTY_RULE_SET,
+    groups: Object.fromEntries(groups),
+    products: Object.fromEntries(products.map((product) => [product, rules])),
+  };
 }
 
 /** Every tenth user. */

@@ -9,6 +9,7 @@ import { borrowPlan, registerPlan } from './requests.ts';
 import { grants } from './scenarios/grants-scenario.ts';
 import { heartbeat } from './scenarios/heartbeat-scenario.ts';
 import { idle, memory } from './scenarios/memory-scenario.ts';
+import { rules } from './scenarios/rules-scenario.ts';
 import { scrape } from './scenarios/scrape-scenario.ts';
 import { slots } from './scenarios/slots-scenario.ts';
 import { waiting } from './scenarios/waiting-scenario.ts';
@@ -258,4 +259,5 @@ export const SCENARIOS: readonly Scenario[] = [
   scrape,
   waiting,
   grants,
+  rules,
 ];

@@ -3,6 +3,7 @@ import { writeCertificate } from '@berth/protocol/grant/server-certificate';
 import type { Register } from '../../packages/server/src/core/command.ts';
 import { DAY_MS, plus } from '../../packages/server/src/core/nouns/instant.ts';
 import type { License } from '../../packages/server/src/core/nouns/license.ts';
+import { EMPTY_RULE_SET, type RuleSet } from '../../packages/server/src/core/rules/rule-set.ts';
 import { createGrantKeys } from '../../packages/server/src/services/grants/grant-keys.ts';
 import { createDataFolder } from '../../packages/server/src/store/folder-access.ts';
 import { openDatabase } from '../../packages/server/src/store/postgres/open-database.ts';
@@ -23,17 +24,30 @@ export interface Seed {
 const CHUNK = 10_000;
 
 /** Fills a data folder, before a server is started on it. */
-export async function seedFolder(data: string, seeds: readonly Seed[]): Promise<void> {
+export async function seedFolder(
+  data: string,
+  seeds: readonly Seed[],
+  rules: RuleSet = EMPTY_RULE_SET,
+): Promise<void> {
+  await seedAndClose(await openBenchFolder(data), seeds, rules);
+}
+
+export async function openBenchFolder(data: string, useThreads = false): Promise<Store> {
   createDataFolder(data);
   const masterKey = { value: null, file: null };
-  const store = await openDataFolder({ folder: data, masterKey, onNotice: () => {}, useThreads: false });
+  const store = await openDataFolder({ folder: data, masterKey, onNotice: () => {}, useThreads });
   if (store === null) throw new Error(`${data} is in use.`);
-  await seedAndClose(store, seeds);
+  return store;
 }
 
 /** Fills a database, before servers that have the same master key are started on it. */
-export async function seedDatabase(url: string, masterKey: string, seeds: readonly Seed[]): Promise<void> {
-  await seedAndClose(await openBenchDatabase(url, masterKey, { isServing: false }), seeds);
+export async function seedDatabase(
+  url: string,
+  masterKey: string,
+  seeds: readonly Seed[],
+  rules: RuleSet = EMPTY_RULE_SET,
+): Promise<void> {
+  await seedAndClose(await openBenchDatabase(url, masterKey, { isServing: false }), seeds, rules);
 }
 
 export function openBenchDatabase(
@@ -54,16 +68,21 @@ export function openBenchDatabase(
 }
 
 /** Through the store itself. */
-async function seedAndClose(store: Store, seeds: readonly Seed[]): Promise<void> {
+async function seedAndClose(store: Store, seeds: readonly Seed[], rules: RuleSet): Promise<void> {
   try {
     for (const { license } of seeds) {
       await store.execute({ kind: 'install_license', license, by: 'bench' });
     }
+    if (rules !== EMPTY_RULE_SET) await putRules(store, rules);
     for (const { license, isCertified } of seeds) if (isCertified) await certify(store, license);
     for (const seed of seeds) await fill(store, seed);
   } finally {
     await store.close();
   }
+}
+
+export async function putRules(store: Store, rules: RuleSet): Promise<void> {
+  await store.execute({ kind: 'set_rules', text: JSON.stringify(rules), rules, by: 'bench' });
 }
 
 /** In as many bytes as a vendor's certificate has: the cloud has keys of 3072 bits. */

@@ -18,7 +18,7 @@ const PLAIN = /^[ -~]*$/;
  * a bar also holds for other spellings of the name.
  */
 export function foldName(name: string): string {
-  if (PLAIN.test(name)) return foldCase(name);
+  if (PLAIN.test(name)) return name.toLowerCase();
   return foldCase(withoutHidden(name).normalize('NFKC')).normalize('NFKC');
 }
 

@@ -111,7 +111,7 @@ export function countGroup(byGroups: HeldByGroups, group: string): number {
 }
 
 function isIn(key: string, group: string): boolean {
-  return key === group || key.split(',').includes(group);
+  return key === group || (key.includes(group) && key.split(',').includes(group));
 }
 
 /**
@@ -127,7 +127,8 @@ export function refuseByReservation(
   now: Instant,
 ): Refused | null {
   const reservations = own.reserve.filter(({ during }) => isDuring(rules, during, now));
-  if (reservations.length === 0) return null;
+  const reserved = reservations.reduce((sum, { slots }) => sum + slots, 0);
+  if (reserved === 0 || supply.free > reserved) return null;
   const toCome = countStillToCome(reservations, byGroups);
   if (supply.free > toCome) return null;
   const withOne = new Map(byGroups).set(groups, (byGroups.get(groups) ?? 0) + 1);

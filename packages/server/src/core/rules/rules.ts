@@ -4,9 +4,10 @@ import type { Bar, BarKind, BarSource } from '../nouns/bar.ts';
 import type { HostInfo } from '../nouns/registration.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import { refuseByAccess } from './admit.ts';
+import { findProductRules, findSlotRules } from './find-rules.ts';
 import type { Person } from './groups.ts';
 import { foldWord, indexNames, isInRanges, isListed, type NameIndex } from './names.ts';
-import { EMPTY_RULE_SET, type NameLists, type RuleSet } from './rule-set.ts';
+import { type Denied, EMPTY_RULE_SET, type NameLists, type RuleSet, type SlotRules } from './rule-set.ts';
 
 /**
  * The administrator's own rules. Whoever is denied can take and renew nothing; what they hold ends at its own
@@ -45,7 +46,7 @@ export function refuseByRules(
   product: string,
   feature: string | null,
 ): Refused | null {
-  return rules === NO_RULES ? null : judgeAccess(rules, asker, product, feature, true);
+  return isOpen(rules, product, feature) ? null : judgeAccess(rules, asker, product, feature, true);
 }
 
 /** The same for one who only counts: `allow` is about slots. */
@@ -55,7 +56,26 @@ export function refuseCounter(
   product: string,
   feature: string | null,
 ): Refused | null {
-  return rules === NO_RULES ? null : judgeAccess(rules, asker, product, feature, false);
+  return isOpen(rules, product, feature) ? null : judgeAccess(rules, asker, product, feature, false);
+}
+
+/** Returns whether bars, `deny` and `allow` keep nobody out. Asked for every request, so it looks at little. */
+function isOpen(rules: Rules, product: string, feature: string | null): boolean {
+  if (rules === NO_RULES) return true;
+  const { bars, set } = rules;
+  if (bars.length > 0 || !isEmpty(set.deny)) return false;
+  const own = findProductRules(set, product);
+  return (
+    own === null || (isOpenTo(own) && (feature === null || isOpenTo(findSlotRules(set, product, feature))))
+  );
+}
+
+function isOpenTo(own: SlotRules | null): boolean {
+  return own === null || (own.allow === null && isEmpty(own.deny));
+}
+
+function isEmpty({ users, hosts, addresses, groups }: Denied): boolean {
+  return users.length + hosts.length + addresses.length + groups.length === 0;
 }
 
 function judgeAccess(

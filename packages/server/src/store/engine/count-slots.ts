@@ -4,6 +4,7 @@ import type { Registration } from '../../core/nouns/registration.ts';
 import { findProductRules } from '../../core/rules/find-rules.ts';
 import type { Person } from '../../core/rules/groups.ts';
 import { countAs, findCounting } from '../../core/rules/judge-slot.ts';
+import type { ProductRules, RuleSet } from '../../core/rules/rule-set.ts';
 import type { Batch } from './batch.ts';
 import { type LoadedLicense, mayHaveFeatureSlots } from './loaded-licenses.ts';
 import { personFromRow } from './rows.ts';
@@ -22,9 +23,17 @@ function listCounted(
   { license }: LoadedLicense,
 ): readonly string[] {
   const own = findProductRules(set, license.product);
-  if (own === null) return NONE;
+  return own === null ? NONE : (COUNTED.get(own) ?? findCounted(set, license.product, own));
+}
+
+/** Asked for every request. */
+const COUNTED = new WeakMap<ProductRules, readonly string[]>();
+
+function findCounted(set: RuleSet, product: string, own: ProductRules): readonly string[] {
   const lenders = [WHOLE_LICENSE, ...Object.keys(own.features)];
-  return lenders.filter((lender) => findCounting(set, license.product, featureOf(lender)) !== null);
+  const counted = lenders.filter((lender) => findCounting(set, product, featureOf(lender)) !== null);
+  COUNTED.set(own, counted);
+  return counted;
 }
 
 function featureOf(lender: string): string | null {

@@ -161,9 +161,10 @@ function prepareCounts(
   }
   if (!counts) return;
   if (!TAKING.has(command.kind)) return;
-  if (command.kind === 'register' && isPlainRenewal(batch, entries, command)) return;
-  for (const entry of batch.licenses.listByProduct(first.license.product)) {
-    while (batch.now >= entry.noEndBefore || batch.now >= entry.noFeatureEndBefore) {
+  const due = batch.licenses.listByProduct(first.license.product).filter((entry) => isDue(batch, entry));
+  if (due.length === 0 || (command.kind === 'register' && isPlainRenewal(batch, entries, command))) return;
+  for (const entry of due) {
+    while (isDue(batch, entry)) {
       const view = loadCollected(batch, entry);
       if (view.ended.length === 0 && view.endedFeatureSlots.length === 0) break;
       batch.savepoint.set();
@@ -171,6 +172,11 @@ function prepareCounts(
       applyDecision(batch, entry, collectEnded(view, batch.now));
     }
   }
+}
+
+/** Returns whether something may have ended. */
+function isDue({ now }: Batch, { noEndBefore, noFeatureEndBefore }: LoadedLicense): boolean {
+  return now >= noEndBefore || now >= noFeatureEndBefore;
 }
 
 /** The rules count nothing here any more. */

@@ -14,8 +14,10 @@ export class SlotCounts {
   readonly revision: number;
   readonly #licenseId: LicenseId;
   readonly #groups = new Map<string, Map<string, number>>();
-  /** Places whose count the running batch has changed. */
-  readonly #places = new Map<string, CountedPlace & { readonly slots: number }>();
+  /** Those that were asked for or changed lately. */
+  readonly #places = new Map<string, KnownPlace>();
+  /** Places that the running batch has changed. */
+  readonly #changed = new Set<string>();
   /** How to undo what the running batch has changed, step by step. */
   #journal: (() => void)[] = [];
   /** Until all slots are counted, which is undone as a whole. */
@@ -62,7 +64,9 @@ export class SlotCounts {
 
   #addPlace(statements: Statements, at: CountedPlace, difference: number): void {
     const key = keyOf(at);
-    this.#set(this.#places, key, { ...at, slots: this.#countBy(statements, key, at) + difference });
+    const known = this.#find(statements, key, at);
+    this.#set(this.#places, key, { ...known, slots: known.slots + difference });
+    this.#changed.add(key);
   }
 
   #set<V>(map: Map<string, V>, key: string, value: V): void {
@@ -81,13 +85,16 @@ export class SlotCounts {
   }
 
   countAt(statements: Statements, at: CountedPlace): number {
-    return this.#countBy(statements, keyOf(at), at);
+    return this.#find(statements, keyOf(at), at).slots;
   }
 
-  #countBy(statements: Statements, key: string, at: CountedPlace): number {
-    const changed = this.#places.get(key);
-    if (changed !== undefined || this.#stored === null) return changed?.slots ?? 0;
-    return statements.place_count.find(this.#rowKey(at))?.slots ?? 0;
+  #find(statements: Statements, key: string, at: CountedPlace): KnownPlace {
+    const known = this.#places.get(key);
+    if (known !== undefined) return known;
+    const stored = this.#stored === null ? 0 : (statements.place_count.find(this.#rowKey(at))?.slots ?? 0);
+    const found = { at, stored, slots: stored };
+    this.#places.set(key, found);
+    return found;
   }
 
   #rowKey({ feature, kind, place }: CountedPlace) {
@@ -110,16 +117,23 @@ export class SlotCounts {
   /** Writes the places, and returns what the row of the license is to store. */
   flush(statements: Statements): string {
     if (this.#stored !== null && this.#journal.length === 0) return this.#stored;
-    for (const at of this.#places.values()) {
-      const { slots } = at;
-      if (slots === 0) statements.place_count.remove(this.#rowKey(at));
-      else statements.place_count.put({ ...this.#rowKey(at), slots });
-    }
-    this.#places.clear();
+    for (const key of this.#changed) this.#write(statements, key);
+    this.#changed.clear();
+    if (this.#places.size > MAX_PLACES) this.#places.clear();
     this.#journal = [];
     const groups = Array.from(this.#groups, ([feature, slots]) => [feature, [...slots]] as const);
     this.#stored = JSON.stringify({ revision: this.revision, groups } satisfies StoredCounts);
     return this.#stored;
+  }
+
+  /** A change may have been undone. */
+  #write(statements: Statements, key: string): void {
+    const known = this.#places.get(key);
+    if (known === undefined || known.slots === known.stored) return;
+    const { at, slots } = known;
+    if (slots === 0) statements.place_count.remove(this.#rowKey(at));
+    else statements.place_count.put({ ...this.#rowKey(at), slots });
+    this.#places.set(key, { at, slots, stored: slots });
   }
 
   /** Call when all are written: on PostgreSQL rows are put one by one after such a statement. */
@@ -135,6 +149,16 @@ interface CountedPlace {
   readonly kind: PlaceKind;
   readonly place: string;
 }
+
+/** `stored`: what its row says; 0 if it has none. */
+interface KnownPlace {
+  readonly at: CountedPlace;
+  readonly stored: number;
+  readonly slots: number;
+}
+
+/** Those of 50,000 places take some 10 MB. */
+const MAX_PLACES = 50_000;
 
 const NOTHING: ReadonlyMap<string, number> = new Map();
 

@@ -134,6 +134,18 @@ export const FOLLOWED = {
     assert.equal(await ask(exam, 'u4', at('h2')), 'granted');
   },
 
+  'what has ended is no obstacle there': async (exam: ExamStore) => {
+    await exam.install({ slots: 9 });
+    await setRules(exam, cadRules({ limit: [limitEach(1, 'host')] }));
+    assert.equal(await ask(exam, 'u1', at('h1')), 'granted');
+    assert.equal(await ask(exam, 'u2', at('h2')), 'granted');
+    exam.clock.advance(5 * MINUTE_MS);
+    assert.equal(await ask(exam, 'u1', at('h1')), 'granted');
+    exam.clock.advance(5 * MINUTE_MS);
+    assert.equal(await ask(exam, 'u1', at('h2')), 'granted');
+    assert.equal(await ask(exam, 'v', at('h1')), 'granted', 'the one who moved is counted at the other host');
+  },
+
   'who leaves a group keeps what is reserved for it, if there is nothing else': async (exam: ExamStore) => {
     await exam.install({ slots: 2 });
     await setRules(exam, cadRules({ reserve: [reserve(1, 'lab')] }));
