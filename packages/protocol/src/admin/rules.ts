@@ -43,6 +43,10 @@ const revisionObject = z
 
 const text = described(z.string(), 'The rules, as YAML.');
 
+const sentText = described(z.string().optional(), 'The rules, as YAML.');
+
+const whichRevision = z.coerce.number().int().optional();
+
 const checked = {
   errors: described(z.array(remark), 'Why the text cannot be applied.'),
   warnings: described(z.array(remark), 'What may not be meant.'),
@@ -142,15 +146,20 @@ export const RULE_API = {
       rules: described(z.array(ruleInForce), 'Every rule of a product, in the order of the text.'),
     }),
   },
-  'POST /api/admin/rules/check': { body: z.object({ text }), answer: z.object(checked) },
+  'POST /api/admin/rules/check': {
+    body: z.object({ text: sentText }).meta({ required: ['text'] }),
+    answer: z.object(checked),
+  },
   'POST /api/admin/rules/apply': {
-    body: z.object({
-      text,
-      based_on: described(
-        z.int().optional(),
-        'The revision that was edited: if another one is in force, nothing is applied.',
-      ),
-    }),
+    body: z
+      .object({
+        text: sentText,
+        based_on: described(
+          z.int().optional(),
+          'The revision that was edited: if another one is in force, nothing is applied.',
+        ),
+      })
+      .meta({ required: ['text'] }),
     answer: z.object({
       revision: described(z.int(), 'The revision that is now in force.'),
       is_new: described(z.boolean(), 'false if the text was in force already.'),
@@ -161,7 +170,7 @@ export const RULE_API = {
     answer: z.object({ revisions: described(z.array(revisionObject), 'The latest first.') }),
   },
   'GET /api/admin/rules/revision': {
-    query: z.object({ revision: described(z.coerce.number().int().optional(), 'Which.') }),
+    query: z.object({ revision: described(whichRevision, 'Which.') }).meta({ required: ['revision'] }),
     answer: z.object({
       ...revisionFacts,
       text,
@@ -169,14 +178,18 @@ export const RULE_API = {
     }),
   },
   'POST /api/admin/rules/revert': {
-    body: z.object({ revision: described(z.int(), 'Whose text is applied again, as a new revision.') }),
+    body: z
+      .object({ revision: described(whichRevision, 'Whose text is applied again, as a new revision.') })
+      .meta({ required: ['revision'] }),
     answer: z.object({ revision: described(z.int(), 'The revision that is now in force.') }),
   },
   'POST /api/admin/rules/import': {
-    body: z.object({
-      text: described(z.string(), 'An options file of FlexNet or RLM.'),
-      format: described(z.enum(['flexnet', 'rlm']).optional(), 'Left out: it is recognized.'),
-    }),
+    body: z
+      .object({
+        text: described(z.string().optional(), 'An options file of FlexNet or RLM.'),
+        format: described(z.enum(['flexnet', 'rlm']).optional(), 'Left out: it is recognized.'),
+      })
+      .meta({ required: ['text'] }),
     answer: z.object({
       text,
       report: described(
