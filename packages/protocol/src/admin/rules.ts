@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { described, name, userName } from '../fields.ts';
+import { described, name, positiveInteger, userName } from '../fields.ts';
 import type { Operations } from './operation.ts';
 
 /** The kinds of rules, as refusals and `expect` name them. */
@@ -44,8 +44,6 @@ const revisionObject = z
 const text = described(z.string(), 'The rules, as YAML.');
 
 const sentText = described(z.string().optional(), 'The rules, as YAML.');
-
-const whichRevision = z.coerce.number().int().optional();
 
 const checked = {
   errors: described(z.array(remark), 'Why the text cannot be applied.'),
@@ -170,7 +168,7 @@ export const RULE_API = {
     answer: z.object({ revisions: described(z.array(revisionObject), 'The latest first.') }),
   },
   'GET /api/admin/rules/revision': {
-    query: z.object({ revision: described(whichRevision, 'Which.') }).meta({ required: ['revision'] }),
+    query: z.object({ revision: described(positiveInteger, 'Which.') }).meta({ required: ['revision'] }),
     answer: z.object({
       ...revisionFacts,
       text,
@@ -179,7 +177,7 @@ export const RULE_API = {
   },
   'POST /api/admin/rules/revert': {
     body: z
-      .object({ revision: described(whichRevision, 'Whose text is applied again, as a new revision.') })
+      .object({ revision: described(positiveInteger, 'Whose text is applied again, as a new revision.') })
       .meta({ required: ['revision'] }),
     answer: z.object({ revision: described(z.int(), 'The revision that is now in force.') }),
   },
