@@ -1,0 +1,239 @@
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { License } from '../../../packages/server/src/core/nouns/license.ts';
+import { BerthApi } from '../../support/berth-api.ts';
+import { ServerUnderTest } from '../../support/server-under-test.ts';
+import { startPostgres } from '../../support/stores/postgres.ts';
+import { useDatabase } from '../../support/stores/test-stores.ts';
+import { testLicense } from '../../support/test-license.ts';
+
+/**
+ * Many wait for a few slots, each holds one for a moment. Says whether they were served in the order in which
+ * they came, and how long a slot was not in use in between. By hand:
+ *
+ *   node test/faults/line/line-storm.ts --waiters 1000 [--by-timeout] [--postgres] [--killed 50]
+ *   node test/faults/line/line-storm.ts --waiters 20 --pollers 20 --seconds 60 [--hold-for-retries 2]
+ *   node test/faults/line/line-storm.ts --memory 10000
+ */
+const { values } = parseArgs({
+  options: {
+    waiters: { type: 'string', default: '1000' },
+    pollers: { type: 'string', default: '0' },
+    killed: { type: 'string', default: '0' },
+    slots: { type: 'string', default: '5' },
+    'hold-ms': { type: 'string', default: '1000' },
+    'hold-for-retries': { type: 'string', default: '0' },
+    seconds: { type: 'string', default: '60' },
+    memory: { type: 'string', default: '0' },
+    'by-timeout': { type: 'boolean', default: false },
+    postgres: { type: 'boolean', default: false },
+  },
+});
+
+const WAITERS = Number(values.waiters);
+const SLOTS = Number(values.slots);
+const HOLD_MS = Number(values['hold-ms']);
+const WAIT = { prefer: 'return=minimal, wait=50' };
+
+const ends: (() => Promise<void>)[] = [];
+const life = { after: (work: () => Promise<void>) => void ends.push(work) };
+const violations: string[] = [];
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function sayTimes(what: string, times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN);
+  return `${what}: median ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${at(1)} ms (${sorted.length})`;
+}
+
+function ask(user: string) {
+  return { product: 'cad', user };
+}
+
+const ARGS = [
+  ['--http-max-connections', '25000'],
+  ['--http-max-connections-per-address', '25000'],
+  ['--lending-max-waiting', '12500'],
+  ['--limits-new-slots-per-hour', '0'],
+  ['--lending-hold-for-retries', values['hold-for-retries']],
+].flat();
+
+async function startServers(license: License): Promise<readonly ServerUnderTest[]> {
+  const first = ServerUnderTest.make(life, undefined, { args: ARGS });
+  if (!values.postgres) return [await ServerUnderTest.start(life, { licenses: [license], args: ARGS })];
+  const postgres = await startPostgres();
+  ends.unshift(() => postgres.stop('fast'));
+  const url = await postgres.createDatabase('tables');
+  useDatabase(first.data, url);
+  const started = await ServerUnderTest.start(life, { licenses: [license], args: ARGS, data: first.data });
+  const env = { BERTH_MASTER_KEY_FILE: `${first.data}/master.key` };
+  const second = ServerUnderTest.make(life, undefined, { args: ARGS, env });
+  useDatabase(second.data, url);
+  await second.start();
+  return [started, second];
+}
+
+const apiOf = (server: ServerUnderTest, connections: number) =>
+  new BerthApi(server.url, { connections, answerTimeoutMs: 120_000 });
+
+/** Waits as long as it takes. Returns whether there was a slot before the end. */
+async function take(api: BerthApi, user: string, isOver = () => false): Promise<boolean> {
+  while (!isOver()) {
+    const { status, body } = await api.post('/api/v4/register', ask(user), WAIT);
+    if (status === 200) return true;
+    if (body.code !== 'floating_not_available') violations.push(`${user}: ${JSON.stringify(body)}`);
+  }
+  return false;
+}
+
+async function waitUntilInLine(server: ServerUnderTest, count: number): Promise<void> {
+  for (;;) {
+    const { body } = await server.api.get('/api/admin/line');
+    if (Number(body.waiting) >= count) return;
+    await delay(5);
+  }
+}
+
+/** Clients that disappear while they wait, or when they are about to be served. */
+function sendAndKill(server: ServerUnderTest, count: number): void {
+  const agent = new Agent({ maxSockets: count });
+  for (let index = 0; index < count; index++) {
+    const headers = { 'content-type': 'application/json', ...WAIT };
+    const sent = request(`${server.url}/api/v4/register`, { method: 'POST', headers, agent });
+    sent.on('error', () => {});
+    sent.on('response', (response) => response.resume());
+    sent.end(JSON.stringify(ask(`killed-${index}`)));
+    setTimeout(() => sent.destroy(), Math.random() * 20_000);
+  }
+}
+
+async function runOrder(): Promise<void> {
+  const timeoutMinutes = values['by-timeout'] ? HOLD_MS / 60_000 : 10;
+  const servers = await startServers(testLicense(7, { slots: SLOTS, timeoutMinutes }));
+  const apis = servers.map((server) => apiOf(server, WAITERS + 50));
+  const [server] = servers as [ServerUnderTest];
+  for (let index = 0; index < SLOTS; index++) await server.api.register(ask(`holder-${index}`));
+  const order: number[] = [];
+  const freedMs: number[] = [];
+  const gaps: number[] = [];
+  let held = SLOTS;
+  const giveBack = async (api: BerthApi, user: string) => {
+    await delay(HOLD_MS);
+    held -= 1;
+    freedMs.push(performance.now());
+    if (!values['by-timeout']) await api.unregister(ask(user));
+  };
+  const tasks: Promise<void>[] = [];
+  for (let index = 0; index < WAITERS; index++) {
+    const api = apis[index % apis.length] as BerthApi;
+    const user = `user-${index}`;
+    tasks.push(
+      take(api, user).then(async () => {
+        const nowMs = performance.now();
+        order.push(index);
+        const freed = freedMs.shift();
+        if (freed === undefined) violations.push(`${user} had a slot before one was free`);
+        else gaps.push(nowMs - freed);
+        held += 1;
+        if (held > SLOTS) violations.push(`${held} slots of ${SLOTS} are held`);
+        await giveBack(api, user);
+      }),
+    );
+    if (index % 50 === 49) await waitUntilInLine(server, index);
+  }
+  await waitUntilInLine(server, WAITERS);
+  sendAndKill(server, Number(values.killed));
+  for (let index = 0; index < SLOTS; index++) void giveBack(apis[0] as BerthApi, `holder-${index}`);
+  await Promise.all(tasks);
+  const late = order.filter((index, place) => Math.abs(index - place) > SLOTS).length;
+  print(`${WAITERS} waiters on ${SLOTS} slots, ${servers.length} server(s), held ${HOLD_MS} ms each`);
+  print(`out of order by more than ${SLOTS} places: ${late}`);
+  print(sayTimes('a slot was not in use', gaps));
+}
+
+/** Those who wait beside those who repeat the call every second. */
+async function runBesidePollers(): Promise<void> {
+  const [server] = (await startServers(testLicense(7, { slots: SLOTS }))) as [ServerUnderTest];
+  const api = apiOf(server, 200);
+  const endMs = performance.now() + Number(values.seconds) * 1000;
+  const isOver = () => performance.now() > endMs;
+  const waits = { waiting: [] as number[], polling: [] as number[] };
+  const live = async (kind: keyof typeof waits, user: string) => {
+    while (!isOver()) {
+      const startedMs = performance.now();
+      let isHeld = false;
+      if (kind === 'waiting') isHeld = await take(api, user, isOver);
+      while (kind === 'polling' && !isHeld && !isOver()) {
+        isHeld = (await api.register(ask(user))).status === 200;
+        if (!isHeld) await delay(1000);
+      }
+      if (!isHeld) return;
+      waits[kind].push(performance.now() - startedMs);
+      await delay(HOLD_MS);
+      await api.unregister(ask(user));
+    }
+  };
+  const named = (count: number, name: string) =>
+    Array.from({ length: count }, (_, index) => `${name}-${index}`);
+  await Promise.all([
+    ...named(WAITERS, 'waiter').map((user) => live('waiting', user)),
+    ...named(Number(values.pollers), 'poller').map((user) => live('polling', user)),
+  ]);
+  print(`holdForRetries ${values['hold-for-retries']} s, ${values.seconds} s, ${SLOTS} slots`);
+  for (const kind of ['waiting', 'polling'] as const) print(sayTimes(`${kind}, until served`, waits[kind]));
+}
+
+function readMemory(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
+
+/** What a waiting client takes beyond an idle connection. */
+async function runMemory(count: number): Promise<void> {
+  const [server] = (await startServers(testLicense(7, { slots: 1 }))) as [ServerUnderTest];
+  await server.api.register(ask('holder'));
+  const port = Number(new URL(server.url).port);
+  const agents = Array.from({ length: 4 }, (_, index) => ({
+    localAddress: `127.0.0.${index + 1}`,
+    agent: new Agent({ keepAlive: true, maxSockets: count }),
+  }));
+  const send = (index: number, path: string, headers: Record<string, string>) => {
+    const { agent, localAddress } = agents[index % agents.length] as (typeof agents)[number];
+    const options = { method: 'POST', host: '127.0.0.1', port, path, agent, localAddress };
+    return new Promise<void>((resolve) => {
+      const sent = request({ ...options, headers: { 'content-type': 'application/json', ...headers } });
+      sent.on('response', (response) => response.resume().on('end', resolve));
+      sent.on('error', () => resolve());
+      sent.end(JSON.stringify(ask(`user-${index}`)));
+    });
+  };
+  const all = Array.from({ length: count }, (_, index) => index);
+  // All at once, so that each has a connection of its own.
+  await Promise.all(all.map((index) => send(index, '/api/v4/register', {})));
+  await delay(5000);
+  const idleKb = readMemory(server.pid);
+  const waiting = all.map((index) => send(index, '/api/v4/register', { prefer: 'wait=50' }));
+  await waitUntilInLine(server, count);
+  await delay(5000);
+  const waitingKb = readMemory(server.pid);
+  print(
+    `${count} connections: idle ${idleKb} kB, waiting ${waitingKb} kB, ${((waitingKb - idleKb) / count).toFixed(2)} kB each`,
+  );
+  await Promise.all(waiting);
+  for (const { agent } of agents) agent.destroy();
+}
+
+try {
+  if (Number(values.memory) > 0) await runMemory(Number(values.memory));
+  else if (Number(values.pollers) > 0) await runBesidePollers();
+  else await runOrder();
+} finally {
+  for (const end of ends.reverse()) await end();
+}
+for (const violation of violations.slice(0, 20)) print(`VIOLATION ${violation}`);
+if (violations.length > 0) process.exitCode = 1;
+process.exit();
