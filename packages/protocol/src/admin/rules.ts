@@ -29,7 +29,7 @@ const ruleInForce = z
     refused: described(z.int(), 'How often it refused in the last 30 days.'),
     unused_share: described(
       z.number().nullable(),
-      'Of a reservation: how much of what it reserved in the last 30 days was kept free, 0 to 1; null: unknown.',
+      'Of a reservation: what share of it was kept free in the last 30 days, 0 to 1; null: unknown.',
     ),
   })
   .meta({ id: 'RuleInForce', description: 'A rule, and what it does now.' });

@@ -29,7 +29,7 @@ export interface RuleHistory {
   readonly feature: string;
   readonly rule: string;
   readonly refused: number;
-  /** Of a reservation: for how many minutes it applied, and of the slots reserved in all of them, the unused. */
+  /** Of a reservation: for how many minutes it applied, and in their sum, slots reserved and unused. */
   readonly minutes: number;
   readonly reserved: number;
   readonly unused: number;

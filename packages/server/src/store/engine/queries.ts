@@ -14,13 +14,9 @@ import {
   accountFromRow,
   type BacklogRow,
   backlogFromRows,
-  barFromRow,
-  countsFromRow,
   cursorFromRow,
   type Row,
   requestFromRow,
-  revisionFromRow,
-  rulesFromRows,
   type StoreRow,
   settingFromRow,
   storeFromRow,
@@ -29,6 +25,7 @@ import {
   type UsageRow,
   usageFromRow,
 } from './rows.ts';
+import { barFromRow, countsFromRow, revisionFromRow, rulesFromRows } from './rule-rows.ts';
 import {
   findSealingFingerprint,
   openCloudKeys,

@@ -20,7 +20,7 @@ import { type Turn, WaitingLine } from '../../engine/line/waiting-line.ts';
 import { type LoadedLicense, LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import { extendLiveSlots } from '../../engine/move-clock.ts';
 import { pickValues } from '../../engine/row-sql.ts';
-import { rulesFromRows } from '../../engine/rows.ts';
+import { rulesFromRows } from '../../engine/rule-rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
 import type { ClockStatus, LineDescription } from '../../store.ts';
