@@ -1,3 +1,4 @@
+import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import { isUsable } from '../../core/nouns/license.ts';
 import type { RuleSet } from '../../core/rules/rule-set.ts';
@@ -27,10 +28,15 @@ export interface StoredCounts {
 
 /** Nothing of a license that cannot be used now. */
 export function countsFromRow(row: RowOf<'license'>, now: Instant): readonly RuleCounts[] {
-  if (row.counts === null || !isUsable(licenseFromRow(row), now)) return [];
+  const license = licenseFromRow(row);
+  if (row.counts === null || !isUsable(license, now)) return [];
   const { revision, groups } = JSON.parse(row.counts) as StoredCounts;
   const held = new Map(groups.map(([feature, slots]) => [feature, new Map(slots)]));
-  return [{ product: row.product, revision, held }];
+  const slots = new Map([
+    [WHOLE_LICENSE, license.slots] as const,
+    ...license.features.map(({ code, floating }) => [code, floating?.slots ?? 0] as const),
+  ]);
+  return [{ product: row.product, revision, slots, held }];
 }
 
 export function revisionFromRow(row: RowOf<'rules_revision'>): RulesRevision {
