@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { described, name, positiveInteger, userName } from '../fields.ts';
+import { described, name, positiveInteger, userName, wholeNumber } from '../fields.ts';
 import type { Operations } from './operation.ts';
 
 /** The kinds of rules, as refusals and `expect` name them. */
@@ -72,7 +72,7 @@ const changedAnswer = z
     line: described(z.int().nullable(), 'Where it stands in the text.'),
     times: described(z.int(), 'How often in that hour.'),
   })
-  .meta({ id: 'ChangedAnswer', description: 'Requests that rules would have answered differently.' });
+  .describe('Requests that rules would have answered differently.');
 
 const changedCounts = {
   newly_refused: described(z.int(), 'Served, and would be refused.'),
@@ -171,7 +171,7 @@ export const RULE_API = {
       .object({
         text: sentText,
         based_on: described(
-          z.int().optional(),
+          wholeNumber,
           'The revision that was edited: if another one is in force, nothing is applied.',
         ),
       })

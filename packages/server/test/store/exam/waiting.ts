@@ -4,7 +4,16 @@ import { MINUTE_MS, SECOND_MS } from '../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../src/core/nouns/license.ts';
 import type { HandedOn, PlaceKey } from '../../../src/core/outcome.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { exampleFeature, from, NOW, register, registerFeature, unregister } from '../../core/examples.ts';
+import {
+  exampleFeature,
+  from,
+  limitingAddresses,
+  NOW,
+  register,
+  registerFeature,
+  setRules,
+  unregister,
+} from '../../core/examples.ts';
 import { bar } from './bars.ts';
 import { codeOf, type ExamStore, grantedOf, refusedOf } from './exam-store.ts';
 import { expectOneSlotEach, installPool } from './pools.ts';
@@ -233,7 +242,8 @@ export const WAITING = {
 
   'those whose address has its share are passed over': async (exam: ExamStore) => {
     await exam.install({ slots: 2 });
-    const limited = { ...from('192.0.2.7'), perAddress: { slots: 1, borrows: 0 } };
+    await exam.execute(setRules(limitingAddresses(1)));
+    const limited = from('192.0.2.7');
     grantedOf(await exam.register('first', limited));
     await exam.register('other');
     for (const user of ['ada', 'bob']) {
