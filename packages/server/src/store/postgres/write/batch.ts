@@ -1,6 +1,7 @@
 import type { Command } from '../../../core/command.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { withFoldedUser } from '../../../core/nouns/user-name.ts';
+import { NO_RULES } from '../../../core/rules/rules.ts';
 import { fingerprint } from '../../../secrets/seal.ts';
 import type { Batch } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand, MissingRows } from '../../engine/execute.ts';
@@ -13,6 +14,7 @@ import { listRemovedBeside, readIndex } from './license-index.ts';
 import type { WriterMemory } from './memory.ts';
 import {
   expectMeters,
+  expectPlaceCounts,
   listPlaces,
   type PartReads,
   type Prefetched,
@@ -91,6 +93,9 @@ export async function attemptBatch(
   await readLate(connection, set, planOwnReads(partsOf(memory, late, scope)));
   const { index } = memory;
   set.expect('place_denial', () => listPlaces(partsOf(memory, task.queued, scope)));
+  if (index.rules !== NO_RULES) {
+    expectPlaceCounts(set, index.rules, () => partsOf(memory, task.queued, scope));
+  }
   const decided = prepareBatch(memory, { scope, opened, index, set, name: task.name }, lanes);
   expectMeters(set, () => listLicenses(decided, task.queued));
   const results = await decideAll(connection, decided, task.queued);
