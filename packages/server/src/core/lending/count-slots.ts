@@ -171,8 +171,8 @@ function refuseKept({ keep }: BorrowRules, view: LicenseView): Refused | null {
   const rule = `borrow keep ${keep}`;
   return refuse(
     'floating_not_available',
-    `${borrowed} of ${slots} slots of "${view.license.product}" are borrowed, and ${keep} are never lent for ` +
-      `a trip. Register a slot instead, or ask your administrator (rule: ${rule}).`,
+    `${borrowed} of ${slots} slots of "${view.license.product}" are borrowed, and ${keep} are never lent ` +
+      `for a trip. Register a slot instead, or ask your administrator (rule: ${rule}).`,
     { rule, slots, borrowed, keep },
   );
 }

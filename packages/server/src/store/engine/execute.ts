@@ -90,8 +90,8 @@ function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): 
 /**
  * Under rules that count slots, all slots are counted and whatever has ended is collected before a slot is
  * lent: on all licenses of the product, also those that the command does not name. Otherwise slots that are
- * reserved would be given away. Housekeeping counts anew after a change of rules, so that requests seldom have
- * to.
+ * reserved would be given away. Housekeeping counts anew after a change of rules, so that requests seldom
+ * have to.
  */
 function prepareCounts(
   batch: Batch,

@@ -14,7 +14,6 @@ import {
   type BacklogRow,
   backlogFromRows,
   barFromRow,
-  countsFromRow,
   cursorFromRow,
   type Row,
   requestFromRow,
@@ -38,6 +37,7 @@ import {
 } from './sealed-secrets.ts';
 import { inEach, readable } from './sql.ts';
 import { FIND_RULES, HAS_ENDED, LIST_BARS, LIST_SETTINGS, SELECT_TOKEN } from './statements.ts';
+import { countsFromRow } from './stored-counts.ts';
 import type { RowOf } from './tables.ts';
 
 /** All secrets as of one moment. */

@@ -15,7 +15,7 @@ import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../core/nouns/ended-borrow.ts';
 import type { FeatureSlot } from '../../core/nouns/feature-slot.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
-import { isUsable, type License, type LicenseId, type LicenseSource } from '../../core/nouns/license.ts';
+import type { License, LicenseId, LicenseSource } from '../../core/nouns/license.ts';
 import type { CountedAt, Registration } from '../../core/nouns/registration.ts';
 import type { SettingValue, StoredSetting } from '../../core/nouns/stored-setting.ts';
 import { foldCase } from '../../core/nouns/user-name.ts';
@@ -29,7 +29,6 @@ import type {
   BarRecord,
   ListRegistrations,
   RequestRecord,
-  RuleCounts,
   RulesRevision,
   StoreDescription,
   UsageRecord,
@@ -60,21 +59,6 @@ export function rulesFromRows(
     revision: current?.revision ?? 0,
     bars: bars.map(({ kind, pattern, note }) => ({ kind, pattern, note })),
   });
-}
-
-/** What the rules count, as the row of a license stores it. */
-export interface StoredCounts {
-  readonly revision: number;
-  /** By feature, then by groups. */
-  readonly groups: readonly (readonly [string, readonly (readonly [string, number])[]])[];
-}
-
-/** Nothing of a license that cannot be used now. */
-export function countsFromRow(row: RowOf<'license'>, now: Instant): readonly RuleCounts[] {
-  if (row.counts === null || !isUsable(licenseFromRow(row), now)) return [];
-  const { revision, groups } = JSON.parse(row.counts) as StoredCounts;
-  const held = new Map(groups.map(([feature, slots]) => [feature, new Map(slots)]));
-  return [{ product: row.product, revision, held }];
 }
 
 export function revisionFromRow(row: RowOf<'rules_revision'>): RulesRevision {

@@ -1,13 +1,13 @@
 import type { LicenseId } from '../../core/nouns/license.ts';
 import type { CountedAs } from '../../core/rules/judge-slot.ts';
 import type { PlaceKind } from '../../core/rules/rule-set.ts';
-import type { StoredCounts } from './rows.ts';
 import type { Statements } from './statements.ts';
+import type { StoredCounts } from './stored-counts.ts';
 
 /**
  * How many slots of a license, and of its features, are held by members of which groups and at which places,
- * as the rules of one revision count them. The groups are in the row of the license. Each place has a row of its
- * own, which is written when the batch is committed.
+ * as the rules of one revision count them. The groups are in the row of the license. Each place has a row of
+ * its own, which is written when the batch is committed.
  */
 export class SlotCounts {
   /** Of the rules. */
