@@ -24,7 +24,7 @@ export interface Held {
 }
 
 /** A slot, where its holder was last, and where it is counted. */
-export interface HeldSlot extends Held {
+interface HeldSlot extends Held {
   readonly at: Place;
   readonly counted: Place;
 }

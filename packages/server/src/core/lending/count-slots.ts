@@ -30,7 +30,7 @@ export function countedPerson({ user, host, origin, countedAt }: Registration): 
 }
 
 /** Limits and reservations of a product or a feature, for somebody who takes a slot. */
-export interface Judge {
+interface Judge {
   refuseByLimit(): Refused | null;
   refuseByReservation(): Refused | null;
 }
