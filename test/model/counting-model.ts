@@ -2,17 +2,17 @@ import type { ConsumptionLimits, Feature } from '@berth/server/core/nouns/featur
 import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import { exampleFeature, exampleLimits } from '../../packages/server/test/core/examples.ts';
+import { LendingModel } from './lending-model.ts';
 import {
   cut,
   cutHeld,
   type Expected,
   type Facts,
   type Held,
-  LendingModel,
   later,
   type ModelLicense,
   TOLERANCE_MS,
-} from './lending-model.ts';
+} from './model-license.ts';
 import { refuse } from './model-refusals.ts';
 import {
   countsAlike,

@@ -12,7 +12,7 @@ import {
 
 /** What rules promise, whatever the definitions say: a step of the model must keep it. */
 export interface Fairness {
-  /** What reservations depend on besides the slots. A change of it may leave more reserved than there is room for. */
+  /** What reservations depend on besides the slots. A change may leave less room than is reserved. */
   readonly ground: string;
   readonly lenders: readonly Lender[];
 }
@@ -92,7 +92,7 @@ export interface Lacking extends Holdings {
   readonly isReserved: boolean;
 }
 
-/** Members lack a slot only if their group has what is reserved; others only if one for them would leave too few. */
+/** Members lack a slot only if their group has what is reserved, others only if too few would be left. */
 export function expectFairRefusal(
   model: CountingModel,
   { who, held, free, isReserved }: Lacking,

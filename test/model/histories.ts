@@ -28,7 +28,7 @@ import {
   tickToEnd,
   turnToOtherServer,
 } from './lending-commands.ts';
-import { MAX_BORROW_MS, SHORT_BORROW_MS, TIMEOUT_MS, TOLERANCE_MS } from './lending-model.ts';
+import { MAX_BORROW_MS, SHORT_BORROW_MS, TIMEOUT_MS, TOLERANCE_MS } from './model-license.ts';
 import { RULES } from './random-rules.ts';
 
 const user = fc.constantFrom('ada', 'bob', 'eve', 'zoe');

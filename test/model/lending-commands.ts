@@ -6,7 +6,7 @@ import { from, setRules } from '../../packages/server/test/core/examples.ts';
 import type { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
 import type { CountingModel } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
-import type { Facts } from './lending-model.ts';
+import type { Facts } from './model-license.ts';
 import type { Place } from './naive-rules.ts';
 
 export interface Who {

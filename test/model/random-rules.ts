@@ -33,7 +33,7 @@ const limit = fc.record({ slots: fc.constantFrom(0, 1, 1, 2, 3), of: limited, du
 const borrow = fc.record({
   allow: fc.constantFrom(null, null, ['cad'], ['all']),
   hours: fc.constantFrom(null, null, 1, 30),
-  keep: fc.constantFrom(0, 0, 1, 4),
+  keep: fc.constantFrom(0, 0, 2, 4, 5, 6),
   perAddress: fc.constantFrom(null, null, 0, 1),
   during,
   line,

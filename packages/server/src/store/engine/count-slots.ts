@@ -4,16 +4,13 @@ import type { Registration } from '../../core/nouns/registration.ts';
 import { findProductRules } from '../../core/rules/find-rules.ts';
 import type { Person } from '../../core/rules/groups.ts';
 import { countAs, findCounting } from '../../core/rules/judge-slot.ts';
-import type { ProductRules, RuleSet } from '../../core/rules/rule-set.ts';
+import type { ProductRules, RuleSet, SlotRules } from '../../core/rules/rule-set.ts';
 import type { Batch } from './batch.ts';
 import { type LoadedLicense, mayHaveFeatureSlots } from './loaded-licenses.ts';
 import { personFromRow } from './rows.ts';
-import { SlotCounts } from './slot-counts.ts';
+import { type CountedPlace, SlotCounts } from './slot-counts.ts';
 
 type Counting = Pick<Batch, 'statements' | 'rules'>;
-
-/** Counting anew is a change that is committed. */
-type Recounting = Counting & Pick<Batch, 'isChanged'>;
 
 const NONE: readonly never[] = [];
 
@@ -40,15 +37,33 @@ function featureOf(lender: string): string | null {
   return lender === WHOLE_LICENSE ? null : lender;
 }
 
+/** Where a slot of the product or of its features is counted if its holder is this person. */
+export function listCountedPlaces(set: RuleSet, product: string, person: Person): readonly CountedPlace[] {
+  const own = findProductRules(set, product);
+  if (own === null) return NONE;
+  return (COUNTED.get(own) ?? findCounted(set, product, own)).flatMap((feature) => {
+    const rules = findCounting(set, product, featureOf(feature)) as SlotRules;
+    const { host, address } = countAs(set, rules, person);
+    return [
+      ...(host === null ? [] : [{ feature, kind: 'host' as const, place: host }]),
+      ...(address === null ? [] : [{ feature, kind: 'address' as const, place: address }]),
+    ];
+  });
+}
+
 /** Whether the rules count slots of the product. */
 export function isCounted(batch: Pick<Batch, 'rules'>, entry: LoadedLicense): boolean {
   return listCounted(batch, entry).length > 0;
 }
 
-/** The counts of a license. Its slots are counted anew if the rules have changed. */
-export function requireCounts(batch: Recounting, entry: LoadedLicense): SlotCounts {
+/** Returns whether the slots of a license are counted as the rules say. */
+export function hasCounts({ rules }: Pick<Batch, 'rules'>, { counts }: LoadedLicense): boolean {
+  return counts?.revision === rules.revision;
+}
+
+/** Counts all slots of a license anew. */
+export function countAll(batch: Batch, entry: LoadedLicense): void {
   const { statements, rules } = batch;
-  if (entry.counts?.revision === rules.revision) return entry.counts;
   const { id } = entry.license;
   const counted = listCounted(batch, entry);
   const countsFeatures = mayHaveFeatureSlots(entry) && counted.some((lender) => lender !== WHOLE_LICENSE);
@@ -67,7 +82,6 @@ export function requireCounts(batch: Recounting, entry: LoadedLicense): SlotCoun
     if (holder !== undefined) change(batch, entry, feature, personFromRow(holder), 1);
   }
   counts.finish();
-  return counts;
 }
 
 /** Corrects the counts. Those of older rules are left: they are made anew when they are needed. */

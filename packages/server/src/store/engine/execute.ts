@@ -33,7 +33,7 @@ import type { AnswerScope, Candidate, LicenseView } from '../../core/view.ts';
 import type { Executed } from '../store.ts';
 import { applyDecision } from './apply/apply.ts';
 import type { Batch, Undo } from './batch.ts';
-import { forgetCounts, isCounted, requireCounts } from './count-slots.ts';
+import { countAll, forgetCounts, hasCounts, isCounted } from './count-slots.ts';
 import { executeSystem } from './execute-system.ts';
 import { executeOnLine, isLineCommand } from './line/execute-on-line.ts';
 import { decideInLine } from './line/join-line.ts';
@@ -141,9 +141,10 @@ function effectOf(command: LicenseCommand, decision: Decision): Decision {
 }
 
 /**
- * Under rules that count slots, whatever has ended is collected before a slot is lent: on all licenses of the
- * product, also those that the command does not name. Otherwise slots that are reserved would be given away.
- * Housekeeping counts anew after a change of rules, so that requests seldom have to.
+ * Under rules that count slots, all slots are counted and whatever has ended is collected before a slot is
+ * lent: on all licenses of the product, also those that the command does not name. Otherwise slots that are
+ * reserved would be given away. Housekeeping counts anew after a change of rules, so that requests seldom
+ * have to.
  */
 function prepareCounts(
   batch: Batch,
@@ -154,16 +155,15 @@ function prepareCounts(
   const [first] = entries as [LoadedLicense];
   const counts = isCounted(batch, first);
   if (command.kind === 'collect') {
-    undo.push(rememberEntry(batch.licenses, first));
-    if (counts) requireCounts(batch, first);
-    else dropCounts(batch, first);
+    if (counts) recount(batch, first, undo);
+    else dropCounts(batch, first, undo);
     return;
   }
-  if (!counts) return;
-  if (!TAKING.has(command.kind)) return;
-  const due = batch.licenses.listByProduct(first.license.product).filter((entry) => isDue(batch, entry));
-  if (due.length === 0 || (command.kind === 'register' && isPlainRenewal(batch, entries, command))) return;
-  for (const entry of due) {
+  if (!counts || !TAKING.has(command.kind)) return;
+  const pool = batch.licenses.listByProduct(first.license.product);
+  const late = pool.filter((entry) => isDue(batch, entry) || !hasCounts(batch, entry));
+  if (late.length === 0 || (command.kind === 'register' && isPlainRenewal(batch, entries, command))) return;
+  for (const entry of late) {
     while (isDue(batch, entry)) {
       const view = loadCollected(batch, entry);
       if (view.ended.length === 0 && view.endedFeatureSlots.length === 0) break;
@@ -171,7 +171,15 @@ function prepareCounts(
       undo.push(rememberEntry(batch.licenses, entry));
       applyDecision(batch, entry, collectEnded(view, batch.now));
     }
+    recount(batch, entry, undo);
   }
+}
+
+/** Counts anew if the rules have changed. */
+function recount(batch: Batch, entry: LoadedLicense, undo: Undo[]): void {
+  if (hasCounts(batch, entry)) return;
+  undo.push(rememberEntry(batch.licenses, entry));
+  countAll(batch, entry);
 }
 
 /** Returns whether something may have ended. */
@@ -180,9 +188,10 @@ function isDue({ now }: Batch, { noEndBefore, noFeatureEndBefore }: LoadedLicens
 }
 
 /** The rules count nothing here any more. */
-function dropCounts(batch: Batch, entry: LoadedLicense): void {
+function dropCounts(batch: Batch, entry: LoadedLicense, undo: Undo[]): void {
   if (entry.counts === null) return;
   batch.savepoint.set();
+  undo.push(rememberEntry(batch.licenses, entry));
   forgetCounts(batch.statements, entry);
   entry.isTouched = true;
   batch.isChanged = true;

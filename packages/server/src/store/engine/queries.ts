@@ -25,7 +25,7 @@ import {
   type UsageRow,
   usageFromRow,
 } from './rows.ts';
-import { barFromRow, countsFromRow, revisionFromRow, rulesFromRows } from './rule-rows.ts';
+import { barFromRow, revisionFromRow, rulesFromRows } from './rule-rows.ts';
 import {
   findSealingFingerprint,
   openCloudKeys,
@@ -36,6 +36,7 @@ import {
 } from './sealed-secrets.ts';
 import { inEach, readable } from './sql.ts';
 import { FIND_RULES, HAS_ENDED, LIST_BARS, LIST_SETTINGS, SELECT_TOKEN } from './statements.ts';
+import { countsFromRow } from './stored-counts.ts';
 import type { RowOf } from './tables.ts';
 
 /** All secrets as of one moment. */

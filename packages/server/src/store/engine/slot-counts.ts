@@ -1,8 +1,8 @@
 import type { LicenseId } from '../../core/nouns/license.ts';
 import type { CountedAs } from '../../core/rules/judge-slot.ts';
 import type { PlaceKind } from '../../core/rules/rule-set.ts';
-import type { StoredCounts } from './rule-rows.ts';
 import type { Statements } from './statements.ts';
+import type { StoredCounts } from './stored-counts.ts';
 
 /**
  * How many slots of a license, and of its features, are held by members of which groups and at which places,
@@ -144,7 +144,7 @@ export class SlotCounts {
 }
 
 /** Where slots are counted. `feature` is empty for the license itself. */
-interface CountedPlace {
+export interface CountedPlace {
   readonly feature: string;
   readonly kind: PlaceKind;
   readonly place: string;

@@ -47,6 +47,16 @@ export const COUNTED = {
     assert.equal(await ask(exam, 'v', at('u1')), 'granted');
   },
 
+  'slots that end are counted no longer, on each license': async (exam: ExamStore) => {
+    const licenses = await installPool(exam, { slots: 2 }, { slots: 2 }, { slots: 2 });
+    await Promise.all(users(5).map((name) => ask(exam, name)));
+    await setRules(exam, cadRules({ limit: [limitEach(0, 'host')] }));
+    assert.equal(await ask(exam, 'u', at('h')), FULL);
+    exam.clock.advance(10 * MINUTE_MS - 1);
+    exam.clock.advance(MINUTE_MS);
+    for (const { id } of licenses) await exam.execute({ kind: 'collect', licenseId: id });
+  },
+
   'slots of an address are taken back': async (exam: ExamStore) => {
     const { id } = await exam.install({ slots: 9 });
     await setRules(exam, HOSTS);

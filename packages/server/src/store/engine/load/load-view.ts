@@ -44,7 +44,7 @@ import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 import { countPoolBorrows, readHoldings } from './read-holdings.ts';
 
-type ViewSource = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now' | 'isChanged'>;
+type ViewSource = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now'>;
 
 export function loadView(
   source: ViewSource,

@@ -7,12 +7,12 @@ import { isBorrowed, orNoSlot, type Registration } from '../../../core/nouns/reg
 import { countAs, findCounting, type HeldSlots } from '../../../core/rules/judge-slot.ts';
 import type { Holdings, LicenseView } from '../../../core/view.ts';
 import type { Batch } from '../batch.ts';
-import { requireCounts } from '../count-slots.ts';
 import type { LoadedLicense } from '../loaded-licenses.ts';
 import { originKeys, registrationFromRow } from '../rows.ts';
+import type { SlotCounts } from '../slot-counts.ts';
 import { countOf } from '../sql.ts';
 
-type Source = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now' | 'isChanged'>;
+type Source = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now'>;
 
 /** The licenses of the product that can be used now. */
 function listPool({ licenses, now }: Source, { license }: LoadedLicense): readonly LoadedLicense[] {
@@ -20,7 +20,7 @@ function listPool({ licenses, now }: Source, { license }: LoadedLicense): readon
 }
 
 /**
- * What is held of the product, or of a feature. What has ended must be collected before. `leaver`: the slots
+ * What is held of the product, or of a feature. `execute.ts` has counted it. `leaver`: the slots
  * of this user on other licenses are not counted, because one who moves gives them back.
  */
 export function readHoldings(
@@ -59,7 +59,7 @@ function ofFeature(source: Source, entry: LoadedLicense, feature: string, inPool
 
 function sumUp(source: Source, pool: readonly LoadedLicense[], feature: string): HeldSlots {
   const { statements } = source;
-  const counts = pool.map((one) => requireCounts(source, one));
+  const counts = pool.map((one) => one.counts as SlotCounts);
   const byGroups = new Map<string, number>();
   for (const one of counts) {
     for (const [groups, slots] of one.listGroups(feature)) {

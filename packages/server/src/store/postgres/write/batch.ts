@@ -1,6 +1,7 @@
 import type { Command } from '../../../core/command.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { withFoldedUser } from '../../../core/nouns/user-name.ts';
+import { NO_RULES } from '../../../core/rules/rules.ts';
 import { fingerprint } from '../../../secrets/seal.ts';
 import type { Batch } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand, MissingRows } from '../../engine/execute.ts';
@@ -15,6 +16,7 @@ import type { OpenLine } from './lines.ts';
 import type { WriterMemory } from './memory.ts';
 import {
   expectMeters,
+  expectPlaceCounts,
   listPlaces,
   type PartReads,
   type Prefetched,
@@ -93,6 +95,9 @@ export async function attemptBatch(
   await readLate(connection, set, planOwnReads(partsOf(memory, late, scope)));
   const { index } = memory;
   set.expect('place_denial', () => listPlaces(partsOf(memory, task.queued, scope)));
+  if (index.rules !== NO_RULES) {
+    expectPlaceCounts(set, index.rules, () => partsOf(memory, task.queued, scope));
+  }
   const lines = await openLines(connection, memory, task, opened);
   try {
     const decided = prepareBatch(memory, { scope, opened, index, set, name: task.name, lines }, lanes);
