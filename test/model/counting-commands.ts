@@ -4,7 +4,7 @@ import type { Outcome } from '@berth/server/core/outcome';
 import type { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
 import { bodyOf, type Consumed, type Counted, type CountingModel, DAY_MS } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
-import { sayWho, tickBy, type Who } from './lending-commands.ts';
+import { named, sayWho, tickBy, type Who } from './lending-commands.ts';
 
 function consumeOn(exam: ExamStore, request: Consumed): Promise<Outcome> {
   const { count, user, licenseId, feature, maxOverages, key } = request;
@@ -66,37 +66,44 @@ export function settleReport(report: ReportOf, isCounted: boolean): HistoryComma
 
 /** `until`: milliseconds from now, a word, or `null` for a heartbeat. */
 export function registerFeature(who: Who, until: number | 'longest' | 'unreadable' | null): HistoryCommand {
-  const { user, licenseId } = who;
+  const { user, licenseId, instance } = who;
   const wanted = ({ now }: CountingModel) => (typeof until === 'number' ? plus(now, until) : until);
   return inHistory({
     title: `register feature ${sayWho(who)} until ${until}`,
     act: async ({ exam }, model) => [
-      await exam.registerFeature(user, { licenseId, product: 'cad', until: wanted(model) }),
+      await exam.registerFeature(user, {
+        licenseId,
+        product: 'cad',
+        until: wanted(model),
+        ...named(instance),
+      }),
     ],
-    expect: (model) => [model.registerFeature(user, licenseId, wanted(model))],
+    expect: (model) => [model.registerFeature(user, licenseId, wanted(model), instance)],
   });
 }
 
 /** The license's slot and the feature's, in one batch. */
 export function registerBoth(who: Who): HistoryCommand {
-  const { user, licenseId } = who;
+  const { user, licenseId, instance } = who;
+  const facts = { licenseId, product: 'cad', ...named(instance) };
   return inHistory({
     title: `register with feature ${sayWho(who)}`,
-    act: ({ exam }) =>
-      Promise.all([
-        exam.register(user, { licenseId, product: 'cad' }),
-        exam.registerFeature(user, { licenseId, product: 'cad' }),
-      ]),
-    expect: (model) => [model.register(user, licenseId), model.registerFeature(user, licenseId, null)],
+    act: ({ exam }) => Promise.all([exam.register(user, facts), exam.registerFeature(user, facts)]),
+    expect: (model) => [
+      model.register(user, licenseId, undefined, instance),
+      model.registerFeature(user, licenseId, null, instance),
+    ],
   });
 }
 
 export function releaseFeature(who: Who): HistoryCommand {
-  const { user, licenseId } = who;
+  const { user, licenseId, instance } = who;
   return inHistory({
     title: `release feature ${sayWho(who)}`,
-    act: async ({ exam }) => [await exam.releaseFeature(user, { licenseId, product: 'cad' })],
-    expect: (model) => [model.releaseFeature(user, licenseId)],
+    act: async ({ exam }) => [
+      await exam.releaseFeature(user, { licenseId, product: 'cad', ...named(instance) }),
+    ],
+    expect: (model) => [model.releaseFeature(user, licenseId, instance)],
   });
 }
 

@@ -2,17 +2,9 @@ import type { ConsumptionLimits, Feature } from '@berth/server/core/nouns/featur
 import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import { exampleFeature, exampleLimits } from '../../packages/server/test/core/examples.ts';
-import { LendingModel } from './lending-model.ts';
-import {
-  cut,
-  cutHeld,
-  type Expected,
-  type Facts,
-  type Held,
-  later,
-  type ModelLicense,
-  TOLERANCE_MS,
-} from './model-license.ts';
+import { cut, cutHeld, type Held, later, leaveHeld, withProgram } from './held.ts';
+import { LendingModel, TOLERANCE_MS } from './lending-model.ts';
+import type { Expected, Facts, ModelLicense } from './licenses-model.ts';
 import { refuse } from './model-refusals.ts';
 import {
   countsAlike,
@@ -184,9 +176,14 @@ export class CountingModel extends LendingModel {
   }
 
   /** On one of the licenses with a slot of the user; the first of them is the one that refuses. */
-  registerFeature(user: string, id: LicenseId | null, until: number | 'longest' | 'unreadable' | null) {
+  registerFeature(
+    user: string,
+    id: LicenseId | null,
+    until: number | 'longest' | 'unreadable' | null,
+    instance: string | null = null,
+  ) {
     const own = this.own(user, id);
-    const answers = own.values().map((license) => this.#tryFeature(license, user, until));
+    const answers = own.values().map((license) => this.#tryFeature(license, user, until, instance));
     const refusals: Expected[] = [];
     for (const answer of answers) {
       if (answer.kind !== 'refused') return answer;
@@ -200,6 +197,7 @@ export class CountingModel extends LendingModel {
     license: ModelLicense,
     user: string,
     until: number | 'longest' | 'unreadable' | null,
+    instance: string | null,
   ): Expected {
     const state = this.refuseByState(license) ?? this.refuseBarred(nowhere(user));
     if (state !== null) return refuse(state);
@@ -213,8 +211,9 @@ export class CountingModel extends LendingModel {
     if (missing !== null) return missing;
     const borrowedUntil = granted ?? held?.borrowedUntil ?? null;
     const endsAt = later(this.#featureTimeout(license), borrowedUntil ?? instant(0));
-    slots.set(user, { endsAt, borrowedUntil });
-    return this.#answer(license, 0, { endsAt, borrowedUntil });
+    const slot = { endsAt, borrowedUntil, programs: withProgram(held?.programs, instance) };
+    slots.set(user, slot);
+    return this.#answer(license, 0, slot);
   }
 
   #refuseNewFeature(license: ModelLicense, who: Person): Expected | null {
@@ -254,9 +253,29 @@ export class CountingModel extends LendingModel {
     return countsAlike(this.rules, own, from, to) || mayLend(this.rules, own, holdings, to, this.now);
   }
 
-  releaseFeature(user: string, id: LicenseId | null): Expected {
-    const isHeld = this.own(user, id).some((license) => this.featureSlots(license.id).delete(user));
-    return isHeld ? { kind: 'done', count: 1 } : refuse('floating_feature_device_not_in_use');
+  releaseFeature(user: string, id: LicenseId | null, instance: string | null = null): Expected {
+    const license = this.own(user, id).find((one) => this.featureSlots(one.id).has(user));
+    if (license === undefined) return refuse('floating_feature_device_not_in_use');
+    if (instance !== null) return this.#leaveFeature(license, user, instance);
+    this.featureSlots(license.id).delete(user);
+    return { kind: 'done', count: 1 };
+  }
+
+  #leaveFeature({ id }: ModelLicense, user: string, instance: string): Expected {
+    const slots = this.featureSlots(id);
+    const { isFree, answer } = leaveHeld(slots.get(user) as Held, instance, this.now);
+    if (isFree) slots.delete(user);
+    return answer;
+  }
+
+  /** Whoever leaves the license leaves its feature, also if they are back before the step has ended. */
+  protected override leave(license: ModelLicense, user: string, instance: string | null): Expected {
+    this.forgetFeatures();
+    if (instance !== null && this.featureSlots(license.id).has(user))
+      this.#leaveFeature(license, user, instance);
+    const answer = super.leave(license, user, instance);
+    this.forgetFeatures();
+    return answer;
   }
 
   /** What is borrowed of a feature ends with the borrow of the license, also where that is cut short. */

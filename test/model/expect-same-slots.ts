@@ -16,13 +16,18 @@ export function expectSameSlots(model: CountingModel, { licenses, slots }: Liste
     expectWithinLimit(listed, slotsOf(before.slots, id), facts.slots);
     for (const { endsAt } of listed) assert.ok(endsAt > model.now, 'free at its time');
     assert.deepEqual(
-      listed.map(({ user, endsAt, borrowedUntil, origin, host, countedAt }) => {
+      listed.map(({ user, endsAt, borrowedUntil, programs, origin, host, countedAt }) => {
         const at = { hostname: host.hostname, address: origin };
-        return { user, endsAt, borrowedUntil, at, counted: countedAt ?? at };
+        return { user, endsAt, borrowedUntil, programs: namesOf(programs), at, counted: countedAt ?? at };
       }),
       [...holders].map(([user, held]) => ({ user, ...held })).sort((a, b) => (a.user < b.user ? -1 : 1)),
     );
   }
+}
+
+/** Programs as they are stored: a line for each. */
+function namesOf(programs: Registration['programs']): Set<string> {
+  return new Set(programs === null ? [''] : programs.split('\n').slice(0, -1));
 }
 
 function slotsOf(records: readonly RegistrationRecord[], id: LicenseId): readonly Registration[] {

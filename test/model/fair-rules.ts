@@ -12,7 +12,7 @@ import {
 
 /** What rules promise, whatever the definitions say: a step of the model must keep it. */
 export interface Fairness {
-  /** What reservations depend on besides the slots. A change may leave less room than is reserved. */
+  /** What reservations depend on besides the slots. A change may leave more reserved than there is room. */
   readonly ground: string;
   readonly lenders: readonly Lender[];
 }
@@ -92,7 +92,10 @@ export interface Lacking extends Holdings {
   readonly isReserved: boolean;
 }
 
-/** Members lack a slot only if their group has what is reserved, others only if too few would be left. */
+/**
+ * Members lack a slot only if their group has what is reserved; others only if one for them would leave too
+ * few.
+ */
 export function expectFairRefusal(
   model: CountingModel,
   { who, held, free, isReserved }: Lacking,

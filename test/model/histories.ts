@@ -18,6 +18,7 @@ import {
   change,
   register,
   registerCrowd,
+  registerPrograms,
   releaseAll,
   restart,
   rule,
@@ -27,13 +28,17 @@ import {
   tick,
   tickToEnd,
   turnToOtherServer,
+  unregister,
+  usePrograms,
 } from './lending-commands.ts';
-import { MAX_BORROW_MS, SHORT_BORROW_MS, TIMEOUT_MS, TOLERANCE_MS } from './model-license.ts';
+import { MAX_BORROW_MS, SHORT_BORROW_MS, TOLERANCE_MS } from './lending-model.ts';
+import { TIMEOUT_MS } from './licenses-model.ts';
 import { RULES } from './random-rules.ts';
 
 const user = fc.constantFrom('ada', 'bob', 'eve', 'zoe');
 const license = fc.constantFrom(licenseId(1), licenseId(2), licenseId(3));
-const who = fc.record({ user, licenseId: fc.option(license, { freq: 1 }) });
+const instance = fc.constantFrom(null, 'p1', 'p2');
+const who = fc.record({ user, licenseId: fc.option(license, { freq: 1 }), instance });
 
 const at = fc.record({
   hostname: fc.constantFrom(null, 'ws-1', 'ws-2', 'lab-1', 'lab-2'),
@@ -41,9 +46,14 @@ const at = fc.record({
 });
 
 const visitor = fc.record(
-  { user, licenseId: fc.option(license, { freq: 1 }), at },
-  { requiredKeys: ['user', 'licenseId'] },
+  { user, licenseId: fc.option(license, { freq: 1 }), at, instance },
+  { requiredKeys: ['user', 'licenseId', 'instance'] },
 );
+
+/** Those of some of them are more than a slot remembers. */
+const programs = fc.nat({ max: 40 }).map((count) => Array.from({ length: count }, (_, index) => `p${index}`));
+
+const programStep = fc.record({ instance, at, leaves: fc.boolean() });
 
 /** More than may leave a record of their own. */
 const INVENTED = Array.from({ length: PLACE_DENIALS + 10 }, (_, index) => `invented-${index}`);
@@ -107,7 +117,12 @@ export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
     .tuple(fc.constantFrom(5, 5, 5, 5, 5, INVENTED.length), at)
     .map(([size, one]) => registerCrowd(INVENTED.slice(0, size), one)),
   fc.tuple(visitor, until).map(([one, at]) => borrow(one, at)),
-  fc.tuple(fc.constantFrom('unregister', 'release', 'recall'), who).map(([kind, one]) => takeBack(kind, one)),
+  fc.tuple(user, programs).map(([one, instances]) => registerPrograms(one, instances)),
+  fc
+    .tuple(user, fc.array(programStep, { minLength: 1, maxLength: 6 }), visitor)
+    .map(([one, steps, next]) => usePrograms(one, steps, next)),
+  who.map(unregister),
+  fc.tuple(fc.constantFrom('release', 'recall'), who).map(([kind, one]) => takeBack(kind, one)),
   fc.tuple(license, facts).map(([id, change_]) => change(id, change_)),
   someTime.map(tick),
   fc.constantFrom(-1 as const, 0 as const, 1 as const).map(tickToEnd),

@@ -6,7 +6,7 @@ import type { CountingModel } from './counting-model.ts';
 import { expectSameCounts } from './expect-same-counts.ts';
 import { expectNobodyFreedEarly, expectSameSlots } from './expect-same-slots.ts';
 import { expectFair, expectFairRefusal, type Fairness, measureFairness } from './fair-rules.ts';
-import type { Expected } from './model-license.ts';
+import type { Expected } from './licenses-model.ts';
 import type { ModelStore } from './model-stores.ts';
 
 /** What the lists of a store say. */

@@ -6,7 +6,7 @@ import { from, setRules } from '../../packages/server/test/core/examples.ts';
 import type { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
 import type { CountingModel } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
-import type { Facts } from './model-license.ts';
+import type { Facts } from './licenses-model.ts';
 import type { Place } from './naive-rules.ts';
 
 export interface Who {
@@ -14,10 +14,16 @@ export interface Who {
   readonly licenseId: LicenseId | null;
   /** Where the request comes from. */
   readonly at?: Place;
+  /** The program that asks; `null`: one without a name. */
+  readonly instance: string | null;
 }
 
-export const sayWho = ({ user, licenseId, at }: Who) =>
-  `${user}${licenseId === null ? '' : ` on ${licenseId}`}${sayPlace(at)}`;
+export const sayWho = ({ user, licenseId, at, instance }: Who) =>
+  `${user}${sayInstance(instance)}${licenseId === null ? '' : ` on ${licenseId}`}${sayPlace(at)}`;
+
+function sayInstance(instance: string | null): string {
+  return instance === null ? '' : ` (${instance})`;
+}
 
 function sayPlace(at: Place | undefined): string {
   return at === undefined ? '' : ` at ${at.hostname} ${at.address}`;
@@ -30,12 +36,60 @@ function asked(at: Place | undefined) {
   return { host: { hostname, address: null, info: null }, ...(address === null ? {} : from(address)) };
 }
 
+export function named(instance: string | null) {
+  return instance === null ? {} : { instance };
+}
+
 export function register(who: Who): HistoryCommand {
-  const { user, licenseId, at } = who;
+  const { user, licenseId, at, instance } = who;
   return inHistory({
     title: `register ${sayWho(who)}`,
-    act: async ({ exam }) => [await exam.register(user, { licenseId, ...asked(at) })],
-    expect: (model) => [model.register(user, licenseId, at)],
+    act: async ({ exam }) => [await exam.register(user, { licenseId, ...asked(at), ...named(instance) })],
+    expect: (model) => [model.register(user, licenseId, at, instance)],
+  });
+}
+
+/** Many programs of one user, in one batch. */
+export function registerPrograms(user: string, instances: readonly string[]): HistoryCommand {
+  return inHistory({
+    title: `register ${user} (${instances.join(', ')})`,
+    act: ({ exam }) =>
+      Promise.all(instances.map((instance) => exam.register(user, { product: 'cad', instance }))),
+    expect: (model) => instances.map((instance) => model.register(user, null, undefined, instance)),
+  });
+}
+
+/** What a program does: it joins from somewhere, or leaves. */
+export interface ProgramStep {
+  readonly instance: string | null;
+  readonly at: Place;
+  readonly leaves: boolean;
+}
+
+/** Programs of one user come and go, and then somebody else asks for a slot, all in one batch. */
+export function usePrograms(user: string, steps: readonly ProgramStep[], next: Who): HistoryCommand {
+  const facts = (instance: string | null) => ({ product: 'cad', ...named(instance) });
+  const said = steps.map(({ instance, at, leaves }) =>
+    leaves ? `${instance} leaves` : `${instance}${sayPlace(at)}`,
+  );
+  return inHistory({
+    title: `${user} uses ${said.join(', ')}; then register ${sayWho(next)}`,
+    takesBack: true,
+    act: ({ exam }) =>
+      Promise.all([
+        ...steps.map(({ instance, at, leaves }) =>
+          leaves
+            ? exam.unregister(user, facts(instance))
+            : exam.register(user, { ...facts(instance), ...asked(at) }),
+        ),
+        exam.register(next.user, { ...facts(next.instance), ...asked(next.at) }),
+      ]),
+    expect: (model) => [
+      ...steps.map(({ instance, at, leaves }) =>
+        leaves ? model.unregister(user, null, instance) : model.register(user, null, at, instance),
+      ),
+      model.register(next.user, null, next.at, next.instance),
+    ],
   });
 }
 
@@ -52,18 +106,31 @@ export function registerCrowd(users: readonly string[], at?: Place): HistoryComm
 
 /** `until`: milliseconds from now, or a word. */
 export function borrow(who: Who, until: number | 'longest' | 'unreadable'): HistoryCommand {
-  const { user, licenseId, at } = who;
+  const { user, licenseId, at, instance } = who;
   const wanted = ({ now }: CountingModel) => (typeof until === 'number' ? plus(now, until) : until);
   return inHistory({
     title: `borrow ${sayWho(who)} until ${until}`,
     // Whoever has to borrow from another license gives the slot back that they held before.
     takesBack: licenseId === null,
-    act: async ({ exam }, model) => [await exam.borrow(user, wanted(model), { licenseId, ...asked(at) })],
-    expect: (model) => [model.borrow(user, licenseId, wanted(model), at)],
+    act: async ({ exam }, model) => [
+      await exam.borrow(user, wanted(model), { licenseId, ...asked(at), ...named(instance) }),
+    ],
+    expect: (model) => [model.borrow(user, licenseId, wanted(model), at, instance)],
   });
 }
 
-export function takeBack(kind: 'unregister' | 'release' | 'recall', who: Who): HistoryCommand {
+/** A program leaves, or without a name the user gives the slot back. */
+export function unregister(who: Who): HistoryCommand {
+  const { user, licenseId, instance } = who;
+  return inHistory({
+    title: `unregister ${sayWho(who)}`,
+    takesBack: true,
+    act: async ({ exam }) => [await exam.unregister(user, { licenseId, ...named(instance) })],
+    expect: (model) => [model.unregister(user, licenseId, instance)],
+  });
+}
+
+export function takeBack(kind: 'release' | 'recall', who: Who): HistoryCommand {
   const { user, licenseId } = who;
   return inHistory({
     title: `${kind} ${sayWho(who)}`,

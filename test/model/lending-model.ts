@@ -1,22 +1,9 @@
-import { HOUR_MS, type Instant, instant, plus } from '@berth/server/core/nouns/instant';
-import { type LicenseId, licenseId } from '@berth/server/core/nouns/license';
-import { type BorrowRules, EMPTY_RULE_SET, type RuleSet } from '@berth/server/core/rules/rule-set';
-import { NOW } from '../../packages/server/test/core/examples.ts';
+import { HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
+import type { LicenseId } from '@berth/server/core/nouns/license';
+import type { BorrowRules } from '@berth/server/core/rules/rule-set';
 import type { Lacking } from './fair-rules.ts';
-import {
-  cut,
-  cutHeld,
-  type Expected,
-  type Facts,
-  FIRST_FACTS,
-  isFull,
-  isOver,
-  later,
-  type ModelLicense,
-  SOMEWHERE,
-  TIMEOUT_MS,
-  TOLERANCE_MS,
-} from './model-license.ts';
+import { cut, GIVEN_BACK, later, leaveHeld, withProgram } from './held.ts';
+import { type Expected, LicensesModel, type ModelLicense } from './licenses-model.ts';
 import { type Refusal, refuse, refuseFull, sumUp } from './model-refusals.ts';
 import {
   countsAlike,
@@ -32,55 +19,32 @@ import {
   refuseKept,
 } from './naive-rules.ts';
 
-/**
- * Three licenses of one product, and who holds a slot of which until when. No rows, no counters, no events,
- * no batches: what is in use is how many holders are left, and what has ended is simply forgotten.
- */
-export class LendingModel {
-  now: Instant = NOW;
-  rules: RuleSet = EMPTY_RULE_SET;
-  #revision = 0;
+/** The longest that any of the licenses allows. */
+export const MAX_BORROW_MS = 24 * HOUR_MS;
+export const SHORT_BORROW_MS = 2 * HOUR_MS;
+export const TOLERANCE_MS = 5 * MINUTE_MS;
+
+/** What requests say that say nothing else. */
+const SOMEWHERE: Place = { hostname: 'host-1', address: null };
+
+/** Who asks, with the program that they use; `null`: one without a name. */
+interface Caller extends Person {
+  readonly instance: string | null;
+}
+
+/** What requests get. */
+export class LendingModel extends LicensesModel {
   /** Who was refused for lack of a slot in this step, whatever license they get. */
   lacking: Lacking[] = [];
-  /** The one that was added last comes first. */
-  readonly licenses: readonly ModelLicense[] = [3, 2, 1].map((id) => ({
-    id: licenseId(id),
-    facts: FIRST_FACTS[id] as Facts,
-    holders: new Map(),
-    denials: 0,
-  }));
 
-  tick(millis: number): void {
-    this.now = plus(this.now, millis);
-    this.#forgetEnded();
-  }
-
-  /** The next instant at which a slot ends. */
-  nextEnd(): Instant | null {
-    const ends = this.licenses.flatMap(({ holders }) => [...holders.values()].map(({ endsAt }) => endsAt));
-    return ends.length === 0 ? null : instant(Math.min(...ends));
-  }
-
-  /** The server is away: whoever held a slot when it went has a whole timeout when it is back. */
-  restart(downMs: number): void {
-    this.now = plus(this.now, downMs);
-    for (const license of this.licenses) {
-      const timeout = this.#heartbeatEnd(license);
-      for (const held of license.holders.values()) held.endsAt = later(held.endsAt, timeout);
-    }
-    this.#forgetEnded();
-  }
-
-  change(id: LicenseId, facts: Facts): Expected {
-    const license = this.get(id);
-    const isSame = JSON.stringify(license.facts) === JSON.stringify(facts);
-    license.facts = facts;
-    for (const held of license.holders.values()) cutHeld(held, facts.validUntil);
-    return { kind: 'done', count: isSame ? 0 : 1 };
-  }
-
-  register(user: string, id: LicenseId | null, at: Place = SOMEWHERE): Expected {
-    const answer = this.#take(user, id, (license) => this.#tryRegister(license, { user, at }));
+  register(
+    user: string,
+    id: LicenseId | null,
+    at: Place = SOMEWHERE,
+    instance: string | null = null,
+  ): Expected {
+    const caller = { user, at, instance };
+    const answer = this.#take(user, id, (license) => this.#tryRegister(license, caller));
     const isLack = answer.kind === 'refused' && answer.code === 'floating_not_available';
     if (id === null && isLack && answer.details?.limit === undefined) {
       const isReserved = answer.details?.reservedFor !== undefined;
@@ -94,9 +58,11 @@ export class LendingModel {
     id: LicenseId | null,
     until: Instant | 'longest' | 'unreadable',
     at: Place = SOMEWHERE,
+    instance: string | null = null,
   ): Expected {
-    const before = this.#renewable(user);
-    const attempt = (license: ModelLicense) => this.#tryBorrow(license, { user, at }, until, id === null);
+    const before = this.renewable(user);
+    const caller = { user, at, instance };
+    const attempt = (license: ModelLicense) => this.#tryBorrow(license, caller, until, id === null);
     const answer = this.#take(user, id, attempt);
     if (id === null && answer.kind === 'granted') this.#leave(user, before, answer.licenseId);
     return answer;
@@ -110,7 +76,7 @@ export class LendingModel {
     }
   }
 
-  #tryRegister(license: ModelLicense, who: Person): Expected {
+  #tryRegister(license: ModelLicense, who: Caller): Expected {
     const { user } = who;
     const held = license.holders.get(user);
     const refusal = this.refuseByState(license) ?? this.refuseBarred(who);
@@ -132,7 +98,7 @@ export class LendingModel {
 
   #tryBorrow(
     license: ModelLicense,
-    who: Person,
+    who: Caller,
     until: Instant | 'longest' | 'unreadable',
     isOnAny: boolean,
   ): Expected {
@@ -157,7 +123,7 @@ export class LendingModel {
 
   /** Those that are asked before this one give their slot of the user back, if this one lends. */
   #listLeft(license: ModelLicense, user: string): readonly ModelLicense[] {
-    const own = this.#renewable(user);
+    const own = this.renewable(user);
     return own.includes(license) ? own.slice(0, own.indexOf(license)) : own;
   }
 
@@ -188,7 +154,7 @@ export class LendingModel {
     if (id !== null) return this.#count(this.get(id), attempt(this.get(id)));
     const usable = this.licenses.filter((license) => this.refuseByState(license) === null);
     const refusals: Refusal[] = [];
-    for (const license of new Set([...this.#renewable(user), ...usable])) {
+    for (const license of new Set([...this.renewable(user), ...usable])) {
       const answer = attempt(license);
       if (answer.kind !== 'refused') return answer;
       refusals.push(answer);
@@ -201,36 +167,6 @@ export class LendingModel {
     if (answer.kind === 'refused') license.denials += 1;
     return answer;
   }
-
-  /** Those with a slot of the user that can be renewed. */
-  #renewable(user: string): readonly ModelLicense[] {
-    return this.licenses.filter(
-      (license) => license.holders.has(user) && this.refuseByState(license) === null,
-    );
-  }
-
-  /**
-   * What is held of the product: on licenses that can be used, without the slots of the user on those in
-   * `left`, and as if the one on `returned` were given back.
-   */
-  holdings(
-    returned: ModelLicense | null,
-    user = '',
-    left: readonly ModelLicense[] = [],
-  ): Pick<Lacking, 'held' | 'filling' | 'free'> {
-    const gone = (license: ModelLicense) =>
-      (returned === license || left.includes(license)) && license.holders.has(user);
-    const usable = this.licenses.filter(this.isUsable);
-    const held = usable.flatMap((license) =>
-      [...license.holders].flatMap(([holder, { counted }]) =>
-        holder === user && gone(license) ? [] : { user: holder, at: counted },
-      ),
-    );
-    const free = usable.map((one) => one.facts.slots - one.holders.size + (gone(one) ? 1 : 0));
-    return { held, filling: held, free: free.reduce((sum, slots) => sum + Math.max(0, slots), 0) };
-  }
-
-  readonly isUsable = (license: ModelLicense): boolean => this.refuseByState(license) === null;
 
   /** Where a slot is counted: where its holder is now, if it could be returned and lent anew there. */
   #countAt(license: ModelLicense, user: string, to: Place, left: readonly ModelLicense[]): Place {
@@ -255,9 +191,21 @@ export class LendingModel {
     return true;
   }
 
-  unregister(user: string, id: LicenseId | null): Expected {
-    const { holders } = this.own(user, id)[0];
-    return holders.delete(user) ? { kind: 'done', count: 1 } : refuse('device_not_found');
+  /** A program leaves the slot that it uses; without a name, the user gives back the first. */
+  unregister(user: string, id: LicenseId | null, instance: string | null = null): Expected {
+    const own = this.own(user, id);
+    const isUsed = ({ holders }: ModelLicense) => holders.get(user)?.programs.has(instance ?? '') === true;
+    const license = (instance === null ? undefined : own.find(isUsed)) ?? own[0];
+    return this.leave(license, user, instance);
+  }
+
+  /** It stays where it is counted, whoever is left. */
+  protected leave({ holders }: ModelLicense, user: string, instance: string | null): Expected {
+    const held = holders.get(user);
+    if (held === undefined) return refuse('device_not_found');
+    const { isFree, answer } = instance === null ? GIVEN_BACK : leaveHeld(held, instance, this.now);
+    if (isFree) holders.delete(user);
+    return answer;
   }
 
   release(user: string, id: LicenseId | null): Expected {
@@ -287,50 +235,9 @@ export class LendingModel {
     return { kind: 'done', count };
   }
 
-  #forgetEnded(): void {
-    for (const { holders } of this.licenses) {
-      for (const [user, { endsAt }] of holders) if (endsAt <= this.now) holders.delete(user);
-    }
-  }
-
-  protected get(id: LicenseId): ModelLicense {
-    return this.licenses.find((license) => license.id === id) as ModelLicense;
-  }
-
-  /**
-   * The named license; otherwise those with a slot of the user, what can be renewed first; otherwise the
-   * newest that can be used.
-   */
-  protected own(user: string, id: LicenseId | null): readonly [ModelLicense, ...ModelLicense[]] {
-    const holding = this.licenses.filter(({ holders }) => holders.has(user));
-    const order = id === null ? [...new Set([...this.#renewable(user), ...holding])] : [this.get(id)];
-    const usable = this.licenses.find((license) => this.refuseByState(license) === null);
-    const others = usable ?? (this.licenses[0] as ModelLicense);
-    return (order.length === 0 ? [others] : order) as [ModelLicense];
-  }
-
-  protected refuseByState({ facts }: ModelLicense): string | null {
-    if (!facts.enabled) return 'license_not_enabled';
-    return cut(this.now, facts.validUntil) < this.now || facts.validUntil === this.now
-      ? 'license_expired'
-      : null;
-  }
-
-  rule(rules: RuleSet): Expected {
-    const isSame = this.#revision > 0 && JSON.stringify(this.rules) === JSON.stringify(rules);
-    if (isSame) return { kind: 'done', count: 0 };
-    this.rules = rules;
-    this.#revision += 1;
-    return { kind: 'done', count: this.#revision };
-  }
-
   /** `isSlot`: they do not only count. */
   protected refuseBarred(who: Person, isSlot = true): string | null {
     return isKeptOut(this.rules, who, isSlot) ? 'blacklisted' : null;
-  }
-
-  #heartbeatEnd({ facts }: ModelLicense): Instant {
-    return cut(plus(this.now, TIMEOUT_MS), facts.validUntil);
   }
 
   #grantUntil(
@@ -347,18 +254,27 @@ export class LendingModel {
 
   #hold(
     license: ModelLicense,
-    { user, at: asked }: Person,
+    { user, at: asked, instance }: Caller,
     borrowedUntil: Instant | null,
     left: readonly ModelLicense[],
   ): Expected {
-    const endsAt = later(this.#heartbeatEnd(license), borrowedUntil ?? instant(0));
-    const before = license.holders.get(user)?.at;
+    const endsAt = later(this.heartbeatEnd(license), borrowedUntil ?? instant(0));
+    const before = license.holders.get(user);
     const at = {
-      hostname: asked.hostname ?? before?.hostname ?? null,
-      address: asked.address ?? before?.address ?? null,
+      hostname: asked.hostname ?? before?.at.hostname ?? null,
+      address: asked.address ?? before?.at.address ?? null,
     };
     const counted = this.#countAt(license, user, at, left);
-    license.holders.set(user, { endsAt, borrowedUntil, at, counted });
+    const programs = withProgram(before?.programs, instance);
+    license.holders.set(user, { endsAt, borrowedUntil, programs, at, counted });
     return { kind: 'granted', licenseId: license.id, inUse: license.holders.size, endsAt, borrowedUntil };
   }
+}
+
+function isFull({ facts, holders }: ModelLicense): boolean {
+  return holders.size >= facts.slots;
+}
+
+function isOver({ facts, holders }: ModelLicense): boolean {
+  return holders.size > facts.slots;
 }

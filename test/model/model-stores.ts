@@ -10,7 +10,7 @@ import {
 } from '../../packages/server/test/store/exam/postgres-database.ts';
 import { expectSoundFile, openQuickly } from '../../packages/server/test/store/exam/sqlite-file.ts';
 import { FEATURES, LIMITS } from './counting-model.ts';
-import { FIRST_FACTS } from './model-license.ts';
+import { FIRST_FACTS } from './licenses-model.ts';
 import { ServerPair } from './server-pair.ts';
 
 /** A store that lives through a history. */
