@@ -1,4 +1,4 @@
-import type { HeaderFields, HttpRequest } from './http-request.ts';
+import type { Departure, HeaderFields, HttpRequest } from './http-request.ts';
 import { HTTP_LIMITS } from './limits.ts';
 
 /** The head of a request in the plain form. */
@@ -57,10 +57,10 @@ export function parsePlainHead(head: string): PlainHead | null {
 export class PlainRequest implements HttpRequest {
   readonly #head: PlainHead;
   readonly #body: Uint8Array;
-  readonly #watch: () => AbortSignal;
+  readonly #watch: () => Departure;
 
   /** `watch`: how to find out that the client is gone. */
-  constructor(head: PlainHead, body: Uint8Array, watch: () => AbortSignal) {
+  constructor(head: PlainHead, body: Uint8Array, watch: () => Departure) {
     this.#head = head;
     this.#body = body;
     this.#watch = watch;
@@ -78,7 +78,12 @@ export class PlainRequest implements HttpRequest {
     return this.#head.headers;
   }
 
+  /** Its routes take no longer because a client is gone; those that do, watch it. */
   get signal(): AbortSignal {
+    return new AbortController().signal;
+  }
+
+  watch(): Departure {
     return this.#watch();
   }
 

@@ -30,9 +30,10 @@ export function readPreferences(request: HttpRequest): Preferences {
   };
 }
 
-function patienceOf({ signal }: HttpRequest, seconds: number): Patience {
+function patienceOf(request: HttpRequest, seconds: number): Patience {
   const forMs = Math.min(seconds, LONGEST_SECONDS) * SECOND_MS;
-  return { forMs, signal, isApplied: false, since: null, waitedMs: 0 };
+  const client = request.watch?.() ?? { isGone: false, onGone: null };
+  return { forMs, client, isApplied: false, since: null, waitedMs: 0 };
 }
 
 /** Tells the client that it waited, or would have. */

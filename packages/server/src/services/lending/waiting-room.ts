@@ -9,11 +9,16 @@ import type { Executed, Store } from '../../store/store.ts';
 
 type Waitable = Register | RegisterFeature;
 
+/** Whether the client is gone, and what to do when it goes. */
+interface Client {
+  readonly isGone: boolean;
+  onGone: (() => void) | null;
+}
+
 /** How long a client is willing to wait, and what came of it. */
 export interface Patience {
   readonly forMs: number;
-  /** Aborted when the client is gone. */
-  readonly signal: AbortSignal;
+  readonly client: Client;
   /** Whether the client would have waited if it had to. */
   isApplied: boolean;
   /** When the wait began, by the store's time; `null`: it did not have to wait. */
@@ -23,7 +28,7 @@ export interface Patience {
 
 /** The clients of this server that wait for a slot. The line itself is the store's. */
 export interface WaitingRoom {
-  /** Without patience, or if too many wait, the client is answered at once. */
+  /** Without patience, or if too many wait, the client is answered at once, and may be kept a place. */
   execute(command: Waitable, patience?: Patience): Promise<Executed>;
   /** How many wait. */
   count(): number;
@@ -50,7 +55,6 @@ interface Waiter {
   readonly startedMs: number;
   readonly deadlineMs: number;
   readonly settled: PromiseWithResolvers<Executed>;
-  readonly leave: () => void;
   timer: NodeJS.Timeout;
   /** A command of it is under way. */
   isAsking: boolean;
@@ -147,7 +151,6 @@ class Room implements WaitingRoom {
       startedMs,
       deadlineMs: startedMs + patience.forMs,
       settled: Promise.withResolvers(),
-      leave: () => this.#leave(waiter),
       timer: setTimeout(() => this.#ask(waiter), patience.forMs),
       isAsking: false,
       isCalled: false,
@@ -155,8 +158,8 @@ class Room implements WaitingRoom {
     this.#waiters.getOrInsertComputed(nameOf(waiter.key), () => new Set()).add(waiter);
     this.#watch(product, 1);
     this.#lookAt(product, outcome);
-    patience.signal.addEventListener('abort', waiter.leave, { once: true });
-    if (patience.signal.aborted) waiter.leave();
+    patience.client.onGone = () => this.#leave(waiter);
+    if (patience.client.isGone) this.#leave(waiter);
     else if (this.#isClosed) this.#ask(waiter);
     return waiter;
   }
@@ -185,13 +188,13 @@ class Room implements WaitingRoom {
   async #askOnce(waiter: Waiter): Promise<void> {
     waiter.isCalled = false;
     const leftMs = waiter.deadlineMs - this.#options.readMonotonicMs();
-    const isLast = this.#isClosed || leftMs < 1 || waiter.patience.signal.aborted;
+    const isLast = this.#isClosed || leftMs < 1 || waiter.patience.client.isGone;
     const asked = isLast
       ? withWait(waiter.command, 'last', this.#longestBeside(waiter))
       : withWait(waiter.command, 'stay', leftMs);
     const outcome = await this.#store.execute(asked);
     if (outcome.kind !== 'waiting') this.#finish(waiter, outcome);
-    else if (waiter.isCalled || this.#isClosed || waiter.patience.signal.aborted) await this.#askOnce(waiter);
+    else if (waiter.isCalled || this.#isClosed || waiter.patience.client.isGone) await this.#askOnce(waiter);
     else waiter.isAsking = false;
   }
 
@@ -209,7 +212,7 @@ class Room implements WaitingRoom {
     patience.waitedMs = waitedMs;
     const waits = outcome.kind === 'refused' ? this.waits.denied : this.waits.served;
     waits.note(waitedMs / SECOND_MS);
-    if (patience.signal.aborted) this.#giveBack(waiter, outcome);
+    if (patience.client.isGone) this.#giveBack(waiter, outcome);
     settled.resolve(outcome);
   }
 
@@ -238,7 +241,7 @@ class Room implements WaitingRoom {
     const waiters = this.#waiters.get(name);
     if (!waiters?.delete(waiter)) return;
     clearTimeout(waiter.timer);
-    waiter.patience.signal.removeEventListener('abort', waiter.leave);
+    waiter.patience.client.onGone = null;
     if (waiters.size === 0) this.#waiters.delete(name);
     this.#watch(waiter.key.product, -1);
   }

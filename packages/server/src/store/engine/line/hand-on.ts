@@ -13,11 +13,12 @@ import type { LineRow } from './waiting-line.ts';
 /** Commands one after the other. Before the first and after each, free slots go to those who wait. */
 export function executeAll(batch: Batch, commands: readonly Command[]): CommandResult[] {
   if (batch.line.size > 0) handOn(batch);
-  return commands.map((command) => {
-    const result = executeCommand(batch, command);
+  const results: CommandResult[] = [];
+  for (const command of commands) {
+    results.push(executeCommand(batch, command));
     if (batch.line.size > 0) handOn(batch, command);
-    return result;
-  });
+  }
+  return results;
 }
 
 function handOn(batch: Batch, command?: Command): void {

@@ -117,7 +117,7 @@ export class SqliteWriter {
       this.#syncMs = null;
       const results = this.#transact(reading, (batch) => executeAll(batch, commands));
       if (this.#syncMs !== null) this.#recovery.failures = 0;
-      const turns = this.#line.takeTurns();
+      const turns = this.#line.hasNews ? this.#line.takeTurns() : [];
       return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices(), turns };
     });
   }
@@ -289,7 +289,6 @@ export class SqliteWriter {
       clampsHistory: false,
       isChanged: force,
     };
-    const undoLine = this.#line.mark();
     try {
       this.#statements.begin.run();
       this.#noteClock(batch, reading);
@@ -300,7 +299,7 @@ export class SqliteWriter {
       return results;
     } catch (error) {
       this.#masterKeys = [...this.#masterKeys, batch.masterKey];
-      undoLine();
+      this.#line.rollBack();
       this.#abandon(reading);
       throw error;
     }
