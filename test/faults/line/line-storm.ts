@@ -139,8 +139,8 @@ async function runOrder(): Promise<void> {
       take(api, user).then(async (endsAt) => {
         const nowMs = Date.now();
         order.push(index);
-        const freed = freedMs.shift();
         // The first slots were free.
+        const freed = order.length > SLOTS ? freedMs.shift() : undefined;
         if (freed !== undefined) gaps.push(nowMs - freed);
         held += values['by-timeout'] ? 0 : 1;
         if (held > SLOTS) violations.push(`${held} slots of ${SLOTS} are held`);
