@@ -53,10 +53,12 @@ export function parsePlainHead(head: string): PlainHead | null {
   return isPlain ? { path, headers: new PlainHeaders(fields), bodyBytes } : null;
 }
 
+const NOTHING = new Uint8Array();
+
 /** A request that the fast lane has read. All of its body is here. */
 export class PlainRequest implements HttpRequest {
   readonly #head: PlainHead;
-  readonly #body: Uint8Array;
+  #body: Uint8Array;
   readonly #watch: () => Departure;
 
   /** `watch`: how to find out that the client is gone. */
@@ -88,7 +90,10 @@ export class PlainRequest implements HttpRequest {
   }
 
   readBody(limit: number): Uint8Array | null {
-    return this.#body.length > limit ? null : this.#body;
+    const body = this.#body;
+    // The request may wait for long, and the body with it.
+    this.#body = NOTHING;
+    return body.length > limit ? null : body;
   }
 }
 

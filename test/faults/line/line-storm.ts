@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { License } from '../../../packages/server/src/core/nouns/license.ts';
+import { INSPECTABLE, readMemoryInUse } from '../../bench/inspect-memory.ts';
 import { BerthApi } from '../../support/berth-api.ts';
 import { ServerUnderTest } from '../../support/server-under-test.ts';
 import { startPostgres } from '../../support/stores/postgres.ts';
@@ -148,7 +148,8 @@ async function runOrder(): Promise<void> {
       }),
     );
     // In this order.
-    if (index < 50 || index % 50 === 49) await waitUntilInLine(server, () => index + 1 - order.length);
+    if (values.postgres || index < 50 || index % 50 === 49)
+      await waitUntilInLine(server, () => index + 1 - order.length);
   }
   sendAndKill(server, Number(values.killed));
   await Promise.all(tasks);
@@ -190,41 +191,42 @@ async function runBesidePollers(): Promise<void> {
   for (const kind of ['waiting', 'polling'] as const) print(sayTimes(`${kind}, until served`, waits[kind]));
 }
 
-function readMemory(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+/** Without garbage. */
+async function readKilobytes(server: ServerUnderTest): Promise<number> {
+  return 1024 * ((await readMemoryInUse(server.pid, server.log))?.resident ?? Number.NaN);
 }
 
 /** What a waiting client takes beyond an idle connection. */
 async function runMemory(count: number): Promise<void> {
-  const [server] = (await startServers(testLicense(7, { slots: 1 }))) as [ServerUnderTest];
+  const launch = { licenses: [testLicense(7, { slots: 1 })], args: ARGS, env: INSPECTABLE };
+  const server = await ServerUnderTest.start(life, launch);
   await server.api.register(ask('holder'));
   const port = Number(new URL(server.url).port);
   const agents = Array.from({ length: 4 }, (_, index) => ({
     localAddress: `127.0.0.${index + 1}`,
     agent: new Agent({ keepAlive: true, maxSockets: count }),
   }));
-  const send = (index: number, path: string, headers: Record<string, string>) => {
+  const send = (index: number, product: string) => {
     const { agent, localAddress } = agents[index % agents.length] as (typeof agents)[number];
-    const options = { method: 'POST', host: '127.0.0.1', port, path, agent, localAddress };
+    const path = '/api/v4/register';
+    const headers = { 'content-type': 'application/json', prefer: 'wait=50' };
+    const options = { method: 'POST', host: '127.0.0.1', port, path, agent, localAddress, headers };
     return new Promise<void>((resolve) => {
-      const sent = request({ ...options, headers: { 'content-type': 'application/json', ...headers } });
+      const sent = request(options);
       sent.on('response', (response) => response.resume().on('end', resolve));
       sent.on('error', () => resolve());
-      sent.end(JSON.stringify(ask(`user-${index}`)));
+      sent.end(JSON.stringify({ ...ask(`user-${index}`), product }));
     });
   };
   const all = Array.from({ length: count }, (_, index) => index);
   // All at once, so that each has a connection of its own.
-  await Promise.all(all.map((index) => send(index, '/api/v4/register', {})));
-  await delay(5000);
-  const idleKb = readMemory(server.pid);
-  const waiting = all.map((index) => send(index, '/api/v4/register', { prefer: 'wait=50' }));
+  await Promise.all(all.map((index) => send(index, 'nix')));
+  const idleKb = await readKilobytes(server);
+  const waiting = all.map((index) => send(index, 'cad'));
   await waitUntilInLine(server, () => count);
-  await delay(5000);
-  const waitingKb = readMemory(server.pid);
-  print(
-    `${count} connections: idle ${idleKb} kB, waiting ${waitingKb} kB, ${((waitingKb - idleKb) / count).toFixed(2)} kB each`,
-  );
+  const waitingKb = await readKilobytes(server);
+  const eachKb = ((waitingKb - idleKb) / count).toFixed(2);
+  print(`${count} connections: idle ${idleKb} kB, waiting ${waitingKb} kB, ${eachKb} kB each`);
   await Promise.all(waiting);
   for (const { agent } of agents) agent.destroy();
 }

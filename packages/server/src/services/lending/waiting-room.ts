@@ -84,7 +84,8 @@ class Room implements WaitingRoom {
   readonly waits = { served: new Histogram(WAIT_SECONDS), denied: new Histogram(WAIT_SECONDS) };
   readonly #store: Store;
   readonly #options: RoomOptions;
-  readonly #waiters = new Map<string, Set<Waiter>>();
+  /** Arrays: most users have one, and a set takes more memory. */
+  readonly #waiters = new Map<string, Waiter[]>();
   readonly #products = new Map<string, Product>();
   readonly #perAddress = new Map<string, number>();
   #count = 0;
@@ -106,8 +107,12 @@ class Room implements WaitingRoom {
     if (this.#isFull(place)) return this.#store.execute(command);
     patience.isApplied = true;
     this.#countAt(place, 1);
+    const startedMs = this.#options.readMonotonicMs();
     try {
-      return await this.#wait(command, patience);
+      const outcome = await this.#store.execute(withWait(command, 'stay', patience.forMs));
+      if (outcome.kind !== 'waiting') return outcome;
+      patience.since = outcome.now;
+      return await this.#join(command, patience, outcome, startedMs).settled.promise;
     } finally {
       this.#countAt(place, -1);
     }
@@ -134,14 +139,6 @@ class Room implements WaitingRoom {
     else this.#perAddress.set(place, count);
   }
 
-  async #wait(command: Waitable, patience: Patience): Promise<Executed> {
-    const startedMs = this.#options.readMonotonicMs();
-    const outcome = await this.#store.execute(withWait(command, 'stay', patience.forMs));
-    if (outcome.kind !== 'waiting') return outcome;
-    patience.since = outcome.now;
-    return this.#join(command, patience, outcome, startedMs).settled.promise;
-  }
-
   #join(command: Waitable, patience: Patience, outcome: Waiting, startedMs: number): Waiter {
     const { product, feature, user } = outcome;
     const waiter: Waiter = {
@@ -155,7 +152,8 @@ class Room implements WaitingRoom {
       isAsking: false,
       isCalled: false,
     };
-    this.#waiters.getOrInsertComputed(nameOf(waiter.key), () => new Set()).add(waiter);
+    const name = nameOf(waiter.key);
+    this.#waiters.set(name, [...(this.#waiters.get(name) ?? []), waiter]);
     this.#watch(product, 1);
     this.#lookAt(product, outcome);
     patience.client.onGone = () => this.#leave(waiter);
@@ -238,11 +236,16 @@ class Room implements WaitingRoom {
 
   #remove(waiter: Waiter): void {
     const name = nameOf(waiter.key);
-    const waiters = this.#waiters.get(name);
-    if (!waiters?.delete(waiter)) return;
+    const waiters = this.#waiters.get(name) ?? [];
+    if (!waiters.includes(waiter)) return;
     clearTimeout(waiter.timer);
     waiter.patience.client.onGone = null;
-    if (waiters.size === 0) this.#waiters.delete(name);
+    if (waiters.length === 1) this.#waiters.delete(name);
+    else
+      this.#waiters.set(
+        name,
+        waiters.filter((one) => one !== waiter),
+      );
     this.#watch(waiter.key.product, -1);
   }
 
@@ -285,13 +288,13 @@ class Room implements WaitingRoom {
   }
 
   #callAll(product: string): void {
-    const waiters = [...this.#waiters.values()].flatMap((some) => [...some]);
+    const waiters = [...this.#waiters.values()].flat();
     for (const waiter of waiters.filter(({ key }) => key.product === product)) this.#ask(waiter);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const waiters = [...this.#waiters.values()].flatMap((some) => [...some]);
+    const waiters = [...this.#waiters.values()].flat();
     for (const waiter of waiters) this.#ask(waiter);
     await Promise.allSettled(waiters.map(({ settled }) => settled.promise));
   }

@@ -5,23 +5,13 @@ import { canWait, isKept, isPresent, type Place } from '../../../core/lending/wa
 import { addressOf } from '../../../core/nouns/actor.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import type { Batch } from '../batch.ts';
-import { type CommandResult, executeCommand } from '../execute.ts';
+import { executeCommand } from '../execute.ts';
 import { callInVain } from './execute-on-line.ts';
 import { canBeServed, findRoom, type Room } from './room.ts';
 import type { LineRow } from './waiting-line.ts';
 
-/** Commands one after the other. Before the first and after each, free slots go to those who wait. */
-export function executeAll(batch: Batch, commands: readonly Command[]): CommandResult[] {
-  if (batch.line.size > 0) handOn(batch);
-  const results: CommandResult[] = [];
-  for (const command of commands) {
-    results.push(executeCommand(batch, command));
-    if (batch.line.size > 0) handOn(batch, command);
-  }
-  return results;
-}
-
-function handOn(batch: Batch, command?: Command): void {
+/** Hands free slots to those who wait: before the first command of a batch, and after each. */
+export function handOn(batch: Batch, command?: Command): void {
   beginHandingOn(batch, command);
   for (let place = chooseNext(batch); place !== null; place = chooseNext(batch)) serve(batch, place);
 }

@@ -76,7 +76,7 @@ export class WaitingLine {
     this.server = server;
     this.isAlive = isAlive;
     for (const place of places) this.#set(place, place);
-    this.takeTurns();
+    if (this.hasNews) this.takeTurns();
   }
 
   rows(): Iterable<Row> {
