@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { AnswerRoute, App } from './app.ts';
 import type { BodyBudget, Unfinished } from './body-budget.ts';
 import type { Connection, Connections, FastReader } from './connections.ts';
-import type { Peer } from './http-request.ts';
+import type { Departure, Peer } from './http-request.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import type { NetworkPeers } from './network-peer.ts';
 import { findHead, HEAD_END_BYTES, type PlainHead, PlainRequest, parsePlainHead } from './plain-request.ts';
@@ -86,7 +86,7 @@ class Lane implements FastReader {
   /** A client sends the same few heads again and again. */
   #heads: ReadHead[] = [];
   /** For the request that is being answered. */
-  #gone: AbortController | null = null;
+  #departure: Departure | null = null;
   isBusy = false;
   isWaiting = false;
 
@@ -145,17 +145,18 @@ class Lane implements FastReader {
   readonly #forget = (): void => {
     this.#unfinished?.end();
     this.#unfinished = null;
-    this.#gone?.abort(new Error('The client is gone.'));
+    if (this.#departure === null) return;
+    this.#departure.isGone = true;
+    this.#departure.onGone?.();
   };
 
   /** Only for requests that may take long: most are answered before anybody could leave. */
-  readonly #watch = (): AbortSignal => {
-    if (this.#gone === null) {
-      this.#gone = new AbortController();
+  readonly #watch = (): Departure => {
+    if (this.#departure === null) {
+      this.#departure = { isGone: this.#socket.destroyed, onGone: null };
       this.#socket.setKeepAlive(true, HTTP_LIMITS.probeAfterMs);
-      if (this.#socket.destroyed) this.#forget();
     }
-    return this.#gone.signal;
+    return this.#departure;
   };
 
   readonly #onEnd = (): void => {
@@ -216,7 +217,7 @@ class Lane implements FastReader {
 
   readonly #onRead = (): void => {
     this.isBusy = false;
-    this.#gone = null;
+    this.#departure = null;
     this.#connection.noteDone();
     if (this.#unread.length > 0) this.#proceed();
     // Unless that found another request to answer first, or one for Node.

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { License } from '../../../packages/server/src/core/nouns/license.ts';
+import { INSPECTABLE, readMemoryInUse } from '../../bench/inspect-memory.ts';
 import { BerthApi } from '../../support/berth-api.ts';
 import { ServerUnderTest } from '../../support/server-under-test.ts';
 import { startPostgres } from '../../support/stores/postgres.ts';
@@ -81,20 +81,20 @@ async function startServers(license: License): Promise<readonly ServerUnderTest[
 const apiOf = (server: ServerUnderTest, connections: number) =>
   new BerthApi(server.url, { connections, answerTimeoutMs: 120_000 });
 
-/** Waits as long as it takes. Returns whether there was a slot before the end. */
-async function take(api: BerthApi, user: string, isOver = () => false): Promise<boolean> {
+/** Waits as long as it takes. Returns when the slot ends; `null`: there was none before the end. */
+async function take(api: BerthApi, user: string, isOver = () => false): Promise<unknown> {
   while (!isOver()) {
     const { status, body } = await api.post('/api/v4/register', ask(user), WAIT);
-    if (status === 200) return true;
+    if (status === 200) return body.slot_ends_at;
     if (body.code !== 'floating_not_available') violations.push(`${user}: ${JSON.stringify(body)}`);
   }
-  return false;
+  return null;
 }
 
-async function waitUntilInLine(server: ServerUnderTest, count: number): Promise<void> {
+async function waitUntilInLine(server: ServerUnderTest, count: () => number): Promise<void> {
   for (;;) {
     const { body } = await server.api.get('/api/admin/line');
-    if (Number(body.waiting) >= count) return;
+    if (Number(body.waiting) >= count()) return;
     await delay(5);
   }
 }
@@ -117,38 +117,41 @@ async function runOrder(): Promise<void> {
   const servers = await startServers(testLicense(7, { slots: SLOTS, timeoutMinutes }));
   const apis = servers.map((server) => apiOf(server, WAITERS + 50));
   const [server] = servers as [ServerUnderTest];
-  for (let index = 0; index < SLOTS; index++) await server.api.register(ask(`holder-${index}`));
   const order: number[] = [];
   const freedMs: number[] = [];
   const gaps: number[] = [];
-  let held = SLOTS;
-  const giveBack = async (api: BerthApi, user: string) => {
+  let held = 0;
+  const giveBack = async (api: BerthApi, user: string, endsAt: unknown) => {
+    if (values['by-timeout']) {
+      freedMs.push(Date.parse(String(endsAt)));
+      return;
+    }
     await delay(HOLD_MS);
     held -= 1;
-    freedMs.push(performance.now());
-    if (!values['by-timeout']) await api.unregister(ask(user));
+    freedMs.push(Date.now());
+    await api.unregister(ask(user));
   };
   const tasks: Promise<void>[] = [];
   for (let index = 0; index < WAITERS; index++) {
     const api = apis[index % apis.length] as BerthApi;
     const user = `user-${index}`;
     tasks.push(
-      take(api, user).then(async () => {
-        const nowMs = performance.now();
+      take(api, user).then(async (endsAt) => {
+        const nowMs = Date.now();
         order.push(index);
-        const freed = freedMs.shift();
-        if (freed === undefined) violations.push(`${user} had a slot before one was free`);
-        else gaps.push(nowMs - freed);
-        held += 1;
+        // The first slots were free.
+        const freed = order.length > SLOTS ? freedMs.shift() : undefined;
+        if (freed !== undefined) gaps.push(nowMs - freed);
+        held += values['by-timeout'] ? 0 : 1;
         if (held > SLOTS) violations.push(`${held} slots of ${SLOTS} are held`);
-        await giveBack(api, user);
+        await giveBack(api, user, endsAt);
       }),
     );
-    if (index % 50 === 49) await waitUntilInLine(server, index);
+    // In this order.
+    if (values.postgres || index < 50 || index % 50 === 49)
+      await waitUntilInLine(server, () => index + 1 - order.length);
   }
-  await waitUntilInLine(server, WAITERS);
   sendAndKill(server, Number(values.killed));
-  for (let index = 0; index < SLOTS; index++) void giveBack(apis[0] as BerthApi, `holder-${index}`);
   await Promise.all(tasks);
   const late = order.filter((index, place) => Math.abs(index - place) > SLOTS).length;
   print(`${WAITERS} waiters on ${SLOTS} slots, ${servers.length} server(s), held ${HOLD_MS} ms each`);
@@ -167,7 +170,7 @@ async function runBesidePollers(): Promise<void> {
     while (!isOver()) {
       const startedMs = performance.now();
       let isHeld = false;
-      if (kind === 'waiting') isHeld = await take(api, user, isOver);
+      if (kind === 'waiting') isHeld = (await take(api, user, isOver)) !== null;
       while (kind === 'polling' && !isHeld && !isOver()) {
         isHeld = (await api.register(ask(user))).status === 200;
         if (!isHeld) await delay(1000);
@@ -188,41 +191,42 @@ async function runBesidePollers(): Promise<void> {
   for (const kind of ['waiting', 'polling'] as const) print(sayTimes(`${kind}, until served`, waits[kind]));
 }
 
-function readMemory(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+/** Without garbage. */
+async function readKilobytes(server: ServerUnderTest): Promise<number> {
+  return 1024 * ((await readMemoryInUse(server.pid, server.log))?.resident ?? Number.NaN);
 }
 
 /** What a waiting client takes beyond an idle connection. */
 async function runMemory(count: number): Promise<void> {
-  const [server] = (await startServers(testLicense(7, { slots: 1 }))) as [ServerUnderTest];
+  const launch = { licenses: [testLicense(7, { slots: 1 })], args: ARGS, env: INSPECTABLE };
+  const server = await ServerUnderTest.start(life, launch);
   await server.api.register(ask('holder'));
   const port = Number(new URL(server.url).port);
   const agents = Array.from({ length: 4 }, (_, index) => ({
     localAddress: `127.0.0.${index + 1}`,
     agent: new Agent({ keepAlive: true, maxSockets: count }),
   }));
-  const send = (index: number, path: string, headers: Record<string, string>) => {
+  const send = (index: number, product: string) => {
     const { agent, localAddress } = agents[index % agents.length] as (typeof agents)[number];
-    const options = { method: 'POST', host: '127.0.0.1', port, path, agent, localAddress };
+    const path = '/api/v4/register';
+    const headers = { 'content-type': 'application/json', prefer: 'wait=50' };
+    const options = { method: 'POST', host: '127.0.0.1', port, path, agent, localAddress, headers };
     return new Promise<void>((resolve) => {
-      const sent = request({ ...options, headers: { 'content-type': 'application/json', ...headers } });
+      const sent = request(options);
       sent.on('response', (response) => response.resume().on('end', resolve));
       sent.on('error', () => resolve());
-      sent.end(JSON.stringify(ask(`user-${index}`)));
+      sent.end(JSON.stringify({ ...ask(`user-${index}`), product }));
     });
   };
   const all = Array.from({ length: count }, (_, index) => index);
   // All at once, so that each has a connection of its own.
-  await Promise.all(all.map((index) => send(index, '/api/v4/register', {})));
-  await delay(5000);
-  const idleKb = readMemory(server.pid);
-  const waiting = all.map((index) => send(index, '/api/v4/register', { prefer: 'wait=50' }));
-  await waitUntilInLine(server, count);
-  await delay(5000);
-  const waitingKb = readMemory(server.pid);
-  print(
-    `${count} connections: idle ${idleKb} kB, waiting ${waitingKb} kB, ${((waitingKb - idleKb) / count).toFixed(2)} kB each`,
-  );
+  await Promise.all(all.map((index) => send(index, 'nix')));
+  const idleKb = await readKilobytes(server);
+  const waiting = all.map((index) => send(index, 'cad'));
+  await waitUntilInLine(server, () => count);
+  const waitingKb = await readKilobytes(server);
+  const eachKb = ((waitingKb - idleKb) / count).toFixed(2);
+  print(`${count} connections: idle ${idleKb} kB, waiting ${waitingKb} kB, ${eachKb} kB each`);
   await Promise.all(waiting);
   for (const { agent } of agents) agent.destroy();
 }

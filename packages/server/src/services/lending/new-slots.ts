@@ -13,8 +13,13 @@ type Taking = Register | Borrow | RegisterFeature;
 export type TakeSlot = (command: Taking, patience?: Patience) => Promise<Executed>;
 
 interface NewSlotOptions {
-  readonly settings: { readonly current: { readonly limits: NewSlotLimits } };
+  readonly settings: { readonly current: NewSlotSettings };
   readonly readMonotonicMs: () => number;
+}
+
+interface NewSlotSettings {
+  readonly limits: NewSlotLimits;
+  readonly lending: { readonly holdForRetries: number };
 }
 
 interface NewSlotLimits {
@@ -53,17 +58,20 @@ export function createTakeSlot(store: Store, room: WaitingRoom, options: NewSlot
     return account;
   }
 
-  const execute: TakeSlot = (command, patience) =>
-    command.kind === 'borrow' ? store.execute(command) : room.execute(command, patience);
-
-  async function take(place: string, command: Taking, limit: number, patience?: Patience): Promise<Executed> {
+  async function take(
+    place: string,
+    command: Taking,
+    limit: number,
+    lender: Lender,
+    patience?: Patience,
+  ): Promise<Executed> {
     const nowMs = readMonotonicMs();
     const account = open(place, nowMs);
     const isSpent = account.taken + account.asking >= limit;
     const asked = isSpent ? withSpent(command, limit, account, nowMs) : command;
     account.asking += 1;
     try {
-      const outcome = await execute(asked, patience);
+      const outcome = await lender.execute(asked, patience);
       if (hasTaken(command, outcome, patience?.since)) account.taken += 1;
       return outcome;
     } finally {
@@ -74,10 +82,20 @@ export function createTakeSlot(store: Store, room: WaitingRoom, options: NewSlot
   }
 
   return (command, patience) => {
-    const limit = settings.current.limits.newSlotsPerHour;
+    const { limits, lending } = settings.current;
+    const isPlain = patience === undefined && lending.holdForRetries === 0;
+    const lender: Lender = isPlain || command.kind === 'borrow' ? store : (room as Lender);
+    const limit = limits.newSlotsPerHour;
     const address = limit === 0 ? null : addressOf(command.by);
-    return address === null ? execute(command, patience) : take(placeOf(address), command, limit, patience);
+    return address === null
+      ? lender.execute(command, patience)
+      : take(placeOf(address), command, limit, lender, patience);
   };
+}
+
+/** The store itself, or the room for those who wait. */
+interface Lender {
+  execute: TakeSlot;
 }
 
 function withSpent(command: Taking, limit: number, { taken, endsMs }: Account, nowMs: number): Taking {

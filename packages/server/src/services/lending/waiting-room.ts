@@ -9,11 +9,16 @@ import type { Executed, Store } from '../../store/store.ts';
 
 type Waitable = Register | RegisterFeature;
 
+/** Whether the client is gone, and what to do when it goes. */
+interface Client {
+  readonly isGone: boolean;
+  onGone: (() => void) | null;
+}
+
 /** How long a client is willing to wait, and what came of it. */
 export interface Patience {
   readonly forMs: number;
-  /** Aborted when the client is gone. */
-  readonly signal: AbortSignal;
+  readonly client: Client;
   /** Whether the client would have waited if it had to. */
   isApplied: boolean;
   /** When the wait began, by the store's time; `null`: it did not have to wait. */
@@ -23,7 +28,7 @@ export interface Patience {
 
 /** The clients of this server that wait for a slot. The line itself is the store's. */
 export interface WaitingRoom {
-  /** Without patience, or if too many wait, the client is answered at once. */
+  /** Without patience, or if too many wait, the client is answered at once, and may be kept a place. */
   execute(command: Waitable, patience?: Patience): Promise<Executed>;
   /** How many wait. */
   count(): number;
@@ -50,7 +55,6 @@ interface Waiter {
   readonly startedMs: number;
   readonly deadlineMs: number;
   readonly settled: PromiseWithResolvers<Executed>;
-  readonly leave: () => void;
   timer: NodeJS.Timeout;
   /** A command of it is under way. */
   isAsking: boolean;
@@ -80,7 +84,8 @@ class Room implements WaitingRoom {
   readonly waits = { served: new Histogram(WAIT_SECONDS), denied: new Histogram(WAIT_SECONDS) };
   readonly #store: Store;
   readonly #options: RoomOptions;
-  readonly #waiters = new Map<string, Set<Waiter>>();
+  /** Arrays: most users have one, and a set takes more memory. */
+  readonly #waiters = new Map<string, Waiter[]>();
   readonly #products = new Map<string, Product>();
   readonly #perAddress = new Map<string, number>();
   #count = 0;
@@ -102,8 +107,12 @@ class Room implements WaitingRoom {
     if (this.#isFull(place)) return this.#store.execute(command);
     patience.isApplied = true;
     this.#countAt(place, 1);
+    const startedMs = this.#options.readMonotonicMs();
     try {
-      return await this.#wait(command, patience);
+      const outcome = await this.#store.execute(withWait(command, 'stay', patience.forMs));
+      if (outcome.kind !== 'waiting') return outcome;
+      patience.since = outcome.now;
+      return await this.#join(command, patience, outcome, startedMs).settled.promise;
     } finally {
       this.#countAt(place, -1);
     }
@@ -130,14 +139,6 @@ class Room implements WaitingRoom {
     else this.#perAddress.set(place, count);
   }
 
-  async #wait(command: Waitable, patience: Patience): Promise<Executed> {
-    const startedMs = this.#options.readMonotonicMs();
-    const outcome = await this.#store.execute(withWait(command, 'stay', patience.forMs));
-    if (outcome.kind !== 'waiting') return outcome;
-    patience.since = outcome.now;
-    return this.#join(command, patience, outcome, startedMs).settled.promise;
-  }
-
   #join(command: Waitable, patience: Patience, outcome: Waiting, startedMs: number): Waiter {
     const { product, feature, user } = outcome;
     const waiter: Waiter = {
@@ -147,16 +148,16 @@ class Room implements WaitingRoom {
       startedMs,
       deadlineMs: startedMs + patience.forMs,
       settled: Promise.withResolvers(),
-      leave: () => this.#leave(waiter),
       timer: setTimeout(() => this.#ask(waiter), patience.forMs),
       isAsking: false,
       isCalled: false,
     };
-    this.#waiters.getOrInsertComputed(nameOf(waiter.key), () => new Set()).add(waiter);
+    const name = nameOf(waiter.key);
+    this.#waiters.set(name, [...(this.#waiters.get(name) ?? []), waiter]);
     this.#watch(product, 1);
     this.#lookAt(product, outcome);
-    patience.signal.addEventListener('abort', waiter.leave, { once: true });
-    if (patience.signal.aborted) waiter.leave();
+    patience.client.onGone = () => this.#leave(waiter);
+    if (patience.client.isGone) this.#leave(waiter);
     else if (this.#isClosed) this.#ask(waiter);
     return waiter;
   }
@@ -185,13 +186,13 @@ class Room implements WaitingRoom {
   async #askOnce(waiter: Waiter): Promise<void> {
     waiter.isCalled = false;
     const leftMs = waiter.deadlineMs - this.#options.readMonotonicMs();
-    const isLast = this.#isClosed || leftMs < 1 || waiter.patience.signal.aborted;
+    const isLast = this.#isClosed || leftMs < 1 || waiter.patience.client.isGone;
     const asked = isLast
       ? withWait(waiter.command, 'last', this.#longestBeside(waiter))
       : withWait(waiter.command, 'stay', leftMs);
     const outcome = await this.#store.execute(asked);
     if (outcome.kind !== 'waiting') this.#finish(waiter, outcome);
-    else if (waiter.isCalled || this.#isClosed || waiter.patience.signal.aborted) await this.#askOnce(waiter);
+    else if (waiter.isCalled || this.#isClosed || waiter.patience.client.isGone) await this.#askOnce(waiter);
     else waiter.isAsking = false;
   }
 
@@ -209,7 +210,7 @@ class Room implements WaitingRoom {
     patience.waitedMs = waitedMs;
     const waits = outcome.kind === 'refused' ? this.waits.denied : this.waits.served;
     waits.note(waitedMs / SECOND_MS);
-    if (patience.signal.aborted) this.#giveBack(waiter, outcome);
+    if (patience.client.isGone) this.#giveBack(waiter, outcome);
     settled.resolve(outcome);
   }
 
@@ -235,11 +236,16 @@ class Room implements WaitingRoom {
 
   #remove(waiter: Waiter): void {
     const name = nameOf(waiter.key);
-    const waiters = this.#waiters.get(name);
-    if (!waiters?.delete(waiter)) return;
+    const waiters = this.#waiters.get(name) ?? [];
+    if (!waiters.includes(waiter)) return;
     clearTimeout(waiter.timer);
-    waiter.patience.signal.removeEventListener('abort', waiter.leave);
-    if (waiters.size === 0) this.#waiters.delete(name);
+    waiter.patience.client.onGone = null;
+    if (waiters.length === 1) this.#waiters.delete(name);
+    else
+      this.#waiters.set(
+        name,
+        waiters.filter((one) => one !== waiter),
+      );
     this.#watch(waiter.key.product, -1);
   }
 
@@ -282,13 +288,13 @@ class Room implements WaitingRoom {
   }
 
   #callAll(product: string): void {
-    const waiters = [...this.#waiters.values()].flatMap((some) => [...some]);
+    const waiters = [...this.#waiters.values()].flat();
     for (const waiter of waiters.filter(({ key }) => key.product === product)) this.#ask(waiter);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const waiters = [...this.#waiters.values()].flatMap((some) => [...some]);
+    const waiters = [...this.#waiters.values()].flat();
     for (const waiter of waiters) this.#ask(waiter);
     await Promise.allSettled(waiters.map(({ settled }) => settled.promise));
   }

@@ -9,13 +9,21 @@ import { earlier, type Instant } from '../../../core/nouns/instant.ts';
 import type { Measured } from '../../../core/outcome.ts';
 import type { Grants } from '../../../services/grants/grants.ts';
 import type { Counting } from '../../../services/lending/counting.ts';
-import { readPreferences, withPatience } from '../../preferences.ts';
 import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import type { GrantFacts } from '../../reply/present-grant.ts';
 import { presentDate } from '../../reply/present-license.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { presentMeasuredFeature } from './consumption.ts';
-import { LICENSE_REFUSALS, replyWithGrant, requestOf, returnOf, returnReply, untilOf } from './lending.ts';
+import {
+  LICENSE_REFUSALS,
+  readPreferences,
+  replyWithGrant,
+  requestOf,
+  returnOf,
+  returnReply,
+  untilOf,
+  withPatience,
+} from './lending.ts';
 
 interface FeatureServices {
   readonly counting: Counting;

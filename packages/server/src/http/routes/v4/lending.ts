@@ -8,18 +8,19 @@ import {
   unregisterRequest,
 } from '@berth/protocol/api/lending';
 import { parseTimestamp } from '@berth/protocol/timestamp';
+import type { HttpRequest } from '@berth/web/http-request';
 import { empty, type Fields, fieldsReply, json, type Reply, text } from '@berth/web/reply';
 import type { z } from 'zod';
 import { includesRole } from '../../../core/access/role.ts';
 import type { BorrowUntil, Target } from '../../../core/command.ts';
-import { instant } from '../../../core/nouns/instant.ts';
+import { instant, SECOND_MS } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import { isBorrowed } from '../../../core/nouns/registration.ts';
 import type { Granted } from '../../../core/outcome.ts';
 import type { Grants } from '../../../services/grants/grants.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
+import type { Patience } from '../../../services/lending/waiting-room.ts';
 import type { Caller } from '../../access/caller.ts';
-import { type Preferences, readPreferences, withPatience } from '../../preferences.ts';
 import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import { type GrantFacts, type GrantMarks, presentGrant, withGrant } from '../../reply/present-grant.ts';
 import { grantedFields, minimalFields } from '../../reply/present-license.ts';
@@ -225,4 +226,44 @@ export function replyWithGrant(
   return grants
     .sign(facts.license, facts.now, claims)
     .then((signed) => fieldsReply(withGrant(fields, signed)));
+}
+
+/** What a client prefers (RFC 7240). */
+interface Preferences {
+  readonly isMinimal: boolean;
+  /** `undefined`: it does not wait. */
+  readonly patience: Patience | undefined;
+}
+
+const NO_PREFERENCES: Preferences = { isMinimal: false, patience: undefined };
+
+/** Many clients and proxies give up after a minute. */
+const LONGEST_SECONDS = 50;
+
+/** Preferences are a list. Unknown ones are ignored. */
+export function readPreferences(request: HttpRequest): Preferences {
+  const text = request.headers.get('prefer');
+  if (text === null) return NO_PREFERENCES;
+  const listed = text
+    .toLowerCase()
+    .replaceAll(/[ \t"]/g, '')
+    .split(/[,;]/);
+  const wait = listed.find((one) => /^wait=[1-9]\d{0,8}$/.test(one));
+  return {
+    isMinimal: listed.includes('return=minimal'),
+    patience: wait === undefined ? undefined : patienceOf(request, Number(wait.slice('wait='.length))),
+  };
+}
+
+function patienceOf(request: HttpRequest, seconds: number): Patience {
+  const forMs = Math.min(seconds, LONGEST_SECONDS) * SECOND_MS;
+  const client = request.watch?.() ?? { isGone: false, onGone: null };
+  return { forMs, client, isApplied: false, since: null, waitedMs: 0 };
+}
+
+/** Tells the client that it waited, or would have. */
+export function withPatience(reply: Reply, patience: Patience | undefined): Reply {
+  if (patience === undefined || !patience.isApplied) return reply;
+  const headers = { ...reply.headers, 'Preference-Applied': 'wait' };
+  return { ...reply, headers, waitedMs: patience.waitedMs };
 }

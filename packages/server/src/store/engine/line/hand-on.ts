@@ -8,22 +8,13 @@ import type { Outcome, Refused } from '../../../core/outcome.ts';
 import { type CountedAs, countAs, findCounting, isByPlace } from '../../../core/rules/judge-slot.ts';
 import { personOf } from '../../../core/rules/rules.ts';
 import type { Batch } from '../batch.ts';
-import { type CommandResult, executeCommand } from '../execute.ts';
+import { executeCommand } from '../execute.ts';
 import { callInVain } from './execute-on-line.ts';
 import { canBeServed, describeRoom, findRoom, type Room } from './room.ts';
 import type { LineRow } from './waiting-line.ts';
 
-/** Commands one after the other. Before the first and after each, free slots go to those who wait. */
-export function executeAll(batch: Batch, commands: readonly Command[]): CommandResult[] {
-  if (batch.line.size > 0) handOn(batch);
-  return commands.map((command) => {
-    const result = executeCommand(batch, command);
-    if (batch.line.size > 0) handOn(batch, command);
-    return result;
-  });
-}
-
-function handOn(batch: Batch, command?: Command): void {
+/** Hands free slots to those who wait: before the first command of a batch, and after each. */
+export function handOn(batch: Batch, command?: Command): void {
   beginHandingOn(batch, command);
   for (let place = chooseNext(batch); place !== null; place = chooseNext(batch)) serve(batch, place);
 }

@@ -57,6 +57,8 @@ export class WaitingLine {
   readonly #rows = new Map<string, Row>();
   /** How many places there are. A field, because every command looks at it. */
   size = 0;
+  /** Whether something has changed since the last commit. */
+  hasNews = false;
   /** How many of them are kept for users who repeat the call. */
   repeating = 0;
   #lastN = 0;
@@ -74,8 +76,7 @@ export class WaitingLine {
     this.server = server;
     this.isAlive = isAlive;
     for (const place of places) this.#set(place, place);
-    this.#undo = [];
-    this.#changed.clear();
+    if (this.hasNews) this.takeTurns();
   }
 
   rows(): Iterable<Row> {
@@ -113,6 +114,7 @@ export class WaitingLine {
     if (servers.length === 0) return;
     const { product, feature, user } = place;
     this.#turns.push({ product, feature, user, servers });
+    this.hasNews = true;
     this.#undo.push(() => this.#turns.pop());
   }
 
@@ -145,7 +147,14 @@ export class WaitingLine {
     this.repeating += (repeats(place) ? 1 : 0) - (repeats(before) ? 1 : 0);
     this.#lastN = Math.max(this.#lastN, place?.n ?? 0);
     this.#changed.set(JSON.stringify([product, feature, user]), { product, feature, user });
+    this.hasNews = true;
     this.#undo.push(() => this.#set(key, before));
+  }
+
+  /** The batch was not committed. */
+  rollBack(): void {
+    for (const step of this.#undo.splice(0).reverse()) step();
+    this.takeTurns();
   }
 
   /** Returns how to undo everything from here on. */
@@ -161,6 +170,7 @@ export class WaitingLine {
   /** The batch was committed: returns whose turn it is. */
   takeTurns(): readonly Turn[] {
     const turns = this.#turns;
+    this.hasNews = false;
     this.#turns = [];
     this.#undo = [];
     this.#changed.clear();

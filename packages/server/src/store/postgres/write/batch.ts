@@ -9,6 +9,7 @@ import { beginHandingOn, chooseNext, serve } from '../../engine/line/hand-on.ts'
 import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
 import type { Connection } from '../wire/connection.ts';
 import { listSecrets } from '../wire/sealed-secrets.ts';
+import type { Sql } from './bulk-writes.ts';
 import { type Commit, commit, type Decided } from './commit.ts';
 import type { SharedCommands } from './lanes.ts';
 import { listRemovedBeside, readIndex } from './license-index.ts';
@@ -117,7 +118,8 @@ async function decideAndCommit(
   const { set, scope, lines } = decided;
   expectMeters(set, () => listLicenses(decided, task.queued));
   const results = await decideAll(connection, decided, task.queued);
-  const lineWrites = [...lines.values()].flatMap((open) => memory.lines.plan(open));
+  const lineWrites: Sql[] = [];
+  for (const open of lines.values()) if (open.line.hasNews) lineWrites.push(...memory.lines.plan(open));
   if (lineWrites.length > 0 || decided.parts.some(({ batch }) => batch.isChanged)) {
     const startedMs = memory.readMonotonicMs();
     const made = await commit(connection, decided, lineWrites);
@@ -126,7 +128,7 @@ async function decideAndCommit(
     memory.settle(decided, made);
   } else {
     await rollBack(connection);
-    for (const { line } of lines.values()) line.takeTurns();
+    for (const { line } of lines.values()) if (line.hasNews) line.takeTurns();
   }
   for (const { batch } of decided.parts) {
     memory.noteFull(batch.licenses.entries());

@@ -80,6 +80,7 @@ export class WriterMemory {
         if (isTouched) this.#marks.set(license.id, batch.now);
     }
     for (const open of lines.values()) {
+      if (!open.line.hasNews) continue;
       this.lines.settle(open);
       this.#options.onTurns(open.line.takeTurns());
     }

@@ -10,12 +10,12 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Clock } from '../../clock.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { AnswerCount, Batch } from '../../engine/batch.ts';
-import type { CommandResult } from '../../engine/execute.ts';
+import { type CommandResult, executeCommand } from '../../engine/execute.ts';
 import { historyRows } from '../../engine/history/history-rows.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
 import { clampHistory } from '../../engine/history/write-history.ts';
 import { describeLine } from '../../engine/line/describe-line.ts';
-import { executeAll } from '../../engine/line/hand-on.ts';
+import { handOn } from '../../engine/line/hand-on.ts';
 import { type Turn, WaitingLine } from '../../engine/line/waiting-line.ts';
 import { type LoadedLicense, LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import { extendLiveSlots } from '../../engine/move-clock.ts';
@@ -56,7 +56,6 @@ interface BatchReply {
   /** How long the commit took; `null` if nothing changed. */
   readonly syncMs: number | null;
   readonly notices: readonly StoreNotice[];
-  /** Whose turn it is in the line. */
   readonly turns: readonly Turn[];
 }
 
@@ -76,7 +75,6 @@ export class SqliteWriter {
   #licenses!: LoadedLicenses;
   #answers!: AnswerCount;
   readonly #names = new NameAllowance();
-  /** In memory only: whoever waits does so on a connection, which ends with the server. */
   readonly #line = new WaitingLine();
   #clock!: ServerClock;
   #ledger!: AuditLedger;
@@ -115,11 +113,21 @@ export class SqliteWriter {
       if (!this.#isResumed) this.#resume();
       const reading = this.#readClock();
       this.#syncMs = null;
-      const results = this.#transact(reading, (batch) => executeAll(batch, commands));
+      const results = this.#transact(reading, (batch) => this.#executeAll(batch, commands));
       if (this.#syncMs !== null) this.#recovery.failures = 0;
-      const turns = this.#line.takeTurns();
+      const turns = this.#line.hasNews ? this.#line.takeTurns() : [];
       return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices(), turns };
     });
+  }
+
+  #executeAll(batch: Batch, commands: readonly Command[]): CommandResult[] {
+    if (this.#line.size > 0) handOn(batch);
+    const results: CommandResult[] = [];
+    for (const command of commands) {
+      results.push(executeCommand(batch, command));
+      if (this.#line.size > 0) handOn(batch, command);
+    }
+    return results;
   }
 
   /** See `Store.keepClock`. Writes only if there is something to remember. */
@@ -142,9 +150,7 @@ export class SqliteWriter {
     return awayFrom ?? now;
   }
 
-  listWaiting(): LineDescription {
-    return describeLine(this.#line, this.peekNow());
-  }
+  listWaiting = (): LineDescription => describeLine(this.#line, this.peekNow());
 
   /** The keys that the secrets may be sealed with now. */
   get masterKeys(): readonly MasterKey[] {
@@ -289,7 +295,6 @@ export class SqliteWriter {
       clampsHistory: false,
       isChanged: force,
     };
-    const undoLine = this.#line.mark();
     try {
       this.#statements.begin.run();
       this.#noteClock(batch, reading);
@@ -300,7 +305,7 @@ export class SqliteWriter {
       return results;
     } catch (error) {
       this.#masterKeys = [...this.#masterKeys, batch.masterKey];
-      undoLine();
+      this.#line.rollBack();
       this.#abandon(reading);
       throw error;
     }
