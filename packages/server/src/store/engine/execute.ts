@@ -33,7 +33,7 @@ import type { AnswerScope, Candidate, LicenseView } from '../../core/view.ts';
 import type { Executed } from '../store.ts';
 import { applyDecision } from './apply/apply.ts';
 import type { Batch, Undo } from './batch.ts';
-import { countAll, forgetCounts, hasCounts, isCounted } from './count-slots.ts';
+import { countAll, forgetCounts, hasCounts, isCounted } from './counts/count-slots.ts';
 import { executeSystem } from './execute-system.ts';
 import { executeOnLine, isLineCommand } from './line/execute-on-line.ts';
 import { decideInLine } from './line/join-line.ts';

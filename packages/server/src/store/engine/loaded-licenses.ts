@@ -3,9 +3,9 @@ import type { ConsumptionTotals } from '../../core/nouns/consumption.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
 import { type ChainHead, EMPTY_HEAD } from './audit/audit-chain.ts';
+import { SlotCounts } from './counts/slot-counts.ts';
 import { Meters } from './meters.ts';
 import { licenseFromRow } from './rows.ts';
-import { SlotCounts } from './slot-counts.ts';
 import type { RowOf } from './tables.ts';
 
 /**

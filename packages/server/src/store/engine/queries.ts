@@ -6,6 +6,8 @@ import type { Answer, Answers, Query } from '../query.ts';
 import type { RuleHistory } from '../rules-record.ts';
 import { describeSegment, writtenLinkFromRow } from './audit/link-texts.ts';
 import { LINK_PLACE, queryAuditSearch } from './audit/search-audit.ts';
+import { barFromRow, revisionFromRow, rulesFromRows } from './counts/rule-rows.ts';
+import { countsFromRow } from './counts/stored-counts.ts';
 import { HISTORY_QUERIES } from './history/history-queries.ts';
 import { queryLicenses } from './list-licenses.ts';
 import { queryRegistrations } from './list-registrations.ts';
@@ -25,7 +27,6 @@ import {
   type UsageRow,
   usageFromRow,
 } from './rows.ts';
-import { barFromRow, revisionFromRow, rulesFromRows } from './rule-rows.ts';
 import {
   findSealingFingerprint,
   openCloudKeys,
@@ -36,7 +37,6 @@ import {
 } from './sealed-secrets.ts';
 import { inEach, readable } from './sql.ts';
 import { FIND_RULES, HAS_ENDED, LIST_BARS, LIST_SETTINGS, SELECT_TOKEN } from './statements.ts';
-import { countsFromRow } from './stored-counts.ts';
 import type { RowOf } from './tables.ts';
 
 /** All secrets as of one moment. */

@@ -7,9 +7,9 @@ import { isBorrowed, orNoSlot, type Registration } from '../../../core/nouns/reg
 import { countAs, findCounting, type HeldSlots } from '../../../core/rules/judge-slot.ts';
 import type { Holdings, LicenseView } from '../../../core/view.ts';
 import type { Batch } from '../batch.ts';
+import type { SlotCounts } from '../counts/slot-counts.ts';
 import type { LoadedLicense } from '../loaded-licenses.ts';
 import { originKeys, registrationFromRow } from '../rows.ts';
-import type { SlotCounts } from '../slot-counts.ts';
 import { countOf } from '../sql.ts';
 
 type Source = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now'>;

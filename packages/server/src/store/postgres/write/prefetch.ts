@@ -6,7 +6,7 @@ import { type Instant, plus, SECOND_MS } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { Person } from '../../../core/rules/groups.ts';
 import { personOf, type Rules } from '../../../core/rules/rules.ts';
-import { listCountedPlaces } from '../../engine/count-slots.ts';
+import { listCountedPlaces } from '../../engine/counts/count-slots.ts';
 import { type HolderRow, personFromRow } from '../../engine/rows.ts';
 import type { GroupOf } from '../../engine/tables.ts';
 import { readGroups, readLicenses, readSoonest, type Sql } from './bulk-writes.ts';

@@ -10,6 +10,7 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Clock } from '../../clock.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { AnswerCount, Batch } from '../../engine/batch.ts';
+import { rulesFromRows } from '../../engine/counts/rule-rows.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute.ts';
 import { historyRows } from '../../engine/history/history-rows.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
@@ -20,7 +21,6 @@ import { type Turn, WaitingLine } from '../../engine/line/waiting-line.ts';
 import { type LoadedLicense, LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import { extendLiveSlots } from '../../engine/move-clock.ts';
 import { pickValues } from '../../engine/row-sql.ts';
-import { rulesFromRows } from '../../engine/rule-rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
 import type { ClockStatus, LineDescription } from '../../store.ts';
@@ -354,7 +354,9 @@ export class SqliteWriter {
     this.#storedMark = batch.now;
     this.#recovery.acknowledged = { links: this.#ledger.links, mark: batch.now };
     for (const entry of changed) Object.assign(entry, { isChanged: false, events: [], history: [] });
-    if (batch.signed !== null) this.#notices.push(noticeOf(batch.signed));
+    if (batch.signed === null) return;
+    const { links, digest } = batch.signed;
+    this.#notices.push({ kind: 'heads_signed', links, digest });
   }
 
   #writeEntry(entry: LoadedLicense, now: Instant): void {
@@ -395,8 +397,4 @@ export class SqliteWriter {
 /** Whether the running batch has changed what is written with the license. */
 function hasNews({ isChanged, meters, events, history }: LoadedLicense): boolean {
   return isChanged || meters.changed.size > 0 || events.length > 0 || history.length > 0;
-}
-
-function noticeOf({ links, digest }: HeadsSigned): StoreNotice {
-  return { kind: 'heads_signed', links, digest };
 }

@@ -1,13 +1,13 @@
-import { countedPerson } from '../../core/lending/count-slots.ts';
-import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
-import type { Registration } from '../../core/nouns/registration.ts';
-import { findProductRules } from '../../core/rules/find-rules.ts';
-import type { Person } from '../../core/rules/groups.ts';
-import { countAs, findCounting } from '../../core/rules/judge-slot.ts';
-import type { ProductRules, RuleSet, SlotRules } from '../../core/rules/rule-set.ts';
-import type { Batch } from './batch.ts';
-import { type LoadedLicense, mayHaveFeatureSlots } from './loaded-licenses.ts';
-import { personFromRow } from './rows.ts';
+import { countedPerson } from '../../../core/lending/count-slots.ts';
+import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
+import type { Registration } from '../../../core/nouns/registration.ts';
+import { findProductRules } from '../../../core/rules/find-rules.ts';
+import type { Person } from '../../../core/rules/groups.ts';
+import { countAs, findCounting } from '../../../core/rules/judge-slot.ts';
+import type { ProductRules, RuleSet, SlotRules } from '../../../core/rules/rule-set.ts';
+import type { Batch } from '../batch.ts';
+import { type LoadedLicense, mayHaveFeatureSlots } from '../loaded-licenses.ts';
+import { personFromRow } from '../rows.ts';
 import { type CountedPlace, SlotCounts } from './slot-counts.ts';
 
 type Counting = Pick<Batch, 'statements' | 'rules'>;

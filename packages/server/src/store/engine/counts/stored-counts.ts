@@ -1,9 +1,9 @@
-import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
-import type { Instant } from '../../core/nouns/instant.ts';
-import { isUsable } from '../../core/nouns/license.ts';
-import type { RuleCounts } from '../rules-record.ts';
-import { licenseFromRow } from './rows.ts';
-import type { RowOf } from './tables.ts';
+import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
+import type { Instant } from '../../../core/nouns/instant.ts';
+import { isUsable } from '../../../core/nouns/license.ts';
+import type { RuleCounts } from '../../rules-record.ts';
+import { licenseFromRow } from '../rows.ts';
+import type { RowOf } from '../tables.ts';
 
 /** What the rules count, as the row of a license stores it. */
 export interface StoredCounts {

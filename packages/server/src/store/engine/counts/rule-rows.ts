@@ -1,7 +1,7 @@
-import type { RuleSet } from '../../core/rules/rule-set.ts';
-import { NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
-import type { BarRecord, RulesRevision } from '../rules-record.ts';
-import type { RowOf } from './tables.ts';
+import type { RuleSet } from '../../../core/rules/rule-set.ts';
+import { NO_RULES, orNoRules, type Rules } from '../../../core/rules/rules.ts';
+import type { BarRecord, RulesRevision } from '../../rules-record.ts';
+import type { RowOf } from '../tables.ts';
 
 /** `current`: the latest revision; left out if there has been none. */
 export function rulesFromRows(

@@ -1,7 +1,7 @@
-import type { LicenseId } from '../../core/nouns/license.ts';
-import type { CountedAs } from '../../core/rules/judge-slot.ts';
-import type { PlaceKind } from '../../core/rules/rule-set.ts';
-import type { Statements } from './statements.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
+import type { CountedAs } from '../../../core/rules/judge-slot.ts';
+import type { PlaceKind } from '../../../core/rules/rule-set.ts';
+import type { Statements } from '../statements.ts';
 import type { StoredCounts } from './stored-counts.ts';
 
 /**
