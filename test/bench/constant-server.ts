@@ -9,6 +9,7 @@ import { createLending } from '../../packages/server/src/services/lending/lendin
 import { systemClock } from '../../packages/server/src/store/clock.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { StoreTally } from '../../packages/server/src/store/store-tally.ts';
+import { TurnSignal } from '../../packages/server/src/store/turn-signal.ts';
 import { createQuietLog } from '../../packages/server/src/telemetry/log.ts';
 import { RequestCounts } from '../../packages/server/src/telemetry/metrics/request-counts.ts';
 
@@ -23,6 +24,8 @@ const NO_STORE: Store = {
   isHealthy: () => true,
   isLeader: () => true,
   tally: new StoreTally(),
+  listWaiting: refuse,
+  turns: new TurnSignal(),
   listPools: () => [],
   close: async () => {},
 };

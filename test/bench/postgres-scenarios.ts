@@ -8,6 +8,7 @@ import {
   type RateRatio,
 } from './bench-run.ts';
 import { churnOf, counting, holders, newcomers } from './loads.ts';
+import { postgresRules } from './postgres-rules.ts';
 import { MANY_LICENSES } from './postgres-servers.ts';
 import { OWN_PRODUCT, registerPlan } from './requests.ts';
 import { CONNECTIONS, type Scenario, type Verdict } from './scenarios.ts';
@@ -155,4 +156,5 @@ export const POSTGRES_SCENARIOS: readonly Scenario[] = [
   consumption,
   heartbeatLarge,
   servers,
+  postgresRules,
 ];

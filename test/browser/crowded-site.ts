@@ -25,7 +25,9 @@ const RULES = `groups:
   team: { users: ["user.1*"] }
   ${GROUP}: { users: ["${LONG.user}"], hosts: ["${LONG.host}"] }
 products:
-  photon: { reserve: [{ slots: 4, for: team }, { slots: 3, for: ${GROUP} }], limit: [{ slots: 1, each: host }] }
+  photon:
+    reserve: [{ slots: 4, for: team }, { slots: 3, for: ${GROUP} }]
+    limit: [{ slots: 1, each: host }]
   viewer: { reserve: [{ slots: 400, for: team }] }
   ${LONG.product}:
     allow: [team, ${GROUP}]

@@ -147,8 +147,15 @@ describe('the rules on the page', () => {
     if (page === null) return;
     const { text } = await readRules();
     await editor(page).fill(text.replace('slots: 2', 'slots: 1'));
-    await page.getByRole('button', { name: 'Try on 30 days' }).click();
     const part = page.getByRole('region', { name: 'What it would have changed in the last 30 days' });
+    const answer = Promise.withResolvers<void>();
+    await page.route(/rules\/try/, (route) => answer.promise.then(() => route.continue()).catch(() => {}));
+    await page.getByRole('button', { name: 'Try on 30 days' }).click();
+    await part.getByRole('button', { name: 'Stop' }).click();
+    await part.getByText(/^Try the draft on what really happened/).waitFor();
+    answer.resolve();
+    await page.unroute(/rules\/try/);
+    await page.getByRole('button', { name: 'Try on 30 days' }).click();
     await part.getByText('refused instead of served').waitFor();
     await part.getByRole('row').filter({ hasText: 'limit 1 for contractors' }).waitFor();
     await part.getByRole('region', { name: 'Who would be refused' }).getByText('ext-2').waitFor();
@@ -170,7 +177,10 @@ describe('the rules on the page', () => {
     const { revision, text } = await readRules();
     await editor(page).fill(`${text}# mine\n`);
     const theirs = `${text}# theirs\n`;
+    await applyButton(page).click();
+    await page.getByRole('dialog').waitFor();
     await api.post('/api/admin/rules/apply', { text: theirs, based_on: revision }, token);
+    await page.getByRole('dialog').getByRole('button', { name: 'Apply', exact: true }).click();
     await page.getByText(`Revision ${revision + 1} is newer than your draft.`).waitFor();
     await page
       .getByRole('list', { name: `What revision ${revision + 1} changed` })

@@ -122,6 +122,30 @@ function listTeams(licenses: readonly License[]): readonly Team[] {
   });
 }
 
+/** Who gets slots of two of the products. */
+export const SAMPLE_RULES = `groups:
+  cad-team:    { hosts: ["ws-13*"] }
+  design:      { hosts: ["ws-14*", "ws-15*"] }
+  contractors: { users: ["omar.*", "chen.*"] }
+
+times:
+  office: { days: mon-fri, from: "08:00", to: "18:00", zone: Europe/Berlin }
+
+products:
+  cad-pro:
+    reserve:
+      - { slots: 4, for: cad-team, during: office }
+    limit:
+      - { slots: 3, for: contractors }     # together
+      - { slots: 1, each: host }
+    borrow:
+      hours: 72
+      keep: 6
+  mesh-solver:
+    reserve:
+      - { slots: 2, for: contractors }
+`;
+
 const WEEKS = 4;
 
 /** Fills a data folder with the weeks before now. */

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { makePage } from '../../build/page.ts';
 import { instant } from '../../packages/server/src/core/nouns/instant.ts';
-import { PASSWORD, signIn } from './admin-site.ts';
+import { createApi, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
-import { startSampleSite } from './sample-site.ts';
+import { SAMPLE_RULES, startSampleSite } from './sample-site.ts';
 
 /** Where the README and docs/operating.md find them. */
 const FOLDER = fileURLToPath(new URL('../../docs/screenshots', import.meta.url));
@@ -19,7 +19,7 @@ const PHONE = { width: 390, height: 844 };
 const NOW = instant(Date.UTC(2026, 10, 19, 14, 32));
 
 /** Those of the docs; with `--all`, every screen in both themes and on a phone. */
-const SHOWN = [
+const SHOWN: readonly Shot[] = [
   { name: 'overview', path: 'overview', colorScheme: 'light', viewport: { width: 1440, height: 1080 } },
   { name: 'slots', path: 'slots?license=101', colorScheme: 'light', viewport: DESKTOP },
   {
@@ -28,14 +28,23 @@ const SHOWN = [
     colorScheme: 'dark',
     viewport: { width: 1440, height: 1180 },
   },
+  {
+    name: 'rules',
+    path: 'rules',
+    colorScheme: 'light',
+    viewport: { width: 1440, height: 1240 },
+    press: 'Try on 30 days',
+  },
   { name: 'overview-phone', path: 'overview', colorScheme: 'dark', viewport: PHONE },
-] as const;
+];
 
 interface Shot {
   readonly name: string;
   readonly path: string;
   readonly colorScheme: 'light' | 'dark';
   readonly viewport: { readonly width: number; readonly height: number };
+  /** A button that is pressed first. */
+  readonly press?: string;
 }
 
 const PATHS = [
@@ -70,13 +79,18 @@ function shiftDate(byMs: number): void {
 }
 
 async function takeAll(browser: Browser, url: string, shots: readonly Shot[], folder: string): Promise<void> {
-  for (const { name, path, colorScheme, viewport } of shots) {
+  for (const { name, path, colorScheme, viewport, press } of shots) {
     const context = await browser.newContext({ colorScheme, viewport, timezoneId: 'UTC' });
     await context.addInitScript(shiftDate, NOW - Date.now());
     const page = await context.newPage();
     await page.goto(`${url}/#/${path}`);
     await signIn(page, 'admin', PASSWORD);
     await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => {});
+    if (press !== undefined) {
+      await page.getByRole('button', { name: press }).click();
+      await page.locator('.progress').waitFor({ state: 'detached' });
+      await page.evaluate('document.activeElement.blur()');
+    }
     await page.mouse.move(0, 0);
     await page.screenshot({ path: join(folder, `${name}.png`) });
     await context.close();
@@ -93,6 +107,8 @@ async function main(): Promise<void> {
   await makePage();
   const data = mkdtempSync(join(tmpdir(), 'berth-screenshots-'));
   const server = await startSampleSite(data, PASSWORD, NOW);
+  const api = createApi(server.url);
+  await api.post('/api/admin/rules/apply', { text: SAMPLE_RULES }, await api.signIn('admin', PASSWORD));
   mkdirSync(folder, { recursive: true });
   try {
     await takeAll(browser, server.url, shots, folder);

@@ -50,10 +50,9 @@ describe('berth rules check', () => {
     assert.match(missing.stderr, /none\.yaml is not valid: it does not exist\.\n$/);
   });
 
-  test('needs no file in the data folder', async (t) => {
-    const { code, stdout } = await runBerth(temporaryFolder(t), ['rules', 'check']);
-    assert.equal(code, 0);
-    assert.match(stdout, /rules\.yaml is valid\.\n$/);
+  test('says that there is no file', async (t) => {
+    const { code, stderr } = await runBerth(temporaryFolder(t), ['rules', 'check']);
+    assert.deepEqual([code, stderr], [1, 'The rules are kept in the store. Name a FILE to check.\n']);
   });
 });
 
@@ -92,11 +91,52 @@ describe('berth rules show', () => {
     await server.start({ isHere: true });
     const running = await runBerth(server.data, ['rules', 'show']);
     assert.equal(running.code, 0);
-    const [facts, barred] = running.stdout.split('\n\n');
-    assert.match(facts ?? '', /^file +\S+rules\.yaml\nin force since +\S+Z\ndigest +[0-9a-f]{16}$/);
-    assert.equal(barred, 'barred   which\nuser     mallory\naddress  10.0.0.0/8\n');
+    const [facts, text] = running.stdout.split('\n\n');
+    assert.match(
+      facts ?? '',
+      /^revision +1\napplied by +server\nin force since +\S+Z\nfile +\S+rules\.yaml$/,
+    );
+    assert.equal(text, RULES);
     await server.stop();
     assert.equal((await runBerth(server.data, ['rules', 'show'])).stdout, running.stdout);
+  });
+});
+
+describe('berth rules apply', () => {
+  test('puts rules in force, history compares them, and revert brings them back', async (t) => {
+    const server = ServerUnderTest.make(t);
+    await server.start({ isHere: true });
+    const file = join(temporaryFolder(t), 'draft.yaml');
+    const berth = (...words: string[]) => runBerth(server.data, words);
+    const apply = (text: string) => {
+      writeFileSync(file, text);
+      return berth('rules', 'apply', file);
+    };
+    assert.equal((await apply(RULES)).stdout, 'The rules are in force, as revision 1.\n');
+    assert.equal((await apply(RULES)).stdout, 'These rules are in force already, as revision 1.\n');
+    const refused = await apply('deny: { user: [ada] }');
+    assert.deepEqual([refused.code, refused.stdout], [1, '']);
+    assert.match(
+      refused.stderr,
+      /In line 1, column \d+: "deny\.user" is unknown\. .*The rules in force have not changed\./,
+    );
+    await apply('deny: {}\n');
+    assert.match((await berth('rules', 'history')).stdout, /^revision +.*\n2 +.* \+1 -3\n1 +.* \+3 -0\n$/);
+    const reverted = await berth('rules', 'revert', '1');
+    assert.equal(reverted.stdout, 'The rules are in force again, as revision 3.\n');
+    assert.match(
+      (await berth('rules', 'history', '3')).stdout,
+      /\n-deny: \{\}\n\+deny:\n\+ {2}users: \[mallory\]\n/,
+    );
+  });
+
+  test('says that a file rules, if there is one', async (t) => {
+    const server = ServerUnderTest.make(t);
+    writeFileSync(join(server.data, 'rules.yaml'), RULES);
+    await server.start({ isHere: true });
+    const { code, stderr } = await runBerth(server.data, ['rules', 'apply', join(server.data, 'rules.yaml')]);
+    assert.equal(code, 1);
+    assert.match(stderr, /The rules are in the file \S+rules\.yaml\. Edit it/);
   });
 });
 
@@ -113,20 +153,15 @@ describe('berth bar', () => {
       /^The host "lab-\*" is barred from now on\. .*registration release USER .* frees/,
     );
     await berth('bar', 'Mallory');
-    const { stdout: shown } = await berth('rules', 'show');
-    assert.match(
-      shown,
-      /\n\nBarred by commands:\nbarred +which +by +since +note\nhost +lab-\* .* the lab\nuser +M/,
-    );
+    const { stdout: shown } = await berth('bar', 'list');
+    assert.match(shown, /^barred +which +by +since +note\nhost +lab-\* .* the lab\nuser +M/);
     const lifted = await berth('unbar', 'MALLORY');
     assert.match(
       lifted.stdout,
       /^The user "MALLORY" is no longer barred by a command, but still refused by:\n/,
     );
-    assert.match(lifted.stdout, /\nuser +mallory +rules file/);
+    assert.match(lifted.stdout, /\nuser +mallory +rules/);
     await server.stop();
-    const why = await berth('rules', 'why', 'ann', '--host', 'LAB-7');
-    assert.match(why.stdout, /^barred +which +by +note\nhost +lab-\* +bar +the lab\n/);
     const none = await berth('unbar');
     assert.deepEqual([none.code, none.stderr], [1, 'Name a USER, or give --host or --address.\n']);
   });
@@ -154,11 +189,12 @@ describe('an invalid rules file', () => {
     await server.start();
     assert.match(server.log, /the rules file is not valid; the rules in force stay/);
     const { body } = await server.api.get('/api/admin/rules');
-    assert.deepEqual(body.deny, { users: ['mallory'], hosts: [], addresses: ['10.0.0.0/8'] });
-    assert.match(String(body.error), /This is not valid YAML/);
+    assert.deepEqual([body.revision, body.text], [1, RULES]);
+    assert.match(String(body.file_error), /This is not valid YAML/);
     await server.stop();
     rmSync(file);
     await server.start({ isHere: true });
-    assert.deepEqual((await server.api.get('/api/admin/rules')).body.error, null);
+    const { body: kept } = await server.api.get('/api/admin/rules');
+    assert.deepEqual([kept.file, kept.file_error, kept.text], [null, null, RULES], 'without the file, too');
   });
 });

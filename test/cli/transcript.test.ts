@@ -266,7 +266,8 @@ describe('what is printed', () => {
     const near = 'No exact match for "an". Did you mean "ann"?';
     assertRefused('registration release an --license 1', 'device_not_found', new RegExp(`slot.* ${near}`));
     assert.equal(read(running, 'user forget an').stderr, `${near}\n`);
-    assertOutput('rules why an', `Nothing bars them. ${near}`);
+    const several = 'Name the "product": this server has several, or none.';
+    assertOutput('rules why an', `Nothing bars them.\n\n${several} ${near}`);
     assertRefused('registration release nobody --product cad', 'device_not_found', /"nobody" holds no slot/);
     assertOutput('registration release --address 10.0.0.0/8', 'Released 0 slots.');
     assertRefused('registration release', 'missing_parameters', /Say whose slot/);

@@ -10,7 +10,7 @@ import { startServerHere } from '../support/server-here.ts';
 import { describeStores } from '../support/stores/test-stores.ts';
 
 /** Metrics that this server has no reason to show: no license expires; there is no cloud, TLS or backup. */
-const ABSENT = /^berth_(?:cloud_|certificate_|backup_age_|\w+_expiry_days$)/;
+const ABSENT = /^berth_(?:cloud_|certificate_|backup_age_|reserved_|\w+_expiry_days$)/;
 
 describeStores('a running server', (store) => {
   test('measures its commits, its event loop and its requests', async (t) => {

@@ -33,6 +33,8 @@ const STORMS: readonly Storm[] = [
     words: ['--test', 'test/e2e/consumption-contention.test.ts'],
     env: { BERTH_COUNTS: '5000' },
   },
+  { name: 'line', words: ['test/faults/line/line-storm.ts', '--waiters', '1000', '--killed', '50'] },
+  { name: 'line-postgres', words: ['test/faults/line/line-storm.ts', '--waiters', '300', '--postgres'] },
   { name: 'fleet-storm', words: ['test/faults/fleet/fleet-storm.ts', '--seconds', '60'] },
   { name: 'database-storm', words: ['test/faults/fleet/database-storm.ts', '--cycles', '20'] },
   { name: 'stopped-server', words: ['test/faults/fleet/stopped-server.ts', '--seconds', '70'] },

@@ -101,7 +101,7 @@ function subsetsOf<T>(all: readonly T[]): readonly (readonly T[])[] {
   return Array.from({ length: 2 ** all.length }, (_, set) => all.filter((_, index) => (set >> index) & 1));
 }
 
-/** The largest value, over all sets, of what they reserve minus the slots of members of any of their groups. */
+/** The largest value, over all sets, of what they reserve minus the slots of members of their groups. */
 export function stillToCome(
   rules: RuleSet,
   reservations: readonly Reservation[],

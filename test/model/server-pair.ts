@@ -49,6 +49,14 @@ export class ServerPair implements Store {
     return this.#asked.tally;
   }
 
+  listWaiting(): ReturnType<Store['listWaiting']> {
+    return this.#asked.listWaiting();
+  }
+
+  get turns(): Store['turns'] {
+    return this.#asked.turns;
+  }
+
   listPools(): ReturnType<Store['listPools']> {
     return this.#asked.listPools();
   }

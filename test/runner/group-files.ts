@@ -16,6 +16,11 @@ const GROUPED = [
     isFit: () => true,
   },
   { folders: ['test/cli', 'test/client', 'test/e2e'], size: 6, isFit: startsLate },
+  {
+    folders: ['test/cli', 'test/e2e', 'test/faults/cloud', 'test/faults/cloud-mitm'],
+    size: 5,
+    isFit: (file: string) => !startsLate(file),
+  },
 ];
 
 /** Test files that change their process, or that would delay a group. */
@@ -64,7 +69,10 @@ function deal(files: readonly string[], count: number): string[][] {
   return Array.from({ length: count }, (_, n) => files.filter((_, at) => at % count === n));
 }
 
-/** A group loads all of its files first: what one of them starts at its top level would wait for its turn. */
+/**
+ * A group loads all of its files first: what one of them starts at its top level waits for its turn. Such
+ * files have smaller groups.
+ */
 function startsLate(file: string): boolean {
   return !/^(?:const .* = )?await /m.test(readFileSync(file, 'utf8'));
 }

@@ -19,7 +19,9 @@ export async function fetchThroughLane(
   const head = parsePlainHead(`POST ${path} HTTP/1.1${text.join('')}`);
   const answer = head?.bodyBytes === body.length ? app.findPlain(head.path) : undefined;
   if (head === null || answer === undefined) return null;
-  return toResponse(await answer(new PlainRequest(head, body), peer));
+  return toResponse(
+    await answer(new PlainRequest(head, body, () => ({ isGone: false, onGone: null })), peer),
+  );
 }
 
 interface PlainSend {

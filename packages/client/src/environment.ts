@@ -56,6 +56,8 @@ export interface WireAnswer {
   readonly date: string | null;
   /** The value of `Retry-After`, if there is one. */
   readonly retryAfter?: string | null;
+  /** The value of `Preference-Applied`, if there is one. */
+  readonly applied?: string | null;
 }
 
 /** Small texts by name. A text that was written is still there after a crash. */

@@ -24,6 +24,7 @@ export class BerthError extends Error {
 interface AnswerHeaders {
   readonly date?: string | null;
   readonly retryAfter?: string | null;
+  readonly applied?: string | null;
 }
 
 /** A server has answered, and refused. `code` is one of the server's. */
@@ -35,6 +36,8 @@ export class DeniedError extends BerthError {
 
   /** How long the server asks clients to wait before they ask again; `null` if it does not say. */
   readonly retryAfterMs: number | null;
+  /** Whether the client waited in the server's line. */
+  readonly hasWaited: boolean;
 
   readonly #date: string | null;
 
@@ -45,7 +48,8 @@ export class DeniedError extends BerthError {
     super(code, message, advice, { isRetryable: RETRYABLE.has(code) });
     this.status = status;
     this.details = details;
-    const { date = null, retryAfter } = headers;
+    const { date = null, retryAfter, applied } = headers;
+    this.hasWaited = applied === 'wait';
     this.#date = date;
     this.retryAfterMs = /^[1-9]\d{0,5}$/.test(retryAfter ?? '') ? Number(retryAfter) * 1000 : null;
   }

@@ -35,6 +35,8 @@ export interface PostOptions {
   readonly store?: string | null;
   /** For all servers together. By default, each has its own time. */
   readonly withinMs?: number;
+  /** How long the server may keep the request waiting in line. */
+  readonly waitMs?: number;
   /** Ends the wait for an answer. */
   readonly signal?: AbortSignal;
 }
@@ -70,7 +72,7 @@ export class Servers {
 
   /** Throws a `DeniedError` for a refusal and an `UnreachableError` if no server answers. */
   async post(path: string, body: object, options: PostOptions = {}): Promise<Answer> {
-    const { headers = {}, store, withinMs = Number.POSITIVE_INFINITY, signal } = options;
+    const { headers = {}, store, withinMs = Number.POSITIVE_INFINITY, waitMs = 0, signal } = options;
     const ended = signal === undefined ? {} : { signal };
     const { token } = this.#options;
     const deadlineMs = this.#clock.readMs() + withinMs;
@@ -80,7 +82,7 @@ export class Servers {
       if (store !== undefined) await this.#requireStore(server, store);
       const request = this.describe(path, bound, headers, server);
       const sentAtMs = this.#clock.readMs();
-      const timeoutMs = Math.min(request.timeoutMs, deadlineMs - sentAtMs);
+      const timeoutMs = Math.min(request.timeoutMs + waitMs, deadlineMs - sentAtMs);
       if (timeoutMs <= 0 || signal?.aborted === true) throw new NotSentError('no time was left');
       const answer = await this.#environment.send({ ...request, timeoutMs, ...ended });
       const { fields, date } = readAnswer(path, answer);

@@ -193,6 +193,13 @@ export const licenseId = field((value) => (integerOf(value) === 0 ? undefined : 
   description: 'The id of a license; 0 means none. Without it, the first license that can answer.',
 });
 
+/** The same with 0, which is a number like any other. */
+export const wholeNumber = field((value) => (integerOf(value) === 0 ? 0 : readPositive(value))).meta({
+  ...INTEGER_JSON,
+  minimum: 0,
+  pattern: '^\\d{1,16}$',
+});
+
 /** `license_id` of an administrator's request, where "none" often means "all", so 0 is not allowed. */
 export const strictLicenseId = described(positiveInteger, 'The id of a license.');
 

@@ -36,3 +36,10 @@ export interface Setting {
 /** A number needs its range. */
 export type Bounded = Setting &
   ({ default: number; from: number; to: number } | { default: Exclude<Value, number> });
+
+/** Whether a browser could send it as `Origin`; apps and extensions have their own schemes. */
+export function isOrigin(word: string): boolean {
+  if (word.includes('*')) return false;
+  if (/^https?:/.test(word)) return URL.canParse(word) && new URL(word).origin === word;
+  return !/^(?:file|ftp|wss?):/.test(word) && /^[a-z][a-z\d+.-]*:\/\/[a-z\d._-]+(:\d+)?$/.test(word);
+}

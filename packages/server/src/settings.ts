@@ -4,14 +4,7 @@ import { LOG_FORMATS, LOG_LEVELS } from '@berth/shell/console/log-line';
 import { parseSchedule, SCHEDULE_FORM } from './core/nouns/backup-schedule.ts';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
 import { WEBHOOK_TOPICS, type WebhookTopic } from './core/nouns/webhook-topics.ts';
-import type { Bounded, Setting } from './setting.ts';
-
-/** Whether a browser could send it as `Origin`; apps and extensions have their own schemes. */
-function isOrigin(word: string): boolean {
-  if (word.includes('*')) return false;
-  if (/^https?:/.test(word)) return URL.canParse(word) && new URL(word).origin === word;
-  return !/^(?:file|ftp|wss?):/.test(word) && /^[a-z][a-z\d+.-]*:\/\/[a-z\d._-]+(:\d+)?$/.test(word);
-}
+import { type Bounded, isOrigin, type Setting } from './setting.ts';
 
 const always = () => true;
 
@@ -133,11 +126,7 @@ const TABLE = [
     oneOf: ['open', 'required'],
     about: 'Whether applications need a token or a client certificate.',
   },
-  {
-    path: 'auth.requireTls',
-    default: false,
-    about: 'Whether to refuse sign-ins over plain HTTP.',
-  },
+  { path: 'auth.requireTls', default: false, about: 'Whether to refuse sign-ins over plain HTTP.' },
   {
     path: 'limits.newSlotsPerHour',
     isLive: true,
@@ -145,6 +134,23 @@ const TABLE = [
     from: 0,
     to: 1000000000,
     about: 'Maximum number of new slots and borrows per address in an hour; 0 means no limit.',
+  },
+  {
+    path: 'lending.maxWaiting',
+    isLive: true,
+    default: 5000,
+    from: 0,
+    to: 50000,
+    about:
+      'Maximum number of clients that wait in line for a slot, at most half of http.maxConnections; 0: none.',
+  },
+  {
+    path: 'lending.holdForRetries',
+    isLive: true,
+    default: 0,
+    from: 0,
+    to: 60,
+    about: 'For how many seconds clients that only repeat their call are kept a place in the line; 0: not.',
   },
   {
     path: 'users.ignoreCase',
@@ -227,12 +233,7 @@ const TABLE = [
     isPath: always,
     about: 'PEM file with the CA of client certificates; if empty, the server does not request any.',
   },
-  {
-    path: 'log.level',
-    default: 'info',
-    oneOf: LOG_LEVELS,
-    about: 'Lowest level of log lines to write.',
-  },
+  { path: 'log.level', default: 'info', oneOf: LOG_LEVELS, about: 'Lowest level of log lines to write.' },
   {
     path: 'log.format',
     default: 'auto',

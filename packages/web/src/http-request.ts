@@ -22,8 +22,16 @@ export interface HttpRequest extends RequestHead {
   readonly url: string;
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal;
+  /** For requests that may wait for long: costs less than `signal`. */
+  watch?(): Departure;
   /** `null` for a body that is larger. */
   readBody(limit: number): Promise<Uint8Array | null> | Uint8Array | null;
+}
+
+/** Whether the client is gone, and what to do when it goes. */
+export interface Departure {
+  isGone: boolean;
+  onGone: (() => void) | null;
 }
 
 /** The connection of a request. */

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import type { AnswerRoute, App } from './app.ts';
 import type { BodyBudget, Unfinished } from './body-budget.ts';
 import type { Connection, Connections, FastReader } from './connections.ts';
-import type { Peer } from './http-request.ts';
+import type { Departure, Peer } from './http-request.ts';
+import { HTTP_LIMITS } from './limits.ts';
 import type { NetworkPeers } from './network-peer.ts';
 import { findHead, HEAD_END_BYTES, type PlainHead, PlainRequest, parsePlainHead } from './plain-request.ts';
 import type { Reply } from './reply.ts';
@@ -84,6 +85,8 @@ class Lane implements FastReader {
   #unfinished: Unfinished | null = null;
   /** A client sends the same few heads again and again. */
   #heads: ReadHead[] = [];
+  /** For the request that is being answered. */
+  #departure: Departure | null = null;
   isBusy = false;
   isWaiting = false;
 
@@ -142,6 +145,18 @@ class Lane implements FastReader {
   readonly #forget = (): void => {
     this.#unfinished?.end();
     this.#unfinished = null;
+    if (this.#departure === null) return;
+    this.#departure.isGone = true;
+    this.#departure.onGone?.();
+  };
+
+  /** Only for requests that may take long: most are answered before anybody could leave. */
+  readonly #watch = (): Departure => {
+    if (this.#departure === null) {
+      this.#departure = { isGone: this.#socket.destroyed, onGone: null };
+      this.#socket.setKeepAlive(true, HTTP_LIMITS.probeAfterMs);
+    }
+    return this.#departure;
   };
 
   readonly #onEnd = (): void => {
@@ -172,7 +187,7 @@ class Lane implements FastReader {
     if (this.#unfinished !== null) this.#forget();
     this.isBusy = true;
     this.#unread = unread.length === end ? NOTHING : unread.subarray(end);
-    answer(new PlainRequest(head, unread.subarray(start, end)), peer)
+    answer(new PlainRequest(head, unread.subarray(start, end), this.#watch), peer)
       .then(this.#onReply)
       .catch(this.#onBug);
   }
@@ -202,6 +217,7 @@ class Lane implements FastReader {
 
   readonly #onRead = (): void => {
     this.isBusy = false;
+    this.#departure = null;
     this.#connection.noteDone();
     if (this.#unread.length > 0) this.#proceed();
     // Unless that found another request to answer first, or one for Node.

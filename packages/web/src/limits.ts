@@ -38,6 +38,11 @@ export const HTTP_LIMITS = {
   connectionCheckMs: 1000,
   /** How long an idle connection is kept for the client's next heartbeat. */
   keepAliveTimeoutMs: 75_000,
+  /**
+   * When the client of a long request is first asked for a sign of life. The system asks ten times, once a
+   * second: a machine that has vanished is noticed within 15 s.
+   */
+  probeAfterMs: 4000,
   /** How long a stop waits before it closes connections. */
   drainTimeoutMs: 10_000,
 } as const;

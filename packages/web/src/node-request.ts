@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Unfinished } from './body-budget.ts';
-import type { HeaderFields, HttpRequest } from './http-request.ts';
+import type { Departure, HeaderFields, HttpRequest } from './http-request.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { isPlainHost } from './plain-request.ts';
 
@@ -45,6 +45,16 @@ class NodeRequest implements HttpRequest {
   get signal(): AbortSignal {
     if (this.#gone === null) this.#gone = abortWhenGone(this.#outgoing);
     return this.#gone.signal;
+  }
+
+  watch(): Departure {
+    const departure: Departure = { isGone: this.#outgoing.destroyed, onGone: null };
+    this.#outgoing.socket?.setKeepAlive(true, HTTP_LIMITS.probeAfterMs);
+    this.#outgoing.once('close', () => {
+      departure.isGone = true;
+      if (!this.#outgoing.writableFinished) departure.onGone?.();
+    });
+    return departure;
   }
 
   get targetHost(): string | undefined {

@@ -1,4 +1,4 @@
-import type { HeaderFields, HttpRequest } from './http-request.ts';
+import type { Departure, HeaderFields, HttpRequest } from './http-request.ts';
 import { HTTP_LIMITS } from './limits.ts';
 
 /** The head of a request in the plain form. */
@@ -53,14 +53,19 @@ export function parsePlainHead(head: string): PlainHead | null {
   return isPlain ? { path, headers: new PlainHeaders(fields), bodyBytes } : null;
 }
 
+const NOTHING = new Uint8Array();
+
 /** A request that the fast lane has read. All of its body is here. */
 export class PlainRequest implements HttpRequest {
   readonly #head: PlainHead;
-  readonly #body: Uint8Array;
+  #body: Uint8Array;
+  readonly #watch: () => Departure;
 
-  constructor(head: PlainHead, body: Uint8Array) {
+  /** `watch`: how to find out that the client is gone. */
+  constructor(head: PlainHead, body: Uint8Array, watch: () => Departure) {
     this.#head = head;
     this.#body = body;
+    this.#watch = watch;
   }
 
   get method(): string {
@@ -75,13 +80,20 @@ export class PlainRequest implements HttpRequest {
     return this.#head.headers;
   }
 
-  /** Its routes take no longer because a client is gone. */
+  /** Its routes take no longer because a client is gone; those that do, watch it. */
   get signal(): AbortSignal {
     return new AbortController().signal;
   }
 
+  watch(): Departure {
+    return this.#watch();
+  }
+
   readBody(limit: number): Uint8Array | null {
-    return this.#body.length > limit ? null : this.#body;
+    const body = this.#body;
+    // The request may wait for long, and the body with it.
+    this.#body = NOTHING;
+    return body.length > limit ? null : body;
   }
 }
 

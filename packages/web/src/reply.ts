@@ -9,6 +9,8 @@ export interface Reply {
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null;
   readonly type: keyof typeof TYPES;
   readonly headers?: Readonly<Record<string, string>>;
+  /** For how long the request was kept waiting on purpose. */
+  readonly waitedMs?: number;
   /** A text of characters that are one byte each, if that is known. */
   readonly isAscii?: boolean;
 }

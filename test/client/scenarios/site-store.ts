@@ -38,7 +38,8 @@ export class SiteStore {
   }
 
   static async open(t: Parameters<typeof openTestApp>[0], world: World, scenario: Scenario) {
-    const app = await openTestApp(t, { licenses: [] });
+    // In simulated time nobody can wait in line: the clients poll, as on servers that have no line.
+    const app = await openTestApp(t, { licenses: [], env: { BERTH_LENDING_MAX_WAITING: '0' } });
     const certificate = scenario.proof === true ? await certify(app, scenario) : null;
     const store = new SiteStore(world, app, scenario, certificate);
     await store.setEnabled(true);

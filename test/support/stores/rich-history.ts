@@ -9,6 +9,7 @@ import {
   exampleFeature,
   exampleLicense,
   exampleLimits,
+  limitingAddresses,
   NOW,
   register,
   registerFeature,
@@ -53,6 +54,7 @@ export async function writeRichHistory(store: Store, clock: ManualClock): Promis
   await store.execute({ kind: 'rotate_grant_key', kid: 'k1', privateKey: 'p1', by: BY });
   const notice = { kind: 'cloud_held_to_nonces', fingerprint: 'a-cloud' } as const;
   await store.execute({ kind: 'note', notice });
+  await store.execute(register('counted', { licenseId: licenseId(2), by: BY }));
 }
 
 /** Removes a license with a report in transit, one with pending consumption, and one that was never used. */
@@ -94,7 +96,12 @@ async function lend(store: Store, clock: ManualClock): Promise<void> {
   for (const user of ['zoe', 'ada', 'Zoë']) {
     await store.execute(registerFeature(user, { licenseId: licenseId(2) }));
   }
-  await store.execute(setRules(denying({ users: ['eve'] }), BY));
+  const limited = limitingAddresses(ODD_USERS.length + 1);
+  await store.execute(
+    setRules({ ...limited, ...denying({ users: ['eve'] }), products: limited.products }, BY),
+  );
+  const sample = { product: 'cad', feature: '', rule: "reserve 2 for o'brien", reserved: 2, unused: 1 };
+  await store.execute({ kind: 'sample_reservations', samples: [sample] });
   const bar = { kind: 'address', pattern: '2001:db8::/32', note: "o'brien's lab" } as const;
   await store.execute({ kind: 'add_bar', bar, by: BY });
   const setting = { name: 'page.name', value: "o'brien", shown: "o'brien" };

@@ -41,6 +41,8 @@ class WireAnswer:
     date: Optional[str]
     # The value of `Retry-After`, if there is one.
     retry_after: Optional[str] = None
+    # The value of `Preference-Applied`, if there is one.
+    applied: Optional[str] = None
 
 
 @dataclass(frozen=True)

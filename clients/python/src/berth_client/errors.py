@@ -35,6 +35,7 @@ class DeniedError(BerthError):
         details: Mapping[str, Any],
         date: Optional[str] = None,
         retry_after: Optional[str] = None,
+        applied: Optional[str] = None,
     ) -> None:
         code = str(details.get("code"))
         message = details.get("message") or f'The server refused with "{code}".'
@@ -46,6 +47,8 @@ class DeniedError(BerthError):
         # How many seconds the server asks clients to wait before they ask again; `None` if it does not say.
         match = re.fullmatch("[1-9][0-9]{0,5}", retry_after or "")
         self.retry_after: Optional[int] = None if match is None else int(match[0])
+        # Whether the client waited in the server's line.
+        self.has_waited = applied == "wait"
         self._date = date
 
     @property

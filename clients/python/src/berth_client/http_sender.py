@@ -81,7 +81,8 @@ class HttpSender:
             self._keep(origin, connection, response.headers.get("Keep-Alive"))
         text = b"".join(chunks).decode("utf-8", "replace")
         headers = response.headers
-        return WireAnswer(response.status, text, headers.get("Date"), headers.get("Retry-After"))
+        said = [headers.get(name) for name in ("Date", "Retry-After", "Preference-Applied")]
+        return WireAnswer(response.status, text, *said)
 
     def _take(self, origin: _Origin) -> Optional[http.client.HTTPConnection]:
         now = self._read_monotonic()

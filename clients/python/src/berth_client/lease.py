@@ -200,14 +200,15 @@ class SlotRequests:
         headers: Optional[Mapping[str, str]] = None,
         in_doubt: bool = False,
         binding: Optional[str] = None,
+        wait: float = 0,
     ) -> ProvenAnswer:
         """
         `in_doubt`: the answer has to be proven, even if no grant is due. `binding`: only servers with that
-        store are asked.
+        store are asked. `wait`: as for `Servers.post`.
         """
         servers = self._account.servers
         if self._account.verifier is None:
-            answer = servers.post(path, fields, headers, binding=binding)
+            answer = servers.post(path, fields, headers, binding=binding, wait=wait)
             return ProvenAnswer(answer, read_lease(answer))
         proven = self._proven
         if proven is not None and path != "borrow" and not in_doubt and not self._is_grant_due(proven):
@@ -215,7 +216,7 @@ class SlotRequests:
             if answer.server == proven.server:
                 return _extend(proven, answer)
         nonce = self._account.environment.create_id()
-        answer = servers.post(path, {**fields, "nonce": nonce}, headers, binding=binding)
+        answer = servers.post(path, {**fields, "nonce": nonce}, headers, binding=binding, wait=wait)
         try:
             return self._prove(answer, nonce)
         except ProofError:

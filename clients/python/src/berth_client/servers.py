@@ -97,10 +97,12 @@ class Servers:
         headers: Optional[Mapping[str, str]] = None,
         timeout: Optional[float] = None,
         binding: Optional[str] = None,
+        wait: float = 0,
     ) -> Answer:
         """
         Raises a `DeniedError` for a refusal and an `UnreachableError` if no server answers. `timeout` is for
-        all servers together. With `binding`, only the servers with that store are asked.
+        all servers together. With `binding`, only the servers with that store are asked. `wait`: how long the
+        server may keep the request waiting in line.
         """
         token = self._read_token()
         all_headers = {"Content-Type": "application/json", **_headers(token), **(headers or {})}
@@ -114,7 +116,7 @@ class Servers:
                 fields = body if is_of_addresses(binding) else {**body, "store_id": binding}
             content = json.dumps(fields).encode()
             sent_at = self._clock.read()
-            request = WireRequest(f"{url}/api/v4/{path}", all_headers, content, left())
+            request = WireRequest(f"{url}/api/v4/{path}", all_headers, content, left() + wait)
             answer = self._send(request, token)
             return Answer(_read_answer(path, answer), sent_at, url)
 
@@ -328,7 +330,7 @@ def _read_answer(path: str, answer: WireAnswer) -> Mapping[str, Any]:
         if _is_from_berth(path, fields, answer.text):
             return fields
     elif isinstance(fields.get("code"), str):
-        raise DeniedError(answer.status, fields, answer.date, answer.retry_after)
+        raise DeniedError(answer.status, fields, answer.date, answer.retry_after, answer.applied)
     reason = f"HTTP status {answer.status}, and not from Berth"
     # A proxy that refuses a request has not passed it on.
     raise NotSentError(reason) if answer.status >= 400 else _ForeignAnswer(reason)

@@ -243,6 +243,11 @@ class Slot(Announcing, Ending):
             self._features.pop(code, None)
 
 
+# Servers and proxies may close a connection on which nothing comes for a minute.
+_LONGEST_IN_LINE = 50
+_LONGEST_UNCANCELLED = 5
+_FIRST_IN_LINE = 2
+
 # How long a program that ends waits for an answer, before it returns what the server may have lent.
 _LAST_ANSWER = 1.0
 # The longest pause if the server does not say how long to pause.
@@ -289,12 +294,16 @@ class _Asking:
         self._asked: Optional[Signal] = None
         self._is_ending = False
 
-    def ask(self) -> ProvenAnswer:
-        """Never comes back once the program ends."""
+    def ask(self, wait: int) -> ProvenAnswer:
+        """
+        Waits in the server's line for so many seconds, if it has one. Never comes back once the program ends.
+        """
+        headers = {"Prefer": f"wait={wait}"} if wait > 0 else None
         asked = self._asked = self._account.environment.create_signal()
         try:
             self._stop_if_ending()
-            return self.requests.send("register", holder_of(self._account, self._account.license_id))
+            holder = holder_of(self._account, self._account.license_id)
+            return self.requests.send("register", holder, headers, wait=wait)
         except DeniedError:
             self._asked = None
             raise
@@ -327,15 +336,23 @@ def _ask_patiently(
     environment = account.environment
     deadline = account.clock.read() + parse_duration("wait", wait)
     alarm = environment.create_signal() if cancel is None else cancel
+    # A request under way cannot be cancelled. Between two of them, the place in the line is kept.
+    longest = _LONGEST_IN_LINE if cancel is None else _LONGEST_UNCANCELLED
     failures = 0
     while not alarm.is_set():
+        asked_at = account.clock.read()
         try:
-            return asking.ask()
+            # Who wants to know hears soon that there is no free slot. The place in the line is kept.
+            first = _FIRST_IN_LINE if failures == 0 and on_wait is not None else longest
+            return asking.ask(int(min(deadline - asked_at, first)))
         except (DeniedError, UnreachableError, ProofError) as error:
-            left = deadline - account.clock.read()
+            now = account.clock.read()
+            left = deadline - now
             if not error.is_retryable or left <= 0:
                 raise
-            retry_in = min(left, ask_again_in(error, failures, _LONGEST_WAIT, environment.random))
+            has_waited = now - asked_at >= 1 and isinstance(error, DeniedError) and error.has_waited
+            again_in = ask_again_in(error, failures, _LONGEST_WAIT, environment.random)
+            retry_in = 0.0 if has_waited else min(left, again_in)
             if on_wait is not None:
                 on_wait(Waiting(error, retry_in))
         alarm.wait(retry_in)

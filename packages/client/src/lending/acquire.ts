@@ -15,7 +15,7 @@ export interface WaitOptions {
   readonly wait?: Duration | undefined;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with the reason before every pause. */
+  /** Called with the reason before every pause, and whenever the wait in the server's line goes on. */
   readonly onWait?: ((waiting: Waiting) => void) | undefined;
 }
 
@@ -29,6 +29,10 @@ export interface Waiting {
 
 /** The longest pause if the server does not say how long to pause. */
 const LONGEST_WAIT_MS = 20_000;
+
+/** Servers and proxies may close a connection on which nothing comes for a minute. */
+const LONGEST_IN_LINE_MS = 50_000;
+const FIRST_IN_LINE_MS = 2000;
 
 /** @internal */
 export async function acquireAs(account: Account, options: WaitOptions): Promise<Slot> {
@@ -63,11 +67,17 @@ class Asking implements ExitGuard {
     this.#requests = requests;
   }
 
-  /** Never comes back once the program ends. */
-  async ask(): Promise<ProvenAnswer> {
+  /** Waits in the server's line, if it has one. Never comes back once the program ends. */
+  async ask(waitSeconds: number, signal?: AbortSignal): Promise<ProvenAnswer> {
     if (this.#isEnding) return forever();
+    const ended = signal === undefined ? {} : { signal };
+    const patience =
+      waitSeconds < 1
+        ? {}
+        : { headers: { prefer: `wait=${waitSeconds}` }, waitMs: waitSeconds * 1000, ...ended };
     try {
-      this.#asked = this.#requests.send('register', holderOf(this.#account, this.#account.licenseId));
+      const holder = holderOf(this.#account, this.#account.licenseId);
+      this.#asked = this.#requests.send('register', holder, patience);
       return await this.#asked;
     } catch (error) {
       if (error instanceof DeniedError) this.#asked = null;
@@ -107,12 +117,19 @@ async function registerPatiently(
   const deadlineMs = clock.readMs() + parseDuration('wait', options.wait ?? 0);
   for (let failures = 0; ; failures++) {
     options.signal?.throwIfAborted();
+    const askedMs = clock.readMs();
+    // Who wants to know hears soon that there is no free slot. The place in the line is kept.
+    const longestMs = failures === 0 && options.onWait !== undefined ? FIRST_IN_LINE_MS : LONGEST_IN_LINE_MS;
+    const waitMs = Math.min(deadlineMs - askedMs, longestMs);
     try {
-      return await asking.ask();
+      return await asking.ask(Math.floor(waitMs / 1000), options.signal);
     } catch (error) {
-      const leftMs = deadlineMs - clock.readMs();
+      const nowMs = clock.readMs();
+      const leftMs = deadlineMs - nowMs;
       if (!isWorthWaiting(error) || leftMs <= 0) throw error;
-      const retryInMs = Math.min(leftMs, askAgainInMs(error, failures, LONGEST_WAIT_MS, environment.random));
+      const hasWaited = nowMs - askedMs >= 1000 && error instanceof DeniedError && error.hasWaited;
+      const againInMs = askAgainInMs(error, failures, LONGEST_WAIT_MS, environment.random);
+      const retryInMs = hasWaited ? 0 : Math.min(leftMs, againInMs);
       options.onWait?.({ error, retryInMs });
       await pause(environment, retryInMs, options.signal);
     }

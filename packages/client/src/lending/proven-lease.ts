@@ -35,6 +35,7 @@ interface SendOptions {
   readonly headers?: Record<string, string>;
   /** As for `Servers.post`. */
   readonly store?: string | null;
+  readonly waitMs?: number;
   readonly signal?: AbortSignal;
   /** Whether the answer has to be proven, even if no grant is due. */
   readonly inDoubt?: boolean;

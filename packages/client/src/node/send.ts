@@ -52,5 +52,6 @@ async function readAll(response: IncomingMessage): Promise<WireAnswer> {
     text += part;
     if (text.length > LONGEST_ANSWER) throw new Error('The answer is too long');
   }
-  return { status: statusCode, text, date: headers.date ?? null, retryAfter: headers['retry-after'] ?? null };
+  const { date = null, 'retry-after': retryAfter = null, 'preference-applied': applied = null } = headers;
+  return { status: statusCode, text, date, retryAfter, applied: String(applied) };
 }

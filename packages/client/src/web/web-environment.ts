@@ -43,7 +43,8 @@ async function sendByFetch(request: WireRequest, keepalive = false): Promise<Wir
   const response = await fetch(url, { ...content, headers, signal, keepalive, redirect: 'error' });
   const header = (name: string) => response.headers.get(name);
   const text = await response.text();
-  return { status: response.status, text, date: header('date'), retryAfter: header('retry-after') };
+  const [date, retryAfter] = [header('date'), header('retry-after')];
+  return { status: response.status, text, date, retryAfter, applied: header('preference-applied') };
 }
 
 /** Where the application notices it, but later: the renewals go on. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { described, name, userName } from '../fields.ts';
+import { described, name, positiveInteger, userName, wholeNumber } from '../fields.ts';
 import type { Operations } from './operation.ts';
 
 /** The kinds of rules, as refusals and `expect` name them. */
@@ -29,7 +29,7 @@ const ruleInForce = z
     refused: described(z.int(), 'How often it refused in the last 30 days.'),
     unused_share: described(
       z.number().nullable(),
-      'Of a reservation: how much of what it reserved in the last 30 days was kept free, 0 to 1; null: unknown.',
+      'Of a reservation: what share of it was kept free in the last 30 days, 0 to 1; null: unknown.',
     ),
   })
   .meta({ id: 'RuleInForce', description: 'A rule, and what it does now.' });
@@ -47,6 +47,8 @@ const revisionObject = z
   .meta({ id: 'RulesRevision', description: 'A version of the rules.' });
 
 const text = described(z.string(), 'The rules, as YAML.');
+
+const sentText = described(z.string().optional(), 'The rules, as YAML.');
 
 const checked = {
   errors: described(z.array(remark), 'Why the text cannot be applied.'),
@@ -70,7 +72,7 @@ const changedAnswer = z
     line: described(z.int().nullable(), 'Where it stands in the text.'),
     times: described(z.int(), 'How often in that hour.'),
   })
-  .meta({ id: 'ChangedAnswer', description: 'Requests that rules would have answered differently.' });
+  .describe('Requests that rules would have answered differently.');
 
 const changedCounts = {
   newly_refused: described(z.int(), 'Served, and would be refused.'),
@@ -160,15 +162,20 @@ export const RULE_API = {
       rules: described(z.array(ruleInForce), 'Every rule of a product, in the order of the text.'),
     }),
   },
-  'POST /api/admin/rules/check': { body: z.object({ text }), answer: z.object(checked) },
+  'POST /api/admin/rules/check': {
+    body: z.object({ text: sentText }).meta({ required: ['text'] }),
+    answer: z.object(checked),
+  },
   'POST /api/admin/rules/apply': {
-    body: z.object({
-      text,
-      based_on: described(
-        z.int().optional(),
-        'The revision that was edited: if another one is in force, nothing is applied.',
-      ),
-    }),
+    body: z
+      .object({
+        text: sentText,
+        based_on: described(
+          wholeNumber,
+          'The revision that was edited: if another one is in force, nothing is applied.',
+        ),
+      })
+      .meta({ required: ['text'] }),
     answer: z.object({
       revision: described(z.int(), 'The revision that is now in force.'),
       is_new: described(z.boolean(), 'false if the text was in force already.'),
@@ -179,7 +186,7 @@ export const RULE_API = {
     answer: z.object({ revisions: described(z.array(revisionObject), 'The latest first.') }),
   },
   'GET /api/admin/rules/revision': {
-    query: z.object({ revision: described(z.coerce.number().int().optional(), 'Which.') }),
+    query: z.object({ revision: described(positiveInteger, 'Which.') }).meta({ required: ['revision'] }),
     answer: z.object({
       ...revisionFacts,
       text,
@@ -187,14 +194,18 @@ export const RULE_API = {
     }),
   },
   'POST /api/admin/rules/revert': {
-    body: z.object({ revision: described(z.int(), 'Whose text is applied again, as a new revision.') }),
+    body: z
+      .object({ revision: described(positiveInteger, 'Whose text is applied again, as a new revision.') })
+      .meta({ required: ['revision'] }),
     answer: z.object({ revision: described(z.int(), 'The revision that is now in force.') }),
   },
   'POST /api/admin/rules/import': {
-    body: z.object({
-      text: described(z.string(), 'An options file of FlexNet or RLM.'),
-      format: described(z.enum(['flexnet', 'rlm']).optional(), 'Left out: it is recognized.'),
-    }),
+    body: z
+      .object({
+        text: described(z.string().optional(), 'An options file of FlexNet or RLM.'),
+        format: described(z.enum(['flexnet', 'rlm']).optional(), 'Left out: it is recognized.'),
+      })
+      .meta({ required: ['text'] }),
     answer: z.object({
       text,
       report: described(

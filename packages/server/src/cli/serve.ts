@@ -46,11 +46,14 @@ export async function serve(options: ServeOptions): Promise<number> {
   // The reader of our output may exit first; that must not prevent an orderly stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const beside: { cloud: DemoCloud | null } = { cloud: null };
+  let code: number;
   try {
-    return await serveBeside(beside, options);
+    code = await serveBeside(beside, options);
   } finally {
     await beside.cloud?.stop();
   }
+  // Everything is stored and answered. To tidy up after clients that do not read, Node may take for ever.
+  process.exit(code);
 }
 
 async function serveBeside(

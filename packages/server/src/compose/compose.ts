@@ -28,6 +28,7 @@ import { createCounting } from '../services/lending/counting.ts';
 import { createLending } from '../services/lending/lending.ts';
 import { createTakeSlot } from '../services/lending/new-slots.ts';
 import { createOversight } from '../services/lending/oversight.ts';
+import { createWaitingRoom, type WaitingRoom } from '../services/lending/waiting-room.ts';
 import { createMetrics, type Metrics } from '../services/metrics/metrics.ts';
 import { createRuleBook, type RuleBook } from '../services/rules/rule-book.ts';
 import { createRuleTrials } from '../services/rules/rule-trials.ts';
@@ -97,7 +98,7 @@ export async function serveStore(
 async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: Stop[]): Promise<Parts> {
   const { config, certificates, eventSignal, app, url } = options;
   const parts = composeApp(store, { ...options, isServing: true }, log, () => url);
-  stops.push(dismissPasswords, parts.cloud.close, parts.events.close);
+  stops.push(dismissPasswords, parts.cloud.close, parts.events.close, () => parts.room.close());
   // From here on, the store knows whether this server leads.
   await store.keepClock();
   await parts.settings.refresh();
@@ -152,6 +153,7 @@ interface Parts {
   readonly events: EventParts;
   readonly settings: LiveSettings;
   readonly metrics: Metrics;
+  readonly room: WaitingRoom;
 }
 
 export function composeApp(
@@ -178,15 +180,12 @@ export function composeApp(
   const events = composeEvents(store, { ...options, settings, cloudLink, environment }, log);
   const requests = new RequestCounts();
   const keeping = composeBackups(store, { ...options, settings, environment });
+  const lending = composeLending(store, settings, readMonotonicMs);
   const metrics = createMetrics({
     ...environment.clock,
     ...facts,
-    store,
-    ...keeping,
-    cloudLink,
-    requests,
-    storeKind: isShared(config) ? 'postgresql' : 'sqlite',
-    usesCloud: config.cloud.url !== '',
+    ...describeParts(config),
+    ...{ store, ...keeping, cloudLink, requests, room: lending.room },
   });
   const routes = createRoutes({
     accounts,
@@ -197,7 +196,7 @@ export function composeApp(
     ruleBook,
     ruleTrials: createRuleTrials(store),
     ...events,
-    ...composeLending(store, settings, readMonotonicMs),
+    ...lending,
     ...composeGrants(store, cloud),
     metrics,
     doctor: composeDoctor({ settings, env: options.env }, environment.clock, {
@@ -221,12 +220,17 @@ export function composeApp(
     pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options, environment) },
     log,
     requests,
-    logRequests: config.log.requests,
-    slowRequestMs: config.log.slowRequestMs,
+    ...{ logRequests: config.log.requests, slowRequestMs: config.log.slowRequestMs },
     settings,
     readMonotonicMs,
   });
-  return { app, routes, accounts, audit, ...keeping, catalogue, cloud, ruleBook, events, metrics, settings };
+  const { room } = lending;
+  const parts = { app, routes, accounts, audit, ...keeping, catalogue, cloud, ruleBook, events };
+  return { ...parts, metrics, settings, room };
+}
+
+function describeParts(config: Config) {
+  return { storeKind: isShared(config) ? 'postgresql' : 'sqlite', usesCloud: config.cloud.url !== '' };
 }
 
 function describeServer({ config, certificates }: ComposeOptions, { version, clock }: ServerEnvironment) {
@@ -321,8 +325,10 @@ export async function openStoppedServer(config: Config, env: ServeOptions['env']
 
 /** The services that need nothing but the store. */
 function composeLending(store: Store, settings: CurrentSettings, readMonotonicMs: () => number) {
-  const takeSlot = createTakeSlot(store, { settings, readMonotonicMs });
+  const room = createWaitingRoom(store, { settings, readMonotonicMs });
+  const takeSlot = createTakeSlot(store, room, { settings, readMonotonicMs });
   return {
+    room,
     counting: createCounting(store, takeSlot),
     lending: createLending(store, takeSlot),
     oversight: createOversight(store),

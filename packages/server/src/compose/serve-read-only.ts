@@ -19,6 +19,8 @@ export function withoutWriting(store: Store): Store {
     isHealthy: () => false,
     isLeader: () => false,
     tally: store.tally,
+    listWaiting: () => store.listWaiting(),
+    turns: store.turns,
     listPools: () => store.listPools(),
     close: async () => {},
   };

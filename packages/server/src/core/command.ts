@@ -7,7 +7,7 @@ import type { HostInfo } from './nouns/registration.ts';
 import type { SystemCommand } from './system-command.ts';
 
 /** Every change to the store. Plain data, so it can cross to another thread, wait in a batch, be retried. */
-export type Command = LicenseCommand | SystemCommand;
+export type Command = LicenseCommand | LineCommand | SystemCommand;
 
 /** Commands on one license, which the store carries out one after the other. */
 export type LicenseCommand =
@@ -31,6 +31,9 @@ export type LicenseCommand =
   | SettleReport
   | ResolveReport
   | ThinHistory;
+
+/** Commands on those who wait for a slot of a product. */
+export type LineCommand = HandOn | LeaveLine;
 
 /** Which license is meant. If both are `null`: the only product on the server. */
 export interface Target {
@@ -71,9 +74,20 @@ interface Taking extends Target, Holding {
   readonly spent?: SpentLimit;
 }
 
+/**
+ * What a request does if no slot is free. `stay`: it waits in line. `last`: its wait is over, and it is
+ * answered now. `repeat`: it is answered now, and its user is kept a place until they ask again.
+ */
+export interface Wait {
+  readonly mode: 'stay' | 'last' | 'repeat';
+  /** How long the user waits from now on, or is kept a place. */
+  readonly forMs: number;
+}
+
 /** Lends a slot, or renews the one that the user holds. */
 export interface Register extends Taking {
   readonly kind: 'register';
+  readonly wait?: Wait;
 }
 
 /** An instant, as long as the license allows, or a text that is not a date. */
@@ -230,6 +244,30 @@ export interface RegisterFeature extends Target, Asked {
   readonly until: BorrowUntil | null;
   readonly spent?: SpentLimit;
   readonly instance?: string;
+  readonly wait?: Wait;
+}
+
+/** Serves those who wait, as far as there are slots. It is sent when a slot has ended by itself. */
+export interface HandOn {
+  readonly kind: 'hand_on';
+  readonly product: string;
+}
+
+/** The last connection on which a user waited is gone. A slot that was lent to them unseen is returned. */
+export interface LeaveLine {
+  readonly kind: 'leave_line';
+  readonly product: string;
+  /** Empty for the license itself. */
+  readonly feature: string;
+  readonly user: string;
+  /** A slot that was lent to the connection when it was gone already, returned unless it was used since. */
+  readonly unseen?: UnseenSlot;
+}
+
+export interface UnseenSlot {
+  readonly licenseId: LicenseId;
+  readonly registeredAt: Instant;
+  readonly endsAt: Instant;
 }
 
 export interface ReleaseFeature extends Target, Holding {

@@ -8,7 +8,7 @@ import type { License, LicenseId } from './nouns/license.ts';
 import type { Registration } from './nouns/registration.ts';
 
 /** The answer to the caller. */
-export type Outcome = Granted | Measured | ClockReset | Done | Refused;
+export type Outcome = Granted | Measured | ClockReset | Waiting | HandedOn | Done | Refused;
 
 /** The user holds a slot. */
 export interface Granted {
@@ -41,6 +41,33 @@ export interface ClockReset {
   readonly kind: 'clock_reset';
   readonly restored: readonly NamedBorrow[];
   readonly lost: readonly LostBorrow[];
+}
+
+/** Whose turn it is, or will be: a place in the line belongs to a user. */
+export interface PlaceKey {
+  readonly product: string;
+  /** Empty for the license itself. */
+  readonly feature: string;
+  readonly user: string;
+}
+
+/** The user waits in line. */
+export interface Waiting extends PlaceKey {
+  readonly kind: 'waiting';
+  /** When the slot that ends next ends by itself; `null`: unknown. */
+  readonly nextEndAt: Instant | null;
+  readonly now: Instant;
+}
+
+/** Slots were handed on. */
+export interface HandedOn {
+  readonly kind: 'handed_on';
+  /** Users of this server who have a slot and were not answered yet. */
+  readonly lent: readonly PlaceKey[];
+  /** How many still wait. */
+  readonly waiting: number;
+  readonly nextEndAt: Instant | null;
+  readonly now: Instant;
 }
 
 export interface Done {

@@ -30,6 +30,8 @@ export interface LicenseHead {
   /** Of the license or feature that the command counts or lends, if any. */
   readonly meter: Meter | null;
   readonly rules: Rules;
+  /** Free slots that are kept for others, who wait and come first. */
+  readonly kept: number;
 }
 
 /** What reservations and limits look at. */

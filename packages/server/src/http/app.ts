@@ -99,7 +99,8 @@ async function answer(
     return errorReply(error) ?? requestLog.noteBug(route.name, error);
   });
   const logged = { route: route.name, address: peer.address };
-  requestLog.note(logged, reply, options.readMonotonicMs() - startedMs);
+  // Waiting in line is not slow.
+  requestLog.note(logged, reply, options.readMonotonicMs() - startedMs - (reply.waitedMs ?? 0));
   return withCors(reply, { route, request, pages: options.pages });
 }
 

@@ -36,6 +36,7 @@ import { historyRoutes } from './routes/admin/history.ts';
 import { identityRoutes } from './routes/admin/identity.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { licenseAdminRoutes } from './routes/admin/licenses.ts';
+import { lineRoutes } from './routes/admin/line.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
 import { ruleTrialRoutes } from './routes/admin/rule-trials.ts';
 import { ruleRoutes } from './routes/admin/rules.ts';
@@ -104,7 +105,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Products', productRoutes(services)),
     ...tagged('Offline licensing', offlineRoutes(offline)),
     ...tagged('Credentials', keyRoutes(services), passwordRoutes(services)),
-    ...tagged('Admin: slots', registrationRoutes(lending)),
+    ...tagged('Admin: slots', registrationRoutes(lending), lineRoutes(lending)),
     ...tagged('Admin: server', statusRoutes(services), licenseAdminRoutes(catalogue, services.offline)),
     ...tagged('Admin: server', clockRoutes(services.oversight)),
     ...tagged('Admin: history', historyRoutes(services.history)),

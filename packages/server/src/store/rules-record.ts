@@ -19,7 +19,9 @@ export interface RuleCounts {
   readonly product: string;
   /** Of the rules that it was counted for. */
   readonly revision: number;
-  /** Slots by groups, by feature; the feature is empty for the license itself. */
+  /** Slots that there are, by feature. */
+  readonly slots: ReadonlyMap<string, number>;
+  /** Those that are held, by feature and groups; the feature is empty for the license itself. */
   readonly held: ReadonlyMap<string, ReadonlyMap<string, number>>;
 }
 
@@ -29,7 +31,7 @@ export interface RuleHistory {
   readonly feature: string;
   readonly rule: string;
   readonly refused: number;
-  /** Of a reservation: for how many minutes it applied, and of the slots reserved in all of them, the unused. */
+  /** Of a reservation: for how many minutes it applied, and in their sum, slots reserved and unused. */
   readonly minutes: number;
   readonly reserved: number;
   readonly unused: number;

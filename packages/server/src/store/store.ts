@@ -3,9 +3,10 @@ import type { Command } from '../core/command.ts';
 import type { ClockJumped } from '../core/nouns/audit-event.ts';
 import type { ConsumptionTotals } from '../core/nouns/consumption.ts';
 import type { Instant } from '../core/nouns/instant.ts';
-import type { Granted, Outcome } from '../core/outcome.ts';
+import type { Granted, Outcome, PlaceKey } from '../core/outcome.ts';
 import type { Answer, Query } from './query.ts';
 import type { PoolUse, StoreTally } from './store-tally.ts';
+import type { TurnSignal } from './turn-signal.ts';
 
 /**
  * What every store guarantees; `exercise-store.ts` tests it. Several servers may share one store: then all of
@@ -24,7 +25,9 @@ import type { PoolUse, StoreTally } from './store-tally.ts';
  * 6. What was acknowledged is there after a crash; slots that were live when the store was last seen alive
  *    get at least one full timeout when it is opened again, and slots that had ended stay ended. A store that
  *    nobody has used for half a minute, because every server was stopped or asleep, was down as well.
- * 7. `read` sees every command that was acknowledged before it was called, and never delays a command.
+ * 7. Who waits for a slot (`Wait`) gets it in the commit that frees it, or right after it, in the order in
+ *    which they came, before later commands. `turns` then names them; their own command renews the slot.
+ * 8. `read` sees every command that was acknowledged before it was called, and never delays a command.
  */
 export interface Store {
   execute(command: Command): Promise<Executed>;
@@ -41,6 +44,10 @@ export interface Store {
   isLeader(): boolean;
   /** What this server has done with it since it was opened, for monitoring. */
   readonly tally: StoreTally;
+  /** Who waits for a slot, on all servers. */
+  listWaiting(): Promise<LineDescription>;
+  /** Whose turn it is in the line of those who wait. */
+  readonly turns: TurnSignal;
   /** Its connections to a database; empty if it has none. */
   listPools(): readonly PoolUse[];
   /** Resolves when all requested work is done. */
@@ -51,6 +58,25 @@ export interface Store {
 export type Executed = Exclude<Outcome, Granted> | GrantedNow;
 
 export type GrantedNow = Granted & { readonly totals: ConsumptionTotals };
+
+/** The line: by product and feature, in the order of their turns. */
+export interface LineDescription {
+  /** How many there are; the list may have fewer. */
+  readonly waiting: number;
+  readonly places: readonly WaitingUser[];
+  readonly now: Instant;
+}
+
+interface WaitingUser extends PlaceKey {
+  readonly hostname: string | null;
+  /** Of the connection. */
+  readonly address: string | null;
+  readonly since: Instant;
+  /** In the line for the same product or feature; 1 is next. */
+  readonly position: number;
+  /** `false`: their place is kept for a moment. */
+  readonly isConnected: boolean;
+}
 
 export interface ClockStatus {
   readonly now: Instant;

@@ -99,6 +99,7 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
   return {
     license,
     rules: facts.rules ?? NO_RULES,
+    kept: 0,
     ...exampleFeatureView(facts, ended, user, now),
     findAnswer: () => facts.rememberedAnswer ?? null,
     listReports: () => facts.reports ?? [],

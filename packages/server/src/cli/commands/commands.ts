@@ -16,6 +16,7 @@ import { EVENT_COMMANDS } from './event-commands.ts';
 import { HISTORY_COMMANDS } from './history-commands.ts';
 import { IDENTITY_COMMANDS } from './identity-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
+import { LINE_COMMANDS } from './line-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { RULE_TEXT_COMMANDS } from './rule-text-commands.ts';
@@ -88,6 +89,7 @@ export const COMMANDS: readonly Command[] = [
     },
     show: () => 'The slot is free. The borrower can still work offline until the borrow ends.',
   }),
+  ...LINE_COMMANDS,
   ...HISTORY_COMMANDS,
   ...AUDIT_COMMANDS,
   ...RULES_COMMANDS,

@@ -1,6 +1,5 @@
 import { formatTable, paint } from '@berth/shell/console/console-text';
 import { LIMITS } from '../../config.ts';
-import { openRulesFile, RulesError, readRules } from '../../services/rules/rules-file.ts';
 import {
   type ImportedRules,
   importOptions,
@@ -8,6 +7,7 @@ import {
   type OptionFormat,
 } from '../../services/rules/import/import-options.ts';
 import type { ParsedRules, RuleErrors } from '../../services/rules/parse-rules.ts';
+import { openRulesFile, RulesError, readRules } from '../../services/rules/rules-file.ts';
 import type { AdminAnswer } from '../admin-client.ts';
 import { type Command, defineCommand, type LocalContext } from '../command.ts';
 import { readBytes } from '../files.ts';

@@ -58,11 +58,12 @@ function chooseUntil(
     refuseBorrower(borrowRules, command, view) ??
     resolveLicenseUntil(command.until, license, latestByRules(borrowRules, now), now);
   if (typeof until !== 'number') return until;
+  const taken = countInUse(view) + (held === null ? view.kept : 0);
   const judge = held === null ? judgeOf(command, view, null, now) : LENIENT;
   const isNew = held === null || !isBorrowed(held, now);
   return (
     judge.refuseByLimit() ??
-    (isShort(license.slots, countInUse(view), held, until) ? 'full' : judge.refuseByReservation()) ??
+    (isShort(license.slots, taken, held, until) ? 'full' : judge.refuseByReservation()) ??
     (isNew ? refuseMoreBorrows(borrowRules, command, view) : null) ??
     until
   );

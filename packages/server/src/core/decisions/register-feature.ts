@@ -73,7 +73,7 @@ function chooseLoan(
   const judge = held === null ? judgeOf(command, view, name, now) : LENIENT;
   const limited = judge.refuseByLimit();
   if (limited !== null) return limited;
-  if (isShort(floating.slots, inUse, held, until)) {
+  if (isShort(floating.slots, inUse + (held === null ? view.kept : 0), held, until)) {
     const nextFreeAt = isRoomNext(floating.slots, inUse, held) ? view.findNextFeatureEnd() : null;
     return refuseFull({ name, slots: floating.slots, inUse, nextFreeAt });
   }

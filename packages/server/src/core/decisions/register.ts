@@ -40,7 +40,7 @@ function refuseEarly(
   const byState = held === null ? refuseByState(license, now) : refuseRenewal(license, now);
   const refusal = byState ?? refuseByRules(rules, command, license.product, null);
   if (refusal !== null || held !== null) return refusal;
-  const isFull = countInUse(view) >= license.slots;
+  const isFull = countInUse(view) + view.kept >= license.slots;
   if (rules === NO_RULES) return isFull ? 'full' : null;
   const judge = judgeOf(command, view, null, now);
   return judge.refuseByLimit() ?? (isFull ? 'full' : judge.refuseByReservation());

@@ -48,8 +48,8 @@ type Lent = Extract<RecordedEvent, { kind: 'slot_lent' }>;
  * 1. A request that was served is judged by the rules. If they refuse it, it is left out, with its end and
  *    with the features that its user took.
  * 2. A request that was refused for lack of a slot, or by rules, is judged as well. If they serve it, it
- *    holds a slot for as long as half of the slots of the product were held. Whoever asks again sooner than that
- *    after a refused request is repeating it, and is not counted again.
+ *    holds a slot for as long as half of the slots of the product were held. Whoever asks again sooner than
+ *    that after a refused request is repeating it, and is not counted again.
  * 3. Other refusals stay: the state of the license, bars, a borrow that the license does not allow. Of a
  *    borrow that rules refused, the log does not have the date: it is judged, and holds nothing.
  * 4. Slots that were held at the beginning are held until they end: the rules are put in force at that time.

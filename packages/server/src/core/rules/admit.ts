@@ -27,7 +27,7 @@ interface AccessRule {
   readonly isForAll: boolean;
 }
 
-/** Why `deny` or `allow` refuse; `null`: they do not. Deny is looked at first; `allow` is only about slots. */
+/** Why `deny` or `allow` refuse; `null`: they do not. Deny comes first; `allow` is only about slots. */
 export function refuseByAccess(
   rules: RuleSet,
   asking: Asking,

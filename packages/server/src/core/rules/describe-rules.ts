@@ -23,16 +23,22 @@ export interface RuleInForce {
   readonly stillToCome: number | null;
 }
 
-/** What is held of a product or a feature: on each license that can be used now. */
-type ReadHeld = (product: string, feature: string | null) => readonly HeldByGroups[];
+/** Slots of a product or a feature on one license. */
+interface Lent {
+  readonly slots: number;
+  readonly held: HeldByGroups;
+}
+
+/** On each license that can be used now. */
+type ReadLent = (product: string, feature: string | null) => readonly Lent[];
 
 /** All rules of products, in the order of the text. */
-export function describeRules(rules: RuleSet, readHeld: ReadHeld, now: Instant): readonly RuleInForce[] {
+export function describeRules(rules: RuleSet, readLent: ReadLent, now: Instant): readonly RuleInForce[] {
   const described = Object.entries(rules.products).flatMap(([product, own]) => [
-    ...describeSlots(rules, product, null, own, readHeld, now),
+    ...describeSlots(rules, product, null, own, readLent, now),
     ...describeOthers(rules, product, own, now),
     ...Object.entries(own.features).flatMap(([feature, part]) =>
-      describeSlots(rules, product, feature, part, readHeld, now),
+      describeSlots(rules, product, feature, part, readLent, now),
     ),
   ]);
   return described.sort((a, b) => a.line - b.line);
@@ -43,13 +49,14 @@ function describeSlots(
   product: string,
   feature: string | null,
   own: SlotRules,
-  readHeld: ReadHeld,
+  readLent: ReadLent,
   now: Instant,
 ): readonly RuleInForce[] {
-  const held = readHeld(product, feature);
-  const inPool = addUp(held);
+  const lent = readLent(product, feature);
+  const pool = addUp(lent);
+  const inPool = pool.held;
   // A feature is reserved on each license by itself.
-  const parts = feature === null ? [inPool] : held;
+  const parts = feature === null ? [pool] : lent.map((one) => ({ ...one, free: freeOf(one) }));
   const about = { product, feature };
   const active = own.reserve.filter(({ during }) => isDuring(rules, during, now));
   return [
@@ -169,17 +176,25 @@ function describeOthers(
 }
 
 /** What is kept free for this reservation alone. */
-function countShare(all: readonly Reservation[], one: Reservation, held: HeldByGroups): number {
+function countShare(all: readonly Reservation[], one: Reservation, { held, free }: Lent & Free): number {
   const others = all.filter((other) => other !== one);
-  return countStillToCome(all, held) - countStillToCome(others, held);
+  return Math.min(free, countStillToCome(all, held) - countStillToCome(others, held));
 }
 
-function addUp(parts: readonly HeldByGroups[]): HeldByGroups {
-  const all = new Map<string, number>();
-  for (const [groups, slots] of parts.flatMap((part) => [...part])) {
-    all.set(groups, (all.get(groups) ?? 0) + slots);
+interface Free {
+  readonly free: number;
+}
+
+function freeOf({ slots, held }: Lent): number {
+  return Math.max(0, slots - sum([...held.values()]));
+}
+
+function addUp(parts: readonly Lent[]): Lent & Free {
+  const held = new Map<string, number>();
+  for (const [groups, slots] of parts.flatMap((part) => [...part.held])) {
+    held.set(groups, (held.get(groups) ?? 0) + slots);
   }
-  return all;
+  return { held, slots: sum(parts.map(({ slots }) => slots)), free: sum(parts.map(freeOf)) };
 }
 
 function sum(numbers: readonly number[]): number {

@@ -110,8 +110,3 @@ function listContainers(outer: ReadonlyMap<string, readonly string[]>, name: str
   }
   return [...found];
 }
-
-export function joinNames(names: readonly string[]): string {
-  if (names.length < 2) return names.join('');
-  return `${names.slice(0, -1).join(', ')} and ${names[names.length - 1]}`;
-}

@@ -160,6 +160,11 @@ export function nameLimit({ slots, of, during }: Limit): string {
   return `limit ${slots} ${whom}${duringText(during)}`;
 }
 
+/** Whether the rule, by its name, limits each host or address, and not a group. */
+export function isByPlace(rule: string): boolean {
+  return /^limit \d+ for each /.test(rule);
+}
+
 function duringText(during: string | null): string {
   return during === null ? '' : ` during ${during}`;
 }

@@ -59,7 +59,7 @@ export function refuseCounter(
   return isOpen(rules, product, feature) ? null : judgeAccess(rules, asker, product, feature, false);
 }
 
-/** Returns whether bars, `deny` and `allow` keep nobody out. Asked for every request, so it looks at little. */
+/** Whether bars, `deny` and `allow` keep nobody out. Asked for every request, so it looks at little. */
 function isOpen(rules: Rules, product: string, feature: string | null): boolean {
   if (rules === NO_RULES) return true;
   const { bars, set } = rules;

@@ -98,13 +98,14 @@ export function withCors(reply: Reply, { route, request, pages }: Omit<PageReque
   if (pages.allowedOrigins.length === 0 || ACCESS[route.access].class === 'admin') return reply;
   const origin = request.headers.get('origin');
   if (origin === null || !pages.allowedOrigins.includes(origin)) return reply;
-  return { ...reply, headers: { ...reply.headers, ...corsHeaders(origin) } };
+  return { ...reply, headers: { ...reply.headers, ...corsHeaders(origin, reply.headers) } };
 }
 
-function corsHeaders(origin: string): Record<string, string> {
+function corsHeaders(origin: string, headers: Reply['headers'] = {}): Record<string, string> {
+  const isApplied = 'Preference-Applied' in headers;
   return {
     'Access-Control-Allow-Origin': origin,
-    'Access-Control-Expose-Headers': 'Retry-After',
+    'Access-Control-Expose-Headers': isApplied ? 'Retry-After, Preference-Applied' : 'Retry-After',
     Vary: 'Origin',
   };
 }

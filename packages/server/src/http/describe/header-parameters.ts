@@ -20,7 +20,9 @@ export const HEADER_PARAMETERS = {
   Prefer: {
     name: 'Prefer',
     in: 'header',
-    description: 'With `return=minimal` the answer has the slot, and a grant if asked for, but no license.',
+    description:
+      'With `wait=30` the request waits in line for up to 30 seconds, at most 50, if no slot is free. With ' +
+      '`return=minimal` the answer has the slot, and a grant if asked for, but no license.',
     schema: { type: 'string' },
     example: 'return=minimal',
   },

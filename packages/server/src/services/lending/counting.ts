@@ -8,6 +8,7 @@ import type { Executed, Store } from '../../store/store.ts';
 import { executeOnEachLicense } from './each-license.ts';
 import { identify, identifyTaker, type LendingRequest, requireFit } from './lending.ts';
 import type { TakeSlot } from './new-slots.ts';
+import type { Patience } from './waiting-room.ts';
 
 interface CountRequest extends Target {
   /** `null` for the license itself. */
@@ -27,6 +28,7 @@ export interface Counting {
     request: LendingRequest,
     feature: string | null,
     until: BorrowUntil | null,
+    patience?: Patience,
   ): Promise<Executed>;
   releaseFeature(request: LendingRequest, feature: string | null): Promise<Executed>;
   /** Releases all feature slots of all licenses. Returns how many. */
@@ -43,14 +45,11 @@ export function createCounting(store: Store, takeSlot: TakeSlot): Counting {
         // The hash covers the request as it was sent.
         idempotency: identifyRequest(idempotencyKey, request),
       }),
-    registerFeature: (request, feature, until) =>
-      takeSlot({
-        kind: 'register_feature',
-        ...identifyTaker(request),
-        host: request.host,
-        feature: requireFeature(feature),
-        until,
-      }),
+    registerFeature: (request, feature, until, patience) => {
+      const wanted = { feature: requireFeature(feature), until };
+      const taker = { ...identifyTaker(request), host: request.host };
+      return takeSlot({ kind: 'register_feature', ...taker, ...wanted }, patience);
+    },
     releaseFeature: (request, feature) =>
       store.execute({ kind: 'release_feature', ...identify(request), feature: requireFeature(feature) }),
     releaseAllFeatures: (by) =>

@@ -5,9 +5,10 @@ import type { Actor } from '../../core/nouns/actor.ts';
 import type { HostInfo } from '../../core/nouns/registration.ts';
 import { explainUnfit, userNameOf } from '../../core/nouns/user-name.ts';
 import type { ListRegistrations, RegistrationPage } from '../../store/query.ts';
-import type { Executed, Store } from '../../store/store.ts';
+import type { Executed, LineDescription, Store } from '../../store/store.ts';
 import { executeOnEachLicense } from './each-license.ts';
 import type { TakeSlot } from './new-slots.ts';
+import type { Patience } from './waiting-room.ts';
 
 export type { Executed };
 
@@ -24,7 +25,8 @@ export interface LendingRequest extends Target {
 
 /** Lends and releases slots. Every result is an outcome of the core. An unfit request throws at once. */
 export interface Lending {
-  register(request: LendingRequest): Promise<Executed>;
+  /** With patience, it waits for a slot. */
+  register(request: LendingRequest, patience?: Patience): Promise<Executed>;
   borrow(request: LendingRequest, until: BorrowUntil): Promise<Executed>;
   unregister(request: LendingRequest): Promise<Executed>;
   release(target: Target, user: string, by: Actor): Promise<Executed>;
@@ -34,6 +36,8 @@ export interface Lending {
   /** Releases all slots of an address or range. Returns how many slots were freed. */
   releaseFrom(target: Target, address: string, by: Actor): Promise<number>;
   list(filter: RegistrationFilter): Promise<RegistrationPart>;
+  /** Who waits for a slot. */
+  listWaiting(): Promise<LineDescription>;
 }
 
 interface RegistrationPart extends RegistrationPage {
@@ -52,7 +56,7 @@ export function createLending(
 ): Lending {
   const ask = (request: LendingRequest) => ({ ...identifyTaker(request), host: request.host });
   return {
-    register: (request) => takeSlot({ kind: 'register', ...ask(request) }),
+    register: (request, patience) => takeSlot({ kind: 'register', ...ask(request) }, patience),
     borrow: (request, until) => takeSlot({ kind: 'borrow', ...ask(request), until }),
     unregister: (request) => store.execute({ kind: 'unregister', ...identify(request) }),
     release: ({ product, licenseId }, user, by) =>
@@ -63,6 +67,7 @@ export function createLending(
     releaseFrom: ({ product, licenseId }, address, by) =>
       releaseFrom(store, { product, licenseId }, address, by),
     list: (filter) => listPart(store, filter),
+    listWaiting: () => store.listWaiting(),
   };
 }
 

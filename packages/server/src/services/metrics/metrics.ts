@@ -9,6 +9,7 @@ import type { RequestCounts } from '../../telemetry/metrics/request-counts.ts';
 import type { Backups } from '../backups/backups.ts';
 import type { CertificateFacts } from '../certificates/certificates.ts';
 import type { CloudLink } from '../cloud/cloud-link.ts';
+import type { WaitingRoom } from '../lending/waiting-room.ts';
 import { listReservations } from '../rules/in-force.ts';
 import { addLicenses, daysUntil } from './license-metrics.ts';
 
@@ -24,6 +25,7 @@ interface MetricsOptions {
   readonly cloudLink: CloudLink;
   readonly backups: Pick<Backups, 'describe'>;
   readonly requests: RequestCounts;
+  readonly room: Pick<WaitingRoom, 'count' | 'waits'>;
   readonly version: string;
   readonly storeKind: string;
   /** Whether a licensing cloud is configured. */
@@ -62,6 +64,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       page.add('berth_event_loop_delay_seconds', loopDelays);
       addStore(page, options, facts);
       addRequests(page, options.requests);
+      addWaiting(page, options.room);
       return page.write();
     },
   };
@@ -168,4 +171,10 @@ function addRequests(page: MetricPage, requests: RequestCounts): void {
     for (const [status, count] of statuses) page.add('berth_requests_total', count, route, String(status));
     page.add('berth_request_duration_seconds', durations, route);
   }
+}
+
+function addWaiting(page: MetricPage, room: MetricsOptions['room']): void {
+  page.add('berth_waiting', room.count());
+  page.add('berth_wait_seconds', room.waits.served, 'served');
+  page.add('berth_wait_seconds', room.waits.denied, 'denied');
 }

@@ -17,11 +17,15 @@ export interface UsedRule extends RuleInForce {
 async function readInForce(store: Store, { set, revision }: Rules) {
   const { now, counts } = await store.read({ kind: 'list_rule_counts' });
   const current = counts.filter((one) => one.revision === revision);
-  const readHeld = (product: string, feature: string | null) =>
-    current.flatMap((one) =>
-      one.product === product ? [one.held.get(feature ?? WHOLE_LICENSE) ?? new Map()] : [],
-    );
-  return { now, inForce: describeRules(set, readHeld, now) };
+  const readLent = (product: string, feature: string | null) => {
+    const lender = feature ?? WHOLE_LICENSE;
+    const own = current.filter((one) => one.product === product);
+    return own.map(({ slots, held }) => ({
+      slots: slots.get(lender) ?? 0,
+      held: held.get(lender) ?? new Map(),
+    }));
+  };
+  return { now, inForce: describeRules(set, readLent, now) };
 }
 
 export async function listUsed(store: Store, rules: Rules): Promise<readonly UsedRule[]> {

@@ -5,6 +5,7 @@ import type { SystemFacts } from '../../core/system-module.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { ChainHead } from './audit/audit-chain.ts';
 import type { NameAllowance } from './history/name-allowance.ts';
+import type { WaitingLine } from './line/waiting-line.ts';
 import type { LoadedLicenses } from './loaded-licenses.ts';
 import type { Statements } from './statements.ts';
 
@@ -32,6 +33,8 @@ export interface Batch {
   signed: HeadsSigned | null;
   readonly answers: AnswerCount;
   readonly names: NameAllowance;
+  /** Who waits for a slot. */
+  readonly line: WaitingLine;
   /** The clock went back: the history follows when all of this commit is written. */
   clampsHistory: boolean;
   /** There is something to commit. */

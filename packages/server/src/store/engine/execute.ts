@@ -3,6 +3,7 @@ import type {
   Command,
   InstallLicense,
   LicenseCommand,
+  LineCommand,
   Register,
 } from '../../core/command.ts';
 import type { Subject } from '../../core/command-module.ts';
@@ -24,30 +25,40 @@ import {
   slotOf,
 } from '../../core/nouns/registration.ts';
 import { withFoldedUser } from '../../core/nouns/user-name.ts';
-import type { Measured, Refused } from '../../core/outcome.ts';
+import type { Measured, Outcome, Refused } from '../../core/outcome.ts';
 import { refuseRenewal } from '../../core/refusals.ts';
 import { NO_RULES } from '../../core/rules/rules.ts';
+import type { SystemCommand } from '../../core/system-command.ts';
 import type { AnswerScope, Candidate, LicenseView } from '../../core/view.ts';
 import type { Executed } from '../store.ts';
 import { applyDecision } from './apply/apply.ts';
 import type { Batch, Undo } from './batch.ts';
-import { countAll, forgetCounts, hasCounts, isCounted } from './count-slots.ts';
+import { countAll, forgetCounts, hasCounts, isCounted } from './counts/count-slots.ts';
 import { executeSystem } from './execute-system.ts';
+import { executeOnLine, isLineCommand } from './line/execute-on-line.ts';
+import { decideInLine } from './line/join-line.ts';
 import { findAnswer, findRegistration, loadView } from './load/load-view.ts';
 import { type LoadedLicense, type LoadedLicenses, rememberEntry } from './loaded-licenses.ts';
 
 /** The outcome of a command, or an error that concerns it alone. */
 export type CommandResult = { readonly outcome: Executed } | { readonly error: unknown };
 
-/** Decides a command and writes what was decided. A command that throws is undone, and fails alone. */
-export function executeCommand(batch: Batch, command: Command): CommandResult {
+/**
+ * Decides a command and writes what was decided. A command that throws is undone, and fails alone.
+ * `isCarriedOut`: whether an outcome is, by default always. One that is not changes nothing.
+ */
+export function executeCommand(
+  batch: Batch,
+  command: Command,
+  isCarriedOut?: (outcome: Outcome) => boolean,
+): CommandResult {
   const undo: Undo[] = [];
   batch.savepoint.begin();
   try {
     const identified = batch.ignoresCase ? withFoldedUser(command) : command;
     const outcome = isLicenseCommand(identified)
-      ? executeOnLicense(batch, identified, undo)
-      : executeSystem(batch, identified, undo);
+      ? executeOnLicense(batch, identified, undo, isCarriedOut)
+      : executeOther(batch, identified, undo);
     batch.savepoint.release();
     return { outcome };
   } catch (error) {
@@ -64,7 +75,18 @@ export class MissingRows extends Error {
   override readonly name = 'MissingRows';
 }
 
-function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): Executed {
+function executeOther(batch: Batch, command: LineCommand | SystemCommand, undo: Undo[]): Executed {
+  if (!isLineCommand(command)) return executeSystem(batch, command, undo);
+  undo.push(batch.line.mark());
+  return executeOnLine(batch, command, (returning) => executeOnLicense(batch, returning, undo));
+}
+
+function executeOnLicense(
+  batch: Batch,
+  command: LicenseCommand,
+  undo: Undo[],
+  isCarriedOut?: (outcome: Outcome) => boolean,
+): Executed {
   if (command.kind === 'install_license') {
     const refusal = refuseFile(batch, command);
     if (refusal !== null) return refusal;
@@ -82,25 +104,47 @@ function executeOnLicense(batch: Batch, command: LicenseCommand, undo: Undo[]): 
   undo.push(() => {
     batch.answers.count = answerCount;
   });
+  const waits = batch.line.size > 0 || (command as MayWait).wait !== undefined;
+  if (!waits || isDryRun(command)) return decideOn(batch, entries, command, subject, undo);
+  return decideInLine(batch, entries, command, isCarriedOut, (applies) => {
+    undo.push(batch.line.mark());
+    return decideOn(batch, entries, command, subject, undo, applies);
+  });
+}
+
+type MayWait = Pick<Register, 'wait'>;
+
+function decideOn(
+  batch: Batch,
+  entries: readonly LoadedLicense[],
+  command: LicenseCommand,
+  subject: Subject,
+  undo: Undo[],
+  isCarriedOut?: (outcome: Outcome) => boolean,
+): Executed {
   if (batch.rules !== NO_RULES) prepareCounts(batch, entries, command, undo);
-  if (entries.length > 1) return executeOnPool(batch, entries, command, subject, undo);
+  if (entries.length > 1) return executeOnPool(batch, entries, command, subject, undo, isCarriedOut);
+  const [entry] = entries as [LoadedLicense];
   undo.push(rememberEntry(batch.licenses, entry));
   const decision = decide(command, loadView(batch, entry, command, subject), batch.now);
+  if (isCarriedOut?.(decision.outcome) === false) return decision.outcome as Refused;
   return applyDecision(batch, entry, effectOf(command, decision));
+}
+
+function isDryRun(command: LicenseCommand): boolean {
+  return 'isDryRun' in command && command.isDryRun === true;
 }
 
 /** A dry run has an answer and no effect. */
 function effectOf(command: LicenseCommand, decision: Decision): Decision {
-  return 'isDryRun' in command && command.isDryRun
-    ? { outcome: decision.outcome, changes: [], events: [] }
-    : decision;
+  return isDryRun(command) ? { outcome: decision.outcome, changes: [], events: [] } : decision;
 }
 
 /**
  * Under rules that count slots, all slots are counted and whatever has ended is collected before a slot is
  * lent: on all licenses of the product, also those that the command does not name. Otherwise slots that are
- * reserved would be given away. Housekeeping counts anew after a change of rules, so that requests seldom have
- * to.
+ * reserved would be given away. Housekeeping counts anew after a change of rules, so that requests seldom
+ * have to.
  */
 function prepareCounts(
   batch: Batch,
@@ -181,11 +225,13 @@ function executeOnPool(
   command: LicenseCommand,
   subject: Subject,
   undo: Undo[],
+  isCarriedOut?: (outcome: Outcome) => boolean,
 ): Executed {
   batch.savepoint.set();
   const remember = (entry: LoadedLicense) => undo.push(rememberEntry(batch.licenses, entry));
   const pool = loadPool(batch, entries, command, subject, remember);
   const { answer, others } = decidePool(command, pool, batch.now);
+  if (isCarriedOut?.(answer.decision.outcome) === false) return answer.decision.outcome as Refused;
   const writePart = ({ licenseId, decision }: PoolPart) =>
     applyDecision(batch, batch.licenses.find(licenseId) as LoadedLicense, effectOf(command, decision));
   for (const part of others) writePart(part);

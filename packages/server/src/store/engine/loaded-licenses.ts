@@ -3,9 +3,9 @@ import type { ConsumptionTotals } from '../../core/nouns/consumption.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
 import { type ChainHead, EMPTY_HEAD } from './audit/audit-chain.ts';
+import { SlotCounts } from './counts/slot-counts.ts';
 import { Meters } from './meters.ts';
 import { licenseFromRow } from './rows.ts';
-import { SlotCounts } from './slot-counts.ts';
 import type { RowOf } from './tables.ts';
 
 /**
@@ -23,6 +23,8 @@ export interface LoadedLicense {
   noEndBefore: number;
   /** The same for feature slots; `NO_END` if there are none at all. */
   noFeatureEndBefore: number;
+  /** Free slots that the running command must leave to others who wait. */
+  kept: number;
   readonly meters: Meters;
   /** What the rules count; `null`: nothing was counted yet. */
   counts: SlotCounts | null;
@@ -197,6 +199,7 @@ function createEntry(
     ...stored,
     noEndBefore: 0,
     noFeatureEndBefore: 0,
+    kept: 0,
     meters: new Meters(license.id),
     totals: null,
     events: [],

@@ -6,6 +6,8 @@ import type { Answer, Answers, Query } from '../query.ts';
 import type { RuleHistory } from '../rules-record.ts';
 import { describeSegment, writtenLinkFromRow } from './audit/link-texts.ts';
 import { LINK_PLACE, queryAuditSearch } from './audit/search-audit.ts';
+import { barFromRow, revisionFromRow, rulesFromRows } from './counts/rule-rows.ts';
+import { countsFromRow } from './counts/stored-counts.ts';
 import { HISTORY_QUERIES } from './history/history-queries.ts';
 import { queryLicenses } from './list-licenses.ts';
 import { queryRegistrations } from './list-registrations.ts';
@@ -14,13 +16,9 @@ import {
   accountFromRow,
   type BacklogRow,
   backlogFromRows,
-  barFromRow,
-  countsFromRow,
   cursorFromRow,
   type Row,
   requestFromRow,
-  revisionFromRow,
-  rulesFromRows,
   type StoreRow,
   settingFromRow,
   storeFromRow,

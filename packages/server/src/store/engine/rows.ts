@@ -15,13 +15,11 @@ import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import type { EndedBorrow } from '../../core/nouns/ended-borrow.ts';
 import type { FeatureSlot } from '../../core/nouns/feature-slot.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
-import { isUsable, type License, type LicenseId, type LicenseSource } from '../../core/nouns/license.ts';
+import type { License, LicenseId, LicenseSource } from '../../core/nouns/license.ts';
 import type { CountedAt, Registration } from '../../core/nouns/registration.ts';
 import type { SettingValue, StoredSetting } from '../../core/nouns/stored-setting.ts';
 import { foldCase } from '../../core/nouns/user-name.ts';
 import type { Person } from '../../core/rules/groups.ts';
-import type { RuleSet } from '../../core/rules/rule-set.ts';
-import { NO_RULES, orNoRules, type Rules } from '../../core/rules/rules.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
 import type {
   AccountRecord,
@@ -31,7 +29,6 @@ import type {
   StoreDescription,
   UsageRecord,
 } from '../query.ts';
-import type { BarRecord, RuleCounts, RulesRevision } from '../rules-record.ts';
 import type { RowOf } from './tables.ts';
 
 export type RowValue = null | number | bigint | string | Uint8Array;
@@ -47,42 +44,6 @@ export function licenseFromRow(row: Pick<RowOf<'license'>, 'facts'>): License {
 }
 
 type ServerRow = RowOf<'server'>;
-
-/** `current`: the latest revision; left out if there has been none. */
-export function rulesFromRows(
-  current: Pick<RowOf<'rules_revision'>, 'revision' | 'rules'> | undefined,
-  bars: readonly RowOf<'bar'>[],
-): Rules {
-  return orNoRules({
-    set: current === undefined ? NO_RULES.set : (JSON.parse(current.rules) as RuleSet),
-    revision: current?.revision ?? 0,
-    bars: bars.map(({ kind, pattern, note }) => ({ kind, pattern, note })),
-  });
-}
-
-/** What the rules count, as the row of a license stores it. */
-export interface StoredCounts {
-  readonly revision: number;
-  /** By feature, then by groups. */
-  readonly groups: readonly (readonly [string, readonly (readonly [string, number])[]])[];
-}
-
-/** Nothing of a license that cannot be used now. */
-export function countsFromRow(row: RowOf<'license'>, now: Instant): readonly RuleCounts[] {
-  if (row.counts === null || !isUsable(licenseFromRow(row), now)) return [];
-  const { revision, groups } = JSON.parse(row.counts) as StoredCounts;
-  const held = new Map(groups.map(([feature, slots]) => [feature, new Map(slots)]));
-  return [{ product: row.product, revision, held }];
-}
-
-export function revisionFromRow(row: RowOf<'rules_revision'>): RulesRevision {
-  const { revision, text, applied_by: by, applied_at: at } = row;
-  return { revision, text, by, at };
-}
-
-export function barFromRow({ kind, pattern, note, added_by: by, added_at: at }: RowOf<'bar'>): BarRecord {
-  return { kind, pattern, note, by, at };
-}
 
 export function requestFromRow(row: RowOf<'offline_request'>): RequestRecord {
   const { id: requestId, product, license_key: licenseKey, made_at: madeAt } = row;

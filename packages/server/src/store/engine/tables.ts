@@ -124,7 +124,7 @@ export const TABLES = {
       removed_at: time.orNull,
     },
     key: ['id'],
-    postgresOnly: { audit_anchor: bytes.orNull, mark: time, receipts: text },
+    postgresOnly: { audit_anchor: bytes.orNull, mark: time, receipts: text, line_version: number },
   },
   registration: {
     columns: { license_id: license, user: text, ...HOST, ...SLOT, ...HOLDER },

@@ -18,6 +18,7 @@ import {
   type SealedSecrets,
 } from '../engine/sealed-secrets.ts';
 import type { Store } from '../store.ts';
+import { TurnSignal } from '../turn-signal.ts';
 import { EventSignal } from './fleet/event-signal.ts';
 import { LeaderElection } from './fleet/leader-election.ts';
 import { setIgnoresCase } from './move/respell-users.ts';
@@ -145,8 +146,14 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
   const { masterKey, keys } = await pool.use((connection) => openKeys(connection, options.masterKey, where));
   const { onNotice, onNews, isServing, version, clock } = options;
   const serverId = randomBytes(8).toString('hex');
+  const turns = new TurnSignal();
   const signal = isServing
-    ? new EventSignal({ open: (onNotification) => openConnection({ ...opening, onNotification }), onNews })
+    ? new EventSignal({
+        open: (onNotification) => openConnection({ ...opening, onNotification }),
+        onNews,
+        onTurns: (keys) => turns.tell(keys),
+        serverId,
+      })
     : null;
   const { readMonotonicMs } = clock ?? systemClock;
   const readWall = clock === undefined ? null : () => clock.readWall();
@@ -160,6 +167,10 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     readMonotonicMs,
     onNotice,
     onEvents: () => signal?.notify(),
+    onTurns(told) {
+      turns.tell(told);
+      signal?.tellTurns(told);
+    },
     askTimeoutMs: options.timeouts?.askMs ?? TIMEOUTS.askMs,
   });
   const election = new LeaderElection({
@@ -180,6 +191,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     reader,
     election,
     signal,
+    turns,
     onNotice,
   });
   try {

@@ -1,9 +1,12 @@
-import type { Command } from '../../core/command.ts';
+import type { Command, LicenseCommand } from '../../core/command.ts';
+import { isLicenseCommand, moduleOf, subjectOf } from '../../core/decide.ts';
+import type { LicenseId } from '../../core/nouns/license.ts';
 import type { StoreNotice } from '../../core/nouns/store-notice.ts';
 import { refuseRotation } from '../../core/system/secrets.ts';
 import type { Answer, Query } from '../query.ts';
-import type { ClockStatus, Executed, Store } from '../store.ts';
+import type { ClockStatus, Executed, LineDescription, Store } from '../store.ts';
 import type { PoolUse, StoreTally } from '../store-tally.ts';
+import type { TurnSignal } from '../turn-signal.ts';
 import type { EventSignal } from './fleet/event-signal.ts';
 import type { LeaderElection } from './fleet/leader-election.ts';
 import type { PostgresReader } from './read/reader.ts';
@@ -20,12 +23,14 @@ interface StoreParts {
   readonly election: LeaderElection;
   /** `null` for a store that does not serve. */
   readonly signal: EventSignal | null;
+  readonly turns: TurnSignal;
   readonly onNotice: (notice: StoreNotice) => void;
 }
 
 /** A store on PostgreSQL, which several servers can share. */
 export class PostgresStore implements Store {
   readonly tally: StoreTally;
+  readonly turns: TurnSignal;
   readonly #parts: StoreParts;
   readonly #lanes: Lanes;
   #isHealthy = true;
@@ -35,6 +40,7 @@ export class PostgresStore implements Store {
   constructor(parts: StoreParts) {
     this.#parts = parts;
     this.tally = parts.writer.memory.tally;
+    this.turns = parts.turns;
     this.#lanes = new Lanes({
       route: (command) => laneOf(command, parts.writer.memory.index),
       execute: (commands) => this.#watch(() => parts.writer.executeBatch(commands)),
@@ -49,7 +55,15 @@ export class PostgresStore implements Store {
       const refusal = refuseRotation(await this.#watch(() => this.#parts.election.countOthers()));
       if (refusal !== null) return refusal;
     }
-    return this.#lanes.submit(command);
+    const outcome = await this.#lanes.submit(command);
+    if (isLicenseCommand(command) && moduleOf(command).changesLicense) await this.#handOn(command);
+    return outcome;
+  }
+
+  /** A license that changes is locked alone, so those who wait for its product are served right after. */
+  async #handOn(command: LicenseCommand): Promise<void> {
+    const product = this.#parts.writer.memory.index.productOf.get(subjectOf(command).licenseId as LicenseId);
+    if (product !== undefined) await this.#lanes.submit({ kind: 'hand_on', product }).catch(() => {});
   }
 
   async read<Q extends Query>(query: Q, signal?: AbortSignal): Promise<Answer<Q>> {
@@ -64,6 +78,12 @@ export class PostgresStore implements Store {
     const { election, signal } = this.#parts;
     void signal?.listen();
     return this.#watch(() => election.attend());
+  }
+
+  async listWaiting(): Promise<LineDescription> {
+    if (this.#isClosing) throw stoppingFault();
+    const { writer, pools } = this.#parts;
+    return this.#watch(() => (pools.reading as Pool).use((connection) => writer.listWaiting(connection)));
   }
 
   isHealthy(): boolean {

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { Answer, Query } from '../query.ts';
 import type { ClockStatus, Store } from '../store.ts';
 import { StoreTally } from '../store-tally.ts';
+import { TurnSignal } from '../turn-signal.ts';
 import { SqliteReader } from './read/reader.ts';
 import { storeFault, type ThreadData } from './threads/thread-messages.ts';
 import { GroupCommit } from './write/group-commit.ts';
@@ -23,14 +24,16 @@ export function openInThreadStore(options: InThreadOptions): Store {
   const reader = new SqliteReader({ file });
   const tell = (notices: readonly StoreNotice[]) => notices.forEach(onNotice);
   const tally = new StoreTally();
+  const turns = new TurnSignal();
   let isHealthy = true;
 
   function execute(commands: readonly Command[]): void {
     try {
-      const { results, syncMs, notices } = writer.executeBatch(commands);
+      const { results, syncMs, notices, turns: told } = writer.executeBatch(commands);
       isHealthy = true;
       tell(notices);
       queue.settle(results, syncMs);
+      turns.tell(told);
     } catch (error) {
       isHealthy = false;
       onNotice({ kind: 'commit_failed', error: String(error) });
@@ -58,7 +61,9 @@ export function openInThreadStore(options: InThreadOptions): Store {
     keepClock: async () => keepClock(),
     isHealthy: () => isHealthy,
     isLeader: () => true,
+    listWaiting: async () => writer.listWaiting(),
     tally,
+    turns,
     listPools: () => [],
     async close() {
       await queue.drain();

@@ -8,8 +8,9 @@ import type { RotateMasterKey } from '../../core/system-command.ts';
 import { fingerprint, type MasterKey } from '../../secrets/seal.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Answer, CHECK_FILE, type Query } from '../query.ts';
-import type { ClockStatus, Executed, Store } from '../store.ts';
+import type { ClockStatus, Executed, LineDescription, Store } from '../store.ts';
 import { type PoolUse, StoreTally } from '../store-tally.ts';
+import { TurnSignal } from '../turn-signal.ts';
 import { needsMasterKey, type ReaderOptions } from './read/reader.ts';
 import { FileCheck } from './threads/file-check.ts';
 import { ReaderThread } from './threads/reader-client.ts';
@@ -41,8 +42,11 @@ interface Waiting<T> {
   reject(error: unknown): void;
 }
 
+const NOBODY = { waiting: 0, places: [] };
+
 class ThreadedStore implements Store {
   readonly tally = new StoreTally();
+  readonly turns = new TurnSignal();
   readonly #options: ThreadedOptions;
   readonly #clock: Clock = systemClock;
   readonly #writer: Worker;
@@ -55,6 +59,7 @@ class ThreadedStore implements Store {
   /** The keys that secrets may be sealed with: one, or two while it is being replaced. */
   #masterKeys: readonly MasterKey[];
   #clockWaiters: Waiting<ClockStatus>[] = [];
+  #lineReaders: Waiting<LineDescription>[] = [];
   #opening = Promise.withResolvers<void>();
   #closing = Promise.withResolvers<void>();
   #isHealthy = true;
@@ -136,6 +141,14 @@ class ThreadedStore implements Store {
     });
   }
 
+  listWaiting(): Promise<LineDescription> {
+    if (this.#isClosing) return refuseClosing();
+    return new Promise((resolve, reject) => {
+      this.#lineReaders.push({ resolve, reject });
+      this.#post({ kind: 'list_waiting' });
+    });
+  }
+
   isHealthy(): boolean {
     return this.#isHealthy;
   }
@@ -191,6 +204,9 @@ class ThreadedStore implements Store {
         this.#tell(message.notices);
         this.#clockWaiters.shift()?.resolve(message.status);
         break;
+      case 'waiting':
+        this.#lineReaders.shift()?.resolve(message.line ?? { ...NOBODY, now: this.#estimateNow() });
+        break;
       case 'clock_failed':
         this.#noteFailure(message.message);
         this.#clockWaiters.shift()?.reject(storeFault(new Error(message.message)));
@@ -202,7 +218,7 @@ class ThreadedStore implements Store {
   }
 
   #hearExecuted(message: FromWriter & { kind: 'executed' }): void {
-    const { results, now, syncMs, notices } = message;
+    const { results, now, syncMs, notices, turns } = message;
     this.#noteSuccess();
     this.#noteTime(now);
     this.#tell(notices);
@@ -210,6 +226,7 @@ class ThreadedStore implements Store {
       results.map((result) => this.#received.receive(result)),
       syncMs,
     );
+    if (turns !== undefined) this.turns.tell(turns);
   }
 
   #noteFailure(error: string): void {
@@ -253,7 +270,8 @@ class ThreadedStore implements Store {
     const isExpected = this.#isClosing;
     this.#isClosing = true;
     this.#queue.failAll(storeFault(error));
-    for (const waiter of this.#clockWaiters.splice(0)) waiter.reject(storeFault(error));
+    const waiting = [...this.#clockWaiters.splice(0), ...this.#lineReaders.splice(0)];
+    for (const { reject } of waiting) reject(storeFault(error));
     if (isExpected) return;
     this.#isHealthy = false;
     this.#options.onNotice({ kind: 'store_lost', error: String(error) });

@@ -70,6 +70,12 @@ export const METRICS = {
     labels: ['reason'],
     help: 'Denied requests for slots and consumption, by error code.',
   },
+  berth_waiting: { type: 'gauge', labels: [], help: 'Clients of this server that wait for a slot.' },
+  berth_wait_seconds: {
+    type: 'histogram',
+    labels: ['end'],
+    help: 'How long clients waited in line until they got a slot (served) or gave up (denied).',
+  },
 
   berth_cloud_failing: { type: 'gauge', labels: [], help: '1 if requests to the licensing cloud fail.' },
   berth_cloud_age_seconds: {

@@ -23,9 +23,11 @@ test('denials are told in sentences', () => {
     { ...denial, last_at: AT, user: null, others: true, host: null, address: null, count: 3 },
   ];
   const by_reason = [{ reason: 'floating_not_available', count: 4 }];
+  const by_rule = [{ rule: 'limit 2 for cad', count: 3 }];
   assert.equal(
-    show('usage denials', { total: 4, by_reason, denials, left_off: 5 }),
+    show('usage denials', { total: 4, by_reason, by_rule, denials, left_off: 5 }),
     `4 requests were denied: 4 floating_not_available.
+3 by the rule "limit 2 for cad".
 ${AT}  fay on ws-12 from 10.0.4.7
   All were in use.
 ${AT}  (others) (3 times until ${AT})

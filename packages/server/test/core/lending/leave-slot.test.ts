@@ -48,7 +48,7 @@ describe('a program that leaves a slot', () => {
     const { outcome, changes, events } = decideOn(unregister('ada', A), { slots: [LAST] });
     assert.deepEqual(outcome, { kind: 'done', count: 1, programs: 0 });
     assert.deepEqual(changes, [
-      { kind: 'remove_registration', user: 'ada' },
+      { kind: 'remove_registration', registration: LAST },
       { kind: 'set_in_use', inUse: 0 },
     ]);
     assert.deepEqual(events, [{ kind: 'slot_returned', user: 'ada', by: null }]);
@@ -64,7 +64,7 @@ describe('a program that leaves a slot', () => {
       const { outcome, changes, events } = decideOn(unregister('ada', A), facts);
       const registration = { ...facts.slots?.[0], programs: left };
       assert.deepEqual(outcome, { kind: 'done', count: 0, programs });
-      assert.deepEqual(changes, [{ kind: 'put_registration', registration }]);
+      assert.deepEqual(changes, [{ kind: 'put_registration', registration, before: facts.slots?.[0] }]);
       assert.deepEqual(events, []);
     });
   }

@@ -12,7 +12,7 @@ interface Reserved {
 /** Sets of groups, and how many slots are held by those who are in exactly these. */
 type Held = readonly (readonly [readonly string[], number])[];
 
-/** The definition: the largest value, over all sets of reservations, of what they reserve minus what is held. */
+/** By definition, the most value, over all sets of reservations of what they reserve minus what is held. */
 function largestOverSets(reservations: readonly Reserved[], held: Held): number {
   let largest = 0;
   for (let set = 1; set < 2 ** reservations.length; set++) {

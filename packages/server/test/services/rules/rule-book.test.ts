@@ -55,8 +55,8 @@ describe('at start', () => {
       assert.ok(error instanceof RulesError);
       assert.equal(
         error.message,
-        `The rules file ${path} is not valid: in line 1, "deny.user" is unknown. Did you mean "users"? ` +
-          'Correct the file: without it, the server would bar nobody.',
+        `The rules file ${path} is not valid: line 1, column 8: "deny.user" is unknown. ` +
+          'Did you mean "users"? Correct the file: without it, the server would bar nobody.',
       );
       return true;
     });

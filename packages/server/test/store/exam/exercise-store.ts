@@ -36,6 +36,7 @@ import { FOLLOWED, LIMITED } from './slot-limits.ts';
 import { expectSound } from './soundness.ts';
 import { TWO_SERVERS } from './two-servers.ts';
 import { unboundCases } from './unbound.ts';
+import { WAITING, WAITING_ON_TWO } from './waiting.ts';
 
 type Chapter = Readonly<Record<string, (exam: ExamStore) => Promise<void>>>;
 
@@ -54,6 +55,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'the history of use': HISTORY,
   'where slots were taken from': ORIGINS,
   'users whose names differ only in case': IGNORED_CASE,
+  'waiting in line': WAITING,
   'licenses change': LICENSES,
   'pools of licenses': POOLS,
   'many who want a slot of a pool': POOLS_AT_ONCE,
@@ -129,6 +131,7 @@ const SHARED: Readonly<Record<string, Chapter>> = {
   'the clock of the database': DATABASE_CLOCK,
   'two servers': TWO_SERVERS,
   'slots that two servers count': COUNTED_BY_TWO,
+  'one line of two servers': WAITING_ON_TWO,
   'many products of two servers': MANY_PRODUCTS_OF_TWO,
 };
 

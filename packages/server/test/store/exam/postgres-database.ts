@@ -74,6 +74,8 @@ export async function openExamined(
     isHealthy: () => store.isHealthy(),
     isLeader: () => store.isLeader(),
     tally: store.tally,
+    listWaiting: () => store.listWaiting(),
+    turns: store.turns,
     listPools: () => store.listPools(),
     close: () => store.close(),
   };

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { countedPerson } from '../../../src/core/lending/count-slots.ts';
 import { countAs, findCounting } from '../../../src/core/rules/judge-slot.ts';
 import type { RuleSet } from '../../../src/core/rules/rule-set.ts';
-import { registrationFromRow, type StoredCounts } from '../../../src/store/engine/rows.ts';
+import type { StoredCounts } from '../../../src/store/engine/counts/stored-counts.ts';
+import { registrationFromRow } from '../../../src/store/engine/rows.ts';
 import type { RowOf } from '../../../src/store/engine/tables.ts';
 import type { AskRows } from './rows.ts';
 

@@ -34,7 +34,7 @@ export function slotRules(rules: Partial<SlotRules>): SlotRules {
   return { ...NO_RULES, ...rules };
 }
 
-export function productRules(rules: Partial<ProductRules>): ProductRules {
+function productRules(rules: Partial<ProductRules>): ProductRules {
   return { ...NO_RULES, borrow: null, priority: [], features: {}, ...rules };
 }
 

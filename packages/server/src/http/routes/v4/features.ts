@@ -14,7 +14,16 @@ import type { GrantFacts } from '../../reply/present-grant.ts';
 import { presentDate } from '../../reply/present-license.ts';
 import { defineRoute, type Route } from '../../route.ts';
 import { presentMeasuredFeature } from './consumption.ts';
-import { LICENSE_REFUSALS, replyWithGrant, requestOf, returnOf, returnReply, untilOf } from './lending.ts';
+import {
+  LICENSE_REFUSALS,
+  readPreferences,
+  replyWithGrant,
+  requestOf,
+  returnOf,
+  returnReply,
+  untilOf,
+  withPatience,
+} from './lending.ts';
 
 interface FeatureServices {
   readonly counting: Counting;
@@ -47,15 +56,19 @@ function featureRegisterRoute({ counting, grants, replyDenial }: FeatureServices
       'feature_not_floating',
       'device_not_found',
     ],
-    handle: async ({ body, caller }) => {
+    headers: ['Prefer'],
+    handle: async ({ request, body, caller }) => {
+      const { patience } = readPreferences(request);
       const until = untilOf(body.borrowed_until);
       // Unlike `borrow`, a missing date means no borrowing.
       const wanted = until === 'longest' ? null : until;
-      const outcome = await counting.registerFeature(requestOf(body, caller), body.feature ?? null, wanted);
-      if (outcome.kind === 'refused') return replyDenial(outcome, body);
+      const asked = requestOf(body, caller);
+      const outcome = await counting.registerFeature(asked, body.feature ?? null, wanted, patience);
+      if (outcome.kind === 'refused') return withPatience(replyDenial(outcome, body), patience);
       if (outcome.kind !== 'measured') throw new Error(`Expected a slot, not "${outcome.kind}".`);
       const fields = { fields: fieldsOf(presentHeldFeature(outcome)), isAscii: false };
-      return replyWithGrant(grants, fields, () => featureFacts(outcome), body);
+      const reply = replyWithGrant(grants, fields, () => featureFacts(outcome), body);
+      return withPatience(await reply, patience);
     },
   });
 }

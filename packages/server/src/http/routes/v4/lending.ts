@@ -8,17 +8,18 @@ import {
   unregisterRequest,
 } from '@berth/protocol/api/lending';
 import { parseTimestamp } from '@berth/protocol/timestamp';
-import type { HeaderFields, HttpRequest } from '@berth/web/http-request';
+import type { HttpRequest } from '@berth/web/http-request';
 import { empty, type Fields, fieldsReply, json, type Reply, text } from '@berth/web/reply';
 import type { z } from 'zod';
 import { includesRole } from '../../../core/access/role.ts';
 import type { BorrowUntil, Target } from '../../../core/command.ts';
-import { instant } from '../../../core/nouns/instant.ts';
+import { instant, SECOND_MS } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import { isBorrowed } from '../../../core/nouns/registration.ts';
 import type { Granted } from '../../../core/outcome.ts';
 import type { Grants } from '../../../services/grants/grants.ts';
 import type { Executed, Lending, LendingRequest } from '../../../services/lending/lending.ts';
+import type { Patience } from '../../../services/lending/waiting-room.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { ReplyDenial } from '../../reply/denial-reply.ts';
 import { type GrantFacts, type GrantMarks, presentGrant, withGrant } from '../../reply/present-grant.ts';
@@ -68,9 +69,12 @@ function registerRoute({ lending, grants, replyDenial }: LendingServices): Route
     errors: [...LICENSE_REFUSALS, 'floating_not_available', 'address_limit_reached'],
     headers: ['Prefer'],
     handle: async ({ request, body, caller }) => {
-      const outcome = await lending.register(requestOf(body, caller));
-      if (outcome.kind === 'refused') return replyDenial(outcome, body);
-      return slotReply(grants, outcome, request, body);
+      const preferences = readPreferences(request);
+      const { patience } = preferences;
+      const outcome = await lending.register(requestOf(body, caller), patience);
+      if (outcome.kind === 'refused') return withPatience(replyDenial(outcome, body), patience);
+      const reply = slotReply(grants, outcome, preferences, body);
+      return patience === undefined ? reply : withPatience(await reply, patience);
     },
   });
 }
@@ -95,7 +99,7 @@ function borrowRoute({ lending, grants, replyDenial }: LendingServices): Route {
     handle: async ({ request, body, caller }) => {
       const outcome = await lending.borrow(requestOf(body, caller), untilOf(body.borrowed_until));
       if (outcome.kind === 'refused') return replyDenial(outcome, body);
-      return slotReply(grants, outcome, request, body);
+      return slotReply(grants, outcome, readPreferences(request), body);
     },
   });
 }
@@ -192,23 +196,12 @@ export function untilOf(text: string | null | undefined): BorrowUntil {
 function slotReply(
   grants: Grants,
   outcome: Executed,
-  { headers }: HttpRequest,
+  { isMinimal }: Preferences,
   body: Marks,
 ): Reply | Promise<Reply> {
   if (outcome.kind !== 'granted') throw new Error(`Expected a slot, not "${outcome.kind}".`);
-  const fields = prefersMinimal(headers) ? minimalFields(outcome) : grantedFields(outcome);
+  const fields = isMinimal ? minimalFields(outcome) : grantedFields(outcome);
   return replyWithGrant(grants, fields, () => slotFacts(outcome), body);
-}
-
-/** Preferences are a list, as RFC 7240 writes it. Unknown ones are ignored. */
-function prefersMinimal(headers: HeaderFields): boolean {
-  const preferences = headers.get('prefer');
-  if (preferences === null) return false;
-  const listed = preferences
-    .toLowerCase()
-    .replaceAll(/[ \t"]/g, '')
-    .split(/[,;]/);
-  return listed.includes('return=minimal');
 }
 
 function slotFacts({ license, registration, now }: Granted): GrantFacts {
@@ -233,4 +226,44 @@ export function replyWithGrant(
   return grants
     .sign(facts.license, facts.now, claims)
     .then((signed) => fieldsReply(withGrant(fields, signed)));
+}
+
+/** What a client prefers (RFC 7240). */
+interface Preferences {
+  readonly isMinimal: boolean;
+  /** `undefined`: it does not wait. */
+  readonly patience: Patience | undefined;
+}
+
+const NO_PREFERENCES: Preferences = { isMinimal: false, patience: undefined };
+
+/** Many clients and proxies give up after a minute. */
+const LONGEST_SECONDS = 50;
+
+/** Preferences are a list. Unknown ones are ignored. */
+export function readPreferences(request: HttpRequest): Preferences {
+  const text = request.headers.get('prefer');
+  if (text === null) return NO_PREFERENCES;
+  const listed = text
+    .toLowerCase()
+    .replaceAll(/[ \t"]/g, '')
+    .split(/[,;]/);
+  const wait = listed.find((one) => /^wait=[1-9]\d{0,8}$/.test(one));
+  return {
+    isMinimal: listed.includes('return=minimal'),
+    patience: wait === undefined ? undefined : patienceOf(request, Number(wait.slice('wait='.length))),
+  };
+}
+
+function patienceOf(request: HttpRequest, seconds: number): Patience {
+  const forMs = Math.min(seconds, LONGEST_SECONDS) * SECOND_MS;
+  const client = request.watch?.() ?? { isGone: false, onGone: null };
+  return { forMs, client, isApplied: false, since: null, waitedMs: 0 };
+}
+
+/** Tells the client that it waited, or would have. */
+export function withPatience(reply: Reply, patience: Patience | undefined): Reply {
+  if (patience === undefined || !patience.isApplied) return reply;
+  const headers = { ...reply.headers, 'Preference-Applied': 'wait' };
+  return { ...reply, headers, waitedMs: patience.waitedMs };
 }

@@ -5,7 +5,7 @@ import { COLLECT_LIMIT } from '../../../core/view.ts';
 import type { Executed } from '../../store.ts';
 import { eventText } from '../audit/audit-chain.ts';
 import type { Batch } from '../batch.ts';
-import { countFeature, countPut, countRemoved, forgetCounts } from '../count-slots.ts';
+import { countFeature, countPut, countRemoved, forgetCounts } from '../counts/count-slots.ts';
 import { thinHistory } from '../history/write-history.ts';
 import { totalsOf } from '../load/load-view.ts';
 import {

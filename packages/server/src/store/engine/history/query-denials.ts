@@ -64,7 +64,8 @@ export function queryDenialHistory(query: ListDenialHistory): PreparedQuery<Deni
     statements: [
       ...subjects.statements,
       {
-        sql: `SELECT license_id, feature, reason, rule, CAST(sum(denials) AS bigint) AS denials, count(*) AS records
+        sql: `SELECT license_id, feature, reason, rule,
+            CAST(sum(denials) AS bigint) AS denials, count(*) AS records
           ${from(at)}
           GROUP BY license_id, feature, reason, rule`,
         values,

@@ -66,6 +66,7 @@ class LoadedView implements LicenseView {
   readonly endedFeatureSlots: readonly FeatureSlot[];
   readonly meter: Meter | null;
   readonly rules: Rules;
+  readonly kept: number;
   readonly registration: Registration | null;
   readonly #source: ViewSource;
   readonly #statements: Statements;
@@ -99,6 +100,7 @@ class LoadedView implements LicenseView {
     this.endedFeatureSlots = loadEndedFeatureSlots(statements, entry, this.ended, now);
     this.meter = need === null ? null : entry.meters.get(statements, need);
     this.rules = rules;
+    this.kept = entry.kept;
     const { holder } = subject;
     this.registration = holder === null ? null : findRegistration(statements, entry.license.id, holder);
   }

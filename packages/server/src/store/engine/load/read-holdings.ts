@@ -7,9 +7,9 @@ import { isBorrowed, orNoSlot, type Registration } from '../../../core/nouns/reg
 import { countAs, findCounting, type HeldSlots } from '../../../core/rules/judge-slot.ts';
 import type { Holdings, LicenseView } from '../../../core/view.ts';
 import type { Batch } from '../batch.ts';
+import type { SlotCounts } from '../counts/slot-counts.ts';
 import type { LoadedLicense } from '../loaded-licenses.ts';
 import { originKeys, registrationFromRow } from '../rows.ts';
-import type { SlotCounts } from '../slot-counts.ts';
 import { countOf } from '../sql.ts';
 
 type Source = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now'>;
@@ -37,7 +37,7 @@ export function readHoldings(
   if (feature !== null) return ofFeature(source, entry, feature, inPool);
   const free = (one: LoadedLicense, returned = 0) => {
     const gone = returned + left.filter(({ on }) => on === one).length;
-    return Math.max(0, one.license.slots - one.storedInUse + gone);
+    return Math.max(0, one.license.slots - one.storedInUse - one.kept + gone);
   };
   const others = pool.filter((one) => one !== entry).reduce((sum, one) => sum + free(one), 0);
   const slots = pool.reduce((sum, one) => sum + one.license.slots, 0);

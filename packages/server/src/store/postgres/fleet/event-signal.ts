@@ -1,14 +1,26 @@
+import type { PlaceKey } from '../../../core/outcome.ts';
+import type { Turn } from '../../engine/line/waiting-line.ts';
 import type { Connection } from '../wire/connection.ts';
+import type { OnNotification } from '../wire/wire.ts';
 
 const CHANNEL = 'berth_news';
+/** Whose turn it is in the line, on another server. */
+const TURNS = 'berth_turns';
+
+/** PostgreSQL takes less than 8000 bytes. A name has 255 characters at most. */
+const TURNS_AT_ONCE = 4;
 
 /** At most ten a second: each makes every server read the log. */
 const NOTIFY_INTERVAL_MS = 100;
 
 interface EventSignalOptions {
   /** Opens a connection of its own, which calls back for every notification. */
-  open(onNotification: () => void): Promise<Connection>;
+  open(onNotification: OnNotification): Promise<Connection>;
   onNews(): void;
+  /** It is somebody's turn who waits on this server. */
+  onTurns(keys: readonly PlaceKey[]): void;
+  /** This server. */
+  readonly serverId: string;
 }
 
 /**
@@ -52,6 +64,27 @@ export class EventSignal {
     this.#timer.unref();
   }
 
+  /** Tells other servers whose turn it is. If it gets lost, they find out within a second. */
+  tellTurns(turns: readonly Turn[]): void {
+    const elsewhere = turns.filter(({ servers }) => servers.some((one) => one !== this.#options.serverId));
+    const connection = this.#connection;
+    if (connection === null || connection.isDead) return;
+    for (let at = 0; at < elsewhere.length; at += TURNS_AT_ONCE) {
+      const keys = elsewhere.slice(at, at + TURNS_AT_ONCE);
+      const text = JSON.stringify({ from: this.#options.serverId, keys: keys.map(keyOf) });
+      connection.query('SELECT pg_notify($1, $2)', [TURNS, text]).catch(() => {});
+    }
+  }
+
+  #hear(channel: string, payload: string): void {
+    if (channel !== TURNS) {
+      this.#options.onNews();
+      return;
+    }
+    const { from, keys } = JSON.parse(payload) as { from: string; keys: readonly PlaceKey[] };
+    if (from !== this.#options.serverId) this.#options.onTurns(keys);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -67,9 +100,9 @@ export class EventSignal {
   }
 
   async #open(): Promise<void> {
-    const connection = await this.#options.open(() => this.#options.onNews());
+    const connection = await this.#options.open((channel, payload) => this.#hear(channel, payload));
     try {
-      await connection.query(`LISTEN ${CHANNEL}`);
+      await Promise.all([connection.query(`LISTEN ${CHANNEL}`), connection.query(`LISTEN ${TURNS}`)]);
     } catch (error) {
       await connection.close();
       throw error;
@@ -77,4 +110,8 @@ export class EventSignal {
     this.#connection = connection;
     if (this.#isClosed) await connection.close();
   }
+}
+
+function keyOf({ product, feature, user }: PlaceKey): PlaceKey {
+  return { product, feature, user };
 }

@@ -53,6 +53,11 @@ const GIVE_UP_LEAD = 'UPDATE leader SET expires_at = 0 WHERE id = 1 AND holder =
 const COUNT_OTHERS = `SELECT count(*) AS count FROM server_instance
   WHERE id <> $2 AND abs(seen_at - ${NOW}) < $3::bigint`;
 
+/** Places in the line of servers that were silent for this long are passed over. */
+const SILENT_MS = 3 * SECOND_MS;
+
+const LIST_LIVE = `SELECT id FROM server_instance WHERE abs(seen_at - ${NOW}) < $2::bigint`;
+
 interface AttendanceOptions {
   readonly pool: Pool;
   readonly writer: PostgresWriter;
@@ -166,7 +171,9 @@ export class LeaderElection {
       begun.push(connection.query(NOTE_INSTANCE, [wall, serverId, hostname, version]));
       begun.push(connection.query(FORGET_INSTANCES, [wall, FORGET_MS]));
       const lead = connection.query(TAKE_LEAD, [wall, serverId, LEASE_MS]);
-      await Promise.all([...begun, alive, lead, connection.query('COMMIT')]);
+      const live = connection.query<{ readonly id: string }>(LIST_LIVE, [wall, SILENT_MS]);
+      await Promise.all([...begun, alive, lead, live, connection.query('COMMIT')]);
+      this.#options.writer.memory.lines.live = new Set((await live).map(({ id }) => id));
       return { alive: (await alive)[0], leads: (await lead).length > 0 };
     } catch (error) {
       await rollBack(connection);

@@ -48,8 +48,26 @@ CREATE TABLE license (
   mark BIGINT NOT NULL DEFAULT 0,
   receipts TEXT COLLATE "C" NOT NULL DEFAULT '{}',
   removed_at BIGINT,
-  audit_anchor BYTEA
+  audit_anchor BYTEA,
+  -- Another one whenever the line for its product has changed; 0: nobody waits.
+  line_version BIGINT NOT NULL DEFAULT 0
 ) WITH (fillfactor = 80);
+
+-- Who waits for a slot. `feature`: empty for the license itself. `n`: the order in which they came. `command`: the
+-- whole request. `presence`: until when connections wait, by server. `lent_by`: the license that has lent a slot
+-- which its user does not know of yet.
+CREATE TABLE waiting (
+  product TEXT COLLATE "C" NOT NULL,
+  feature TEXT COLLATE "C" NOT NULL,
+  "user" TEXT COLLATE "C" NOT NULL,
+  n BIGINT NOT NULL,
+  since BIGINT NOT NULL,
+  priority BIGINT NOT NULL,
+  command TEXT COLLATE "C" NOT NULL,
+  presence TEXT COLLATE "C" NOT NULL,
+  lent_by BIGINT,
+  PRIMARY KEY (product, feature, "user")
+);
 
 -- Who holds a slot. The slot is free from `ends_at` on, whether or not the row is still here. `origin` is the
 -- address that the last register or borrow came from, in a form that sorts: 4 and eight hex digits, or 6 and

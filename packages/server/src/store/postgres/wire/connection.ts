@@ -4,7 +4,7 @@ import type { Row } from '../../engine/rows.ts';
 import { ConnectionLost, DatabaseError, isConnectionUseless } from './database-error.ts';
 import type { DatabaseTarget } from './database-url.ts';
 import type { Parameter } from './encode-parameter.ts';
-import { type Rows, Wire } from './wire.ts';
+import { type OnNotification, type Rows, Wire } from './wire.ts';
 
 export interface ConnectionOptions {
   readonly target: DatabaseTarget;
@@ -13,7 +13,7 @@ export interface ConnectionOptions {
   /** How long the database may be silent while answers are due, before the connection counts as lost. */
   readonly answerTimeoutMs: number;
   /** Called for every notification on a channel that this connection listens to. */
-  readonly onNotification?: () => void;
+  readonly onNotification?: OnNotification;
 }
 
 /** After this long without traffic, TCP checks that the other end is still there. */

@@ -124,3 +124,11 @@ export function readError({ bytes, at, end }: Message): DatabaseError {
   });
   return new DatabaseError(message, Object.fromEntries(known));
 }
+
+const PROCESS_BYTES = 4;
+
+/** The channel and the text of a notification. */
+export function readNotification({ bytes, at, end }: Message): readonly [channel: string, payload: string] {
+  const [channel = '', payload = ''] = bytes.toString('utf8', at + PROCESS_BYTES, end).split('\0');
+  return [channel, payload];
+}

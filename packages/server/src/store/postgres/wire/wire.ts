@@ -11,6 +11,7 @@ import {
   readColumns,
   readCount,
   readError,
+  readNotification,
   readRow,
 } from './message-reader.ts';
 import { MessageWriter } from './message-writer.ts';
@@ -42,11 +43,13 @@ interface Trip {
   error: Error | null;
 }
 
+export type OnNotification = (channel: string, payload: string) => void;
+
 interface WireOptions {
   /** Whether statements are prepared once and used again. Some poolers do not support it. */
   readonly prepareStatements: boolean;
   /** Called for every notification on a channel that this connection listens to. */
-  readonly onNotification: () => void;
+  readonly onNotification: OnNotification;
   /** Called when a statement has failed, after its promise was rejected. */
   readonly onFailed: (error: unknown) => void;
   /** The database has ended the session, or sent something that cannot be understood. */
@@ -182,7 +185,7 @@ export class Wire {
         this.#answerLogin(message);
         return;
       case 'A':
-        this.#options.onNotification();
+        this.#options.onNotification(...readNotification(message));
         return;
       case 'E':
         this.#noteError(readError(message));

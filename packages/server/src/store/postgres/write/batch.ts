@@ -1,18 +1,23 @@
 import type { Command } from '../../../core/command.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { withFoldedUser } from '../../../core/nouns/user-name.ts';
+import { NO_RULES } from '../../../core/rules/rules.ts';
 import { fingerprint } from '../../../secrets/seal.ts';
 import type { Batch } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand, MissingRows } from '../../engine/execute.ts';
+import { beginHandingOn, chooseNext, serve } from '../../engine/line/hand-on.ts';
 import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
 import type { Connection } from '../wire/connection.ts';
 import { listSecrets } from '../wire/sealed-secrets.ts';
+import type { Sql } from './bulk-writes.ts';
 import { type Commit, commit, type Decided } from './commit.ts';
 import type { SharedCommands } from './lanes.ts';
 import { listRemovedBeside, readIndex } from './license-index.ts';
+import type { OpenLine } from './lines.ts';
 import type { WriterMemory } from './memory.ts';
 import {
   expectMeters,
+  expectPlaceCounts,
   listPlaces,
   type PartReads,
   type Prefetched,
@@ -91,17 +96,39 @@ export async function attemptBatch(
   await readLate(connection, set, planOwnReads(partsOf(memory, late, scope)));
   const { index } = memory;
   set.expect('place_denial', () => listPlaces(partsOf(memory, task.queued, scope)));
-  const decided = prepareBatch(memory, { scope, opened, index, set, name: task.name }, lanes);
+  if (index.rules !== NO_RULES) {
+    expectPlaceCounts(set, index.rules, () => partsOf(memory, task.queued, scope));
+  }
+  const lines = await openLines(connection, memory, task, opened);
+  try {
+    const decided = prepareBatch(memory, { scope, opened, index, set, name: task.name, lines }, lanes);
+    return await decideAndCommit(connection, memory, decided, task);
+  } catch (error) {
+    for (const open of lines.values()) memory.lines.forget(open);
+    throw error;
+  }
+}
+
+async function decideAndCommit(
+  connection: Connection,
+  memory: WriterMemory,
+  decided: Decided,
+  task: Task,
+): Promise<Attempt> {
+  const { set, scope, lines } = decided;
   expectMeters(set, () => listLicenses(decided, task.queued));
   const results = await decideAll(connection, decided, task.queued);
-  if (decided.parts.some(({ batch }) => batch.isChanged)) {
+  const lineWrites: Sql[] = [];
+  for (const open of lines.values()) if (open.line.hasNews) lineWrites.push(...memory.lines.plan(open));
+  if (lineWrites.length > 0 || decided.parts.some(({ batch }) => batch.isChanged)) {
     const startedMs = memory.readMonotonicMs();
-    const made = await commit(connection, decided);
+    const made = await commit(connection, decided, lineWrites);
     memory.tally.syncSeconds.note((memory.readMonotonicMs() - startedMs) / 1000);
     if (!made.isCertain) return { kind: 'unsure', decided, commit: made, results };
     memory.settle(decided, made);
   } else {
     await rollBack(connection);
+    for (const { line } of lines.values()) if (line.hasNews) line.takeTurns();
   }
   for (const { batch } of decided.parts) {
     memory.noteFull(batch.licenses.entries());
@@ -140,6 +167,23 @@ function partsOf(
       full: ids.filter((id) => full.has(id)),
     };
   });
+}
+
+/** Who waits, for each lane that lends. */
+async function openLines(
+  sender: Sender,
+  { lines, index }: WriterMemory,
+  { queued, name }: Task,
+  { licenses }: Opened,
+): Promise<ReadonlyMap<string, OpenLine>> {
+  const opened = new Map<string, OpenLine>();
+  for (const lane of lanesOf(queued)) {
+    const { licenses: ids } = lane.scopeIn(index);
+    const rows = typeof ids === 'string' ? [] : licenses.filter(({ id }) => ids.includes(id));
+    const own = queued.filter((one) => one.lane.name === lane.name);
+    opened.set(lane.name, await lines.open(sender, name.server, lane, rows, own));
+  }
+  return opened;
 }
 
 /** Reads what commands need that came while the transaction waited for its locks. */
@@ -204,28 +248,41 @@ async function decideAll(
 ): Promise<readonly CommandResult[]> {
   const batches = new Map(parts.map(({ lane, batch }) => [lane, batch]));
   const results: CommandResult[] = [];
+  for (const { batch } of parts) if (batch.line.size > 0) await handOnPatiently(sender, set, batch);
   for (const { command, lane } of queued) {
     const batch = batches.get(lane.name) as Batch;
-    set.beginCommand();
-    let result = tryCommand(batch, command);
-    for (let reads = 0; result instanceof MissingRows; reads++) {
-      if (reads === MAX_READS) throw new Error(`${command.kind} asked for more rows ${MAX_READS} times.`);
-      await set.fetch(sender, result);
-      result = tryCommand(batch, command);
-    }
-    results.push(result);
+    results.push(await work(sender, set, () => executeCommand(batch, command)));
+    if (batch.line.size > 0) await handOnPatiently(sender, set, batch, command);
   }
   return results;
 }
 
-/** The engine cannot wait, so it throws when rows are missing. This is the only place that catches it. */
-function tryCommand(batch: Batch, command: Command): CommandResult | MissingRows {
-  try {
-    return executeCommand(batch, command);
-  } catch (error) {
-    if (error instanceof MissingRows) return error;
-    throw error;
+async function handOnPatiently(
+  sender: Sender,
+  set: WorkingSet,
+  batch: Batch,
+  command?: Command,
+): Promise<void> {
+  beginHandingOn(batch, command);
+  for (;;) {
+    const place = await work(sender, set, () => chooseNext(batch));
+    if (place === null) return;
+    await work(sender, set, () => serve(batch, place));
   }
+}
+
+/** The engine cannot wait, so it throws when rows are missing. This is the only place that catches it. */
+async function work<T>(sender: Sender, set: WorkingSet, step: () => T): Promise<T> {
+  set.beginCommand();
+  for (let reads = 0; reads < MAX_READS; reads++) {
+    try {
+      return step();
+    } catch (error) {
+      if (!(error instanceof MissingRows)) throw error;
+      await set.fetch(sender, error);
+    }
+  }
+  throw new Error(`A command asked for more rows ${MAX_READS} times.`);
 }
 
 /** Licenses that the commands may be about, including those that they bring. */

@@ -11,6 +11,7 @@ import { isConnectionLost } from '../wire/database-error.ts';
 import type { AuditLedger, NewLink } from './audit-ledger.ts';
 import { addHistory, type Sql } from './bulk-writes.ts';
 import type { LicenseIndex } from './license-index.ts';
+import type { OpenLine } from './lines.ts';
 import { type BatchName, withReceipt } from './receipts.ts';
 import type { Scope } from './scope.ts';
 import type { Opened } from './transaction.ts';
@@ -57,6 +58,8 @@ export interface Decided {
   readonly name: BatchName | null;
   /** Before anything was decided. */
   readonly masterKey: MasterKey;
+  /** By lane: who waits. */
+  readonly lines: ReadonlyMap<string, OpenLine>;
 }
 
 /** The result of a commit. Any other failure is thrown. */

@@ -4,12 +4,14 @@ import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { AuditKeys } from '../../engine/audit/audit-chain.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
+import type { Turn } from '../../engine/line/waiting-line.ts';
 import type { LoadedLicense } from '../../engine/loaded-licenses.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
 import { StoreTally } from '../../store-tally.ts';
 import type { Commit, Decided, Part } from './commit.ts';
 import { DatabaseTime, type DatabaseTimeOptions } from './database-time.ts';
 import { type LicenseIndex, LicenseTexts } from './license-index.ts';
+import { Lines } from './lines.ts';
 
 export interface MemoryOptions extends DatabaseTimeOptions {
   readonly keys: AuditKeys;
@@ -17,6 +19,7 @@ export interface MemoryOptions extends DatabaseTimeOptions {
   readonly index: LicenseIndex;
   readonly onNotice: (notice: StoreNotice) => void;
   readonly onEvents: () => void;
+  readonly onTurns: (turns: readonly Turn[]) => void;
 }
 
 /**
@@ -32,6 +35,7 @@ export class WriterMemory {
   readonly tally = new StoreTally();
   readonly texts = new LicenseTexts();
   readonly names = new NameAllowance();
+  readonly lines = new Lines();
   readonly time: DatabaseTime;
   index: LicenseIndex;
   masterKey: MasterKey;
@@ -67,13 +71,18 @@ export class WriterMemory {
   }
 
   /** Takes over what a certain commit has changed, and notifies the listeners. */
-  settle({ parts, masterKey }: Decided, { hasEvents }: Commit): void {
+  settle({ parts, masterKey, lines }: Decided, { hasEvents }: Commit): void {
     for (const { batch } of parts) {
       // Another transaction may have replaced the key while this one was under way.
       if (batch.masterKey !== masterKey) this.masterKey = batch.masterKey;
       this.#notify(batch);
       for (const { license, isTouched } of batch.licenses.entries())
         if (isTouched) this.#marks.set(license.id, batch.now);
+    }
+    for (const open of lines.values()) {
+      if (!open.line.hasNews) continue;
+      this.lines.settle(open);
+      this.#options.onTurns(open.line.takeTurns());
     }
     if (hasEvents) this.#options.onEvents();
   }

@@ -4,6 +4,10 @@ import { deniedPlace } from '../../../core/lending/deny.ts';
 import { WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
 import { type Instant, plus, SECOND_MS } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
+import type { Person } from '../../../core/rules/groups.ts';
+import { personOf, type Rules } from '../../../core/rules/rules.ts';
+import { listCountedPlaces } from '../../engine/counts/count-slots.ts';
+import { type HolderRow, personFromRow } from '../../engine/rows.ts';
 import type { GroupOf } from '../../engine/tables.ts';
 import { readGroups, readLicenses, readSoonest, type Sql } from './bulk-writes.ts';
 import type { HeldRow, HeldTable } from './row-table.ts';
@@ -76,6 +80,44 @@ export function expectMeters(set: WorkingSet, licenses: () => readonly TimedLice
 export interface TimedLicense {
   readonly license: License;
   readonly now: Instant;
+}
+
+/**
+ * Where those who ask, and those whose slots they ask about, are counted. All are read with the first that is
+ * missed.
+ */
+export function expectPlaceCounts(
+  set: WorkingSet,
+  { set: rules, revision }: Rules,
+  parts: () => readonly PartReads[],
+): void {
+  set.expect('place_count', () =>
+    parts().flatMap(({ commands, ids, licenses }) => {
+      const product = licenses[0]?.product;
+      if (product === undefined) return [];
+      const people = [...commands.flatMap(listAskers), ...listHolders(set, ids, listUsers(commands))];
+      const places = people.flatMap((person) => listCountedPlaces(rules, product, person));
+      const known = new Map(places.map((at) => [JSON.stringify(at), at]));
+      return ids.flatMap((id) =>
+        Array.from(known.values(), (at) => ({ license_id: id, rules: revision, ...at })),
+      );
+    }),
+  );
+}
+
+function listAskers(command: Command): readonly Person[] {
+  return command.kind === 'register' || command.kind === 'borrow' ? [personOf(command)] : [];
+}
+
+function listHolders(
+  set: WorkingSet,
+  ids: readonly LicenseId[],
+  users: readonly string[],
+): readonly Person[] {
+  return ofUsers(ids, users).flatMap((key) => {
+    const row = set.tables.registration.find(key);
+    return row == null ? [] : [personFromRow(row as unknown as HolderRow)];
+  });
 }
 
 function meterGroupsOf({ id, features }: License): readonly GroupOf<'meter'>[] {

@@ -1,5 +1,6 @@
 import { instant } from '../../../core/nouns/instant.ts';
 import { EMPTY_HEAD } from '../../engine/audit/audit-chain.ts';
+import { WaitingLine } from '../../engine/line/waiting-line.ts';
 import { LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import { AuditLedger } from './audit-ledger.ts';
 import type { Decided, Part } from './commit.ts';
@@ -8,7 +9,10 @@ import type { Lane } from './scope.ts';
 import type { Opened } from './transaction.ts';
 
 /** What the commands of one lane work on. */
-type Prepared = Pick<Decided, 'scope' | 'opened' | 'index' | 'set' | 'name'>;
+type Prepared = Pick<Decided, 'scope' | 'opened' | 'index' | 'set' | 'name' | 'lines'>;
+
+/** For what is no command of a client. */
+const NO_LINE = { line: new WaitingLine() };
 
 /**
  * Everything that deciding works on, from the rows that a transaction has locked. Each lane has its own
@@ -26,7 +30,8 @@ export function prepareBatch(memory: WriterMemory, given: Prepared, lanes: reado
   const parts = lanes.map(({ name, scopeIn }) => {
     const { licenses } = scopeIn(given.index);
     const own = typeof licenses === 'string' ? opened.licenses : licenses.flatMap((id) => rows.get(id) ?? []);
-    return { lane: name, batch: preparePart(memory, given, own, ledger) };
+    const { line } = given.lines.get(name) ?? NO_LINE;
+    return { lane: name, batch: { ...preparePart(memory, given, own, ledger), line } };
   });
   return { ...given, parts, links, masterKey: memory.masterKey };
 }
@@ -36,7 +41,7 @@ function preparePart(
   { scope, opened, index, set }: Prepared,
   licenses: Opened['licenses'],
   ledger: AuditLedger,
-): Part['batch'] {
+): Omit<Part['batch'], 'line'> {
   const { server } = opened;
   const { byProduct, lastOrder, removed, rules, ignoresCase } = index;
   const wall = instant(readWall?.() ?? opened.wall);

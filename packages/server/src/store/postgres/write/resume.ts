@@ -25,7 +25,7 @@ export async function resume(connection: Connection, memory: WriterMemory): Prom
   const lane = { name: 'resume', scopeIn: () => scope };
   const opened = await begin(connection, { scope });
   const index = await readIndex(connection);
-  const given = { scope, opened, index, set: new WorkingSet(), name: null };
+  const given = { scope, opened, index, set: new WorkingSet(), name: null, lines: new Map() };
   const decided = prepareBatch(memory, given, [lane]);
   const [{ batch }] = decided.parts as [Part];
   const { aliveAt } = opened;

@@ -3,6 +3,7 @@ import { isLicenseCommand, moduleOf, subjectOf } from '../../../core/decide.ts';
 import { systemModuleOf } from '../../../core/decide-system.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { SystemScope } from '../../../core/system-module.ts';
+import { isLineCommand } from '../../engine/line/execute-on-line.ts';
 import type { LicenseIndex } from './license-index.ts';
 
 /** What a transaction locks, always in this order, so that none deadlock: the server, then licenses by id. */
@@ -15,6 +16,8 @@ export interface Scope {
 /** Commands in lanes of the same name wait for each other. */
 export interface Lane {
   readonly name: string;
+  /** The product of which it locks all licenses. */
+  readonly product?: string;
   scopeIn(index: LicenseIndex): Scope;
 }
 
@@ -35,6 +38,7 @@ const SYSTEM_LANES: Readonly<Record<SystemScope, Lane>> = {
 const NOTHING: Lane = { name: 'nothing', scopeIn: () => ({ server: false, licenses: [] }) };
 
 export function laneOf(command: Command, index: LicenseIndex): Lane {
+  if (isLineCommand(command)) return productLane(command.product, index);
   if (!isLicenseCommand(command)) return SYSTEM_LANES[systemModuleOf(command).scope];
   return moduleOf(command).changesLicense
     ? catalogueLane(subjectOf(command).licenseId as LicenseId)
@@ -51,7 +55,7 @@ export function isInRightLane({ command, lane }: QueuedCommand, index: LicenseIn
  * they do is quick. Others may take long, and would keep the locks of all lanes.
  */
 export function canShareTransaction(command: Command): boolean {
-  return isLicenseCommand(command) && moduleOf(command).isFromClients;
+  return isLineCommand(command) || (isLicenseCommand(command) && moduleOf(command).isFromClients);
 }
 
 /** Adds or removes a license: two of these at once must see each other. */
@@ -73,6 +77,7 @@ function productLane(product: string, { byProduct }: LicenseIndex): Lane {
   if (!byProduct.has(product)) return NOTHING;
   return {
     name: `product ${product}`,
+    product,
     scopeIn: (index) => ({ server: false, licenses: index.byProduct.get(product) ?? [] }),
   };
 }

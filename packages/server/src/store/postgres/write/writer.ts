@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMs } from '../../../core/back-off.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
+import { describeLine } from '../../engine/line/describe-line.ts';
+import type { LineDescription } from '../../store.ts';
 import type { Connection } from '../wire/connection.ts';
 import { isConnectionLost, isDataError, isRetryable, translate } from '../wire/database-error.ts';
 import type { Pool } from '../wire/pool.ts';
@@ -77,6 +79,11 @@ export class PostgresWriter {
 
   #nameBatch(): BatchName {
     return { server: this.#options.serverId, batch: String(++this.#batches) };
+  }
+
+  async listWaiting(connection: Connection): Promise<LineDescription> {
+    const { lines, time } = this.memory;
+    return describeLine(await lines.read(connection, this.#options.serverId), time.estimate());
   }
 
   /** See `resume.ts`. */

@@ -7,10 +7,10 @@ type SentRegister = ReturnType<typeof packRegister>;
 
 /** Values without names: most commands are heartbeats, and names are half of their JSON. Not for dry runs. */
 function packRegister(command: Register) {
-  const { product, licenseId, user, host, by, credential, spelling, spent, instance } = command;
+  const { product, licenseId, user, host, by, credential, spelling, spent, instance, wait } = command;
   const { hostname, address, info } = host;
-  const sender = [hostname, address, info, by, credential, spelling, spent, instance] as const;
-  return [product, licenseId, user, ...sender] as const;
+  const asker = [by, credential, spelling, spent, instance, ...(wait === undefined ? [] : [wait])] as const;
+  return [product, licenseId, user, hostname, address, info, ...asker] as const;
 }
 
 export function packCommand(command: Command): SentCommand {
@@ -22,8 +22,8 @@ type Complete<C> = { readonly [K in keyof Required<C>]: C[K] | undefined };
 
 export function unpackCommand(sent: SentCommand): Command {
   if ('kind' in sent) return sent;
-  const [product, licenseId, user, ...sender] = sent;
-  const [hostname, address, info, by, credential, spelling, spent, instance] = sender;
+  const [product, licenseId, user, hostname, address, info, ...asker] = sent;
+  const [by, credential, spelling, spent, instance, wait] = asker;
   return {
     kind: 'register',
     product,
@@ -36,5 +36,6 @@ export function unpackCommand(sent: SentCommand): Command {
     spelling: spelling ?? undefined,
     spent: spent ?? undefined,
     instance: instance ?? undefined,
+    wait,
   } satisfies Complete<Omit<Register, 'isDryRun'>> as Register;
 }

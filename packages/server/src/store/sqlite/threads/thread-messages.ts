@@ -1,9 +1,10 @@
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
+import type { PlaceKey } from '../../../core/outcome.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Query } from '../../query.ts';
-import type { ClockStatus } from '../../store.ts';
+import type { ClockStatus, LineDescription } from '../../store.ts';
 import type { WriterOptions } from '../write/writer.ts';
 import type { SentCommand } from './sent-commands.ts';
 import type { SentResult } from './sent-results.ts';
@@ -15,7 +16,11 @@ export type ThreadData = Pick<WriterOptions, 'file' | 'masterKey' | 'nextMasterK
  * An array is a batch of commands. Each message gets one answer, in order. Messages cross as JSON texts,
  * which takes two thirds of the time of copying objects. Only a batch that holds a master key is copied.
  */
-export type ToWriter = readonly SentCommand[] | { readonly kind: 'keep_clock' } | { readonly kind: 'close' };
+export type ToWriter =
+  | readonly SentCommand[]
+  | { readonly kind: 'keep_clock' }
+  | { readonly kind: 'list_waiting' }
+  | { readonly kind: 'close' };
 
 export type FromWriter =
   | { readonly kind: 'ready' }
@@ -29,9 +34,12 @@ export type FromWriter =
       /** How long the commit took; `null` if nothing changed. */
       readonly syncMs: number | null;
       readonly notices: readonly StoreNotice[];
+      /** Whose turn it is in the line; left out if it is nobody's. */
+      readonly turns?: readonly PlaceKey[];
     }
   | { readonly kind: 'batch_failed'; readonly message: string }
   | { readonly kind: 'clock'; readonly status: ClockStatus; readonly notices: readonly StoreNotice[] }
+  | { readonly kind: 'waiting'; readonly line: LineDescription | null }
   | { readonly kind: 'clock_failed'; readonly message: string }
   | { readonly kind: 'closed' };
 

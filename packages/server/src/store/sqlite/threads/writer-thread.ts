@@ -77,9 +77,10 @@ function takeNotices(): readonly StoreNotice[] {
 
 function execute(commands: readonly Command[]): FromWriter {
   try {
-    const { results, now, syncMs, notices: own } = getWriter().executeBatch(commands);
+    const { results, now, syncMs, notices: own, turns } = getWriter().executeBatch(commands);
     const sent = results.map((result) => sender.send(result));
-    return { kind: 'executed', results: sent, now, syncMs, notices: [...takeNotices(), ...own] };
+    const news = { notices: [...takeNotices(), ...own], ...(turns.length === 0 ? {} : { turns }) };
+    return { kind: 'executed', results: sent, now, syncMs, ...news };
   } catch (error) {
     return { kind: 'batch_failed', message: messageOf(error) };
   }
@@ -113,6 +114,7 @@ function work(): void {
     const message: ToWriter = typeof sent === 'string' ? JSON.parse(sent) : sent;
     if (isBatch(message)) send(execute(message.map(unpackCommand)));
     else if (message.kind === 'keep_clock') send(keepClock());
+    else if (message.kind === 'list_waiting') send({ kind: 'waiting', line: writer?.listWaiting() ?? null });
     else close();
   });
 }

@@ -10,6 +10,24 @@ export function prepare(db: DatabaseSync, sql: Sql): StatementSync {
   return db.prepare(sqlFor('sqlite', sql));
 }
 
+type Statement = Pick<StatementSync, 'get' | 'all' | 'run'>;
+
+/** Prepares a statement when it is first used. A store has many, and most of the time few are needed. */
+export function prepareLate(db: DatabaseSync, sql: Sql): Statement {
+  const late = {} as Record<keyof Statement, (...values: SQLInputValue[]) => unknown>;
+  const prepared = () => {
+    const statement = prepare(db, sql);
+    late.get = statement.get.bind(statement);
+    late.all = statement.all.bind(statement);
+    late.run = statement.run.bind(statement);
+    return late;
+  };
+  late.get = (...values) => prepared().get(...values);
+  late.all = (...values) => prepared().all(...values);
+  late.run = (...values) => prepared().run(...values);
+  return late as unknown as Statement;
+}
+
 /** Reads rows once. The SQL decides what they are. */
 export function listRows<R>(db: DatabaseSync, sql: Sql, values: Named = {}): R[] {
   return prepare(db, sql).all(values) as R[];

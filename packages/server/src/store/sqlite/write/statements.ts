@@ -16,7 +16,7 @@ import {
 } from '../../engine/sql.ts';
 import { LIST_BARS, STATEMENTS, type Statements } from '../../engine/statements.ts';
 import { columnsOf, type RowOf, sqliteColumnsOf, TABLE_NAMES } from '../../engine/tables.ts';
-import { prepare } from '../wire/read-rows.ts';
+import { prepareLate } from '../wire/read-rows.ts';
 import { BulkInsert } from './bulk-insert.ts';
 import { EndedBorrows } from './ended-borrows.ts';
 import { RenewalLog } from './renewal-log.ts';
@@ -65,9 +65,13 @@ interface Sizes {
   readonly rows?: number | undefined;
 }
 
-/** Every statement of the writing connection, prepared once. */
-export function prepareStatements(db: DatabaseSync, sizes: Sizes = {}): SqliteStatements {
-  const prepareOne = (({ sql }) => prepare(db, sql)) as Prepare;
+/** Every statement of the writing connection, prepared once: `how` decides when. */
+export function prepareStatements(
+  db: DatabaseSync,
+  sizes: Sizes = {},
+  how: typeof prepareLate = prepareLate,
+): SqliteStatements {
+  const prepareOne = (({ sql }) => how(db, sql)) as Prepare;
   const tables = TABLE_NAMES.map((name) => [name, accessRows(name, prepareOne, sqliteColumnsOf(name))]);
   const { registration, ended_borrow, denial, place_denial, ...others } = Object.fromEntries(
     tables,

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type ClockReading, jumpAtStart, jumpEvent } from '../../../core/clock/clock.ts';
 import type { Command } from '../../../core/command.ts';
 import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
-import type { ClockJumped, HeadsSigned } from '../../../core/nouns/audit-event.ts';
+import type { ClockJumped } from '../../../core/nouns/audit-event.ts';
 import { type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
@@ -10,17 +10,20 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Clock } from '../../clock.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { AnswerCount, Batch } from '../../engine/batch.ts';
+import { rulesFromRows } from '../../engine/counts/rule-rows.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute.ts';
 import { historyRows } from '../../engine/history/history-rows.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
 import { clampHistory } from '../../engine/history/write-history.ts';
+import { describeLine } from '../../engine/line/describe-line.ts';
+import { handOn } from '../../engine/line/hand-on.ts';
+import { type Turn, WaitingLine } from '../../engine/line/waiting-line.ts';
 import { type LoadedLicense, LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import { extendLiveSlots } from '../../engine/move-clock.ts';
 import { pickValues } from '../../engine/row-sql.ts';
-import { rulesFromRows } from '../../engine/rows.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
-import type { ClockStatus } from '../../store.ts';
+import type { ClockStatus, LineDescription } from '../../store.ts';
 import { explainCorruption } from '../wire/damage.ts';
 import { openWritable } from '../wire/database.ts';
 import { setIgnoresCase } from '../wire/respell-users.ts';
@@ -53,6 +56,7 @@ interface BatchReply {
   /** How long the commit took; `null` if nothing changed. */
   readonly syncMs: number | null;
   readonly notices: readonly StoreNotice[];
+  readonly turns: readonly Turn[];
 }
 
 /** How often the mark is written while the server is idle. */
@@ -71,6 +75,7 @@ export class SqliteWriter {
   #licenses!: LoadedLicenses;
   #answers!: AnswerCount;
   readonly #names = new NameAllowance();
+  readonly #line = new WaitingLine();
   #clock!: ServerClock;
   #ledger!: AuditLedger;
   /** One, or two if a commit that replaces the key failed: then either may be right. */
@@ -108,12 +113,21 @@ export class SqliteWriter {
       if (!this.#isResumed) this.#resume();
       const reading = this.#readClock();
       this.#syncMs = null;
-      const results = this.#transact(reading, (batch) =>
-        commands.map((command) => executeCommand(batch, command)),
-      );
+      const results = this.#transact(reading, (batch) => this.#executeAll(batch, commands));
       if (this.#syncMs !== null) this.#recovery.failures = 0;
-      return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices() };
+      const turns = this.#line.hasNews ? this.#line.takeTurns() : [];
+      return { results, now: this.#clock.mark, syncMs: this.#syncMs, notices: this.#takeNotices(), turns };
     });
+  }
+
+  #executeAll(batch: Batch, commands: readonly Command[]): CommandResult[] {
+    if (this.#line.size > 0) handOn(batch);
+    const results: CommandResult[] = [];
+    for (const command of commands) {
+      results.push(executeCommand(batch, command));
+      if (this.#line.size > 0) handOn(batch, command);
+    }
+    return results;
   }
 
   /** See `Store.keepClock`. Writes only if there is something to remember. */
@@ -135,6 +149,8 @@ export class SqliteWriter {
     const { awayFrom, now } = this.#clock.peek();
     return awayFrom ?? now;
   }
+
+  listWaiting = (): LineDescription => describeLine(this.#line, this.peekNow());
 
   /** The keys that the secrets may be sealed with now. */
   get masterKeys(): readonly MasterKey[] {
@@ -275,6 +291,7 @@ export class SqliteWriter {
       signed: null,
       answers: this.#answers,
       names: this.#names,
+      line: this.#line,
       clampsHistory: false,
       isChanged: force,
     };
@@ -288,6 +305,7 @@ export class SqliteWriter {
       return results;
     } catch (error) {
       this.#masterKeys = [...this.#masterKeys, batch.masterKey];
+      this.#line.rollBack();
       this.#abandon(reading);
       throw error;
     }
@@ -336,7 +354,9 @@ export class SqliteWriter {
     this.#storedMark = batch.now;
     this.#recovery.acknowledged = { links: this.#ledger.links, mark: batch.now };
     for (const entry of changed) Object.assign(entry, { isChanged: false, events: [], history: [] });
-    if (batch.signed !== null) this.#notices.push(noticeOf(batch.signed));
+    if (batch.signed === null) return;
+    const { links, digest } = batch.signed;
+    this.#notices.push({ kind: 'heads_signed', links, digest });
   }
 
   #writeEntry(entry: LoadedLicense, now: Instant): void {
@@ -377,8 +397,4 @@ export class SqliteWriter {
 /** Whether the running batch has changed what is written with the license. */
 function hasNews({ isChanged, meters, events, history }: LoadedLicense): boolean {
   return isChanged || meters.changed.size > 0 || events.length > 0 || history.length > 0;
-}
-
-function noticeOf({ links, digest }: HeadsSigned): StoreNotice {
-  return { kind: 'heads_signed', links, digest };
 }

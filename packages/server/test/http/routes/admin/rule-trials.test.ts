@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openTestApp } from '../../../../../../test/support/test-app.ts';
+import { EMPTY_RULE_SET } from '../../../../src/core/rules/rule-set.ts';
+import { tryRules } from '../../../../src/services/rules/try-rules.ts';
 
 const TEXT = `groups:
   team: { users: ["t-*"] }
@@ -37,6 +39,12 @@ describe('trying rules', () => {
     assert.equal(await codeOf({ text: 'products: [' }), 'rules_not_valid');
     assert.equal(await codeOf({ text: TEXT, since: '2999-01-01' }), 'validation_error');
     assert.equal(await codeOf({ text: TEXT, since: 'someday' }), 'validation_error');
+  });
+
+  test('ends when the client is gone', async (t) => {
+    const { store } = await openTestApp(t);
+    const trial = tryRules(store, { rules: EMPTY_RULE_SET, signal: AbortSignal.abort() });
+    await assert.rejects(trial, /The client disconnected\./);
   });
 });
 

@@ -5,23 +5,21 @@ import { describe, test } from 'node:test';
 import { CONTROL, FOREIGN, LOCAL, openTestApp } from '../../../../../../test/support/test-app.ts';
 
 describe('GET /api/admin/rules', () => {
-  test('shows who is barred, since when, and what is wrong with the file', async (t) => {
+  test('shows the text, since when it applies, and what is wrong with the file', async (t) => {
     const { get, folder, ruleBook } = await openTestApp(t);
-    const file = join(folder, 'rules.yaml');
-    const nobody = { users: [], hosts: [], addresses: [] };
+    const path = join(folder, 'rules.yaml');
     const { status, body } = await get('/api/admin/rules');
     assert.equal(status, 200);
-    assert.deepEqual(
-      { ...body, digest: '' },
-      { file, deny: nobody, bars: [], changed_at: null, digest: '', error: null },
-    );
-    writeFileSync(file, 'deny: {users: [mallory], hosts: [lab-*], addresses: [10.0.0.0/8]}');
+    const none = { revision: 0, text: '', by: null, at: null, file: null, file_error: null };
+    assert.deepEqual(body, { ...none, warnings: [], rules: [] });
+    const text = 'deny: {users: [mallory], hosts: [lab-*], addresses: [10.0.0.0/8]}';
+    writeFileSync(path, text);
     await ruleBook.begin();
-    writeFileSync(file, 'deny: {user: []}');
-    const after = (await get('/api/admin/rules')).body;
-    assert.deepEqual(after.deny, { users: ['mallory'], hosts: ['lab-*'], addresses: ['10.0.0.0/8'] });
-    assert.equal(after.changed_at, '2030-01-15T12:00:00.000Z');
-    assert.match(String(after.error), /rules\.yaml is not valid: line 1, column 8: "deny\.user" is unknown/);
+    writeFileSync(path, 'deny: {user: []}');
+    const { file_error: error, ...after } = (await get('/api/admin/rules')).body;
+    const applied = { revision: 1, text, by: 'server', at: '2030-01-15T12:00:00.000Z' };
+    assert.deepEqual(after, { ...applied, file: path, warnings: [], rules: [] });
+    assert.match(String(error), /rules\.yaml is not valid: line 1, column 8: "deny\.user" is unknown/);
     assert.equal((await get('/api/admin/rules', { peer: FOREIGN })).status, 401);
   });
 });

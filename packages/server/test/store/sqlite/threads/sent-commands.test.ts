@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Command } from '../../../../src/core/command.ts';
+import type { Command, Register } from '../../../../src/core/command.ts';
 import type { LicenseId } from '../../../../src/core/nouns/license.ts';
 import { packCommand, unpackCommand } from '../../../../src/store/sqlite/threads/sent-commands.ts';
 
@@ -16,7 +16,7 @@ test('a command crosses with all that it has', () => {
   const by = { name: 'client', address: '10.0.0.1' };
   const shown = { by, credential: 'token 1', spelling: 'Ada', instance: 'p1' };
   const whole: readonly Command[] = [
-    { kind: 'register', ...TARGET, host: HOST, ...shown, spent },
+    { kind: 'register', ...TARGET, host: HOST, ...shown, spent, wait: { mode: 'stay', forMs: 5 } },
     { kind: 'borrow', ...TARGET, host: HOST, ...shown, spent, until: 'longest' },
     { kind: 'register', ...TARGET, host: HOST, ...shown, isDryRun: true },
     { kind: 'unregister', ...TARGET, ...shown },
@@ -26,8 +26,7 @@ test('a command crosses with all that it has', () => {
 
 test('what a register leaves out stays out', () => {
   const command = { kind: 'register', ...TARGET, host: HOST, by: 'control' } as const;
-  const crossed = cross(command) as Extract<Command, { kind: 'register' }>;
-  const { credential, spelling, spent, instance, ...rest } = crossed;
-  assert.deepEqual([credential, spelling, spent, instance], Array(4).fill(undefined));
+  const { credential, spelling, spent, instance, wait, ...rest } = cross(command) as Register;
+  assert.deepEqual([credential, spelling, spent, instance, wait], Array(5).fill(undefined));
   assert.deepEqual(rest, command);
 });

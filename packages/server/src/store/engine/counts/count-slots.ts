@@ -1,14 +1,14 @@
-import { countedPerson } from '../../core/lending/count-slots.ts';
-import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
-import type { Registration } from '../../core/nouns/registration.ts';
-import { findProductRules } from '../../core/rules/find-rules.ts';
-import type { Person } from '../../core/rules/groups.ts';
-import { countAs, findCounting } from '../../core/rules/judge-slot.ts';
-import type { ProductRules, RuleSet } from '../../core/rules/rule-set.ts';
-import type { Batch } from './batch.ts';
-import { type LoadedLicense, mayHaveFeatureSlots } from './loaded-licenses.ts';
-import { personFromRow } from './rows.ts';
-import { SlotCounts } from './slot-counts.ts';
+import { countedPerson } from '../../../core/lending/count-slots.ts';
+import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
+import type { Registration } from '../../../core/nouns/registration.ts';
+import { findProductRules } from '../../../core/rules/find-rules.ts';
+import type { Person } from '../../../core/rules/groups.ts';
+import { countAs, findCounting } from '../../../core/rules/judge-slot.ts';
+import type { ProductRules, RuleSet, SlotRules } from '../../../core/rules/rule-set.ts';
+import type { Batch } from '../batch.ts';
+import { type LoadedLicense, mayHaveFeatureSlots } from '../loaded-licenses.ts';
+import { personFromRow } from '../rows.ts';
+import { type CountedPlace, SlotCounts } from './slot-counts.ts';
 
 type Counting = Pick<Batch, 'statements' | 'rules'>;
 
@@ -35,6 +35,20 @@ function findCounted(set: RuleSet, product: string, own: ProductRules): readonly
 
 function featureOf(lender: string): string | null {
   return lender === WHOLE_LICENSE ? null : lender;
+}
+
+/** Where a slot of the product or of its features is counted if its holder is this person. */
+export function listCountedPlaces(set: RuleSet, product: string, person: Person): readonly CountedPlace[] {
+  const own = findProductRules(set, product);
+  if (own === null) return NONE;
+  return (COUNTED.get(own) ?? findCounted(set, product, own)).flatMap((feature) => {
+    const rules = findCounting(set, product, featureOf(feature)) as SlotRules;
+    const { host, address } = countAs(set, rules, person);
+    return [
+      ...(host === null ? [] : [{ feature, kind: 'host' as const, place: host }]),
+      ...(address === null ? [] : [{ feature, kind: 'address' as const, place: address }]),
+    ];
+  });
 }
 
 /** Whether the rules count slots of the product. */

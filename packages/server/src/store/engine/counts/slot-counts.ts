@@ -1,8 +1,8 @@
-import type { LicenseId } from '../../core/nouns/license.ts';
-import type { CountedAs } from '../../core/rules/judge-slot.ts';
-import type { PlaceKind } from '../../core/rules/rule-set.ts';
-import type { StoredCounts } from './rows.ts';
-import type { Statements } from './statements.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
+import type { CountedAs } from '../../../core/rules/judge-slot.ts';
+import type { PlaceKind } from '../../../core/rules/rule-set.ts';
+import type { Statements } from '../statements.ts';
+import type { StoredCounts } from './stored-counts.ts';
 
 /**
  * How many slots of a license, and of its features, are held by members of which groups and at which places,
@@ -26,6 +26,7 @@ export class SlotCounts {
   #stored: string | null;
   /** Rows of older rules may be there. */
   #hasReplaced: boolean;
+  #changes = 0;
 
   constructor(licenseId: LicenseId, revision: number, stored: string | null = null) {
     this.#licenseId = licenseId;
@@ -53,6 +54,7 @@ export class SlotCounts {
     { groups, host, address }: CountedAs,
     difference: number,
   ): void {
+    this.#changes += 1;
     const counts = this.#groups.getOrInsertComputed(feature, () => new Map());
     this.#set(counts, groups, (counts.get(groups) ?? 0) + difference);
     if (host !== null) this.#addPlace(statements, { feature, kind: 'host', place: host }, difference);
@@ -99,6 +101,11 @@ export class SlotCounts {
     return { license_id: this.#licenseId, rules: this.revision, feature, kind, place };
   }
 
+  /** Another text after every change within a batch. */
+  describe(feature: string): string {
+    return JSON.stringify([...this.listGroups(feature), this.#changes]);
+  }
+
   /** Returns how to undo whatever a command changes. */
   remember(): () => void {
     const { length } = this.#journal;
@@ -137,7 +144,7 @@ export class SlotCounts {
 }
 
 /** Where slots are counted. `feature` is empty for the license itself. */
-interface CountedPlace {
+export interface CountedPlace {
   readonly feature: string;
   readonly kind: PlaceKind;
   readonly place: string;

@@ -1,0 +1,85 @@
+import type { Borrow, Register, RegisterFeature } from '../command.ts';
+import { type Instant, plus, SECOND_MS } from '../nouns/instant.ts';
+import type { LicenseId } from '../nouns/license.ts';
+import type { PlaceKey, Refused } from '../outcome.ts';
+import { findProductRules } from '../rules/find-rules.ts';
+import { listGroups } from '../rules/groups.ts';
+import { personOf, type Rules } from '../rules/rules.ts';
+import { isDuring } from '../rules/times.ts';
+
+/** A command that can wait for a slot. */
+export type Waitable = Register | RegisterFeature;
+
+/** One user in the line for a product or a feature of it. */
+export interface Place extends PlaceKey {
+  /** Those of lower numbers came first. */
+  readonly n: number;
+  readonly since: Instant;
+  readonly priority: number;
+  /** The latest request, which is decided when it is the user's turn. */
+  readonly command: Waitable;
+  /**
+   * Until when connections of the user wait, by server; those that are gone, when they went. `REPEATS`: until
+   * when the place is kept for a user who repeats the call.
+   */
+  readonly presence: Readonly<Record<string, Instant>>;
+  /** The license that has lent a slot which no answer has told of yet; `null`: the user still waits. */
+  readonly lentBy: LicenseId | null;
+}
+
+/** In `presence`: in place of the name of a server. */
+export const REPEATS = '';
+
+/** How long a place stays after the last connection is gone. */
+const GRACE_MS = 10 * SECOND_MS;
+
+/** The server ends a wait itself, so this only matters if it is late. */
+export const LATE_MS = 2 * SECOND_MS;
+
+/** Whether the refusal may end by itself, when somebody returns a slot. */
+export function canWait({ code, details }: Refused): boolean {
+  // What a place may take in an hour does not change when a slot is returned.
+  return (
+    code === 'floating_not_available' ||
+    (code === 'address_limit_reached' && details.retryAfterSeconds === undefined)
+  );
+}
+
+/** Whose turn comes first, whenever they came: the highest level that the rules give them. */
+export function priorityOf({ set }: Rules, product: string, command: Waitable, now: Instant): number {
+  const priorities = findProductRules(set, product)?.priority ?? [];
+  if (priorities.length === 0) return 0;
+  const groups = listGroups(set, personOf(command));
+  const own = priorities.filter((one) => groups.has(one.for) && isDuring(set, one.during, now));
+  return own.length === 0 ? 0 : Math.max(...own.map(({ level }) => level));
+}
+
+export function compareTurns(a: Place, b: Place): number {
+  return b.priority - a.priority || a.n - b.n;
+}
+
+/** Whether a connection of the user waits. `isAlive`: whether a server shows signs of life. */
+export function isPresent({ presence }: Place, now: Instant, isAlive: (server: string) => boolean): boolean {
+  return Object.entries(presence).some(
+    ([server, until]) => server !== REPEATS && now < until && isAlive(server),
+  );
+}
+
+/** Whether a free slot is kept for the user until they repeat the call. */
+export function isKept({ presence, lentBy }: Place, now: Instant): boolean {
+  return lentBy === null && now < (presence[REPEATS] ?? 0);
+}
+
+/** Whether the user has gone for good. */
+export function isGone({ presence }: Place, now: Instant): boolean {
+  return Object.entries(presence).every(
+    ([server, until]) => now >= (server === REPEATS ? until : plus(until, GRACE_MS)),
+  );
+}
+
+/** What a command asks for; `null`: nothing that anybody waits for. */
+export function wantedOf(command: Register | Borrow | RegisterFeature): string {
+  return command.kind === 'register_feature' ? command.feature : WHOLE;
+}
+
+const WHOLE = '';

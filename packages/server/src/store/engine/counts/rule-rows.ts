@@ -1,0 +1,25 @@
+import type { RuleSet } from '../../../core/rules/rule-set.ts';
+import { NO_RULES, orNoRules, type Rules } from '../../../core/rules/rules.ts';
+import type { BarRecord, RulesRevision } from '../../rules-record.ts';
+import type { RowOf } from '../tables.ts';
+
+/** `current`: the latest revision; left out if there has been none. */
+export function rulesFromRows(
+  current: Pick<RowOf<'rules_revision'>, 'revision' | 'rules'> | undefined,
+  bars: readonly RowOf<'bar'>[],
+): Rules {
+  return orNoRules({
+    set: current === undefined ? NO_RULES.set : (JSON.parse(current.rules) as RuleSet),
+    revision: current?.revision ?? 0,
+    bars: bars.map(({ kind, pattern, note }) => ({ kind, pattern, note })),
+  });
+}
+
+export function revisionFromRow(row: RowOf<'rules_revision'>): RulesRevision {
+  const { revision, text, applied_by: by, applied_at: at } = row;
+  return { revision, text, by, at };
+}
+
+export function barFromRow({ kind, pattern, note, added_by: by, added_at: at }: RowOf<'bar'>): BarRecord {
+  return { kind, pattern, note, by, at };
+}

@@ -1,0 +1,111 @@
+import { placeOf } from '@berth/protocol/address-range';
+import type { Command } from '../../../core/command.ts';
+import { isLicenseCommand, moduleOf } from '../../../core/decide.ts';
+import { canWait, isKept, isPresent, type Place } from '../../../core/lending/waiting-line.ts';
+import { addressOf } from '../../../core/nouns/actor.ts';
+import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
+import type { Outcome, Refused } from '../../../core/outcome.ts';
+import { type CountedAs, countAs, findCounting, isByPlace } from '../../../core/rules/judge-slot.ts';
+import { personOf } from '../../../core/rules/rules.ts';
+import type { Batch } from '../batch.ts';
+import { executeCommand } from '../execute.ts';
+import { callInVain } from './execute-on-line.ts';
+import { canBeServed, describeRoom, findRoom, type Room } from './room.ts';
+import type { LineRow } from './waiting-line.ts';
+
+/** Hands free slots to those who wait: before the first command of a batch, and after each. */
+export function handOn(batch: Batch, command?: Command): void {
+  beginHandingOn(batch, command);
+  for (let place = chooseNext(batch); place !== null; place = chooseNext(batch)) serve(batch, place);
+}
+
+/** A store that has to wait for rows calls the three steps itself. */
+export function beginHandingOn(batch: Batch, command?: Command): void {
+  batch.line.passedOver.clear();
+  if (command === undefined || (isLicenseCommand(command) && moduleOf(command).isFromClients)) return;
+  for (const product of new Set(Array.from(batch.line.rows(), (row) => row.product)))
+    callInVain(batch, product);
+}
+
+/** The first who can be served; `null`: nobody. */
+export function chooseNext(batch: Batch): Place | null {
+  batch.savepoint.begin();
+  for (const row of batch.line.rows()) {
+    const room = findRoom(batch, row);
+    if (room.size === 0) continue;
+    const described = describeRoom(batch, row, room);
+    if (row.futile === described) continue;
+    const place = chooseFirst(batch, row, room);
+    if (place !== null) return place;
+    row.futile = described;
+  }
+  return null;
+}
+
+/** The first by counts: with a thousand in line, one is decided about. */
+function chooseFirst(batch: Batch, row: LineRow, room: Room): Place | null {
+  const { line, now } = batch;
+  let kept = 0;
+  for (const place of row.list()) {
+    if (place.lentBy !== null || isPassedOver(batch, place)) continue;
+    if (isPresent(place, now, line.isAlive)) {
+      if (canBeServed(place, room, kept)) return place;
+    } else if (isKept(place, now)) kept += 1;
+  }
+  return null;
+}
+
+/** Decides the user's own command, in the transaction of the one that has freed the slot. */
+export function serve(batch: Batch, place: Place): void {
+  const { line } = batch;
+  // A refusal is not carried out: whoever goes on waiting was not denied.
+  const result = executeCommand(batch, place.command, isLent);
+  const outcome = 'outcome' in result ? result.outcome : null;
+  if (outcome?.kind === 'refused' && canWait(outcome)) {
+    line.passedOver.add(nameAlike(batch, place, outcome));
+    return;
+  }
+  // Their own request answers, also if it is refused now or fails.
+  const lentBy = outcome === null ? null : lenderOf(outcome);
+  if (lentBy === null) line.remove(place);
+  else line.put({ ...place, lentBy });
+  line.call(place);
+}
+
+function isLent(outcome: Outcome): boolean {
+  return outcome.kind !== 'refused';
+}
+
+function lenderOf(outcome: Outcome): Place['lentBy'] {
+  if (outcome.kind === 'granted') return outcome.license.id;
+  return outcome.kind === 'measured' ? outcome.licenseId : null;
+}
+
+/** All whom the same refusal would meet are passed over with the first of them. */
+function nameAlike(batch: Batch, place: Place, { code, details: { rule } }: Refused): string {
+  const address = code === 'address_limit_reached' ? addressOf(place.command.by) : null;
+  if (address !== null) return `address ${placeOf(address)}`;
+  const as = typeof rule === 'string' ? countedAs(batch, place) : null;
+  if (as === null) return `user ${place.user}`;
+  return isByPlace(rule as string) ? nameCounted(as) : `groups ${as.groups}`;
+}
+
+function nameCounted({ groups, host, address }: CountedAs): string {
+  return `counted ${JSON.stringify([groups, host, address])}`;
+}
+
+/** What a slot would count as; `null`: the rules do not count it, or like that of the license. */
+function countedAs({ rules: { set } }: Batch, { product, feature, command }: Place): CountedAs | null {
+  const own = feature === WHOLE_LICENSE ? findCounting(set, product, null) : null;
+  return own === null ? null : countAs(set, own, personOf(command));
+}
+
+function isPassedOver(batch: Batch, place: Place): boolean {
+  const { passedOver } = batch.line;
+  if (passedOver.size === 0) return false;
+  const address = addressOf(place.command.by);
+  if (passedOver.has(`user ${place.user}`)) return true;
+  if (address !== null && passedOver.has(`address ${placeOf(address)}`)) return true;
+  const as = countedAs(batch, place);
+  return as !== null && (passedOver.has(`groups ${as.groups}`) || passedOver.has(nameCounted(as)));
+}
