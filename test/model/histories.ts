@@ -37,7 +37,7 @@ import { RULES } from './random-rules.ts';
 const user = fc.constantFrom('ada', 'bob', 'eve', 'zoe');
 const license = fc.constantFrom(licenseId(1), licenseId(2), licenseId(3));
 const instance = fc.constantFrom(null, 'p1', 'p2');
-const who = fc.record({ user, licenseId: fc.option(license, { freq: 1 }), instance });
+const who = fc.record({ user, licenseId: fc.option(license, { freq: 2 }), instance });
 
 const at = fc.record({
   hostname: fc.constantFrom(null, 'ws-1', 'ws-2', 'lab-1', 'lab-2'),
@@ -45,7 +45,7 @@ const at = fc.record({
 });
 
 const visitor = fc.record(
-  { user, licenseId: fc.option(license, { freq: 1 }), at, instance },
+  { user, licenseId: fc.option(license, { freq: 2 }), at, instance },
   { requiredKeys: ['user', 'licenseId', 'instance'] },
 );
 
