@@ -1,7 +1,7 @@
 import type { Borrow, Register, RegisterFeature } from '../command.ts';
 import { type Instant, plus, SECOND_MS } from '../nouns/instant.ts';
 import type { LicenseId } from '../nouns/license.ts';
-import type { PlaceKey, Refused } from '../outcome.ts';
+import type { Outcome, PlaceKey, Refused } from '../outcome.ts';
 import { findProductRules } from '../rules/find-rules.ts';
 import { listGroups } from '../rules/groups.ts';
 import { personOf, type Rules } from '../rules/rules.ts';
@@ -43,6 +43,21 @@ export function canWait({ code, details }: Refused): boolean {
     code === 'floating_not_available' ||
     (code === 'address_limit_reached' && details.retryAfterSeconds === undefined)
   );
+}
+
+/**
+ * Whether an answer other than "no slot is free" ends the wait of its user. A slot of another license than
+ * they wait for does not, nor does the refusal of a request that would not have waited.
+ */
+export function endsWait({ command: { licenseId } }: Place, wouldWait: boolean, outcome: Outcome): boolean {
+  const lender = lenderOf(outcome);
+  return lender === null ? wouldWait : licenseId === null || licenseId === lender;
+}
+
+/** The license that has lent a slot; `null`: none has. */
+export function lenderOf(outcome: Outcome): LicenseId | null {
+  if (outcome.kind === 'granted') return outcome.license.id;
+  return outcome.kind === 'measured' ? outcome.licenseId : null;
 }
 
 /** Whose turn comes first, whenever they came: the highest level that the rules give them. */

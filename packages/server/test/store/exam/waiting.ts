@@ -195,6 +195,22 @@ export const WAITING = {
     assert.equal((await exam.store.listWaiting()).waiting, 0);
   },
 
+  'other requests of a user do not end their wait': async (exam: ExamStore) => {
+    await installPool(exam, { slots: 2 }, { slots: 1 });
+    for (const user of ['on-2', 'on-1']) await exam.register(user);
+    const on = (id: number) => ({ product: null, licenseId: licenseId(id) });
+    assert.equal(codeOf(await exam.execute(register('ada', { ...on(2), wait: STAY }))), 'waiting');
+    assert.equal(codeOf(await exam.execute(register('bob', { ...on(2), wait: STAY }))), 'waiting');
+    assert.equal(codeOf(await exam.borrow('ada', 'unreadable', on(2))), 'borrow_until_not_valid');
+    grantedOf(await exam.register('ada', on(1)));
+    await exam.unregister('on-2');
+    const slots = await exam.listSlots(licenseId(2));
+    assert.deepEqual(
+      slots.map(({ user }) => user),
+      ['ada'],
+    );
+  },
+
   'who waits in vain is called: barred, or without a license': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 1 });
     const called = listenTo(exam.store);

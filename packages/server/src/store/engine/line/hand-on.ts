@@ -1,7 +1,7 @@
 import { placeOf } from '@berth/protocol/address-range';
 import type { Command } from '../../../core/command.ts';
 import { isLicenseCommand, moduleOf } from '../../../core/decide.ts';
-import { canWait, isKept, isPresent, type Place } from '../../../core/lending/waiting-line.ts';
+import { canWait, isKept, isPresent, lenderOf, type Place } from '../../../core/lending/waiting-line.ts';
 import { addressOf } from '../../../core/nouns/actor.ts';
 import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import type { Outcome, Refused } from '../../../core/outcome.ts';
@@ -74,11 +74,6 @@ export function serve(batch: Batch, place: Place): void {
 
 function isLent(outcome: Outcome): boolean {
   return outcome.kind !== 'refused';
-}
-
-function lenderOf(outcome: Outcome): Place['lentBy'] {
-  if (outcome.kind === 'granted') return outcome.license.id;
-  return outcome.kind === 'measured' ? outcome.licenseId : null;
 }
 
 /** All whom the same refusal would meet are passed over with the first of them. */
