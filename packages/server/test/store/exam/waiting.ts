@@ -17,6 +17,7 @@ import {
 import { bar } from './bars.ts';
 import { codeOf, type ExamStore, grantedOf, refusedOf } from './exam-store.ts';
 import { expectOneSlotEach, installPool } from './pools.ts';
+import { cadRules, setRules as setExamRules } from './rule-sets.ts';
 
 const PRODUCT = 'cad';
 const KEY = { product: PRODUCT, feature: '' };
@@ -271,6 +272,20 @@ export const WAITING = {
     assert.deepEqual([...(await exam.listUsers())].sort(), ['cem', 'first']);
     await exam.unregister('first');
     assert.deepEqual([...(await exam.listUsers())].sort(), ['ada', 'cem']);
+  },
+
+  'the rules of now say who is first, not those of when they came': async (exam: ExamStore) => {
+    await exam.install({ slots: 1 });
+    await exam.register('holder');
+    await line(exam.store, 'ann', 'bob');
+    const first = (whom: string) => ({ for: whom, level: 1, during: null, line: 1 });
+    await setExamRules(exam, cadRules({ priority: [first('b')] }));
+    await exam.unregister('holder');
+    assert.deepEqual(await exam.listUsers(), ['bob']);
+    await line(exam.store, 'bea');
+    await setExamRules(exam, cadRules({}));
+    await exam.unregister('bob');
+    assert.deepEqual(await exam.listUsers(), ['ann']);
   },
 
   'a feature has a line of its own': async (exam: ExamStore) => {
