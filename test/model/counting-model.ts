@@ -216,13 +216,13 @@ export class CountingModel extends LendingModel {
     return this.#answer(license, 0, slot);
   }
 
-  /** Whether one who asks for the feature would get it. */
+  /** Whether a slot of the feature is free for one who asks. */
   protected couldTakeFeature(user: string, id: LicenseId | null): boolean {
     if (this.refuseBarred(nowhere(user)) !== null) return false;
     return this.own(user, id).some((license) => {
       const holder = license.holders.get(user);
       if (holder === undefined || !this.isUsable(license)) return false;
-      if (this.featureSlots(license.id).has(user)) return true;
+      if (this.featureSlots(license.id).has(user)) return false;
       return this.#refuseNewFeature(license, { user, at: holder.counted }) === null;
     });
   }

@@ -34,7 +34,7 @@ interface Line {
   readonly line: readonly Waiter[];
   featureSlots(id: LicenseId): Map<string, unknown>;
   isWaiting(waiter: Waiter): boolean;
-  /** Whether they would get a slot now. */
+  /** Whether a slot is free for them. */
   couldHave(waiter: Waiter): boolean;
   /** Negative: `a` comes first. */
   compare(a: Waiter, b: Waiter): number;

@@ -53,7 +53,7 @@ export function register(who: Who): HistoryCommand {
 }
 
 /** A program joins a slot, or leaves it. */
-export interface ProgramStep extends Who {
+interface ProgramStep extends Who {
   readonly leaves: boolean;
 }
 
@@ -155,8 +155,8 @@ export function change(
 }
 
 /**
- * Where servers share the data, a command on the catalogue or the rules does not lock what would be lent: it is
- * handed on by the next command.
+ * Where servers share the data, a command on the catalogue or the rules does not lock what would be lent:
+ * it is handed on by the next command.
  */
 async function besideLine(exam: ExamStore, { line }: WaitingModel, command: Command): Promise<Outcome> {
   if (line.length === 0) return exam.execute(command);

@@ -86,12 +86,12 @@ export class LendingModel extends LicensesModel {
     return this.#hold(license, who, held?.borrowedUntil ?? null, []);
   }
 
-  /** Whether one who asks for a slot would get it. */
+  /** Whether a slot is free for one who asks. */
   protected couldRegister(who: Person, id: LicenseId | null): boolean {
     if (this.refuseBarred(who) !== null) return false;
     return this.licenses.some((license) => {
       if ((id !== null && license.id !== id) || !this.isUsable(license)) return false;
-      return license.holders.has(who.user) || this.#refuseNew(license, who, []) === null;
+      return !license.holders.has(who.user) && this.#refuseNew(license, who, []) === null;
     });
   }
 

@@ -18,7 +18,7 @@ const GRACE_MS = 10 * SECOND_MS;
 const LATE_MS = 2 * SECOND_MS;
 
 /** `forMs`: how long; 0: the wait is over. `null`: the request does not wait. */
-export type Patience = { readonly forMs: number } | null;
+type Patience = { readonly forMs: number } | null;
 
 /** Who waits for slots: a list, which is gone through from the front whenever something was done. */
 export class WaitingModel extends CountingModel {
@@ -182,7 +182,7 @@ export class WaitingModel extends CountingModel {
     return this.#inTurn(() => super.rule(...args), 'server');
   }
 
-  /** What is free goes to those who wait, before and after a command; `by`: a client's, or the server's own. */
+  /** What is free goes to those who wait, before and after a command. `by`: who sends it. */
   #inTurn<T>(act: () => T, by: 'client' | 'server' = 'client'): T {
     this.#serveAll();
     const before = listHeld(this);
@@ -224,7 +224,6 @@ export class WaitingModel extends CountingModel {
     });
   }
 
-  /** Whether one who has no slot would get one now, were it for them alone. */
   couldHave(place: Waiter): boolean {
     const { wanted, user, licenseId } = place;
     return wanted === ''
