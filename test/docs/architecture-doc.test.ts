@@ -13,7 +13,7 @@ const MOST = {
   register: { files: 54, functions: 230 },
   heartbeat: { files: 49, functions: 199 },
   /** A few more than are traced: they vary with what the database sends together. */
-  postgres: { files: 80, functions: 425 },
+  postgres: { files: 80, functions: 430 },
 };
 
 /** On SQLite, every loop that runs within ten seconds runs within this, too. */

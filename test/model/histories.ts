@@ -16,9 +16,9 @@ import type { HistoryCommand } from './history-command.ts';
 import {
   borrow,
   change,
+  comeAndGo,
   register,
   registerCrowd,
-  registerPrograms,
   releaseAll,
   restart,
   rule,
@@ -29,7 +29,6 @@ import {
   tickToEnd,
   turnToOtherServer,
   unregister,
-  usePrograms,
 } from './lending-commands.ts';
 import { MAX_BORROW_MS, SHORT_BORROW_MS, TOLERANCE_MS } from './lending-model.ts';
 import { TIMEOUT_MS } from './licenses-model.ts';
@@ -38,7 +37,7 @@ import { RULES } from './random-rules.ts';
 const user = fc.constantFrom('ada', 'bob', 'eve', 'zoe');
 const license = fc.constantFrom(licenseId(1), licenseId(2), licenseId(3));
 const instance = fc.constantFrom(null, 'p1', 'p2');
-const who = fc.record({ user, licenseId: fc.option(license, { freq: 1 }), instance });
+const who = fc.record({ user, licenseId: fc.option(license, { freq: 2 }), instance });
 
 const at = fc.record({
   hostname: fc.constantFrom(null, 'ws-1', 'ws-2', 'lab-1', 'lab-2'),
@@ -46,14 +45,33 @@ const at = fc.record({
 });
 
 const visitor = fc.record(
-  { user, licenseId: fc.option(license, { freq: 1 }), at, instance },
+  { user, licenseId: fc.option(license, { freq: 2 }), at, instance },
   { requiredKeys: ['user', 'licenseId', 'instance'] },
 );
 
-/** Those of some of them are more than a slot remembers. */
-const programs = fc.nat({ max: 40 }).map((count) => Array.from({ length: count }, (_, index) => `p${index}`));
+/** Some users have more programs than a slot remembers. */
+const manyPrograms = fc.tuple(user, fc.nat({ max: 40 })).map(([one, size]) =>
+  Array.from({ length: size }, (_, index) => {
+    return { user: one, licenseId: null, instance: `p${index}`, leaves: false };
+  }),
+);
 
-const programStep = fc.record({ instance, at, leaves: fc.boolean() });
+/** A few of one user, and then somebody who may get the slot that they have left. */
+const fewPrograms = fc
+  .tuple(user, fc.array(fc.tuple(visitor, fc.boolean()), { minLength: 2, maxLength: 6 }), visitor)
+  .map(([one, steps, next]) => [
+    ...steps.map(([step, leaves]) => ({ ...step, user: one, leaves })),
+    { ...next, leaves: false },
+  ]);
+
+/** One of two programs of a user leaves, each of which uses the slot of another license. */
+const apart = fc
+  .tuple(user, fc.shuffledSubarray([1, 2, 3], { minLength: 2, maxLength: 2 }), fc.constantFrom('p1', 'p2'))
+  .map(([one, [first = 1, second = 2], gone]) => [
+    { user: one, licenseId: licenseId(first), instance: 'p1', leaves: false },
+    { user: one, licenseId: licenseId(second), instance: 'p2', leaves: false },
+    { user: one, licenseId: null, instance: gone, leaves: true },
+  ]);
 
 /** More than may leave a record of their own. */
 const INVENTED = Array.from({ length: PLACE_DENIALS + 10 }, (_, index) => `invented-${index}`);
@@ -117,10 +135,9 @@ export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
     .tuple(fc.constantFrom(5, 5, 5, 5, 5, INVENTED.length), at)
     .map(([size, one]) => registerCrowd(INVENTED.slice(0, size), one)),
   fc.tuple(visitor, until).map(([one, at]) => borrow(one, at)),
-  fc.tuple(user, programs).map(([one, instances]) => registerPrograms(one, instances)),
-  fc
-    .tuple(user, fc.array(programStep, { minLength: 1, maxLength: 6 }), visitor)
-    .map(([one, steps, next]) => usePrograms(one, steps, next)),
+  manyPrograms.map(comeAndGo),
+  fewPrograms.map(comeAndGo),
+  apart.map(comeAndGo),
   who.map(unregister),
   fc.tuple(fc.constantFrom('release', 'recall'), who).map(([kind, one]) => takeBack(kind, one)),
   fc.tuple(license, facts).map(([id, change_]) => change(id, change_)),

@@ -49,47 +49,27 @@ export function register(who: Who): HistoryCommand {
   });
 }
 
-/** Many programs of one user, in one batch. */
-export function registerPrograms(user: string, instances: readonly string[]): HistoryCommand {
-  return inHistory({
-    title: `register ${user} (${instances.join(', ')})`,
-    act: ({ exam }) =>
-      Promise.all(instances.map((instance) => exam.register(user, { product: 'cad', instance }))),
-    expect: (model) => instances.map((instance) => model.register(user, null, undefined, instance)),
-  });
-}
-
-/** What a program does: it joins from somewhere, or leaves. */
-export interface ProgramStep {
-  readonly instance: string | null;
-  readonly at: Place;
+/** A program joins a slot, or leaves it. */
+export interface ProgramStep extends Who {
   readonly leaves: boolean;
 }
 
-/** Programs of one user come and go, and then somebody else asks for a slot, all in one batch. */
-export function usePrograms(user: string, steps: readonly ProgramStep[], next: Who): HistoryCommand {
-  const facts = (instance: string | null) => ({ product: 'cad', ...named(instance) });
-  const said = steps.map(({ instance, at, leaves }) =>
-    leaves ? `${instance} leaves` : `${instance}${sayPlace(at)}`,
-  );
+/** Programs come and go, all in one batch. */
+export function comeAndGo(steps: readonly ProgramStep[]): HistoryCommand {
   return inHistory({
-    title: `${user} uses ${said.join(', ')}; then register ${sayWho(next)}`,
-    takesBack: true,
+    title: steps.map((step) => `${sayWho(step)} ${step.leaves ? 'leaves' : 'comes'}`).join(', '),
+    takesBack: steps.some(({ leaves }) => leaves),
     act: ({ exam }) =>
-      Promise.all([
-        ...steps.map(({ instance, at, leaves }) =>
-          leaves
-            ? exam.unregister(user, facts(instance))
-            : exam.register(user, { ...facts(instance), ...asked(at) }),
-        ),
-        exam.register(next.user, { ...facts(next.instance), ...asked(next.at) }),
-      ]),
-    expect: (model) => [
-      ...steps.map(({ instance, at, leaves }) =>
-        leaves ? model.unregister(user, null, instance) : model.register(user, null, at, instance),
+      Promise.all(
+        steps.map(({ user, licenseId, at, instance, leaves }) => {
+          const facts = { licenseId, product: 'cad', ...named(instance) };
+          return leaves ? exam.unregister(user, facts) : exam.register(user, { ...facts, ...asked(at) });
+        }),
       ),
-      model.register(next.user, null, next.at, next.instance),
-    ],
+    expect: (model) =>
+      steps.map(({ user, licenseId, at, instance, leaves }) =>
+        leaves ? model.unregister(user, licenseId, instance) : model.register(user, licenseId, at, instance),
+      ),
   });
 }
 

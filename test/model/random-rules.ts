@@ -52,7 +52,7 @@ const product: fc.Arbitrary<Partial<ProductRules>> = fc
     fc.record({
       allow: fc.constantFrom(null, null, null, null, ['all', 'sim']),
       deny: fc.constantFrom([], [], [], ['guests']).map((groups) => ({ ...denying({}).deny, groups })),
-      borrow: fc.option(borrow, { freq: 1 }),
+      borrow: fc.option(borrow, { freq: 2 }),
       features: fc.oneof(fc.constant({}), feature),
     }),
   )
