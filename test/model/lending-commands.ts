@@ -50,7 +50,7 @@ export function register(who: Who): HistoryCommand {
 }
 
 /** A program joins a slot, or leaves it. */
-export interface ProgramStep extends Who {
+interface ProgramStep extends Who {
   readonly leaves: boolean;
 }
 
