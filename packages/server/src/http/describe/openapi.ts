@@ -81,15 +81,13 @@ const RESPONSES: Readonly<Record<string, readonly [status: StatusRange, ...codes
   Unauthorized: ['401', 'unauthorized'],
   Forbidden: ['403', 'host_not_allowed', 'forbidden', 'csrf_rejected'],
   ForbiddenToPage: ['403', 'host_not_allowed', 'origin_not_allowed', 'csrf_rejected'],
-  NotFound: ['404', 'rules_revision_not_found'],
-  Conflict: ['409', 'rules_changed', 'rules_in_file'],
   TooLarge: ['413', 'payload_too_large'],
   TooMany: ['429', 'too_many_requests'],
   Failure: ['5XX', 'store_unavailable', 'internal_error'],
   CloudFailure: ['5XX', 'store_unavailable', 'cloud_unavailable', 'internal_error'],
 };
 
-type StatusRange = '400' | '401' | '403' | '404' | '409' | '413' | '429' | '5XX';
+type StatusRange = '400' | '401' | '403' | '413' | '429' | '5XX';
 
 /** Shared parts, collected while describing the operations. */
 interface Shared {
