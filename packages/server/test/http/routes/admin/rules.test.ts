@@ -26,7 +26,9 @@ describe('GET /api/admin/rules', () => {
 
 test('POST /api/admin/rules/import says whose options file it was', async (t) => {
   const { post } = await openTestApp(t);
-  const { status, body } = await post('/api/admin/rules/import', { text: 'GROUP team ada\nRESERVE 3 cad GROUP team' });
+  const { status, body } = await post('/api/admin/rules/import', {
+    text: 'GROUP team ada\nRESERVE 3 cad GROUP team',
+  });
   const { text, report, ...others } = body;
   assert.deepEqual([status, others], [200, { format: 'flexnet' }]);
   assert.match(String(text), /reserve/);
