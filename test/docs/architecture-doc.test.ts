@@ -10,10 +10,10 @@ const TEXT = readFileSync(PAGE, 'utf8');
 
 /** Lower them when the path gets shorter. */
 const MOST = {
-  register: { files: 54, functions: 229 },
-  heartbeat: { files: 49, functions: 198 },
+  register: { files: 54, functions: 230 },
+  heartbeat: { files: 49, functions: 199 },
   /** A few more than are traced: they vary with what the database sends together. */
-  postgres: { files: 80, functions: 425 },
+  postgres: { files: 80, functions: 430 },
 };
 
 /** On SQLite, every loop that runs within ten seconds runs within this, too. */

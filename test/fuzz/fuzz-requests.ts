@@ -279,6 +279,6 @@ function anyHeaders(route: Route, ingredients: Ingredients): fc.Arbitrary<Record
   const credentials = anyAuthorization(ingredients.credentials).map((value) => ({ authorization: value }));
   const always = readsCredentials(route) ? credentials : fc.constant({});
   return fc
-    .tuple(fc.option(type, { freq: 3, nil: {} }), fc.option(key, { freq: 1, nil: {} }), always, odd)
+    .tuple(fc.option(type, { freq: 3, nil: {} }), fc.option(key, { freq: 2, nil: {} }), always, odd)
     .map((parts) => Object.assign({}, ...parts));
 }

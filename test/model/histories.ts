@@ -73,6 +73,15 @@ const fewPrograms = fc
     { ...next, leaves: false },
   ]);
 
+/** One of two programs of a user leaves, each of which uses the slot of another license. */
+const apart = fc
+  .tuple(user, fc.shuffledSubarray([1, 2, 3], { minLength: 2, maxLength: 2 }), fc.constantFrom('p1', 'p2'))
+  .map(([one, [first = 1, second = 2], gone]) => [
+    { user: one, licenseId: licenseId(first), instance: 'p1', leaves: false },
+    { user: one, licenseId: licenseId(second), instance: 'p2', leaves: false },
+    { user: one, licenseId: null, instance: gone, leaves: true },
+  ]);
+
 /** More than may leave a record of their own. */
 const INVENTED = Array.from({ length: PLACE_DENIALS + 10 }, (_, index) => `invented-${index}`);
 
@@ -144,6 +153,7 @@ export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
   fc.tuple(visitor, until).map(([one, at]) => borrow(one, at)),
   manyPrograms.map(comeAndGo),
   fewPrograms.map(comeAndGo),
+  apart.map(comeAndGo),
   who.map(unregister),
   fc.tuple(fc.constantFrom('release', 'recall'), who).map(([kind, one]) => takeBack(kind, one)),
   fc.tuple(license, facts).map(([id, change_]) => change(id, change_)),

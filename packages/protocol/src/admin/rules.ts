@@ -207,6 +207,7 @@ export const RULE_API = {
       })
       .meta({ required: ['text'] }),
     answer: z.object({
+      format: described(z.enum(['flexnet', 'rlm']), 'What it was read as.'),
       text,
       report: described(
         z.array(

@@ -9,7 +9,7 @@ import { ErrorBox } from '../../parts/states.tsx';
 import { PlainTable } from '../../parts/table.tsx';
 import { plural } from '../../words/time.ts';
 
-type Imported = PostAnswer<'/api/admin/rules/import'>;
+type Imported = Pick<PostAnswer<'/api/admin/rules/import'>, 'text' | 'report'>;
 
 const VERDICTS = {
   taken: { level: 'ok', word: 'Taken' },

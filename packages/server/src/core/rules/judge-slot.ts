@@ -36,7 +36,31 @@ export function findCounting(rules: RuleSet, product: string, feature: string | 
   return own !== null && (own.reserve.length > 0 || own.limit.length > 0) ? own : null;
 }
 
+/** Who was counted lately: a slot is judged, counted and returned by the same person. */
+const RECENT = new WeakMap<RuleSet, Map<SlotRules, Map<string, CountedAs>>>();
+
+const MAX_RECENT = 4096;
+
 export function countAs(rules: RuleSet, own: SlotRules, person: Person): CountedAs {
+  const recent = recentOf(rules, own);
+  const name = `${person.user}\n${person.hostname ?? ''}\n${person.address ?? ''}`;
+  const known = recent.get(name);
+  if (known !== undefined) return known;
+  if (recent.size >= MAX_RECENT) recent.clear();
+  const found = findCountedAs(rules, own, person);
+  recent.set(name, found);
+  return found;
+}
+
+function recentOf(rules: RuleSet, own: SlotRules): Map<string, CountedAs> {
+  const known = RECENT.get(rules)?.get(own);
+  if (known !== undefined) return known;
+  const all = RECENT.get(rules) ?? new Map<SlotRules, Map<string, CountedAs>>();
+  RECENT.set(rules, all);
+  return all.getOrInsertComputed(own, () => new Map());
+}
+
+function findCountedAs(rules: RuleSet, own: SlotRules, person: Person): CountedAs {
   const { groups, places } = countedBy(own);
   const host = places.has('host') ? hostOf(person) : null;
   const address = places.has('address') ? person.address : null;

@@ -202,7 +202,9 @@ const QUERIES = {
       }),
     ),
   list_rule_history: ({ since }) =>
-    prepareQuery(LIST_RULE_HISTORY, { since }, (rows: readonly RuleHistory[]) => rows),
+    prepareQuery(LIST_RULE_HISTORY, { since }, (rows: readonly RuleHistory[]) =>
+      rows.map((row) => ({ ...row })),
+    ),
   list_rules_revisions: () =>
     prepareQuery(
       'SELECT * FROM rules_revision ORDER BY revision DESC',

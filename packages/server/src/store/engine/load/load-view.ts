@@ -78,6 +78,8 @@ class LoadedView implements LicenseView {
   #featureSlots: readonly FeatureSlot[] | undefined;
   #holders: readonly Holder[] | undefined;
   #answer: RememberedAnswer | null | undefined;
+  /** By feature, as they were when the decision first asked. */
+  #holdings: Map<string | null, Holdings> | undefined;
 
   constructor(
     source: ViewSource,
@@ -120,7 +122,10 @@ class LoadedView implements LicenseView {
   }
 
   readHoldings(feature: string | null): Holdings {
-    return readHoldings(this.#source, this.#entry, feature, this.#leaver);
+    this.#holdings ??= new Map();
+    return this.#holdings.getOrInsertComputed(feature, () =>
+      readHoldings(this.#source, this.#entry, feature, this.#leaver),
+    );
   }
 
   countPoolBorrows(range: AddressRange | null): ReturnType<LicenseView['countPoolBorrows']> {

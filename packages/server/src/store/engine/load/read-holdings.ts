@@ -60,17 +60,20 @@ function ofFeature(source: Source, entry: LoadedLicense, feature: string, inPool
 function sumUp(source: Source, pool: readonly LoadedLicense[], feature: string): HeldSlots {
   const { statements } = source;
   const counts = pool.map((one) => one.counts as SlotCounts);
-  const byGroups = new Map<string, number>();
-  for (const one of counts) {
-    for (const [groups, slots] of one.listGroups(feature)) {
-      byGroups.set(groups, (byGroups.get(groups) ?? 0) + slots);
-    }
-  }
+  const [first, ...others] = counts.map((one) => one.listGroups(feature));
   return {
-    byGroups,
+    byGroups: first === undefined || others.length > 0 ? addUp(counts, feature) : first,
     countAt: (kind, place) =>
       counts.reduce((sum, one) => sum + one.countAt(statements, { feature, kind, place }), 0),
   };
+}
+
+function addUp(counts: readonly SlotCounts[], feature: string): HeldSlots['byGroups'] {
+  const byGroups = new Map<string, number>();
+  for (const [groups, slots] of counts.flatMap((one) => [...one.listGroups(feature)])) {
+    byGroups.set(groups, (byGroups.get(groups) ?? 0) + slots);
+  }
+  return byGroups;
 }
 
 /** A slot, and the license that it is of. */

@@ -24,6 +24,17 @@ describe('GET /api/admin/rules', () => {
   });
 });
 
+test('POST /api/admin/rules/import says whose options file it was', async (t) => {
+  const { post } = await openTestApp(t);
+  const { status, body } = await post('/api/admin/rules/import', {
+    text: 'GROUP team ada\nRESERVE 3 cad GROUP team',
+  });
+  const { text, report, ...others } = body;
+  assert.deepEqual([status, others], [200, { format: 'flexnet' }]);
+  assert.match(String(text), /reserve/);
+  assert.equal((report as unknown[]).length, 2);
+});
+
 describe('a barred user', () => {
   test('is refused by every operation that would give them something', async (t) => {
     const { post, folder, ruleBook } = await openTestApp(t);
