@@ -304,6 +304,18 @@ export const WAITING = {
     assert.equal(codeOf(await take('cem')), 'measured');
   },
 
+  'who gets to another license gets the feature that is free there': async (exam: ExamStore) => {
+    const floating = { slots: 1, timeoutMinutes: 10, canBorrow: false, maxBorrowHours: 0 };
+    const features = [{ ...exampleFeature('render'), floating }];
+    await installPool(exam, { slots: 2, features }, { slots: 2, features });
+    const on = (id: number) => ({ product: null, licenseId: licenseId(id) });
+    for (const user of ['holder', 'ada']) await exam.register(user, on(1));
+    await exam.registerFeature('holder', on(1));
+    assert.equal(codeOf(await exam.execute({ ...registerFeature('ada'), wait: STAY })), 'waiting');
+    await exam.register('ada', on(2));
+    assert.equal((await exam.store.listWaiting()).waiting, 0);
+  },
+
   'a slot is kept for who repeats the call, for as long as is set': async (exam: ExamStore) => {
     await exam.install({ slots: 1 });
     await exam.register('holder');

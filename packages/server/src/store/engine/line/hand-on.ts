@@ -11,6 +11,7 @@ import {
 } from '../../../core/lending/waiting-line.ts';
 import { addressOf } from '../../../core/nouns/actor.ts';
 import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
+import { withFoldedUser } from '../../../core/nouns/user-name.ts';
 import type { Outcome, Refused } from '../../../core/outcome.ts';
 import { type CountedAs, countAs, findCounting, isByPlace } from '../../../core/rules/judge-slot.ts';
 import { personOf } from '../../../core/rules/rules.ts';
@@ -30,7 +31,13 @@ export function handOn(batch: Batch, command?: Command): void {
 export function beginHandingOn(batch: Batch, command?: Command): void {
   batch.line.passedOver.clear();
   for (const row of batch.line.rows()) rank(batch, row);
-  if (command === undefined || (isLicenseCommand(command) && moduleOf(command).isFromClients)) return;
+  if (command === undefined) return;
+  if (isLicenseCommand(command) && moduleOf(command).isFromClients) {
+    const { user } = (batch.ignoresCase ? withFoldedUser(command) : command) as { user?: string | null };
+    for (const row of batch.line.rows()) if (row.places.has(user ?? '')) row.futile = null;
+    return;
+  }
+  for (const row of batch.line.rows()) row.futile = null;
   for (const product of new Set(Array.from(batch.line.rows(), (row) => row.product)))
     callInVain(batch, product);
 }
@@ -90,6 +97,8 @@ export function serve(batch: Batch, place: Place): void {
   if (lentBy === null) line.remove(place);
   else line.put({ ...place, lentBy });
   line.call(place);
+  // Who waits for a feature may have the slot now that it needs, or may have lost it.
+  for (const row of line.listRows(place.product)) row.futile = null;
 }
 
 function isLent(outcome: Outcome): boolean {

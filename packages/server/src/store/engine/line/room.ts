@@ -68,7 +68,12 @@ function viewOf(batch: Batch, entry: LoadedLicense, feature?: string): LicenseVi
 
 /** What decides who can be served: while it is the same, nobody need be tried again. */
 export function describeRoom(batch: Batch, { product, feature }: Wanted, room: Room): string {
-  const free = [...room];
+  // A feature goes with a slot of its license.
+  const lent =
+    feature === WHOLE_LICENSE
+      ? []
+      : batch.licenses.listByProduct(product).map((entry) => countInUse(viewOf(batch, entry)));
+  const free = [...room, ...lent];
   if (batch.rules === NO_RULES) return JSON.stringify(free);
   const counts = batch.licenses.listByProduct(product).map((entry) => entry.counts?.describe(feature));
   return JSON.stringify([free, batch.rules.revision, counts, findNextMinute(batch, product)]);
