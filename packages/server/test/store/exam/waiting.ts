@@ -17,7 +17,7 @@ import {
 import { bar } from './bars.ts';
 import { codeOf, type ExamStore, grantedOf, refusedOf } from './exam-store.ts';
 import { expectOneSlotEach, installPool } from './pools.ts';
-import { cadRules, setRules as setExamRules } from './rule-sets.ts';
+import { cadRules, reserve, setRules as setExamRules, slotRules } from './rule-sets.ts';
 
 const PRODUCT = 'cad';
 const KEY = { product: PRODUCT, feature: '' };
@@ -313,6 +313,16 @@ export const WAITING = {
     await exam.registerFeature('holder', on(1));
     assert.equal(codeOf(await exam.execute({ ...registerFeature('ada'), wait: STAY })), 'waiting');
     await exam.register('ada', on(2));
+    assert.equal((await exam.store.listWaiting()).waiting, 0);
+  },
+
+  'who gets to a place for which the feature is reserved gets it': async (exam: ExamStore) => {
+    const floating = { slots: 1, timeoutMinutes: 10, canBorrow: false, maxBorrowHours: 0 };
+    await exam.install({ features: [{ ...exampleFeature('render'), floating }] });
+    await setExamRules(exam, cadRules({ features: { render: slotRules({ reserve: [reserve(1, 'lab')] }) } }));
+    await exam.register('ada');
+    assert.equal(codeOf(await exam.execute({ ...registerFeature('ada'), wait: STAY })), 'waiting');
+    await exam.register('ada', { host: { hostname: 'lab-1', address: null, info: null } });
     assert.equal((await exam.store.listWaiting()).waiting, 0);
   },
 
