@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type ClockReading, jumpAtStart, jumpEvent } from '../../../core/clock/clock.ts';
 import type { Command } from '../../../core/command.ts';
 import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
-import type { ClockJumped, HeadsSigned } from '../../../core/nouns/audit-event.ts';
+import type { ClockJumped } from '../../../core/nouns/audit-event.ts';
 import { type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
