@@ -55,7 +55,7 @@ export function groupLine(line: readonly WaitingUser[]): readonly WaitingGroup[]
   const byWhy = [...Map.groupBy(line, ({ why }) => why)];
   if (line.length < MANY || byWhy.length === 1) return [{ title: null, line }];
   return byWhy
-    .map(([why, own]) => ({ title: `${WORDS[why]}, ${formatNumber(own.length)}`, line: own }))
+    .map(([why, own]) => ({ title: WORDS[why], line: own }))
     .toSorted((one, other) => other.line.length - one.line.length);
 }
 

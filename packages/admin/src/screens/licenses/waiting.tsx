@@ -67,8 +67,21 @@ function Group({ title, line, licenses, name }: GroupProps) {
   const hasFeatures = line.some(({ feature }) => feature !== null);
   return (
     <>
-      {title !== null && <h3 class="gap">{title}</h3>}
-      <Table columns={['Place', 'User', hasFeatures && 'Waits for', 'Why', ['Since', 'number']]} isTall>
+      {title !== null && (
+        <h3 class="gap">
+          {title}, {formatNumber(line.length)}
+        </h3>
+      )}
+      <Table
+        columns={[
+          ['Place', 'line-place'],
+          'User',
+          hasFeatures && 'Waits for',
+          ['Why', 'line-why'],
+          ['Since', 'number'],
+        ]}
+        isTall
+      >
         {line.slice(0, shown).map((one) => (
           <tr key={`${one.feature} ${one.user}`} class="line-row">
             <td>{formatNumber(one.position)}</td>
