@@ -1,7 +1,7 @@
 import { placeOf } from '@berth/protocol/address-range';
 import type { Command } from '../../../core/command.ts';
 import { isLicenseCommand, moduleOf } from '../../../core/decide.ts';
-import { canWait, isKept, isPresent, type Place } from '../../../core/lending/waiting-line.ts';
+import { canWait, isKept, isPresent, obstacleOf, type Place } from '../../../core/lending/waiting-line.ts';
 import { addressOf } from '../../../core/nouns/actor.ts';
 import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import type { Outcome, Refused } from '../../../core/outcome.ts';
@@ -63,6 +63,7 @@ export function serve(batch: Batch, place: Place): void {
   const outcome = 'outcome' in result ? result.outcome : null;
   if (outcome?.kind === 'refused' && canWait(outcome)) {
     line.passedOver.add(nameAlike(batch, place, outcome));
+    noteObstacle(batch, place, outcome);
     return;
   }
   // Their own request answers, also if it is refused now or fails.
@@ -70,6 +71,12 @@ export function serve(batch: Batch, place: Place): void {
   if (lentBy === null) line.remove(place);
   else line.put({ ...place, lentBy });
   line.call(place);
+}
+
+/** A place that stays as it is need not be written. */
+function noteObstacle({ line }: Batch, place: Place, refusal: Refused): void {
+  const { why, rule } = obstacleOf(refusal);
+  if (why !== place.why || rule !== place.rule) line.put({ ...place, why, rule });
 }
 
 function isLent(outcome: Outcome): boolean {

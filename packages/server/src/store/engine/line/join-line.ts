@@ -11,6 +11,7 @@ import {
   isGone,
   isPresent,
   LATE_MS,
+  obstacleOf,
   type Place,
   priorityOf,
   REPEATS,
@@ -109,6 +110,7 @@ function followLine(
     command: asked,
     presence: { ...known?.presence, [server]: presentUntil(wait, now) },
     lentBy: null,
+    ...obstacleOf(outcome),
   });
   if (wait.mode === 'repeat') return outcome;
   if (wait.mode === 'last') return withPosition(outcome, line.list(key), key);
