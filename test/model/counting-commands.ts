@@ -2,9 +2,10 @@ import { plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import type { Outcome } from '@berth/server/core/outcome';
 import type { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
-import { bodyOf, type Consumed, type Counted, type CountingModel, DAY_MS } from './counting-model.ts';
+import { bodyOf, type Consumed, type Counted, DAY_MS } from './counting-model.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
 import { named, sayWho, tickBy, type Who } from './lending-commands.ts';
+import type { WaitingModel } from './waiting-model.ts';
 
 function consumeOn(exam: ExamStore, request: Consumed): Promise<Outcome> {
   const { count, user, licenseId, feature, maxOverages, key } = request;
@@ -67,7 +68,7 @@ export function settleReport(report: ReportOf, isCounted: boolean): HistoryComma
 /** `until`: milliseconds from now, a word, or `null` for a heartbeat. */
 export function registerFeature(who: Who, until: number | 'longest' | 'unreadable' | null): HistoryCommand {
   const { user, licenseId, instance } = who;
-  const wanted = ({ now }: CountingModel) => (typeof until === 'number' ? plus(now, until) : until);
+  const wanted = ({ now }: WaitingModel) => (typeof until === 'number' ? plus(now, until) : until);
   return inHistory({
     title: `register feature ${sayWho(who)} until ${until}`,
     act: async ({ exam }, model) => [

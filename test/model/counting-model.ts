@@ -19,7 +19,7 @@ export const DAY_MS = 24 * HOUR_MS;
 const FEATURE_TIMEOUT_MS = 30 * MINUTE_MS;
 /** The feature that is lent. */
 export const FEATURE = 'render';
-const FEATURE_SLOTS = 2;
+export const FEATURE_SLOTS = 2;
 const FEATURE_BORROW_MS = 4 * HOUR_MS;
 
 export type Counted = null | 'export';
@@ -181,7 +181,7 @@ export class CountingModel extends LendingModel {
     id: LicenseId | null,
     until: number | 'longest' | 'unreadable' | null,
     instance: string | null = null,
-  ) {
+  ): Expected {
     const own = this.own(user, id);
     const answers = own.values().map((license) => this.#tryFeature(license, user, until, instance));
     const refusals: Expected[] = [];
@@ -214,6 +214,17 @@ export class CountingModel extends LendingModel {
     const slot = { endsAt, borrowedUntil, programs: withProgram(held?.programs, instance) };
     slots.set(user, slot);
     return this.#answer(license, 0, slot);
+  }
+
+  /** Whether a slot of the feature is free for one who asks. */
+  protected couldTakeFeature(user: string, id: LicenseId | null): boolean {
+    if (this.refuseBarred(nowhere(user)) !== null) return false;
+    return this.own(user, id).some((license) => {
+      const holder = license.holders.get(user);
+      if (holder === undefined || !this.isUsable(license)) return false;
+      if (this.featureSlots(license.id).has(user)) return false;
+      return this.#refuseNewFeature(license, { user, at: holder.counted }) === null;
+    });
   }
 
   #refuseNewFeature(license: ModelLicense, who: Person): Expected | null {
@@ -352,7 +363,7 @@ function refuseFullFeature(slots: Map<string, Held>): Expected {
 }
 
 /** Who asks without saying from where. */
-function nowhere(user: string): Person {
+export function nowhere(user: string): Person {
   return { user, at: { hostname: null, address: null } };
 }
 

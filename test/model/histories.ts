@@ -1,5 +1,5 @@
 import { PLACE_DENIALS } from '@berth/server/core/lending/deny';
-import { HOUR_MS, MINUTE_MS } from '@berth/server/core/nouns/instant';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '@berth/server/core/nouns/instant';
 import { licenseId } from '@berth/server/core/nouns/license';
 import fc from 'fast-check';
 import {
@@ -12,6 +12,7 @@ import {
   settleReport,
   tickToMidnight,
 } from './counting-commands.ts';
+import { FEATURE } from './counting-model.ts';
 import type { HistoryCommand } from './history-command.ts';
 import {
   borrow,
@@ -33,6 +34,14 @@ import {
 import { MAX_BORROW_MS, SHORT_BORROW_MS, TOLERANCE_MS } from './lending-model.ts';
 import { TIMEOUT_MS } from './licenses-model.ts';
 import { RULES } from './random-rules.ts';
+import {
+  handOn,
+  leaveLine,
+  waitForFeature,
+  waitForFeatureTogether,
+  waitInLine,
+  waitTogether,
+} from './waiting-commands.ts';
 
 const user = fc.constantFrom('ada', 'bob', 'eve', 'zoe');
 const license = fc.constantFrom(licenseId(1), licenseId(2), licenseId(3));
@@ -126,6 +135,13 @@ const report = fc.record({
   reportId: fc.constantFrom('r1', 'r2'),
 });
 
+/** How long requests wait; the last of them no longer. */
+const patience = fc.constantFrom(5 * SECOND_MS, HOUR_MS, HOUR_MS, 0);
+
+/** More than there are slots. */
+const WAITING = ['ada', 'bob', 'eve', 'zoe', ...INVENTED.slice(0, 5)];
+const crowd = fc.shuffledSubarray(WAITING, { minLength: 2 });
+
 const someTime = fc.constantFrom(1, 1000, MINUTE_MS, TIMEOUT_MS - 1, TIMEOUT_MS, HOUR_MS, MAX_BORROW_MS);
 
 export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
@@ -161,6 +177,17 @@ export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
   report.map(cutReport),
   fc.tuple(report, fc.boolean()).map(([one, isCounted]) => settleReport(one, isCounted)),
   fc.constantFrom(-1 as const, 0 as const).map(tickToMidnight),
+  fc.tuple(visitor, patience).map(([one, forMs]) => waitInLine(one, forMs)),
+  fc.tuple(crowd, patience).map(([users, forMs]) => waitTogether(users, forMs)),
+  fc.tuple(crowd, patience).map(([users, forMs]) => waitTogether(users, forMs)),
+  fc.tuple(who, patience).map(([one, forMs]) => waitForFeature(one, forMs)),
+  fc.tuple(crowd, patience).map(([users, forMs]) => waitForFeatureTogether(users, licenseId(1), forMs)),
+  fc
+    .tuple(fc.constantFrom('' as const, FEATURE), fc.constantFrom(...WAITING))
+    .map(([wanted, one]) => leaveLine(wanted, one)),
+  fc.constantFrom(...WAITING).map((one) => unregister({ user: one, licenseId: null, instance: null })),
+  fc.constantFrom(...WAITING).map((one) => releaseFeature({ user: one, licenseId: null, instance: null })),
+  fc.constant(null).map(handOn),
 ];
 
 const again = fc.constantFrom('restart' as const, 'crash' as const);

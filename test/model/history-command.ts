@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import type { Outcome } from '@berth/server/core/outcome';
 import type { LicenseRecord, RegistrationRecord } from '@berth/server/store/query';
 import type fc from 'fast-check';
-import type { CountingModel } from './counting-model.ts';
 import { expectSameCounts } from './expect-same-counts.ts';
 import { expectNobodyFreedEarly, expectSameSlots } from './expect-same-slots.ts';
 import { expectFair, expectFairRefusal, type Fairness, measureFairness } from './fair-rules.ts';
 import type { Expected } from './licenses-model.ts';
 import type { ModelStore } from './model-stores.ts';
+import type { WaitingModel } from './waiting-model.ts';
 
 /** What the lists of a store say. */
 export interface Listed {
@@ -27,16 +27,16 @@ export interface Real {
   fairness: Fairness;
 }
 
-export type HistoryCommand = fc.AsyncCommand<CountingModel, Real>;
+export type HistoryCommand = fc.AsyncCommand<WaitingModel, Real>;
 
 interface Step {
   readonly title: string;
   /** It takes slots back before their time. */
   readonly takesBack?: boolean;
   /** On one of the stores, while the model is as it was before. What is answered, in order. */
-  act(store: ModelStore, model: CountingModel): Promise<readonly Outcome[]>;
+  act(store: ModelStore, model: WaitingModel): Promise<readonly Outcome[]>;
   /** On the model: what must be answered. */
-  expect(model: CountingModel): readonly Expected[];
+  expect(model: WaitingModel): readonly Expected[];
 }
 
 /** Runs on all, and holds the stores to each other, to the model and to the invariants after each step. */
@@ -59,6 +59,7 @@ export function inHistory({ title, takesBack = false, act, expect }: Step): Hist
       expectSameSlots(model, real.listed, before);
       if (!takesBack) expectNobodyFreedEarly(real.listed, before, model.now);
       expectSameCounts(model, real.listed.licenses);
+      await expectSameLine(model, stores[0]);
     },
   };
 }
@@ -84,6 +85,18 @@ async function listAll({ exam }: ModelStore): Promise<Listed> {
     exam.store.read({ kind: 'list_registrations', ...scope, limit: 1e6, after: null }),
   ]);
   return { licenses, slots };
+}
+
+/** Who waits, and since when. Their order shows when they are served. */
+async function expectSameLine(model: WaitingModel, { exam }: ModelStore): Promise<void> {
+  const { places } = await exam.store.listWaiting();
+  const said = places.filter(({ isConnected }) => isConnected);
+  const waiting = model.line.filter((place) => model.isWaiting(place));
+  assert.deepEqual(
+    said.map(({ feature, user, since }) => `${feature} ${user} ${since}`).sort(),
+    waiting.map(({ wanted, user, since }) => `${wanted} ${user} ${since}`).sort(),
+    'who waits',
+  );
 }
 
 function expectOutcomes(outcomes: readonly Outcome[], expected: readonly Expected[]): void {

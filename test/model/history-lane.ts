@@ -8,12 +8,12 @@ import type { ExamStore } from '../../packages/server/test/store/exam/exam-store
 import { closeKept } from '../../packages/server/test/store/exam/kept-connections.ts';
 import { expectSound } from '../../packages/server/test/store/exam/soundness.ts';
 import { reuseDatabase } from '../support/stores/reused-database.ts';
-import { CountingModel } from './counting-model.ts';
 import { expectSameRecords } from './expect-same-records.ts';
 import { measureFairness } from './fair-rules.ts';
 import { COMMANDS, RESTARTS, SHARED_RESTARTS, TURNS } from './histories.ts';
 import { expectSameLists, type HistoryCommand, type Real } from './history-command.ts';
 import { type ModelStore, startPostgresStore, startSqlite } from './model-stores.ts';
+import { WaitingModel } from './waiting-model.ts';
 
 const MAX_COMMANDS = 80;
 
@@ -52,7 +52,7 @@ export async function runLane({ seed, runs, database }: Lane): Promise<number> {
 
 /** On all stores side by side. */
 async function runHistory(stores: Real['stores'], history: Iterable<HistoryCommand>): Promise<number> {
-  const model = new CountingModel();
+  const model = new WaitingModel();
   const fairness = measureFairness(model, null);
   const real: Real = { stores, listed: { licenses: [], slots: [] }, steps: 0, fairness };
   try {
@@ -80,7 +80,7 @@ async function sweepAll(exam: ExamStore, licenseId: LicenseId): Promise<void> {
 }
 
 /** Nobody was refused without a trace: events and their counters add up to the refusals. */
-async function expectAllDenialsKept({ exam }: ModelStore, model: CountingModel): Promise<void> {
+async function expectAllDenialsKept({ exam }: ModelStore, model: WaitingModel): Promise<void> {
   exam.clock.advance(MINUTE_MS);
   for (const { id, denials } of model.licenses) {
     await sweepAll(exam, id);

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
+import type { Command } from '@berth/server/core/command';
 import { plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
+import type { Outcome } from '@berth/server/core/outcome';
 import type { RuleSet } from '@berth/server/core/rules/rule-set';
 import { from, setRules } from '../../packages/server/test/core/examples.ts';
 import type { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
-import type { CountingModel } from './counting-model.ts';
+import type { Wanted } from './fair-line.ts';
 import { type HistoryCommand, inHistory } from './history-command.ts';
-import type { Facts } from './licenses-model.ts';
+import type { Expected, Facts } from './licenses-model.ts';
 import type { Place } from './naive-rules.ts';
+import type { WaitingModel } from './waiting-model.ts';
 
 export interface Who {
   readonly user: string;
@@ -30,7 +33,7 @@ function sayPlace(at: Place | undefined): string {
 }
 
 /** What a command says of it. */
-function asked(at: Place | undefined) {
+export function asked(at: Place | undefined) {
   if (at === undefined) return {};
   const { hostname, address } = at;
   return { host: { hostname, address: null, info: null }, ...(address === null ? {} : from(address)) };
@@ -87,7 +90,7 @@ export function registerCrowd(users: readonly string[], at?: Place): HistoryComm
 /** `until`: milliseconds from now, or a word. */
 export function borrow(who: Who, until: number | 'longest' | 'unreadable'): HistoryCommand {
   const { user, licenseId, at, instance } = who;
-  const wanted = ({ now }: CountingModel) => (typeof until === 'number' ? plus(now, until) : until);
+  const wanted = ({ now }: WaitingModel) => (typeof until === 'number' ? plus(now, until) : until);
   return inHistory({
     title: `borrow ${sayWho(who)} until ${until}`,
     // Whoever has to borrow from another license gives the slot back that they held before.
@@ -135,7 +138,7 @@ export function change(
   { validForMs, ...limits }: Omit<Facts, 'validUntil'> & { readonly validForMs: number | null },
 ): HistoryCommand {
   const { slots, enabled, maxBorrowHours } = limits;
-  const factsAt = ({ now }: CountingModel) => ({
+  const factsAt = ({ now }: WaitingModel) => ({
     ...limits,
     validUntil: validForMs === null ? null : plus(now, validForMs),
   });
@@ -145,10 +148,40 @@ export function change(
       `to be borrowed for ${maxBorrowHours} h`,
     act: async ({ exam }, model) => {
       const license = { ...(await findLicense(exam, id)), ...factsAt(model) };
-      return [await exam.execute({ kind: 'install_license', license, by: 'admin' })];
+      return [await besideLine(exam, model, { kind: 'install_license', license, by: 'admin' })];
     },
-    expect: (model) => [model.change(id, factsAt(model))],
+    expect: (model) => [inLine(model, () => model.change(id, factsAt(model)))],
   });
+}
+
+/**
+ * Where servers share the data, a command on the catalogue or the rules does not lock what would be lent:
+ * it is handed on by the next command.
+ */
+async function besideLine(exam: ExamStore, { line }: WaitingModel, command: Command): Promise<Outcome> {
+  if (line.length === 0) return exam.execute(command);
+  await exam.execute(HAND_ON);
+  const outcome = await exam.execute(command);
+  await exam.execute(HAND_ON);
+  return outcome;
+}
+
+function inLine(model: WaitingModel, act: () => Expected): Expected {
+  model.handOn();
+  const expected = act();
+  model.handOn();
+  return expected;
+}
+
+export const HAND_ON = { kind: 'hand_on', product: 'cad' } as const;
+
+export function sendLeave(exam: ExamStore, feature: Wanted, user: string): Promise<Outcome> {
+  return exam.execute({ kind: 'leave_line', product: 'cad', feature, user });
+}
+
+/** A server ends all connections on which somebody waits before it goes. */
+async function sendAllAway(exam: ExamStore, { line }: WaitingModel): Promise<void> {
+  for (const { wanted, user } of line) await sendLeave(exam, wanted, user);
 }
 
 async function findLicense(exam: ExamStore, id: LicenseId) {
@@ -158,7 +191,7 @@ async function findLicense(exam: ExamStore, id: LicenseId) {
 }
 
 /** Lets time pass, as much as the model says. */
-export function tickBy(title: string, millisOf: (model: CountingModel) => number): HistoryCommand {
+export function tickBy(title: string, millisOf: (model: WaitingModel) => number): HistoryCommand {
   return inHistory({
     title,
     act: async ({ exam }, model) => {
@@ -187,8 +220,8 @@ export function tickToEnd(besideMs: -1 | 0 | 1): HistoryCommand {
 export function rule(rules: RuleSet): HistoryCommand {
   return inHistory({
     title: `rules ${JSON.stringify({ deny: rules.deny.users, ...rules.products.cad })}`,
-    act: async ({ exam }) => [await exam.execute(setRules(rules))],
-    expect: (model) => [model.rule(rules)],
+    act: async ({ exam }, model) => [await besideLine(exam, model, setRules(rules))],
+    expect: (model) => [inLine(model, () => model.rule(rules))],
   });
 }
 
@@ -201,16 +234,22 @@ export function sweep(licenseId: LicenseId): HistoryCommand {
       await exam.execute({ kind: 'collect', licenseId });
       return [];
     },
-    expect: () => [],
+    expect: (model) => {
+      model.sweep();
+      return [];
+    },
   });
 }
 
-/** Closed and opened, or crashed. */
+/** Closed and opened, or crashed. Nobody finds their place again. */
 export function restart(again: 'restart' | 'crash', downMs: number): HistoryCommand {
   return inHistory({
     title: `${again}, away for ${downMs} ms`,
-    act: async ({ exam }) => {
+    takesBack: true,
+    act: async ({ exam }, model) => {
+      await sendAllAway(exam, model);
       await startAgain(exam, again, downMs);
+      if (model.line.length > 0) await exam.execute(HAND_ON);
       return [];
     },
     expect: (model) => {
@@ -227,12 +266,15 @@ export function restart(again: 'restart' | 'crash', downMs: number): HistoryComm
 export function takeOver(again: 'restart' | 'crash', downMs: number): HistoryCommand {
   return inHistory({
     title: `${again} where data is shared, away for ${downMs} ms`,
-    act: async ({ exam, servers }) => {
+    takesBack: true,
+    act: async ({ exam, servers }, model) => {
+      await sendAllAway(exam, model);
       if (servers === 'several') await startAgain(exam, again, downMs);
       else exam.clock.advance(downMs);
       return [];
     },
     expect: (model) => {
+      model.sendAllAway();
       model.tick(downMs);
       return [];
     },
@@ -249,10 +291,15 @@ async function startAgain(exam: ExamStore, again: 'restart' | 'crash', downMs: n
 export function turnToOtherServer(): HistoryCommand {
   return inHistory({
     title: 'turn to another server',
-    act: async ({ turn }) => {
+    takesBack: true,
+    act: async ({ exam, turn }, model) => {
+      await sendAllAway(exam, model);
       await turn();
       return [];
     },
-    expect: () => [],
+    expect: (model) => {
+      model.sendAllAway();
+      return [];
+    },
   });
 }

@@ -25,7 +25,7 @@ export const SHORT_BORROW_MS = 2 * HOUR_MS;
 export const TOLERANCE_MS = 5 * MINUTE_MS;
 
 /** What requests say that say nothing else. */
-const SOMEWHERE: Place = { hostname: 'host-1', address: null };
+export const SOMEWHERE: Place = { hostname: 'host-1', address: null };
 
 /** Who asks, with the program that they use; `null`: one without a name. */
 interface Caller extends Person {
@@ -84,6 +84,15 @@ export class LendingModel extends LicensesModel {
     const missing = held === undefined ? this.#refuseNew(license, who, []) : null;
     if (missing !== null) return missing;
     return this.#hold(license, who, held?.borrowedUntil ?? null, []);
+  }
+
+  /** Whether a slot is free for one who asks. */
+  protected couldRegister(who: Person, id: LicenseId | null): boolean {
+    if (this.refuseBarred(who) !== null) return false;
+    return this.licenses.some((license) => {
+      if ((id !== null && license.id !== id) || !this.isUsable(license)) return false;
+      return !license.holders.has(who.user) && this.#refuseNew(license, who, []) === null;
+    });
   }
 
   /** For one who holds no slot of the license. */

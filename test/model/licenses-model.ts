@@ -1,5 +1,6 @@
 import { type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
 import { type LicenseId, licenseId } from '@berth/server/core/nouns/license';
+import type { Waiting } from '@berth/server/core/outcome';
 import { EMPTY_RULE_SET, type RuleSet } from '@berth/server/core/rules/rule-set';
 import { NOW } from '../../packages/server/test/core/examples.ts';
 import { cut, cutHeld, type HeldSlot, later } from './held.ts';
@@ -43,13 +44,14 @@ export type Expected =
       readonly borrowedUntil: Instant | null;
     }
   | { readonly kind: 'done'; readonly count: number; readonly programs?: number }
+  | Waiting
   | Refusal;
 
 /** By the id of the license. */
 export const FIRST_FACTS: Readonly<Record<number, Facts>> = Object.fromEntries(
   [24, 2, 0].map((maxBorrowHours, index) => [
     index + 1,
-    { slots: 2, enabled: true, maxBorrowHours, validUntil: null },
+    { slots: index === 0 ? 3 : 2, enabled: true, maxBorrowHours, validUntil: null },
   ]),
 );
 

@@ -192,6 +192,14 @@ export function isKeptOut(rules: RuleSet, who: Person, isSlot: boolean): boolean
   return isSlot && allow !== null && !allow.some((name) => isMember(rules, who, name));
 }
 
+/** In line; `who` may be in several groups. */
+export function levelOf(rules: RuleSet, who: Person, now: Instant): number {
+  const own = (rules.products.cad?.priority ?? []).filter(
+    (one) => isInForce(rules, one, now) && isMember(rules, who, one.for),
+  );
+  return own.length === 0 ? 0 : Math.max(...own.map(({ level }) => level));
+}
+
 export function findBorrowRules(rules: RuleSet, now: Instant): BorrowRules | null {
   const borrow = rules.products.cad?.borrow ?? null;
   return borrow !== null && isInForce(rules, borrow, now) ? borrow : null;

@@ -44,6 +44,8 @@ const counted: fc.Arbitrary<Partial<SlotRules>> = fc.record({
   limit: fc.array(limit, { maxLength: 2 }),
 });
 
+const priority = fc.record({ for: name, level: fc.constantFrom(-5, 10, 10, 20), during, line });
+
 const feature = counted.map((rules) => ({ [FEATURE]: slotRules(rules) }));
 
 const product: fc.Arbitrary<Partial<ProductRules>> = fc
@@ -53,6 +55,7 @@ const product: fc.Arbitrary<Partial<ProductRules>> = fc
       allow: fc.constantFrom(null, null, null, null, ['all', 'sim']),
       deny: fc.constantFrom([], [], [], ['guests']).map((groups) => ({ ...denying({}).deny, groups })),
       borrow: fc.option(borrow, { freq: 2 }),
+      priority: fc.oneof(fc.constant([]), fc.array(priority, { maxLength: 3 })),
       features: fc.oneof(fc.constant({}), feature),
     }),
   )

@@ -2,7 +2,7 @@ import type { WAIT_REASONS } from '@berth/protocol/admin/choices';
 import type { Borrow, Register, RegisterFeature } from '../command.ts';
 import { type Instant, plus, SECOND_MS } from '../nouns/instant.ts';
 import type { LicenseId } from '../nouns/license.ts';
-import type { PlaceKey, Refused } from '../outcome.ts';
+import type { Outcome, PlaceKey, Refused } from '../outcome.ts';
 import { findProductRules } from '../rules/find-rules.ts';
 import { listGroups } from '../rules/groups.ts';
 import { personOf, type Rules } from '../rules/rules.ts';
@@ -58,6 +58,21 @@ export function obstacleOf({ code, details }: Refused): Obstacle {
   const rule = typeof details.rule === 'string' ? details.rule : null;
   if ('reservedFor' in details) return { why: 'reserved', rule };
   return { why: rule === null && code === 'floating_not_available' ? 'full' : 'limit', rule };
+}
+
+/**
+ * Whether an answer other than "no slot is free" ends the wait of its user. A slot of another license than
+ * they wait for does not, nor does the refusal of a request that would not have waited.
+ */
+export function endsWait({ command: { licenseId } }: Place, wouldWait: boolean, outcome: Outcome): boolean {
+  const lender = lenderOf(outcome);
+  return lender === null ? wouldWait : licenseId === null || licenseId === lender;
+}
+
+/** The license that has lent a slot; `null`: none has. */
+export function lenderOf(outcome: Outcome): LicenseId | null {
+  if (outcome.kind === 'granted') return outcome.license.id;
+  return outcome.kind === 'measured' ? outcome.licenseId : null;
 }
 
 /** Whose turn comes first, whenever they came: the highest level that the rules give them. */

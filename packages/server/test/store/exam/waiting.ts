@@ -18,6 +18,7 @@ import {
 import { bar } from './bars.ts';
 import { codeOf, type ExamStore, grantedOf, refusedOf } from './exam-store.ts';
 import { expectOneSlotEach, installPool } from './pools.ts';
+import { cadRules, setRules as setExamRules } from './rule-sets.ts';
 
 const PRODUCT = 'cad';
 const KEY = { product: PRODUCT, feature: '' };
@@ -196,6 +197,22 @@ export const WAITING = {
     assert.equal((await exam.store.listWaiting()).waiting, 0);
   },
 
+  'other requests of a user do not end their wait': async (exam: ExamStore) => {
+    await installPool(exam, { slots: 2 }, { slots: 1 });
+    for (const user of ['on-2', 'on-1']) await exam.register(user);
+    const on = (id: number) => ({ product: null, licenseId: licenseId(id) });
+    assert.equal(codeOf(await exam.execute(register('ada', { ...on(2), wait: STAY }))), 'waiting');
+    assert.equal(codeOf(await exam.execute(register('bob', { ...on(2), wait: STAY }))), 'waiting');
+    assert.equal(codeOf(await exam.borrow('ada', 'unreadable', on(2))), 'borrow_until_not_valid');
+    grantedOf(await exam.register('ada', on(1)));
+    await exam.unregister('on-2');
+    const slots = await exam.listSlots(licenseId(2));
+    assert.deepEqual(
+      slots.map(({ user }) => user),
+      ['ada'],
+    );
+  },
+
   'who waits in vain is called: barred, or without a license': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 1 });
     const called = listenTo(exam.store);
@@ -256,6 +273,20 @@ export const WAITING = {
     assert.deepEqual([...(await exam.listUsers())].sort(), ['cem', 'first']);
     await exam.unregister('first');
     assert.deepEqual([...(await exam.listUsers())].sort(), ['ada', 'cem']);
+  },
+
+  'the rules of now say who is first, not those of when they came': async (exam: ExamStore) => {
+    await exam.install({ slots: 1 });
+    await exam.register('holder');
+    await line(exam.store, 'ann', 'bob');
+    const first = (whom: string) => ({ for: whom, level: 1, during: null, line: 1 });
+    await setExamRules(exam, cadRules({ priority: [first('b')] }));
+    await exam.unregister('holder');
+    assert.deepEqual(await exam.listUsers(), ['bob']);
+    await line(exam.store, 'bea');
+    await setExamRules(exam, cadRules({}));
+    await exam.unregister('bob');
+    assert.deepEqual(await exam.listUsers(), ['ann']);
   },
 
   'a feature has a line of its own': async (exam: ExamStore) => {

@@ -1,7 +1,15 @@
 import { placeOf } from '@berth/protocol/address-range';
 import type { Command } from '../../../core/command.ts';
 import { isLicenseCommand, moduleOf } from '../../../core/decide.ts';
-import { canWait, isKept, isPresent, obstacleOf, type Place } from '../../../core/lending/waiting-line.ts';
+import {
+  canWait,
+  isKept,
+  isPresent,
+  lenderOf,
+  obstacleOf,
+  type Place,
+  priorityOf,
+} from '../../../core/lending/waiting-line.ts';
 import { addressOf } from '../../../core/nouns/actor.ts';
 import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import type { Outcome, Refused } from '../../../core/outcome.ts';
@@ -10,7 +18,7 @@ import { personOf } from '../../../core/rules/rules.ts';
 import type { Batch } from '../batch.ts';
 import { executeCommand } from '../execute.ts';
 import { callInVain } from './execute-on-line.ts';
-import { canBeServed, describeRoom, findRoom, type Room } from './room.ts';
+import { canBeServed, describeRoom, findNextMinute, findRoom, type Room } from './room.ts';
 import type { LineRow } from './waiting-line.ts';
 
 /** Hands free slots to those who wait: before the first command of a batch, and after each. */
@@ -22,9 +30,22 @@ export function handOn(batch: Batch, command?: Command): void {
 /** A store that has to wait for rows calls the three steps itself. */
 export function beginHandingOn(batch: Batch, command?: Command): void {
   batch.line.passedOver.clear();
+  for (const row of batch.line.rows()) rank(batch, row);
   if (command === undefined || (isLicenseCommand(command) && moduleOf(command).isFromClients)) return;
   for (const product of new Set(Array.from(batch.line.rows(), (row) => row.product)))
     callInVain(batch, product);
+}
+
+/** Those who wait are ranked by the rules of now, not of when they came. */
+function rank(batch: Batch, row: LineRow): void {
+  const { line, rules, now } = batch;
+  const rankedBy = `${rules.revision} ${findNextMinute(batch, row.product)}`;
+  if (row.rankedBy === rankedBy) return;
+  for (const place of row.list()) {
+    const priority = priorityOf(rules, row.product, place.command, now);
+    if (priority !== place.priority) line.put({ ...place, priority });
+  }
+  row.rankedBy = rankedBy;
 }
 
 /** The first who can be served; `null`: nobody. */
@@ -81,11 +102,6 @@ function noteObstacle({ line }: Batch, place: Place, refusal: Refused): void {
 
 function isLent(outcome: Outcome): boolean {
   return outcome.kind !== 'refused';
-}
-
-function lenderOf(outcome: Outcome): Place['lentBy'] {
-  if (outcome.kind === 'granted') return outcome.license.id;
-  return outcome.kind === 'measured' ? outcome.licenseId : null;
 }
 
 /** All whom the same refusal would meet are passed over with the first of them. */

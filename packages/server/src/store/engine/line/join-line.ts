@@ -8,6 +8,7 @@ import type {
 } from '../../../core/command.ts';
 import {
   canWait,
+  endsWait,
   isGone,
   isPresent,
   LATE_MS,
@@ -93,12 +94,13 @@ function followLine(
   const key = { product: license.product, feature: wantedOf(command), user: command.user };
   const found = line.find(key);
   const known = found === undefined || isGone(found, now) ? undefined : found;
+  const wait = waitOf(command);
   if (outcome.kind !== 'refused' || !canWait(outcome)) {
-    if (found !== undefined) line.remove(key);
+    if (found === undefined || !endsWait(found, wait !== undefined, outcome)) return outcome;
+    line.remove(key);
     if (known?.lentBy === null) line.call(known);
     return outcome;
   }
-  const wait = waitOf(command);
   if (wait === undefined) return outcome;
   const server = wait.mode === 'repeat' ? REPEATS : line.server;
   const { wait: _, ...asked } = command as Waitable;

@@ -17,6 +17,8 @@ class Row {
   #sorted: readonly Place[] | null = null;
   /** The room with which nobody could be served; it need not be tried again. */
   futile: string | null = null;
+  /** The rules, and the minute, by which its priorities are known. */
+  rankedBy: string | null = null;
 
   constructor({ product, feature }: PlaceKey) {
     this.product = product;
@@ -30,6 +32,10 @@ class Row {
     const isSameTurn = before !== undefined && place !== undefined && compareTurns(before, place) === 0;
     this.#sorted = isSameTurn ? replace(this.#sorted, before, place) : null;
     this.futile = null;
+  }
+
+  forgetRanks(): void {
+    this.rankedBy = null;
   }
 
   /** In the order of their turns. */
@@ -148,7 +154,10 @@ export class WaitingLine {
     this.#lastN = Math.max(this.#lastN, place?.n ?? 0);
     this.#changed.set(JSON.stringify([product, feature, user]), { product, feature, user });
     this.hasNews = true;
-    this.#undo.push(() => this.#set(key, before));
+    this.#undo.push(() => {
+      this.#set(key, before);
+      this.#rows.get(name)?.forgetRanks();
+    });
   }
 
   /** The batch was not committed. */

@@ -1,0 +1,290 @@
+import { type Instant, plus, SECOND_MS } from '@berth/server/core/nouns/instant';
+import type { LicenseId } from '@berth/server/core/nouns/license';
+import { CountingModel, FEATURE, FEATURE_SLOTS, nowhere } from './counting-model.ts';
+import {
+  type Asked,
+  expectNobodyOvertaken,
+  expectNothingLeftFree,
+  listHeld,
+  type Waiter,
+  type Wanted,
+} from './fair-line.ts';
+import { SOMEWHERE } from './lending-model.ts';
+import type { Expected, ModelLicense } from './licenses-model.ts';
+import { levelOf, type Person, type Place } from './naive-rules.ts';
+
+/** How long a place is kept after the last connection is gone, and how late a server may be. */
+const GRACE_MS = 10 * SECOND_MS;
+const LATE_MS = 2 * SECOND_MS;
+
+/** `forMs`: how long; 0: the wait is over. `null`: the request does not wait. */
+type Patience = { readonly forMs: number } | null;
+
+/** Who waits for slots: a list, which is gone through from the front whenever something was done. */
+export class WaitingModel extends CountingModel {
+  line: readonly Waiter[] = [];
+  #lastN = 0;
+
+  override register(
+    user: string,
+    licenseId: LicenseId | null,
+    at?: Place,
+    instance: string | null = null,
+    patience: Patience = null,
+  ): Expected {
+    return this.#take({ wanted: '', user, licenseId, at, instance }, patience);
+  }
+
+  override registerFeature(
+    user: string,
+    licenseId: LicenseId | null,
+    until: Parameters<CountingModel['registerFeature']>[2],
+    instance: string | null = null,
+    patience: Patience = null,
+  ): Expected {
+    const asked = { wanted: FEATURE, user, licenseId, at: undefined, instance } as const;
+    return this.#take(asked, patience, () => super.registerFeature(user, licenseId, until, instance));
+  }
+
+  override borrow(...args: Parameters<CountingModel['borrow']>): Expected {
+    const [user, licenseId, , at, instance = null] = args;
+    return this.#take({ wanted: '', user, licenseId, at, instance }, null, () => super.borrow(...args));
+  }
+
+  #ask({ wanted, user, licenseId, at, instance }: Asked): Expected {
+    return wanted === ''
+      ? super.register(user, licenseId, at, instance)
+      : super.registerFeature(user, licenseId, null, instance);
+  }
+
+  /** A request for a slot. Whoever goes on waiting was not denied. */
+  #take(asked: Asked, patience: Patience, ask = () => this.#ask(asked)): Expected {
+    return this.#inTurn(() => {
+      const place = this.#find(asked);
+      const answer = patience !== null && patience.forMs > 0 ? this.#withoutDenial(ask) : ask();
+      if (!isLack(answer)) {
+        if (isOver(place, patience, answer)) this.#remove(asked);
+        return answer;
+      }
+      if (patience === null) return answer;
+      const { n, since } = place !== undefined && !this.#isGone(place) ? place : this.#newPlace();
+      const until = patience.forMs === 0 ? this.now : plus(this.now, patience.forMs + LATE_MS);
+      this.#put({ ...asked, n, since, until, lentBy: null });
+      return patience.forMs === 0 ? this.#withPosition(answer, asked) : this.#wait(answer, asked);
+    });
+  }
+
+  #newPlace() {
+    return { n: ++this.#lastN, since: this.now };
+  }
+
+  #wait({ details }: Expected & { kind: 'refused' }, { wanted, user }: Asked): Expected {
+    const nextEndAt = (details?.nextFreeAt as Instant | undefined) ?? null;
+    return { kind: 'waiting', product: 'cad', feature: wanted, user, nextEndAt, now: this.now };
+  }
+
+  #withPosition(answer: Expected & { kind: 'refused' }, { wanted, user }: Asked): Expected {
+    const waiting = this.inOrder(wanted).filter(({ lentBy }) => lentBy === null);
+    const position = waiting.findIndex((one) => one.user === user) + 1;
+    return { ...answer, details: { ...answer.details, position, waiting: waiting.length } };
+  }
+
+  /** If it is not carried out, nobody was denied. */
+  #withoutDenial(ask: () => Expected, isCarriedOut = (answer: Expected) => !isLack(answer)): Expected {
+    const denials = this.licenses.map((license) => license.denials);
+    const lacking = [...this.lacking];
+    const answer = ask();
+    if (!isCarriedOut(answer)) {
+      this.lacking = lacking;
+      for (const [index, license] of this.licenses.entries()) license.denials = denials[index] as number;
+    }
+    return answer;
+  }
+
+  /** The connection on which somebody waited is gone; a slot that they have not heard of is given back. */
+  leaveLine(wanted: Wanted, user: string): Expected {
+    return this.#inTurn(() => {
+      const place = this.#find({ wanted, user });
+      if (place === undefined) return { kind: 'done', count: 0 };
+      if (place.lentBy === null) {
+        this.#put({ ...place, until: this.now });
+        return { kind: 'done', count: 0 };
+      }
+      this.#remove(place);
+      return wanted === '' ? super.unregister(user, place.lentBy) : super.releaseFeature(user, place.lentBy);
+    }, 'server');
+  }
+
+  /** All connections are gone at once. */
+  sendAllAway(): void {
+    for (const { wanted, user } of this.line) this.leaveLine(wanted, user);
+  }
+
+  /** The line is lost with the server, or nobody is back in time. */
+  override restart(downMs: number): void {
+    this.sendAllAway();
+    super.restart(downMs);
+    this.line = [];
+  }
+
+  /** What a server does every second. */
+  handOn(): void {
+    this.#inTurn(() => {
+      this.line = this.line.filter((place) => !this.#isGone(place));
+    }, 'server');
+  }
+
+  sweep(): void {
+    this.#inTurn(() => {}, 'server');
+  }
+
+  override unregister(...args: Parameters<CountingModel['unregister']>): Expected {
+    return this.#inTurn(() => super.unregister(...args));
+  }
+
+  override releaseFeature(...args: Parameters<CountingModel['releaseFeature']>): Expected {
+    return this.#inTurn(() => super.releaseFeature(...args));
+  }
+
+  override consume(...args: Parameters<CountingModel['consume']>): Expected {
+    return this.#inTurn(() => super.consume(...args));
+  }
+
+  override release(...args: Parameters<CountingModel['release']>): Expected {
+    return this.#inTurn(() => super.release(...args), 'server');
+  }
+
+  override recall(...args: Parameters<CountingModel['recall']>): Expected {
+    return this.#inTurn(() => super.recall(...args), 'server');
+  }
+
+  override releaseAll(id: LicenseId): Expected {
+    return this.#inTurn(() => super.releaseAll(id), 'server');
+  }
+
+  override releaseAllFeatures(id: LicenseId): Expected {
+    return this.#inTurn(() => super.releaseAllFeatures(id), 'server');
+  }
+
+  override cutReport(...args: Parameters<CountingModel['cutReport']>): Expected {
+    return this.#inTurn(() => super.cutReport(...args), 'server');
+  }
+
+  override settleReport(...args: Parameters<CountingModel['settleReport']>): Expected {
+    return this.#inTurn(() => super.settleReport(...args), 'server');
+  }
+
+  override change(...args: Parameters<CountingModel['change']>): Expected {
+    return this.#inTurn(() => super.change(...args), 'server');
+  }
+
+  override rule(...args: Parameters<CountingModel['rule']>): Expected {
+    return this.#inTurn(() => super.rule(...args), 'server');
+  }
+
+  /** What is free goes to those who wait, before and after a command. `by`: who sends it. */
+  #inTurn<T>(act: () => T, by: 'client' | 'server' = 'client'): T {
+    this.#serveAll();
+    const before = listHeld(this);
+    const waiting = this.line.filter((place) => this.isWaiting(place));
+    const answer = act();
+    if (by === 'server') this.line = this.line.filter((place) => !this.#isInVain(place));
+    this.#serveAll();
+    expectNobodyOvertaken(this, waiting, before);
+    expectNothingLeftFree(this);
+    return answer;
+  }
+
+  #serveAll(): void {
+    this.forgetFeatures();
+    while (this.inOrder('').some((place) => this.#serve(place))) this.forgetFeatures();
+    while (this.inOrder(FEATURE).some((place) => this.#serve(place))) this.forgetFeatures();
+  }
+
+  /** Returns whether something came of it: a slot, or a refusal that ends the wait. */
+  #serve(place: Waiter): boolean {
+    if (!this.isWaiting(place) || !this.#hasRoom(place)) return false;
+    const answer = this.#withoutDenial(
+      () => this.#ask(place),
+      ({ kind }) => kind !== 'refused',
+    );
+    if (isLack(answer)) return false;
+    if (answer.kind === 'granted' || answer.kind === 'measured')
+      this.#put({ ...place, lentBy: answer.licenseId });
+    else this.#remove(place);
+    return true;
+  }
+
+  #hasRoom({ wanted, licenseId }: Waiter): boolean {
+    return this.licenses.some((license) => {
+      const { id, facts, holders } = license;
+      const isAsked = licenseId === null || id === licenseId;
+      const free = wanted === '' ? facts.slots - holders.size : FEATURE_SLOTS - this.featureSlots(id).size;
+      return isAsked && this.isUsable(license) && free > 0;
+    });
+  }
+
+  couldHave(place: Waiter): boolean {
+    const { wanted, user, licenseId } = place;
+    return wanted === ''
+      ? this.couldRegister(personOf(place), licenseId)
+      : this.couldTakeFeature(user, licenseId);
+  }
+
+  isWaiting({ lentBy, until }: Waiter): boolean {
+    return lentBy === null && this.now < until;
+  }
+
+  #isGone({ until }: Waiter): boolean {
+    return this.now >= plus(until, GRACE_MS);
+  }
+
+  #isInVain(place: Waiter): boolean {
+    const { licenseId, lentBy } = place;
+    const isAsked = ({ id }: ModelLicense) => licenseId === null || id === licenseId;
+    const canBeUsed = this.licenses.some((license) => isAsked(license) && this.isUsable(license));
+    return lentBy === null && (!canBeUsed || this.refuseBarred(personOf(place)) !== null);
+  }
+
+  /** The highest level that the rules give them comes first, and among equals who came first. */
+  inOrder(wanted: Wanted): readonly Waiter[] {
+    return this.line.filter((place) => place.wanted === wanted).sort((a, b) => this.compare(a, b));
+  }
+
+  compare(a: Waiter, b: Waiter): number {
+    const [levelA, levelB] = [a, b].map((one) => levelOf(this.rules, personOf(one), this.now));
+    return (levelB as number) - (levelA as number) || a.n - b.n;
+  }
+
+  #find({ wanted, user }: Pick<Waiter, 'wanted' | 'user'>): Waiter | undefined {
+    return this.line.find((place) => place.wanted === wanted && place.user === user);
+  }
+
+  #remove({ wanted, user }: Pick<Waiter, 'wanted' | 'user'>): void {
+    this.line = this.line.filter((place) => place.wanted !== wanted || place.user !== user);
+  }
+
+  #put(place: Waiter): void {
+    this.#remove(place);
+    this.line = [...this.line, place];
+  }
+}
+
+/** Requests for the feature do not say where they come from. */
+function personOf({ wanted, user, at = SOMEWHERE }: Asked): Person {
+  return wanted === '' ? { user, at } : nowhere(user);
+}
+
+function isLack(answer: Expected): answer is Expected & { kind: 'refused' } {
+  return (
+    answer.kind === 'refused' &&
+    (answer.code === 'floating_not_available' || answer.code === 'address_limit_reached')
+  );
+}
+
+/** Whether an answer, which is no lack of slots, ends the wait of its user. */
+function isOver(place: Waiter | undefined, patience: Patience, answer: Expected): boolean {
+  if (place === undefined) return false;
+  if (answer.kind !== 'granted' && answer.kind !== 'measured') return patience !== null;
+  return place.licenseId === null || place.licenseId === answer.licenseId;
+}
