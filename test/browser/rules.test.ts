@@ -59,6 +59,12 @@ async function readRules(): Promise<{ readonly revision: number; readonly text: 
   return (await api.get('/api/admin/rules', token)).body as { revision: number; text: string };
 }
 
+function waitInLine(user: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json', prefer: 'wait=30' };
+  const body = JSON.stringify({ product: 'demo', user });
+  return fetch(`${server.url}/api/v4/register`, { method: 'POST', headers, body });
+}
+
 /** Presses Apply, and answers the question. */
 async function apply(page: Page): Promise<void> {
   await applyButton(page).click();
@@ -227,6 +233,39 @@ describe('the rules on the page', () => {
     await dialog.getByRole('button', { name: 'Put it in the editor' }).click();
     assert.match(await editor(page).inputValue(), /slots: 2, for: cad/);
     await page.getByRole('button', { name: 'Discard', exact: true }).click();
+  });
+
+  test('who waits for a slot is shown with the rule, as long as they wait', async (t) => {
+    const page = await open(t);
+    if (page === null) return;
+    const { licenses } = (await api.get('/api/admin/licenses', token)).body;
+    const [{ id }] = licenses as [{ id: number }];
+    await goTo(page, `licenses/${id}`);
+    const part = page.getByRole('region', { name: 'Waiting' });
+    await part.getByText('Nobody is waiting.').waitFor();
+    const answer = waitInLine('ext-3');
+    const row = part.getByRole('row').filter({ hasText: 'ext-3' });
+    await row.getByText('Rule: limit 2 for contractors').waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+    assert.deepEqual(await findFlaws(page, 'a line'), []);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await goTo(page, 'overview');
+    await part.getByRole('row').filter({ hasText: /\d s$/ }).getByRole('link').click();
+    await row.getByRole('link', { name: 'ext-3' }).click();
+    const groups = page.getByRole('region', { name: 'Groups' });
+    await groups
+      .getByRole('listitem')
+      .filter({ hasText: 'contractors' })
+      .getByText('by name ext-*')
+      .waitFor();
+    await goTo(page, `licenses/${id}`);
+    await row.waitFor();
+    await api.post('/api/admin/registrations/release', { license_id: id, user: 'ext-1' }, token);
+    assert.equal((await answer).status, 200);
+    await part.getByText('Nobody is waiting.').waitFor();
+    await goTo(page, 'overview');
+    await page.getByRole('region', { name: 'Licenses' }).waitFor();
+    assert.equal(await part.count(), 0);
   });
 
   test('operators read, and phones read and revert', async (t) => {

@@ -69,8 +69,8 @@ describeStores('waiting for a slot', (store) => {
     const users = ['ada', 'bob', 'cem'];
     const answers = await startWaiting(server, users);
     assert.deepEqual(
-      (await listLine(server)).map(({ user, position }) => [user, position]),
-      users.map((user, index) => [user, index + 1]),
+      (await listLine(server)).map(({ user, position, why, rule }) => [user, position, why, rule]),
+      users.map((user, index) => [user, index + 1, 'full', null]),
     );
     for (const [index, holder] of ['holder', 'ada', 'bob'].entries()) {
       await server.api.unregister(ask(holder));

@@ -6,6 +6,8 @@ import { useValue } from './value.ts';
 /** The doctor looks at disks and the cloud, so it is not asked often. */
 const DOCTOR_MS = 5 * 60_000;
 const STATUS_MS = 60_000;
+/** Whoever begins to wait causes no event. */
+const LINE_MS = 2000;
 
 /** Reads nothing while this account may not. */
 function useAllowed<P extends GetPath>(path: P, options: Parameters<typeof useResource>[2]) {
@@ -20,6 +22,10 @@ export function useLicenses() {
 
 export function useStatus() {
   return useAllowed('/api/admin/status', { isLive: true, everyMs: STATUS_MS });
+}
+
+export function useLine() {
+  return useAllowed('/api/admin/line', { isLive: true, everyMs: LINE_MS });
 }
 
 export function useFindings() {

@@ -14,8 +14,26 @@ export function sayHolding(held: number, borrowed: number): string {
   return `Holds ${slots(held)} and has borrowed ${countWord(borrowed).toLowerCase()} more.`;
 }
 
+/** For what a person waits, after what they hold; empty: for nothing. */
+export function sayWaiting(names: readonly string[]): string {
+  return names.length === 0 ? '' : ` Waits for a slot of ${names.join(' and of ')}.`;
+}
+
 function slots(count: number): string {
   return `${countWord(count).toLowerCase()} ${count === 1 ? 'slot' : 'slots'}`;
+}
+
+const MATCHES: Readonly<Record<string, string>> = {
+  users: 'by name',
+  hosts: 'by computer',
+  addresses: 'by address',
+  groups: 'as a member of',
+};
+
+/** What makes somebody a member of a group, from the server's words: "users: cad-*". */
+export function sayMembership(by: string): string {
+  const [list = '', ...entry] = by.split(': ');
+  return `${MATCHES[list] ?? list} ${entry.join(': ')}`;
 }
 
 /** What a person used on a day. */

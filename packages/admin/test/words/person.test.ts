@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Denial, UserHistory } from '@berth/protocol/admin/history';
-import { listDays, sayAfter, sayHolding, USE_DAYS } from '../../src/words/person.ts';
+import {
+  listDays,
+  sayAfter,
+  sayHolding,
+  sayMembership,
+  sayWaiting,
+  USE_DAYS,
+} from '../../src/words/person.ts';
 import { HOUR_MS } from '../../src/words/time.ts';
 
 const SUBJECT = { license_id: 1, product: 'cad', name: 'CAD Pro', feature: null };
@@ -24,6 +31,18 @@ function lent(time: string, licenseId: number) {
 }
 
 describe('a person', () => {
+  test('waits for one thing or several', () => {
+    assert.equal(sayWaiting([]), '');
+    assert.equal(sayWaiting(['CAD Pro']), ' Waits for a slot of CAD Pro.');
+    assert.equal(sayWaiting(['CAD Pro', 'render']), ' Waits for a slot of CAD Pro and of render.');
+  });
+
+  test('is in a group by an entry of it', () => {
+    assert.equal(sayMembership('users: cad-*'), 'by name cad-*');
+    assert.equal(sayMembership('addresses: 2001:db8::/32'), 'by address 2001:db8::/32');
+    assert.equal(sayMembership('groups: odd: name'), 'as a member of odd: name');
+  });
+
   test('holds, and has borrowed', () => {
     assert.equal(sayHolding(0, 0), 'Holds no slot.');
     assert.equal(sayHolding(1, 0), 'Holds one slot.');

@@ -29,5 +29,8 @@ export const SEVERITIES = ['ok', 'warning', 'problem'] as const;
 /** Where the value of a setting comes from; each counts before the ones that follow it. */
 export const SETTING_SOURCES = ['flag', 'environment', 'file', 'stored', 'default'] as const;
 
+/** Why somebody waits for a slot: all are in use, those that are free are reserved, or a limit is reached. */
+export const WAIT_REASONS = ['full', 'reserved', 'limit'] as const;
+
 /** What a list of slots can be sorted by. */
 export const SLOT_ORDERS = ['user', 'host', 'address', 'license', 'state', 'since', 'until'] as const;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { described } from '../fields.ts';
+import { WAIT_REASONS } from './choices.ts';
 import type { Operations } from './operation.ts';
 
 const text = z.string().nullable();
@@ -14,6 +15,11 @@ const waitingUser = z
     since: described(z.string(), 'Since when, UTC.'),
     waited_seconds: described(z.int(), 'For how long.'),
     position: described(z.int(), 'In the line for the same product or feature; 1 is next.'),
+    why: described(
+      z.enum(WAIT_REASONS),
+      'What keeps the user from a slot, as of the last try: all are in use, reserved, or a limit is reached.',
+    ),
+    rule: described(text, 'The rule that reserves or limits; null if there is none.'),
     is_connected: described(z.boolean(), 'If not, the place is kept for a moment.'),
   })
   .meta({ id: 'WaitingUser', description: 'Somebody who waits for a slot.' });

@@ -1,5 +1,6 @@
 import type { ClockJump } from '../core/clock/clock.ts';
 import type { Command } from '../core/command.ts';
+import type { Obstacle } from '../core/lending/waiting-line.ts';
 import type { ClockJumped } from '../core/nouns/audit-event.ts';
 import type { ConsumptionTotals } from '../core/nouns/consumption.ts';
 import type { Instant } from '../core/nouns/instant.ts';
@@ -67,7 +68,7 @@ export interface LineDescription {
   readonly now: Instant;
 }
 
-interface WaitingUser extends PlaceKey {
+interface WaitingUser extends PlaceKey, Obstacle {
   readonly hostname: string | null;
   /** Of the connection. */
   readonly address: string | null;

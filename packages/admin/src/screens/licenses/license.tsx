@@ -30,6 +30,7 @@ import { FeatureTable } from './feature-table.tsx';
 import { askToRemove, askToRemoveHere, askToReturn, checkNow } from './license-actions.ts';
 import { RefusedToday, RulesOf, UnusedReservation, useReserved } from './rules-of.tsx';
 import { Terms } from './terms.tsx';
+import { Waiting } from './waiting.tsx';
 
 /** Will it last? */
 export function LicenseScreen() {
@@ -83,6 +84,7 @@ function LicenseOf({ license }: { readonly license: License }) {
         <div>
           <Consumption license={license} />
           {license.floating_users > 0 && <SlotsOf license={license} />}
+          {license.floating_users > 0 && <Waiting license={license} />}
         </div>
         <aside aria-label="Rules and terms">
           <RefusedToday license={license} />

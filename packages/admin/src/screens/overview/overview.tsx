@@ -20,6 +20,7 @@ import { DAY_MS, plural, startOfDay } from '../../words/time.ts';
 import { sumByLicense } from '../../words/usage.ts';
 import { DenialTable } from './denial-table.tsx';
 import { LicenseTable } from './license-table.tsx';
+import { Lines } from './lines.tsx';
 
 const FIVE_MINUTES_MS = 5 * 60_000;
 
@@ -82,6 +83,7 @@ function OverviewOf({ licenses }: { readonly licenses: readonly License[] }) {
           <LicenseTable {...{ licenses, history, reserved }} denied={today.data === null ? null : denied} />
         )}
       </Section>
+      <Lines licenses={licenses} />
       {today.data !== null && today.data.denials.length > 0 && (
         <Section
           title="Denials today"

@@ -10,6 +10,7 @@ import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { plural } from '../../words/time.ts';
 import type { Barring } from './bar-actions.ts';
+import { Groups } from './groups.tsx';
 
 interface AboutProps {
   readonly user: string;
@@ -26,6 +27,7 @@ export function About({ user, slots, lastAt, onForget }: AboutProps) {
   const isProven = slots.length > 0 && slots.every(({ credential }) => credential !== null);
   return (
     <aside>
+      <Groups user={user} slots={slots} />
       <Section title="About">
         <TermList>
           <Term name="Last seen">

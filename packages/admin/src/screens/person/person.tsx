@@ -1,6 +1,6 @@
 import type { Slot } from '@berth/protocol/admin/registrations';
 import { useBars } from '../../data/bars.ts';
-import { useLicenses } from '../../data/overview.ts';
+import { useLicenses, useLine } from '../../data/overview.ts';
 import { type Resource, useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
 import { isAdmin } from '../../data/session.ts';
@@ -8,7 +8,8 @@ import { Button } from '../../parts/button.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Empty, Show } from '../../parts/states.tsx';
-import { sayHolding } from '../../words/person.ts';
+import { nameOf } from '../../words/judge-license.ts';
+import { sayHolding, sayWaiting } from '../../words/person.ts';
 import { askToBar, askToFree, askToFreeAll } from '../slots/slot-actions.ts';
 import { About } from './about.tsx';
 import { askToUnbar, isBarOf } from './bar-actions.ts';
@@ -40,7 +41,12 @@ interface PersonHeadProps {
 }
 
 function PersonHead({ user, slots, onChange }: PersonHeadProps) {
-  const byId = new Map((useLicenses().data?.licenses ?? []).map((license) => [license.id, license]));
+  const licenses = useLicenses().data?.licenses ?? [];
+  const byId = new Map(licenses.map((license) => [license.id, license]));
+  const byProduct = new Map(licenses.map((license) => [license.product, nameOf(license)]));
+  const awaited = (useLine().data?.line ?? [])
+    .filter((one) => one.user === user)
+    .map(({ product, feature }) => feature ?? byProduct.get(product) ?? product);
   const { canBar, reload } = useBars();
   const why = useResource('/api/admin/rules/why', { user }, { isLive: true });
   const changeBars = () => {
@@ -53,7 +59,9 @@ function PersonHead({ user, slots, onChange }: PersonHeadProps) {
   return (
     <PageHead
       title={user}
-      lead={slots === null ? undefined : sayHolding(held.length, slots.length - held.length)}
+      lead={
+        slots === null ? undefined : sayHolding(held.length, slots.length - held.length) + sayWaiting(awaited)
+      }
       crumbs={
         <>
           <a href={linkTo('slots')}>Slots</a> / <Name text={user} />

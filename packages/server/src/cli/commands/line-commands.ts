@@ -24,8 +24,9 @@ function showLine({ waiting, line }: GetAnswer<'/api/admin/line'>): string {
     one.user,
     one.os_hostname ?? one.address ?? '',
     sayLength(one.waited_seconds * SECOND_MS),
+    one.rule ?? one.why,
     one.is_connected ? '' : 'left a moment ago',
   ]);
-  const table = formatTable(['', 'product', 'feature', 'user', 'host', 'waiting', ''], rows);
+  const table = formatTable(['', 'product', 'feature', 'user', 'host', 'waiting', 'why', ''], rows);
   return waiting > line.length ? `${table}\n… and ${waiting - line.length} more.` : table;
 }

@@ -1,3 +1,4 @@
+import type { WAIT_REASONS } from '@berth/protocol/admin/choices';
 import type { Borrow, Register, RegisterFeature } from '../command.ts';
 import { type Instant, plus, SECOND_MS } from '../nouns/instant.ts';
 import type { LicenseId } from '../nouns/license.ts';
@@ -10,8 +11,15 @@ import { isDuring } from '../rules/times.ts';
 /** A command that can wait for a slot. */
 export type Waitable = Register | RegisterFeature;
 
+/** What kept a user from a slot when it was last looked at. */
+export interface Obstacle {
+  readonly why: (typeof WAIT_REASONS)[number];
+  /** The rule that reserves or limits; `null`: none. */
+  readonly rule: string | null;
+}
+
 /** One user in the line for a product or a feature of it. */
-export interface Place extends PlaceKey {
+export interface Place extends PlaceKey, Obstacle {
   /** Those of lower numbers came first. */
   readonly n: number;
   readonly since: Instant;
@@ -43,6 +51,13 @@ export function canWait({ code, details }: Refused): boolean {
     code === 'floating_not_available' ||
     (code === 'address_limit_reached' && details.retryAfterSeconds === undefined)
   );
+}
+
+/** Why a user waits, by a refusal for which `canWait`. */
+export function obstacleOf({ code, details }: Refused): Obstacle {
+  const rule = typeof details.rule === 'string' ? details.rule : null;
+  if ('reservedFor' in details) return { why: 'reserved', rule };
+  return { why: rule === null && code === 'floating_not_available' ? 'full' : 'limit', rule };
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   NOW,
   register,
   registerFeature,
+  ruling,
   setRules,
   unregister,
 } from '../../core/examples.ts';
@@ -340,6 +341,30 @@ export const WAITING = {
     assert.equal(codeOf(await exam.execute(ask('poller', REPEAT))), 'floating_not_available');
     await exam.unregister('ada');
     assert.equal(codeOf(await exam.execute(ask('poller', REPEAT))), 'granted');
+  },
+
+  'the line says why each waits, as of the last look': async (exam: ExamStore) => {
+    await exam.install({ slots: 3 });
+    const group = (user: string) => ({ users: [user], hosts: [], addresses: [], groups: [] });
+    const rule = { line: 1, during: null, slots: 1 };
+    const rules = ruling({
+      reserve: [{ ...rule, for: 'team' }],
+      limit: [{ ...rule, of: { group: 'contractors' } }],
+    });
+    const groups = { team: group('team-*'), contractors: group('ext-*') };
+    await exam.execute(setRules({ ...rules, groups }));
+    const listWhy = async () =>
+      (await exam.store.listWaiting()).places.map(({ user, why, rule }) => [user, why, rule]);
+    await exam.register('holder');
+    await exam.register('ext-1');
+    await line(exam.store, 'ada', 'ext-2');
+    const limited = ['ext-2', 'limit', 'limit 1 for contractors'];
+    assert.deepEqual(await listWhy(), [['ada', 'reserved', 'reserve 1 for team'], limited]);
+    grantedOf(await exam.register('team-1'));
+    await line(exam.store, 'ada');
+    assert.deepEqual(await listWhy(), [['ada', 'full', null], limited]);
+    await exam.unregister('team-1');
+    assert.deepEqual(await listWhy(), [['ada', 'reserved', 'reserve 1 for team'], limited]);
   },
 
   'a thousand wait, and each slot that is returned is lent again': async (exam: ExamStore) => {

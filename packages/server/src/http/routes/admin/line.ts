@@ -22,7 +22,7 @@ export function lineRoutes(lending: Lending): readonly Route[] {
 type Line = Awaited<ReturnType<Lending['listWaiting']>>;
 
 function presentWaiting({ since, ...place }: Line['places'][number], now: Line['now']) {
-  const { product, feature, user, hostname, address, position, isConnected } = place;
+  const { product, feature, user, hostname, address, position, why, rule, isConnected } = place;
   return {
     product,
     feature: feature === WHOLE_LICENSE ? null : feature,
@@ -32,6 +32,8 @@ function presentWaiting({ since, ...place }: Line['places'][number], now: Line['
     since: say(since),
     waited_seconds: Math.floor((now - since) / SECOND_MS),
     position,
+    why,
+    rule,
     is_connected: isConnected,
   };
 }

@@ -19,6 +19,8 @@ export function describeLine(line: WaitingLine, now: Instant): LineDescription {
       address: addressOf(place.command.by),
       since: place.since,
       position: index + 1,
+      why: place.why,
+      rule: place.rule,
       isConnected: isPresent(place, now, line.isAlive),
     })),
   );

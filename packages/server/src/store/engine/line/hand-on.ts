@@ -6,6 +6,7 @@ import {
   isKept,
   isPresent,
   lenderOf,
+  obstacleOf,
   type Place,
   priorityOf,
 } from '../../../core/lending/waiting-line.ts';
@@ -90,6 +91,7 @@ export function serve(batch: Batch, place: Place): void {
   const outcome = 'outcome' in result ? result.outcome : null;
   if (outcome?.kind === 'refused' && canWait(outcome)) {
     line.passedOver.add(nameAlike(batch, place, outcome));
+    noteObstacle(batch, place, outcome);
     return;
   }
   // Their own request answers, also if it is refused now or fails.
@@ -99,6 +101,12 @@ export function serve(batch: Batch, place: Place): void {
   line.call(place);
   // Who waits for a feature may have the slot now that it needs, or may have lost it.
   for (const row of line.listRows(place.product)) row.futile = null;
+}
+
+/** A place that stays as it is need not be written. */
+function noteObstacle({ line }: Batch, place: Place, refusal: Refused): void {
+  const { why, rule } = obstacleOf(refusal);
+  if (why !== place.why || rule !== place.rule) line.put({ ...place, why, rule });
 }
 
 function isLent(outcome: Outcome): boolean {

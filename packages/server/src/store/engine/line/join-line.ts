@@ -12,6 +12,7 @@ import {
   isGone,
   isPresent,
   LATE_MS,
+  obstacleOf,
   type Place,
   priorityOf,
   REPEATS,
@@ -111,6 +112,7 @@ function followLine(
     command: asked,
     presence: { ...known?.presence, [server]: presentUntil(wait, now) },
     lentBy: null,
+    ...obstacleOf(outcome),
   });
   if (wait.mode === 'repeat') return outcome;
   if (wait.mode === 'last') return withPosition(outcome, line.list(key), key);

@@ -55,7 +55,7 @@ CREATE TABLE license (
 
 -- Who waits for a slot. `feature`: empty for the license itself. `n`: the order in which they came. `command`: the
 -- whole request. `presence`: until when connections wait, by server. `lent_by`: the license that has lent a slot
--- which its user does not know of yet.
+-- which its user does not know of yet. `why`, `rule`: what kept them from a slot.
 CREATE TABLE waiting (
   product TEXT COLLATE "C" NOT NULL,
   feature TEXT COLLATE "C" NOT NULL,
@@ -66,6 +66,8 @@ CREATE TABLE waiting (
   command TEXT COLLATE "C" NOT NULL,
   presence TEXT COLLATE "C" NOT NULL,
   lent_by BIGINT,
+  why TEXT COLLATE "C" NOT NULL,
+  rule TEXT COLLATE "C",
   PRIMARY KEY (product, feature, "user")
 );
 

@@ -19,6 +19,8 @@ interface WaitingRow {
   readonly command: string;
   readonly presence: string;
   readonly lent_by: LicenseId | null;
+  readonly why: Place['why'];
+  readonly rule: string | null;
 }
 
 type LicenseRow = Pick<PostgresRowOf<'license'>, 'id' | 'line_version'>;
@@ -26,12 +28,13 @@ type LicenseRow = Pick<PostgresRowOf<'license'>, 'id' | 'line_version'>;
 const LIST_ALL = 'SELECT * FROM waiting';
 const LIST = `${LIST_ALL} WHERE product = $1`;
 
-const PUT = `INSERT INTO waiting (product, feature, "user", n, since, priority, command, presence, lent_by)
+const PUT = `INSERT INTO waiting (product, feature, "user", n, since, priority, command, presence, lent_by,
+    why, rule)
   SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
-    $7::text[], $8::text[], $9::bigint[])
+    $7::text[], $8::text[], $9::bigint[], $10::text[], $11::text[])
   ON CONFLICT (product, feature, "user") DO UPDATE SET n = excluded.n, since = excluded.since,
     priority = excluded.priority, command = excluded.command, presence = excluded.presence,
-    lent_by = excluded.lent_by`;
+    lent_by = excluded.lent_by, why = excluded.why, rule = excluded.rule`;
 
 const REMOVE = `DELETE FROM waiting
   USING unnest($1::text[], $2::text[], $3::text[]) AS gone(product, feature, name)
@@ -135,9 +138,9 @@ function placeFromRow(row: WaitingRow): Place {
 type Value = string | number | null;
 
 function valuesOf(place: Place): readonly Value[] {
-  const { product, feature, user, n, since, priority, command, presence, lentBy } = place;
+  const { product, feature, user, n, since, priority, command, presence, lentBy, why, rule } = place;
   const texts = [JSON.stringify(command), JSON.stringify(presence)];
-  return [product, feature, user, n, since, priority, ...texts, lentBy];
+  return [product, feature, user, n, since, priority, ...texts, lentBy, why, rule];
 }
 
 function toColumns(rows: readonly (readonly Value[])[]): readonly (readonly Value[])[] {
