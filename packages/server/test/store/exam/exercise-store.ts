@@ -37,6 +37,7 @@ import { expectSound } from './soundness.ts';
 import { TWO_SERVERS } from './two-servers.ts';
 import { unboundCases } from './unbound.ts';
 import { WAITING, WAITING_ON_TWO } from './waiting.ts';
+import { WAITING_FOR_FEATURES } from './waiting-for-features.ts';
 
 type Chapter = Readonly<Record<string, (exam: ExamStore) => Promise<void>>>;
 
@@ -56,6 +57,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'where slots were taken from': ORIGINS,
   'users whose names differ only in case': IGNORED_CASE,
   'waiting in line': WAITING,
+  'waiting in line for features': WAITING_FOR_FEATURES,
   'licenses change': LICENSES,
   'pools of licenses': POOLS,
   'many who want a slot of a pool': POOLS_AT_ONCE,

@@ -4,26 +4,16 @@ import { MINUTE_MS, SECOND_MS } from '../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../src/core/nouns/license.ts';
 import type { HandedOn, PlaceKey } from '../../../src/core/outcome.ts';
 import type { Store } from '../../../src/store/store.ts';
-import {
-  exampleFeature,
-  from,
-  limitingAddresses,
-  NOW,
-  register,
-  registerFeature,
-  ruling,
-  setRules,
-  unregister,
-} from '../../core/examples.ts';
+import { from, limitingAddresses, NOW, register, ruling, setRules, unregister } from '../../core/examples.ts';
 import { bar } from './bars.ts';
 import { codeOf, type ExamStore, grantedOf, refusedOf } from './exam-store.ts';
 import { expectOneSlotEach, installPool } from './pools.ts';
-import { cadRules, reserve, setRules as setExamRules, slotRules } from './rule-sets.ts';
+import { cadRules, setRules as setExamRules } from './rule-sets.ts';
 
 const PRODUCT = 'cad';
 const KEY = { product: PRODUCT, feature: '' };
 
-const STAY: Wait = { mode: 'stay', forMs: 30 * SECOND_MS };
+export const STAY: Wait = { mode: 'stay', forMs: 30 * SECOND_MS };
 const LAST: Wait = { mode: 'last', forMs: 0 };
 const REPEAT: Wait = { mode: 'repeat', forMs: 2 * SECOND_MS };
 
@@ -287,44 +277,6 @@ export const WAITING = {
     await setExamRules(exam, cadRules({}));
     await exam.unregister('bob');
     assert.deepEqual(await exam.listUsers(), ['ann']);
-  },
-
-  'a feature has a line of its own': async (exam: ExamStore) => {
-    const feature = exampleFeature('render');
-    const floating = { slots: 1, timeoutMinutes: 10, canBorrow: false, maxBorrowHours: 0 };
-    await exam.install({ slots: 5, features: [{ ...feature, floating }] });
-    for (const user of ['ada', 'bob', 'cem']) await exam.register(user);
-    const take = (user: string) => exam.execute({ ...registerFeature(user), wait: STAY });
-    assert.equal(codeOf(await take('ada')), 'measured');
-    assert.equal(codeOf(await take('bob')), 'waiting');
-    assert.equal(codeOf(await take('cem')), 'waiting');
-    assert.equal(codeOf(await take('dan')), 'device_not_found');
-    await exam.releaseFeature('ada');
-    assert.equal(codeOf(await take('cem')), 'waiting');
-    await exam.unregister('bob');
-    assert.equal(codeOf(await take('cem')), 'measured');
-  },
-
-  'who gets to another license gets the feature that is free there': async (exam: ExamStore) => {
-    const floating = { slots: 1, timeoutMinutes: 10, canBorrow: false, maxBorrowHours: 0 };
-    const features = [{ ...exampleFeature('render'), floating }];
-    await installPool(exam, { slots: 2, features }, { slots: 2, features });
-    const on = (id: number) => ({ product: null, licenseId: licenseId(id) });
-    for (const user of ['holder', 'ada']) await exam.register(user, on(1));
-    await exam.registerFeature('holder', on(1));
-    assert.equal(codeOf(await exam.execute({ ...registerFeature('ada'), wait: STAY })), 'waiting');
-    await exam.register('ada', on(2));
-    assert.equal((await exam.store.listWaiting()).waiting, 0);
-  },
-
-  'who gets to a place for which the feature is reserved gets it': async (exam: ExamStore) => {
-    const floating = { slots: 1, timeoutMinutes: 10, canBorrow: false, maxBorrowHours: 0 };
-    await exam.install({ features: [{ ...exampleFeature('render'), floating }] });
-    await setExamRules(exam, cadRules({ features: { render: slotRules({ reserve: [reserve(1, 'lab')] }) } }));
-    await exam.register('ada');
-    assert.equal(codeOf(await exam.execute({ ...registerFeature('ada'), wait: STAY })), 'waiting');
-    await exam.register('ada', { host: { hostname: 'lab-1', address: null, info: null } });
-    assert.equal((await exam.store.listWaiting()).waiting, 0);
   },
 
   'a slot is kept for who repeats the call, for as long as is set': async (exam: ExamStore) => {
