@@ -4,6 +4,7 @@ import type { TestEvent } from 'node:test/reporters';
 
 /** Estimated seconds of a file that has not run here yet. Unit tests that are not in a group are long. */
 const GUESSES: readonly (readonly [RegExp, number])[] = [
+  [/\/test\/(?:browser|client\/(?:python|real))\//, 45],
   [/\/group-|\/postgres-store\./, 40],
   [/\/test\/(?:faults|fuzz|model)\/|\/packages\//, 15],
   [/\/test\/(?:browser|cli|client|docs|e2e)\//, 10],
