@@ -16,7 +16,7 @@ import type { Appliers } from './apply.ts';
 const MAX_OPEN_REQUESTS = 1000;
 
 /** Older versions of the rules are deleted. */
-const MAX_REVISIONS = 1000;
+const MAX_REVISIONS = 100;
 
 /** How long it is known how much of what was reserved was kept free. */
 const RESERVATION_DAYS = 400;
