@@ -1,8 +1,8 @@
+import { diffLines } from '@berth/protocol/diff-lines';
 import { unchanged } from '../decision.ts';
 import { nameOf } from '../nouns/actor.ts';
 import { findSameBar, MAX_BARS } from '../nouns/bar.ts';
 import { refuse } from '../outcome.ts';
-import { cutDiff, diffLines } from '../rules/diff-lines.ts';
 import type { AddBar, RemoveBar, SampleReservations, SetRules } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 
@@ -86,4 +86,13 @@ function refuseMore() {
     'too_many_bars',
     `There are ${MAX_BARS} bars already, which is the most. Use a pattern with "*", or the rules file.`,
   );
+}
+
+/** For the audit log, which need not repeat the whole text: the changed lines, at most this many. */
+const MOST_CHANGED = 200;
+
+function cutDiff(lines: readonly string[]): readonly string[] {
+  const changed = lines.filter((line) => !line.startsWith(' '));
+  const left = changed.length - MOST_CHANGED;
+  return left <= 0 ? changed : [...changed.slice(0, MOST_CHANGED), `… and ${left} more lines`];
 }

@@ -1,6 +1,6 @@
+import { diffLines } from '@berth/protocol/diff-lines';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
-import { diffLines } from '../../core/rules/diff-lines.ts';
 import type { ProductFacts } from '../../core/rules/warnings.ts';
 import type { RulesRecord, RulesRevision } from '../../store/rules-record.ts';
 import type { Store } from '../../store/store.ts';

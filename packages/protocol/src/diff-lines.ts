@@ -63,12 +63,3 @@ function countKept(old: readonly string[], now: readonly string[]): readonly Uin
 function at(kept: readonly Uint32Array[], i: number, j: number): number {
   return kept[i]?.[j] ?? 0;
 }
-
-/** For the audit log, which need not repeat the whole text: the changed lines, at most this many. */
-const MOST_CHANGED = 200;
-
-export function cutDiff(lines: readonly string[]): readonly string[] {
-  const changed = lines.filter((line) => !line.startsWith(' '));
-  const left = changed.length - MOST_CHANGED;
-  return left <= 0 ? changed : [...changed.slice(0, MOST_CHANGED), `… and ${left} more lines`];
-}
