@@ -3,7 +3,7 @@ import { type Instant, instant, MINUTE_MS, SECOND_MS } from '../nouns/instant.ts
 import type { ReplayedLink } from './look-back.ts';
 
 /** An event, and when it took effect. */
-export interface Happening {
+export interface LoggedEvent {
   readonly at: Instant;
   readonly chain: number;
   readonly event: RecordedEvent;
@@ -22,11 +22,11 @@ const STEP_MS = 5 * SECOND_MS;
  * somebody notices. Keeps some minutes of events.
  */
 export class InOrder {
-  #waiting: Happening[] = [];
+  #waiting: LoggedEvent[] = [];
   #nextAt = 0;
 
   /** The oldest first. Returns what no later link can come before. */
-  take({ chain, at, events }: ReplayedLink): readonly Happening[] {
+  take({ chain, at, events }: ReplayedLink): readonly LoggedEvent[] {
     for (const [index, event] of events.entries()) {
       const before = events[index - 1];
       const after = events[index + 1];
@@ -42,12 +42,12 @@ export class InOrder {
     return this.#release(instant(at - LATE_MS));
   }
 
-  end(): readonly Happening[] {
+  end(): readonly LoggedEvent[] {
     return this.#release(instant(Number.MAX_SAFE_INTEGER));
   }
 
   /** Sorting keeps the order of events with the same time. */
-  #release(upTo: Instant): readonly Happening[] {
+  #release(upTo: Instant): readonly LoggedEvent[] {
     const sorted = this.#waiting.sort((a, b) => a.at - b.at);
     const late = sorted.findIndex(({ at }) => at > upTo);
     if (late < 0) this.#waiting = [];

@@ -2,7 +2,7 @@ import type { Denied, RecordedEvent } from '../nouns/audit-event.ts';
 import { type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import { listGroups } from '../rules/groups.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
-import { type Happening, InOrder } from './in-order.ts';
+import { InOrder, type LoggedEvent } from './in-order.ts';
 import {
   countRequest,
   endOfBorrow,
@@ -95,12 +95,12 @@ export class Replay {
   /** The oldest first. */
   take(link: ReplayedLink): void {
     this.#events += link.events.length;
-    for (const happening of this.#order.take(link)) this.#replay(happening);
+    for (const logged of this.#order.take(link)) this.#replay(logged);
   }
 
   /** `until`: the end of what is replayed. */
   finish(until: Instant) {
-    for (const happening of this.#order.end()) this.#replay(happening);
+    for (const logged of this.#order.end()) this.#replay(logged);
     this.#passTime(until);
     const { rules, ...report } = this.#tally.report();
     return { events: this.#events, ...report, rules: this.#pools.withUnused(rules, until) };
@@ -114,7 +114,7 @@ export class Replay {
     this.#pools.passTime(now);
   }
 
-  #replay({ at, chain, event, borrowedUntil }: Happening): void {
+  #replay({ at, chain, event, borrowedUntil }: LoggedEvent): void {
     this.#passTime(at);
     switch (event.kind) {
       case 'slot_lent':
