@@ -13,6 +13,7 @@ import {
   reserve,
   taken,
   targetForm,
+  withoutEquivalent,
   withProduct,
 } from './forms.ts';
 
@@ -41,19 +42,19 @@ export const FLEXNET_FORMS: Readonly<Record<string, Form>> = {
   MAX: (draft, line) => limitEach(draft, line) ?? max(draft, line),
   MAX_BORROW_HOURS: borrowForm('hours'),
   BORROW_LOWWATER: borrowForm('keep'),
-  ...fromTable(
+  ...withoutEquivalent(
     ['LINGER', 'TIMEOUT', 'TIMEOUTALL'],
     "A slot runs for the license's own timeout after the last heartbeat. Ask the vendor to change it.",
   ),
-  ...fromTable(
+  ...withoutEquivalent(
     ['REPORTLOG', 'DEBUGLOG', 'NOLOG'],
     'The audit log records every slot: see "berth audit export".',
   ),
-  ...fromTable(
+  ...withoutEquivalent(
     ['MAX_OVERDRAFT', 'MAX_CONNECTIONS', 'DAEMON_SELECT_TIMEOUT', 'AUTOMATIC_REREAD', 'FQDN_MATCHING'],
     'It has no equivalent. Licenses and connections are set up on the server.',
   ),
-  ...fromTable(
+  ...withoutEquivalent(
     [
       'ACTIVATION_LOWWATER',
       'ACTIVATION_EXPIRY_DAYS',
@@ -66,12 +67,7 @@ export const FLEXNET_FORMS: Readonly<Record<string, Form>> = {
   ),
 };
 
-/** Keywords without an equivalent. */
-export function fromTable(keywords: readonly string[], message: string): Readonly<Record<string, Form>> {
-  return Object.fromEntries(keywords.map((keyword) => [keyword, () => dropped(message)]));
-}
-
-/** `MAX 1 feature HOST ALL_HOSTS` and `MAX 1 feature USER ALL_USERS` are about each by itself. */
+/** `MAX 1 feature HOST ALL_HOSTS` is about each host by itself. */
 const limitEach: (...args: Parameters<Form>) => ReturnType<Form> | null = (draft, line) => {
   const [, number, spec = '', type = '', name = ''] = line.words;
   const slots = readCount(number);

@@ -127,6 +127,7 @@ export const max = countedForm((draft, slots, { product, who }) => {
 /** A user holds at most one slot of a license. */
 function limitUser(draft: Draft, slots: number, product: string, who: Listed): Result {
   if (slots > 0) return differs('Not needed: a user holds at most one slot of a license.');
+  if (who.entry.toUpperCase() === 'ALL_USERS') return dropped('To keep everybody out, write "allow: []".');
   draft.deny(product, who);
   return taken(`deny by user: ${who.entry}.`);
 }
@@ -169,4 +170,12 @@ export const includeAll = everywhereForm((draft, who) => {
 
 function nameOf(who: Target['who']): string {
   return 'group' in who ? who.group : who.entry;
+}
+
+/** Keywords without an equivalent. */
+export function withoutEquivalent(
+  keywords: readonly string[],
+  message: string,
+): Readonly<Record<string, Form>> {
+  return Object.fromEntries(keywords.map((keyword) => [keyword, () => dropped(message)]));
 }

@@ -1,5 +1,4 @@
 import { MAX_HOURS } from '../read-products.ts';
-import { fromTable } from './flexnet.ts';
 import {
   countedForm,
   differs,
@@ -15,6 +14,7 @@ import {
   readCount,
   reserve,
   taken,
+  withoutEquivalent,
   withProduct,
 } from './forms.ts';
 
@@ -59,19 +59,19 @@ export const RLM_FORMS: Readonly<Record<string, Form>> = {
   }),
   EXCLUDEALL_ROAM: () =>
     dropped('List the groups that may borrow in "borrow: { allow: […] }" of each product.'),
-  ...fromTable(
+  ...withoutEquivalent(
     ['EXEMPT_MAX', 'EXEMPTALL_MAX'],
     'A limit has no exceptions. Give it a group without those who are exempt.',
   ),
-  ...fromTable(
+  ...withoutEquivalent(
     ['TIMEOUT', 'TIMEOUTALL'],
     "A slot runs for the license's own timeout after the last heartbeat. Ask the vendor to change it.",
   ),
-  ...fromTable(
+  ...withoutEquivalent(
     ['DEBUGLOG', 'REPORTLOG', 'NOLOG', 'ROTATE', 'PURGE_REPORTLOG'],
     'The audit log records every slot: see "berth audit export".',
   ),
   TIMEZONE: () => dropped('Use "times" with a zone, and "during" in the rules that are to follow it.'),
   EXPRESS: () => dropped('The waiting line passes over those who may not have the free slot.'),
-  ...fromTable(['CLIENT_CACHE', 'NO_OLD_RLMUTIL'], 'It has no equivalent, and needs none.'),
+  ...withoutEquivalent(['CLIENT_CACHE', 'NO_OLD_RLMUTIL'], 'It has no equivalent, and needs none.'),
 };

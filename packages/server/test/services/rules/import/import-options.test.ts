@@ -74,6 +74,7 @@ describe('a line', () => {
     ['RESERVE 1 f1', 'dropped', 'groups:'],
     ['MAX 3 f1 HOST_GROUP lab', 'taken', 'limit:\n      - { slots: 3, for: lab }'],
     ['MAX 3 f1 USER ALL_USERS', 'differs', 'groups:'],
+    ['MAX 0 f1 USER ALL_USERS', 'dropped', 'groups:'],
     ['MAX 2 f1:VERSION=1.0 HOST ALL_HOSTS', 'differs', '{ slots: 2, each: host }'],
     ['INCLUDE f1 PROJECT apollo', 'dropped', 'f1:\n    allow: []'],
     ['INCLUDE f1 USER "no"', 'taken', 'users: [ no ]'],
