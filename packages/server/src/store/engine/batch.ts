@@ -1,9 +1,11 @@
 import type { HeadsSigned } from '../../core/nouns/audit-event.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
+import type { LicenseId } from '../../core/nouns/license.ts';
 import type { Rules } from '../../core/rules/rules.ts';
 import type { SystemFacts } from '../../core/system-module.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { ChainHead } from './audit/audit-chain.ts';
+import type { PlaceCounts } from './counts/slot-counts.ts';
 import type { NameAllowance } from './history/name-allowance.ts';
 import type { WaitingLine } from './line/waiting-line.ts';
 import type { LoadedLicenses } from './loaded-licenses.ts';
@@ -33,6 +35,8 @@ export interface Batch {
   signed: HeadsSigned | null;
   readonly answers: AnswerCount;
   readonly names: NameAllowance;
+  /** Begins to count the slots of a license by place. */
+  readonly countPlaces: (id: LicenseId) => PlaceCounts;
   /** Who waits for a slot. */
   readonly line: WaitingLine;
   /** The clock went back: the history follows when all of this commit is written. */

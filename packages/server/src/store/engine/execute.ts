@@ -192,7 +192,7 @@ function dropCounts(batch: Batch, entry: LoadedLicense, undo: Undo[]): void {
   if (entry.counts === null) return;
   batch.savepoint.set();
   undo.push(rememberEntry(batch.licenses, entry));
-  forgetCounts(batch.statements, entry);
+  forgetCounts(entry);
   entry.isTouched = true;
   batch.isChanged = true;
 }

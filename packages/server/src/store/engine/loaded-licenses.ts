@@ -3,7 +3,7 @@ import type { ConsumptionTotals } from '../../core/nouns/consumption.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
 import { type ChainHead, EMPTY_HEAD } from './audit/audit-chain.ts';
-import { SlotCounts } from './counts/slot-counts.ts';
+import type { SlotCounts } from './counts/slot-counts.ts';
 import { Meters } from './meters.ts';
 import { licenseFromRow } from './rows.ts';
 import type { RowOf } from './tables.ts';
@@ -65,6 +65,13 @@ interface Surroundings {
 
 type LicenseRow = RowOf<'license'>;
 
+/** How to read what a row says in texts. */
+interface RowReader {
+  license(row: LicenseRow): License;
+  /** `null`: what the rules count is counted anew when it is needed. */
+  counts(row: LicenseRow): SlotCounts | null;
+}
+
 export class LoadedLicenses {
   readonly #entries = new Map<LicenseId, LoadedLicense>();
   /** By product, the most recently added first. */
@@ -76,11 +83,11 @@ export class LoadedLicenses {
   constructor(
     rows: Iterable<LicenseRow>,
     surroundings: Surroundings | null = null,
-    readLicense: (row: LicenseRow) => License = licenseFromRow,
+    read: RowReader = { license: licenseFromRow, counts: () => null },
   ) {
     this.#surroundings = surroundings;
     for (const row of rows) {
-      const entry = entryFromRow(row, readLicense(row));
+      const entry = entryFromRow(row, read);
       this.#entries.set(entry.license.id, entry);
     }
     this.#indexProducts();
@@ -179,12 +186,12 @@ export class LoadedLicenses {
   }
 }
 
-function entryFromRow(row: LicenseRow, license: License): LoadedLicense {
-  return createEntry(license, row.added_order, {
+function entryFromRow(row: LicenseRow, read: RowReader): LoadedLicense {
+  return createEntry(read.license(row), row.added_order, {
     storedInUse: row.in_use,
     removedAt: row.removed_at,
     head: { n: row.audit_n, mac: row.audit_mac },
-    counts: row.counts === null ? null : SlotCounts.read(license.id, row.counts),
+    counts: read.counts(row),
   });
 }
 

@@ -25,7 +25,7 @@ export interface NameTable {
 }
 
 /** Slots were merged without being counted, so that the rules count all of them anew. */
-export const FORGET_COUNTS = ['UPDATE license SET counts = NULL', 'DELETE FROM place_count'];
+export const FORGET_COUNTS = 'UPDATE license SET counts = NULL';
 
 /** A row of any of these tables. */
 export type UserRow = Row & { readonly user: string };

@@ -193,11 +193,6 @@ export const STATEMENTS = {
     removeOldReservations: 'DELETE FROM history_reservation WHERE at < ?',
   }),
 
-  ...writesTo('place_count', {
-    removeOlderPlaceCounts: 'DELETE FROM place_count WHERE license_id = ? AND rules < ?',
-    removePlaceCounts: 'DELETE FROM place_count WHERE license_id = ?',
-  }),
-
   ...writesTo('bar', {
     clampBars: 'UPDATE bar SET added_at = :now WHERE added_at > :now',
   }),

@@ -4,7 +4,6 @@ import type { TokenKind, TokenRestriction } from '../../core/access/token.ts';
 import type { BarKind } from '../../core/nouns/bar.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
-import type { PlaceKind } from '../../core/rules/rule-set.ts';
 
 /** What a column holds. Both databases return it as the same JavaScript value. */
 interface Column<T = unknown> {
@@ -118,12 +117,12 @@ export const TABLES = {
       added_order: number,
       added_at: time,
       in_use: number,
-      counts: text.orNull,
       audit_n: number,
       audit_mac: bytes,
       removed_at: time.orNull,
     },
     key: ['id'],
+    uncopied: { counts: text.orNull },
     postgresOnly: { audit_anchor: bytes.orNull, mark: time, receipts: text, line_version: number },
   },
   registration: {
@@ -223,17 +222,6 @@ export const TABLES = {
   rules_revision: {
     columns: { revision: number, text, rules: text, applied_by: text, applied_at: time },
     key: ['revision'],
-  },
-  place_count: {
-    columns: {
-      license_id: license,
-      rules: number,
-      feature: text,
-      kind: column<PlaceKind>('text'),
-      place: text,
-      slots: number,
-    },
-    key: ['license_id', 'rules', 'feature', 'kind', 'place'],
   },
   setting: {
     columns: { name: text, value: text, changed_by: text, changed_at: time },

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { countedPerson } from '../../../src/core/lending/count-slots.ts';
+import type { LicenseId } from '../../../src/core/nouns/license.ts';
 import { countAs, findCounting } from '../../../src/core/rules/judge-slot.ts';
 import type { RuleSet } from '../../../src/core/rules/rule-set.ts';
+import type { CountedPlace } from '../../../src/store/engine/counts/slot-counts.ts';
 import type { StoredCounts } from '../../../src/store/engine/counts/stored-counts.ts';
 import { registrationFromRow } from '../../../src/store/engine/rows.ts';
 import type { RowOf } from '../../../src/store/engine/tables.ts';
 import type { AskRows } from './rows.ts';
 
 type LicenseRow = Pick<RowOf<'license'>, 'id' | 'product' | 'counts'>;
+/** Only PostgreSQL has these: on SQLite the writer keeps them in memory. */
+type PlaceRow = CountedPlace & { readonly license_id: LicenseId; readonly slots: number };
 type FeatureRow = Pick<RowOf<'feature_slot'>, 'license_id' | 'user' | 'feature'>;
 
 /** What was counted step by step for the rules in force is what counting all rows gives. */
@@ -16,8 +20,9 @@ export async function expectSlotsCountedAnew(ask: AskRows): Promise<void> {
   if (rules === undefined) return;
   const slots = (await ask('SELECT * FROM registration')) as unknown as readonly RowOf<'registration'>[];
   const features = (await ask('SELECT * FROM feature_slot')) as unknown as readonly FeatureRow[];
-  const places = (await ask('SELECT * FROM place_count')) as unknown as readonly RowOf<'place_count'>[];
-  const licenses = (await ask('SELECT id, product, counts FROM license')) as unknown as readonly LicenseRow[];
+  const licenses = (await ask('SELECT * FROM license')) as unknown as readonly LicenseRow[];
+  const hasPlaces = licenses.some((row) => 'line_version' in row);
+  const places = (hasPlaces ? await ask('SELECT * FROM place_count') : []) as unknown as readonly PlaceRow[];
   for (const license of licenses) {
     const { revision, groups } = JSON.parse(license.counts ?? '{"revision":0}') as StoredCounts;
     if (revision !== rules.revision) continue;
@@ -27,7 +32,7 @@ export async function expectSlotsCountedAnew(ask: AskRows): Promise<void> {
         held.map(([key, n]) => [`${feature}/groups/${key}`, n] as const),
       ),
       ...places
-        .filter((row) => row.license_id === license.id && row.rules === revision)
+        .filter((row) => row.license_id === license.id)
         .map((row) => [`${row.feature}/${row.kind}/${row.place}`, row.slots] as const),
     ]);
     const held = [
@@ -38,8 +43,11 @@ export async function expectSlotsCountedAnew(ask: AskRows): Promise<void> {
           own.filter((row) => row.user === user).map((row) => ({ row, feature })),
         ),
     ];
-    const anew = recount(JSON.parse(rules.rules as string) as RuleSet, license, held);
-    assert.deepEqual(withoutZeros(counted), withoutZeros(anew), `what license ${license.id} counts`);
+    const anew: readonly (readonly [string, number])[] = [
+      ...recount(JSON.parse(rules.rules as string) as RuleSet, license, held),
+    ];
+    const stored = new Map(hasPlaces ? anew : anew.filter(([key]) => key.includes('/groups/')));
+    assert.deepEqual(withoutZeros(counted), withoutZeros(stored), `what license ${license.id} counts`);
   }
 }
 

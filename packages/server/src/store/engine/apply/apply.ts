@@ -55,7 +55,7 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     statements.registration.remove({ license_id: entry.license.id, user: registration.user });
   },
   remove_live_registrations({ statements, entry, now }) {
-    forgetCounts(statements, entry);
+    forgetCounts(entry);
     statements.removeLiveRegistrations.run(entry.license.id, now);
   },
   end_registrations_by({ statements, entry, now }, change) {
@@ -85,7 +85,7 @@ const APPLY: Appliers<ChangeTarget, Change> = {
   put_license({ statements, licenses, entry, now }, { license }) {
     const { order, head } = entry;
     const { id, product } = license;
-    if (product !== entry.license.product) forgetCounts(statements, entry);
+    if (product !== entry.license.product) forgetCounts(entry);
     statements.putLicense.run({ id, product, facts: JSON.stringify(license), order, now, mac: head.mac });
     licenses.replaceLicense(entry, license);
   },
@@ -129,7 +129,7 @@ const APPLY: Appliers<ChangeTarget, Change> = {
   remove_all_feature_slots(target) {
     const { statements, entry } = target;
     if (!mayHaveFeatureSlots(entry)) return;
-    forgetCounts(statements, entry);
+    forgetCounts(entry);
     const { id } = entry.license;
     const features = statements.listFeaturesInUse.all(id).map(({ feature }) => feature);
     statements.removeAllFeatureSlots.run(id);

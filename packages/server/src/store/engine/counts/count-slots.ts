@@ -70,7 +70,7 @@ export function countAll(batch: Batch, entry: LoadedLicense): void {
   // Before anything is changed: on PostgreSQL the rows may have to be read first.
   const holders = statements.listHolders.all(id);
   const featureSlots = countsFeatures ? statements.listFeatureSlotsOf.all(id) : NONE;
-  const counts = new SlotCounts(id, rules.revision);
+  const counts = new SlotCounts(rules.revision, batch.countPlaces(id));
   Object.assign(entry, { counts, isChanged: true, isTouched: true });
   batch.isChanged = true;
   if (counted.includes(WHOLE_LICENSE)) {
@@ -86,7 +86,7 @@ export function countAll(batch: Batch, entry: LoadedLicense): void {
 
 /** Corrects the counts. Those of older rules are left: they are made anew when they are needed. */
 function change(
-  { statements, rules: { set, revision } }: Counting,
+  { rules: { set, revision } }: Pick<Batch, 'rules'>,
   entry: LoadedLicense,
   lender: string,
   holder: Person,
@@ -95,14 +95,13 @@ function change(
   const { license, counts } = entry;
   const own = findCounting(set, license.product, featureOf(lender));
   if (own === null || counts?.revision !== revision) return;
-  counts.add(statements, lender, countAs(set, own, holder), difference);
+  counts.add(lender, countAs(set, own, holder), difference);
   entry.isChanged = true;
 }
 
 /** They are counted anew when that is needed. */
-export function forgetCounts(statements: Counting['statements'], entry: LoadedLicense): void {
+export function forgetCounts(entry: LoadedLicense): void {
   if (entry.counts === null) return;
-  statements.removePlaceCounts.run(entry.license.id);
   entry.counts = null;
   entry.isChanged = true;
 }

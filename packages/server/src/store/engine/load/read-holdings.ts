@@ -33,7 +33,7 @@ export function readHoldings(
   const lender = feature ?? WHOLE_LICENSE;
   const leaves = leaver === null ? [] : listLeft(source, pool, entry, leaver);
   const left = feature === null ? leaves : leaves.filter((one) => holdsFeature(source, one, feature));
-  const inPool = withoutLeft(source, entry, feature, sumUp(source, pool, lender), left);
+  const inPool = withoutLeft(source, entry, feature, sumUp(pool, lender), left);
   if (feature !== null) return ofFeature(source, entry, feature, inPool);
   const free = (one: LoadedLicense, returned = 0) => {
     const gone = returned + left.filter(({ on }) => on === one).length;
@@ -51,20 +51,19 @@ function ofFeature(source: Source, entry: LoadedLicense, feature: string, inPool
   const inUse = entry.meters.countInUse(source.statements, feature);
   return {
     inPool,
-    reserved: sumUp(source, [entry], feature),
+    reserved: sumUp([entry], feature),
     supply: { name: feature, slots, free: Math.max(0, slots - inUse) },
     freeAfterReturn: Math.max(0, slots - inUse + 1),
   };
 }
 
-function sumUp(source: Source, pool: readonly LoadedLicense[], feature: string): HeldSlots {
-  const { statements } = source;
+function sumUp(pool: readonly LoadedLicense[], feature: string): HeldSlots {
   const counts = pool.map((one) => one.counts as SlotCounts);
   const [first, ...others] = counts.map((one) => one.listGroups(feature));
   return {
     byGroups: first === undefined || others.length > 0 ? addUp(counts, feature) : first,
     countAt: (kind, place) =>
-      counts.reduce((sum, one) => sum + one.countAt(statements, { feature, kind, place }), 0),
+      counts.reduce((sum, { places }) => sum + places.countAt({ feature, kind, place }), 0),
   };
 }
 

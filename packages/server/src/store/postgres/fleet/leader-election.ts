@@ -8,6 +8,7 @@ import type { ClockStatus } from '../../store.ts';
 import type { Connection } from '../wire/connection.ts';
 import type { Pool } from '../wire/pool.ts';
 import { numberLinks } from '../write/number-links.ts';
+import { REMOVE_EMPTY_PLACES } from '../write/place-rows.ts';
 import { compiledOf } from '../write/statements.ts';
 import { beginLimited, DATABASE_NOW, rollBack } from '../write/transaction.ts';
 import type { PostgresWriter } from '../write/writer.ts';
@@ -154,7 +155,9 @@ export class LeaderElection {
   async #lookAfter(connection: Connection): Promise<void> {
     // Readers that follow the log by a cursor find only links that have a number.
     await numberLinks(connection);
-    if (this.#rounds++ % TRIM_ROUNDS === 0) await trimAnswers(connection, this.#options.maxRememberedAnswers);
+    if (this.#rounds++ % TRIM_ROUNDS !== 0) return;
+    await trimAnswers(connection, this.#options.maxRememberedAnswers);
+    await connection.query(REMOVE_EMPTY_PLACES);
   }
 
   async #look(connection: Connection): Promise<ClockStatus> {

@@ -71,6 +71,17 @@ CREATE TABLE waiting (
   PRIMARY KEY (product, feature, "user")
 );
 
+-- How many slots of a license, or of a feature, are held at a host or an address (`kind`), if the rules of the
+-- license count them there: its `counts` say so. The leader removes rows of places where nobody is left.
+CREATE TABLE place_count (
+  license_id BIGINT NOT NULL,
+  feature TEXT COLLATE "C" NOT NULL,
+  kind TEXT COLLATE "C" NOT NULL,
+  place TEXT COLLATE "C" NOT NULL,
+  slots BIGINT NOT NULL,
+  PRIMARY KEY (license_id, feature, kind, place)
+);
+
 -- Who holds a slot. The slot is free from `ends_at` on, whether or not the row is still here. `origin` is the
 -- address that the last register or borrow came from, in a form that sorts: 4 and eight hex digits, or 6 and
 -- thirty-two. `credential` names what was shown with it. NULL: nobody knows. `spelling`: how the holder was spelled
@@ -339,17 +350,6 @@ CREATE TABLE rules_revision (
   rules TEXT COLLATE "C" NOT NULL,
   applied_by TEXT COLLATE "C" NOT NULL,
   applied_at BIGINT NOT NULL
-);
-
--- How many slots are held at a place, as the rules of a revision count them. `kind`: host or address.
-CREATE TABLE place_count (
-  license_id BIGINT NOT NULL,
-  rules BIGINT NOT NULL,
-  feature TEXT COLLATE "C" NOT NULL,
-  kind TEXT COLLATE "C" NOT NULL,
-  place TEXT COLLATE "C" NOT NULL,
-  slots BIGINT NOT NULL,
-  PRIMARY KEY (license_id, rules, feature, kind, place)
 );
 
 -- Settings that were changed while the server ran. Flags, environment and file count before them. `value` is JSON.

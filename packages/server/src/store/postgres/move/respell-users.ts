@@ -71,7 +71,8 @@ async function rename(connection: Connection, ignoresCase: boolean, wall: number
   await connection.query('SELECT id FROM license ORDER BY id FOR UPDATE');
   if (ignoresCase) await respellUsers(connection, TO_FOLDED_NAMES);
   else await respellUsers(connection, toSpelledNames(await connection.query<SpellingRow>(LIST_SPELLINGS)));
-  for (const sql of FORGET_COUNTS) await connection.query(sql);
+  await connection.query(FORGET_COUNTS);
+  await connection.query('DELETE FROM place_count');
   await squareHistory(connection);
   await connection.query('UPDATE server SET ignores_case = $1, revision = revision + 1 WHERE id = 1', [
     ignoresCase ? 1 : 0,

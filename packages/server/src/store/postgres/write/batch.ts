@@ -1,7 +1,6 @@
 import type { Command } from '../../../core/command.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { withFoldedUser } from '../../../core/nouns/user-name.ts';
-import { NO_RULES } from '../../../core/rules/rules.ts';
 import { fingerprint } from '../../../secrets/seal.ts';
 import type { Batch } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand, MissingRows } from '../../engine/execute.ts';
@@ -17,7 +16,7 @@ import type { OpenLine } from './lines.ts';
 import type { WriterMemory } from './memory.ts';
 import {
   expectMeters,
-  expectPlaceCounts,
+  listCounted,
   listPlaces,
   type PartReads,
   type Prefetched,
@@ -78,7 +77,12 @@ export async function attemptBatch(
 ): Promise<Attempt> {
   const lanes = lanesOf(task.queued);
   const scope = scopeOf(lanes, memory.index);
-  const plan = planPrefetch(partsOf(memory, task.queued, scope), memory.time.estimate());
+  const {
+    index: { rules },
+    asksForPlaces,
+  } = memory;
+  const counting = asksForPlaces ? rules : null;
+  const plan = planPrefetch(partsOf(memory, task.queued, scope), memory.time.estimate(), counting);
   const opened = await begin(connection, {
     scope,
     queries: plan.map(({ sql }) => sql),
@@ -93,12 +97,10 @@ export async function attemptBatch(
   memory.noteRivals(opened.licenses);
   const set = new WorkingSet();
   for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] ?? []);
-  await readLate(connection, set, planOwnReads(partsOf(memory, late, scope)));
+  await readLate(connection, set, planOwnReads(partsOf(memory, late, scope), counting));
   const { index } = memory;
   set.expect('place_denial', () => listPlaces(partsOf(memory, task.queued, scope)));
-  if (index.rules !== NO_RULES) {
-    expectPlaceCounts(set, index.rules, () => partsOf(memory, task.queued, scope));
-  }
+  set.places.expect(() => listCounted(index.rules, partsOf(memory, task.queued, scope)));
   const lines = await openLines(connection, memory, task, opened);
   try {
     const decided = prepareBatch(memory, { scope, opened, index, set, name: task.name, lines }, lanes);
@@ -118,6 +120,7 @@ async function decideAndCommit(
   const { set, scope, lines } = decided;
   expectMeters(set, () => listLicenses(decided, task.queued));
   const results = await decideAll(connection, decided, task.queued);
+  memory.asksForPlaces = set.places.isAsked;
   const lineWrites: Sql[] = [];
   for (const open of lines.values()) if (open.line.hasNews) lineWrites.push(...memory.lines.plan(open));
   if (lineWrites.length > 0 || decided.parts.some(({ batch }) => batch.isChanged)) {

@@ -12,6 +12,7 @@ import type { AuditLedger, NewLink } from './audit-ledger.ts';
 import { addHistory, type Sql } from './bulk-writes.ts';
 import type { LicenseIndex } from './license-index.ts';
 import type { OpenLine } from './lines.ts';
+import { writePlaces } from './place-rows.ts';
 import { type BatchName, withReceipt } from './receipts.ts';
 import type { Scope } from './scope.ts';
 import type { Opened } from './transaction.ts';
@@ -101,17 +102,18 @@ function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readon
       .map((entry) => ({ part, entry })),
   );
   for (const { part, entry } of changed) entry.meters.flush(part.batch.statements);
-  const counts = new Map(
-    changed.map(({ part, entry }) => [entry, entry.counts?.flush(part.batch.statements) ?? null]),
-  );
-  for (const { part, entry } of changed) entry.counts?.removeOlder(part.batch.statements);
-  const decidedWrites = [...set.takeWrites(), ...addAllHistory(changed)];
+  const decidedWrites = [...set.takeWrites(), ...planPlaces(decided, changed), ...addAllHistory(changed)];
   for (const { batch } of parts) if (batch.clampsHistory) clampHistory(batch.statements, batch.now);
   const links: NewLink[] = [];
-  const saved = saveLicenses(decided, changed, counts, links);
+  const saved = saveLicenses(decided, changed, links);
   const server = scope.server ? saveServer(decided, changed, links) : [];
   const writes = [...decidedWrites, ...set.takeWrites(), ...addLinks(links), ...saved, ...server];
   return { writes, hasEvents: links.length > 0 };
+}
+
+function planPlaces({ opened }: Decided, changed: readonly Changed[]): readonly Sql[] {
+  const counted = new Set(opened.licenses.flatMap(({ id, counts }) => (counts === null ? [] : [id])));
+  return writePlaces(changed.map(({ entry }) => ({ entry, hadCounts: counted.has(entry.license.id) })));
 }
 
 /** What all parts add to the history, with one statement for each table. */
@@ -132,7 +134,6 @@ const NEW_ROW: Vouched = { receipts: '{}', audit_anchor: null };
 function saveLicenses(
   { opened, name }: Decided,
   changed: readonly Changed[],
-  counts: ReadonlyMap<LoadedLicense, string | null>,
   links: NewLink[],
 ): readonly Sql[] {
   if (changed.length === 0) return [];
@@ -144,8 +145,8 @@ function saveLicenses(
     const { head, anchor, link } = batch.ledger.addLink(license.id, chain, events, batch.now);
     if (link !== null) links.push(link);
     const receipts = withReceipt(row, lane, name);
-    const counted = counts.get(entry) ?? null;
-    return [license.id, storedInUse, head.n, head.mac, anchor, batch.now, receipts, counted];
+    const counts = entry.counts?.flush() ?? null;
+    return [license.id, storedInUse, head.n, head.mac, anchor, batch.now, receipts, counts];
   });
   const [only, ...others] = saved;
   return only !== undefined && others.length === 0

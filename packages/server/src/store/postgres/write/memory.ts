@@ -43,6 +43,8 @@ export class WriterMemory {
   readonly full = new Set<LicenseId>();
   /** Whether another server has changed the licenses of the last batch since the one before it. */
   hasRival = false;
+  /** Whether the rules asked in the last batch where slots are held. */
+  asksForPlaces = false;
   /** The times that this server has left on licenses. */
   readonly #marks = new Map<LicenseId, Instant>();
   readonly #options: MemoryOptions;

@@ -7,9 +7,9 @@ import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { Person } from '../../../core/rules/groups.ts';
 import { personOf, type Rules } from '../../../core/rules/rules.ts';
 import { listCountedPlaces } from '../../engine/counts/count-slots.ts';
-import { type HolderRow, personFromRow } from '../../engine/rows.ts';
 import type { GroupOf } from '../../engine/tables.ts';
 import { readGroups, readLicenses, readSoonest, type Sql } from './bulk-writes.ts';
+import { type LicensePlace, readPlaces } from './place-rows.ts';
 import type { HeldRow, HeldTable } from './row-table.ts';
 import type { WorkingSet } from './working-set.ts';
 
@@ -32,7 +32,11 @@ export interface PartReads {
 }
 
 /** Guesses what the commands of a batch need, to read it in one round trip. The rest is read when missed. */
-export function planPrefetch(parts: readonly PartReads[], now: Instant): readonly Prefetched[] {
+export function planPrefetch(
+  parts: readonly PartReads[],
+  now: Instant,
+  counting: Rules | null,
+): readonly Prefetched[] {
   if (parts.length === 0) return [];
   const ids = parts.flatMap((part) => part.ids);
   const full = parts.flatMap((part) => part.full);
@@ -44,12 +48,15 @@ export function planPrefetch(parts: readonly PartReads[], now: Instant): readonl
     ...soonest('feature_slot', ids),
     meters(ids),
     ...groups('consumption_total', windows),
-    ...planOwnReads(parts),
+    ...planOwnReads(parts, counting),
   ];
 }
 
-/** The same for commands that join a batch: without what those before them have read of the licenses. */
-export function planOwnReads(parts: readonly PartReads[]): readonly Prefetched[] {
+/**
+ * The same for commands that join a batch: without what those before them have read of the licenses.
+ * `counting`: rules that are likely to ask where slots are held.
+ */
+export function planOwnReads(parts: readonly PartReads[], counting: Rules | null): readonly Prefetched[] {
   const owned = parts.map(({ ids, commands }) => ofUsers(ids, listUsers(commands)));
   const floating = owned.filter((_, index) => parts[index]?.licenses.some(hasFloatingFeature));
   const answers = parts.flatMap(({ commands, ids, removed }) =>
@@ -60,7 +67,13 @@ export function planOwnReads(parts: readonly PartReads[]): readonly Prefetched[]
     ...groups('denial', owned.flat()),
     ...groups('feature_slot', floating.flat()),
     ...groups('remembered_answer', answers),
+    ...(counting === null ? [] : places(listCounted(counting, parts))),
   ];
+}
+
+function places(wanted: readonly LicensePlace[]): readonly Prefetched[] {
+  if (wanted.length === 0) return [];
+  return [{ sql: readPlaces(wanted), learn: (set, rows) => set.places.learn(wanted, rows) }];
 }
 
 function listUsers(commands: readonly Command[]): readonly string[] {
@@ -82,42 +95,19 @@ export interface TimedLicense {
   readonly now: Instant;
 }
 
-/**
- * Where those who ask, and those whose slots they ask about, are counted. All are read with the first that is
- * missed.
- */
-export function expectPlaceCounts(
-  set: WorkingSet,
-  { set: rules, revision }: Rules,
-  parts: () => readonly PartReads[],
-): void {
-  set.expect('place_count', () =>
-    parts().flatMap(({ commands, ids, licenses }) => {
-      const product = licenses[0]?.product;
-      if (product === undefined) return [];
-      const people = [...commands.flatMap(listAskers), ...listHolders(set, ids, listUsers(commands))];
-      const places = people.flatMap((person) => listCountedPlaces(rules, product, person));
-      const known = new Map(places.map((at) => [JSON.stringify(at), at]));
-      return ids.flatMap((id) =>
-        Array.from(known.values(), (at) => ({ license_id: id, rules: revision, ...at })),
-      );
-    }),
-  );
+/** Where those who ask for a slot are counted. */
+export function listCounted({ set }: Rules, parts: readonly PartReads[]): readonly LicensePlace[] {
+  return parts.flatMap(({ commands, ids, licenses }) => {
+    const product = licenses[0]?.product;
+    if (product === undefined) return [];
+    const places = commands.flatMap(listAskers).flatMap((person) => listCountedPlaces(set, product, person));
+    const known = new Map(places.map((at) => [`${at.feature}\n${at.kind}\n${at.place}`, at]));
+    return ids.flatMap((licenseId) => Array.from(known.values(), (at) => ({ licenseId, ...at })));
+  });
 }
 
 function listAskers(command: Command): readonly Person[] {
   return command.kind === 'register' || command.kind === 'borrow' ? [personOf(command)] : [];
-}
-
-function listHolders(
-  set: WorkingSet,
-  ids: readonly LicenseId[],
-  users: readonly string[],
-): readonly Person[] {
-  return ofUsers(ids, users).flatMap((key) => {
-    const row = set.tables.registration.find(key);
-    return row == null ? [] : [personFromRow(row as unknown as HolderRow)];
-  });
 }
 
 function meterGroupsOf({ id, features }: License): readonly GroupOf<'meter'>[] {

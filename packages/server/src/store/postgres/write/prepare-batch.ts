@@ -1,5 +1,6 @@
 import { instant } from '../../../core/nouns/instant.ts';
 import { EMPTY_HEAD } from '../../engine/audit/audit-chain.ts';
+import { SlotCounts } from '../../engine/counts/slot-counts.ts';
 import { WaitingLine } from '../../engine/line/waiting-line.ts';
 import { LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import { AuditLedger } from './audit-ledger.ts';
@@ -49,9 +50,16 @@ function preparePart(
   return {
     statements: set.statements,
     savepoint: set.savepoint,
-    licenses: new LoadedLicenses(licenses, { productCount: byProduct.size, lastOrder, removed }, (row) =>
-      texts.read(row),
+    licenses: new LoadedLicenses(
+      licenses,
+      { productCount: byProduct.size, lastOrder, removed },
+      {
+        license: (row) => texts.read(row),
+        counts: ({ id, counts }) =>
+          counts === null ? null : SlotCounts.read(counts, set.places.open(id, false)),
+      },
     ),
+    countPlaces: (id) => set.places.open(id, true),
     clock: { jump: null, wall },
     now: instant(Math.max(wall, ...marks.map((row) => row.mark ?? 0))),
     masterKey,

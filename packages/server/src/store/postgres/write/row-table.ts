@@ -12,7 +12,6 @@ export const HELD_TABLES = [
   'meter',
   'consumption_total',
   'remembered_answer',
-  'place_count',
 ] as const satisfies readonly TableName[];
 
 export type HeldTable = (typeof HELD_TABLES)[number];

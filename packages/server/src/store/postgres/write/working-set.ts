@@ -8,6 +8,7 @@ import { TABLE_NAMES, TABLES, type TableName } from '../../engine/tables.ts';
 import type { Parameter } from '../wire/encode-parameter.ts';
 import { readGroups, readSoonest, type Sql, writeChanges } from './bulk-writes.ts';
 import { holdRows, type RowRequest } from './held-rows.ts';
+import { MissingPlace, PlaceRows } from './place-rows.ts';
 import { HELD_TABLES, type HeldRow, type HeldTable, isHeld, RowTable } from './row-table.ts';
 import { type Compiled, compiledOf, valuesOf } from './statements.ts';
 
@@ -73,6 +74,7 @@ export class WorkingSet {
   readonly statements: Statements;
   readonly savepoint: Savepoint;
   readonly tables: Readonly<Record<HeldTable, RowTable>>;
+  readonly places = new PlaceRows();
   /** Written and not yet sent, besides the changes in the tables. */
   #pending: Sql[] = [];
   #undo: (() => void)[] = [];
@@ -136,6 +138,7 @@ export class WorkingSet {
 
   /** Reads what was missing, after sending what earlier commands have written. */
   async fetch(sender: Sender, missing: unknown): Promise<void> {
+    if (missing instanceof MissingPlace) return this.places.read(sender, missing);
     if (!(missing instanceof Missing)) throw missing;
     const sent = this.takeWrites().map(({ text, values }) => sender.query(text, values));
     const { request, writes } = missing;

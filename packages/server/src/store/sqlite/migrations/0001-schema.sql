@@ -289,17 +289,6 @@ CREATE TABLE rules_revision (
   applied_at INTEGER NOT NULL
 ) STRICT;
 
--- How many slots are held at a place, as the rules of a revision count them. `kind`: host or address.
-CREATE TABLE place_count (
-  license_id INTEGER NOT NULL,
-  rules INTEGER NOT NULL,
-  feature TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  place TEXT NOT NULL,
-  slots INTEGER NOT NULL,
-  PRIMARY KEY (license_id, rules, feature, kind, place)
-) STRICT, WITHOUT ROWID;
-
 -- Settings that were changed while the server ran. Flags, environment and file count before them. `value` is JSON.
 CREATE TABLE setting (
   name TEXT PRIMARY KEY,

@@ -46,7 +46,7 @@ export function setIgnoresCase(db: DatabaseSync, ignoresCase: boolean): void {
   try {
     if (ignoresCase) respellUsers(db, TO_FOLDED_NAMES);
     else respellUsers(db, toSpelledNames(listRows(db, LIST_SPELLINGS)));
-    for (const sql of FORGET_COUNTS) db.exec(sql);
+    db.exec(FORGET_COUNTS);
     db.prepare('UPDATE server SET ignores_case = ?').run(ignoresCase ? 1 : 0);
     squareHistory(db, server?.mark ?? instant(0));
     db.exec('COMMIT');

@@ -11,6 +11,7 @@ import type { Clock } from '../../clock.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { AnswerCount, Batch } from '../../engine/batch.ts';
 import { rulesFromRows } from '../../engine/counts/rule-rows.ts';
+import { PlacesInMemory } from '../../engine/counts/slot-counts.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute.ts';
 import { historyRows } from '../../engine/history/history-rows.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
@@ -291,6 +292,7 @@ export class SqliteWriter {
       signed: null,
       answers: this.#answers,
       names: this.#names,
+      countPlaces: () => new PlacesInMemory(),
       line: this.#line,
       clampsHistory: false,
       isChanged: force,
@@ -364,8 +366,7 @@ export class SqliteWriter {
     if (entry.meters.changed.size > 0) entry.meters.flush(this.#statements);
     entry.head = this.#ledger.addLink(license.id, entry.head, entry.events, now);
     const { n, mac } = entry.head;
-    const counted = counts === null ? null : counts.flush(this.#statements);
-    counts?.removeOlder(this.#statements);
+    const counted = counts === null ? null : counts.flush();
     this.#statements.updateLicenseHead.run(storedInUse, counted, n, mac, license.id);
   }
 

@@ -65,6 +65,13 @@ before(async () => {
     answerTimeoutMs: 30_000,
   });
   postgres = new PostgresReader({ pool, patientPool: pool });
+  // Not copied, because a store counts anew.
+  using source = new DatabaseSync(file, { readOnly: true });
+  const counts = source.prepare('SELECT counts FROM license WHERE counts IS NOT NULL').get()
+    ?.counts as string;
+  await pool.use((connection) =>
+    connection.query("UPDATE license SET counts = $1 WHERE product = 'cad'", [counts]),
+  );
 });
 
 after(async () => {

@@ -120,7 +120,7 @@ describe('migrating', { skip }, () => {
 });
 
 /** What only servers that share a database need. */
-const EXTRA_TABLES = ['audit_order', 'berth_schema', 'leader', 'server_instance', 'waiting'];
+const EXTRA_TABLES = ['audit_order', 'berth_schema', 'leader', 'place_count', 'server_instance', 'waiting'];
 const EXTRA_INDEXES = ['CREATE INDEX audit_link_without_seq ON audit_link (id) WHERE seq IS NULL'];
 
 /**
