@@ -36,26 +36,28 @@ export function findCounting(rules: RuleSet, product: string, feature: string | 
   return own !== null && (own.reserve.length > 0 || own.limit.length > 0) ? own : null;
 }
 
-/** Who was counted lately: a slot is judged, counted and returned by the same person. */
-const RECENT = new WeakMap<RuleSet, Map<SlotRules, Map<string, CountedAs>>>();
+/** Users, as they were counted last: a slot is judged, counted and returned by the same person. */
+type Recent = Map<string, { readonly person: Person; readonly as: CountedAs }>;
+
+const RECENT = new WeakMap<RuleSet, Map<SlotRules, Recent>>();
 
 const MAX_RECENT = 4096;
 
 export function countAs(rules: RuleSet, own: SlotRules, person: Person): CountedAs {
   const recent = recentOf(rules, own);
-  const name = `${person.user}\n${person.hostname ?? ''}\n${person.address ?? ''}`;
-  const known = recent.get(name);
-  if (known !== undefined) return known;
+  const { user, hostname, address } = person;
+  const known = recent.get(user);
+  if (known?.person.hostname === hostname && known.person.address === address) return known.as;
   if (recent.size >= MAX_RECENT) recent.clear();
-  const found = findCountedAs(rules, own, person);
-  recent.set(name, found);
-  return found;
+  const as = findCountedAs(rules, own, person);
+  recent.set(user, { person, as });
+  return as;
 }
 
-function recentOf(rules: RuleSet, own: SlotRules): Map<string, CountedAs> {
+function recentOf(rules: RuleSet, own: SlotRules): Recent {
   const known = RECENT.get(rules)?.get(own);
   if (known !== undefined) return known;
-  const all = RECENT.get(rules) ?? new Map<SlotRules, Map<string, CountedAs>>();
+  const all = RECENT.get(rules) ?? new Map<SlotRules, Recent>();
   RECENT.set(rules, all);
   return all.getOrInsertComputed(own, () => new Map());
 }
@@ -87,6 +89,8 @@ interface Counted {
   /** Each once, in the order of their names. */
   readonly groups: readonly string[];
   readonly places: ReadonlySet<PlaceKind>;
+  /** Limits that concern members of groups, by `CountedAs.groups`. */
+  readonly limits: Map<string, readonly Limit[]>;
 }
 
 const COUNTED = new WeakMap<SlotRules, Counted>();
@@ -98,6 +102,7 @@ function countedBy(own: SlotRules): Counted {
   const counted = {
     groups: [...new Set([...own.reserve.map((rule) => rule.for), ...limited])].sort(),
     places: new Set(own.limit.flatMap(({ of }) => ('each' in of ? [of.each] : []))),
+    limits: new Map<string, readonly Limit[]>(),
   };
   COUNTED.set(own, counted);
   return counted;
@@ -112,7 +117,7 @@ export function refuseByLimit(
   as: CountedAs,
   now: Instant,
 ): Refused | null {
-  for (const limit of own.limit) {
+  for (const limit of listLimits(own, as)) {
     if (!isDuring(rules, limit.during, now)) continue;
     const inUse = countLimited(limit, held, as);
     if (inUse !== null && inUse >= limit.slots) return refuseLimited(name, limit, inUse, as);
@@ -120,9 +125,20 @@ export function refuseByLimit(
   return null;
 }
 
-/** The slots that the limit counts; `null`: it does not concern this person. */
+/** Those that concern members of these groups. */
+function listLimits(own: SlotRules, { groups }: CountedAs): readonly Limit[] {
+  const { limits } = countedBy(own);
+  const known = limits.get(groups);
+  if (known !== undefined) return known;
+  if (limits.size >= MAX_RECENT) limits.clear();
+  const found = own.limit.filter(({ of }) => 'each' in of || isIn(groups, of.group));
+  limits.set(groups, found);
+  return found;
+}
+
+/** The slots that the limit counts; `null`: nobody knows where this person is. */
 function countLimited({ of }: Limit, held: HeldSlots, as: CountedAs): number | null {
-  if ('group' in of) return isIn(as.groups, of.group) ? countGroup(held.byGroups, of.group) : null;
+  if ('group' in of) return countGroup(held.byGroups, of.group);
   const place = as[of.each];
   return place === null ? null : held.countAt(of.each, place);
 }
