@@ -64,12 +64,20 @@ function recentOf(rules: RuleSet, own: SlotRules): Recent {
 
 function findCountedAs(rules: RuleSet, own: SlotRules, person: Person): CountedAs {
   const { groups, places } = countedBy(own);
-  const host = places.has('host') ? hostOf(person) : null;
-  const address = places.has('address') ? person.address : null;
+  const { host, address } = placesOf(person);
   return {
     groups: groups.length === 0 ? '' : keyOf(own, listGroups(rules, person)),
+    host: places.has('host') ? host : null,
+    address: places.has('address') ? address : null,
+  };
+}
+
+/** Where somebody is, as it is counted. */
+export function placesOf(person: Person): Omit<CountedAs, 'groups'> {
+  const host = hostOf(person);
+  return {
     host: host === null ? null : foldWord(host),
-    address: address === null ? null : placeOf(address),
+    address: person.address === null ? null : placeOf(person.address),
   };
 }
 
@@ -95,7 +103,7 @@ interface Counted {
 
 const COUNTED = new WeakMap<SlotRules, Counted>();
 
-function countedBy(own: SlotRules): Counted {
+export function countedBy(own: SlotRules): Counted {
   const known = COUNTED.get(own);
   if (known !== undefined) return known;
   const limited = own.limit.flatMap(({ of }) => ('group' in of ? [of.group] : []));

@@ -5,7 +5,7 @@ import type { Rules } from '../../core/rules/rules.ts';
 import type { SystemFacts } from '../../core/system-module.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { ChainHead } from './audit/audit-chain.ts';
-import type { PlaceCounts } from './counts/slot-counts.ts';
+import type { CountPlaces } from './counts/slot-counts.ts';
 import type { NameAllowance } from './history/name-allowance.ts';
 import type { WaitingLine } from './line/waiting-line.ts';
 import type { LoadedLicenses } from './loaded-licenses.ts';
@@ -36,7 +36,7 @@ export interface Batch {
   readonly answers: AnswerCount;
   readonly names: NameAllowance;
   /** Begins to count the slots of a license by place. */
-  readonly countPlaces: (id: LicenseId) => PlaceCounts;
+  readonly countPlaces: (id: LicenseId) => CountPlaces;
   /** Who waits for a slot. */
   readonly line: WaitingLine;
   /** The clock went back: the history follows when all of this commit is written. */

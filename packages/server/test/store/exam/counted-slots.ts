@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { HOUR_MS, MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import { type License, licenseId } from '../../../src/core/nouns/license.ts';
+import type { Limit } from '../../../src/core/rules/rule-set.ts';
 import { exampleFeature, NOW, register, registerFeature } from '../../core/examples.ts';
 import { codeOf, type ExamStore, users } from './exam-store.ts';
 import { installPool } from './pools.ts';
@@ -28,6 +29,32 @@ export const COUNTED = {
     await exam.unregister('b1');
     await setRules(exam, cadRules({ limit: [limitEach(3, 'host')] }));
     assert.equal(await ask(exam, 'x1', at('h')), 'granted');
+  },
+
+  'places are counted whatever the rules are, and once': async (exam: ExamStore) => {
+    await exam.install({ slots: 9, features: [exampleFeature('render')] });
+    const limit = [limitEach(1, 'host')];
+    const both = (more: Limit[] = []) =>
+      cadRules({ limit: [...limit, ...more], features: { render: slotRules({ limit }) } });
+    await setRules(exam, both());
+    assert.equal(await ask(exam, 'u1', at('h')), 'granted');
+    assert.equal(codeOf(await exam.execute(registerFeature('u1'))), 'measured');
+    await setRules(exam, both([limitGroup(9, 'a')]));
+    await exam.unregister('u1');
+    assert.equal(await ask(exam, 'u2', at('h')), 'granted', 'nothing had been counted anew before');
+    assert.equal(codeOf(await exam.execute(registerFeature('u2'))), 'measured');
+    await setRules(exam, both([limitGroup(8, 'a')]));
+    assert.equal(await ask(exam, 'u3', at('h')), FULL);
+    await setRules(exam, cadRules({}));
+    await exam.unregister('u2');
+    await setRules(exam, both());
+    assert.equal(await ask(exam, 'u3', at('h')), 'granted');
+    await setRules(exam, cadRules({ reserve: [reserve(1, 'b')] }));
+    assert.equal(await ask(exam, 'u4', at('h')), 'granted', 'no limit');
+    await setRules(exam, cadRules({ limit: [limitEach(2, 'host')] }));
+    await exam.unregister('u3');
+    assert.equal(await ask(exam, 'u5', at('h')), 'granted');
+    assert.equal(await ask(exam, 'u6', at('h')), FULL);
   },
 
   'all slots of a license are taken back': async (exam: ExamStore) => {

@@ -3,7 +3,7 @@ import { countedPerson } from '../../../src/core/lending/count-slots.ts';
 import type { LicenseId } from '../../../src/core/nouns/license.ts';
 import { countAs, findCounting } from '../../../src/core/rules/judge-slot.ts';
 import type { RuleSet } from '../../../src/core/rules/rule-set.ts';
-import type { CountedPlace } from '../../../src/store/engine/counts/slot-counts.ts';
+import type { CountedKind } from '../../../src/store/engine/counts/slot-counts.ts';
 import type { StoredCounts } from '../../../src/store/engine/counts/stored-counts.ts';
 import { registrationFromRow } from '../../../src/store/engine/rows.ts';
 import type { RowOf } from '../../../src/store/engine/tables.ts';
@@ -11,7 +11,7 @@ import type { AskRows } from './rows.ts';
 
 type LicenseRow = Pick<RowOf<'license'>, 'id' | 'product' | 'counts'>;
 /** Only PostgreSQL has these: on SQLite the writer keeps them in memory. */
-type PlaceRow = CountedPlace & { readonly license_id: LicenseId; readonly slots: number };
+type PlaceRow = CountedKind & { license_id: LicenseId; place: string; slots: number };
 type FeatureRow = Pick<RowOf<'feature_slot'>, 'license_id' | 'user' | 'feature'>;
 
 /** What was counted step by step for the rules in force is what counting all rows gives. */

@@ -1,6 +1,5 @@
 import type { Change, Decision } from '../../../core/decision.ts';
 import { later } from '../../../core/nouns/instant.ts';
-import { NO_RULES } from '../../../core/rules/rules.ts';
 import { COLLECT_LIMIT } from '../../../core/view.ts';
 import type { Executed } from '../../store.ts';
 import { eventText } from '../audit/audit-chain.ts';
@@ -40,8 +39,8 @@ const ROOM_SHARE = 100;
 
 const APPLY: Appliers<ChangeTarget, Change> = {
   put_registration(target, { registration, before }) {
-    const { statements, entry, rules } = target;
-    if (rules !== NO_RULES) countPut(target, entry, registration, before);
+    const { statements, entry } = target;
+    if (entry.counts !== null) countPut(target, entry, registration, before);
     statements.registration.put(registrationRow(entry.license.id, registration));
     noteEnd(entry, registration.endsAt);
   },
@@ -50,8 +49,8 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     noteEnd(entry, endsAt);
   },
   remove_registration(target, { registration }) {
-    const { statements, entry, rules } = target;
-    if (rules !== NO_RULES) countRemoved(target, entry, registration);
+    const { statements, entry } = target;
+    if (entry.counts !== null) countRemoved(target, entry, registration);
     statements.registration.remove({ license_id: entry.license.id, user: registration.user });
   },
   remove_live_registrations({ statements, entry, now }) {

@@ -3,12 +3,12 @@ import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import type { Registration } from '../../../core/nouns/registration.ts';
 import { findProductRules } from '../../../core/rules/find-rules.ts';
 import type { Person } from '../../../core/rules/groups.ts';
-import { countAs, findCounting } from '../../../core/rules/judge-slot.ts';
+import { countAs, countedBy, findCounting, placesOf } from '../../../core/rules/judge-slot.ts';
 import type { ProductRules, RuleSet, SlotRules } from '../../../core/rules/rule-set.ts';
 import type { Batch } from '../batch.ts';
 import { type LoadedLicense, mayHaveFeatureSlots } from '../loaded-licenses.ts';
 import { personFromRow } from '../rows.ts';
-import { type CountedPlace, SlotCounts } from './slot-counts.ts';
+import { type CountedKind, SlotCounts } from './slot-counts.ts';
 
 type Counting = Pick<Batch, 'statements' | 'rules'>;
 
@@ -37,17 +37,13 @@ function featureOf(lender: string): string | null {
   return lender === WHOLE_LICENSE ? null : lender;
 }
 
-/** Where a slot of the product or of its features is counted if its holder is this person. */
-export function listCountedPlaces(set: RuleSet, product: string, person: Person): readonly CountedPlace[] {
+/** What the rules count by place of a product and its features. */
+export function listCountedKinds(set: RuleSet, product: string): readonly CountedKind[] {
   const own = findProductRules(set, product);
   if (own === null) return NONE;
   return (COUNTED.get(own) ?? findCounted(set, product, own)).flatMap((feature) => {
-    const rules = findCounting(set, product, featureOf(feature)) as SlotRules;
-    const { host, address } = countAs(set, rules, person);
-    return [
-      ...(host === null ? [] : [{ feature, kind: 'host' as const, place: host }]),
-      ...(address === null ? [] : [{ feature, kind: 'address' as const, place: address }]),
-    ];
+    const { places } = countedBy(findCounting(set, product, featureOf(feature)) as SlotRules);
+    return Array.from(places, (kind) => ({ feature, kind }));
   });
 }
 
@@ -70,7 +66,8 @@ export function countAll(batch: Batch, entry: LoadedLicense): void {
   // Before anything is changed: on PostgreSQL the rows may have to be read first.
   const holders = statements.listHolders.all(id);
   const featureSlots = countsFeatures ? statements.listFeatureSlotsOf.all(id) : NONE;
-  const counts = new SlotCounts(rules.revision, batch.countPlaces(id));
+  const wanted = listCountedKinds(rules.set, entry.license.product);
+  const counts = SlotCounts.begin(rules.revision, entry.counts, wanted, batch.countPlaces(id));
   Object.assign(entry, { counts, isChanged: true, isTouched: true });
   batch.isChanged = true;
   if (counted.includes(WHOLE_LICENSE)) {
@@ -84,7 +81,7 @@ export function countAll(batch: Batch, entry: LoadedLicense): void {
   counts.finish();
 }
 
-/** Corrects the counts. Those of older rules are left: they are made anew when they are needed. */
+/** Corrects the counts. Those of groups under older rules are left: they are made anew when needed. */
 function change(
   { rules: { set, revision } }: Pick<Batch, 'rules'>,
   entry: LoadedLicense,
@@ -93,9 +90,11 @@ function change(
   difference: number,
 ): void {
   const { license, counts } = entry;
+  if (counts === null) return;
   const own = findCounting(set, license.product, featureOf(lender));
-  if (own === null || counts?.revision !== revision) return;
-  counts.add(lender, countAs(set, own, holder), difference);
+  if (counts.revision !== revision) counts.add(lender, { groups: null, ...placesOf(holder) }, difference);
+  else if (own !== null) counts.add(lender, countAs(set, own, holder), difference);
+  else return;
   entry.isChanged = true;
 }
 
@@ -125,7 +124,7 @@ export function countPut(
 }
 
 function listFeatures({ statements }: Counting, entry: LoadedLicense, user: string): readonly string[] {
-  if (entry.counts === null || !mayHaveFeatureSlots(entry)) return NONE;
+  if (!mayHaveFeatureSlots(entry)) return NONE;
   return statements.feature_slot.list({ license_id: entry.license.id, user }).map(({ feature }) => feature);
 }
 
@@ -141,8 +140,7 @@ export function countFeature(
   { feature, user }: { readonly feature: string; readonly user: string },
   difference: number,
 ): void {
-  const { id, product } = entry.license;
-  if (findCounting(batch.rules.set, product, feature) === null) return;
-  const holder = batch.statements.registration.find({ license_id: id, user });
+  if (entry.counts === null) return;
+  const holder = batch.statements.registration.find({ license_id: entry.license.id, user });
   if (holder !== undefined) change(batch, entry, feature, personFromRow(holder), difference);
 }

@@ -2,77 +2,122 @@ import type { CountedAs } from '../../../core/rules/judge-slot.ts';
 import type { PlaceKind } from '../../../core/rules/rule-set.ts';
 import type { StoredCounts } from './stored-counts.ts';
 
-/** Where slots are counted. `feature` is empty for the license itself. */
-export interface CountedPlace {
+/** What is counted by place: slots of the license or, if not empty, of a feature. */
+export interface CountedKind {
   readonly feature: string;
   readonly kind: PlaceKind;
-  readonly place: string;
 }
 
-/** How many slots of a license, and of its features, are held at which host or address. */
+/** How many slots are held at which host or address. */
 export interface PlaceCounts {
-  countAt(at: CountedPlace): number;
-  add(at: CountedPlace, difference: number): void;
+  countAt(place: string): number;
+  add(place: string, difference: number): void;
 }
 
-/** A slot that was added, or taken away. */
-interface Step {
+interface OpenPlaces extends CountedKind {
+  readonly counts: PlaceCounts;
+}
+
+/** Begins to count something. */
+export type CountPlaces = (counted: CountedKind) => PlaceCounts;
+
+/** A slot that was added or taken away. `groups`: `null` if it counts for its place only. */
+interface Step extends Omit<CountedAs, 'groups'> {
   readonly feature: string;
-  readonly as: CountedAs;
+  readonly groups: string | null;
   readonly difference: number;
 }
 
 /**
- * How many slots of a license, and of its features, are held by members of which groups and at which places,
- * as the rules of one revision count them.
+ * How many slots of a license, and of its features, are held by members of which groups, as the rules of one
+ * revision count them, and at which places. Where somebody is, no rules can change: what is counted by place
+ * is corrected whatever the rules say, and stays for later ones that count the same.
  */
 export class SlotCounts {
   /** Of the rules. */
   readonly revision: number;
-  readonly places: PlaceCounts;
   readonly #groups = new Map<string, Map<string, number>>();
+  readonly #places: ReadonlyMap<string, OpenPlaces>;
+  /** While all slots are counted: the names of those places that were not counted before. */
+  #uncounted: ReadonlySet<string> | null = null;
   /** What the running batch has changed, to undo it. */
   #steps: Step[] = [];
   /** What the row stores; `null`: not written yet. */
   #stored: string | null = null;
   #changes = 0;
 
-  constructor(revision: number, places: PlaceCounts) {
+  private constructor(revision: number, places: ReadonlyMap<string, OpenPlaces>) {
     this.revision = revision;
-    this.places = places;
+    this.#places = places;
   }
 
-  static read(stored: string, places: PlaceCounts): SlotCounts {
-    const { revision, groups } = JSON.parse(stored) as StoredCounts;
-    const counts = new SlotCounts(revision, places);
+  static read(stored: string, openPlaces: CountPlaces): SlotCounts {
+    const { revision, groups, places } = JSON.parse(stored) as StoredCounts;
+    const counts = new SlotCounts(revision, makePlaces(places, openPlaces));
     for (const [feature, slots] of groups) counts.#groups.set(feature, new Map(slots));
     counts.#stored = stored;
     return counts;
   }
 
+  /** Begins to count anew, for other rules. All slots are added then, and `finish` called. */
+  static begin(
+    revision: number,
+    before: SlotCounts | null,
+    wanted: readonly CountedKind[],
+    countPlaces: CountPlaces,
+  ): SlotCounts {
+    const kept = before === null ? new Map<string, never>() : before.#places;
+    const counts = new SlotCounts(
+      revision,
+      makePlaces(wanted, (one) => kept.get(nameOf(one))?.counts ?? countPlaces(one)),
+    );
+    counts.#uncounted = new Set(counts.#places.keys()).difference(kept);
+    return counts;
+  }
+
   /** All slots are counted, which is undone as a whole. */
   finish(): void {
+    this.#uncounted = null;
     this.#steps = [];
   }
 
-  add(feature: string, as: CountedAs, difference: number): void {
-    this.#steps.push({ feature, as, difference });
-    this.#add(feature, as, difference);
+  add(feature: string, { groups, host, address }: Omit<Step, 'feature' | 'difference'>, difference: number) {
+    this.#steps.push({ feature, groups, host, address, difference });
+    this.#add(feature, groups, host, address, difference);
   }
 
-  #add(feature: string, { groups, host, address }: CountedAs, difference: number): void {
+  #add(
+    feature: string,
+    groups: string | null,
+    host: string | null,
+    address: string | null,
+    difference: number,
+  ): void {
     this.#changes += 1;
-    addTo(
-      this.#groups.getOrInsertComputed(feature, () => new Map()),
-      groups,
-      difference,
-    );
-    if (host !== null) this.places.add({ feature, kind: 'host', place: host }, difference);
-    if (address !== null) this.places.add({ feature, kind: 'address', place: address }, difference);
+    if (groups !== null) {
+      const counts = this.#groups.getOrInsertComputed(feature, () => new Map());
+      addTo(counts, groups, difference);
+    }
+    if (host !== null) this.#addAt(feature, 'host', host, difference);
+    if (address !== null) this.#addAt(feature, 'address', address, difference);
+  }
+
+  #addAt(feature: string, kind: PlaceKind, place: string, difference: number): void {
+    const name = kind + feature;
+    if (this.#uncounted?.has(name) === false) return;
+    this.#places.get(name)?.counts.add(place, difference);
   }
 
   listGroups(feature: string): ReadonlyMap<string, number> {
     return this.#groups.get(feature) ?? NOTHING;
+  }
+
+  countAt(feature: string, kind: PlaceKind, place: string): number {
+    return this.#places.get(kind + feature)?.counts.countAt(place) ?? 0;
+  }
+
+  listPlaces(): Iterable<OpenPlaces> {
+    return this.#places.values();
   }
 
   /** Another text after every change within a batch. */
@@ -84,8 +129,8 @@ export class SlotCounts {
   remember(): () => void {
     const { length } = this.#steps;
     return () => {
-      for (const { feature, as, difference } of this.#steps.splice(length)) {
-        this.#add(feature, as, -difference);
+      for (const { feature, groups, host, address, difference } of this.#steps.splice(length)) {
+        this.#add(feature, groups, host, address, -difference);
       }
     };
   }
@@ -95,25 +140,30 @@ export class SlotCounts {
     if (this.#stored !== null && this.#steps.length === 0) return this.#stored;
     this.#steps = [];
     const groups = Array.from(this.#groups, ([feature, slots]) => [feature, [...slots]] as const);
-    this.#stored = JSON.stringify({ revision: this.revision, groups } satisfies StoredCounts);
+    const places = Array.from(this.#places.values(), ({ feature, kind }) => ({ feature, kind }));
+    this.#stored = JSON.stringify({ revision: this.revision, groups, places } satisfies StoredCounts);
     return this.#stored;
   }
 }
 
+function makePlaces(kinds: readonly CountedKind[], open: CountPlaces): ReadonlyMap<string, OpenPlaces> {
+  return new Map(kinds.map((one) => [nameOf(one), { ...one, counts: open(one) }]));
+}
+
+function nameOf({ feature, kind }: CountedKind): string {
+  return kind + feature;
+}
+
 /** For a store with one writer, which counts anew when it starts. */
 export class PlacesInMemory implements PlaceCounts {
-  readonly #kinds = new Map<string, Map<string, number>>();
+  readonly #slots = new Map<string, number>();
 
-  countAt({ feature, kind, place }: CountedPlace): number {
-    return this.#kinds.get(kind + feature)?.get(place) ?? 0;
+  countAt(place: string): number {
+    return this.#slots.get(place) ?? 0;
   }
 
-  add({ feature, kind, place }: CountedPlace, difference: number): void {
-    addTo(
-      this.#kinds.getOrInsertComputed(kind + feature, () => new Map()),
-      place,
-      difference,
-    );
+  add(place: string, difference: number): void {
+    addTo(this.#slots, place, difference);
   }
 }
 

@@ -4,12 +4,15 @@ import { isUsable } from '../../../core/nouns/license.ts';
 import type { RuleCounts } from '../../rules-record.ts';
 import { licenseFromRow } from '../rows.ts';
 import type { RowOf } from '../tables.ts';
+import type { CountedKind } from './slot-counts.ts';
 
 /** What the rules count, as the row of a license stores it. */
 export interface StoredCounts {
   readonly revision: number;
   /** By feature, then by groups. */
   readonly groups: readonly (readonly [string, readonly (readonly [string, number])[]])[];
+  /** What is counted by place; see `PlaceCounts`. */
+  readonly places: readonly CountedKind[];
 }
 
 /** Nothing of a license that cannot be used now. */

@@ -62,8 +62,7 @@ function sumUp(pool: readonly LoadedLicense[], feature: string): HeldSlots {
   const [first, ...others] = counts.map((one) => one.listGroups(feature));
   return {
     byGroups: first === undefined || others.length > 0 ? addUp(counts, feature) : first,
-    countAt: (kind, place) =>
-      counts.reduce((sum, { places }) => sum + places.countAt({ feature, kind, place }), 0),
+    countAt: (kind, place) => counts.reduce((sum, one) => sum + one.countAt(feature, kind, place), 0),
   };
 }
 

@@ -12,7 +12,6 @@ import type { AuditLedger, NewLink } from './audit-ledger.ts';
 import { addHistory, type Sql } from './bulk-writes.ts';
 import type { LicenseIndex } from './license-index.ts';
 import type { OpenLine } from './lines.ts';
-import { writePlaces } from './place-rows.ts';
 import { type BatchName, withReceipt } from './receipts.ts';
 import type { Scope } from './scope.ts';
 import type { Opened } from './transaction.ts';
@@ -102,7 +101,7 @@ function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readon
       .map((entry) => ({ part, entry })),
   );
   for (const { part, entry } of changed) entry.meters.flush(part.batch.statements);
-  const decidedWrites = [...set.takeWrites(), ...planPlaces(decided, changed), ...addAllHistory(changed)];
+  const decidedWrites = [...set.takeWrites(), ...planPlaces(decided), ...addAllHistory(changed)];
   for (const { batch } of parts) if (batch.clampsHistory) clampHistory(batch.statements, batch.now);
   const links: NewLink[] = [];
   const saved = saveLicenses(decided, changed, links);
@@ -111,9 +110,10 @@ function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readon
   return { writes, hasEvents: links.length > 0 };
 }
 
-function planPlaces({ opened }: Decided, changed: readonly Changed[]): readonly Sql[] {
-  const counted = new Set(opened.licenses.flatMap(({ id, counts }) => (counts === null ? [] : [id])));
-  return writePlaces(changed.map(({ entry }) => ({ entry, hadCounts: counted.has(entry.license.id) })));
+/** Of all licenses: those of one that is not changed have no news. */
+function planPlaces({ parts, set }: Decided): readonly Sql[] {
+  const entries = parts.flatMap(({ batch }) => [...batch.licenses.entries()]);
+  return set.places.plan(entries.flatMap(({ counts }) => counts ?? []));
 }
 
 /** What all parts add to the history, with one statement for each table. */

@@ -1,19 +1,20 @@
 import type { LicenseId } from '../../../core/nouns/license.ts';
-import type { CountedPlace, PlaceCounts } from '../../engine/counts/slot-counts.ts';
+import type { CountedKind, CountPlaces, PlaceCounts, SlotCounts } from '../../engine/counts/slot-counts.ts';
 import { MissingRows } from '../../engine/execute.ts';
-import type { LoadedLicense } from '../../engine/loaded-licenses.ts';
 import type { Row } from '../../engine/rows.ts';
 import type { Sql } from './bulk-writes.ts';
 import type { Sender } from './working-set.ts';
 
-export interface LicensePlace extends CountedPlace {
+/** Where slots of a license are counted. */
+export interface LicensePlace extends CountedKind {
   readonly licenseId: LicenseId;
+  readonly place: string;
 }
 
 interface PlaceRow {
   readonly license_id: LicenseId;
   readonly feature: string;
-  readonly kind: CountedPlace['kind'];
+  readonly kind: CountedKind['kind'];
   readonly place: string;
   readonly slots: number;
 }
@@ -27,7 +28,7 @@ const ADD = `INSERT INTO place_count (license_id, feature, kind, place, slots)
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[])
   ON CONFLICT (license_id, feature, kind, place) DO UPDATE SET slots = place_count.slots + excluded.slots`;
 
-const REMOVE = 'DELETE FROM place_count WHERE license_id = ANY($1::bigint[])';
+const REMOVE = 'DELETE FROM place_count WHERE license_id = $1 AND feature = $2 AND kind = $3';
 
 /** Rows that a transaction is about to change are left for the next time. */
 export const REMOVE_EMPTY_PLACES = `DELETE FROM place_count WHERE ctid = ANY(ARRAY(
@@ -48,6 +49,8 @@ export class MissingPlace extends MissingRows {
  */
 export class PlaceRows {
   readonly #known = new Map<string, number>();
+  /** What had rows when the transaction began. */
+  readonly #stored: PlacesInRows[] = [];
   #listExpected: () => readonly LicensePlace[] = () => [];
   /** A decision has asked for one. */
   isAsked = false;
@@ -58,8 +61,25 @@ export class PlaceRows {
   }
 
   /** `isNew`: nothing is counted there yet. */
-  open(licenseId: LicenseId, isNew: boolean): PlaceCounts {
-    return new PlacesInRows(this, licenseId, isNew);
+  open(licenseId: LicenseId, isNew: boolean): CountPlaces {
+    return (counted) => {
+      const places = new PlacesInRows(this, { licenseId, ...counted }, isNew);
+      if (!isNew) this.#stored.push(places);
+      return places;
+    };
+  }
+
+  /** What a transaction writes of the counts of all its licenses. */
+  plan(counts: readonly SlotCounts[]): readonly Sql[] {
+    const all = new Set(
+      counts.flatMap((one) => [...one.listPlaces()].map((open) => open.counts as PlacesInRows)),
+    );
+    const gone = this.#stored
+      .filter((places) => !all.has(places))
+      .map(({ at: { licenseId, feature, kind } }) => ({ text: REMOVE, values: [licenseId, feature, kind] }));
+    const added = [...all].flatMap((places) => places.listAdded());
+    const slots = added.map(({ difference }) => difference);
+    return added.length === 0 ? gone : [...gone, { text: ADD, values: [...toColumns(added), slots] }];
   }
 
   find(at: LicensePlace): number {
@@ -88,64 +108,34 @@ export function readPlaces(places: readonly LicensePlace[]): Sql {
   return { text: READ, values: toColumns(places) };
 }
 
-/** A license as it was counted before, and as it is to be written. */
-interface Written {
-  readonly entry: LoadedLicense;
-  readonly hadCounts: boolean;
-}
-
-/** What a transaction writes of all its licenses. */
-export function writePlaces(written: readonly Written[]): readonly Sql[] {
-  const gone: LicenseId[] = [];
-  const added: Added[] = [];
-  for (const { entry, hadCounts } of written) {
-    const places = entry.counts?.places as PlacesInRows | undefined;
-    if (hadCounts && (places === undefined || places.isNew)) gone.push(entry.license.id);
-    if (places !== undefined) added.push(...places.listAdded());
-  }
-  const slots = added.map(({ difference }) => difference);
-  return [
-    ...(gone.length === 0 ? [] : [{ text: REMOVE, values: [gone] }]),
-    ...(added.length === 0 ? [] : [{ text: ADD, values: [...toColumns(added), slots] }]),
-  ];
-}
-
 interface Added extends LicensePlace {
-  difference: number;
+  readonly difference: number;
 }
 
 class PlacesInRows implements PlaceCounts {
+  readonly at: Omit<LicensePlace, 'place'>;
   readonly isNew: boolean;
   readonly #rows: PlaceRows;
-  readonly #licenseId: LicenseId;
-  readonly #added = new Map<string, Added>();
+  readonly #differences = new Map<string, number>();
 
-  constructor(rows: PlaceRows, licenseId: LicenseId, isNew: boolean) {
+  constructor(rows: PlaceRows, at: Omit<LicensePlace, 'place'>, isNew: boolean) {
     this.#rows = rows;
-    this.#licenseId = licenseId;
+    this.at = at;
     this.isNew = isNew;
   }
 
-  countAt(at: CountedPlace): number {
-    const place = this.#placeOf(at);
-    const difference = this.#added.get(nameOf(place))?.difference ?? 0;
-    return difference + (this.isNew ? 0 : this.#rows.find(place));
+  countAt(place: string): number {
+    const stored = this.isNew ? 0 : this.#rows.find({ ...this.at, place });
+    return stored + (this.#differences.get(place) ?? 0);
   }
 
-  add(at: CountedPlace, difference: number): void {
-    const place = this.#placeOf(at);
-    const name = nameOf(place);
-    const added = this.#added.get(name);
-    if (added === undefined) this.#added.set(name, { ...place, difference });
-    else added.difference += difference;
+  add(place: string, difference: number): void {
+    this.#differences.set(place, (this.#differences.get(place) ?? 0) + difference);
   }
 
   listAdded(): readonly Added[] {
-    return [...this.#added.values()].filter(({ difference }) => difference !== 0);
-  }
-
-  #placeOf({ feature, kind, place }: CountedPlace): LicensePlace {
-    return { licenseId: this.#licenseId, feature, kind, place };
+    const added = Array.from(this.#differences, ([place, difference]) => ({ ...this.at, place, difference }));
+    return added.filter(({ difference }) => difference !== 0);
   }
 }
 

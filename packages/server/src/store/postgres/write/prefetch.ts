@@ -5,8 +5,9 @@ import { WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
 import { type Instant, plus, SECOND_MS } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { Person } from '../../../core/rules/groups.ts';
+import { placesOf } from '../../../core/rules/judge-slot.ts';
 import { personOf, type Rules } from '../../../core/rules/rules.ts';
-import { listCountedPlaces } from '../../engine/counts/count-slots.ts';
+import { listCountedKinds } from '../../engine/counts/count-slots.ts';
 import type { GroupOf } from '../../engine/tables.ts';
 import { readGroups, readLicenses, readSoonest, type Sql } from './bulk-writes.ts';
 import { type LicensePlace, readPlaces } from './place-rows.ts';
@@ -100,9 +101,11 @@ export function listCounted({ set }: Rules, parts: readonly PartReads[]): readon
   return parts.flatMap(({ commands, ids, licenses }) => {
     const product = licenses[0]?.product;
     if (product === undefined) return [];
-    const places = commands.flatMap(listAskers).flatMap((person) => listCountedPlaces(set, product, person));
-    const known = new Map(places.map((at) => [`${at.feature}\n${at.kind}\n${at.place}`, at]));
-    return ids.flatMap((licenseId) => Array.from(known.values(), (at) => ({ licenseId, ...at })));
+    const people = commands.flatMap(listAskers).map(placesOf);
+    return listCountedKinds(set, product).flatMap(({ feature, kind }) => {
+      const places = [...new Set(people.flatMap((person) => person[kind] ?? []))];
+      return ids.flatMap((licenseId) => places.map((place) => ({ licenseId, feature, kind, place })));
+    });
   });
 }
 

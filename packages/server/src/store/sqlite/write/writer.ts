@@ -292,7 +292,7 @@ export class SqliteWriter {
       signed: null,
       answers: this.#answers,
       names: this.#names,
-      countPlaces: () => new PlacesInMemory(),
+      countPlaces: () => () => new PlacesInMemory(),
       line: this.#line,
       clampsHistory: false,
       isChanged: force,
