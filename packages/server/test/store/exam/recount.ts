@@ -4,7 +4,7 @@ import type { LicenseId } from '../../../src/core/nouns/license.ts';
 import { countAs, findCounting } from '../../../src/core/rules/judge-slot.ts';
 import type { RuleSet } from '../../../src/core/rules/rule-set.ts';
 import type { CountedKind } from '../../../src/store/engine/counts/slot-counts.ts';
-import type { StoredCounts } from '../../../src/store/engine/counts/stored-counts.ts';
+import { readCounts, readRevision } from '../../../src/store/engine/counts/stored-counts.ts';
 import { registrationFromRow } from '../../../src/store/engine/rows.ts';
 import type { RowOf } from '../../../src/store/engine/tables.ts';
 import type { AskRows } from './rows.ts';
@@ -24,8 +24,8 @@ export async function expectSlotsCountedAnew(ask: AskRows): Promise<void> {
   const hasPlaces = licenses.some((row) => 'line_version' in row);
   const places = (hasPlaces ? await ask('SELECT * FROM place_count') : []) as unknown as readonly PlaceRow[];
   for (const license of licenses) {
-    const { revision, groups } = JSON.parse(license.counts ?? '{"revision":0}') as StoredCounts;
-    if (revision !== rules.revision) continue;
+    if (license.counts === null || readRevision(license.counts) !== rules.revision) continue;
+    const { groups } = readCounts(license.counts);
     const own = slots.filter((row) => row.license_id === license.id);
     const counted: ReadonlyMap<string, number> = new Map([
       ...groups.flatMap(([feature, held]) =>

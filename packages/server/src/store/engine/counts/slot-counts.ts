@@ -1,6 +1,6 @@
 import type { CountedAs } from '../../../core/rules/judge-slot.ts';
 import type { PlaceKind } from '../../../core/rules/rule-set.ts';
-import type { StoredCounts } from './stored-counts.ts';
+import { readCounts, readRevision, writeCounts } from './stored-counts.ts';
 
 /** What is counted by place: slots of the license or, if not empty, of a feature. */
 export interface CountedKind {
@@ -21,6 +21,11 @@ interface OpenPlaces extends CountedKind {
 /** Begins to count something. */
 export type CountPlaces = (counted: CountedKind) => PlaceCounts;
 
+interface Counted {
+  readonly groups: Map<string, Map<string, number>>;
+  readonly places: ReadonlyMap<string, OpenPlaces>;
+}
+
 /** A slot that was added or taken away. `groups`: `null` if it counts for its place only. */
 interface Step extends Omit<CountedAs, 'groups'> {
   readonly feature: string;
@@ -36,8 +41,8 @@ interface Step extends Omit<CountedAs, 'groups'> {
 export class SlotCounts {
   /** Of the rules. */
   readonly revision: number;
-  readonly #groups = new Map<string, Map<string, number>>();
-  readonly #places: ReadonlyMap<string, OpenPlaces>;
+  readonly #open: () => Counted;
+  #counted: Counted | null = null;
   /** While all slots are counted: the names of those places that were not counted before. */
   #uncounted: ReadonlySet<string> | null = null;
   /** What the running batch has changed, to undo it. */
@@ -46,17 +51,31 @@ export class SlotCounts {
   #stored: string | null = null;
   #changes = 0;
 
-  private constructor(revision: number, places: ReadonlyMap<string, OpenPlaces>) {
+  private constructor(revision: number, open: () => Counted) {
     this.revision = revision;
-    this.#places = places;
+    this.#open = open;
   }
 
   static read(stored: string, openPlaces: CountPlaces): SlotCounts {
-    const { revision, groups, places } = JSON.parse(stored) as StoredCounts;
-    const counts = new SlotCounts(revision, makePlaces(places, openPlaces));
-    for (const [feature, slots] of groups) counts.#groups.set(feature, new Map(slots));
+    const counts = new SlotCounts(readRevision(stored), () => {
+      const { groups, places } = readCounts(stored);
+      return {
+        groups: new Map(groups.map(([feature, slots]) => [feature, new Map(slots)])),
+        places: makePlaces(places, openPlaces),
+      };
+    });
     counts.#stored = stored;
     return counts;
+  }
+
+  get #groups(): Counted['groups'] {
+    this.#counted ??= this.#open();
+    return this.#counted.groups;
+  }
+
+  get #places(): Counted['places'] {
+    this.#counted ??= this.#open();
+    return this.#counted.places;
   }
 
   /** Begins to count anew, for other rules. All slots are added then, and `finish` called. */
@@ -66,12 +85,10 @@ export class SlotCounts {
     wanted: readonly CountedKind[],
     countPlaces: CountPlaces,
   ): SlotCounts {
-    const kept = before === null ? new Map<string, never>() : before.#places;
-    const counts = new SlotCounts(
-      revision,
-      makePlaces(wanted, (one) => kept.get(nameOf(one))?.counts ?? countPlaces(one)),
-    );
-    counts.#uncounted = new Set(counts.#places.keys()).difference(kept);
+    const kept: Counted['places'] = before === null ? new Map() : before.#places;
+    const places = makePlaces(wanted, (one) => kept.get(nameOf(one))?.counts ?? countPlaces(one));
+    const counts = new SlotCounts(revision, () => ({ groups: new Map(), places }));
+    counts.#uncounted = new Set(places.keys()).difference(kept);
     return counts;
   }
 
@@ -116,8 +133,9 @@ export class SlotCounts {
     return this.#places.get(kind + feature)?.counts.countAt(place) ?? 0;
   }
 
-  listPlaces(): Iterable<OpenPlaces> {
-    return this.#places.values();
+  /** Those that were asked for or changed. */
+  listPlaces(): readonly PlaceCounts[] {
+    return Array.from(this.#counted?.places.values() ?? [], ({ counts }) => counts);
   }
 
   /** Another text after every change within a batch. */
@@ -141,7 +159,7 @@ export class SlotCounts {
     this.#steps = [];
     const groups = Array.from(this.#groups, ([feature, slots]) => [feature, [...slots]] as const);
     const places = Array.from(this.#places.values(), ({ feature, kind }) => ({ feature, kind }));
-    this.#stored = JSON.stringify({ revision: this.revision, groups, places } satisfies StoredCounts);
+    this.#stored = writeCounts(this.revision, { groups, places });
     return this.#stored;
   }
 }

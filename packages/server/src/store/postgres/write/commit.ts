@@ -110,10 +110,14 @@ function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readon
   return { writes, hasEvents: links.length > 0 };
 }
 
-/** Of all licenses: those of one that is not changed have no news. */
-function planPlaces({ parts, set }: Decided): readonly Sql[] {
+function planPlaces({ parts, set, opened }: Decided): readonly Sql[] {
   const entries = parts.flatMap(({ batch }) => [...batch.licenses.entries()]);
-  return set.places.plan(entries.flatMap(({ counts }) => counts ?? []));
+  const counted = new Set(opened.licenses.flatMap(({ id, counts }) => (counts === null ? [] : [id])));
+  const forgotten = entries.filter(({ license, counts }) => counts === null && counted.has(license.id));
+  return set.places.plan(
+    entries.flatMap(({ counts }) => counts ?? []),
+    forgotten.map(({ license }) => license.id),
+  );
 }
 
 /** What all parts add to the history, with one statement for each table. */

@@ -30,6 +30,8 @@ const ADD = `INSERT INTO place_count (license_id, feature, kind, place, slots)
 
 const REMOVE = 'DELETE FROM place_count WHERE license_id = $1 AND feature = $2 AND kind = $3';
 
+const REMOVE_ALL = 'DELETE FROM place_count WHERE license_id = ANY($1::bigint[])';
+
 /** Rows that a transaction is about to change are left for the next time. */
 export const REMOVE_EMPTY_PLACES = `DELETE FROM place_count WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM place_count WHERE slots = 0 LIMIT 10000 FOR UPDATE SKIP LOCKED))`;
@@ -69,17 +71,19 @@ export class PlaceRows {
     };
   }
 
-  /** What a transaction writes of the counts of all its licenses. */
-  plan(counts: readonly SlotCounts[]): readonly Sql[] {
-    const all = new Set(
-      counts.flatMap((one) => [...one.listPlaces()].map((open) => open.counts as PlacesInRows)),
-    );
+  /** What a transaction writes of the counts of its licenses. `forgotten`: nothing of these is counted now. */
+  plan(counts: readonly SlotCounts[], forgotten: readonly LicenseId[]): readonly Sql[] {
+    const all = new Set(counts.flatMap((one) => one.listPlaces() as readonly PlacesInRows[]));
     const gone = this.#stored
       .filter((places) => !all.has(places))
       .map(({ at: { licenseId, feature, kind } }) => ({ text: REMOVE, values: [licenseId, feature, kind] }));
     const added = [...all].flatMap((places) => places.listAdded());
     const slots = added.map(({ difference }) => difference);
-    return added.length === 0 ? gone : [...gone, { text: ADD, values: [...toColumns(added), slots] }];
+    return [
+      ...(forgotten.length === 0 ? [] : [{ text: REMOVE_ALL, values: [forgotten] }]),
+      ...gone,
+      ...(added.length === 0 ? [] : [{ text: ADD, values: [...toColumns(added), slots] }]),
+    ];
   }
 
   find(at: LicensePlace): number {
