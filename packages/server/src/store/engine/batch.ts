@@ -5,7 +5,7 @@ import type { Rules } from '../../core/rules/rules.ts';
 import type { SystemFacts } from '../../core/system-module.ts';
 import type { MasterKey } from '../../secrets/seal.ts';
 import type { ChainHead } from './audit/audit-chain.ts';
-import type { CountPlaces } from './counts/slot-counts.ts';
+import type { CountPlaces } from './counts/place-counts.ts';
 import type { NameAllowance } from './history/name-allowance.ts';
 import type { WaitingLine } from './line/waiting-line.ts';
 import type { LoadedLicenses } from './loaded-licenses.ts';

@@ -89,8 +89,8 @@ async function move(from: Promise<StoreSource>, to: () => Promise<StoreTarget>):
 }
 
 /**
- * Every row of every table, as it is. Tables have no order. Without the log of renewals, which is empty when a
- * server has stopped, and without what is counted anew.
+ * Every row of every table, as it is. Tables have no order. Without the log of renewals, which is empty when
+ * a server has stopped, and without what is counted anew.
  */
 function readAll(folder: string): Record<string, unknown[]> {
   using db = new DatabaseSync(join(folder, 'berth.db'), { readOnly: true });

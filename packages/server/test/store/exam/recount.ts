@@ -3,7 +3,7 @@ import { countedPerson } from '../../../src/core/lending/count-slots.ts';
 import type { LicenseId } from '../../../src/core/nouns/license.ts';
 import { countAs, findCounting } from '../../../src/core/rules/judge-slot.ts';
 import type { RuleSet } from '../../../src/core/rules/rule-set.ts';
-import type { CountedKind } from '../../../src/store/engine/counts/slot-counts.ts';
+import type { CountedKind } from '../../../src/store/engine/counts/place-counts.ts';
 import { readCounts, readRevision } from '../../../src/store/engine/counts/stored-counts.ts';
 import { registrationFromRow } from '../../../src/store/engine/rows.ts';
 import type { RowOf } from '../../../src/store/engine/tables.ts';

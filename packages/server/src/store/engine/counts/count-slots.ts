@@ -8,7 +8,8 @@ import type { ProductRules, RuleSet, SlotRules } from '../../../core/rules/rule-
 import type { Batch } from '../batch.ts';
 import { type LoadedLicense, mayHaveFeatureSlots } from '../loaded-licenses.ts';
 import { personFromRow } from '../rows.ts';
-import { type CountedKind, SlotCounts } from './slot-counts.ts';
+import type { CountedKind } from './place-counts.ts';
+import { SlotCounts } from './slot-counts.ts';
 
 type Counting = Pick<Batch, 'statements' | 'rules'>;
 

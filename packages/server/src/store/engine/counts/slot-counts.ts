@@ -1,25 +1,11 @@
 import type { CountedAs } from '../../../core/rules/judge-slot.ts';
 import type { PlaceKind } from '../../../core/rules/rule-set.ts';
+import { addTo, type CountedKind, type CountPlaces, type PlaceCounts } from './place-counts.ts';
 import { readCounts, readRevision, writeCounts } from './stored-counts.ts';
-
-/** What is counted by place: slots of the license or, if not empty, of a feature. */
-export interface CountedKind {
-  readonly feature: string;
-  readonly kind: PlaceKind;
-}
-
-/** How many slots are held at which host or address. */
-export interface PlaceCounts {
-  countAt(place: string): number;
-  add(place: string, difference: number): void;
-}
 
 interface OpenPlaces extends CountedKind {
   readonly counts: PlaceCounts;
 }
-
-/** Begins to count something. */
-export type CountPlaces = (counted: CountedKind) => PlaceCounts;
 
 interface Counted {
   readonly groups: Map<string, Map<string, number>>;
@@ -170,25 +156,6 @@ function makePlaces(kinds: readonly CountedKind[], open: CountPlaces): ReadonlyM
 
 function nameOf({ feature, kind }: CountedKind): string {
   return kind + feature;
-}
-
-/** For a store with one writer, which counts anew when it starts. */
-export class PlacesInMemory implements PlaceCounts {
-  readonly #slots = new Map<string, number>();
-
-  countAt(place: string): number {
-    return this.#slots.get(place) ?? 0;
-  }
-
-  add(place: string, difference: number): void {
-    addTo(this.#slots, place, difference);
-  }
-}
-
-function addTo(counts: Map<string, number>, key: string, difference: number): void {
-  const count = (counts.get(key) ?? 0) + difference;
-  if (count === 0) counts.delete(key);
-  else counts.set(key, count);
 }
 
 const NOTHING: ReadonlyMap<string, number> = new Map();

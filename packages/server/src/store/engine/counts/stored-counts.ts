@@ -4,10 +4,10 @@ import { isUsable } from '../../../core/nouns/license.ts';
 import type { RuleCounts } from '../../rules-record.ts';
 import { licenseFromRow } from '../rows.ts';
 import type { RowOf } from '../tables.ts';
-import type { CountedKind } from './slot-counts.ts';
+import type { CountedKind } from './place-counts.ts';
 
 /** What the rules count, as the row of a license stores it behind the revision of the rules. */
-export interface StoredCounts {
+interface StoredCounts {
   /** By feature, then by groups. */
   readonly groups: readonly (readonly [string, readonly (readonly [string, number])[]])[];
   /** What is counted by place; see `PlaceCounts`. */

@@ -8,7 +8,7 @@ import { beginHandingOn, chooseNext, serve } from '../../engine/line/hand-on.ts'
 import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
 import type { Connection } from '../wire/connection.ts';
 import { listSecrets } from '../wire/sealed-secrets.ts';
-import type { Sql } from './bulk-writes.ts';
+import type { Sender, Sql } from './bulk-writes.ts';
 import { type Commit, commit, type Decided } from './commit.ts';
 import type { SharedCommands } from './lanes.ts';
 import { listRemovedBeside, readIndex } from './license-index.ts';
@@ -37,7 +37,7 @@ import {
   scopeOf,
 } from './scope.ts';
 import { begin, type Opened, readTogether, rollBack } from './transaction.ts';
-import { type Sender, WorkingSet } from './working-set.ts';
+import { WorkingSet } from './working-set.ts';
 
 /** Commands that share a transaction. */
 export interface Task extends SharedCommands {

@@ -13,6 +13,11 @@ export interface Sql {
   readonly values: readonly Parameter[];
 }
 
+/** Sends statements. Those sent without waiting share a round trip. */
+export interface Sender {
+  query<R = Row>(text: string, values: readonly Parameter[]): Promise<readonly R[]>;
+}
+
 /** All changes of a table in at most three statements, however many rows there are. */
 export function writeChanges(table: HeldTable, changes: Changes): readonly Sql[] {
   const put: Row[] = [];

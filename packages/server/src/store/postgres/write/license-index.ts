@@ -8,7 +8,7 @@ import { licenseFromRow } from '../../engine/rows.ts';
 import { FIND_RULES, LIST_BARS } from '../../engine/statements.ts';
 import type { PostgresRowOf, RowOf } from '../../engine/tables.ts';
 import { refuseMoved } from '../wire/moved-mark.ts';
-import type { Sender } from './working-set.ts';
+import type { Sender } from './bulk-writes.ts';
 
 /**
  * Which licenses there are, and which rules are in force, as of a revision. Every transaction compares the

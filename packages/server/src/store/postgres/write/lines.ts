@@ -5,9 +5,8 @@ import type { LicenseId } from '../../../core/nouns/license.ts';
 import { isLineCommand } from '../../engine/line/execute-on-line.ts';
 import { WaitingLine } from '../../engine/line/waiting-line.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
-import type { Sql } from './bulk-writes.ts';
+import type { Sender, Sql } from './bulk-writes.ts';
 import type { Lane, QueuedCommand } from './scope.ts';
-import type { Sender } from './working-set.ts';
 
 interface WaitingRow {
   readonly product: string;

@@ -1,9 +1,9 @@
 import type { LicenseId } from '../../../core/nouns/license.ts';
-import type { CountedKind, CountPlaces, PlaceCounts, SlotCounts } from '../../engine/counts/slot-counts.ts';
+import type { CountedKind, CountPlaces, PlaceCounts } from '../../engine/counts/place-counts.ts';
+import type { SlotCounts } from '../../engine/counts/slot-counts.ts';
 import { MissingRows } from '../../engine/execute.ts';
 import type { Row } from '../../engine/rows.ts';
-import type { Sql } from './bulk-writes.ts';
-import type { Sender } from './working-set.ts';
+import type { Sender, Sql } from './bulk-writes.ts';
 
 /** Where slots of a license are counted. */
 export interface LicensePlace extends CountedKind {
@@ -71,7 +71,7 @@ export class PlaceRows {
     };
   }
 
-  /** What a transaction writes of the counts of its licenses. `forgotten`: nothing of these is counted now. */
+  /** What a transaction writes of the counts of its licenses. `forgotten`: those not counted any more. */
   plan(counts: readonly SlotCounts[], forgotten: readonly LicenseId[]): readonly Sql[] {
     const all = new Set(counts.flatMap((one) => one.listPlaces() as readonly PlacesInRows[]));
     const gone = this.#stored

@@ -1,9 +1,8 @@
 import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { Connection } from '../wire/connection.ts';
-import type { Sql } from './bulk-writes.ts';
+import type { Sender, Sql } from './bulk-writes.ts';
 import type { HeldRow } from './row-table.ts';
 import type { Scope } from './scope.ts';
-import type { Sender } from './working-set.ts';
 
 const LOCK_TIMEOUT_MS = 5000;
 /** Servers hold locks for milliseconds. Who holds one for longer hangs, and others must not wait for it. */

@@ -5,17 +5,11 @@ import type { Row, RowValue } from '../../engine/rows.ts';
 import type { Prepare, Values } from '../../engine/sql.ts';
 import { STATEMENTS, type StatementName, type Statements } from '../../engine/statements.ts';
 import { TABLE_NAMES, TABLES, type TableName } from '../../engine/tables.ts';
-import type { Parameter } from '../wire/encode-parameter.ts';
-import { readGroups, readSoonest, type Sql, writeChanges } from './bulk-writes.ts';
+import { readGroups, readSoonest, type Sender, type Sql, writeChanges } from './bulk-writes.ts';
 import { holdRows, type RowRequest } from './held-rows.ts';
 import { MissingPlace, PlaceRows } from './place-rows.ts';
 import { HELD_TABLES, type HeldRow, type HeldTable, isHeld, RowTable } from './row-table.ts';
 import { type Compiled, compiledOf, valuesOf } from './statements.ts';
-
-/** Sends statements. Those sent without waiting share a round trip. */
-export interface Sender {
-  query<R = Row>(text: string, values: readonly Parameter[]): Promise<readonly R[]>;
-}
 
 /** What a command needs and the working set does not hold. */
 type Request =

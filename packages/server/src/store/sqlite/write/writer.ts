@@ -10,8 +10,8 @@ import type { MasterKey } from '../../../secrets/seal.ts';
 import type { Clock } from '../../clock.ts';
 import { type ChainHead, eventText, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { AnswerCount, Batch } from '../../engine/batch.ts';
+import { PlacesInMemory } from '../../engine/counts/place-counts.ts';
 import { rulesFromRows } from '../../engine/counts/rule-rows.ts';
-import { PlacesInMemory } from '../../engine/counts/slot-counts.ts';
 import { type CommandResult, executeCommand } from '../../engine/execute.ts';
 import { historyRows } from '../../engine/history/history-rows.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
@@ -366,8 +366,7 @@ export class SqliteWriter {
     if (entry.meters.changed.size > 0) entry.meters.flush(this.#statements);
     entry.head = this.#ledger.addLink(license.id, entry.head, entry.events, now);
     const { n, mac } = entry.head;
-    const counted = counts === null ? null : counts.flush();
-    this.#statements.updateLicenseHead.run(storedInUse, counted, n, mac, license.id);
+    this.#statements.updateLicenseHead.run(storedInUse, counts?.flush() ?? null, n, mac, license.id);
   }
 
   #writeHistory({ names, now, clampsHistory }: Batch, changed: readonly LoadedLicense[]): void {
