@@ -1,6 +1,8 @@
+import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { type ChainHead, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { Batch } from '../../engine/batch.ts';
+import type { SlotCounts } from '../../engine/counts/slot-counts.ts';
 import { type HistoryRows, historyRows } from '../../engine/history/history-rows.ts';
 import type { HistoryTable } from '../../engine/history/history-sql.ts';
 import { clampHistory } from '../../engine/history/write-history.ts';
@@ -111,13 +113,17 @@ function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readon
 }
 
 function planPlaces({ parts, set, opened }: Decided): readonly Sql[] {
-  const entries = parts.flatMap(({ batch }) => [...batch.licenses.entries()]);
-  const counted = new Set(opened.licenses.flatMap(({ id, counts }) => (counts === null ? [] : [id])));
-  const forgotten = entries.filter(({ license, counts }) => counts === null && counted.has(license.id));
-  return set.places.plan(
-    entries.flatMap(({ counts }) => counts ?? []),
-    forgotten.map(({ license }) => license.id),
-  );
+  const counts: SlotCounts[] = [];
+  const forgotten = new Set<LicenseId>();
+  for (const row of opened.licenses) if (row.counts !== null) forgotten.add(row.id);
+  for (const { batch } of parts) {
+    for (const entry of batch.licenses.entries()) {
+      if (entry.counts === null) continue;
+      counts.push(entry.counts);
+      forgotten.delete(entry.license.id);
+    }
+  }
+  return counts.length + forgotten.size === 0 ? [] : set.places.plan(counts, [...forgotten]);
 }
 
 /** What all parts add to the history, with one statement for each table. */
