@@ -42,6 +42,19 @@ export function parseRules(
   return 'kind' in tree ? readRules(tree, products) : { errors: tree };
 }
 
+/** A text whose own examples fail is not applied either. They depend on nothing but the text. */
+export function refuseFailed(parsed: ParsedRules | RuleErrors): ParsedRules | RuleErrors {
+  if ('errors' in parsed) return parsed;
+  const failed = parsed.expectations.filter(({ ok }) => !ok);
+  if (failed.length === 0) return parsed;
+  const errors = failed.map(({ line, column, message }) => ({
+    line,
+    column,
+    message: `An entry of "expect" fails: ${message}`,
+  }));
+  return { errors };
+}
+
 function refuseText(text: string): string | null {
   if (text.trim() === '') return 'The text is empty. To lift all rules, write "deny: {}".';
   if (Buffer.byteLength(text) <= LIMITS.rulesBytes) return null;

@@ -8,7 +8,7 @@ import { executeOnEachLicense } from '../lending/each-license.ts';
 import type { Content } from '../watching/watched-file.ts';
 import { type Bars, createBars } from './bars.ts';
 import { listReservations, listUsed, type UsedRule } from './in-force.ts';
-import { type ParsedRules, parseRules, type RuleErrors } from './parse-rules.ts';
+import { type ParsedRules, parseRules, type RuleErrors, refuseFailed } from './parse-rules.ts';
 import { RulesError, type RulesFile, readRules } from './rules-file.ts';
 
 /** What happened to the file, for the log. */
@@ -95,7 +95,7 @@ function openRevisions(store: Store, file: RulesFile) {
   async function apply(text: string, basedOn: number | undefined, by: Actor): Promise<Applied> {
     const content = await file.read();
     if (content.kind !== 'absent' || file.isNamed) throw refuseInFile(file.path);
-    const parsed = await check(text);
+    const parsed = refuseFailed(await check(text));
     if ('errors' in parsed) throw refuseErrors(parsed);
     return { ...(await put({ text, rules: parsed.rules }, basedOn, by)), warnings: parsed.warnings };
   }

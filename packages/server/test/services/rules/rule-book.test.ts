@@ -218,6 +218,23 @@ describe('without a file', () => {
     assert.deepEqual(await readDenied(), ['ada']);
   });
 
+  test('a text whose own examples fail is refused as well, from a file too', async (t) => {
+    const { open, readDenied, write } = await setUp(t);
+    const book = open();
+    await book.apply(ADA, undefined, 'admin');
+    const failing = 'deny: {users: [bob]}\nexpect: [{ user: ada, product: cad, answer: refused }]';
+    const why = 'An entry of "expect" fails: ada and cad: served, but expected was: refused.';
+    await assert.rejects(book.apply(failing, undefined, 'admin'), {
+      code: 'rules_not_valid',
+      message: `In line 2, column 10: ${why} The rules in force have not changed.`,
+    });
+    write(failing);
+    const notice = await open().begin();
+    assert.ok(notice.kind === 'refused' && notice.reason.endsWith(`line 2, column 10: ${why}`));
+    assert.ok((await book.describe()).fileError?.endsWith(why));
+    assert.deepEqual(await readDenied(), ['ada']);
+  });
+
   test('but not beside a file, nor instead of one that is missing', async (t) => {
     for (const name of ['', 'barred.yaml']) {
       const { write, open, path } = await setUp(t, name);
