@@ -66,7 +66,7 @@ function readRules(tree: YamlTree, products: readonly ProductFacts[] | null): Pa
   const sections = new Cursor(tree, errors).fields(['groups', 'times', 'deny', 'products', 'expect']);
   const groups = readGroups(sections.groups);
   const times = readTimes(sections.times);
-  const known: Known = { groups: Object.keys(groups), times: Object.keys(times) };
+  const known: Known = { groups: new Set(Object.keys(groups)), times: Object.keys(times) };
   const rules: RuleSet = {
     groups,
     times,
