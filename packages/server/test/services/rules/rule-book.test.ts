@@ -174,6 +174,18 @@ describe('rules are described', () => {
       [['reserve 3 for team', 1, 2]],
     );
   });
+
+  test('with warnings, for which the text is read again only if something has changed', async (t) => {
+    const { store, open } = await setUp(t);
+    const book = open();
+    await book.apply(TEAM, undefined, 'admin');
+    const { warnings } = await book.describe();
+    assert.match(warnings[0]?.message ?? '', /license/);
+    assert.equal((await book.describe()).warnings, warnings, 'the very same');
+    const license = exampleLicense({ id: licenseId(1), slots: 5 });
+    await store.execute({ kind: 'install_license', license, by: 'admin' });
+    assert.deepEqual((await book.describe()).warnings, []);
+  });
 });
 
 const TEAM = `groups:
