@@ -43,6 +43,8 @@ export const HTTP_LIMITS = {
    * second: a machine that has vanished is noticed within 15 s.
    */
   probeAfterMs: 4000,
+  /** What is read behind a long request, to notice that its client is gone. */
+  aheadBytes: 16 * 1024,
   /** How long a stop waits before it closes connections. */
   drainTimeoutMs: 10_000,
 } as const;
