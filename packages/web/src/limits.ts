@@ -5,8 +5,8 @@ export const HTTP_LIMITS = {
   /** A v4 request body has a few hundred bytes. */
   bodyBytes: 64 * 1024,
   /**
-   * For bodies with a license file: base64 makes the largest file a third larger than its license, and a
-   * client that escapes every "/" in JSON adds a quarter of that.
+   * For bodies with a file. Of a license: base64 makes the largest file a third larger than its license, and
+   * a client that escapes every "/" in JSON adds a quarter of that. Rules have less.
    */
   fileBodyBytes: 2 * MAX_LICENSE_BYTES,
   /**
