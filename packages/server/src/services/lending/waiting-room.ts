@@ -3,7 +3,8 @@ import type { Register, RegisterFeature, UnseenSlot, Wait } from '../../core/com
 import { addressOf } from '../../core/nouns/actor.ts';
 import { Histogram } from '../../core/nouns/histogram.ts';
 import { type Instant, SECOND_MS } from '../../core/nouns/instant.ts';
-import { type HandedOn, type PlaceKey, refuse, type Waiting } from '../../core/outcome.ts';
+import type { HandedOn, PlaceKey, Waiting } from '../../core/outcome.ts';
+import { CLIENT_GONE } from '../../core/refusals.ts';
 import type { Executed, Store } from '../../store/store.ts';
 
 type Waitable = Register | RegisterFeature;
@@ -220,7 +221,7 @@ class Room implements WaitingRoom {
     this.#remove(waiter);
     if (!this.#waiters.has(nameOf(waiter.key))) this.#send({ kind: 'leave_line', ...waiter.key });
     waiter.patience.waitedMs = this.#options.readMonotonicMs() - waiter.startedMs;
-    waiter.settled.resolve(refuse('bad_request', 'The client disconnected.'));
+    waiter.settled.resolve(CLIENT_GONE);
   }
 
   /** Returns the slot that was lent to a client that is gone. */

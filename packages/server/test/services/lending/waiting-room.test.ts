@@ -9,7 +9,7 @@ const SETTINGS = {
   http: { maxConnections: 100, maxConnectionsPerAddress: 100 },
 };
 
-test('the time of a client that left the line was spent waiting, so that it is not logged as slow', async () => {
+test('a client that left the line has waited, so that its request is not logged as slow', async () => {
   const waiting = { kind: 'waiting', product: 'cad', feature: '', user: 'ada', nextEndAt: null, now: NOW };
   const store = { execute: async () => waiting, turns: { listen: () => {} } } as unknown as Store;
   let nowMs = 0;

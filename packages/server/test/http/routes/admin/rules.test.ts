@@ -24,7 +24,7 @@ describe('GET /api/admin/rules', () => {
   });
 });
 
-test('rules may be as long as a file with them, and the audit log repeats only their beginning', async (t) => {
+test('rules may be as long as in a file, and the audit log repeats only their beginning', async (t) => {
   const { post, store } = await openTestApp(t);
   const users = Array.from({ length: 10_000 }, (_, index) => `user-${index}@example.com`).join(', ');
   const text = `deny: {users: [${users}]}`;
