@@ -57,6 +57,9 @@ export function refuseFailed(parsed: ParsedRules | RuleErrors): ParsedRules | Ru
 
 function refuseText(text: string): string | null {
   if (text.trim() === '') return 'The text is empty. To lift all rules, write "deny: {}".';
+  // Names would silently be others. U+FFFD is what a file with another encoding is read as.
+  if (!text.isWellFormed() || text.includes('\ufffd'))
+    return 'The text is not valid UTF-8. Save it as UTF-8.';
   if (Buffer.byteLength(text) <= LIMITS.rulesBytes) return null;
   return `The text has more than ${LIMITS.rulesBytes} bytes. Use patterns and ranges.`;
 }

@@ -154,8 +154,12 @@ describe('the text of the rules', () => {
 const GROUPS = 'groups: { a: { users: [x] }, b: {} }\n';
 const rule = (text: string) => `${GROUPS}products: { cad: { ${text} } }`;
 
+const NO_UTF8 = '1:1 The text is not valid UTF-8. Save it as UTF-8.';
+
 describe('a text is refused as a whole, with line and column', () => {
   for (const [title, text, ...errors] of [
+    ['half a character', 'deny: {users: ["\ud800"]}', NO_UTF8],
+    ['another encoding', Buffer.from('deny: {users: [zoë]}', 'latin1').toString('utf8'), NO_UTF8],
     ['empty', ' \n', '1:1 The text is empty. To lift all rules, write "deny: {}".'],
     ['an unknown section', 'denny: {}', '1:1 "denny" is unknown. Did you mean "deny"?'],
     ['an unknown list', 'deny: {user: [ada]}', '1:8 "deny.user" is unknown. Did you mean "users"?'],
