@@ -117,6 +117,10 @@ describe('the rules on the page', () => {
     await applyButton(page).click();
     await page.getByText(/^Not applied: the draft has an error\./).waitFor();
     assert.equal(await page.getByRole('dialog').count(), 0);
+    await editor(page).fill(`${text}\nexpect:\n  - { user: zoe, product: demo, answer: refused }\n`);
+    await page.getByText('The example does not hold').waitFor();
+    await applyButton(page).click();
+    await page.getByText(/^Not applied: the draft has an error\. zoe and demo: served/).waitFor();
     await page.getByRole('button', { name: 'Discard', exact: true }).click();
     assert.equal(await editor(page).inputValue(), text);
     await applyButton(page).click();

@@ -21,6 +21,8 @@ describe('berth rules check', () => {
     writeFileSync(file, `${RULES}expect:\n${expect('refused')}${expect('served')}`);
     const failed = await runBerth(data, ['rules', 'check', file, '--json']);
     assert.equal(failed.code, 1);
+    const shown = await runBerth(data, ['rules', 'check', file]);
+    assert.ok(shown.stdout.startsWith(`${file} is not valid: 1 expectation fails.\n`), shown.stdout);
     const message = 'mallory and cad: refused (deny by user)';
     assert.deepEqual(JSON.parse(failed.stdout), {
       file,

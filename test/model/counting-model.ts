@@ -9,6 +9,7 @@ import { refuse } from './model-refusals.ts';
 import {
   countsAlike,
   type Holdings,
+  isKeptOutBy,
   mayLend,
   type Person,
   refuseByLimit,
@@ -260,6 +261,7 @@ export class CountingModel extends LendingModel {
   ): boolean {
     const own = this.rules.products.cad?.features[FEATURE];
     if (own === undefined || !this.featureSlots(license.id).has(to.user)) return true;
+    if (isKeptOutBy(this.rules, own, to)) return false;
     const holdings = this.featureHoldings(license, to.user, left);
     return countsAlike(this.rules, own, from, to) || mayLend(this.rules, own, holdings, to, this.now);
   }

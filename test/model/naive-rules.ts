@@ -186,9 +186,13 @@ export function mayLend(
 
 /** Whether deny or allow keep somebody out; `allow` is not about those who only count. */
 export function isKeptOut(rules: RuleSet, who: Person, isSlot: boolean): boolean {
-  const { deny, allow } = rules.products.cad ?? { deny: null, allow: null };
   if (isNamed(who.user, rules.deny.users)) return true;
-  if (deny?.groups.some((name) => isMember(rules, who, name))) return true;
+  const own = rules.products.cad;
+  return own !== undefined && isKeptOutBy(rules, own, who, isSlot);
+}
+
+export function isKeptOutBy(rules: RuleSet, { deny, allow }: SlotRules, who: Person, isSlot = true): boolean {
+  if (deny.groups.some((name) => isMember(rules, who, name))) return true;
   return isSlot && allow !== null && !allow.some((name) => isMember(rules, who, name));
 }
 

@@ -46,7 +46,11 @@ const counted: fc.Arbitrary<Partial<SlotRules>> = fc.record({
 
 const priority = fc.record({ for: name, level: fc.constantFrom(-5, 10, 10, 20), during, line });
 
-const feature = counted.map((rules) => ({ [FEATURE]: slotRules(rules) }));
+/** Those who ask for the feature say no place, so only holders who move to the lab are denied. */
+const deniedPlaces = fc.constantFrom([], ['lab']).map((groups) => group({ groups }));
+const feature = fc
+  .tuple(counted, deniedPlaces)
+  .map(([rules, deny]) => ({ [FEATURE]: slotRules({ ...rules, deny }) }));
 
 const product: fc.Arbitrary<Partial<ProductRules>> = fc
   .tuple(

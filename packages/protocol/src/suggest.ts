@@ -1,5 +1,9 @@
+/** No name is longer, and the comparison takes long. */
+const LONGEST_WORD = 256;
+
 /** " Did you mean …?", or an empty text if no name is similar. */
 export function suggest(word: string, known: readonly string[]): string {
+  if (word.length > LONGEST_WORD) return '';
   const ranked = known.map((name) => ({
     name,
     distance: countEdits(word.toLowerCase(), name.toLowerCase()),

@@ -131,11 +131,18 @@ class Lane implements FastReader {
 
   readonly #onData = (chunk: Buffer): void => {
     this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
-    // Requests that a client sends before it has the answer wait in the system's buffers.
-    if (this.isBusy) this.#socket.pause();
+    if (this.isBusy) this.#waitBehind();
     else if (this.#unread.length >= this.#needed) this.#proceed();
     else this.#wait();
   };
+
+  /**
+   * Requests that a client sends before it has the answer wait in the system's buffers. But its end comes
+   * behind them, so some are read if it must be noticed.
+   */
+  #waitBehind(): void {
+    if (this.#departure === null || this.#unread.length > HTTP_LIMITS.aheadBytes) this.#socket.pause();
+  }
 
   /** Node refuses it if there is no room. */
   #wait(): void {
@@ -155,6 +162,7 @@ class Lane implements FastReader {
     if (this.#departure === null) {
       this.#departure = { isGone: this.#socket.destroyed, onGone: null };
       this.#socket.setKeepAlive(true, HTTP_LIMITS.probeAfterMs);
+      this.#socket.resume();
     }
     return this.#departure;
   };

@@ -5,8 +5,8 @@ export const HTTP_LIMITS = {
   /** A v4 request body has a few hundred bytes. */
   bodyBytes: 64 * 1024,
   /**
-   * For bodies with a license file: base64 makes the largest file a third larger than its license, and a
-   * client that escapes every "/" in JSON adds a quarter of that.
+   * For bodies with a file. Of a license: base64 makes the largest file a third larger than its license, and
+   * a client that escapes every "/" in JSON adds a quarter of that. Rules have less.
    */
   fileBodyBytes: 2 * MAX_LICENSE_BYTES,
   /**
@@ -43,6 +43,8 @@ export const HTTP_LIMITS = {
    * second: a machine that has vanished is noticed within 15 s.
    */
   probeAfterMs: 4000,
+  /** What is read behind a long request, to notice that its client is gone. */
+  aheadBytes: 16 * 1024,
   /** How long a stop waits before it closes connections. */
   drainTimeoutMs: 10_000,
 } as const;

@@ -9,6 +9,7 @@ import { MemorySocket } from '../../../test/fuzz/lane/memory-socket.ts';
 import { openSocket, readAnswerFrom, readToEnd } from '../../../test/support/raw-socket.ts';
 import { openTestApp } from '../../../test/support/test-app.ts';
 import type { App } from '../src/app.ts';
+import type { Departure, HttpRequest } from '../src/http-request.ts';
 import { openLane } from '../src/lane.ts';
 import { HTTP_LIMITS } from '../src/limits.ts';
 import { createAppServer, listening, stopServer } from '../src/listen.ts';
@@ -24,7 +25,7 @@ function post(path: string, body = BODY): string {
 const HEAD_AND_HALF = post('quick').slice(0, -5);
 const REST = post('quick').slice(-5);
 
-function routeOf(name: string, handle: () => Reply | Promise<Reply>) {
+function routeOf(name: string, handle: (request: HttpRequest) => Reply | Promise<Reply>) {
   return defineRoute({
     name,
     methods: ['POST'],
@@ -34,7 +35,7 @@ function routeOf(name: string, handle: () => Reply | Promise<Reply>) {
     body: z.object({ user: z.string() }),
     answer: { kind: 'text', example: 'x' },
     errors: [],
-    handle: () => handle(),
+    handle: ({ request }) => handle(request),
   });
 }
 
@@ -53,6 +54,7 @@ async function openServer(t: TestContext, options: ServerOptions = {}) {
   const { hasLane = true, maxConnectionsPerAddress = 100, wrap = (app) => app } = options;
   t.mock.timers.enable({ apis: ['setInterval'] });
   const held = { begun: Promise.withResolvers<void>(), reply: Promise.withResolvers<Reply>() };
+  const watched = Promise.withResolvers<Departure>();
   const counts = { long: 0, quick: 0 };
   const routes = [
     routeOf('quick', () => {
@@ -65,6 +67,10 @@ async function openServer(t: TestContext, options: ServerOptions = {}) {
     }),
     routeOf('held', () => {
       held.begun.resolve();
+      return held.reply.promise;
+    }),
+    routeOf('watched', (request) => {
+      watched.resolve(request.watch?.() as Departure);
       return held.reply.promise;
     }),
   ];
@@ -108,7 +114,7 @@ async function openServer(t: TestContext, options: ServerOptions = {}) {
     return connection.lane !== null;
   };
   const bytesReadFrom = (socket: Socket) => accepted.get(ports.get(socket))?.bytesRead as number;
-  return { server, bytesReadFrom, connect, catchUp, pass, held, counts, stop, isInLane };
+  return { server, bytesReadFrom, connect, catchUp, pass, held, watched, counts, stop, isInLane };
 }
 
 /** Resolves whether or not the connection ends with an error. */
@@ -190,6 +196,20 @@ describe('the lane', () => {
     await catchUp();
     await catchUp();
     assert.ok(bytesReadFrom(socket) < 512 * 1024, `${bytesReadFrom(socket)} bytes were read`);
+  });
+
+  test('notices that the client of a long request is gone, also behind further requests', async (t) => {
+    const { connect, catchUp, watched } = await openServer(t);
+    const socket = await connect(post('watched'));
+    const client = await watched.promise;
+    for (let i = 0; i < 3; i++) {
+      socket.write(post('quick'));
+      await catchUp();
+    }
+    assert.equal(client.isGone, false);
+    socket.destroy();
+    for (let turn = 0; turn < 50 && !client.isGone; turn++) await catchUp();
+    assert.equal(client.isGone, true);
   });
 
   test('reads no further while a client does not read its answers', async (t) => {

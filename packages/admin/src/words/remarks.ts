@@ -11,18 +11,13 @@ export interface Remark {
   readonly message: string;
 }
 
-/** Errors, which keep the text from being applied; then examples that do not hold, and warnings. */
+/** Errors and examples that do not hold, which keep the text from being applied; then warnings. */
 export function listRemarks({ errors, warnings, expectations }: Findings): readonly Remark[] {
   const wrong = expectations.filter(({ ok }) => !ok);
-  return [
-    ...errors.map((one) => ({ level: 'critical' as const, ...one })),
-    ...[...wrong, ...warnings].map(({ line, column, message }) => ({
-      level: 'warning' as const,
-      line,
-      column,
-      message,
-    })),
-  ];
+  const remarkOn =
+    (level: Remark['level']) =>
+    ({ line, column, message }: (typeof errors)[number]) => ({ level, line, column, message });
+  return [...[...errors, ...wrong].map(remarkOn('critical')), ...warnings.map(remarkOn('warning'))];
 }
 
 /** Whether the examples of the text hold; empty: it has none. */

@@ -83,7 +83,7 @@ describe('what is said about a text', () => {
     });
     assert.deepEqual(
       remarks.map(({ level, message }) => `${level} ${message}`),
-      ['critical error', 'warning example', 'warning warning'],
+      ['critical error', 'critical example', 'warning warning'],
     );
   });
 

@@ -152,3 +152,6 @@ export function refuseFeatureExpired({ code, expiresAt }: Feature): Refused {
 function named(license: License): string {
   return `${license.id} of "${license.product}"`;
 }
+
+/** To a client that no longer waits for the answer. */
+export const CLIENT_GONE = refuse('bad_request', 'The client disconnected.');

@@ -61,7 +61,7 @@ export interface Route extends RoutePlace {
   readonly headers?: readonly ('Idempotency-Key' | 'Last-Event-ID' | 'Prefer')[];
   /** Whether the body is a file, sent in a form or directly. */
   readonly takesFile?: boolean;
-  /** Whether a field of the body contains a whole license file, so the body may be large. */
+  /** Whether a field of the body contains a whole file, so the body may be large. */
   readonly holdsFile?: boolean;
   readonly answer: AnswerShape;
   /** Its own refusals, in addition to those of every route. */

@@ -2,6 +2,7 @@ import { post, toApiError } from '../../data/api.ts';
 import { ask } from '../../parts/dialog.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { countDiff, diffLines } from '../../words/line-diff.ts';
+import { listRemarks } from '../../words/remarks.ts';
 import { sayReplay } from '../../words/replay.ts';
 import type { RulesInForce } from '../../words/rules.ts';
 import { plural } from '../../words/time.ts';
@@ -59,7 +60,8 @@ function findMissing({ data, draft, checked }: Wish): Omit<Notice, 'text'> | nul
     const message = `Revision ${revision} is newer than your draft. Compare both below first.`;
     return { message, line: null };
   }
-  const [error] = checked?.text === draft.text ? checked.errors : [];
+  const remarks = checked?.text === draft.text ? listRemarks(checked) : [];
+  const error = remarks.find(({ level }) => level === 'critical');
   if (error === undefined) return null;
   return { message: `Not applied: the draft has an error. ${error.message}`, line: error.line };
 }

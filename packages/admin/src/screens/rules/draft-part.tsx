@@ -114,7 +114,7 @@ function Foot({ draft, checked, error, remarks, caret }: FootProps) {
       )}
       {count('critical') > 0 && <State level="critical" word={plural(count('critical'), 'error')} />}
       {count('warning') > 0 && <State level="warning" word={plural(count('warning'), 'warning')} />}
-      {examples !== '' && <State level={areRight ? 'ok' : 'warning'} word={examples} />}
+      {examples !== '' && <State level={areRight ? 'ok' : 'critical'} word={examples} />}
       {caret !== null && (
         <span class="end" aria-hidden="true">
           Line {caret[0]}, column {caret[1]}

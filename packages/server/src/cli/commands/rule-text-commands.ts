@@ -7,7 +7,7 @@ import {
   type OptionFormat,
 } from '../../services/rules/import/import-options.ts';
 import type { ParsedRules, RuleErrors } from '../../services/rules/parse-rules.ts';
-import { openRulesFile, RulesError, readRules } from '../../services/rules/rules-file.ts';
+import { openRulesFile, RulesError, readUnproven } from '../../services/rules/rules-file.ts';
 import type { AdminAnswer } from '../admin-client.ts';
 import { type Command, defineCommand, type LocalContext } from '../command.ts';
 import { readBytes } from '../files.ts';
@@ -39,7 +39,7 @@ type Checked = { readonly file: string } & RuleErrors & Omit<ParsedRules, 'rules
 async function checkRules({ config, words: [named] }: LocalContext): Promise<AdminAnswer<Checked>> {
   const settings = named === undefined ? config : { ...config, rules: named };
   const file = openRulesFile(settings);
-  const parsed = readRules(file, await file.read());
+  const parsed = readUnproven(file, await file.read());
   const body = { file: file.path, errors: [], warnings: [], expectations: [] };
   if (parsed === null) throw new InputError('The rules are kept in the store. Name a FILE to check.');
   if (!(parsed instanceof RulesError)) {
@@ -69,7 +69,7 @@ function showChecked({ file, errors, warnings, expectations }: Checked): string 
 function judge(errors: number, failed: number): string {
   if (errors > 0) return `is not valid: ${errors === 1 ? '1 error' : `${errors} errors`}.`;
   if (failed > 0)
-    return `is valid, but ${failed === 1 ? '1 expectation fails' : `${failed} expectations fail`}.`;
+    return `is not valid: ${failed === 1 ? '1 expectation fails' : `${failed} expectations fail`}.`;
   return 'is valid.';
 }
 

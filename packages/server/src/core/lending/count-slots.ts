@@ -6,6 +6,7 @@ import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
 import { isUsable, type License } from '../nouns/license.ts';
 import type { Registration } from '../nouns/registration.ts';
 import { type Refused, refuse } from '../outcome.ts';
+import { refuseByAccess } from '../rules/admit.ts';
 import { findProductRules } from '../rules/find-rules.ts';
 import { listGroups, type Person } from '../rules/groups.ts';
 import {
@@ -90,7 +91,12 @@ function mayFollow(
   const { rules, license } = view;
   if (findProductRules(rules.set, license.product) === null || !isUsable(license, now)) return true;
   const features = listHeldFeatures(view, base, now).map(({ feature }) => feature);
-  return [null, ...features].every((feature) => mayCountThere(view, feature, held, moved, now));
+  // Whether they may have the license's own slot there was asked first.
+  const asking = { ...countedPerson(moved), claimedAddress: moved.host.address };
+  return (
+    features.every((feature) => refuseByAccess(rules.set, asking, license.product, feature) === null) &&
+    [null, ...features].every((feature) => mayCountThere(view, feature, held, moved, now))
+  );
 }
 
 function mayCountThere(

@@ -90,9 +90,15 @@ function refuseMore() {
 
 /** For the audit log, which need not repeat the whole text: the changed lines, at most this many. */
 const MOST_CHANGED = 200;
+/** A whole text may be in one line. */
+const LONGEST_LINE = 500;
 
 function cutDiff(lines: readonly string[]): readonly string[] {
-  const changed = lines.filter((line) => !line.startsWith(' '));
+  const changed = lines.filter((line) => !line.startsWith(' ')).map(cutLine);
   const left = changed.length - MOST_CHANGED;
   return left <= 0 ? changed : [...changed.slice(0, MOST_CHANGED), `… and ${left} more lines`];
+}
+
+function cutLine(line: string): string {
+  return line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)}…`;
 }

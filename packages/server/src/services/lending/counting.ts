@@ -46,8 +46,8 @@ export function createCounting(store: Store, takeSlot: TakeSlot): Counting {
         idempotency: identifyRequest(idempotencyKey, request),
       }),
     registerFeature: (request, feature, until, patience) => {
-      const wanted = { feature: requireFeature(feature), until };
       const taker = { ...identifyTaker(request), host: request.host };
+      const wanted = { feature: requireFeature(feature), until };
       return takeSlot({ kind: 'register_feature', ...taker, ...wanted }, patience);
     },
     releaseFeature: (request, feature) =>

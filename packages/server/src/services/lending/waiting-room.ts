@@ -1,10 +1,10 @@
 import { placeOf } from '@berth/protocol/address-range';
-import { RequestError } from '@berth/protocol/request-error';
 import type { Register, RegisterFeature, UnseenSlot, Wait } from '../../core/command.ts';
 import { addressOf } from '../../core/nouns/actor.ts';
 import { Histogram } from '../../core/nouns/histogram.ts';
 import { type Instant, SECOND_MS } from '../../core/nouns/instant.ts';
 import type { HandedOn, PlaceKey, Waiting } from '../../core/outcome.ts';
+import { CLIENT_GONE } from '../../core/refusals.ts';
 import type { Executed, Store } from '../../store/store.ts';
 
 type Waitable = Register | RegisterFeature;
@@ -220,7 +220,8 @@ class Room implements WaitingRoom {
     if (waiter.isAsking) return;
     this.#remove(waiter);
     if (!this.#waiters.has(nameOf(waiter.key))) this.#send({ kind: 'leave_line', ...waiter.key });
-    waiter.settled.reject(new RequestError('bad_request', 'The client disconnected.'));
+    waiter.patience.waitedMs = this.#options.readMonotonicMs() - waiter.startedMs;
+    waiter.settled.resolve(CLIENT_GONE);
   }
 
   /** Returns the slot that was lent to a client that is gone. */

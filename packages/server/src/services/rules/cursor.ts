@@ -1,5 +1,5 @@
 import { suggest } from '@berth/protocol/suggest';
-import type { Mistake, Place, YamlTree } from './yaml-tree.ts';
+import { MAX_MISTAKES, type Mistake, type Place, type YamlTree } from './yaml-tree.ts';
 
 /**
  * A value in the text of the rules, with the names that lead to it. What is wrong is collected, so that all
@@ -99,9 +99,6 @@ export class Cursor {
     return null;
   }
 }
-
-/** Nobody reads more at once. */
-const MAX_MISTAKES = 100;
 
 /** To find out what was meant takes a while. */
 const MAX_HINTS = 20;

@@ -42,8 +42,24 @@ export function parseRules(
   return 'kind' in tree ? readRules(tree, products) : { errors: tree };
 }
 
+/** A text whose own examples fail is not applied either. They depend on nothing but the text. */
+export function refuseFailed(parsed: ParsedRules | RuleErrors): ParsedRules | RuleErrors {
+  if ('errors' in parsed) return parsed;
+  const failed = parsed.expectations.filter(({ ok }) => !ok);
+  if (failed.length === 0) return parsed;
+  const errors = failed.map(({ line, column, message }) => ({
+    line,
+    column,
+    message: `An entry of "expect" fails: ${message}`,
+  }));
+  return { errors };
+}
+
 function refuseText(text: string): string | null {
   if (text.trim() === '') return 'The text is empty. To lift all rules, write "deny: {}".';
+  // Names would silently be others. U+FFFD is what a file with another encoding is read as.
+  if (!text.isWellFormed() || text.includes('\ufffd'))
+    return 'The text is not valid UTF-8. Save it as UTF-8.';
   if (Buffer.byteLength(text) <= LIMITS.rulesBytes) return null;
   return `The text has more than ${LIMITS.rulesBytes} bytes. Use patterns and ranges.`;
 }
@@ -53,7 +69,7 @@ function readRules(tree: YamlTree, products: readonly ProductFacts[] | null): Pa
   const sections = new Cursor(tree, errors).fields(['groups', 'times', 'deny', 'products', 'expect']);
   const groups = readGroups(sections.groups);
   const times = readTimes(sections.times);
-  const known: Known = { groups: Object.keys(groups), times: Object.keys(times) };
+  const known: Known = { groups: new Set(Object.keys(groups)), times: Object.keys(times) };
   const rules: RuleSet = {
     groups,
     times,

@@ -69,12 +69,12 @@ function readAddress(address: Cursor | undefined): string | null {
   return text;
 }
 
-function readHeld(held: Cursor | undefined, groups: readonly string[]): Readonly<Record<string, number>> {
+function readHeld(held: Cursor | undefined, groups: ReadonlySet<string>): Readonly<Record<string, number>> {
   const entries = held?.entries('must contain groups with numbers: { cad-team: 2 }.') ?? [];
   return Object.fromEntries(
     entries.map(([group, slots]) => {
-      if (!groups.includes(group)) {
-        slots.fail('names no group in "groups".', slots.at, () => suggest(group, groups));
+      if (!groups.has(group)) {
+        slots.fail('names no group in "groups".', slots.at, () => suggest(group, [...groups]));
       }
       return [group, slots.wholeNumber(0, MAX_SLOTS) ?? 0];
     }),

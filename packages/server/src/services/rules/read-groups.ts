@@ -10,6 +10,9 @@ const MAX_ENTRIES = 10_000;
 /** Each request is compared with every group. */
 const MAX_GROUPS = 1000;
 
+/** For each group, all that contain it are found by following these. */
+const MAX_CONTAINED = 10_000;
+
 const GROUP_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
 const KIND_OF: Readonly<Record<(typeof NAME_LISTS)[number], BarKind>> = {
@@ -22,7 +25,7 @@ export function readGroups(section: Cursor | undefined): Readonly<Record<string,
   const entries = section?.entries() ?? [];
   if (entries.length > MAX_GROUPS)
     section?.fail(`has ${entries.length} groups; at most ${MAX_GROUPS} are allowed.`);
-  const names = entries.map(([name]) => name);
+  const names = new Set(entries.map(([name]) => name));
   for (const [name, group] of entries) {
     if (!GROUP_NAME.test(name)) {
       group.fail(
@@ -32,15 +35,19 @@ export function readGroups(section: Cursor | undefined): Readonly<Record<string,
     }
   }
   const groups = Object.fromEntries(entries.map(([name, group]) => [name, readNames(group, names)]));
+  const contained = Object.values(groups).reduce((sum, group) => sum + group.groups.length, 0);
+  if (contained > MAX_CONTAINED)
+    section?.fail(`has ${contained} groups within groups; at most ${MAX_CONTAINED} are allowed.`);
+  const circles = findCircles(groups);
   for (const [name, group] of entries) {
-    const circle = findCircle(groups, name);
-    if (circle !== null) group.fail(`contains itself: ${circle.join(' → ')}. Remove one of these.`, group.at);
+    const circle = circles.get(name)?.join(' → ');
+    if (circle !== undefined) group.fail(`contains itself: ${circle}. Remove one of these.`, group.at);
   }
   return groups;
 }
 
 /** Lists of users, hosts, addresses and groups: a group, or those whom `deny` refuses. */
-export function readNames(section: Cursor | undefined, groups: readonly string[]): Denied {
+export function readNames(section: Cursor | undefined, groups: ReadonlySet<string>): Denied {
   if (section === undefined) return NO_NAMES;
   const fields = section.fields([...NAME_LISTS, 'groups']);
   const lists = NAME_LISTS.map((list) => [list, readList(fields[list], KIND_OF[list])]);
@@ -58,36 +65,36 @@ function readList(list: Cursor | undefined, kind: BarKind): readonly string[] {
   });
 }
 
-export function readGroupNames(list: Cursor | undefined, groups: readonly string[]): readonly string[] {
+export function readGroupNames(list: Cursor | undefined, groups: ReadonlySet<string>): readonly string[] {
   const items = list?.items(MAX_GROUPS) ?? [];
   return items.map((item) => readGroupName(item, groups));
 }
 
-export function readGroupName(item: Cursor, groups: readonly string[]): string {
+export function readGroupName(item: Cursor, groups: ReadonlySet<string>): string {
   const name = item.text();
-  if (name !== null && !groups.includes(name)) {
-    item.fail(`is "${name}", which is not in "groups".`, undefined, () => suggest(name, groups));
+  if (name !== null && !groups.has(name)) {
+    item.fail(`is "${name}", which is not in "groups".`, undefined, () => suggest(name, [...groups]));
   }
   return name ?? '';
 }
 
-/** The way from a group back to itself; `null`: there is none. */
-function findCircle(groups: Readonly<Record<string, Group>>, start: string): readonly string[] | null {
-  const before = new Map<string, string>();
-  const found = [start];
-  for (const outer of found) {
-    for (const inner of groups[outer]?.groups ?? []) {
-      if (inner === start) return [...wayTo(before, outer), start];
-      if (before.has(inner)) continue;
-      before.set(inner, outer);
-      found.push(inner);
-    }
-  }
-  return null;
-}
-
-function wayTo(before: ReadonlyMap<string, string>, last: string): readonly string[] {
-  const way = [last];
-  for (let one = before.get(last); one !== undefined; one = before.get(one)) way.unshift(one);
-  return way;
+/** The ways from groups back to themselves, by the group where a search from the first finds them. */
+function findCircles(groups: Readonly<Record<string, Group>>): ReadonlyMap<string, readonly string[]> {
+  const circles = new Map<string, readonly string[]>();
+  const done = new Set<string>();
+  const places = new Map<string, number>();
+  const way: string[] = [];
+  const follow = (name: string) => {
+    const place = places.get(name);
+    if (place !== undefined) circles.getOrInsertComputed(name, () => [...way.slice(place), name]);
+    if (place !== undefined || done.has(name)) return;
+    places.set(name, way.length);
+    way.push(name);
+    for (const inner of groups[name]?.groups ?? []) follow(inner);
+    way.pop();
+    places.delete(name);
+    done.add(name);
+  };
+  for (const name of Object.keys(groups)) follow(name);
+  return circles;
 }

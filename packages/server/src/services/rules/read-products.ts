@@ -13,7 +13,7 @@ import { refuseName } from './refuse-entry.ts';
 
 /** The names that rules refer to. */
 export interface Known {
-  readonly groups: readonly string[];
+  readonly groups: ReadonlySet<string>;
   readonly times: readonly string[];
 }
 

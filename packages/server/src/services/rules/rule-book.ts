@@ -8,7 +8,7 @@ import { executeOnEachLicense } from '../lending/each-license.ts';
 import type { Content } from '../watching/watched-file.ts';
 import { type Bars, createBars } from './bars.ts';
 import { listReservations, listUsed, type UsedRule } from './in-force.ts';
-import { type ParsedRules, parseRules, type RuleErrors } from './parse-rules.ts';
+import { type ParsedRules, parseRules, type RuleErrors, refuseFailed } from './parse-rules.ts';
 import { RulesError, type RulesFile, readRules } from './rules-file.ts';
 
 /** What happened to the file, for the log. */
@@ -95,7 +95,7 @@ function openRevisions(store: Store, file: RulesFile) {
   async function apply(text: string, basedOn: number | undefined, by: Actor): Promise<Applied> {
     const content = await file.read();
     if (content.kind !== 'absent' || file.isNamed) throw refuseInFile(file.path);
-    const parsed = await check(text);
+    const parsed = refuseFailed(await check(text));
     if ('errors' in parsed) throw refuseErrors(parsed);
     return { ...(await put({ text, rules: parsed.rules }, basedOn, by)), warnings: parsed.warnings };
   }
@@ -124,6 +124,14 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
   const { findRules, put, ...revisions } = openRevisions(store, file);
   /** Read, but not stored yet: the disk may fail. */
   let found: Content | null = null;
+  const findWarnings = rememberLast((text: string, products: readonly ProductFacts[]) => {
+    const parsed = parseRules(text, products);
+    return 'errors' in parsed ? [] : parsed.warnings;
+  });
+  const findFileError = rememberLast((content: Content) => {
+    const written = readRules(file, content);
+    return { isThere: written !== null, error: written instanceof RulesError ? written.message : null };
+  });
   /** What was reported at the start, so that the same version is not reported again. */
   let loggedAtStart: string | null = null;
 
@@ -167,16 +175,26 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
     },
     async describe() {
       const [record, content] = await Promise.all([findRules(), file.read()]);
-      const written = readRules(file, content);
-      const parsed = record.applied === null ? null : await revisions.check(record.applied.text);
+      const { isThere, error } = findFileError(content);
+      const { applied } = record;
       return {
         ...record,
-        file: written === null ? null : file.path,
-        fileError: written instanceof RulesError ? written.message : null,
-        warnings: parsed === null || 'errors' in parsed ? [] : parsed.warnings,
+        file: isThere ? file.path : null,
+        fileError: error,
+        warnings: applied === null ? [] : findWarnings(applied.text, await listProducts(store)),
         inForce: await listUsed(store, record.rules),
       };
     },
+  };
+}
+
+/** To read a long text takes a second, and pages ask for the same one again and again. */
+function rememberLast<Given extends readonly unknown[], Result>(find: (...given: Given) => Result) {
+  let last: { readonly key: string; readonly result: Result } | null = null;
+  return (...given: Given): Result => {
+    const key = JSON.stringify(given);
+    if (last?.key !== key) last = { key, result: find(...given) };
+    return last.result;
   };
 }
 

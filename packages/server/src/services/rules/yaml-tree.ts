@@ -26,6 +26,9 @@ export interface Mistake extends Place {
   readonly message: string;
 }
 
+/** Nobody reads more at once. */
+export const MAX_MISTAKES = 100;
+
 /** The parser calls itself for each level. */
 const MAX_DEPTH = 50;
 const MAX_INDENT = 200;
@@ -35,15 +38,16 @@ export function readYamlTree(text: string): YamlTree | readonly Mistake[] {
   const deep = findTooDeep(text);
   if (deep !== null) return [{ ...deep, message: 'This is nested too deeply.' }];
   const lines = new LineCounter();
-  const options = { schema: 'failsafe', logLevel: 'error', prettyErrors: false, lineCounter: lines } as const;
-  const { errors, contents } = parseDocument(text, options);
-  const mistakes: Mistake[] = errors.map((error) => ({
+  // Whether names are unique is looked at below: the parser compares each with all before it.
+  const options = { schema: 'failsafe', uniqueKeys: false, logLevel: 'error', prettyErrors: false } as const;
+  const { errors, contents } = parseDocument(text, { ...options, lineCounter: lines });
+  const mistakes: Mistake[] = errors.slice(0, MAX_MISTAKES).map((error) => ({
     ...placeAt(lines, error.pos[0]),
     message: describeError(error),
   }));
   const start = { line: 1, column: 1 };
   const tree = contents === null ? ({ kind: 'empty', at: start } as const) : toTree(contents, start);
-  return mistakes.length > 0 ? mistakes : tree;
+  return mistakes.length > 0 ? mistakes.slice(0, MAX_MISTAKES) : tree;
 
   function toTree(node: Node | null, fallback: Place): YamlTree {
     const { isAlias, isMap, isScalar, isSeq } = loadYaml();
@@ -64,9 +68,12 @@ export function readYamlTree(text: string): YamlTree | readonly Mistake[] {
     items: readonly { readonly key: Node; readonly value: Node | null }[],
     at: Place,
   ): readonly YamlEntry[] {
+    const names = new Set<string>();
     return items.map(({ key, value }) => {
       const name = toTree(key, at);
       if (name.kind !== 'text') mistakes.push({ ...name.at, message: 'A name is missing before the colon.' });
+      else if (names.size === names.add(name.text).size)
+        mistakes.push({ ...name.at, message: 'This name was written before. Put both in one place.' });
       return { key: name.kind === 'text' ? name.text : '', at: name.at, value: toTree(value, name.at) };
     });
   }

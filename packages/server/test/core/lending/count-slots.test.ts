@@ -5,8 +5,12 @@ import type { Borrow, Register } from '../../../src/core/command.ts';
 import { decide } from '../../../src/core/decide.ts';
 import { HOUR_MS, plus } from '../../../src/core/nouns/instant.ts';
 import type { Registration } from '../../../src/core/nouns/registration.ts';
+import type { ProductRules, SlotRules } from '../../../src/core/rules/rule-set.ts';
+import { group, slotRules } from '../../store/exam/rule-sets.ts';
 import {
   borrow,
+  exampleFeature,
+  exampleFeatureSlot,
   exampleLicense,
   exampleSlot,
   exampleView,
@@ -108,6 +112,23 @@ describe('a holder who calls from elsewhere', () => {
     const full = exampleLicense({ slots: 1 });
     assert.equal(countedAt([PLAIN], full), 'there', 'the own slot would be free');
     assert.equal(countedAt([PLAIN, ...crowd(1, 0)], full), HERE, 'but not of a license with more in use');
+  });
+
+  test('is not counted there if deny or allow keep a feature from them there', () => {
+    const license = exampleLicense({ features: [exampleFeature('render')] });
+    const featureSlots = [exampleFeatureSlot('ada')];
+    const countedWith = (render: Partial<SlotRules>) => {
+      const set = { ...limitingAddresses(3), groups: { here: group({ addresses: [HERE] }) } };
+      const cad = { ...(set.products.cad as ProductRules), features: { render: slotRules(render) } };
+      const view = { license, featureSlots, slots: [PLAIN], rules: inForce({ ...set, products: { cad } }) };
+      const [put] = decide(register('ada', from(THERE)), exampleView(view, 'ada'), NOW).changes;
+      assert.ok(put?.kind === 'put_registration');
+      return put.registration.countedAt?.address ?? 'there';
+    };
+    assert.equal(countedWith({}), 'there');
+    assert.equal(countedWith({ deny: group({ addresses: [HERE] }) }), 'there');
+    assert.equal(countedWith({ deny: group({ addresses: [THERE] }) }), HERE);
+    assert.equal(countedWith({ allow: ['here'] }), HERE);
   });
 
   test('and wherever they go, if there are no such rules', () => {

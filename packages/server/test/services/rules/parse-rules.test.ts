@@ -154,8 +154,12 @@ describe('the text of the rules', () => {
 const GROUPS = 'groups: { a: { users: [x] }, b: {} }\n';
 const rule = (text: string) => `${GROUPS}products: { cad: { ${text} } }`;
 
+const NO_UTF8 = '1:1 The text is not valid UTF-8. Save it as UTF-8.';
+
 describe('a text is refused as a whole, with line and column', () => {
   for (const [title, text, ...errors] of [
+    ['half a character', 'deny: {users: ["\ud800"]}', NO_UTF8],
+    ['another encoding', Buffer.from('deny: {users: [zoë]}', 'latin1').toString('utf8'), NO_UTF8],
     ['empty', ' \n', '1:1 The text is empty. To lift all rules, write "deny: {}".'],
     ['an unknown section', 'denny: {}', '1:1 "denny" is unknown. Did you mean "deny"?'],
     ['an unknown list', 'deny: {user: [ada]}', '1:8 "deny.user" is unknown. Did you mean "users"?'],
@@ -184,7 +188,7 @@ describe('a text is refused as a whole, with line and column', () => {
     [
       'the same list twice',
       'deny:\n  users: [a]\n  users: [b]',
-      '3:3 This is not valid YAML: Map keys must be unique.',
+      '3:3 This name was written before. Put both in one place.',
     ],
     [
       'two documents',
@@ -223,8 +227,12 @@ describe('a text is refused as a whole, with line and column', () => {
       'a circle of groups',
       'groups:\n  a: { groups: [b] }\n  b: { groups: [c] }\n  c: { groups: [a] }',
       '2:3 "groups.a" contains itself: a → b → c → a. Remove one of these.',
-      '3:3 "groups.b" contains itself: b → c → a → b. Remove one of these.',
-      '4:3 "groups.c" contains itself: c → a → b → c. Remove one of these.',
+    ],
+    [
+      'two circles, and a group that only leads to them',
+      'groups:\n  x: { groups: [c, a] }\n  a: { groups: [b, a] }\n  b: { groups: [c] }\n  c: { groups: [b] }',
+      '3:3 "groups.a" contains itself: a → a. Remove one of these.',
+      '5:3 "groups.c" contains itself: c → b → c. Remove one of these.',
     ],
     [
       'days that are none',
@@ -328,6 +336,21 @@ describe('a text is refused as a whole, with line and column', () => {
     const groups = names.slice(1).map((name) => `  ${name}: {}\n`);
     const unknown = names.map((name) => `x${name}`).join(', ');
     assert.equal(errorsOf(`groups:\n${groups.join('')}  all: { groups: [${unknown}] }`).length, 100);
+    assert.equal(errorsOf(`deny: {users: [${'"'.repeat(1001)}]}`).length, 100, 'nor those of the YAML');
+  });
+
+  test('nobody is asked whether a very long name was a typo', () => {
+    const groups = Array.from({ length: 1000 }, (_, index) => `  ${'g'.repeat(60)}${index}: {}\n`).join('');
+    const [error] = errorsOf(`groups:\n${groups}deny: { groups: [${'g'.repeat(900_000)}] }`);
+    assert.match(error as string, /^1002:18 "deny\.groups\[0\]" is "g+…$/);
+  });
+
+  test('too many groups within groups', () => {
+    const names = Array.from({ length: 200 }, (_, index) => `g${index}`);
+    const groups = names.map((name, index) => `  ${name}: { groups: [${names.slice(index + 1)}] }\n`);
+    assert.deepEqual(errorsOf(`groups:\n${groups.join('')}`), [
+      '2:3 "groups" has 19900 groups within groups; at most 10000 are allowed.',
+    ]);
   });
 
   test('too long', () => {

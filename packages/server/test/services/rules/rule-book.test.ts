@@ -174,6 +174,18 @@ describe('rules are described', () => {
       [['reserve 3 for team', 1, 2]],
     );
   });
+
+  test('with warnings, for which the text is read again only if something has changed', async (t) => {
+    const { store, open } = await setUp(t);
+    const book = open();
+    await book.apply(TEAM, undefined, 'admin');
+    const { warnings } = await book.describe();
+    assert.match(warnings[0]?.message ?? '', /license/);
+    assert.equal((await book.describe()).warnings, warnings, 'the very same');
+    const license = exampleLicense({ id: licenseId(1), slots: 5 });
+    await store.execute({ kind: 'install_license', license, by: 'admin' });
+    assert.deepEqual((await book.describe()).warnings, []);
+  });
 });
 
 const TEAM = `groups:
@@ -215,6 +227,23 @@ describe('without a file', () => {
     await assert.rejects(book.apply('deny: {users: [bob], user: [eve]}', undefined, 'admin'), {
       code: 'rules_not_valid',
     });
+    assert.deepEqual(await readDenied(), ['ada']);
+  });
+
+  test('a text whose own examples fail is refused as well, from a file too', async (t) => {
+    const { open, readDenied, write } = await setUp(t);
+    const book = open();
+    await book.apply(ADA, undefined, 'admin');
+    const failing = 'deny: {users: [bob]}\nexpect: [{ user: ada, product: cad, answer: refused }]';
+    const why = 'An entry of "expect" fails: ada and cad: served, but expected was: refused.';
+    await assert.rejects(book.apply(failing, undefined, 'admin'), {
+      code: 'rules_not_valid',
+      message: `In line 2, column 10: ${why} The rules in force have not changed.`,
+    });
+    write(failing);
+    const notice = await open().begin();
+    assert.ok(notice.kind === 'refused' && notice.reason.endsWith(`line 2, column 10: ${why}`));
+    assert.ok((await book.describe()).fileError?.endsWith(why));
     assert.deepEqual(await readDenied(), ['ada']);
   });
 

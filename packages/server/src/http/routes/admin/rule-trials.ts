@@ -12,6 +12,7 @@ export function ruleTrialRoutes(trials: RuleTrials): readonly Route[] {
       name: 'admin_rules_try',
       access: 'operator',
       summary: 'What rules would have answered to the requests of the last days',
+      holdsFile: true,
       errors: ['missing_parameters', 'rules_not_valid', 'too_many_requests'],
       handle: async ({ body, request }, send) => {
         if (body.text === undefined) throw missing('text');

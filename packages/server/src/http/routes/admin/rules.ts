@@ -24,6 +24,7 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       name: 'admin_rules_check',
       access: 'operator',
       summary: 'Check the text of rules, without applying it',
+      holdsFile: true,
       errors: ['missing_parameters'],
       handle: async ({ body }, send) => {
         const checked = await ruleBook.check(requireText(body));
@@ -35,6 +36,7 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       name: 'admin_rules_apply',
       access: 'admin',
       summary: 'Put rules in force, as a new revision',
+      holdsFile: true,
       errors: ['missing_parameters', ...APPLY_ERRORS],
       handle: async ({ body, caller }, send) =>
         send(toWire(await ruleBook.apply(requireText(body), body.based_on, caller.actor))),
@@ -69,6 +71,7 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       name: 'admin_rules_import',
       access: 'operator',
       summary: 'Translate an options file of FlexNet or RLM, without applying it',
+      holdsFile: true,
       errors: ['missing_parameters'],
       handle: ({ body }, send) => send(importOptions(requireText(body), body.format)),
     },

@@ -248,10 +248,11 @@ export function readPreferences(request: HttpRequest): Preferences {
     .toLowerCase()
     .replaceAll(/[ \t"]/g, '')
     .split(/[,;]/);
-  const wait = listed.find((one) => /^wait=[1-9]\d{0,8}$/.test(one));
+  const wait = listed.find((one) => /^wait=\d+$/.test(one));
+  const seconds = Number(wait?.slice('wait='.length) ?? 0);
   return {
     isMinimal: listed.includes('return=minimal'),
-    patience: wait === undefined ? undefined : patienceOf(request, Number(wait.slice('wait='.length))),
+    patience: seconds === 0 ? undefined : patienceOf(request, seconds),
   };
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { CONTROL, FOREIGN, LOCAL, openTestApp } from '../../../../../../test/support/test-app.ts';
+import { CONTROL, FOREIGN, LOCAL, openTestApp, readEvents } from '../../../../../../test/support/test-app.ts';
 
 describe('GET /api/admin/rules', () => {
   test('shows the text, since when it applies, and what is wrong with the file', async (t) => {
@@ -22,6 +22,19 @@ describe('GET /api/admin/rules', () => {
     assert.match(String(error), /rules\.yaml is not valid: line 1, column 8: "deny\.user" is unknown/);
     assert.equal((await get('/api/admin/rules', { peer: FOREIGN })).status, 401);
   });
+});
+
+test('rules may be as long as in a file, and the audit log repeats only their beginning', async (t) => {
+  const { post, store } = await openTestApp(t);
+  const users = Array.from({ length: 10_000 }, (_, index) => `user-${index}@example.com`).join(', ');
+  const text = `deny: {users: [${users}]}`;
+  for (const path of ['check', 'apply', 'try', 'import']) {
+    const { status, body } = await post(`/api/admin/rules/${path}`, { text });
+    assert.equal(status, 200, `${path}: ${body.message}`);
+  }
+  const event = (await readEvents(store)).find(({ kind }) => kind === 'rules_changed');
+  assert.ok(event?.kind === 'rules_changed');
+  assert.deepEqual(event.diff, [`+${text.slice(0, 499)}…`]);
 });
 
 test('POST /api/admin/rules/import says whose options file it was', async (t) => {

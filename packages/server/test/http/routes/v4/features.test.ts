@@ -71,7 +71,8 @@ describe('the answer to featureRegister', () => {
     assert.equal(await codeOf({ feature: 'nothing' }), 'invalid_license_feature_code');
     assert.equal(await codeOf({ feature: 'export' }), 'feature_not_floating');
     assert.equal(await codeOf({ feature: null }), 'missing_parameters');
-    assert.equal(await codeOf({ user: null }), 'missing_parameters');
+    const neither = await post(REGISTER, { ...ASK, user: null, feature: null });
+    assert.match(String(neither.body.message), /"os_hostname"/, 'the user is asked for first');
     assert.equal(await codeOf({ product: 'nothing' }), 'unknown_product');
     for (const user of ['ada', 'bob']) assert.equal(await codeOf({ user }), 'render');
     const { status, body } = await post(REGISTER, { ...ASK, user: 'eve' });

@@ -8,6 +8,7 @@ import {
 } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { SECOND_MS } from '../../../../src/core/nouns/instant.ts';
+import { readPreferences } from '../../../../src/http/routes/v4/lending.ts';
 import { exampleFeature } from '../../../core/examples.ts';
 
 const REGISTER = '/api/v4/register';
@@ -106,4 +107,18 @@ test('no other answer says when to ask again', async (t) => {
   }
   const { headers } = await post('/api/v4/unregister', { product: 'cad', user: 'bob' });
   assert.equal(headers.get('retry-after'), null);
+});
+
+test('a client may wait for a whole number of seconds, and for 50 at most', () => {
+  const secondsFor = (prefer: string) => {
+    const { patience } = readPreferences({ headers: new Headers({ prefer }) } as never);
+    return patience === undefined ? null : patience.forMs / SECOND_MS;
+  };
+  for (const [prefer, seconds] of Object.entries({
+    ...{ 'wait=1': 1, 'Wait = "30"': 30, 'respond-async, wait=007': 7, 'wait=5, wait=10': 5 },
+    ...{ 'wait=51': 50, [`wait=${'9'.repeat(400)}`]: 50 },
+    ...{ 'wait=0': null, 'wait=-1': null, 'wait=1.5': null, 'wait=1e9': null, 'wait=': null, wait: null },
+  })) {
+    assert.equal(secondsFor(prefer), seconds, prefer);
+  }
 });
