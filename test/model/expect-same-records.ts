@@ -1,3 +1,4 @@
+import { instant, plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import { expectAllSame } from './history-command.ts';
 import type { ModelStore } from './model-stores.ts';
@@ -19,6 +20,7 @@ export async function expectSameRecords(stores: readonly ModelStore[], ids: read
     const said = await Promise.all(stores.map(({ exam }) => exam.store.read({ kind })));
     expectAllSame(stores, said, kind);
   }
+  expectAllSame(stores, await Promise.all(stores.map(listWaits)), 'waits');
   expectAllSame(stores, await Promise.all(stores.map(describe)), 'description');
 }
 
@@ -31,6 +33,11 @@ async function listEvents({ exam }: ModelStore, chain: LicenseId | 'system') {
   const links = await exam.store.read({ kind: 'list_audit', chain, limit: 1e6, before: null });
   const events = links.toReversed().flatMap(({ at, events }) => events.map((event) => ({ at, ...event })));
   return events.filter(({ kind }) => kind !== 'clock_jumped');
+}
+
+async function listWaits({ exam }: ModelStore) {
+  const asked = { since: instant(0), until: plus(await exam.now(), 1), licenseId: null, feature: null };
+  return exam.store.read({ kind: 'list_wait_history', ...asked });
 }
 
 async function describe({ exam }: ModelStore) {

@@ -1,6 +1,6 @@
 import type { WAIT_REASONS } from '@berth/protocol/admin/choices';
 import type { Borrow, Register, RegisterFeature } from '../command.ts';
-import { type Instant, plus, SECOND_MS } from '../nouns/instant.ts';
+import { earlier, type Instant, plus, SECOND_MS } from '../nouns/instant.ts';
 import type { LicenseId } from '../nouns/license.ts';
 import type { Outcome, PlaceKey, Refused } from '../outcome.ts';
 import { findProductRules } from '../rules/find-rules.ts';
@@ -105,6 +105,21 @@ export function isGone({ presence }: Place, now: Instant): boolean {
   return Object.entries(presence).every(
     ([server, until]) => now >= (server === REPEATS ? until : plus(until, GRACE_MS)),
   );
+}
+
+/**
+ * Until when the user waited; `null`: only on servers that have died, or not at all: whoever repeats the call
+ * was denied each time.
+ */
+export function endOfPresence(
+  { presence }: Place,
+  now: Instant,
+  isAlive: (server: string) => boolean,
+): Instant | null {
+  const ends = Object.entries(presence).flatMap(([server, until]) =>
+    server !== REPEATS && isAlive(server) ? [earlier(until, now)] : [],
+  );
+  return ends.length === 0 ? null : (Math.max(...ends) as Instant);
 }
 
 /** What a command asks for; `null`: nothing that anybody waits for. */

@@ -62,7 +62,10 @@ interface Waiter {
   isCalled: boolean;
 }
 
-/** Those who wait for slots of a product, and when to look whether one has ended by itself. */
+/**
+ * Those who wait for slots of a product, and when to look whether one has ended by itself. After the last of
+ * them it is looked after until their places are gone.
+ */
 interface Product {
   waiters: number;
   timer: NodeJS.Timeout;
@@ -252,7 +255,7 @@ class Room implements WaitingRoom {
   #watch(product: string, change: 1 | -1): void {
     const known = this.#products.get(product);
     const waiters = (known?.waiters ?? 0) + change;
-    if (known !== undefined && waiters > 0) known.waiters = waiters;
+    if (known !== undefined && (waiters > 0 || !this.#isClosed)) known.waiters = waiters;
     else if (known !== undefined) {
       clearTimeout(known.timer);
       this.#products.delete(product);
@@ -278,6 +281,10 @@ class Room implements WaitingRoom {
     const outcome = await this.#store.execute({ kind: 'hand_on', product }).catch(() => null);
     const known = this.#products.get(product);
     if (known === undefined) return;
+    if (known.waiters === 0 && (outcome?.kind !== 'handed_on' || outcome.waiting === 0)) {
+      this.#products.delete(product);
+      return;
+    }
     known.dueMs = this.#options.readMonotonicMs() + LOOK_MS;
     known.timer = setTimeout(() => this.#look(product), LOOK_MS);
     if (outcome?.kind !== 'handed_on') return;
@@ -297,6 +304,8 @@ class Room implements WaitingRoom {
     const waiters = [...this.#waiters.values()].flat();
     for (const waiter of waiters) this.#ask(waiter);
     await Promise.allSettled(waiters.map(({ settled }) => settled.promise));
+    for (const { timer } of this.#products.values()) clearTimeout(timer);
+    this.#products.clear();
   }
 }
 
