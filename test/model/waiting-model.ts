@@ -23,6 +23,8 @@ type Patience = { readonly forMs: number } | null;
 /** Who waits for slots: a list, which is gone through from the front whenever something was done. */
 export class WaitingModel extends CountingModel {
   line: readonly Waiter[] = [];
+  /** Somebody may have left it just before a restart. */
+  hasLostLine = false;
   #lastN = 0;
 
   override register(
@@ -124,6 +126,7 @@ export class WaitingModel extends CountingModel {
   override restart(downMs: number): void {
     this.sendAllAway();
     super.restart(downMs);
+    this.hasLostLine = true;
     this.line = [];
   }
 

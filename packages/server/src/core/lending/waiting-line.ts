@@ -107,19 +107,11 @@ export function isGone({ presence }: Place, now: Instant): boolean {
   );
 }
 
-/**
- * Until when the user waited; `null`: only on servers that have died, or not at all: whoever repeats the call
- * was denied each time.
- */
-export function endOfPresence(
-  { presence }: Place,
-  now: Instant,
-  isAlive: (server: string) => boolean,
-): Instant | null {
-  const ends = Object.entries(presence).flatMap(([server, until]) =>
-    server !== REPEATS && isAlive(server) ? [earlier(until, now)] : [],
-  );
-  return ends.length === 0 ? null : (Math.max(...ends) as Instant);
+/** Until when the user waited; `null`: not at all, because whoever repeats the call was denied each time. */
+export function endOfPresence({ presence }: Place, now: Instant): Instant | null {
+  const { [REPEATS]: _, ...servers } = presence;
+  const ends = Object.values(servers);
+  return ends.length === 0 ? null : earlier(Math.max(...ends) as Instant, now);
 }
 
 /** What a command asks for; `null`: nothing that anybody waits for. */

@@ -7,15 +7,14 @@ import type { LoadedLicense } from '../loaded-licenses.ts';
 
 /**
  * Adds to the history that a user no longer waits. It is called when a place gets its slot or leaves the line,
- * so each wait is recorded once: one that got a slot is no longer waiting when its place goes. `lender`: the
- * license that has lent the slot; `null`: none has. Not recorded are the waits of a
- * server that died, and for licenses that were removed.
+ * so each wait is recorded once: one that got a slot no longer waits when its place goes. `lender`: the license
+ * that has lent the slot; `null`: none has. A wait for a license that was removed is not recorded.
  */
 export function recordWait(batch: Batch, place: Place, lender: LicenseId | null): void {
   const { licenses, line, now } = batch;
   if (place.lentBy !== null) return;
   const isServed = lender !== null && !isGone(place, now);
-  const at = isServed ? now : endOfPresence(place, now, line.isAlive);
+  const at = isServed ? now : endOfPresence(place, now);
   const entry = isServed ? licenses.find(lender) : findAsked(batch, place);
   if (at === null || entry === undefined) return;
   const waitedMs = Math.max(0, at - place.since);
