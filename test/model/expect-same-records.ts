@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict';
 import { instant, plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import { expectAllSame } from './history-command.ts';
 import type { ModelStore } from './model-stores.ts';
+import type { WaitingModel } from './waiting-model.ts';
 
 /**
  * Of the description of a store these are its own: each kind has its schema and its engine, and every store
@@ -34,9 +36,15 @@ async function listEvents({ exam }: ModelStore, chain: LicenseId | 'system') {
   return events.filter(({ kind }) => kind !== 'clock_jumped');
 }
 
-/** How long users waited, which all stores have recorded. */
-export async function expectSameWaits(stores: readonly ModelStore[]): Promise<void> {
-  expectAllSame(stores, await Promise.all(stores.map(listWaits)), 'waits');
+/** How long users waited: each wait is recorded once. */
+export async function expectSameWaits(
+  stores: readonly [ModelStore, ...ModelStore[]],
+  { waits }: WaitingModel,
+): Promise<void> {
+  const lists = await Promise.all(stores.map(listWaits));
+  expectAllSame(stores, lists, 'waits');
+  const sum = (kind: 'served' | 'unserved') => (lists[0] ?? []).reduce((total, one) => total + one[kind], 0);
+  assert.deepEqual({ served: sum('served'), unserved: sum('unserved') }, waits, 'waits');
 }
 
 async function listWaits({ exam }: ModelStore) {

@@ -63,10 +63,12 @@ async function runHistory(stores: Real['stores'], history: Iterable<HistoryComma
       await expectSound(store.exam.store);
       await store.inspect();
     }
+    model.tick(MINUTE_MS);
+    model.sweep();
     const ids = model.licenses.map(({ id }) => id);
     await expectSameRecords(stores, ids);
     // A server that has its data alone forgets who had just left the line.
-    if (!model.hasLostLine) await expectSameWaits(stores);
+    if (!model.hasLostLine) await expectSameWaits(stores, model);
     return real.steps;
   } finally {
     for (const { exam } of stores) await exam.end();
