@@ -1,7 +1,7 @@
 import type { GetAnswer } from '@berth/protocol/admin/admin-api';
 import type { License } from '@berth/protocol/admin/licenses';
 import { formatNumber } from './numbers.ts';
-import { formatSpan } from './time.ts';
+import { formatSpan, SECOND_MS } from './time.ts';
 
 export type Line = GetAnswer<'/api/admin/line'>;
 
@@ -30,8 +30,6 @@ export function listLines(
     }))
     .toSorted((one, other) => other.longestSeconds - one.longestSeconds);
 }
-
-const SECOND_MS = 1000;
 
 /** Such as 40 s or 12 min. */
 export function sayWait(seconds: number): string {

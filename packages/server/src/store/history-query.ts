@@ -159,5 +159,5 @@ interface WhatIfAnswer extends Subject {
   /** `null`: no slot was given back yet. */
   readonly medianMs: number | null;
   /** How long users really waited in the line. */
-  readonly waits: WaitFigures;
+  readonly waits: WaitHistory;
 }

@@ -59,6 +59,14 @@ export function historyRoutes(history: History): readonly Route[] {
         return reportReply(request, 'consumption', { days: presented }, send);
       },
     },
+    'GET /api/admin/history/waits': {
+      name: 'admin_history_waits',
+      access: 'operator',
+      summary: 'How long users waited in line',
+      csvToo: true,
+      handle: async ({ query, request }, send) =>
+        reportReply(request, 'waits', toWire({ waits: await history.listWaits(wishOf(query)) }), send),
+    },
     'GET /api/admin/history/what-if': {
       name: 'admin_history_what_if',
       access: 'operator',

@@ -172,11 +172,12 @@ function queryWhatIf(query: AskWhatIf, now: Instant): PreparedQuery<HistoryAnswe
         firstAt: row.first_at,
         lastAt: row.last_at,
       }));
+      const subject = book.subjectOf(licenseId, feature);
       return {
-        ...book.subjectOf(licenseId, feature),
+        ...subject,
         slots,
         medianMs: median === null ? null : median * MINUTE_MS,
-        waits: waitFigures(waits as readonly WaitRow[]),
+        waits: { ...subject, ...waitFigures(waits as readonly WaitRow[]) },
         ...whatIf(stretches, records, median ?? 1, slots),
       };
     },
