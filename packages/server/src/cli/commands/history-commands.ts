@@ -229,8 +229,8 @@ function sayWaits({
 }: GetAnswer<'/api/admin/history/what-if'>['waits']): string {
   if (median_ms === null || longest_ms === null) return '';
   const users = served === 1 ? '1 user' : `${served} users`;
-  const length = `half of them ${sayLength(median_ms)} or less, nobody longer than ${sayLength(longest_ms)}`;
-  return `${users} waited in line and got a slot, ${length}. They count as served.\n`;
+  const length = `half within ${sayLength(median_ms)}, all within ${sayLength(longest_ms)}`;
+  return `${users} waited in line and got a slot, ${length}; this counts as served.\n`;
 }
 
 function showWhatIf(report: GetAnswer<'/api/admin/history/what-if'>): string {

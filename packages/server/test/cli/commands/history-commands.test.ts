@@ -89,7 +89,7 @@ test('a what-if curve marks the present number of slots', () => {
     show('usage what-if', { ...SUBJECT, slots: 2, median_ms: null, waits, asked: 1, enough: 3, curve }),
     '1 request found no free slot of "cad", not counting retries. ' +
       `No slot was given back yet, so each request counts for a minute.
-4 users waited in line and got a slot, half of them 1 second or less, nobody longer than 9 seconds. They count as served.
+4 users waited in line and got a slot, half within 1 second, all within 9 seconds; this counts as served.
 With 3 slots nobody would have been denied.
 slots  denials  waiting
 2      1        0:01 h   now
