@@ -24,7 +24,7 @@ export function executeOnLine(
   return returning === null ? { kind: 'done', count: 0 } : execute(returning);
 }
 
-/** Forgets who has gone, and calls those who would be refused for another reason than that no slot is free. */
+/** Forgets who has gone, and calls those who would be refused even if a slot were free. */
 export function clearLine(batch: Batch, product: string): void {
   const { line, now } = batch;
   for (const place of line.listRows(product).flatMap((row) => row.list())) {

@@ -6,9 +6,9 @@ import type { Batch } from '../batch.ts';
 import type { LoadedLicense } from '../loaded-licenses.ts';
 
 /**
- * Adds to the history that a user no longer waits. It is called when a place gets its slot or leaves the line,
- * so each wait is recorded once: one that got a slot no longer waits when its place goes. `lender`: the license
- * that has lent the slot; `null`: none has. A wait for a license that was removed is not recorded.
+ * Adds to the history that a user no longer waits. It is called when a place gets its slot or leaves the
+ * line, so each wait is recorded once: one that got a slot no longer waits when its place goes. `lender`: the
+ * license that has lent the slot; `null`: none has. A wait for a license that was removed is not recorded.
  */
 export function recordWait(batch: Batch, place: Place, lender: LicenseId | null): void {
   const { licenses, line, now } = batch;
