@@ -1,4 +1,5 @@
 import type { GetAnswer } from '@berth/protocol/admin/admin-api';
+import type { Waits } from '@berth/protocol/admin/history';
 import type { License } from '@berth/protocol/admin/licenses';
 import { formatNumber } from './numbers.ts';
 import { formatSpan, SECOND_MS } from './time.ts';
@@ -34,6 +35,16 @@ export function listLines(
 /** Such as 40 s or 12 min. */
 export function sayWait(seconds: number): string {
   return seconds < 60 ? `${seconds} s` : formatSpan(seconds * SECOND_MS);
+}
+
+/** How many wait, and how long users of the license waited in the last 30 days. */
+export function sayLineNote(count: number, waits: readonly Waits[]): string {
+  const { median_ms: median = null, p90_ms: p90 = null } =
+    waits.find(({ feature }) => feature === null) ?? {};
+  const now = `${formatNumber(count)} in line`;
+  if (median === null || p90 === null) return now;
+  const [half, most] = [median, p90].map((ms) => sayWait(Math.round(ms / SECOND_MS)));
+  return `${now}; in the last 30 days half of those who got a slot waited up to ${half}, 9 of 10 up to ${most}`;
 }
 
 const WORDS = { full: 'Full', reserved: 'Reserved', limit: 'Limit' } as const;

@@ -252,4 +252,5 @@ export type Denials = AnswerOf<'denials'>;
 export type UserHistory = AnswerOf<'users'>['users'][number];
 export type Denial = z.output<typeof denialRecord>;
 export type ConsumptionHistory = AnswerOf<'consumption'>;
+export type Waits = z.output<typeof waits>;
 export type WhatIf = AnswerOf<'what-if'>;
