@@ -44,7 +44,8 @@ export function sayLineNote(count: number, waits: readonly Waits[]): string {
   const now = `${formatNumber(count)} in line`;
   if (median === null || p90 === null) return now;
   const [half, most] = [median, p90].map((ms) => sayWait(Math.round(ms / SECOND_MS)));
-  return `${now}; in the last 30 days half of those who got a slot waited up to ${half}, 9 of 10 up to ${most}`;
+  const before = `half of those who got a slot waited up to ${half}, 9 of 10 up to ${most}`;
+  return `${now}; in the last 30 days ${before}`;
 }
 
 const WORDS = { full: 'Full', reserved: 'Reserved', limit: 'Limit' } as const;

@@ -63,8 +63,8 @@ function warnUnfilled(
   return own.reserve.flatMap((rule, index) => {
     const name = nameReservation(rule);
     if (!unfilled.some((one) => one.rule === name)) return [];
-    const message = `Nobody has had a slot of "${name}" for ${UNFILLED_DAYS} days. They stayed free for nothing.`;
-    return [{ path: [...path, 'reserve', index], message }];
+    const message = `Nobody has had a slot of "${name}" for ${UNFILLED_DAYS} days.`;
+    return [{ path: [...path, 'reserve', index], message: `${message} They stayed free for nothing.` }];
   });
 }
 

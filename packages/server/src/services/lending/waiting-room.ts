@@ -68,12 +68,17 @@ interface Waiter {
  */
 interface Product {
   waiters: number;
+  /** How often it was looked at since the last of them. */
+  idleLooks: number;
   timer: NodeJS.Timeout;
   dueMs: number;
 }
 
 /** What is noticed by time alone is noticed so soon; the end of a slot at once. */
 const LOOK_MS = SECOND_MS;
+
+/** By then all places of this server are gone; others may still wait elsewhere. */
+const MAX_IDLE_LOOKS = 15;
 
 const WAIT_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
@@ -261,7 +266,12 @@ class Room implements WaitingRoom {
       this.#products.delete(product);
     } else {
       const timer = setTimeout(() => this.#look(product), LOOK_MS);
-      this.#products.set(product, { waiters, timer, dueMs: this.#options.readMonotonicMs() + LOOK_MS });
+      this.#products.set(product, {
+        waiters,
+        idleLooks: 0,
+        timer,
+        dueMs: this.#options.readMonotonicMs() + LOOK_MS,
+      });
     }
   }
 
@@ -281,7 +291,9 @@ class Room implements WaitingRoom {
     const outcome = await this.#store.execute({ kind: 'hand_on', product }).catch(() => null);
     const known = this.#products.get(product);
     if (known === undefined) return;
-    if (known.waiters === 0 && (outcome?.kind !== 'handed_on' || outcome.waiting === 0)) {
+    known.idleLooks = known.waiters === 0 ? known.idleLooks + 1 : 0;
+    const isCleared = outcome?.kind !== 'handed_on' || outcome.waiting === 0;
+    if (known.waiters === 0 && (isCleared || known.idleLooks > MAX_IDLE_LOOKS)) {
       this.#products.delete(product);
       return;
     }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mock, test } from 'node:test';
+import { mock, type TestContext, test } from 'node:test';
 import type { Command } from '../../../src/core/command.ts';
 import { SECOND_MS } from '../../../src/core/nouns/instant.ts';
 import { refuse } from '../../../src/core/outcome.ts';
@@ -13,10 +13,13 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 const LENDING = { maxWaiting: 10, holdForRetries: 0 };
 const HTTP = { maxConnections: 100, maxConnectionsPerAddress: 100 };
 
-test('who has left is looked after until their place is gone', async (t) => {
+/** One client waits in vain. Returns what the store was asked. `countOthers`: by the number of looks. */
+async function waitInVain(
+  t: TestContext,
+  countOthers: (looks: number) => number,
+): Promise<readonly string[]> {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
-  let waiting = 1;
   const sent: string[] = [];
   const execute = async (command: Command) => {
     const mode = command.kind === 'register' ? command.wait?.mode : undefined;
@@ -25,7 +28,7 @@ test('who has left is looked after until their place is gone', async (t) => {
     const at = { nextEndAt: null, now: NOW };
     return mode === 'stay'
       ? { kind: 'waiting', product: 'cad', feature: '', user: 'ada', ...at }
-      : { kind: 'handed_on', lent: [], waiting, ...at };
+      : { kind: 'handed_on', lent: [], waiting: countOthers(sent.length - 2), ...at };
   };
   let nowMs = 0;
   const room = createWaitingRoom({ execute, turns: { listen: () => {} } } as unknown as Store, {
@@ -43,8 +46,15 @@ test('who has left is looked after until their place is gone', async (t) => {
   await settle();
   await pass(forMs);
   assert.equal((await answer).kind, 'refused');
-  for (let seconds = 0; seconds < 3; seconds++) await pass(SECOND_MS);
-  waiting = 0;
-  for (let seconds = 0; seconds < 3; seconds++) await pass(SECOND_MS);
+  for (let seconds = 0; seconds < 30; seconds++) await pass(SECOND_MS);
+  return sent;
+}
+
+test('who has left is looked after until their place is gone', async (t) => {
+  const sent = await waitInVain(t, (looks) => (looks < 4 ? 1 : 0));
   assert.deepEqual(sent, ['stay', 'last', 'hand_on', 'hand_on', 'hand_on', 'hand_on']);
+});
+
+test('those who wait on other servers are looked after by these', async (t) => {
+  assert.equal((await waitInVain(t, () => 1)).length, 2 + 16);
 });
