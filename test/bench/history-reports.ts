@@ -29,6 +29,7 @@ const REPORTS: Readonly<Record<string, (history: History) => Promise<unknown>>> 
   'users, two days': (history) => history.listUsers({ ...ALL, since: 'yesterday' }),
   'users of one license, a month': (history) => history.listUsers({ ...ONE, since: '30d' }),
   'one user, a year': (history) => history.listUsers({ ...ALL, since: '365d', user: 'user-0000042' }),
+  'waits, a year': (history) => history.listWaits({ ...ALL, since: '365d' }),
   'consumption, a year': (history) => history.listConsumption({ ...ALL, since: '365d' }),
   'what if, a year': (history) => history.askWhatIf({ ...ONE, since: '365d' }),
   'what if, a month': (history) => history.askWhatIf({ ...ONE, since: '30d' }),

@@ -267,6 +267,11 @@ describe('the rules on the page', () => {
     await api.post('/api/admin/registrations/release', { license_id: id, user: 'ext-1' }, token);
     assert.equal((await answer).status, 200);
     await part.getByText('Nobody is waiting.').waitFor();
+    await goTo(page, `reports?license=${id}`);
+    await page.getByText('by 1 who got a slot').waitFor();
+    const waits = page.getByRole('region', { name: 'Waiting in line' });
+    await waits.getByRole('row').filter({ hasText: 'The license itself' }).waitFor();
+    assert.deepEqual(await findBarriers(page), []);
     await goTo(page, 'overview');
     await page.getByRole('region', { name: 'Licenses' }).waitFor();
     assert.equal(await part.count(), 0);

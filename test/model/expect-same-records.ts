@@ -1,6 +1,9 @@
+import assert from 'node:assert/strict';
+import { instant, plus } from '@berth/server/core/nouns/instant';
 import type { LicenseId } from '@berth/server/core/nouns/license';
 import { expectAllSame } from './history-command.ts';
 import type { ModelStore } from './model-stores.ts';
+import type { WaitingModel } from './waiting-model.ts';
 
 /**
  * Of the description of a store these are its own: each kind has its schema and its engine, and every store
@@ -31,6 +34,22 @@ async function listEvents({ exam }: ModelStore, chain: LicenseId | 'system') {
   const links = await exam.store.read({ kind: 'list_audit', chain, limit: 1e6, before: null });
   const events = links.toReversed().flatMap(({ at, events }) => events.map((event) => ({ at, ...event })));
   return events.filter(({ kind }) => kind !== 'clock_jumped');
+}
+
+/** How long users waited: each wait is recorded once. */
+export async function expectSameWaits(
+  stores: readonly [ModelStore, ...ModelStore[]],
+  { waits }: WaitingModel,
+): Promise<void> {
+  const lists = await Promise.all(stores.map(listWaits));
+  expectAllSame(stores, lists, 'waits');
+  const sum = (kind: 'served' | 'unserved') => (lists[0] ?? []).reduce((total, one) => total + one[kind], 0);
+  assert.deepEqual({ served: sum('served'), unserved: sum('unserved') }, waits, 'waits');
+}
+
+async function listWaits({ exam }: ModelStore) {
+  const asked = { since: instant(0), until: plus(await exam.now(), 1), licenseId: null, feature: null };
+  return exam.store.read({ kind: 'list_wait_history', ...asked });
 }
 
 async function describe({ exam }: ModelStore) {

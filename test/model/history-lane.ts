@@ -8,7 +8,7 @@ import type { ExamStore } from '../../packages/server/test/store/exam/exam-store
 import { closeKept } from '../../packages/server/test/store/exam/kept-connections.ts';
 import { expectSound } from '../../packages/server/test/store/exam/soundness.ts';
 import { reuseDatabase } from '../support/stores/reused-database.ts';
-import { expectSameRecords } from './expect-same-records.ts';
+import { expectSameRecords, expectSameWaits } from './expect-same-records.ts';
 import { measureFairness } from './fair-rules.ts';
 import { COMMANDS, RESTARTS, SHARED_RESTARTS, TURNS } from './histories.ts';
 import { expectSameLists, type HistoryCommand, type Real } from './history-command.ts';
@@ -63,8 +63,12 @@ async function runHistory(stores: Real['stores'], history: Iterable<HistoryComma
       await expectSound(store.exam.store);
       await store.inspect();
     }
+    model.tick(MINUTE_MS);
+    model.sweep();
     const ids = model.licenses.map(({ id }) => id);
     await expectSameRecords(stores, ids);
+    // A server that has its data alone forgets who had just left the line.
+    if (!model.hasLostLine) await expectSameWaits(stores, model);
     return real.steps;
   } finally {
     for (const { exam } of stores) await exam.end();

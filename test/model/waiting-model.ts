@@ -23,6 +23,10 @@ type Patience = { readonly forMs: number } | null;
 /** Who waits for slots: a list, which is gone through from the front whenever something was done. */
 export class WaitingModel extends CountingModel {
   line: readonly Waiter[] = [];
+  /** Somebody may have left it just before a restart. */
+  hasLostLine = false;
+  /** How many waits ended with and without a slot. */
+  readonly waits = { served: 0, unserved: 0 };
   #lastN = 0;
 
   override register(
@@ -63,10 +67,13 @@ export class WaitingModel extends CountingModel {
       const place = this.#find(asked);
       const answer = patience !== null && patience.forMs > 0 ? this.#withoutDenial(ask) : ask();
       if (!isLack(answer)) {
-        if (isOver(place, patience, answer)) this.#remove(asked);
+        if (!isOver(place, patience, answer)) return answer;
+        this.#countWait(place, answer.kind !== 'refused');
+        this.#remove(asked);
         return answer;
       }
       if (patience === null) return answer;
+      if (place !== undefined && this.#isGone(place)) this.#countWait(place, false);
       const { n, since } = place !== undefined && !this.#isGone(place) ? place : this.#newPlace();
       const until = patience.forMs === 0 ? this.now : plus(this.now, patience.forMs + LATE_MS);
       this.#put({ ...asked, n, since, until, lentBy: null });
@@ -124,14 +131,13 @@ export class WaitingModel extends CountingModel {
   override restart(downMs: number): void {
     this.sendAllAway();
     super.restart(downMs);
+    this.hasLostLine = true;
     this.line = [];
   }
 
   /** What a server does every second. */
   handOn(): void {
-    this.#inTurn(() => {
-      this.line = this.line.filter((place) => !this.#isGone(place));
-    }, 'server');
+    this.#inTurn(() => {}, 'server');
   }
 
   sweep(): void {
@@ -188,7 +194,11 @@ export class WaitingModel extends CountingModel {
     const before = listHeld(this);
     const waiting = this.line.filter((place) => this.isWaiting(place));
     const answer = act();
-    if (by === 'server') this.line = this.line.filter((place) => !this.#isInVain(place));
+    if (by === 'server')
+      for (const place of this.line.filter((one) => this.#isGone(one) || this.#isInVain(one))) {
+        this.#countWait(place, false);
+        this.#remove(place);
+      }
     this.#serveAll();
     expectNobodyOvertaken(this, waiting, before);
     expectNothingLeftFree(this);
@@ -209,10 +219,16 @@ export class WaitingModel extends CountingModel {
       ({ kind }) => kind !== 'refused',
     );
     if (isLack(answer)) return false;
+    this.#countWait(place, answer.kind !== 'refused');
     if (answer.kind === 'granted' || answer.kind === 'measured')
       this.#put({ ...place, lentBy: answer.licenseId });
     else this.#remove(place);
     return true;
+  }
+
+  #countWait(place: Waiter | undefined, isServed: boolean): void {
+    if (place === undefined || place.lentBy !== null) return;
+    this.waits[isServed && !this.#isGone(place) ? 'served' : 'unserved'] += 1;
   }
 
   #hasRoom({ wanted, licenseId }: Waiter): boolean {

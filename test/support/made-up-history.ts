@@ -54,6 +54,7 @@ export function* makeUpHistory(wish: MadeUpHistory): Generator<MadeUpRows> {
         const peak = feature === '' ? most : Math.round(most / 3);
         yield { table: 'history_slot', rows: slotRows(random, { id, feature, at, peak }, cutoffs) };
         yield { table: 'history_duration', rows: durationRows(random, { id, feature, at, peak }) };
+        yield { table: 'history_wait', rows: waitRows({ id, feature, at, peak }) };
       }
       yield { table: 'history_denial', rows: denialRows(random, wish, id, at, isWorking, cutoffs) };
       const amount = pickNumber(random, { from: 1, to: 500 });
@@ -122,6 +123,14 @@ function durationRows(random: Random, { id, feature, at, peak }: Place): readonl
     counts.set(minutes, (counts.get(minutes) ?? 0) + 1);
   }
   return [...counts].map(([minutes, sessions]) => ({ license_id: id, feature, at, minutes, sessions }));
+}
+
+/** The shorter waits end with a slot. */
+function waitRows({ id, feature, at, peak }: Place): readonly Row[] {
+  return Array.from({ length: Math.min(peak, 10) }, (_, index) => {
+    const [served, unserved] = index < 8 ? [1, 0] : [0, 1];
+    return { license_id: id, feature, at, seconds: 1 + index * 5, served, unserved };
+  });
 }
 
 const REASONS = [

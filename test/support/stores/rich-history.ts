@@ -48,6 +48,7 @@ export async function writeRichHistory(store: Store, clock: ManualClock): Promis
   await store.execute({ kind: 'thin_audit', before: plus(NOW, 4 * MINUTE_MS), chain: null, by: BY });
   await count(store, clock);
   await lendForLong(store, clock);
+  await store.execute({ kind: 'hand_on', product: 'cad' });
   await removeLicenses(store);
   await store.execute({ kind: 'sign_heads' });
   await store.execute({ kind: 'set_webhook_cursor', position: { seq: 7, index: 2 } });
@@ -96,6 +97,8 @@ async function lend(store: Store, clock: ManualClock): Promise<void> {
   for (const user of ['zoe', 'ada', 'Zoë']) {
     await store.execute(registerFeature(user, { licenseId: licenseId(2) }));
   }
+  const wait = { mode: 'stay', forMs: 1000 } as const;
+  await store.execute({ ...registerFeature('Zoë', { licenseId: licenseId(2) }), wait });
   const limited = limitingAddresses(ODD_USERS.length + 1);
   await store.execute(
     setRules({ ...limited, ...denying({ users: ['eve'] }), products: limited.products }, BY),

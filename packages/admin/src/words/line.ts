@@ -1,7 +1,8 @@
 import type { GetAnswer } from '@berth/protocol/admin/admin-api';
+import type { Waits } from '@berth/protocol/admin/history';
 import type { License } from '@berth/protocol/admin/licenses';
 import { formatNumber } from './numbers.ts';
-import { formatSpan } from './time.ts';
+import { formatSpan, SECOND_MS } from './time.ts';
 
 export type Line = GetAnswer<'/api/admin/line'>;
 
@@ -31,11 +32,20 @@ export function listLines(
     .toSorted((one, other) => other.longestSeconds - one.longestSeconds);
 }
 
-const SECOND_MS = 1000;
-
 /** Such as 40 s or 12 min. */
 export function sayWait(seconds: number): string {
   return seconds < 60 ? `${seconds} s` : formatSpan(seconds * SECOND_MS);
+}
+
+/** How many wait, and how long users of the license waited in the last 30 days. */
+export function sayLineNote(count: number, waits: readonly Waits[]): string {
+  const { median_ms: median = null, p90_ms: p90 = null } =
+    waits.find(({ feature }) => feature === null) ?? {};
+  const now = `${formatNumber(count)} in line`;
+  if (median === null || p90 === null) return now;
+  const [half, most] = [median, p90].map((ms) => sayWait(Math.round(ms / SECOND_MS)));
+  const before = `half of those who got a slot waited up to ${half}, 9 of 10 up to ${most}`;
+  return `${now}; in the last 30 days ${before}`;
 }
 
 const WORDS = { full: 'Full', reserved: 'Reserved', limit: 'Limit' } as const;

@@ -1,6 +1,7 @@
 /** Times and spans as the page writes them: local, 24 hours, with the weekday while it helps. */
 
-export const MINUTE_MS = 60_000;
+export const SECOND_MS = 1000;
+export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 

@@ -1,6 +1,7 @@
 import type { Denials, WhatIf } from '@berth/protocol/admin/history';
+import { sayWait } from './line.ts';
 import { formatNumber } from './numbers.ts';
-import { formatDuration, plural } from './time.ts';
+import { formatDuration, plural, SECOND_MS } from './time.ts';
 
 export type WhatIfColumn = WhatIf['curve'][number];
 
@@ -29,6 +30,20 @@ function thinOut<T>(list: readonly T[], most: number): readonly T[] {
 /** What the curve says of today's number of slots. */
 export function findToday({ curve, slots }: WhatIf): WhatIfColumn | undefined {
   return curve.find((column) => column.slots === slots);
+}
+
+/** A wait in line, such as 40 s or 12 min. */
+export function sayWaited(ms: number | null): string {
+  return ms === null ? '–' : sayWait(Math.round(ms / SECOND_MS));
+}
+
+/** How long users really waited in line, and what became of them. */
+export function sayLineFigure({ served, unserved, ...lengths }: WhatIf['waits']): readonly [string, string] {
+  const gaveUp = unserved === 0 ? '' : `, ${formatNumber(unserved)} gave up`;
+  if (served === 0) {
+    return [sayWaited(lengths.unserved_median_ms), `by ${formatNumber(unserved)}, who all gave up`];
+  }
+  return [sayWaited(lengths.median_ms), `by ${formatNumber(served)} who got a slot${gaveUp}`];
 }
 
 /** How many slots do we need? `span` is such as "a month". */
@@ -65,6 +80,11 @@ export function sayWhatIf(whatIf: WhatIf): string {
     const instead = `no denials instead of ${formatNumber(today.denials)}`;
     const waiting = formatDuration(today.waiting_ms);
     found.push(`With ${formatNumber(enough)}: ${instead}, and no waiting instead of ${waiting} in all.`);
+  }
+  const { served } = whatIf.waits;
+  if (served > 0) {
+    const users = plural(served, 'user');
+    found.push(`${users} waited in line and got a slot, which counts as served.`);
   }
   const held =
     median === null

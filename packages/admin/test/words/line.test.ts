@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Waits } from '@berth/protocol/admin/history';
 import type { License } from '@berth/protocol/admin/licenses';
-import { groupLine, listLines, sayWait, sayWhy, type WaitingUser } from '../../src/words/line.ts';
+import {
+  groupLine,
+  listLines,
+  sayLineNote,
+  sayWait,
+  sayWhy,
+  type WaitingUser,
+} from '../../src/words/line.ts';
 
 function waiting(facts: Partial<WaitingUser> = {}): WaitingUser {
   return {
@@ -19,6 +27,17 @@ function license(id: number, product: string, used: number): License {
 }
 
 describe('the line', () => {
+  test('says how long users waited before', () => {
+    const waits = { feature: null, median_ms: 4000, p90_ms: 120_000 } as Waits;
+    const before = 'in the last 30 days half of those who got a slot waited up to 4 s, 9 of 10 up to 2 min';
+    assert.equal(sayLineNote(3, [waits]), `3 in line; ${before}`);
+    for (const other of [
+      { ...waits, feature: 'render' },
+      { ...waits, median_ms: null },
+    ])
+      assert.equal(sayLineNote(3, [other]), '3 in line');
+  });
+
   test('is summed up by product, the longest wait first', () => {
     const line = [
       waiting(),

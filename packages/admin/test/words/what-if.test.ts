@@ -1,9 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { WhatIf } from '@berth/protocol/admin/history';
-import { chooseColumns, sayFound, sayNeed, sayWhatIf } from '../../src/words/what-if.ts';
+import { chooseColumns, sayFound, sayLineFigure, sayNeed, sayWhatIf } from '../../src/words/what-if.ts';
 
 const HOUR_MS = 3_600_000;
+
+const SUBJECT = { license_id: 1, product: 'cad', name: 'CAD', feature: null };
+
+const NO_WAITS = {
+  ...SUBJECT,
+  served: 0,
+  median_ms: null,
+  p90_ms: null,
+  longest_ms: null,
+  unserved: 0,
+  unserved_median_ms: null,
+  unserved_longest_ms: null,
+};
 
 /** One denial less for each slot, up to the number that is enough. */
 function whatIf(slots: number, enough: number, asked = Math.max(0, enough - slots)): WhatIf {
@@ -11,8 +24,7 @@ function whatIf(slots: number, enough: number, asked = Math.max(0, enough - slot
     const denials = Math.max(0, enough - index - 1);
     return { slots: index + 1, denials, waiting_ms: denials * HOUR_MS };
   });
-  const subject = { license_id: 1, product: 'cad', name: 'CAD', feature: null };
-  return { ...subject, slots, enough, asked, median_ms: 5 * HOUR_MS, curve };
+  return { ...SUBJECT, slots, enough, asked, median_ms: 5 * HOUR_MS, waits: NO_WAITS, curve };
 }
 
 describe('the what-if table', () => {
@@ -56,5 +68,17 @@ describe('what the report says', () => {
     assert.match(text, /instead of 11, and no waiting instead of 11 h in all\. .*for 5 h, /);
     assert.match(sayWhatIf(whatIf(24, 35)), /^With 35: no denials instead of 11,/);
     assert.match(sayWhatIf(whatIf(24, 20)), /^Replayed /);
+    const waits = { ...NO_WAITS, served: 1 };
+    const served = /^1 user waited in line and got a slot, which counts as served\. Replayed /;
+    assert.match(sayWhatIf({ ...whatIf(24, 20), waits }), served);
+  });
+
+  test('how long users waited in line', () => {
+    const waits = { ...NO_WAITS, served: 310, median_ms: 3000 };
+    assert.deepEqual(sayLineFigure(waits), ['3 s', 'by 310 who got a slot']);
+    const some = { ...waits, unserved: 12 };
+    assert.deepEqual(sayLineFigure(some), ['3 s', 'by 310 who got a slot, 12 gave up']);
+    const none = { ...NO_WAITS, unserved: 2, unserved_median_ms: 120_000 };
+    assert.deepEqual(sayLineFigure(none), ['2 min', 'by 2, who all gave up']);
   });
 });

@@ -71,6 +71,21 @@ const denialRecord = z
   })
   .meta({ id: 'DenialRecord', description: 'Denials of one user for one reason, close to each other.' });
 
+const length = (text: string) => described(count.nullable(), text);
+
+const waits = z
+  .object({
+    ...subject,
+    served: described(count, 'How many waits ended with a slot.'),
+    median_ms: length('Half of these took no longer; null if there was none.'),
+    p90_ms: length('Nine of ten took no longer.'),
+    longest_ms: length('The longest.'),
+    unserved: described(count, 'How many ended without one: users gave up, or were refused.'),
+    unserved_median_ms: length('Half of these took no longer.'),
+    unserved_longest_ms: length('The longest.'),
+  })
+  .meta({ id: 'Waits', description: 'How long users waited in line, by whole days.' });
+
 export const HISTORY_API = {
   'GET /api/admin/history/slots': {
     query: z.object({
@@ -187,6 +202,12 @@ export const HISTORY_API = {
       ),
     }),
   },
+  'GET /api/admin/history/waits': {
+    query: z.object({ ...span, feature }),
+    answer: z.object({
+      waits: described(z.array(waits), 'Of each license and feature that users waited for.'),
+    }),
+  },
   'GET /api/admin/history/what-if': {
     query: z.object({
       ...span,
@@ -197,6 +218,7 @@ export const HISTORY_API = {
       ...subject,
       slots: described(count, 'How many slots there are now.'),
       median_ms: described(count.nullable(), 'How long a slot was held; null if none was given back yet.'),
+      waits,
       asked: described(count, 'How many requests found all slots in use, without their retries.'),
       enough: described(count, 'The smallest number of slots with which nobody would have been denied.'),
       curve: described(
@@ -230,4 +252,5 @@ export type Denials = AnswerOf<'denials'>;
 export type UserHistory = AnswerOf<'users'>['users'][number];
 export type Denial = z.output<typeof denialRecord>;
 export type ConsumptionHistory = AnswerOf<'consumption'>;
+export type Waits = z.output<typeof waits>;
 export type WhatIf = AnswerOf<'what-if'>;

@@ -24,6 +24,13 @@ const REPORTS = {
   users: { list: ({ users }: Wire) => users, columns: USER_COLUMNS },
   'user-days': { list: ({ users }: Wire) => users, columns: ['day', ...USER_COLUMNS] },
   consumption: { list: ({ days }: Wire) => days, columns: ['day', ...SUBJECT, 'amount'] },
+  waits: {
+    list: ({ waits }: Wire) => waits,
+    columns: [
+      ...[...SUBJECT, 'served', 'median_ms', 'p90_ms', 'longest_ms'],
+      ...['unserved', 'unserved_median_ms', 'unserved_longest_ms'],
+    ],
+  },
   'what-if': { list: ({ curve }: Wire) => curve, columns: ['slots', 'denials', 'waiting_ms'] },
   slots: {
     list: ({ series }: Wire) =>

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '@berth/protocol/errors';
 import type { SlotPoint, SlotTotals } from '../core/history/slot-points.ts';
 import type { HistoryCutoffs, HistoryStep } from '../core/history/thinning.ts';
+import type { WaitFigures } from '../core/history/wait-figures.ts';
 import type { WhatIf } from '../core/history/what-if.ts';
 import type { Instant } from '../core/nouns/instant.ts';
 import type { LicenseId } from '../core/nouns/license.ts';
@@ -22,6 +23,7 @@ export type HistoryQuery =
   | ListDenialHistory
   | ListUserHistory
   | ListConsumptionHistory
+  | ListWaitHistory
   | AskWhatIf
   | ({ readonly kind: 'list_old_history' } & HistoryCutoffs);
 
@@ -59,6 +61,11 @@ export interface ListConsumptionHistory extends OfLicense {
   readonly limit: number;
 }
 
+export interface ListWaitHistory extends OfLicense {
+  readonly kind: 'list_wait_history';
+  readonly feature: string | null;
+}
+
 export interface AskWhatIf extends Span {
   readonly kind: 'ask_what_if';
   readonly licenseId: LicenseId;
@@ -71,6 +78,7 @@ export interface HistoryAnswers {
   list_denial_history: DenialHistory;
   list_user_history: { readonly users: readonly UserHistory[]; readonly leftOff: number };
   list_consumption_history: readonly ConsumptionHistory[];
+  list_wait_history: readonly WaitHistory[];
   /** `null`: there is no such license or feature. */
   ask_what_if: (WhatIfAnswer & WhatIf) | null;
   /** What to thin out. */
@@ -144,8 +152,12 @@ interface ConsumptionHistory extends Subject {
   readonly amount: number;
 }
 
+interface WaitHistory extends Subject, WaitFigures {}
+
 interface WhatIfAnswer extends Subject {
   readonly slots: number;
   /** `null`: no slot was given back yet. */
   readonly medianMs: number | null;
+  /** How long users really waited in the line. */
+  readonly waits: WaitHistory;
 }

@@ -35,6 +35,8 @@ export interface RuleHistory {
   readonly minutes: number;
   readonly reserved: number;
   readonly unused: number;
+  /** Of a reservation: the first day that it is known of; `null`: not known. */
+  readonly firstAt: Instant | null;
 }
 
 /** A version of the rules. */

@@ -1,6 +1,7 @@
 import type { License } from '@berth/protocol/admin/licenses';
 import { useState } from 'preact/hooks';
 import { useLicenses, useLine } from '../../data/overview.ts';
+import { useResource } from '../../data/resource.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
 import { Name, UserName } from '../../parts/name.tsx';
@@ -8,7 +9,7 @@ import { Show } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
-import { groupLine, type Line, sayWait, sayWhy, type WaitingUser } from '../../words/line.ts';
+import { groupLine, type Line, sayLineNote, sayWait, sayWhy, type WaitingUser } from '../../words/line.ts';
 import { formatNumber } from '../../words/numbers.ts';
 
 const FEW = 10;
@@ -16,7 +17,8 @@ const FEW = 10;
 export function Waiting({ license }: { readonly license: License }) {
   const line = useLine();
   const own = line.data?.line.filter(({ product }) => product === license.product) ?? [];
-  const note = own.length === 0 ? undefined : `${formatNumber(own.length)} in line`;
+  const waits = useResource('/api/admin/history/waits', { license: license.id, since: '30d' }).data?.waits;
+  const note = own.length === 0 ? undefined : sayLineNote(own.length, waits ?? []);
   return (
     <Section title="Waiting" note={note}>
       <Show of={line} what="The line" rows={1}>

@@ -26,6 +26,7 @@ import { ConsumptionReport } from './consumption-report.tsx';
 import { DenialReport } from './denial-report.tsx';
 import { Figures, HeatReport, SlotsReport, WhatIfReport } from './slot-reports.tsx';
 import { UserReport } from './user-report.tsx';
+import { WaitReport } from './wait-report.tsx';
 
 /** How many slots do we need? */
 export function Reports() {
@@ -107,6 +108,7 @@ function LicenseReport({ licenses, license, period }: LicenseReportProps) {
         {(data) => <SlotPart {...{ license, query, whatIf, denials }} history={data} />}
       </Show>
       {denials !== null && <DenialReport {...{ denials, query, license }} />}
+      <WaitReport {...{ license, query }} />
       <UserReport query={query} />
       <ConsumptionReport license={license} query={query} />
     </>

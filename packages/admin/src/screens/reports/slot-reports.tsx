@@ -12,7 +12,7 @@ import { showToast } from '../../parts/toasts.tsx';
 import { formatNumber } from '../../words/numbers.ts';
 import { DAY_MS, formatDuration, formatSpan, HOUR_MS, MINUTE_MS, plural } from '../../words/time.ts';
 import { groupDenials, type HeatCell, type Step, type UsageFigures } from '../../words/usage.ts';
-import { findToday, sayWhatIf } from '../../words/what-if.ts';
+import { findToday, sayLineFigure, sayWhatIf } from '../../words/what-if.ts';
 
 type HistoryPath = Extract<GetPath, `/api/admin/history/${string}`>;
 
@@ -46,7 +46,6 @@ interface FiguresProps {
 /** Each number says what it counts; docs/history.md defines them. */
 export function Figures({ figures, slots, whatIf, denials }: FiguresProps) {
   const { peak, peakDays, days, workingAverage, mostBorrowed, averageBorrowed } = figures;
-  const today = whatIf === null ? undefined : findToday(whatIf);
   const share = slots === 0 || workingAverage === null ? null : Math.round((workingAverage / slots) * 100);
   return (
     <dl class="key-figures">
@@ -61,17 +60,33 @@ export function Figures({ figures, slots, whatIf, denials }: FiguresProps) {
       <Figure name="Denials" value={formatNumber(denials?.total ?? figures.denials)} unit="requests">
         retries and features included
       </Figure>
-      {whatIf !== null && today !== undefined && (
-        <Figure name="Time waited" value={formatDuration(today.waiting_ms)} unit="">
-          {today.denials === 0
-            ? 'nobody waited'
-            : `by ${formatNumber(today.denials)}, until a slot was free or they gave up`}
-        </Figure>
-      )}
+      {whatIf !== null && <WaitedFigure whatIf={whatIf} />}
       <Figure name="Borrowed at once" value={formatNumber(mostBorrowed)} unit="at most">
         {formatNumber(averageBorrowed)} on average
       </Figure>
     </dl>
+  );
+}
+
+/** What was really waited, if clients waited in line; or else what the replay says. */
+function WaitedFigure({ whatIf }: { readonly whatIf: WhatIf }) {
+  const { waits } = whatIf;
+  if (waits.served + waits.unserved > 0) {
+    const [value, who] = sayLineFigure(waits);
+    return (
+      <Figure name="Waited in line" value={value} unit="median">
+        {who}
+      </Figure>
+    );
+  }
+  const today = findToday(whatIf);
+  if (today === undefined) return null;
+  return (
+    <Figure name="Time waited" value={formatDuration(today.waiting_ms)} unit="">
+      {today.denials === 0
+        ? 'nobody waited'
+        : `by ${formatNumber(today.denials)}, until a slot was free or they gave up`}
+    </Figure>
   );
 }
 

@@ -5,6 +5,7 @@ import { escapeLines } from '@berth/protocol/hidden-characters';
 import { MOMENT_FORMS } from '@berth/protocol/moment';
 import { formatTable } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
+import { sayLength } from '../../core/doctor/judge-machine.ts';
 import type { AdminAnswer, AdminClient } from '../admin-client.ts';
 import { LICENSE_SYNONYM, LICENSE_USAGE, licenseOf } from '../choose-license.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
@@ -54,6 +55,16 @@ export const HISTORY_COMMANDS: readonly Command[] = [
       client.get('/api/admin/history/consumption', { ...span, feature }),
     ),
     show: showConsumption,
+  }),
+  defineCommand({
+    words: 'usage waits',
+    otherFlags: LICENSE_SYNONYM,
+    usage: `${SPAN} [--feature F] [--csv]`,
+    about: 'show how long users waited in the line, and how many gave up',
+    ask: askReport('waits', (client, { feature }, span) =>
+      client.get('/api/admin/history/waits', { ...span, feature }),
+    ),
+    show: showWaits,
   }),
   defineCommand({
     words: 'usage what-if',
@@ -189,8 +200,41 @@ function showConsumption({ days }: GetAnswer<'/api/admin/history/consumption'>):
   return formatTable(['day', 'license', 'product', 'feature', 'amount'], rows);
 }
 
+function showWaits({ waits }: GetAnswer<'/api/admin/history/waits'>): string {
+  if (waits.length === 0) return 'Nobody waited in line.';
+  const rows = waits.map((one) => [
+    one.license_id,
+    one.product,
+    one.feature,
+    one.served,
+    sayWait(one.median_ms),
+    sayWait(one.p90_ms),
+    sayWait(one.longest_ms),
+    one.unserved,
+    sayWait(one.unserved_median_ms),
+  ]);
+  const heading = ['license', 'product', 'feature', 'got a slot', 'median', '90 %', 'longest'];
+  return formatTable([...heading, 'gave up', 'after'], rows);
+}
+
+function sayWait(ms: number | null): string | null {
+  return ms === null ? null : sayLength(ms);
+}
+
+/** Those who got a slot in the end were not denied, so the curve does not count them. */
+function sayWaits({
+  served,
+  median_ms,
+  longest_ms,
+}: GetAnswer<'/api/admin/history/what-if'>['waits']): string {
+  if (median_ms === null || longest_ms === null) return '';
+  const users = served === 1 ? '1 user' : `${served} users`;
+  const length = `half within ${sayLength(median_ms)}, all within ${sayLength(longest_ms)}`;
+  return `${users} waited in line and got a slot, ${length}; this counts as served.\n`;
+}
+
 function showWhatIf(report: GetAnswer<'/api/admin/history/what-if'>): string {
-  const { product, feature, slots, median_ms, asked, enough, curve } = report;
+  const { product, feature, slots, median_ms, asked, enough, curve, waits } = report;
   const name = feature === null ? `"${product}"` : `"${feature}" of "${product}"`;
   const held =
     median_ms === null
@@ -205,6 +249,7 @@ function showWhatIf(report: GetAnswer<'/api/admin/history/what-if'>): string {
   ]);
   return (
     `${asking} found no free slot of ${name}, not counting retries. ${held}\n` +
+    sayWaits(waits) +
     `With ${enough} slot${enough === 1 ? '' : 's'} nobody would have been denied.\n` +
     formatTable(['slots', 'denials', 'waiting', ''], rows)
   );

@@ -156,5 +156,6 @@ export function sayLength(ms: number): string {
   ] as const) {
     if (ms >= 2 * length) return `${Math.floor(ms / length)} ${unit}`;
   }
-  return `${Math.round(ms / SECOND_MS)} seconds`;
+  const seconds = Math.round(ms / SECOND_MS);
+  return seconds === 1 ? '1 second' : `${seconds} seconds`;
 }

@@ -16,6 +16,7 @@ export type UsageEvent = { readonly feature: string; readonly at: Instant } & (
   | Borrowed
   | Ended
   | Denied
+  | Waited
   | { readonly kind: 'consumed'; readonly amount: number }
 );
 
@@ -39,6 +40,14 @@ export interface Ended {
   readonly person: Person;
   readonly heldSince: Instant;
   readonly borrowedUntil: Instant | null;
+}
+
+/** A wait in the line for a slot has ended. */
+interface Waited {
+  readonly kind: 'waited';
+  readonly waitedMs: number;
+  /** Whether it ended with a slot. */
+  readonly isServed: boolean;
 }
 
 interface Denied {

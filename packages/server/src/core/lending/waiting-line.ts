@@ -1,6 +1,6 @@
 import type { WAIT_REASONS } from '@berth/protocol/admin/choices';
 import type { Borrow, Register, RegisterFeature } from '../command.ts';
-import { type Instant, plus, SECOND_MS } from '../nouns/instant.ts';
+import { earlier, type Instant, plus, SECOND_MS } from '../nouns/instant.ts';
 import type { LicenseId } from '../nouns/license.ts';
 import type { Outcome, PlaceKey, Refused } from '../outcome.ts';
 import { findProductRules } from '../rules/find-rules.ts';
@@ -105,6 +105,13 @@ export function isGone({ presence }: Place, now: Instant): boolean {
   return Object.entries(presence).every(
     ([server, until]) => now >= (server === REPEATS ? until : plus(until, GRACE_MS)),
   );
+}
+
+/** Until when the user waited; `null`: not at all, because whoever repeats the call was denied each time. */
+export function endOfPresence({ presence }: Place, now: Instant): Instant | null {
+  const { [REPEATS]: _, ...servers } = presence;
+  const ends = Object.values(servers);
+  return ends.length === 0 ? null : earlier(Math.max(...ends) as Instant, now);
 }
 
 /** What a command asks for; `null`: nothing that anybody waits for. */

@@ -18,7 +18,12 @@ export interface ProductFacts {
   readonly slots: number;
   /** Each with the slots that one license has of it at most. */
   readonly features: readonly { readonly feature: string; readonly slots: number }[];
+  /** Reservations that have kept all their slots free for `UNFILLED_DAYS`. */
+  readonly unfilled: readonly { readonly feature: string | null; readonly rule: string }[];
 }
+
+/** For so long nobody must have had a slot of a reservation before it is said. */
+export const UNFILLED_DAYS = 30;
 
 /** `products`: those of the server; `null`: nothing is known about them. */
 export function listWarnings(rules: RuleSet, products: readonly ProductFacts[] | null): readonly Warning[] {
@@ -27,6 +32,7 @@ export function listWarnings(rules: RuleSet, products: readonly ProductFacts[] |
     const isUnknown = products !== null && facts === undefined;
     return [
       ...(isUnknown ? [warnUnknown(['products', name], `The server has no license for "${name}" yet.`)] : []),
+      ...warnUnfilled(own, ['products', name], null, facts),
       ...warnSlots(rules, own, ['products', name], facts?.slots ?? null, [own]),
       ...Object.entries(own.features).flatMap(([feature, rulesOfIt]) => {
         const path = ['products', name, 'features', feature];
@@ -35,6 +41,7 @@ export function listWarnings(rules: RuleSet, products: readonly ProductFacts[] |
         const unknown = `No license for "${name}" has slots of the feature "${feature}".`;
         return [
           ...(isMissing ? [warnUnknown(path, unknown)] : []),
+          ...warnUnfilled(rulesOfIt, path, feature, facts),
           ...warnSlots(rules, rulesOfIt, path, known?.slots ?? null, [own, rulesOfIt]),
         ];
       }),
@@ -44,6 +51,21 @@ export function listWarnings(rules: RuleSet, products: readonly ProductFacts[] |
 
 function warnUnknown(path: Warning['path'], message: string): Warning {
   return { path, message: `${message} These rules apply as soon as there is one.` };
+}
+
+function warnUnfilled(
+  own: SlotRules,
+  path: Warning['path'],
+  feature: string | null,
+  facts: ProductFacts | undefined,
+): readonly Warning[] {
+  const unfilled = facts?.unfilled.filter((one) => one.feature === feature) ?? [];
+  return own.reserve.flatMap((rule, index) => {
+    const name = nameReservation(rule);
+    if (!unfilled.some((one) => one.rule === name)) return [];
+    const message = `Nobody has had a slot of "${name}" for ${UNFILLED_DAYS} days.`;
+    return [{ path: [...path, 'reserve', index], message: `${message} They stayed free for nothing.` }];
+  });
 }
 
 /** `scopes`: what decides who may have the slots. */

@@ -28,6 +28,7 @@ export interface History {
   listDenials(filter: DenialFilter): Promise<HistoryAnswers['list_denial_history']>;
   listUsers(filter: UsageFilter): Promise<HistoryAnswers['list_user_history']>;
   listConsumption(filter: FeatureFilter): Promise<HistoryAnswers['list_consumption_history']>;
+  listWaits(filter: FeatureFilter): Promise<HistoryAnswers['list_wait_history']>;
   askWhatIf(filter: FeatureFilter): Promise<NonNullable<HistoryAnswers['ask_what_if']>>;
   /** Removes a user's name from all records. Returns how many there were. */
   forget(user: string, by: Actor): Promise<number>;
@@ -137,6 +138,10 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
       const { since, until } = await within({ ...filter, licenseId });
       const days = { since: bucketStart(since, DAY_MS), until };
       return store.read({ kind: 'list_consumption_history', ...days, licenseId, feature, limit: MAX_ROWS });
+    },
+    async listWaits({ feature = null, licenseId, ...filter }) {
+      const { since, until } = await within({ ...filter, licenseId });
+      return store.read({ kind: 'list_wait_history', since, until, licenseId, feature });
     },
     askWhatIf: async (filter) => askWhatIf(store, filter, await within(filter)),
     async forget(user, by) {

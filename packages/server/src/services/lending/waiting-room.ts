@@ -62,15 +62,23 @@ interface Waiter {
   isCalled: boolean;
 }
 
-/** Those who wait for slots of a product, and when to look whether one has ended by itself. */
+/**
+ * Those who wait for slots of a product, and when to look whether one has ended by itself. After the last of
+ * them it is looked after until their places are gone.
+ */
 interface Product {
   waiters: number;
+  /** How often it was looked at since the last of them. */
+  idleLooks: number;
   timer: NodeJS.Timeout;
   dueMs: number;
 }
 
 /** What is noticed by time alone is noticed so soon; the end of a slot at once. */
 const LOOK_MS = SECOND_MS;
+
+/** By then all places of this server are gone; others may still wait elsewhere. */
+const MAX_IDLE_LOOKS = 15;
 
 const WAIT_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
@@ -253,13 +261,18 @@ class Room implements WaitingRoom {
   #watch(product: string, change: 1 | -1): void {
     const known = this.#products.get(product);
     const waiters = (known?.waiters ?? 0) + change;
-    if (known !== undefined && waiters > 0) known.waiters = waiters;
+    if (known !== undefined && (waiters > 0 || !this.#isClosed)) known.waiters = waiters;
     else if (known !== undefined) {
       clearTimeout(known.timer);
       this.#products.delete(product);
     } else {
       const timer = setTimeout(() => this.#look(product), LOOK_MS);
-      this.#products.set(product, { waiters, timer, dueMs: this.#options.readMonotonicMs() + LOOK_MS });
+      this.#products.set(product, {
+        waiters,
+        idleLooks: 0,
+        timer,
+        dueMs: this.#options.readMonotonicMs() + LOOK_MS,
+      });
     }
   }
 
@@ -279,6 +292,12 @@ class Room implements WaitingRoom {
     const outcome = await this.#store.execute({ kind: 'hand_on', product }).catch(() => null);
     const known = this.#products.get(product);
     if (known === undefined) return;
+    known.idleLooks = known.waiters === 0 ? known.idleLooks + 1 : 0;
+    const isCleared = outcome?.kind !== 'handed_on' || outcome.waiting === 0;
+    if (known.waiters === 0 && (isCleared || known.idleLooks > MAX_IDLE_LOOKS)) {
+      this.#products.delete(product);
+      return;
+    }
     known.dueMs = this.#options.readMonotonicMs() + LOOK_MS;
     known.timer = setTimeout(() => this.#look(product), LOOK_MS);
     if (outcome?.kind !== 'handed_on') return;
@@ -298,6 +317,8 @@ class Room implements WaitingRoom {
     const waiters = [...this.#waiters.values()].flat();
     for (const waiter of waiters) this.#ask(waiter);
     await Promise.allSettled(waiters.map(({ settled }) => settled.promise));
+    for (const { timer } of this.#products.values()) clearTimeout(timer);
+    this.#products.clear();
   }
 }
 

@@ -2,6 +2,7 @@ import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import { DAY_MS, plus } from '../../core/nouns/instant.ts';
 import { describeRules, type RuleInForce } from '../../core/rules/describe-rules.ts';
 import type { Rules } from '../../core/rules/rules.ts';
+import { UNFILLED_DAYS } from '../../core/rules/warnings.ts';
 import type { ReservationSample } from '../../core/system-command.ts';
 import type { RuleHistory } from '../../store/rules-record.ts';
 import type { Store } from '../../store/store.ts';
@@ -30,7 +31,7 @@ async function readInForce(store: Store, { set, revision }: Rules) {
 
 export async function listUsed(store: Store, rules: Rules): Promise<readonly UsedRule[]> {
   const { now, inForce } = await readInForce(store, rules);
-  const since = plus(now, -HISTORY_DAYS * DAY_MS);
+  const since = plus(now, -UNFILLED_DAYS * DAY_MS);
   const history = await store.read({ kind: 'list_rule_history', since });
   return inForce.map((rule) => {
     const done = history.filter((one) => isAbout(one, rule));
@@ -51,8 +52,17 @@ function isAbout(done: RuleHistory, { product, feature, kind, text }: RuleInForc
   return done.rule === text || (kind === 'reserve' && done.rule.split(', ').includes(text));
 }
 
-/** How far back it is said what a rule did. */
-const HISTORY_DAYS = 30;
+/** The reservations of each product that were in force for so long, and of which nobody had a slot. */
+export async function listUnfilled(store: Store) {
+  const { now } = await store.keepClock();
+  const since = plus(now, -UNFILLED_DAYS * DAY_MS);
+  const history = await store.read({ kind: 'list_rule_history', since });
+  const unfilled = history.filter(
+    ({ firstAt, reserved, unused }) =>
+      firstAt !== null && firstAt <= since && reserved > 0 && unused === reserved,
+  );
+  return Map.groupBy(unfilled, ({ product }) => product);
+}
 
 /** The reservations that apply now, and how much of each is kept free. */
 export async function listReservations(store: Store, rules: Rules): Promise<readonly ReservationSample[]> {

@@ -1,13 +1,14 @@
 import { diffLines } from '@berth/protocol/diff-lines';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
+import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
 import type { ProductFacts } from '../../core/rules/warnings.ts';
 import type { RulesRecord, RulesRevision } from '../../store/rules-record.ts';
 import type { Store } from '../../store/store.ts';
 import { executeOnEachLicense } from '../lending/each-license.ts';
 import type { Content } from '../watching/watched-file.ts';
 import { type Bars, createBars } from './bars.ts';
-import { listReservations, listUsed, type UsedRule } from './in-force.ts';
+import { listReservations, listUnfilled, listUsed, type UsedRule } from './in-force.ts';
 import { type ParsedRules, parseRules, type RuleErrors, refuseFailed } from './parse-rules.ts';
 import { RulesError, type RulesFile, readRules } from './rules-file.ts';
 
@@ -211,9 +212,10 @@ export function refuseErrors({ errors }: RuleErrors): RequestError {
   return new RequestError('rules_not_valid', `${message} The rules in force have not changed.`, place);
 }
 
-/** What warnings about unknown or too small products need. */
+/** What warnings about products and reservations need. */
 async function listProducts(store: Store): Promise<readonly ProductFacts[]> {
   const licenses = await store.read({ kind: 'list_licenses', product: null });
+  const unfilled = await listUnfilled(store);
   const byProduct = Map.groupBy(licenses, ({ license }) => license.product);
   return Array.from(byProduct, ([product, own]) => {
     const features = own.flatMap(({ license }) =>
@@ -228,6 +230,10 @@ async function listProducts(store: Store): Promise<readonly ProductFacts[]> {
       features: Array.from(largest, ([feature, all]) => ({
         feature,
         slots: Math.max(...all.map(({ slots }) => slots)),
+      })),
+      unfilled: (unfilled.get(product) ?? []).map(({ feature, rule }) => ({
+        feature: feature === WHOLE_LICENSE ? null : feature,
+        rule,
       })),
     };
   });

@@ -114,12 +114,18 @@ type QueryPlan<K extends Query['kind']> = (
 /** Refusals belong to licenses, reservations to products. */
 const LIST_RULE_HISTORY = `SELECT product, feature, rule, CAST(sum(refused) AS bigint) AS refused,
     CAST(sum(minutes) AS bigint) AS minutes, CAST(sum(reserved) AS bigint) AS reserved,
-    CAST(sum(unused) AS bigint) AS unused
-  FROM (SELECT license.product, feature, rule, denials AS refused, 0 AS minutes, 0 AS reserved, 0 AS unused
+    CAST(sum(unused) AS bigint) AS unused, min(first_at) AS first_at
+  FROM (SELECT license.product, feature, rule, denials AS refused, 0 AS minutes, 0 AS reserved, 0 AS unused,
+        CAST(NULL AS bigint) AS first_at
       FROM history_denial JOIN license ON license.id = license_id WHERE rule <> '' AND at >= :since
-    UNION ALL SELECT product, feature, rule, 0, minutes, reserved, unused FROM history_reservation
-      WHERE at >= :since) AS done
-  GROUP BY product, feature, rule ORDER BY product, feature, rule`;
+    UNION ALL SELECT product, feature, rule, 0, minutes, reserved, unused, at FROM history_reservation
+      WHERE at >= :since
+    UNION ALL SELECT product, feature, rule, 0, 0, 0, 0, min(at) FROM history_reservation
+      GROUP BY product, feature, rule) AS done
+  GROUP BY product, feature, rule HAVING sum(refused) > 0 OR sum(minutes) > 0
+  ORDER BY product, feature, rule`;
+
+type RuleHistoryRow = Omit<RuleHistory, 'firstAt'> & { readonly first_at: Instant | null };
 
 /** The questions that both stores answer with the same SQL. */
 const QUERIES = {
@@ -202,8 +208,8 @@ const QUERIES = {
       }),
     ),
   list_rule_history: ({ since }) =>
-    prepareQuery(LIST_RULE_HISTORY, { since }, (rows: readonly RuleHistory[]) =>
-      rows.map((row) => ({ ...row })),
+    prepareQuery(LIST_RULE_HISTORY, { since }, (rows: readonly RuleHistoryRow[]) =>
+      rows.map(({ first_at: firstAt, ...row }) => ({ ...row, firstAt })),
     ),
   list_rules_revisions: () =>
     prepareQuery(

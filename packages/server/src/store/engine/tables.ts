@@ -292,6 +292,17 @@ export const TABLES = {
     columns: { license_id: license, feature: text, at: time, minutes: number, sessions: number },
     key: ['license_id', 'feature', 'at', 'minutes'],
   },
+  history_wait: {
+    columns: {
+      license_id: license,
+      feature: text,
+      at: time,
+      seconds: number,
+      served: number,
+      unserved: number,
+    },
+    key: ['license_id', 'feature', 'at', 'seconds'],
+  },
   audit_link: {
     columns: {
       // SQLite numbers links as it writes them, PostgreSQL afterwards.

@@ -58,15 +58,38 @@ test('how long slots were held is told in hours', () => {
   );
 });
 
+const NO_WAITS = {
+  served: 0,
+  median_ms: null,
+  p90_ms: null,
+  longest_ms: null,
+  unserved: 0,
+  unserved_median_ms: null,
+};
+
+test('how long users waited is a table', () => {
+  const waits = [
+    { ...SUBJECT, ...NO_WAITS, served: 9, median_ms: 3000, p90_ms: 60_000, longest_ms: 180_000 },
+  ];
+  assert.equal(
+    show('usage waits', { waits }),
+    `license  product  feature  got a slot  median     90 %        longest    gave up  after
+7        cad      -        9           3 seconds  60 seconds  3 minutes  0        -`,
+  );
+  assert.equal(show('usage waits', { waits: [] }), 'Nobody waited in line.');
+});
+
 test('a what-if curve marks the present number of slots', () => {
   const curve = [
     { slots: 2, denials: 1, waiting_ms: 60_000 },
     { slots: 3, denials: 0, waiting_ms: 0 },
   ];
+  const waits = { ...NO_WAITS, served: 4, median_ms: 1000, longest_ms: 9000 };
   assert.equal(
-    show('usage what-if', { ...SUBJECT, slots: 2, median_ms: null, asked: 1, enough: 3, curve }),
+    show('usage what-if', { ...SUBJECT, slots: 2, median_ms: null, waits, asked: 1, enough: 3, curve }),
     '1 request found no free slot of "cad", not counting retries. ' +
       `No slot was given back yet, so each request counts for a minute.
+4 users waited in line and got a slot, half within 1 second, all within 9 seconds; this counts as served.
 With 3 slots nobody would have been denied.
 slots  denials  waiting
 2      1        0:01 h   now

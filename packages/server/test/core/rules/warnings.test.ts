@@ -4,7 +4,7 @@ import type { ProductFacts } from '../../../src/core/rules/warnings.ts';
 import { parseRules } from '../../../src/services/rules/parse-rules.ts';
 
 const FACTS: readonly ProductFacts[] = [
-  { product: 'cad', slots: 5, features: [{ feature: 'render', slots: 1 }] },
+  { product: 'cad', slots: 5, features: [{ feature: 'render', slots: 1 }], unfilled: [] },
 ];
 
 const GROUPS = `groups:
@@ -76,6 +76,22 @@ describe('more reserved than a limit allows', () => {
     assert.deepEqual(warningsOf(rules(2, 'team')), []);
     assert.deepEqual(warningsOf(rules(0, 'farm')), []);
   });
+});
+
+test('a reservation that nobody has filled', () => {
+  const [cad] = FACTS as [ProductFacts];
+  const warned = (feature: string | null, rule: string) =>
+    warningsOf(
+      'reserve: [{ slots: 1, for: guests }, { slots: 2, for: team }], ' +
+        'features: { render: { reserve: [{ slots: 1, for: team }] } }',
+      [{ ...cad, unfilled: [{ feature, rule }] }],
+    );
+  assert.deepEqual(warned(null, 'reserve 2 for team'), [
+    '15:47 Nobody has had a slot of "reserve 2 for team" for 30 days. They stayed free for nothing.',
+  ]);
+  assert.match(warned('render', 'reserve 1 for team').join(), /^15:\d+ Nobody .* "reserve 1 for team"/);
+  assert.deepEqual(warned(null, 'reserve 1 for team'), []);
+  assert.deepEqual(warned('render', 'reserve 2 for team'), []);
 });
 
 describe('a reservation for those who are kept out', () => {

@@ -26,6 +26,7 @@ import { ORIGINS } from './origins.ts';
 import { PAUSED, PAUSED_ALONE } from './paused.ts';
 import { POOLS, POOLS_AT_ONCE, poolRestartCases } from './pools.ts';
 import { PROGRAMS, programRestartCases } from './programs.ts';
+import { RECORDED_WAITS, RECORDED_WAITS_ON_TWO } from './recorded-waits.ts';
 import { RENEWALS, renewalRestartCases } from './renewals.ts';
 import { RESERVED } from './reservations.ts';
 import { restartCases, wallClockCases } from './restart.ts';
@@ -58,6 +59,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'users whose names differ only in case': IGNORED_CASE,
   'waiting in line': WAITING,
   'waiting in line for features': WAITING_FOR_FEATURES,
+  'how long users waited': RECORDED_WAITS,
   'licenses change': LICENSES,
   'pools of licenses': POOLS,
   'many who want a slot of a pool': POOLS_AT_ONCE,
@@ -134,6 +136,7 @@ const SHARED: Readonly<Record<string, Chapter>> = {
   'two servers': TWO_SERVERS,
   'slots that two servers count': COUNTED_BY_TWO,
   'one line of two servers': WAITING_ON_TWO,
+  'how long users of two servers waited': RECORDED_WAITS_ON_TWO,
   'many products of two servers': MANY_PRODUCTS_OF_TWO,
 };
 

@@ -21,8 +21,7 @@ export function historyRoutes(history: History): readonly Route[] {
       csvToo: true,
       handle: async ({ query, request }, send) => {
         const { since, until, ...report } = await history.listSlots(wishOf(query));
-        const times = { since: formatTimestamp(since), until: formatTimestamp(until) };
-        return reportReply(request, 'slots', { ...times, ...toWire(report) }, send);
+        return reportReply(request, 'slots', { ...sayTimes(since, until), ...toWire(report) }, send);
       },
     },
     'GET /api/admin/history/denials': {
@@ -41,8 +40,8 @@ export function historyRoutes(history: History): readonly Route[] {
       handle: async ({ query, request }, send) => {
         const { users, leftOff } = await history.listUsers(wishOf(query));
         const presented = users.map(({ day, ...rest }) => ({ ...toWire(rest), day: day && sayDay(day) }));
-        const report = query.by === 'day' ? 'user-days' : 'users';
-        return reportReply(request, report, { users: presented, left_off: leftOff }, send);
+        const answer = { users: presented, left_off: leftOff };
+        return reportReply(request, query.by === 'day' ? 'user-days' : 'users', answer, send);
       },
     },
     'GET /api/admin/history/consumption': {
@@ -52,12 +51,17 @@ export function historyRoutes(history: History): readonly Route[] {
       csvToo: true,
       handle: async ({ query, request }, send) => {
         const days = await history.listConsumption(wishOf(query));
-        const presented = days.map(({ day, ...rest }) => ({
-          day: sayDay(day),
-          ...toWire(rest),
-        }));
+        const presented = days.map(({ day, ...rest }) => ({ day: sayDay(day), ...toWire(rest) }));
         return reportReply(request, 'consumption', { days: presented }, send);
       },
+    },
+    'GET /api/admin/history/waits': {
+      name: 'admin_history_waits',
+      access: 'operator',
+      summary: 'How long users waited in line',
+      csvToo: true,
+      handle: async ({ query, request }, send) =>
+        reportReply(request, 'waits', toWire({ waits: await history.listWaits(wishOf(query)) }), send),
     },
     'GET /api/admin/history/what-if': {
       name: 'admin_history_what_if',
@@ -73,14 +77,19 @@ export function historyRoutes(history: History): readonly Route[] {
       access: 'admin',
       summary: "Remove a user's name, hosts and addresses from the history; totals stay",
       errors: ['missing_parameters'],
-      handle: async ({ body, caller }, send) => {
-        if (body.user === undefined) {
-          throw new RequestError('missing_parameters', '"user" is missing.', { field: 'user' });
-        }
-        return send({ forgotten: await history.forget(body.user, caller.actor) });
-      },
+      handle: async ({ body, caller }, send) =>
+        send({ forgotten: await history.forget(requireUser(body.user), caller.actor) }),
     },
   });
+}
+
+function requireUser(user: string | undefined): string {
+  if (user !== undefined) return user;
+  throw new RequestError('missing_parameters', '"user" is missing.', { field: 'user' });
+}
+
+function sayTimes(since: Instant, until: Instant) {
+  return { since: formatTimestamp(since), until: formatTimestamp(until) };
 }
 
 function sayDay(day: Instant): string {

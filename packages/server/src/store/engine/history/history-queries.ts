@@ -1,6 +1,7 @@
 import { daysBefore, medianOf, monthStart, USER_DAYS_KEPT } from '../../../core/history/grain.ts';
 import { stretchesOf } from '../../../core/history/slot-points.ts';
 import { type HistoryStep, stepAt } from '../../../core/history/thinning.ts';
+import { waitFigures } from '../../../core/history/wait-figures.ts';
 import { whatIf } from '../../../core/history/what-if.ts';
 import { findFeature } from '../../../core/nouns/feature-slot.ts';
 import { bucketStart, DAY_MS, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
@@ -11,6 +12,7 @@ import type {
   HistoryQuery,
   ListConsumptionHistory,
   ListUserHistory,
+  ListWaitHistory,
 } from '../../history-query.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import { readable } from '../sql.ts';
@@ -93,6 +95,33 @@ function queryConsumption(
   };
 }
 
+function sumWaits({ licenseId, feature }: Pick<ListWaitHistory, 'licenseId' | 'feature'>): string {
+  return `SELECT license_id, feature, seconds, CAST(sum(served) AS bigint) AS served,
+      CAST(sum(unserved) AS bigint) AS unserved FROM history_wait
+    WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)} AND at >= :day AND at < :until
+    GROUP BY license_id, feature, seconds ORDER BY license_id, feature, seconds`;
+}
+
+type WaitRow = Omit<RowOf<'history_wait'>, 'at'>;
+
+function queryWaits(query: ListWaitHistory): PreparedQuery<HistoryAnswers['list_wait_history']> {
+  const { since, until, licenseId, feature } = query;
+  const subjects = querySubjects(licenseId);
+  const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
+  const values = { ...scope, day: bucketStart(since, DAY_MS), until };
+  return {
+    statements: [...subjects.statements, { sql: sumWaits(query), values }],
+    answer([licenses, rows]) {
+      const book = subjects.answer([licenses ?? []]);
+      const bySubject = Map.groupBy(rows as readonly WaitRow[], (row) => `${row.license_id}/${row.feature}`);
+      return Array.from(bySubject.values(), (waits) => {
+        const [{ license_id, feature: code }] = waits as [WaitRow];
+        return { ...book.subjectOf(license_id, code), ...waitFigures(waits) };
+      });
+    },
+  };
+}
+
 /** Most records of denials that are looked at, the newest. */
 const MAX_RECORDS = 200_000;
 
@@ -112,14 +141,16 @@ function queryWhatIf(query: AskWhatIf, now: Instant): PreparedQuery<HistoryAnswe
   const scope = { licenseId, feature };
   const subjects = querySubjects(licenseId);
   const curves = queryBuckets({ ...query, stepMs: MINUTE_MS }, now);
+  const day = bucketStart(since, DAY_MS);
   return {
     statements: [
       ...subjects.statements,
       { sql: LIST_DENIED, values: { ...scope, since, until } },
-      { sql: SUM_DURATIONS, values: { ...scope, day: bucketStart(since, DAY_MS), until } },
+      { sql: SUM_DURATIONS, values: { ...scope, day, until } },
+      { sql: sumWaits(scope), values: { ...scope, day, until } },
       ...curves.statements,
     ],
-    answer([licenses, denied, durations, ...rows]) {
+    answer([licenses, denied, durations, waits, ...rows]) {
       const book: LicenseNames = subjects.answer([licenses ?? []]);
       const license = book.find(licenseId);
       const slots =
@@ -141,10 +172,12 @@ function queryWhatIf(query: AskWhatIf, now: Instant): PreparedQuery<HistoryAnswe
         firstAt: row.first_at,
         lastAt: row.last_at,
       }));
+      const subject = book.subjectOf(licenseId, feature);
       return {
-        ...book.subjectOf(licenseId, feature),
+        ...subject,
         slots,
         medianMs: median === null ? null : median * MINUTE_MS,
+        waits: { ...subject, ...waitFigures(waits as readonly WaitRow[]) },
         ...whatIf(stretches, records, median ?? 1, slots),
       };
     },
@@ -192,6 +225,7 @@ export const HISTORY_QUERIES = {
   list_denial_history: queryDenialHistory,
   list_user_history: queryUsers,
   list_consumption_history: queryConsumption,
+  list_wait_history: queryWaits,
   ask_what_if: queryWhatIf,
   list_old_history: askOld,
 } satisfies {

@@ -1,4 +1,4 @@
-import { GRAINS, heldMinutes } from '../../../core/history/grain.ts';
+import { GRAINS, heldMinutes, waitedSeconds } from '../../../core/history/grain.ts';
 import type { Ended, Person, UsageEvent } from '../../../core/history/usage-event.ts';
 import { bucketStart, DAY_MS, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
@@ -83,6 +83,12 @@ class Sheet {
       case 'denied':
         this.#addDenial(id, at, event);
         return;
+      case 'waited': {
+        const seconds = waitedSeconds(event.waitedMs);
+        const row = this.#wait(id, feature, bucketStart(at, DAY_MS), seconds);
+        row[event.isServed ? 'served' : 'unserved'] += 1;
+        return;
+      }
       case 'consumed':
         this.#consumption(id, feature, bucketStart(at, DAY_MS)).amount += event.amount;
     }
@@ -187,6 +193,17 @@ class Sheet {
     }));
     this.#lastDuration = row;
     return row;
+  }
+
+  #wait(id: LicenseId, feature: string, day: Instant, seconds: number): Writable<HistoryRow<'history_wait'>> {
+    return this.#row('history_wait', `${id}/${day}/${seconds}/${feature}`, () => ({
+      license_id: id,
+      feature,
+      at: day,
+      seconds,
+      served: 0,
+      unserved: 0,
+    }));
   }
 
   #consumption(id: LicenseId, feature: string, day: Instant): Writable<HistoryRow<'history_consumption'>> {

@@ -28,6 +28,7 @@ const FOLDS = {
   },
   history_consumption: { amount: 'sum' },
   history_duration: { sessions: 'sum' },
+  history_wait: { served: 'sum', unserved: 'sum' },
 } as const satisfies Readonly<Partial<Record<TableName, Readonly<Record<string, Fold>>>>>;
 
 export type HistoryTable = keyof typeof FOLDS;
@@ -169,6 +170,11 @@ export const HISTORY_STATEMENTS = {
     clampDurationHistory: moveRows('history_duration', 'at > :day', { at: 'CAST(:day AS bigint)' }),
     removeLaterDurationHistory: 'DELETE FROM history_duration WHERE at > :day',
   }),
+  ...writesTo('history_wait', {
+    removeOldWaitHistory: `DELETE FROM history_wait WHERE ${OLD}`,
+    clampWaitHistory: moveRows('history_wait', 'at > :day', { at: 'CAST(:day AS bigint)' }),
+    removeLaterWaitHistory: 'DELETE FROM history_wait WHERE at > :day',
+  }),
   countNamedHistory: reads<Count>(
     ['history_person', 'history_denial', 'license'],
     `SELECT (SELECT count(*) FROM license JOIN history_person ON license_id = license.id
@@ -189,7 +195,8 @@ export const LIST_OLD_HISTORY = {
     UNION ${listOld('history_denial', 'at < :old', DAY_MS)}
     UNION ${listOld('history_person', 'at < :month', DAY_MS)}
     UNION ${listOld('history_consumption', 'at < :old', DAY_MS)}
-    UNION ${listOld('history_duration', 'at < :old', DAY_MS)}`,
+    UNION ${listOld('history_duration', 'at < :old', DAY_MS)}
+    UNION ${listOld('history_wait', 'at < :old', DAY_MS)}`,
 } as const;
 
 export type HistoryRow<T extends HistoryTable> = RowOf<T>;

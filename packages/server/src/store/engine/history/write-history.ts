@@ -33,6 +33,7 @@ function forgetOld(statements: Statements, id: LicenseId, to: Instant): void {
   statements.removeOldDenialHistory.run({ id, to });
   statements.removeOldConsumptionHistory.run({ id, to });
   statements.removeOldDurationHistory.run({ id, to });
+  statements.removeOldWaitHistory.run({ id, to });
 }
 
 /** Adds what is known of a user to what is known of others. */
@@ -66,4 +67,6 @@ export function clampHistory(statements: Statements, now: Instant): void {
   statements.removeLaterConsumptionHistory.run({ day });
   statements.clampDurationHistory.run({ day });
   statements.removeLaterDurationHistory.run({ day });
+  statements.clampWaitHistory.run({ day });
+  statements.removeLaterWaitHistory.run({ day });
 }

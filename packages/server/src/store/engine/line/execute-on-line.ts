@@ -1,5 +1,5 @@
 import type { Command, HandOn, LicenseCommand, LineCommand } from '../../../core/command.ts';
-import type { Place } from '../../../core/lending/waiting-line.ts';
+import { isGone, type Place } from '../../../core/lending/waiting-line.ts';
 import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import { isUsable } from '../../../core/nouns/license.ts';
 import type { HandedOn } from '../../../core/outcome.ts';
@@ -7,6 +7,7 @@ import { refuseByRules } from '../../../core/rules/rules.ts';
 import type { Executed } from '../../store.ts';
 import type { Batch } from '../batch.ts';
 import { leaveLine } from './join-line.ts';
+import { recordWait } from './record-wait.ts';
 import { findNextEnd, findNextMinute } from './room.ts';
 
 export function isLineCommand(command: Command): command is LineCommand {
@@ -23,20 +24,22 @@ export function executeOnLine(
   return returning === null ? { kind: 'done', count: 0 } : execute(returning);
 }
 
-/** Calls those who would be refused for another reason than that no slot is free. */
-export function callInVain(batch: Batch, product: string): void {
-  const { line } = batch;
-  const places = line.listRows(product).flatMap((row) => row.list());
-  for (const place of places.filter((one) => one.lentBy === null && isInVain(batch, one))) {
+/** Forgets who has gone, and calls those who would be refused even if a slot were free. */
+export function clearLine(batch: Batch, product: string): void {
+  const { line, now } = batch;
+  for (const place of line.listRows(product).flatMap((row) => row.list())) {
+    const hasGone = isGone(place, now);
+    if (!hasGone && (place.lentBy !== null || !isInVain(batch, place))) continue;
+    recordWait(batch, place, null);
     line.remove(place);
-    line.call(place);
+    if (!hasGone) line.call(place);
   }
 }
 
-/** Forgets who has gone. Free slots are handed on after it, and those whose wait is in vain are called. */
+/** Free slots are handed on after it. */
 function lookAfter(batch: Batch, { product }: HandOn): HandedOn {
   const { line, now } = batch;
-  line.tidy(product, now);
+  clearLine(batch, product);
   const rows = line.listRows(product);
   for (const row of rows) row.futile = null;
   const places = rows.flatMap((row) => row.list());

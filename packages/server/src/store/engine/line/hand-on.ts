@@ -18,7 +18,8 @@ import { type CountedAs, countAs, findCounting, isByPlace } from '../../../core/
 import { personOf } from '../../../core/rules/rules.ts';
 import type { Batch } from '../batch.ts';
 import { executeCommand } from '../execute.ts';
-import { callInVain } from './execute-on-line.ts';
+import { clearLine } from './execute-on-line.ts';
+import { recordWait } from './record-wait.ts';
 import { canBeServed, describeRoom, findNextMinute, findRoom, type Room } from './room.ts';
 import type { LineRow } from './waiting-line.ts';
 
@@ -40,7 +41,7 @@ export function beginHandingOn(batch: Batch, command?: Command): void {
   }
   for (const row of batch.line.rows()) row.futile = null;
   for (const product of new Set(Array.from(batch.line.rows(), (row) => row.product)))
-    callInVain(batch, product);
+    clearLine(batch, product);
 }
 
 /** Those who wait are ranked by the rules of now, not of when they came. */
@@ -96,6 +97,7 @@ export function serve(batch: Batch, place: Place): void {
   }
   // Their own request answers, also if it is refused now or fails.
   const lentBy = outcome === null ? null : lenderOf(outcome);
+  recordWait(batch, place, lentBy);
   if (lentBy === null) line.remove(place);
   else line.put({ ...place, lentBy });
   line.call(place);

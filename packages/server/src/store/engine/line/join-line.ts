@@ -12,6 +12,7 @@ import {
   isGone,
   isPresent,
   LATE_MS,
+  lenderOf,
   obstacleOf,
   type Place,
   priorityOf,
@@ -25,6 +26,7 @@ import type { Outcome, PlaceKey, Refused } from '../../../core/outcome.ts';
 import type { Executed } from '../../store.ts';
 import type { Batch } from '../batch.ts';
 import type { LoadedLicense } from '../loaded-licenses.ts';
+import { recordWait } from './record-wait.ts';
 import { findRoom } from './room.ts';
 
 type Lending = Register | Borrow | RegisterFeature;
@@ -85,11 +87,12 @@ function goesOnWaiting(command: Lending, outcome: Outcome): boolean {
 
 /** Notes in the line what became of a request for a slot, and answers those who wait. */
 function followLine(
-  { line, rules, now }: Batch,
+  batch: Batch,
   entries: readonly LoadedLicense[],
   command: Lending,
   outcome: Executed,
 ): Executed {
+  const { line, rules, now } = batch;
   const { license } = entries[0] as LoadedLicense;
   const key = { product: license.product, feature: wantedOf(command), user: command.user };
   const found = line.find(key);
@@ -97,11 +100,13 @@ function followLine(
   const wait = waitOf(command);
   if (outcome.kind !== 'refused' || !canWait(outcome)) {
     if (found === undefined || !endsWait(found, wait !== undefined, outcome)) return outcome;
+    recordWait(batch, found, lenderOf(outcome));
     line.remove(key);
     if (known?.lentBy === null) line.call(known);
     return outcome;
   }
   if (wait === undefined) return outcome;
+  if (found !== known && found !== undefined) recordWait(batch, found, null);
   const server = wait.mode === 'repeat' ? REPEATS : line.server;
   const { wait: _, ...asked } = command as Waitable;
   line.put({

@@ -1,4 +1,4 @@
-import { compareTurns, isGone, isKept, type Place, REPEATS } from '../../../core/lending/waiting-line.ts';
+import { compareTurns, isKept, type Place, REPEATS } from '../../../core/lending/waiting-line.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { PlaceKey } from '../../../core/outcome.ts';
 
@@ -124,13 +124,6 @@ export class WaitingLine {
     this.#undo.push(() => this.#turns.pop());
   }
 
-  /** Forgets those who have gone for good. */
-  tidy(product: string, now: Instant): void {
-    for (const { places } of this.listRows(product)) {
-      for (const place of places.values()) if (isGone(place, now)) this.remove(place);
-    }
-  }
-
   /** How many slots are kept for users who repeat the call and come before this one. */
   countKeptBefore({ product, feature, user }: PlaceKey, now: Instant): number {
     let count = 0;
@@ -164,6 +157,11 @@ export class WaitingLine {
   rollBack(): void {
     for (const step of this.#undo.splice(0).reverse()) step();
     this.takeTurns();
+  }
+
+  /** Something else was changed with the line, and is undone with it. */
+  onUndo(step: Undo): void {
+    this.#undo.push(step);
   }
 
   /** Returns how to undo everything from here on. */

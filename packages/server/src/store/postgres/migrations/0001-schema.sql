@@ -462,3 +462,14 @@ CREATE TABLE history_duration (
   sessions BIGINT NOT NULL,
   PRIMARY KEY (license_id, feature, at, minutes)
 ) WITH (fillfactor = 80);
+
+-- How many users whose wait in the line ended on a day had waited for so many seconds, with and without a slot.
+CREATE TABLE history_wait (
+  license_id BIGINT NOT NULL,
+  feature TEXT COLLATE "C" NOT NULL,
+  at BIGINT NOT NULL,
+  seconds BIGINT NOT NULL,
+  served BIGINT NOT NULL,
+  unserved BIGINT NOT NULL,
+  PRIMARY KEY (license_id, feature, at, seconds)
+) WITH (fillfactor = 80);

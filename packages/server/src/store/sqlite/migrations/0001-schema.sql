@@ -399,3 +399,14 @@ CREATE TABLE history_duration (
   sessions INTEGER NOT NULL,
   PRIMARY KEY (license_id, feature, at, minutes)
 ) STRICT, WITHOUT ROWID;
+
+-- How many users whose wait in the line ended on a day had waited for so many seconds, with and without a slot.
+CREATE TABLE history_wait (
+  license_id INTEGER NOT NULL,
+  feature TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  seconds INTEGER NOT NULL,
+  served INTEGER NOT NULL,
+  unserved INTEGER NOT NULL,
+  PRIMARY KEY (license_id, feature, at, seconds)
+) STRICT, WITHOUT ROWID;

@@ -60,7 +60,7 @@ describe('reports on the history', () => {
   test('as CSV, in which no name is a formula', async (t) => {
     const { send } = await openUsed(t);
     const headers = { accept: 'text/csv' };
-    for (const report of ['slots', 'denials', 'users', 'consumption', 'what-if']) {
+    for (const report of ['slots', 'denials', 'users', 'consumption', 'waits', 'what-if']) {
       const {
         status,
         text,
@@ -126,7 +126,9 @@ describe('reports on the history', () => {
     const { body } = await get('/api/admin/history/what-if?license=1&since=1d');
     const { curve, ...facts } = body as Facts & { curve: Facts[] };
     const subject = { license_id: 1, product: 'cad', name: 'Berth demo product', feature: null };
-    assert.deepEqual(facts, { ...subject, slots: 1, median_ms: 2 * MINUTE_MS, asked: 7, enough: 8 });
+    const { waits, ...asked } = facts;
+    assert.deepEqual(asked, { ...subject, slots: 1, median_ms: 2 * MINUTE_MS, asked: 7, enough: 8 });
+    assert.equal((waits as Facts).served, 0);
     assert.deepEqual(curve[0], { slots: 1, denials: 7, waiting_ms: 7 * MINUTE_MS });
     assert.deepEqual(curve.at(-1), { slots: 8, denials: 0, waiting_ms: 0 });
     assert.deepEqual((await get('/api/admin/history/what-if?since=1d')).body, body, 'the only license');
@@ -135,6 +137,29 @@ describe('reports on the history', () => {
       (await get('/api/admin/history/what-if?license=1&feature=x')).body.code,
       'license_not_found',
     );
+  });
+
+  test('how long users waited in the line', async (t) => {
+    const { get, post, store, clock, send } = await openTestApp(t, {
+      licenses: [testLicense(1, { slots: 1 })],
+    });
+    assert.deepEqual((await get('/api/admin/history/waits')).body, { waits: [] });
+    await post('/api/v4/register', { user: 'ann' });
+    const host = { hostname: null, address: null, info: null };
+    const wait = { mode: 'stay', forMs: 30_000 } as const;
+    await store.execute({ kind: 'register', product: 'cad', licenseId: null, user: 'bob', host, wait });
+    clock.advance(12_000);
+    await post('/api/v4/unregister', { user: 'ann' });
+    const { body } = await get('/api/admin/history/waits?license=1&since=1d');
+    const subject = { license_id: 1, product: 'cad', name: 'Berth demo product', feature: null };
+    const served = { served: 1, median_ms: 12_000, p90_ms: 12_000, longest_ms: 12_000 };
+    const unserved = { unserved: 0, unserved_median_ms: null, unserved_longest_ms: null };
+    assert.deepEqual(body, { waits: [{ ...subject, ...served, ...unserved }] });
+    assert.deepEqual((await get('/api/admin/history/waits?feature=x')).body, { waits: [] });
+    const { text } = await send('GET', '/api/admin/history/waits', { headers: { accept: 'text/csv' } });
+    assert.equal(text.split('\r\n')[1], '1,cad,Berth demo product,,1,12000,12000,12000,0,,');
+    const whatIf = (await get('/api/admin/history/what-if?license=1')).body;
+    assert.deepEqual(whatIf.waits, { ...subject, ...served, ...unserved });
   });
 
   test('what would have been is asked of one license', async (t) => {

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { CONTROL, FOREIGN, LOCAL, openTestApp, readEvents } from '../../../../../../test/support/test-app.ts';
+import { DAY_MS } from '../../../../src/core/nouns/instant.ts';
 
 describe('GET /api/admin/rules', () => {
   test('shows the text, since when it applies, and what is wrong with the file', async (t) => {
@@ -35,6 +36,30 @@ test('rules may be as long as in a file, and the audit log repeats only their be
   const event = (await readEvents(store)).find(({ kind }) => kind === 'rules_changed');
   assert.ok(event?.kind === 'rules_changed');
   assert.deepEqual(event.diff, [`+${text.slice(0, 499)}…`]);
+});
+
+test('a reservation that nobody has filled for 30 days is warned of', async (t) => {
+  const { get, post, clock, ruleBook } = await openTestApp(t);
+  const text = `groups: { team: { users: [ada] }, cad: { users: [bob] } }
+products: { cad: { reserve: [{ slots: 1, for: team }, { slots: 1, for: cad }] } }`;
+  await post('/api/admin/rules/apply', { text });
+  await post('/api/v4/register', { product: 'cad', user: 'bob' });
+  await ruleBook.sampleReservations();
+  const listWarnings = async () =>
+    ((await get('/api/admin/rules')).body.warnings as { message: string }[]).map(({ message }) => message);
+  clock.advance(29 * DAY_MS);
+  await ruleBook.sampleReservations();
+  assert.deepEqual(await listWarnings(), [], 'it is not in force for so long');
+  clock.advance(DAY_MS);
+  await post('/api/v4/register', { product: 'cad', user: 'bob' });
+  await ruleBook.sampleReservations();
+  const message = 'Nobody has had a slot of "reserve 1 for team" for 30 days. They stayed free for nothing.';
+  assert.deepEqual(await listWarnings(), [message]);
+  const { warnings } = (await post('/api/admin/rules/check', { text })).body;
+  assert.equal((warnings as { message: string }[])[0]?.message, message);
+  await post('/api/v4/register', { product: 'cad', user: 'ada' });
+  await ruleBook.sampleReservations();
+  assert.deepEqual(await listWarnings(), []);
 });
 
 test('POST /api/admin/rules/import says whose options file it was', async (t) => {

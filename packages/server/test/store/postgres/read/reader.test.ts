@@ -211,6 +211,10 @@ const QUERIES: {
     }),
     { kind: 'list_user_history', ...HISTORY, user: null, isByDay: true, limit: 100 },
   ],
+  list_wait_history: [
+    { kind: 'list_wait_history', ...HISTORY, feature: null },
+    { kind: 'list_wait_history', ...HISTORY, licenseId: licenseId(2), feature: '' },
+  ],
   list_consumption_history: [
     { kind: 'list_consumption_history', ...HISTORY, feature: null, limit: 100 },
     { kind: 'list_consumption_history', ...HISTORY, licenseId: licenseId(2), feature: '', limit: 1 },
