@@ -104,7 +104,7 @@ function executeOnLicense(
   undo.push(() => {
     batch.answers.count = answerCount;
   });
-  const waits = batch.line.size > 0 || (command as MayWait).wait !== undefined;
+  const waits = (command as MayWait).wait !== undefined || batch.line.has(entry.license.product);
   if (!waits || isDryRun(command)) return decideOn(batch, entries, command, subject, undo);
   return decideInLine(batch, entries, command, isCarriedOut, (applies) => {
     undo.push(batch.line.mark());
