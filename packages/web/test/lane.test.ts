@@ -310,7 +310,7 @@ for (const hasLane of [true, false]) {
       await catchUp();
     });
 
-    test('counts as left as soon as its client ends it, because no answer reaches the client then', async (t) => {
+    test('is left as soon as its client ends it, since no answer reaches it', async (t) => {
       const departures: (Departure | undefined)[] = [];
       const watch =
         (answer: AnswerRoute): AnswerRoute =>

@@ -106,7 +106,7 @@ async function peerWith(server: TestServer, shown?: Certificate, headers = ''): 
 const TABLE = '/proc/net/tcp';
 const NO_TABLE = existsSync(TABLE) ? false : 'needs the table of connections that Linux has';
 
-/** Whether the system will ask the client for a sign of life: the timer of the server's end is that of probes. */
+/** Whether the server's end of the connection has the timer of probes. */
 function isProbed(port: number, { localPort }: TLSSocket): boolean {
   const [own, other] = [port, localPort].map((one) =>
     Number(one).toString(16).toUpperCase().padStart(4, '0'),
@@ -140,7 +140,7 @@ describe('over TLS', () => {
     assert.equal(peers.length, 5);
   });
 
-  test('a client that is willing to wait is probed, in case its machine vanishes', {
+  test('a client that may have to wait is probed, in case it vanishes', {
     skip: NO_TABLE,
   }, async (t) => {
     const { shakeHands, port } = await openTls(t);
