@@ -7,8 +7,8 @@ import { pickOne, type Random } from '../../support/random.ts';
 import { ask, type LineOptions, type LineSite, REGISTER, sayTimes, WAIT } from './line-site.ts';
 
 /**
- * `close` and `reset` end the connection, `process` the whole client. Who closes can still read an answer that
- * was on its way, so without one it is certain that the slot must be returned.
+ * `close` and `reset` end the connection, `process` the whole client. Who closes can still read an answer
+ * that was on its way, so without one it is certain that the slot must be returned.
  */
 type Way = 'close' | 'reset' | 'process';
 

@@ -6,7 +6,7 @@ import { ask, type LineOptions, LineSite, REGISTER, type Report } from './line-s
 /** No address has ports enough for all of them. */
 const ADDRESSES = 4;
 
-/** What a waiting client takes beyond an idle connection, in all threads of the server and without garbage. */
+/** What a waiting client takes beyond an idle connection, in all threads of the server, without garbage. */
 export async function measureWaiters(options: LineOptions): Promise<Report> {
   const { waiters } = options;
   const site = await LineSite.start(testLicense(7, { slots: 1 }), options, { env: INSPECTABLE });
