@@ -11,6 +11,8 @@ interface Storm {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+const LINE = 'test/faults/line/line-storm.ts';
+
 /** What the suite runs small, at full size. */
 const STORMS: readonly Storm[] = [
   {
@@ -33,8 +35,13 @@ const STORMS: readonly Storm[] = [
     words: ['--test', 'test/e2e/consumption-contention.test.ts'],
     env: { BERTH_COUNTS: '5000' },
   },
-  { name: 'line', words: ['test/faults/line/line-storm.ts', '--waiters', '1000', '--killed', '50'] },
-  { name: 'line-postgres', words: ['test/faults/line/line-storm.ts', '--waiters', '300', '--postgres'] },
+  { name: 'line', words: [LINE, 'order'] },
+  { name: 'line-timeout', words: [LINE, 'order', '--by-timeout'] },
+  { name: 'line-postgres', words: [LINE, 'order', '--waiters', '300', '--postgres'] },
+  { name: 'line-killed', words: [LINE, 'order', '--killed', '400', '--hold-ms', '200'] },
+  { name: 'line-killed-tls', words: [LINE, 'order', '--killed', '400', '--hold-ms', '200', '--tls'] },
+  { name: 'line-pollers', words: [LINE, 'pollers'] },
+  { name: 'line-memory', words: [LINE, 'memory'] },
   { name: 'fleet-storm', words: ['test/faults/fleet/fleet-storm.ts', '--seconds', '60'] },
   { name: 'database-storm', words: ['test/faults/fleet/database-storm.ts', '--cycles', '20'] },
   { name: 'stopped-server', words: ['test/faults/fleet/stopped-server.ts', '--seconds', '70'] },
@@ -83,7 +90,7 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** One at a time: they measure nothing, but each wants the machine for itself. */
+/** One at a time: each wants the machine for itself. */
 async function runStorm({ name, words, env }: Storm): Promise<string> {
   print(`# ${name}: node ${words.join(' ')}`);
   const startedMs = performance.now();
@@ -103,7 +110,7 @@ if (unknown.length > 0) {
   print(`There is no ${unknown.join(', ')}. There are: ${STORMS.map(({ name }) => name).join(', ')}.`);
   process.exitCode = 1;
 } else if (words.includes('--list')) {
-  for (const { name, words } of STORMS) print(`${name.padEnd(15)} node ${words.join(' ')}`);
+  for (const { name, words } of STORMS) print(`${name.padEnd(16)} node ${words.join(' ')}`);
 } else {
   const chosen = STORMS.filter(({ name }) => names.length === 0 || names.includes(name));
   const results: string[] = [];

@@ -1,4 +1,5 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { request as requestTls, Agent as TlsAgent } from 'node:https';
 
 /** A response: the status, and the body as text and, if it is JSON, as facts. */
 export interface Answer {
@@ -47,10 +48,12 @@ export class BerthApi {
   readonly #agent: Agent;
   readonly #answerTimeoutMs: number;
 
-  constructor(url: string, { connections = 32, answerTimeoutMs = ANSWER_TIMEOUT_MS } = {}) {
+  /** `ca`: who has signed the server's certificate. */
+  constructor(url: string, { connections = 32, answerTimeoutMs = ANSWER_TIMEOUT_MS, ca = '' } = {}) {
     this.#url = url;
     this.#answerTimeoutMs = answerTimeoutMs;
-    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+    const options = { keepAlive: true, maxSockets: connections };
+    this.#agent = url.startsWith('https:') ? new TlsAgent({ ...options, ca }) : new Agent(options);
   }
 
   get(path: string): Promise<Answer> {
@@ -131,7 +134,8 @@ export class BerthApi {
     return new Promise((resolve, reject) => {
       const headers = { ...(body === null ? {} : { 'content-type': 'application/json' }), ...extra };
       const options = { method, agent: this.#agent, headers, timeout: this.#answerTimeoutMs };
-      const outgoing = request(`${this.#url}${path}`, options, (incoming) => {
+      const send = this.#url.startsWith('https:') ? requestTls : request;
+      const outgoing = send(`${this.#url}${path}`, options, (incoming) => {
         let text = '';
         incoming.setEncoding('utf8');
         incoming.on('data', (chunk: string) => {

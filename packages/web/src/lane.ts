@@ -168,8 +168,13 @@ class Lane implements FastReader {
   };
 
   readonly #onEnd = (): void => {
-    if (this.isWaiting) this.#fail('HPE_INVALID_EOF_STATE');
-    else this.#socket.end();
+    if (this.isWaiting) {
+      this.#fail('HPE_INVALID_EOF_STATE');
+      return;
+    }
+    // From here on no answer can be written.
+    this.#forget();
+    this.#socket.end();
   };
 
   /** The socket closes itself. */

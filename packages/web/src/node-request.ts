@@ -48,11 +48,19 @@ class NodeRequest implements HttpRequest {
   }
 
   watch(): Departure {
-    const departure: Departure = { isGone: this.#outgoing.destroyed, onGone: null };
-    this.#outgoing.socket?.setKeepAlive(true, HTTP_LIMITS.probeAfterMs);
-    this.#outgoing.once('close', () => {
+    const outgoing = this.#outgoing;
+    const { socket } = outgoing;
+    const departure: Departure = { isGone: outgoing.destroyed, onGone: null };
+    const leave = () => {
       departure.isGone = true;
-      if (!this.#outgoing.writableFinished) departure.onGone?.();
+      if (!outgoing.writableFinished) departure.onGone?.();
+    };
+    socket?.setKeepAlive(true, HTTP_LIMITS.probeAfterMs);
+    // Node ends its side too, and then no answer can be written.
+    socket?.once('end', leave);
+    outgoing.once('close', () => {
+      socket?.off('end', leave);
+      leave();
     });
     return departure;
   }

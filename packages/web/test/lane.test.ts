@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { MemorySocket } from '../../../test/fuzz/lane/memory-socket.ts';
 import { openSocket, readAnswerFrom, readToEnd } from '../../../test/support/raw-socket.ts';
 import { openTestApp } from '../../../test/support/test-app.ts';
-import type { App } from '../src/app.ts';
+import type { AnswerRoute, App } from '../src/app.ts';
 import type { Departure, HttpRequest } from '../src/http-request.ts';
 import { openLane } from '../src/lane.ts';
 import { HTTP_LIMITS } from '../src/limits.ts';
@@ -327,6 +327,30 @@ for (const hasLane of [true, false]) {
       await catchUp();
       held.reply.resolve(text('late'));
       await catchUp();
+    });
+
+    test('is left as soon as its client ends it, since no answer reaches it', async (t) => {
+      const departures: (Departure | undefined)[] = [];
+      const watch =
+        (answer: AnswerRoute): AnswerRoute =>
+        (request, peer) => {
+          departures.push(request.watch?.());
+          return answer(request, peer);
+        };
+      const wrap = (app: App): App => ({
+        ...app,
+        answer: watch(app.answer),
+        findPlain: (path) => watch(app.findPlain(path) as AnswerRoute),
+      });
+      const { server, connect, held } = await openServer(t, { hasLane, wrap });
+      const accepted = once(server, 'connection');
+      const client = await connect(post('held'));
+      const [socket] = await accepted;
+      await held.begun.promise;
+      client.end();
+      const isGone = await new Promise((resolve) => socket.once('end', () => resolve(departures[0]?.isGone)));
+      assert.equal(isGone, true);
+      held.reply.resolve(text('late'));
     });
 
     test('counts against the limit of its address', async (t) => {

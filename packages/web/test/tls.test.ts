@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
@@ -14,6 +14,7 @@ import {
   type CertificateOptions,
   makeTestCertificate,
 } from '../../../test/support/certificate.ts';
+import { pollUntil } from '../../../test/support/poll.ts';
 import { readAnswerFrom, readToEnd } from '../../../test/support/raw-socket.ts';
 import { temporaryFolder } from '../../../test/support/server-process.ts';
 import { openTestApp } from '../../../test/support/test-app.ts';
@@ -102,6 +103,18 @@ async function peerWith(server: TestServer, shown?: Certificate, headers = ''): 
   return lane as Peer;
 }
 
+const TABLE = '/proc/net/tcp';
+const NO_TABLE = existsSync(TABLE) ? false : 'needs the table of connections that Linux has';
+
+/** Whether the server's end of the connection has the timer of probes. */
+function isProbed(port: number, { localPort }: TLSSocket): boolean {
+  const [own, other] = [port, localPort].map((one) =>
+    Number(one).toString(16).toUpperCase().padStart(4, '0'),
+  );
+  const end = new RegExp(`: \\w+:${own} \\w+:${other} \\w+ \\w+:\\w+ 02:`);
+  return end.test(readFileSync(TABLE, 'latin1'));
+}
+
 describe('over TLS', () => {
   test('everything is answered as without it, and the address is https', async (t) => {
     const { url, first, peers } = await openTls(t);
@@ -125,6 +138,21 @@ describe('over TLS', () => {
     );
     assert.deepEqual(statuses, ['200', '200', '404', '200', '200']);
     assert.equal(peers.length, 5);
+  });
+
+  test('a client that may have to wait is probed, in case it vanishes', {
+    skip: NO_TABLE,
+  }, async (t) => {
+    const { shakeHands, port } = await openTls(t);
+    // The second form is left to Node.
+    for (const form of ['', 'TE: trailers\r\n']) {
+      const socket = await shakeHands();
+      socket.write(POST.replace('\r\n', `\r\n${form}`));
+      await once(socket, 'data');
+      assert.equal(isProbed(port, socket), false);
+      socket.write(POST.replace('\r\n', `\r\nPrefer: wait=5\r\n${form}`));
+      await pollUntil('probes', () => isProbed(port, socket) || undefined);
+    }
   });
 
   test('a pipeline that goes on to Node while its client reads slowly is answered to the end', async (t) => {

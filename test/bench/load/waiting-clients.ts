@@ -1,8 +1,8 @@
 import { connect } from '../../../packages/client/src/main.ts';
 import type { WaitingCall, WaitingTally } from './waiting-process.ts';
 
-/** A slot is given back this often. */
-const RELEASE_EVERY_MS = 250;
+/** How often one of the five slots is given back: each is held for a second. */
+const RELEASE_EVERY_MS = 200;
 
 /** Clients do not come all at the same moment. */
 const ARRIVAL_MS = 2000;

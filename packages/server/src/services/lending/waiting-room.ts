@@ -218,6 +218,8 @@ class Room implements WaitingRoom {
     patience.waitedMs = waitedMs;
     const waits = outcome.kind === 'refused' ? this.waits.denied : this.waits.served;
     waits.note(waitedMs / SECOND_MS);
+    // Until the answer is written, which may have to be signed first.
+    patience.client.onGone = () => this.#giveBack(waiter, outcome);
     if (patience.client.isGone) this.#giveBack(waiter, outcome);
     settled.resolve(outcome);
   }

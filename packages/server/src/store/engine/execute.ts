@@ -104,10 +104,12 @@ function executeOnLicense(
   undo.push(() => {
     batch.answers.count = answerCount;
   });
-  const waits = batch.line.size > 0 || (command as MayWait).wait !== undefined;
+  const { line } = batch;
+  const isWaitedFor = line.size > 0 && line.has(entry.license.product);
+  const waits = isWaitedFor || (command as MayWait).wait !== undefined;
   if (!waits || isDryRun(command)) return decideOn(batch, entries, command, subject, undo);
   return decideInLine(batch, entries, command, isCarriedOut, (applies) => {
-    undo.push(batch.line.mark());
+    undo.push(line.mark());
     return decideOn(batch, entries, command, subject, undo, applies);
   });
 }

@@ -9,7 +9,7 @@ const MAX_LISTED = 1000;
 
 /** Who waits, for people to read: by product, in the order of their turns. */
 export function describeLine(line: WaitingLine, now: Instant): LineDescription {
-  const rows = [...line.rows()].map((row) => row.list().filter(({ lentBy }) => lentBy === null));
+  const rows = line.listRows().map((row) => row.list().filter(({ lentBy }) => lentBy === null));
   const places = rows.flatMap((waiting) =>
     waiting.map((place, index) => ({
       product: place.product,

@@ -1,5 +1,5 @@
 import { placeOf } from '@berth/protocol/address-range';
-import type { Command } from '../../../core/command.ts';
+import type { Command, LicenseCommand, Target } from '../../../core/command.ts';
 import { isLicenseCommand, moduleOf } from '../../../core/decide.ts';
 import {
   canWait,
@@ -25,23 +25,42 @@ import type { LineRow } from './waiting-line.ts';
 
 /** Hands free slots to those who wait: before the first command of a batch, and after each. */
 export function handOn(batch: Batch, command?: Command): void {
-  beginHandingOn(batch, command);
-  for (let place = chooseNext(batch); place !== null; place = chooseNext(batch)) serve(batch, place);
+  const product = beginHandingOn(batch, command);
+  for (let place = chooseNext(batch, product); place !== null; place = chooseNext(batch, product))
+    serve(batch, place);
 }
 
-/** A store that has to wait for rows calls the three steps itself. */
-export function beginHandingOn(batch: Batch, command?: Command): void {
-  batch.line.passedOver.clear();
-  for (const row of batch.line.rows()) rank(batch, row);
-  if (command === undefined) return;
-  if (isLicenseCommand(command) && moduleOf(command).isFromClients) {
+/**
+ * A store that has to wait for rows calls the three steps itself. Returns the product whose slots the command
+ * may have freed; `null`: any.
+ */
+export function beginHandingOn(batch: Batch, command?: Command): string | null {
+  const { line } = batch;
+  if (command !== undefined && isLicenseCommand(command) && moduleOf(command).isFromClients) {
+    const product = productOf(batch, command);
+    if (product !== null && !line.has(product)) return product;
+    line.passedOver.clear();
     const { user } = (batch.ignoresCase ? withFoldedUser(command) : command) as { user?: string | null };
-    for (const row of batch.line.rows()) if (row.places.has(user ?? '')) row.futile = null;
-    return;
+    for (const row of line.listRows(product)) {
+      rank(batch, row);
+      if (row.places.has(user ?? '')) row.futile = null;
+    }
+    return product;
   }
-  for (const row of batch.line.rows()) row.futile = null;
-  for (const product of new Set(Array.from(batch.line.rows(), (row) => row.product)))
-    clearLine(batch, product);
+  line.passedOver.clear();
+  const rows = line.listRows();
+  for (const row of rows) rank(batch, row);
+  if (command === undefined) return null;
+  for (const row of rows) row.futile = null;
+  for (const product of new Set(rows.map((row) => row.product))) clearLine(batch, product);
+  return null;
+}
+
+/** What a client's command is about; `null`: it does not say. */
+function productOf({ licenses }: Batch, command: LicenseCommand): string | null {
+  const { product, licenseId } = command as Partial<Target>;
+  if (product != null || licenseId == null) return product ?? null;
+  return licenses.find(licenseId)?.license.product ?? null;
 }
 
 /** Those who wait are ranked by the rules of now, not of when they came. */
@@ -56,10 +75,11 @@ function rank(batch: Batch, row: LineRow): void {
   row.rankedBy = rankedBy;
 }
 
-/** The first who can be served; `null`: nobody. */
-export function chooseNext(batch: Batch): Place | null {
+/** The first who can be served, for this product or any; `null`: nobody. */
+export function chooseNext(batch: Batch, product: string | null): Place | null {
+  if (product !== null && !batch.line.has(product)) return null;
   batch.savepoint.begin();
-  for (const row of batch.line.rows()) {
+  for (const row of batch.line.listRows(product)) {
     const room = findRoom(batch, row);
     if (room.size === 0) continue;
     const described = describeRoom(batch, row, room);

@@ -60,7 +60,9 @@ export class WaitingLine {
   /** This server, among those on one database. */
   readonly server: string;
   readonly isAlive: (server: string) => boolean;
-  readonly #rows = new Map<string, Row>();
+  /** Every command looks at them, so the arrays are made when a row comes or goes. */
+  #rows: readonly Row[] = [];
+  readonly #rowsByProduct = new Map<string, readonly Row[]>();
   /** How many places there are. A field, because every command looks at it. */
   size = 0;
   /** Whether something has changed since the last commit. */
@@ -85,21 +87,41 @@ export class WaitingLine {
     if (this.hasNews) this.takeTurns();
   }
 
-  rows(): Iterable<Row> {
-    return this.#rows.values();
+  /** Those for one product, or all. */
+  listRows(product: string | null = null): readonly Row[] {
+    return product === null ? this.#rows : (this.#rowsByProduct.get(product) ?? NO_ROWS);
   }
 
-  listRows(product: string): readonly Row[] {
-    return [...this.#rows.values()].filter((row) => row.product === product);
+  /** Whether somebody waits for the product or a feature of it. */
+  has(product: string): boolean {
+    return this.#rowsByProduct.has(product);
+  }
+
+  #findRow(product: string, feature: string): Row | undefined {
+    return this.listRows(product).find((row) => row.feature === feature);
+  }
+
+  #addRow(key: PlaceKey): Row {
+    const row = new Row(key);
+    this.#rows = [...this.#rows, row];
+    this.#rowsByProduct.set(key.product, [...this.listRows(key.product), row]);
+    return row;
+  }
+
+  #removeRow(row: Row): void {
+    this.#rows = this.#rows.filter((one) => one !== row);
+    const left = this.#rows.filter(({ product }) => product === row.product);
+    if (left.length === 0) this.#rowsByProduct.delete(row.product);
+    else this.#rowsByProduct.set(row.product, left);
   }
 
   find({ product, feature, user }: PlaceKey): Place | undefined {
-    return this.#rows.get(nameOf(product, feature))?.places.get(user);
+    return this.#findRow(product, feature)?.places.get(user);
   }
 
   /** Who waits for the same, in the order of their turns. */
   list({ product, feature }: Omit<PlaceKey, 'user'>): readonly Place[] {
-    return this.#rows.get(nameOf(product, feature))?.list() ?? [];
+    return this.#findRow(product, feature)?.list() ?? [];
   }
 
   nextN(): number {
@@ -136,12 +158,11 @@ export class WaitingLine {
 
   #set(key: PlaceKey, place: Place | undefined): void {
     const { product, feature, user } = key;
-    const name = nameOf(product, feature);
-    const row = this.#rows.getOrInsertComputed(name, () => new Row(key));
-    const before = row.places.get(user);
+    const before = this.find(key);
     if (before === place) return;
+    const row = this.#findRow(product, feature) ?? this.#addRow(key);
     row.set(user, place);
-    if (row.places.size === 0) this.#rows.delete(name);
+    if (row.places.size === 0) this.#removeRow(row);
     this.size += (place === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
     this.repeating += (repeats(place) ? 1 : 0) - (repeats(before) ? 1 : 0);
     this.#lastN = Math.max(this.#lastN, place?.n ?? 0);
@@ -149,7 +170,7 @@ export class WaitingLine {
     this.hasNews = true;
     this.#undo.push(() => {
       this.#set(key, before);
-      this.#rows.get(name)?.forgetRanks();
+      this.#findRow(product, feature)?.forgetRanks();
     });
   }
 
@@ -194,9 +215,7 @@ export class WaitingLine {
   }
 }
 
-function nameOf(product: string, feature: string): string {
-  return JSON.stringify([product, feature]);
-}
+const NO_ROWS: readonly Row[] = [];
 
 function repeats(place: Place | undefined): boolean {
   return place?.presence[REPEATS] !== undefined;

@@ -266,9 +266,9 @@ async function handOnPatiently(
   batch: Batch,
   command?: Command,
 ): Promise<void> {
-  beginHandingOn(batch, command);
+  const product = beginHandingOn(batch, command);
   for (;;) {
-    const place = await work(sender, set, () => chooseNext(batch));
+    const place = await work(sender, set, () => chooseNext(batch, product));
     if (place === null) return;
     await work(sender, set, () => serve(batch, place));
   }
