@@ -1,5 +1,6 @@
+import { BORROW_TOLERANCE_MS } from '../lending/borrow-until.ts';
 import type { Denied, RecordedEvent } from '../nouns/audit-event.ts';
-import { type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
+import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import { listGroups } from '../rules/groups.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { InOrder, type LoggedEvent } from './in-order.ts';
@@ -214,7 +215,7 @@ export class Replay {
     const request = { user, hostname, address: origin, product, feature };
     const endsAt = plus(at, medianMs);
     if (!isOpen(event)) this.#answer(request, false, { rule: null, line: null }, at);
-    else if (event.rule?.startsWith('borrow ')) this.#serveBorrow(chain, pool, request, at);
+    else if (event.rule?.startsWith('borrow ')) this.#serveBorrow(chain, pool, request, event.rule, at);
     else if (feature !== null) this.#serveFeature(chain, { ...request, feature }, endsAt, at);
     else this.#serve(license, request, endsAt, at);
   }
@@ -233,12 +234,13 @@ export class Replay {
     this.#ends.add(endsAt, () => this.#pools.endVirtual(session));
   }
 
-  /** A borrow that rules refused. It is not known for how long, so it is only judged. */
-  #serveBorrow(chain: number, pool: Pool, request: Request, at: Instant): void {
+  /** A borrow that a rule refused. It is not known for how long, so it is only judged. */
+  #serveBorrow(chain: number, pool: Pool, request: Request, rule: string, at: Instant): void {
+    const loan = { until: leastUntil(rule, at), longestHours: 0 };
     const isHolder = this.#pools.session(chain, request.user) !== null;
     const refusal =
       judgeAccess(this.#rules, request) ??
-      judgeBorrower(this.#rules, request, { until: at, longestHours: 0 }, at) ??
+      judgeBorrower(this.#rules, request, loan, at) ??
       (isHolder ? null : judgeSlot(this.#rules, pool, { ...request, named: null }, at)) ??
       judgeMoreBorrows(this.#rules, pool, request, at);
     this.#answer(request, false, refusal, at);
@@ -314,6 +316,12 @@ type FeatureRequest = Request & { readonly feature: string };
 
 function loanOf({ facts }: PooledLicense, until: Instant) {
   return { until, longestHours: facts.maxBorrowHours };
+}
+
+/** The earliest date for which a rule can have refused a borrow: if by its hours, the date was beyond them. */
+function leastUntil(rule: string, at: Instant): Instant {
+  const hours = /^borrow hours (\d+)$/.exec(rule)?.[1];
+  return hours === undefined ? at : plus(at, Number(hours) * HOUR_MS + BORROW_TOLERANCE_MS + 1);
 }
 
 /** Refusals that other rules could have changed. Bars are none of the rules. */
