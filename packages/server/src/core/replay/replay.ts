@@ -318,7 +318,7 @@ function loanOf({ facts }: PooledLicense, until: Instant) {
   return { until, longestHours: facts.maxBorrowHours };
 }
 
-/** The earliest date for which a rule can have refused a borrow: if by its hours, the date was beyond them. */
+/** The earliest date for which the rule can have refused: beyond its hours, if it has any. */
 function leastUntil(rule: string, at: Instant): Instant {
   const hours = /^borrow hours (\d+)$/.exec(rule)?.[1];
   return hours === undefined ? at : plus(at, Number(hours) * HOUR_MS + BORROW_TOLERANCE_MS + 1);
