@@ -2,7 +2,15 @@ import type { RecordedEvent } from '../nouns/audit-event.ts';
 import type { Instant } from '../nouns/instant.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { slotRulesOf } from './judge.ts';
-import { countFree, dropFeature, isUsable, Pool, type PooledLicense, type Session, takeOff } from './pool.ts';
+import {
+  countFree,
+  dropAllFeatures,
+  isUsable,
+  Pool,
+  type PooledLicense,
+  type Session,
+  takeOff,
+} from './pool.ts';
 import { sumCounts } from './slot-counts.ts';
 import { type StartLicense, unknownLicense } from './start-license.ts';
 import type { RefusingRule } from './tally.ts';
@@ -110,7 +118,7 @@ export class Pools {
     return this.#virtual.get(product)?.get(user) ?? null;
   }
 
-  /** The user gets the slot in the log that they have from the rules already. */
+  /** A slot that only the rules have lent is one of the log from now on. */
   adopt(chain: number, session: Session): void {
     this.#virtual.get(session.on.facts.product)?.delete(session.user);
     placeIn(this.#sessions, chain, session);
@@ -141,17 +149,18 @@ export class Pools {
     const license = this.#licenses.get(chain);
     if (license !== undefined) license.logged = 0;
     for (const user of [...(this.#sessions.get(chain)?.keys() ?? [])]) this.remove(chain, user);
-    for (const virtual of this.#virtual.values()) {
-      for (const session of [...virtual.values()]) {
-        if (session.on.facts.id === chain) this.endVirtual(session);
-      }
-    }
+    for (const session of this.#listVirtual(chain)) this.endVirtual(session);
   }
 
   dropAllFeatures(chain: number): void {
-    for (const session of this.#sessions.get(chain)?.values() ?? []) {
-      for (const feature of [...session.features.keys()]) dropFeature(session, feature);
-    }
+    const logged = this.#sessions.get(chain)?.values() ?? [];
+    for (const session of [...logged, ...this.#listVirtual(chain)]) dropAllFeatures(session);
+  }
+
+  /** Those on a license. */
+  #listVirtual(id: number): readonly Session[] {
+    const all = [...this.#virtual.values()].flatMap((users) => [...users.values()]);
+    return all.filter(({ on }) => on.facts.id === id);
   }
 
   change(chain: number, event: LicenseChange): void {

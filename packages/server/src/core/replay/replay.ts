@@ -3,6 +3,7 @@ import type { Denied, RecordedEvent } from '../nouns/audit-event.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import { listGroups } from '../rules/groups.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
+import { follow } from './follow.ts';
 import { InOrder, type LoggedEvent } from './in-order.ts';
 import {
   countRequest,
@@ -18,6 +19,7 @@ import {
 import { type Beginning, medianKey, type ReplayedLink } from './look-back.ts';
 import {
   beginBorrow,
+  type CountedSlot,
   dropFeature,
   endBorrow,
   type Pool,
@@ -42,6 +44,7 @@ export interface Judged {
 
 type SlotDenied = Extract<RecordedEvent, { kind: 'slot_denied' }>;
 type Lent = Extract<RecordedEvent, { kind: 'slot_lent' }>;
+type FeatureLent = Extract<RecordedEvent, { kind: 'feature_lent' }>;
 
 /**
  * Replays the audit log against rules.
@@ -55,7 +58,8 @@ type Lent = Extract<RecordedEvent, { kind: 'slot_lent' }>;
  *    borrow that rules refused, the log does not have the date: it is judged, and holds nothing.
  * 4. Slots that were held at the beginning are held until they end: the rules are put in force at that time.
  * 5. A slot is lent on the license on which the server would lend it by now. It counts for the place from
- *    which it was taken: the log has no heartbeats.
+ *    which it was taken or borrowed: the log has no heartbeats.
+ * 6. Whoever waited in line is judged when they got a slot or gave up: the log does not say that they waited.
  */
 export class Replay {
   readonly #rules: RuleSet;
@@ -86,10 +90,13 @@ export class Replay {
       const license = this.#pools.find(chain);
       if (license === null) continue;
       const { product } = license.facts;
-      const request = { user, hostname, address, product, feature };
-      if (feature !== null) this.#addFeature(this.#pools.session(chain, user), product, feature);
-      else this.#lend(chain, license, request, borrowedUntil);
-      if (feature === null) license.logged += 1;
+      if (feature === null) {
+        this.#lend(chain, license, { user, hostname, address, product, feature }, borrowedUntil);
+        license.logged += 1;
+        continue;
+      }
+      const session = this.#pools.session(chain, user);
+      if (session !== null) this.#addFeature(session, feature);
     }
   }
 
@@ -137,7 +144,7 @@ export class Replay {
         this.#pools.removeAll(chain);
         break;
       case 'feature_lent':
-        this.#replayFeature(chain, event.feature, event.user, at);
+        this.#replayFeature(chain, event, at);
         break;
       case 'feature_returned':
       case 'feature_expired': {
@@ -166,10 +173,11 @@ export class Replay {
     license.logged += 1;
     const { user, hostname, origin = null } = event;
     const request = { user, hostname, address: origin, product: pool.product, feature: null };
-    const known = this.#pools.findVirtual(chain, user);
+    const virtual = this.#pools.findVirtual(chain, user);
+    const known = named === null || named === virtual?.on ? virtual : null;
     // Who borrows on another license gives the slot of the first one back.
-    const left =
-      known === null && borrowedUntil !== null ? this.#pools.findElsewhere(pool, chain, user) : null;
+    const isMove = known === null && named === null && borrowedUntil !== null;
+    const left = isMove ? this.#pools.findElsewhere(pool, chain, user) : null;
     const putBack = left === null ? () => {} : setAside(left);
     const refusal =
       judgeAccess(this.#rules, request) ??
@@ -183,24 +191,33 @@ export class Replay {
     if (refusal !== null) return;
     const until = borrowedUntil === null ? null : endOfBorrow(this.#rules, request, borrowedUntil, at);
     if (known === null) this.#lend(chain, pool.choose(named, at) ?? license, request, until);
-    else this.#pools.adopt(chain, known);
-    if (known !== null && until !== null) this.#borrow(known, until, request.address);
+    else this.#adopt(chain, known, request, until, at);
+  }
+
+  /** The user gets a slot in the log that they have from the rules already. */
+  #adopt(chain: number, known: Session, request: Request, until: Instant | null, at: Instant): void {
+    const { hostname, address } = request;
+    this.#pools.adopt(chain, known);
+    follow(this.#rules, this.#pools.of(known.on), known, { hostname, address }, at);
+    if (until !== null) this.#borrow(known, until, address);
   }
 
   #replayBorrowed(chain: number, user: string, origin: string | null, until: Instant, at: Instant): void {
     const session = this.#pools.session(chain, user);
     if (session === null) return;
-    const { hostname } = session;
     const pool = this.#pools.of(session.on);
-    const address = origin ?? session.address;
-    const request = { user, hostname, address, product: pool.product, feature: null };
+    // The log does not have the host name.
+    const place = { ...session.place, address: origin ?? session.place.address };
+    const request = { user, ...place, product: pool.product, feature: null };
     const isNew = session.borrowedUntil === null;
     const refusal =
       judgeAccess(this.#rules, request) ??
       judgeBorrower(this.#rules, request, loanOf(session.on, until), at) ??
       (isNew ? judgeMoreBorrows(this.#rules, pool, request, at) : null);
     this.#answer(request, true, refusal, at);
-    if (refusal === null) this.#borrow(session, endOfBorrow(this.#rules, request, until, at), address);
+    if (refusal !== null) return;
+    follow(this.#rules, pool, session, place, at);
+    this.#borrow(session, endOfBorrow(this.#rules, request, until, at), place.address);
   }
 
   #replayDenied(chain: number, event: SlotDenied, at: Instant): void {
@@ -246,14 +263,15 @@ export class Replay {
     this.#answer(request, false, refusal, at);
   }
 
-  #replayFeature(chain: number, feature: string, user: string, at: Instant): void {
+  #replayFeature(chain: number, { feature, user, origin }: FeatureLent, at: Instant): void {
     const session = this.#pools.session(chain, user);
     if (session === null) return;
-    const { hostname, address, on } = session;
-    const request = { user, hostname, address, product: on.facts.product, feature };
-    const refusal = session.features.has(feature) ? null : this.#judgeFeature(on, request, at);
+    const { hostname, address } = session.place;
+    const { product } = session.on.facts;
+    const request = { user, hostname, address: origin ?? address, product, feature };
+    const refusal = this.#judgeFeature(session, request, at);
     this.#answer(request, true, refusal, at);
-    if (refusal === null) this.#addFeature(session, on.facts.product, feature);
+    if (refusal === null) this.#addFeature(session, feature);
   }
 
   /** A feature that was refused. Who holds no slot of the license gets none of the feature. */
@@ -261,28 +279,28 @@ export class Replay {
     const { feature, user } = request;
     const session = this.#pools.session(chain, user);
     if (session === null) return;
-    const { hostname, address, on } = session;
-    const refusal = this.#judgeFeature(on, { ...request, hostname, address }, at);
+    const refusal = this.#judgeFeature(session, request, at);
     this.#answer(request, false, refusal, at);
     if (refusal !== null) return;
-    this.#addFeature(session, on.facts.product, feature);
-    const as = session.features.get(feature);
+    const slot = this.#addFeature(session, feature);
     this.#ends.add(endsAt, () => {
-      if (session.features.get(feature) === as) dropFeature(session, feature);
+      if (session.features.get(feature) === slot) dropFeature(session, feature);
     });
   }
 
-  #judgeFeature(on: PooledLicense, request: FeatureRequest, at: Instant): Verdict | null {
-    const judged = { on, request };
-    return judgeAccess(this.#rules, request) ?? judgeFeature(this.#rules, this.#pools.of(on), judged, at);
+  /** Counted like the slot of the holder, from wherever they ask. */
+  #judgeFeature(session: Session, request: FeatureRequest, at: Instant): Verdict | null {
+    const refusal = judgeAccess(this.#rules, request);
+    const { on, countedAt, features } = session;
+    if (refusal !== null || features.has(request.feature)) return refusal;
+    const judged = { on, request: { ...request, ...countedAt } };
+    return judgeFeature(this.#rules, this.#pools.of(on), judged, at);
   }
 
-  /** Counted like the slot of the holder. */
-  #addFeature(session: Session | null, product: string, feature: string): void {
-    if (session === null) return;
-    const { user, hostname, address } = session;
-    dropFeature(session, feature);
-    putFeature(session, feature, countRequest(this.#rules, { user, hostname, address, product, feature }));
+  #addFeature(session: Session, feature: string): CountedSlot {
+    const { user, countedAt, on } = session;
+    const request = { user, ...countedAt, product: on.facts.product, feature };
+    return putFeature(session, feature, countRequest(this.#rules, request));
   }
 
   #lend(chain: number, on: PooledLicense, request: Request, borrowedUntil: Instant | null): void {
@@ -301,8 +319,10 @@ export class Replay {
 
   #sessionOf(on: PooledLicense, request: Request): Session {
     const { user, hostname, address } = request;
+    const place = { hostname, address };
     const as = countRequest(this.#rules, request);
-    return { user, hostname, address, as, on, features: new Map(), borrowedUntil: null, borrowedFrom: null };
+    const borrow = { borrowedUntil: null, borrowedFrom: null };
+    return { user, place, countedAt: place, as, on, features: new Map(), ...borrow };
   }
 
   #answer(request: Request, wasServed: boolean, refusal: Verdict | null, at: Instant): void {
