@@ -196,11 +196,11 @@ export class ReplayedServer {
 
   /** Refused in the log. Served here, it lasts as long as others; until then they would only repeat it. */
   async #ask(chain: number, event: EventOf<'slot_denied'>, at: Instant): Promise<void> {
-    const { user, feature = null, hostname = null, origin = '', code } = event;
+    const { user, feature = null, hostname = null, origin = '', code, rule } = event;
     if (user === null || !this.#isRuled) return;
     const { medians } = this.#wish;
     const lastsMs = (feature === null ? medians.slot : medians.feature) * MINUTE_MS;
-    const isOpen = code === 'floating_not_available';
+    const isOpen = code === 'floating_not_available' || code === 'blacklisted' || rule !== undefined;
     const what = `${isOpen} ${feature} ${user}`;
     const asked = this.#asked.get(what);
     if (asked !== undefined && at - asked < lastsMs) return;
@@ -209,10 +209,31 @@ export class ReplayedServer {
     const place = { hostname, address: origin };
     const until = plus(at, lastsMs);
     if (feature !== null) return this.#askFeature(chain, { user, ...place }, feature, until, at);
-    const outcome = await this.#register({ user, ...place }, this.#logged.findNamed(chain, false));
+    const named = this.#logged.findNamed(chain, false);
+    if (rule?.startsWith('borrow ')) return this.#askBorrow({ user, ...place }, rule, at);
+    const outcome = await this.#register({ user, ...place }, named);
     this.#note({ user, feature }, at, false, outcome);
     if (outcome.kind === 'refused') return;
-    this.#extra.set(user, { ...newSlot(user, grantedOf(outcome).license.id, place), until });
+    const { license, registration } = grantedOf(outcome);
+    if (registration.registeredAt === at)
+      this.#extra.set(user, { ...newSlot(user, license.id, place), until });
+    else this.#moved(user, license.id, place);
+  }
+
+  /** For how long is not known, so nothing is lent. */
+  async #askBorrow(asker: Asker, rule: string, at: Instant): Promise<void> {
+    const hours = /^borrow hours (\d+)$/.exec(rule)?.[1];
+    const until = hours === undefined ? 'longest' : plus(at, (Number(hours) + 1) * HOUR_MS);
+    const { user, ...place } = asker;
+    const request = { ...this.#requestFrom(place), licenseId: null, isDryRun: true as const };
+    this.#note({ user, feature: null }, at, false, await this.#exam.borrow(user, until, request));
+  }
+
+  #moved(user: string, on: LicenseId, { hostname, address }: Place): void {
+    for (const slot of [...this.#held.values(), ...this.#extra.values()]) {
+      if (slot.user !== user || slot.on !== on) continue;
+      slot.place = { hostname: hostname ?? slot.place.hostname, address };
+    }
   }
 
   async #askFeature(
@@ -226,7 +247,7 @@ export class ReplayedServer {
     if (slot === undefined) return;
     const outcome = await this.#registerFeature(slot, asker, feature);
     this.#note({ user: asker.user, feature }, at, false, outcome);
-    if (outcome.kind !== 'refused') slot.features.set(feature, until);
+    if (outcome.kind !== 'refused' && !slot.features.has(feature)) slot.features.set(feature, until);
   }
 
   async #giveBack(slot: Slot): Promise<void> {

@@ -79,6 +79,10 @@ async function compare(random: Random, lived: ExamStore, replayed: ExamStore, ru
   await installAll(lived, slots, TIMEOUT_MINUTES);
   await installAll(replayed, slots, NEVER_MINUTES);
   const start = await lived.now();
+  if (random() < 0.5) {
+    const before = makeUpRules(random, PRODUCT);
+    await lived.execute({ kind: 'set_rules', text: 'before', rules: before, by: 'admin' });
+  }
   await live(lived, makeUpDays(random, PEOPLE, start, DAYS), {
     at: plus(start, (DAYS * DAY_MS * 2) / 3),
     change: () => install(lived, licenseId(1), (slots[0] as number) + 1, TIMEOUT_MINUTES),

@@ -97,11 +97,22 @@ export class Pools {
   }
 
   findElsewhere(pool: Pool, chain: number, user: string): Session | null {
-    for (const id of pool.licenses.keys()) {
-      const session = id === chain ? undefined : this.#sessions.get(id)?.get(user);
-      if (session !== undefined) return session;
-    }
-    return null;
+    return this.#listLogged(pool, user).find(({ id }) => id !== chain)?.session ?? null;
+  }
+
+  /** A slot that the user holds, of this license or, if it is `null`, of any. */
+  findHeld(pool: Pool, user: string, on: PooledLicense | null): Session | null {
+    const virtual = this.#virtual.get(pool.product)?.get(user) ?? [];
+    const held = this.#listLogged(pool, user).map(({ session }) => session);
+    return held.concat(virtual).find((session) => on === null || session.on === on) ?? null;
+  }
+
+  /** What a user holds in the log, by license of the log. */
+  #listLogged(pool: Pool, user: string) {
+    return [...pool.licenses.keys()].flatMap((id) => {
+      const session = this.#sessions.get(id)?.get(user);
+      return session === undefined ? [] : [{ id, session }];
+    });
   }
 
   addSession(chain: number, session: Session): void {

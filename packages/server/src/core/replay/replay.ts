@@ -232,34 +232,42 @@ export class Replay {
     const request = { user, hostname, address: origin, product, feature };
     const endsAt = plus(at, medianMs);
     if (!isOpen(event)) this.#answer(request, false, { rule: null, line: null }, at);
-    else if (event.rule?.startsWith('borrow ')) this.#serveBorrow(chain, pool, request, event.rule, at);
+    else if (event.rule?.startsWith('borrow ')) this.#serveBorrow(pool, request, event.rule, at);
     else if (feature !== null) this.#serveFeature(chain, { ...request, feature }, endsAt, at);
     else this.#serve(license, request, endsAt, at);
   }
 
-  /** A slot that was refused. */
+  /** A slot that was refused, or its renewal by somebody who was no longer allowed to use it. */
   #serve(license: PooledLicense, request: Request, endsAt: Instant, at: Instant): void {
     const pool = this.#pools.of(license);
     const named = pool.findNamed(license, false, at);
+    const held = this.#pools.findHeld(pool, request.user, named);
     const refusal =
-      judgeAccess(this.#rules, request) ?? judgeSlot(this.#rules, pool, { ...request, named }, at);
+      judgeAccess(this.#rules, request) ??
+      (held === null ? judgeSlot(this.#rules, pool, { ...request, named }, at) : null);
     this.#answer(request, false, refusal, at);
     if (refusal !== null) return;
-    const session = this.#sessionOf(pool.choose(named, at) ?? license, request);
+    if (held !== null) follow(this.#rules, pool, held, request, at);
+    else this.#lendFor(pool.choose(named, at) ?? license, request, endsAt);
+  }
+
+  /** Lends what the log does not. */
+  #lendFor(on: PooledLicense, request: Request, endsAt: Instant): void {
+    const session = this.#sessionOf(on, request);
     put(session);
     this.#pools.addVirtual(session);
     this.#ends.add(endsAt, () => this.#pools.endVirtual(session));
   }
 
   /** A borrow that a rule refused. It is not known for how long, so it is only judged. */
-  #serveBorrow(chain: number, pool: Pool, request: Request, rule: string, at: Instant): void {
+  #serveBorrow(pool: Pool, request: Request, rule: string, at: Instant): void {
     const loan = { until: leastUntil(rule, at), longestHours: 0 };
-    const isHolder = this.#pools.session(chain, request.user) !== null;
+    const held = this.#pools.findHeld(pool, request.user, null);
     const refusal =
       judgeAccess(this.#rules, request) ??
       judgeBorrower(this.#rules, request, loan, at) ??
-      (isHolder ? null : judgeSlot(this.#rules, pool, { ...request, named: null }, at)) ??
-      judgeMoreBorrows(this.#rules, pool, request, at);
+      (held === null ? judgeSlot(this.#rules, pool, { ...request, named: null }, at) : null) ??
+      (held?.borrowedUntil == null ? judgeMoreBorrows(this.#rules, pool, request, at) : null);
     this.#answer(request, false, refusal, at);
   }
 
@@ -281,7 +289,7 @@ export class Replay {
     if (session === null) return;
     const refusal = this.#judgeFeature(session, request, at);
     this.#answer(request, false, refusal, at);
-    if (refusal !== null) return;
+    if (refusal !== null || session.features.has(feature)) return;
     const slot = this.#addFeature(session, feature);
     this.#ends.add(endsAt, () => {
       if (session.features.get(feature) === slot) dropFeature(session, feature);

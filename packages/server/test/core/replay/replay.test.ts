@@ -124,6 +124,18 @@ describe('a request that was refused', () => {
     ]);
   });
 
+  test('is a renewal if its user holds a slot, and takes no other', () => {
+    const denied = { code: 'blacklisted', rule: 'deny by user' } as const;
+    const log = new ExampleLog().lent(0, 'a').denied(1, 'a', denied).lent(2, 'b').returned(3, 'a');
+    const { answers } = replay(cadRules({}), log.lent(7, 'c').lent(8, 'd'));
+    assert.deepEqual(answers.slice(1), [
+      'a refused → served',
+      'b served → served',
+      'c served → served',
+      'd served → full',
+    ]);
+  });
+
   test('stays refused by the license, by a bar, and for a borrow', () => {
     const log = new ExampleLog()
       .denied(0, 'a', { code: 'license_expired' })
@@ -326,6 +338,21 @@ describe('features', () => {
       'c served → served',
       'd served → served',
       'd served → full',
+    ]);
+  });
+
+  test('are renewed by those who hold them', () => {
+    const limit = [{ slots: 1, of: { group: 'ext' }, line: 3, ...ALWAYS }];
+    const rules = cadRules({ features: { render: { ...render, limit } } });
+    const log = new ExampleLog();
+    take(log, 0, 'x-1', 1);
+    log.denied(1, 'x-1', { feature: 'render', code: 'blacklisted', rule: 'deny by user' });
+    take(log, 9, 'x-2', 1);
+    const { answers } = replay(rules, log, { licenses });
+    assert.deepEqual(answers.slice(2), [
+      'x-1 refused → served',
+      'x-2 served → served',
+      'x-2 served → limit 1 for ext',
     ]);
   });
 
