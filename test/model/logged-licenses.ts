@@ -17,8 +17,11 @@ export function putInOrder(links: readonly AuditLink[]): readonly Happened[] {
     events.flatMap((event, index): Happened[] => {
       const before = events[index - 1];
       const after = events[index + 1];
-      if (event.kind === 'slot_borrowed' && before?.kind === 'slot_lent') return [];
-      const isBorrow = event.kind === 'slot_lent' && after?.kind === 'slot_borrowed';
+      // A slot may be handed on in the commit in which somebody else borrows.
+      const isLent = before?.kind === 'slot_lent' && 'user' in event && before.user === event.user;
+      if (event.kind === 'slot_borrowed' && isLent) return [];
+      const isBorrow =
+        event.kind === 'slot_lent' && after?.kind === 'slot_borrowed' && after.user === event.user;
       const effect = 'endedAt' in event ? (event.endedAt as Instant) : at;
       return [{ at: effect, chain, event, borrowedUntil: isBorrow ? after.borrowedUntil : null }];
     }),
