@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
-import type { Group, Limit, ProductRules, RuleSet, SlotRules } from '@berth/server/core/rules/rule-set';
+import { type LicenseId, licenseId } from '@berth/server/core/nouns/license';
 import { pickNumber, pickOne, type Random } from '../support/random.ts';
 
 /** What somebody does. Nobody does two things in one minute. */
@@ -8,15 +8,29 @@ export interface Step {
   readonly user: string;
   readonly hostname: string | null;
   readonly address: string;
-  readonly does:
-    | 'take'
-    | 'give'
-    | 'take feature'
-    | 'give feature'
-    | { readonly borrowHours: number | 'longest' };
+  /** `null`: the request names none. */
+  readonly licenseId: LicenseId | null;
+  /** The program that asks, if it has a name. */
+  readonly instance?: string;
+  readonly does: Deed;
 }
 
-export const FEATURE = 'render';
+/** What an administrator does is done to the user or to the license. */
+type Deed =
+  | 'take'
+  | 'wait'
+  | 'stop waiting'
+  | 'give'
+  | 'take feature'
+  | 'wait for feature'
+  | 'stop waiting for feature'
+  | 'give feature'
+  | 'be released'
+  | 'release all'
+  | 'release all features'
+  | { readonly borrowHours: number | 'longest' };
+
+export const LICENSES = [licenseId(1), licenseId(2)] as const;
 
 const HOSTS = ['lab-1', 'lab-2', 'ws-1', 'ws-2', null];
 const ADDRESSES = ['10.0.0.1', '10.0.0.2', '10.1.0.1', '2001:db8::1'];
@@ -29,16 +43,31 @@ export function makeUpDays(random: Random, people: number, start: Instant, days:
     const user = `${pickOne(random, ['t', 'x', 'n'])}-${number}`;
     // So that no two people do something at the same time.
     let at = plus(start, number * 100 + pickMinutes(random, 1, 120));
-    let place = makeUpPlace(random);
+    let named: LicenseId | null = null;
     while (at < until) {
-      const visit = makeUpVisit(random, { user, at, ...place });
+      const visit = makeUpVisit(random, { user, at, ...makeUpPlace(random), licenseId: named });
       steps.push(...visit);
-      // Who may still hold the slot stays where they are: the log does not say from where a slot is renewed.
-      if (visit.at(-1)?.does === 'give') place = makeUpPlace(random);
-      at = plus((visit.at(-1) as Step).at, pickMinutes(random, 10, isWorking(at) ? 120 : 600));
+      // Who may still hold a slot of one license does not ask for one of the other.
+      const last = visit.at(-1) as Step;
+      if (last.does === 'give' && last.instance === undefined) {
+        named = pickOne(random, [null, null, ...LICENSES]);
+      }
+      at = plus(last.at, pickMinutes(random, 10, isWorking(at) ? 120 : 600));
     }
   }
-  return steps.sort((a, b) => a.at - b.at);
+  return [...steps, ...makeUpReleases(random, plus(start, people * 100), until)].sort((a, b) => a.at - b.at);
+}
+
+/** An administrator takes back all slots of a license. */
+function makeUpReleases(random: Random, start: Instant, until: Instant): readonly Step[] {
+  const steps: Step[] = [];
+  const nobody = { user: '', hostname: null, address: '' };
+  for (let at = start; ; ) {
+    at = plus(at, pickMinutes(random, 30, 300));
+    if (at >= until) return steps;
+    const does = pickOne(random, ['release all', 'release all features'] as const);
+    steps.push({ ...nobody, at, licenseId: pickOne(random, LICENSES), does });
+  }
 }
 
 function isWorking(at: Instant): boolean {
@@ -54,67 +83,36 @@ function makeUpPlace(random: Random) {
   return { hostname: pickOne(random, HOSTS), address: pickOne(random, ADDRESSES) };
 }
 
-/** One visit: taking a slot, perhaps again and again, a feature, and leaving, or not. */
+/**
+ * One visit: taking a slot, perhaps again and again, waiting for one, a feature, and leaving, or not. Some
+ * move to another place on the way, and some use two programs.
+ */
 function makeUpVisit(random: Random, { at, ...who }: Omit<Step, 'does'>): readonly Step[] {
   const borrowHours = pickOne(random, [null, null, null, 1, 3, 30, 'longest'] as const);
   const minutes = pickNumber(random, { from: 3, to: 50 });
+  const programs = pickOne(random, [[{}], [{}], [{ instance: 'a' }], [{ instance: 'a' }, { instance: 'b' }]]);
   const steps: Step[] = [];
-  const add = (minute: number, does: Step['does']) =>
-    steps.push({ ...who, at: plus(at, minute * MINUTE_MS), does });
-  add(0, borrowHours === null || random() < 0.5 ? 'take' : { borrowHours });
-  for (const retry of [1, 2, 5, 9]) if (random() < 0.3) add(retry, 'take');
-  if (random() < 0.5) add(10, 'take feature');
-  if (random() < 0.3) add(11, 'take feature');
-  if (borrowHours !== null) add(12, { borrowHours });
-  if (random() < 0.5) add(13, 'give feature');
-  if (random() < 0.8) add(13 + minutes, 'give');
+  let place = {};
+  const add = (minute: number, does: Deed, program: object = pickOne(random, programs)) => {
+    if (random() < 0.2) place = makeUpPlace(random);
+    steps.push({ ...who, ...place, ...program, at: plus(at, minute * MINUTE_MS), does });
+  };
+  const maybe = (share: number, ...step: Parameters<typeof add>) => {
+    if (random() < share) add(...step);
+  };
+  const isWaiting = random() < 0.5;
+  add(0, isWaiting ? 'wait' : borrowHours === null || random() < 0.5 ? 'take' : { borrowHours });
+  for (const retry of [1, 2, 5]) maybe(0.3, retry, 'take');
+  if (isWaiting) add(8, 'stop waiting');
+  maybe(0.3, 9, 'take');
+  maybe(0.5, 10, 'take feature');
+  maybe(0.3, 11, 'wait for feature');
+  if (steps.at(-1)?.does === 'wait for feature') add(15, 'stop waiting for feature');
+  if (borrowHours !== null) add(16, { borrowHours });
+  if (borrowHours !== null) maybe(0.3, 17, { borrowHours: 1 });
+  maybe(0.5, 18, 'give feature');
+  maybe(0.1, 19, 'be released');
+  if (random() >= 0.8) return steps;
+  for (const [index, program] of programs.entries()) add(19 + minutes + index, 'give', program);
   return steps;
-}
-
-const GROUPS: Readonly<Record<string, Group>> = {
-  team: { users: ['t-*'], hosts: [], addresses: [], groups: [] },
-  ext: { users: ['x-*'], hosts: [], addresses: [], groups: [] },
-  lab: { users: [], hosts: ['lab-*'], addresses: [], groups: [] },
-  site: { users: [], hosts: [], addresses: ['10.0.0.0/24', '2001:db8::/32'], groups: [] },
-  staff: { users: ['n-1*'], hosts: [], addresses: [], groups: ['team', 'lab'] },
-};
-
-const NAMES = Object.keys(GROUPS);
-const NOBODY = { users: [], hosts: [], addresses: [], groups: [] };
-
-export function makeUpRules(random: Random, product: string): RuleSet {
-  const times = { office: { days: [1, 2, 3, 4, 5], from: 8 * 60, to: 18 * 60, zone: 'Europe/Berlin' } };
-  const own: ProductRules = {
-    ...makeUpSlotRules(random),
-    borrow: random() < 0.7 ? makeUpBorrow(random) : null,
-    priority: [],
-    features: random() < 0.8 ? { [FEATURE]: makeUpSlotRules(random) } : {},
-  };
-  return { groups: GROUPS, times, deny: NOBODY, products: { [product]: own } };
-}
-
-function makeUpSlotRules(random: Random): SlotRules {
-  const some = <T>(make: () => T) => Array.from({ length: pickNumber(random, { from: 0, to: 3 }) }, make);
-  const line = () => pickNumber(random, { from: 1, to: 99 });
-  const during = () => pickOne(random, [null, 'office']);
-  const slots = () => pickNumber(random, { from: 1, to: 3 });
-  const of = (): Limit['of'] =>
-    pickOne(random, [{ group: pickOne(random, NAMES) }, { each: 'host' }, { each: 'address' }] as const);
-  return {
-    allow: random() < 0.2 ? ['staff', pickOne(random, NAMES)] : null,
-    deny: random() < 0.2 ? { ...NOBODY, groups: [pickOne(random, NAMES)] } : NOBODY,
-    reserve: some(() => ({ slots: slots(), for: pickOne(random, NAMES), line: line(), during: during() })),
-    limit: some(() => ({ slots: slots() + 1, of: of(), line: line(), during: during() })),
-  };
-}
-
-function makeUpBorrow(random: Random) {
-  return {
-    allow: pickOne(random, [null, ['staff', 'ext']]),
-    hours: pickOne(random, [null, 2, 24]),
-    keep: pickNumber(random, { from: 0, to: 4 }),
-    perAddress: pickOne(random, [null, 1, 2]),
-    line: 50,
-    during: pickOne(random, [null, 'office']),
-  };
 }

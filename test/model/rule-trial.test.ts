@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { heldMinutes, medianOf } from '@berth/server/core/history/grain';
-import { DAY_MS, HOUR_MS, type Instant, plus } from '@berth/server/core/nouns/instant';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
 import { type LicenseId, licenseId } from '@berth/server/core/nouns/license';
 import type { RuleSet } from '@berth/server/core/rules/rule-set';
 import { tryRules } from '@berth/server/services/rules/try-rules';
@@ -10,9 +10,10 @@ import { exampleFeature } from '../../packages/server/test/core/examples.ts';
 import type { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
 import { createRandom, makeUpSeed, pickNumber, type Random } from '../support/random.ts';
 import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
-import { FEATURE, makeUpDays, makeUpRules, type Step } from './made-up-days.ts';
+import { LICENSES, makeUpDays, type Step } from './made-up-days.ts';
+import { FEATURE, makeUpRules } from './made-up-rules.ts';
 import { startEmptyPostgres, startEmptySqlite } from './model-stores.ts';
-import { type Replayed, ReplayedServer } from './replayed-server.ts';
+import { type Place, type Replayed, ReplayedServer } from './replayed-server.ts';
 
 /** How long the history is. */
 const DAYS = Number(process.env.BERTH_TRIAL_DAYS ?? 1);
@@ -24,6 +25,10 @@ const TIMEOUT_MINUTES = 60;
 const MAX_BORROW_HOURS = 48;
 /** In the store of the replay, only the log ends slots. */
 const NEVER_MINUTES = 400 * 24 * 60;
+
+/** Longer than anybody waits. */
+const STAY = { mode: 'stay', forMs: 10 * MINUTE_MS } as const;
+const LAST = { mode: 'last', forMs: 0 } as const;
 
 const shared = sharedPostgres();
 
@@ -43,14 +48,20 @@ async function expectSameAnswers(
   start: () => Promise<ExamStore>,
 ): Promise<void> {
   t.diagnostic(`seed ${SEED} (BERTH_SEED), ${DAYS} days (BERTH_TRIAL_DAYS)`);
-  const total = { answers: 0, newlyRefused: 0, newlyServed: 0 };
+  const total = { answers: 0, newlyRefused: 0, newlyServed: 0, called: 0 };
+  const logged = new Map<string, number>();
   for (let run = 0; run < runs; run++) {
     const random = createRandom(SEED + run);
     const rules = makeUpRules(random, PRODUCT);
     const lived = await start();
     const replayed = await start();
     try {
-      const answers = await compare(random, lived, replayed, rules, `seed ${SEED + run}`);
+      lived.store.turns.listen(() => {
+        total.called += 1;
+      });
+      const { answers, log } = await compare(random, lived, replayed, rules, `seed ${SEED + run}`);
+      for (const { kind } of log.flatMap(({ events }) => events))
+        logged.set(kind, (logged.get(kind) ?? 0) + 1);
       total.answers += answers.length;
       total.newlyRefused += answers.filter(({ wasServed, isServed }) => wasServed && !isServed).length;
       total.newlyServed += answers.filter(({ wasServed, isServed }) => !wasServed && isServed).length;
@@ -59,20 +70,19 @@ async function expectSameAnswers(
       await replayed.end();
     }
   }
-  t.diagnostic(JSON.stringify(total));
+  t.diagnostic(`${JSON.stringify(total)} (called: those who waited in line)`);
+  t.diagnostic(`in the logs: ${JSON.stringify(Object.fromEntries(logged))}`);
 }
 
-async function compare(
-  random: Random,
-  lived: ExamStore,
-  replayed: ExamStore,
-  rules: RuleSet,
-  title: string,
-): Promise<readonly Replayed[]> {
-  const slots = [1, 2].map(() => pickNumber(random, { from: 1, to: 4 }));
+async function compare(random: Random, lived: ExamStore, replayed: ExamStore, rules: RuleSet, title: string) {
+  const slots = LICENSES.map(() => pickNumber(random, { from: 1, to: 4 }));
   await installAll(lived, slots, TIMEOUT_MINUTES);
   await installAll(replayed, slots, NEVER_MINUTES);
   const start = await lived.now();
+  if (random() < 0.5) {
+    const before = makeUpRules(random, PRODUCT);
+    await lived.execute({ kind: 'set_rules', text: 'before', rules: before, by: 'admin' });
+  }
   await live(lived, makeUpDays(random, PEOPLE, start, DAYS), {
     at: plus(start, (DAYS * DAY_MS * 2) / 3),
     change: () => install(lived, licenseId(1), (slots[0] as number) + 1, TIMEOUT_MINUTES),
@@ -94,12 +104,22 @@ async function compare(
     since,
     medians: measureMedians(log, since),
     maxBorrowHours: MAX_BORROW_HOURS,
+    slots,
+    present: await findPresent(lived, since),
     changeSlots: (id, count) => install(replayed, id, count, NEVER_MINUTES),
   });
   await server.play(log);
   assert.ok(judged.length > 0, 'somebody has asked');
-  assert.deepEqual(judged.map(say), server.answers.map(sayLike(judged)), title);
-  return server.answers;
+  assert.deepEqual(judged.map(say), server.answers.map(say), title);
+  return { answers: server.answers, log };
+}
+
+/** From where slots were last renewed that are held, and were taken before an instant. */
+async function findPresent(exam: ExamStore, since: Instant): Promise<ReadonlyMap<string, Place>> {
+  const old = (await exam.listSlots()).filter(({ registeredAt }) => registeredAt < since);
+  return new Map(
+    old.map(({ user, host, origin }) => [user, { hostname: host.hostname, address: origin ?? '' }]),
+  );
 }
 
 /** For how many minutes slots were held that were both lent and ended after an instant. */
@@ -108,7 +128,11 @@ function measureMedians(log: readonly AuditLink[], since: Instant) {
   const held = { slot: [] as number[], feature: [] as number[] };
   for (const { chain, at, events } of log.filter((link) => link.at >= since)) {
     for (const event of events) {
-      if (!/^(slot|feature)_(lent|returned|expired)$/.test(event.kind)) continue;
+      // Of slots that were returned together, the log does not say whose they were.
+      const all = /^all_(slots|features)_returned$/.exec(event.kind)?.[1];
+      const gone = all === undefined ? null : `${chain} ${all === 'slots' ? '' : 'feature '}`;
+      for (const key of lentAt.keys()) if (gone !== null && key.startsWith(gone)) lentAt.delete(key);
+      if (!/^(slot|feature)_(lent|returned|recalled|expired)$/.test(event.kind)) continue;
       const kind = event.kind.startsWith('slot') ? 'slot' : 'feature';
       const key = `${chain} ${kind} ${(event as { user: string }).user}`;
       const begun = lentAt.get(key);
@@ -127,12 +151,6 @@ function say({ at, user, feature, wasServed, isServed, rule }: Replayed): string
   const was = wasServed ? 'served' : 'refused';
   const is = isServed ? 'served' : `refused by ${rule}`;
   return `${new Date(at).toISOString()} ${user} ${feature ?? ''}: ${was}, ${is}`;
-}
-
-/** Not every refusal of the server names its rule. */
-function sayLike(judged: readonly Replayed[]) {
-  return (answer: Replayed, index: number): string =>
-    say(answer.isServed || answer.rule !== null ? answer : { ...answer, rule: judged[index]?.rule ?? null });
 }
 
 async function installAll(exam: ExamStore, slots: readonly number[], timeoutMinutes: number): Promise<void> {
@@ -162,22 +180,49 @@ async function live(
       isChanged = true;
     }
     if (step.at - sweptAt >= 60_000) {
-      for (const id of [1, 2]) await exam.execute({ kind: 'collect', licenseId: licenseId(id) });
+      for (const id of LICENSES) await exam.execute({ kind: 'collect', licenseId: id });
       sweptAt = step.at;
     }
+    // A server that shows no sign of life is passed over when slots are handed on.
+    await exam.store.keepClock();
     await take(exam, step);
   }
 }
 
-async function take(exam: ExamStore, { user, hostname, address, does, at }: Step): Promise<void> {
-  const aim = { product: PRODUCT, licenseId: null };
-  const who = { ...aim, host: { hostname, address: null, info: null }, by: { name: 'client', address } };
-  if (does === 'take') await exam.register(user, who);
-  else if (does === 'give') await exam.unregister(user, aim);
-  else if (does === 'take feature') await exam.registerFeature(user, { ...who, feature: FEATURE });
-  else if (does === 'give feature') await exam.releaseFeature(user, { ...aim, feature: FEATURE });
-  else {
+async function take(exam: ExamStore, step: Step): Promise<void> {
+  const { user, hostname, address, does, at, licenseId: named } = step;
+  const program = step.instance === undefined ? {} : { instance: step.instance };
+  const aim = { product: PRODUCT, licenseId: named };
+  const host = { hostname, address: null, info: null };
+  const who = { ...aim, ...program, host, by: { name: 'client', address } };
+  if (typeof does === 'object') {
     const { borrowHours } = does;
     await exam.borrow(user, borrowHours === 'longest' ? 'longest' : plus(at, borrowHours * HOUR_MS), who);
+    return;
+  }
+  switch (does) {
+    case 'take':
+      return void (await exam.register(user, who));
+    case 'wait':
+      return void (await exam.register(user, { ...who, wait: STAY }));
+    case 'stop waiting':
+      return void (await exam.register(user, { ...who, wait: LAST }));
+    case 'give':
+      return void (await exam.unregister(user, { ...aim, ...program }));
+    case 'take feature':
+      return void (await exam.registerFeature(user, { ...who, feature: FEATURE }));
+    case 'wait for feature':
+      return void (await exam.registerFeature(user, { ...who, feature: FEATURE, wait: STAY }));
+    case 'stop waiting for feature':
+      return void (await exam.registerFeature(user, { ...who, feature: FEATURE, wait: LAST }));
+    case 'give feature':
+      return void (await exam.releaseFeature(user, { ...aim, ...program, feature: FEATURE }));
+    case 'be released':
+      await exam.release(user, aim);
+      return void (await exam.recall(user, aim));
+    case 'release all':
+      return void (await exam.execute({ kind: 'release_all', licenseId: named as LicenseId, by: 'admin' }));
+    case 'release all features':
+      await exam.execute({ kind: 'release_all_features', licenseId: named as LicenseId, by: 'admin' });
   }
 }

@@ -9,16 +9,23 @@ import { refuseFeatureExpired, refuseUnknownFeature } from '../refusals.ts';
 /** Clients' clocks differ, so a date that is late by this little is cut to the latest, and not refused. */
 export const BORROW_TOLERANCE_MS = 5 * MINUTE_MS;
 
-/** The end of a borrow of the license, or why there is none. `latestByRules`: `null` if they name no date. */
+/** The latest date that a rule allows, and that rule in a few words. */
+export interface RuledUntil {
+  readonly latest: Instant;
+  readonly rule: string;
+}
+
+/** The end of a borrow of the license, or why there is none. `byRules`: `null` if they name no date. */
 export function resolveLicenseUntil(
   until: BorrowUntil,
   license: License,
-  latestByRules: Instant | null,
+  byRules: RuledUntil | null,
   now: Instant,
 ): Instant | Refused {
   if (!allowsBorrowing(license)) return refuseBorrowing(`license of "${license.product}"`);
   const latest = latestBorrowUntil(license, now);
-  return resolveUntil(until, latestByRules === null ? latest : earlier(latest, latestByRules), now);
+  if (byRules === null || latest <= byRules.latest) return resolveUntil(until, latest, null, now);
+  return resolveUntil(until, byRules.latest, byRules.rule, now);
 }
 
 /** The same for a feature, which is not borrowed beyond the holder's borrow or slot of the license. */
@@ -31,15 +38,25 @@ export function resolveFeatureUntil(
   const { canBorrow, maxBorrowHours } = floating;
   if (!canBorrow || maxBorrowHours <= 0) return refuseBorrowing(`feature "${code}"`);
   const longest = earlier(plus(now, maxBorrowHours * HOUR_MS), heldUntil(holder, now));
-  return resolveUntil(until, expiresAt === null ? longest : earlier(longest, expiresAt), now);
+  return resolveUntil(until, expiresAt === null ? longest : earlier(longest, expiresAt), null, now);
 }
 
-function resolveUntil(until: BorrowUntil, latest: Instant, now: Instant): Instant | Refused {
+/** `rule`: that names the latest date; `null`: the license does. */
+function resolveUntil(
+  until: BorrowUntil,
+  latest: Instant,
+  rule: string | null,
+  now: Instant,
+): Instant | Refused {
   if (latest <= now) return refuseInGrace();
   if (until === 'unreadable') return refuseUntil('is not a date', latest);
   const wanted = until === 'longest' ? latest : until;
   if (wanted <= now) return refuseUntil('is not in the future', latest);
-  if (wanted > latest + BORROW_TOLERANCE_MS) return refuseUntil('is later than the license allows', latest);
+  if (wanted > latest + BORROW_TOLERANCE_MS) {
+    return rule === null
+      ? refuseUntil('is later than the license allows', latest)
+      : refuseByHours(rule, latest);
+  }
   return earlier(wanted, latest);
 }
 
@@ -48,6 +65,15 @@ function refuseUntil(problem: string, latestUntil: Instant): Refused {
     'borrow_until_not_valid',
     `"borrowed_until" ${problem}. The latest date possible now is ${say(latestUntil)}.`,
     { latestUntil },
+  );
+}
+
+function refuseByHours(rule: string, latestUntil: Instant): Refused {
+  return refuse(
+    'borrow_until_not_valid',
+    `"borrowed_until" is later than the rules allow. The latest date possible now is ${say(latestUntil)}. ` +
+      `Choose that one, or ask your administrator (rule: ${rule}).`,
+    { rule, latestUntil },
   );
 }
 

@@ -23,6 +23,7 @@ import type { BorrowRules } from '../rules/rule-set.ts';
 import { type Asker, personOf, type Rules } from '../rules/rules.ts';
 import { isDuring } from '../rules/times.ts';
 import type { Holdings, LicenseView } from '../view.ts';
+import type { RuledUntil } from './borrow-until.ts';
 import { type Collected, listHeldFeatures } from './collect.ts';
 
 /** Who holds a slot, as the rules count it. */
@@ -163,8 +164,9 @@ export function refuseBorrower(
 }
 
 /** The latest date that the rules allow; `null`: any. */
-export function latestByRules(borrow: BorrowRules | null, now: Instant): Instant | null {
-  return borrow?.hours == null ? null : plus(now, borrow.hours * HOUR_MS);
+export function latestByRules(borrow: BorrowRules | null, now: Instant): RuledUntil | null {
+  if (borrow?.hours == null) return null;
+  return { latest: plus(now, borrow.hours * HOUR_MS), rule: `borrow hours ${borrow.hours}` };
 }
 
 /** Why no further slot may be borrowed; `null`: one may. Who extends a borrow needs none. */

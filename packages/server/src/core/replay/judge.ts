@@ -104,18 +104,17 @@ export function judgeBorrower(
   const own = findBorrowRules(view, now);
   const refused = refuseBorrower(own, askerOf(request), view);
   if (refused !== null) return borrowVerdict(own, refused);
-  const latest = latestByRules(own, now);
+  const byRules = latestByRules(own, now);
   // Who asked for the longest possible time gets as much as the rules allow.
   const isLongest = borrow.until === plus(now, borrow.longestHours * HOUR_MS);
-  if (own === null || latest === null || isLongest || borrow.until <= latest + BORROW_TOLERANCE_MS)
-    return null;
-  return { rule: `borrow hours ${own.hours}`, line: own.line };
+  if (byRules === null || isLongest || borrow.until <= byRules.latest + BORROW_TOLERANCE_MS) return null;
+  return { rule: byRules.rule, line: own?.line ?? null };
 }
 
 /** When a borrow ends: not later than the rules allow. */
 export function endOfBorrow(rules: RuleSet, request: Request, until: Instant, now: Instant): Instant {
-  const latest = latestByRules(findBorrowRules(borrowView(rules, [], request), now), now);
-  return latest === null ? until : earlier(until, latest);
+  const byRules = latestByRules(findBorrowRules(borrowView(rules, [], request), now), now);
+  return byRules === null ? until : earlier(until, byRules.latest);
 }
 
 /** Whether one more slot may be borrowed. */

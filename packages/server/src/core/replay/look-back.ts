@@ -43,8 +43,8 @@ interface Open {
   hostname: string | null;
   address: string | null;
   borrowedUntil: Instant | null;
-  /** Whether it is known how it was lent. */
-  isFound: boolean;
+  isPlaceKnown: boolean;
+  isBorrowKnown: boolean;
   /** `null`: it is held now. */
   endedAt: Instant | null;
 }
@@ -59,11 +59,13 @@ export class LookBack {
   readonly #licenses = new Map<number, StartLicense>();
   readonly #open = new Map<string, Open>();
   readonly #durations = new Map<string, Map<number, number>>();
-  /** Slots that one event returned without naming them, by chain. */
+  /** Keys of slots of which older links say more. */
+  readonly #sought = new Set<string>();
+  /** Slots that one event returned without naming them, by chain; and slots of features. */
   readonly #unnamed = new Map<number, number>();
+  readonly #unnamedFeatures = new Map<number, number>();
   /** Met before `since`: an older beginning of the same key is another slot's. */
   readonly #ended = new Set<string>();
-  #unknown = 0;
 
   /** `licenses`: those of now, the most recently added first. */
   constructor(since: Instant, licenses: readonly License[]) {
@@ -77,7 +79,8 @@ export class LookBack {
     { user, host, origin, borrowedUntil }: Registration,
     features: readonly string[],
   ): void {
-    const facts = { hostname: host.hostname, address: origin, borrowedUntil, isFound: true, endedAt: null };
+    const place = { hostname: host.hostname, address: origin };
+    const facts = { ...place, borrowedUntil, ...KNOWN, endedAt: null };
     for (const feature of [null, ...features]) {
       this.#open.set(keyOf(chain, user, feature), { chain, user, feature, ...facts });
     }
@@ -93,7 +96,8 @@ export class LookBack {
 
   /** Whether older links can add nothing. */
   get isDone(): boolean {
-    return this.#unknown === 0 && this.#unnamed.size === 0 && !this.#isAnyUnsure();
+    if (this.#sought.size > 0 || this.#unnamed.size > 0 || this.#isAnyUnsure()) return false;
+    return [...this.#unnamedFeatures.values()].every((left) => left === 0);
   }
 
   finish(): Beginning {
@@ -135,10 +139,15 @@ export class LookBack {
         this.#end(chain, event.user, event.feature, event.endedAt);
         break;
       case 'slot_borrowed':
-        this.#unborrow(chain, event.user, at);
+        this.#unborrow(chain, event.user);
         break;
       case 'all_slots_returned':
         this.#unnamed.set(chain, event.count);
+        // Features were taken after the slots of their holders, so they are met before those.
+        this.#unnamedFeatures.set(chain, 0);
+        break;
+      case 'all_features_returned':
+        this.#unnamedFeatures.set(chain, event.count);
         break;
       case 'license_added':
       case 'license_changed':
@@ -153,9 +162,10 @@ export class LookBack {
     const open = this.#open.get(key);
     if (open === undefined) {
       if (feature === null) this.#nameOne(chain);
+      else this.#nameFeature(chain);
       return;
     }
-    if (!open.isFound) this.#unknown -= 1;
+    this.#sought.delete(key);
     this.#open.delete(key);
     if (open.endedAt !== null) this.#noteDuration(chain, feature, open.endedAt - at);
   }
@@ -168,25 +178,27 @@ export class LookBack {
       known.endedAt = endedAt;
       return;
     }
-    const facts = { hostname: null, address: null, borrowedUntil: null, isFound: feature !== null, endedAt };
-    this.#open.set(key, { chain, user, feature, ...facts });
-    if (feature === null) this.#unknown += 1;
+    this.#open.set(key, { ...unknownSlot({ chain, user, feature }), endedAt });
+    if (feature === null) this.#sought.add(key);
   }
 
   /** What the borrow was before is only known from an older event. */
-  #unborrow(chain: number, user: string, at: Instant): void {
+  #unborrow(chain: number, user: string): void {
     const key = keyOf(chain, user, null);
-    if (!this.#open.has(key)) {
-      this.#nameOne(chain);
-      this.#end(chain, user, null, at);
-    }
-    (this.#open.get(key) as Open).borrowedUntil = null;
+    const open = this.#open.get(key) ?? this.#openUnnamed(key, chain, user);
+    Object.assign(open, { borrowedUntil: null, isBorrowKnown: false });
+    this.#sought.add(key);
   }
 
   #nameOne(chain: number): void {
     const left = (this.#unnamed.get(chain) ?? 1) - 1;
     if (left > 0) this.#unnamed.set(chain, left);
     else this.#unnamed.delete(chain);
+  }
+
+  #nameFeature(chain: number): void {
+    const left = this.#unnamedFeatures.get(chain) ?? 0;
+    if (left > 0) this.#unnamedFeatures.set(chain, left - 1);
   }
 
   #noteDuration(chain: number, feature: string | null, heldMs: number): void {
@@ -224,15 +236,26 @@ export class LookBack {
         this.#find(chain, event.user, event.hostname, event.origin ?? null);
         break;
       case 'slot_borrowed':
-        this.#findBorrow(chain, event.user, event.borrowedUntil);
+        this.#findBorrow(chain, event.user, event.borrowedUntil, event.origin ?? null);
+        break;
+      case 'feature_lent':
+        this.#findFeature(chain, event.user, event.feature);
         break;
       case 'slot_returned':
       case 'slot_recalled':
       case 'slot_expired':
         if (this.#unnamed.has(chain)) this.#ended.add(keyOf(chain, event.user, null));
         break;
+      case 'feature_returned':
+      case 'feature_expired':
+        if (this.#unnamedFeatures.has(chain)) this.#ended.add(keyOf(chain, event.user, event.feature));
+        break;
       case 'all_slots_returned':
         this.#unnamed.delete(chain);
+        this.#unnamedFeatures.delete(chain);
+        break;
+      case 'all_features_returned':
+        this.#unnamedFeatures.delete(chain);
         break;
       case 'license_added':
       case 'license_changed':
@@ -243,25 +266,40 @@ export class LookBack {
 
   #find(chain: number, user: string, hostname: string | null, address: string | null): void {
     const key = keyOf(chain, user, null);
-    const open = this.#open.get(key);
-    if (open === undefined) this.#findUnnamed(key, { chain, user, hostname, address });
-    else if (!open.isFound) {
-      Object.assign(open, { hostname, address, isFound: true });
-      this.#unknown -= 1;
-    }
+    const open = this.#open.get(key) ?? this.#findUnnamed(key, chain, user);
+    if (open === null || !this.#sought.delete(key)) return;
+    // A later borrow says from where its holder last called.
+    if (!open.isPlaceKnown) Object.assign(open, { hostname, address: open.address ?? address });
+    Object.assign(open, KNOWN);
   }
 
-  #findUnnamed(key: string, who: Omit<HeldAtStart, 'feature' | 'borrowedUntil'>): void {
-    if (!this.#unnamed.has(who.chain) || this.#ended.has(key)) return;
-    const rest = { feature: null, borrowedUntil: null, isFound: true, endedAt: null };
-    this.#open.set(key, { ...who, ...rest });
-    this.#nameOne(who.chain);
+  #findBorrow(chain: number, user: string, borrowedUntil: Instant, address: string | null): void {
+    const key = keyOf(chain, user, null);
+    const open = this.#open.get(key) ?? this.#findUnnamed(key, chain, user);
+    if (open === null || open.isBorrowKnown) return;
+    Object.assign(open, { borrowedUntil, isBorrowKnown: true });
+    if (open.isPlaceKnown) this.#sought.delete(key);
+    else open.address = address;
   }
 
-  #findBorrow(chain: number, user: string, borrowedUntil: Instant): void {
-    const open = this.#open.get(keyOf(chain, user, null));
-    if (open === undefined || open.isFound) return;
-    open.borrowedUntil ??= borrowedUntil;
+  #findUnnamed(key: string, chain: number, user: string): Open | null {
+    return this.#unnamed.has(chain) && !this.#ended.has(key) ? this.#openUnnamed(key, chain, user) : null;
+  }
+
+  /** One of the slots that were returned together. */
+  #openUnnamed(key: string, chain: number, user: string): Open {
+    const open = unknownSlot({ chain, user, feature: null });
+    this.#open.set(key, open);
+    this.#sought.add(key);
+    this.#nameOne(chain);
+    return open;
+  }
+
+  #findFeature(chain: number, user: string, feature: string): void {
+    const key = keyOf(chain, user, feature);
+    if (!this.#unnamedFeatures.has(chain) || this.#ended.has(key) || this.#open.has(key)) return;
+    this.#open.set(key, unknownSlot({ chain, user, feature }));
+    this.#nameFeature(chain);
   }
 
   #settle(chain: number, slots: number): void {
@@ -274,6 +312,13 @@ type LicenseEventOf = Extract<
   RecordedEvent,
   { kind: 'license_added' | 'license_changed' | 'license_removed' }
 >;
+
+const KNOWN = { isPlaceKnown: true, isBorrowKnown: true };
+
+function unknownSlot(whose: Pick<Open, 'chain' | 'user' | 'feature'>): Open {
+  const facts = { hostname: null, address: null, borrowedUntil: null, endedAt: null };
+  return { ...whose, ...facts, isPlaceKnown: false, isBorrowKnown: false };
+}
 
 function keyOf(chain: number, user: string, feature: string | null): string {
   return `${chain}\n${feature ?? ''}\n${user}`;

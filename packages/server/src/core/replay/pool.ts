@@ -1,5 +1,6 @@
 import { placeOf } from '@berth/protocol/address-range';
 import type { Instant } from '../nouns/instant.ts';
+import type { Person } from '../rules/groups.ts';
 import type { CountedAs } from '../rules/judge-slot.ts';
 import { SlotCounts } from './slot-counts.ts';
 import type { StartLicense } from './start-license.ts';
@@ -19,15 +20,21 @@ export interface PooledLicense {
   readonly borrowed: SlotCounts;
 }
 
+/** A slot of a license or of a feature. */
+export interface CountedSlot {
+  as: CountedAs;
+}
+
 /** A slot that is held in a replay. */
-export interface Session {
+export interface Session extends CountedSlot {
   readonly user: string;
-  readonly hostname: string | null;
-  readonly address: string | null;
-  readonly as: CountedAs;
+  /** From where its holder last called, as far as the log says. */
+  place: Omit<Person, 'user'>;
+  /** For which place it counts, with its features. */
+  countedAt: Omit<Person, 'user'>;
   /** Where the rules have put it, which may be another license than in the log. */
   readonly on: PooledLicense;
-  readonly features: Map<string, CountedAs>;
+  readonly features: Map<string, CountedSlot>;
   borrowedUntil: Instant | null;
   /** The address that the borrow came from. */
   borrowedFrom: string | null;
@@ -100,7 +107,7 @@ export function put(session: Session): void {
 
 /** Gives a slot back, with its features. */
 export function takeOff(session: Session): void {
-  for (const feature of [...session.features.keys()]) dropFeature(session, feature);
+  dropAllFeatures(session);
   endBorrow(session);
   session.on.counts.add(session.as, -1);
 }
@@ -115,16 +122,23 @@ export function setAside({ as, on, borrowedUntil, ...session }: Session): () => 
   return () => count(1);
 }
 
-export function putFeature(session: Session, feature: string, as: CountedAs): void {
-  session.features.set(feature, as);
+export function putFeature(session: Session, feature: string, as: CountedAs): CountedSlot {
+  dropFeature(session, feature);
+  const slot = { as };
+  session.features.set(feature, slot);
   featureCounts(session.on, feature).add(as, 1);
+  return slot;
+}
+
+export function dropAllFeatures(session: Session): void {
+  for (const feature of [...session.features.keys()]) dropFeature(session, feature);
 }
 
 export function dropFeature({ features, on }: Session, feature: string): void {
-  const as = features.get(feature);
-  if (as === undefined) return;
+  const slot = features.get(feature);
+  if (slot === undefined) return;
   features.delete(feature);
-  featureCounts(on, feature).add(as, -1);
+  featureCounts(on, feature).add(slot.as, -1);
 }
 
 export function beginBorrow(session: Session, until: Instant, from: string | null): void {

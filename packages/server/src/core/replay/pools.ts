@@ -2,7 +2,15 @@ import type { RecordedEvent } from '../nouns/audit-event.ts';
 import type { Instant } from '../nouns/instant.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { slotRulesOf } from './judge.ts';
-import { countFree, dropFeature, isUsable, Pool, type PooledLicense, type Session, takeOff } from './pool.ts';
+import {
+  countFree,
+  dropAllFeatures,
+  isUsable,
+  Pool,
+  type PooledLicense,
+  type Session,
+  takeOff,
+} from './pool.ts';
 import { sumCounts } from './slot-counts.ts';
 import { type StartLicense, unknownLicense } from './start-license.ts';
 import type { RefusingRule } from './tally.ts';
@@ -89,11 +97,22 @@ export class Pools {
   }
 
   findElsewhere(pool: Pool, chain: number, user: string): Session | null {
-    for (const id of pool.licenses.keys()) {
-      const session = id === chain ? undefined : this.#sessions.get(id)?.get(user);
-      if (session !== undefined) return session;
-    }
-    return null;
+    return this.#listLogged(pool, user).find(({ id }) => id !== chain)?.session ?? null;
+  }
+
+  /** A slot that the user holds, of this license or, if it is `null`, of any. */
+  findHeld(pool: Pool, user: string, on: PooledLicense | null): Session | null {
+    const virtual = this.#virtual.get(pool.product)?.get(user) ?? [];
+    const held = this.#listLogged(pool, user).map(({ session }) => session);
+    return held.concat(virtual).find((session) => on === null || session.on === on) ?? null;
+  }
+
+  /** What a user holds in the log, by license of the log. */
+  #listLogged(pool: Pool, user: string) {
+    return [...pool.licenses.keys()].flatMap((id) => {
+      const session = this.#sessions.get(id)?.get(user);
+      return session === undefined ? [] : [{ id, session }];
+    });
   }
 
   addSession(chain: number, session: Session): void {
@@ -110,7 +129,7 @@ export class Pools {
     return this.#virtual.get(product)?.get(user) ?? null;
   }
 
-  /** The user gets the slot in the log that they have from the rules already. */
+  /** A slot that only the rules have lent is one of the log from now on. */
   adopt(chain: number, session: Session): void {
     this.#virtual.get(session.on.facts.product)?.delete(session.user);
     placeIn(this.#sessions, chain, session);
@@ -141,17 +160,18 @@ export class Pools {
     const license = this.#licenses.get(chain);
     if (license !== undefined) license.logged = 0;
     for (const user of [...(this.#sessions.get(chain)?.keys() ?? [])]) this.remove(chain, user);
-    for (const virtual of this.#virtual.values()) {
-      for (const session of [...virtual.values()]) {
-        if (session.on.facts.id === chain) this.endVirtual(session);
-      }
-    }
+    for (const session of this.#listVirtual(chain)) this.endVirtual(session);
   }
 
   dropAllFeatures(chain: number): void {
-    for (const session of this.#sessions.get(chain)?.values() ?? []) {
-      for (const feature of [...session.features.keys()]) dropFeature(session, feature);
-    }
+    const logged = this.#sessions.get(chain)?.values() ?? [];
+    for (const session of [...logged, ...this.#listVirtual(chain)]) dropAllFeatures(session);
+  }
+
+  /** Those on a license. */
+  #listVirtual(id: number): readonly Session[] {
+    const all = [...this.#virtual.values()].flatMap((users) => [...users.values()]);
+    return all.filter(({ on }) => on.facts.id === id);
   }
 
   change(chain: number, event: LicenseChange): void {

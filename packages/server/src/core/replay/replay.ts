@@ -1,7 +1,9 @@
+import { BORROW_TOLERANCE_MS } from '../lending/borrow-until.ts';
 import type { Denied, RecordedEvent } from '../nouns/audit-event.ts';
-import { type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
+import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import { listGroups } from '../rules/groups.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
+import { follow } from './follow.ts';
 import { InOrder, type LoggedEvent } from './in-order.ts';
 import {
   countRequest,
@@ -17,6 +19,7 @@ import {
 import { type Beginning, medianKey, type ReplayedLink } from './look-back.ts';
 import {
   beginBorrow,
+  type CountedSlot,
   dropFeature,
   endBorrow,
   type Pool,
@@ -41,6 +44,7 @@ export interface Judged {
 
 type SlotDenied = Extract<RecordedEvent, { kind: 'slot_denied' }>;
 type Lent = Extract<RecordedEvent, { kind: 'slot_lent' }>;
+type FeatureLent = Extract<RecordedEvent, { kind: 'feature_lent' }>;
 
 /**
  * Replays the audit log against rules.
@@ -54,7 +58,8 @@ type Lent = Extract<RecordedEvent, { kind: 'slot_lent' }>;
  *    borrow that rules refused, the log does not have the date: it is judged, and holds nothing.
  * 4. Slots that were held at the beginning are held until they end: the rules are put in force at that time.
  * 5. A slot is lent on the license on which the server would lend it by now. It counts for the place from
- *    which it was taken: the log has no heartbeats.
+ *    which it was taken or borrowed: the log has no heartbeats.
+ * 6. Whoever waited in line is judged when they got a slot or gave up: the log does not say that they waited.
  */
 export class Replay {
   readonly #rules: RuleSet;
@@ -85,10 +90,13 @@ export class Replay {
       const license = this.#pools.find(chain);
       if (license === null) continue;
       const { product } = license.facts;
-      const request = { user, hostname, address, product, feature };
-      if (feature !== null) this.#addFeature(this.#pools.session(chain, user), product, feature);
-      else this.#lend(chain, license, request, borrowedUntil);
-      if (feature === null) license.logged += 1;
+      if (feature === null) {
+        this.#lend(chain, license, { user, hostname, address, product, feature }, borrowedUntil);
+        license.logged += 1;
+        continue;
+      }
+      const session = this.#pools.session(chain, user);
+      if (session !== null) this.#addFeature(session, feature);
     }
   }
 
@@ -136,7 +144,7 @@ export class Replay {
         this.#pools.removeAll(chain);
         break;
       case 'feature_lent':
-        this.#replayFeature(chain, event.feature, event.user, at);
+        this.#replayFeature(chain, event, at);
         break;
       case 'feature_returned':
       case 'feature_expired': {
@@ -165,10 +173,11 @@ export class Replay {
     license.logged += 1;
     const { user, hostname, origin = null } = event;
     const request = { user, hostname, address: origin, product: pool.product, feature: null };
-    const known = this.#pools.findVirtual(chain, user);
+    const virtual = this.#pools.findVirtual(chain, user);
+    const known = named === null || named === virtual?.on ? virtual : null;
     // Who borrows on another license gives the slot of the first one back.
-    const left =
-      known === null && borrowedUntil !== null ? this.#pools.findElsewhere(pool, chain, user) : null;
+    const isMove = known === null && named === null && borrowedUntil !== null;
+    const left = isMove ? this.#pools.findElsewhere(pool, chain, user) : null;
     const putBack = left === null ? () => {} : setAside(left);
     const refusal =
       judgeAccess(this.#rules, request) ??
@@ -182,24 +191,33 @@ export class Replay {
     if (refusal !== null) return;
     const until = borrowedUntil === null ? null : endOfBorrow(this.#rules, request, borrowedUntil, at);
     if (known === null) this.#lend(chain, pool.choose(named, at) ?? license, request, until);
-    else this.#pools.adopt(chain, known);
-    if (known !== null && until !== null) this.#borrow(known, until, request.address);
+    else this.#adopt(chain, known, request, until, at);
+  }
+
+  /** The user gets a slot in the log that they have from the rules already. */
+  #adopt(chain: number, known: Session, request: Request, until: Instant | null, at: Instant): void {
+    const { hostname, address } = request;
+    this.#pools.adopt(chain, known);
+    follow(this.#rules, this.#pools.of(known.on), known, { hostname, address }, at);
+    if (until !== null) this.#borrow(known, until, address);
   }
 
   #replayBorrowed(chain: number, user: string, origin: string | null, until: Instant, at: Instant): void {
     const session = this.#pools.session(chain, user);
     if (session === null) return;
-    const { hostname } = session;
     const pool = this.#pools.of(session.on);
-    const address = origin ?? session.address;
-    const request = { user, hostname, address, product: pool.product, feature: null };
+    // The log does not have the host name.
+    const place = { ...session.place, address: origin ?? session.place.address };
+    const request = { user, ...place, product: pool.product, feature: null };
     const isNew = session.borrowedUntil === null;
     const refusal =
       judgeAccess(this.#rules, request) ??
       judgeBorrower(this.#rules, request, loanOf(session.on, until), at) ??
       (isNew ? judgeMoreBorrows(this.#rules, pool, request, at) : null);
     this.#answer(request, true, refusal, at);
-    if (refusal === null) this.#borrow(session, endOfBorrow(this.#rules, request, until, at), address);
+    if (refusal !== null) return;
+    follow(this.#rules, pool, session, place, at);
+    this.#borrow(session, endOfBorrow(this.#rules, request, until, at), place.address);
   }
 
   #replayDenied(chain: number, event: SlotDenied, at: Instant): void {
@@ -214,44 +232,54 @@ export class Replay {
     const request = { user, hostname, address: origin, product, feature };
     const endsAt = plus(at, medianMs);
     if (!isOpen(event)) this.#answer(request, false, { rule: null, line: null }, at);
-    else if (event.rule?.startsWith('borrow ')) this.#serveBorrow(chain, pool, request, at);
+    else if (event.rule?.startsWith('borrow ')) this.#serveBorrow(pool, request, event.rule, at);
     else if (feature !== null) this.#serveFeature(chain, { ...request, feature }, endsAt, at);
     else this.#serve(license, request, endsAt, at);
   }
 
-  /** A slot that was refused. */
+  /** A slot that was refused, or its renewal by somebody who was no longer allowed to use it. */
   #serve(license: PooledLicense, request: Request, endsAt: Instant, at: Instant): void {
     const pool = this.#pools.of(license);
     const named = pool.findNamed(license, false, at);
+    const held = this.#pools.findHeld(pool, request.user, named);
     const refusal =
-      judgeAccess(this.#rules, request) ?? judgeSlot(this.#rules, pool, { ...request, named }, at);
+      judgeAccess(this.#rules, request) ??
+      (held === null ? judgeSlot(this.#rules, pool, { ...request, named }, at) : null);
     this.#answer(request, false, refusal, at);
     if (refusal !== null) return;
-    const session = this.#sessionOf(pool.choose(named, at) ?? license, request);
+    if (held !== null) follow(this.#rules, pool, held, request, at);
+    else this.#lendFor(pool.choose(named, at) ?? license, request, endsAt);
+  }
+
+  /** Lends what the log does not. */
+  #lendFor(on: PooledLicense, request: Request, endsAt: Instant): void {
+    const session = this.#sessionOf(on, request);
     put(session);
     this.#pools.addVirtual(session);
     this.#ends.add(endsAt, () => this.#pools.endVirtual(session));
   }
 
-  /** A borrow that rules refused. It is not known for how long, so it is only judged. */
-  #serveBorrow(chain: number, pool: Pool, request: Request, at: Instant): void {
-    const isHolder = this.#pools.session(chain, request.user) !== null;
+  /** A borrow that a rule refused. It is not known for how long, so it is only judged. */
+  #serveBorrow(pool: Pool, request: Request, rule: string, at: Instant): void {
+    const loan = { until: leastUntil(rule, at), longestHours: 0 };
+    const held = this.#pools.findHeld(pool, request.user, null);
     const refusal =
       judgeAccess(this.#rules, request) ??
-      judgeBorrower(this.#rules, request, { until: at, longestHours: 0 }, at) ??
-      (isHolder ? null : judgeSlot(this.#rules, pool, { ...request, named: null }, at)) ??
-      judgeMoreBorrows(this.#rules, pool, request, at);
+      judgeBorrower(this.#rules, request, loan, at) ??
+      (held === null ? judgeSlot(this.#rules, pool, { ...request, named: null }, at) : null) ??
+      (held?.borrowedUntil == null ? judgeMoreBorrows(this.#rules, pool, request, at) : null);
     this.#answer(request, false, refusal, at);
   }
 
-  #replayFeature(chain: number, feature: string, user: string, at: Instant): void {
+  #replayFeature(chain: number, { feature, user, origin }: FeatureLent, at: Instant): void {
     const session = this.#pools.session(chain, user);
     if (session === null) return;
-    const { hostname, address, on } = session;
-    const request = { user, hostname, address, product: on.facts.product, feature };
-    const refusal = session.features.has(feature) ? null : this.#judgeFeature(on, request, at);
+    const { hostname, address } = session.place;
+    const { product } = session.on.facts;
+    const request = { user, hostname, address: origin ?? address, product, feature };
+    const refusal = this.#judgeFeature(session, request, at);
     this.#answer(request, true, refusal, at);
-    if (refusal === null) this.#addFeature(session, on.facts.product, feature);
+    if (refusal === null) this.#addFeature(session, feature);
   }
 
   /** A feature that was refused. Who holds no slot of the license gets none of the feature. */
@@ -259,28 +287,28 @@ export class Replay {
     const { feature, user } = request;
     const session = this.#pools.session(chain, user);
     if (session === null) return;
-    const { hostname, address, on } = session;
-    const refusal = this.#judgeFeature(on, { ...request, hostname, address }, at);
+    const refusal = this.#judgeFeature(session, request, at);
     this.#answer(request, false, refusal, at);
-    if (refusal !== null) return;
-    this.#addFeature(session, on.facts.product, feature);
-    const as = session.features.get(feature);
+    if (refusal !== null || session.features.has(feature)) return;
+    const slot = this.#addFeature(session, feature);
     this.#ends.add(endsAt, () => {
-      if (session.features.get(feature) === as) dropFeature(session, feature);
+      if (session.features.get(feature) === slot) dropFeature(session, feature);
     });
   }
 
-  #judgeFeature(on: PooledLicense, request: FeatureRequest, at: Instant): Verdict | null {
-    const judged = { on, request };
-    return judgeAccess(this.#rules, request) ?? judgeFeature(this.#rules, this.#pools.of(on), judged, at);
+  /** Counted like the slot of the holder, from wherever they ask. */
+  #judgeFeature(session: Session, request: FeatureRequest, at: Instant): Verdict | null {
+    const refusal = judgeAccess(this.#rules, request);
+    const { on, countedAt, features } = session;
+    if (refusal !== null || features.has(request.feature)) return refusal;
+    const judged = { on, request: { ...request, ...countedAt } };
+    return judgeFeature(this.#rules, this.#pools.of(on), judged, at);
   }
 
-  /** Counted like the slot of the holder. */
-  #addFeature(session: Session | null, product: string, feature: string): void {
-    if (session === null) return;
-    const { user, hostname, address } = session;
-    dropFeature(session, feature);
-    putFeature(session, feature, countRequest(this.#rules, { user, hostname, address, product, feature }));
+  #addFeature(session: Session, feature: string): CountedSlot {
+    const { user, countedAt, on } = session;
+    const request = { user, ...countedAt, product: on.facts.product, feature };
+    return putFeature(session, feature, countRequest(this.#rules, request));
   }
 
   #lend(chain: number, on: PooledLicense, request: Request, borrowedUntil: Instant | null): void {
@@ -299,8 +327,10 @@ export class Replay {
 
   #sessionOf(on: PooledLicense, request: Request): Session {
     const { user, hostname, address } = request;
+    const place = { hostname, address };
     const as = countRequest(this.#rules, request);
-    return { user, hostname, address, as, on, features: new Map(), borrowedUntil: null, borrowedFrom: null };
+    const borrow = { borrowedUntil: null, borrowedFrom: null };
+    return { user, place, countedAt: place, as, on, features: new Map(), ...borrow };
   }
 
   #answer(request: Request, wasServed: boolean, refusal: Verdict | null, at: Instant): void {
@@ -314,6 +344,12 @@ type FeatureRequest = Request & { readonly feature: string };
 
 function loanOf({ facts }: PooledLicense, until: Instant) {
   return { until, longestHours: facts.maxBorrowHours };
+}
+
+/** The earliest date for which the rule can have refused: beyond its hours, if it has any. */
+function leastUntil(rule: string, at: Instant): Instant {
+  const hours = /^borrow hours (\d+)$/.exec(rule)?.[1];
+  return hours === undefined ? at : plus(at, Number(hours) * HOUR_MS + BORROW_TOLERANCE_MS + 1);
 }
 
 /** Refusals that other rules could have changed. Bars are none of the rules. */

@@ -41,6 +41,25 @@ describe('borrowing', () => {
     ]);
   });
 
+  test('that was refused for its hours is still refused, unless the rules allow more now', () => {
+    const denied = { code: 'borrow_until_not_valid', rule: 'borrow hours 72' } as const;
+    const log = new ExampleLog().denied(0, 'a', denied);
+    const answersWith = (hours: number | null) =>
+      replay(cadRules({ borrow: { ...borrow, hours } }), log, { licenses }).answers;
+    assert.deepEqual(answersWith(72), ['a refused → borrow hours 72']);
+    assert.deepEqual(answersWith(24), ['a refused → borrow hours 24']);
+    assert.deepEqual(answersWith(100), ['a refused → served']);
+    assert.deepEqual(answersWith(null), ['a refused → served']);
+  });
+
+  test('that was refused needs no further slot if one is held, wherever the refusal is recorded', () => {
+    const two = [cad(2, { slots: 1 }), cad(1, { slots: 1 })];
+    const denied = { chain: 2, rule: 'borrow keep 2' };
+    const log = new ExampleLog().lent(0, 'b', { chain: 2 }).lent(1, 'a').denied(2, 'a', denied);
+    const { answers } = replay(cadRules({}), log, { licenses: two });
+    assert.deepEqual(answers.slice(2), ['a refused → served']);
+  });
+
   test('leaves what is kept, until a borrow is over', () => {
     const rules = cadRules({ borrow: { ...borrow, keep: 2 } });
     const log = new ExampleLog().borrowed(0, 'a', 1).borrowed(59, 'b', 1).borrowed(60, 'c', 1);

@@ -68,6 +68,7 @@ interface DeniedFacts extends Place {
   readonly code?: ErrorCode;
   readonly feature?: string;
   readonly barredBy?: string;
+  readonly rule?: string;
 }
 
 export function cad(id: number, facts: Partial<License> = {}): License {

@@ -124,6 +124,18 @@ describe('a request that was refused', () => {
     ]);
   });
 
+  test('is a renewal if its user holds a slot, and takes no other', () => {
+    const denied = { code: 'blacklisted', rule: 'deny by user' } as const;
+    const log = new ExampleLog().lent(0, 'a').denied(1, 'a', denied).lent(2, 'b').returned(3, 'a');
+    const { answers } = replay(cadRules({}), log.lent(7, 'c').lent(8, 'd'));
+    assert.deepEqual(answers.slice(1), [
+      'a refused → served',
+      'b served → served',
+      'c served → served',
+      'd served → full',
+    ]);
+  });
+
   test('stays refused by the license, by a bar, and for a borrow', () => {
     const log = new ExampleLog()
       .denied(0, 'a', { code: 'license_expired' })
@@ -187,6 +199,25 @@ describe('several licenses of a product', () => {
       'a refused → served',
       'b refused → full',
       'c served → full',
+    ]);
+  });
+
+  test('do not stand in for one that was named by somebody whom the rules have lent another', () => {
+    const two = [cad(2, { slots: 1 }), cad(1, { slots: 1 })];
+    const log = new ExampleLog()
+      .lent(0, 'x-1', { chain: 1 })
+      .lent(0, 'x-2', { chain: 2 })
+      .denied(1, 'a', { chain: 2 })
+      .returned(1.1, 'x-1', { chain: 1 })
+      .returned(1.2, 'x-2', { chain: 2 })
+      .lent(1.3, 'a', { chain: 1 })
+      .lent(1.4, 'b', { chain: 2 });
+    assert.deepEqual(replay(ONE_EXT, log, { licenses: two }).answers, [
+      'x-1 served → served',
+      'x-2 served → limit 1 for ext',
+      'a refused → served',
+      'a served → served',
+      'b served → full',
     ]);
   });
 
@@ -307,6 +338,63 @@ describe('features', () => {
       'c served → served',
       'd served → served',
       'd served → full',
+    ]);
+  });
+
+  test('are renewed by those who hold them', () => {
+    const limit = [{ slots: 1, of: { group: 'ext' }, line: 3, ...ALWAYS }];
+    const rules = cadRules({ features: { render: { ...render, limit } } });
+    const log = new ExampleLog();
+    take(log, 0, 'x-1', 1);
+    log.denied(1, 'x-1', { feature: 'render', code: 'blacklisted', rule: 'deny by user' });
+    take(log, 9, 'x-2', 1);
+    const { answers } = replay(rules, log, { licenses });
+    assert.deepEqual(answers.slice(2), [
+      'x-1 refused → served',
+      'x-2 served → served',
+      'x-2 served → limit 1 for ext',
+    ]);
+  });
+
+  test('are refused by the place from which they are asked for', () => {
+    const deny = { ...NO_NAMES, addresses: ['10.0.0.9'] };
+    const rules = cadRules({ features: { render: { ...render, deny } } });
+    const log = new ExampleLog().lent(0, 'a');
+    log.add(1, { kind: 'feature_lent', feature: 'render', user: 'a', origin: '10.0.0.9' });
+    log.denied(2, 'a', { feature: 'render', origin: '10.0.0.9' });
+    assert.deepEqual(replay(rules, log, { licenses }).answers.slice(1), [
+      'a served → deny by address',
+      'a refused → deny by address',
+    ]);
+  });
+
+  test('that the rules lend sooner than the log are held as long as in the log', () => {
+    const log = new ExampleLog().lent(0, 'x-1').lent(0, 'x-2').lent(0, 'a').lent(0, 'b');
+    log.add(0, { kind: 'feature_lent', feature: 'render', user: 'x-2' });
+    log.denied(1, 'a', { feature: 'render' });
+    for (const user of ['a', 'b']) log.add(1.5, { kind: 'feature_lent', feature: 'render', user });
+    log.denied(9, 'x-1', { feature: 'render' });
+    assert.deepEqual(replay(ONE_EXT, log, { licenses }).answers.slice(4), [
+      'a refused → served',
+      'a served → served',
+      'b served → served',
+      'x-1 refused → full',
+    ]);
+  });
+
+  test('that only the rules have lent are released with all others of the license', () => {
+    const log = new ExampleLog().lent(0, 'x-1').lent(0, 'x-2').lent(0, 'm').returned(30, 'm');
+    log.denied(1, 'a').denied(2, 'a', { feature: 'render' });
+    log.add(2.5, { kind: 'all_features_returned', count: 2 }).lent(2.6, 'b').lent(2.6, 'c');
+    for (const user of ['b', 'c']) log.add(2.7, { kind: 'feature_lent', feature: 'render', user });
+    const small = [cad(1, { slots: 9, features: [feature] })];
+    assert.deepEqual(replay(ONE_EXT, log, { licenses: small }).answers.slice(3), [
+      'a refused → served',
+      'a refused → served',
+      'b served → served',
+      'c served → served',
+      'b served → served',
+      'c served → served',
     ]);
   });
 });
