@@ -55,6 +55,9 @@ export const COUNTED = {
     await exam.unregister('u3');
     assert.equal(await ask(exam, 'u5', at('h')), 'granted');
     assert.equal(await ask(exam, 'u6', at('h')), FULL);
+    await exam.unregister('u5');
+    assert.equal(await ask(exam, 'u6', at('h')), 'granted');
+    assert.equal(await ask(exam, 'u7', at('h')), FULL);
   },
 
   'all slots of a license are taken back': async (exam: ExamStore) => {

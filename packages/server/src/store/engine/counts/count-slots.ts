@@ -39,12 +39,15 @@ function featureOf(lender: string): string | null {
 }
 
 /** What the rules count by place of a product and its features. */
-export function listCountedKinds(set: RuleSet, product: string): readonly CountedKind[] {
+export function listCountedKinds(
+  set: RuleSet,
+  product: string,
+): readonly (CountedKind & { readonly rules: SlotRules })[] {
   const own = findProductRules(set, product);
   if (own === null) return NONE;
   return (COUNTED.get(own) ?? findCounted(set, product, own)).flatMap((feature) => {
-    const { places } = countedBy(findCounting(set, product, featureOf(feature)) as SlotRules);
-    return Array.from(places, (kind) => ({ feature, kind }));
+    const rules = findCounting(set, product, featureOf(feature)) as SlotRules;
+    return Array.from(countedBy(rules).places, (kind) => ({ feature, kind, rules }));
   });
 }
 

@@ -151,7 +151,9 @@ export class SlotCounts {
 }
 
 function makePlaces(kinds: readonly CountedKind[], open: CountPlaces): ReadonlyMap<string, OpenPlaces> {
-  return new Map(kinds.map((one) => [nameOf(one), { ...one, counts: open(one) }]));
+  return new Map(
+    kinds.map(({ feature, kind }) => [kind + feature, { feature, kind, counts: open({ feature, kind }) }]),
+  );
 }
 
 function nameOf({ feature, kind }: CountedKind): string {

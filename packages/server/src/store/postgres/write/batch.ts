@@ -77,12 +77,8 @@ export async function attemptBatch(
 ): Promise<Attempt> {
   const lanes = lanesOf(task.queued);
   const scope = scopeOf(lanes, memory.index);
-  const {
-    index: { rules },
-    asksForPlaces,
-  } = memory;
-  const counting = asksForPlaces ? rules : null;
-  const plan = planPrefetch(partsOf(memory, task.queued, scope), memory.time.estimate(), counting);
+  const listUnknown = (parts: readonly PartReads[]) => memory.listUnknownPlaces(parts);
+  const plan = planPrefetch(partsOf(memory, task.queued, scope), memory.time.estimate(), listUnknown);
   const opened = await begin(connection, {
     scope,
     queries: plan.map(({ sql }) => sql),
@@ -96,8 +92,9 @@ export async function attemptBatch(
   }
   memory.noteRivals(opened.licenses);
   const set = new WorkingSet();
+  memory.recallPlaces(set.places, opened.licenses);
   for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] ?? []);
-  await readLate(connection, set, planOwnReads(partsOf(memory, late, scope), counting));
+  await readLate(connection, set, planOwnReads(partsOf(memory, late, scope), listUnknown));
   const { index } = memory;
   set.expect('place_denial', () => listPlaces(partsOf(memory, task.queued, scope)));
   set.places.expect(() => listCounted(index.rules, partsOf(memory, task.queued, scope)));
@@ -120,7 +117,7 @@ async function decideAndCommit(
   const { set, scope, lines } = decided;
   expectMeters(set, () => listLicenses(decided, task.queued));
   const results = await decideAll(connection, decided, task.queued);
-  memory.asksForPlaces = set.places.isAsked;
+  memory.notePlaces(set.places);
   const lineWrites: Sql[] = [];
   for (const open of lines.values()) if (open.line.hasNews) lineWrites.push(...memory.lines.plan(open));
   if (lineWrites.length > 0 || decided.parts.some(({ batch }) => batch.isChanged)) {

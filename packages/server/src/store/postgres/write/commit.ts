@@ -142,7 +142,7 @@ type Vouched = Pick<PostgresRowOf<'license'>, 'receipts' | 'audit_anchor'>;
 const NEW_ROW: Vouched = { receipts: '{}', audit_anchor: null };
 
 function saveLicenses(
-  { opened, name }: Decided,
+  { opened, name, set }: Decided,
   changed: readonly Changed[],
   links: NewLink[],
 ): readonly Sql[] {
@@ -155,6 +155,7 @@ function saveLicenses(
     const { head, anchor, link } = batch.ledger.addLink(license.id, chain, events, batch.now);
     if (link !== null) links.push(link);
     const receipts = withReceipt(row, lane, name);
+    set.places.receipts.set(license.id, receipts);
     const counts = entry.counts?.flush() ?? null;
     return [license.id, storedInUse, head.n, head.mac, anchor, batch.now, receipts, counts];
   });

@@ -12,6 +12,8 @@ import type { Commit, Decided, Part } from './commit.ts';
 import { DatabaseTime, type DatabaseTimeOptions } from './database-time.ts';
 import { type LicenseIndex, LicenseTexts } from './license-index.ts';
 import { Lines } from './lines.ts';
+import { type LicensePlace, type PlaceRows, RememberedPlaces } from './place-rows.ts';
+import { listCounted, type PartReads } from './prefetch.ts';
 
 export interface MemoryOptions extends DatabaseTimeOptions {
   readonly keys: AuditKeys;
@@ -21,6 +23,9 @@ export interface MemoryOptions extends DatabaseTimeOptions {
   readonly onEvents: () => void;
   readonly onTurns: (turns: readonly Turn[]) => void;
 }
+
+/** Some batches only return slots. */
+const ASKING_BATCHES = 16;
 
 /**
  * What a server remembers from one transaction to the next. The database is authoritative: each transaction
@@ -43,8 +48,9 @@ export class WriterMemory {
   readonly full = new Set<LicenseId>();
   /** Whether another server has changed the licenses of the last batch since the one before it. */
   hasRival = false;
-  /** Whether the rules asked in the last batch where slots are held. */
-  asksForPlaces = false;
+  readonly #places = new RememberedPlaces();
+  /** For so many batches to come, the rules are expected to ask where slots are held. */
+  #asksForPlaces = 0;
   /** The times that this server has left on licenses. */
   readonly #marks = new Map<LicenseId, Instant>();
   readonly #options: MemoryOptions;
@@ -65,6 +71,24 @@ export class WriterMemory {
     this.hasRival = rows.some(({ id, mark }) => mark !== this.#marks.get(id));
   }
 
+  /** Where the rules are likely to ask how many slots are held, unless this server knows. */
+  listUnknownPlaces(parts: readonly PartReads[]): readonly LicensePlace[] {
+    if (this.#asksForPlaces === 0) return [];
+    const places = listCounted(this.index.rules, parts);
+    return this.hasRival ? places : places.filter((at) => !this.#places.has(at));
+  }
+
+  recallPlaces(places: PlaceRows, rows: readonly Pick<PostgresRowOf<'license'>, 'id' | 'receipts'>[]): void {
+    for (const { id, receipts } of rows) {
+      const known = this.#places.find(id, receipts);
+      if (known !== undefined) places.recall(id, known);
+    }
+  }
+
+  notePlaces({ isAsked }: PlaceRows): void {
+    this.#asksForPlaces = isAsked ? ASKING_BATCHES : Math.max(0, this.#asksForPlaces - 1);
+  }
+
   noteFull(licenses: Iterable<Pick<LoadedLicense, 'license' | 'storedInUse'>>): void {
     for (const { license, storedInUse } of licenses) {
       if (storedInUse < license.slots) this.full.delete(license.id);
@@ -73,13 +97,17 @@ export class WriterMemory {
   }
 
   /** Takes over what a certain commit has changed, and notifies the listeners. */
-  settle({ parts, masterKey, lines }: Decided, { hasEvents }: Commit): void {
+  settle({ parts, masterKey, lines, set }: Decided, { hasEvents }: Commit): void {
     for (const { batch } of parts) {
       // Another transaction may have replaced the key while this one was under way.
       if (batch.masterKey !== masterKey) this.masterKey = batch.masterKey;
       this.#notify(batch);
-      for (const { license, isTouched } of batch.licenses.entries())
+      for (const { license, counts, isTouched } of batch.licenses.entries()) {
         if (isTouched) this.#marks.set(license.id, batch.now);
+        const receipts = set.places.receipts.get(license.id);
+        if (counts !== null && receipts !== undefined)
+          this.#places.keep(license.id, receipts, set.places.settle(license.id, counts));
+      }
     }
     for (const open of lines.values()) {
       if (!open.line.hasNews) continue;

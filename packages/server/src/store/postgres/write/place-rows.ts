@@ -45,17 +45,50 @@ export class MissingPlace extends MissingRows {
   }
 }
 
+/** Slots by place, of a license whose row has these receipts. */
+interface Remembered {
+  readonly receipts: string;
+  readonly slots: Map<string, number>;
+}
+
+/** Those of 50,000 places take some 10 MB. */
+const MAX_REMEMBERED = 50_000;
+
+/**
+ * What a server knows of places from one transaction to the next. Every change of slots leaves a receipt on
+ * the license: if the row has other receipts, another server has changed it, and nothing is known.
+ */
+export class RememberedPlaces {
+  readonly #licenses = new Map<LicenseId, Remembered>();
+
+  has(at: LicensePlace): boolean {
+    return this.#licenses.get(at.licenseId)?.slots.has(nameOf(at)) === true;
+  }
+
+  find(licenseId: LicenseId, receipts: string): Remembered['slots'] | undefined {
+    const known = this.#licenses.get(licenseId);
+    return known?.receipts === receipts ? known.slots : undefined;
+  }
+
+  keep(licenseId: LicenseId, receipts: string, slots: Remembered['slots']): void {
+    if (slots.size > MAX_REMEMBERED) this.#licenses.delete(licenseId);
+    else this.#licenses.set(licenseId, { receipts, slots });
+  }
+}
+
 /**
  * How many slots are held at places, as far as a transaction knows. It writes differences: to return a slot,
  * nothing has to be read.
  */
 export class PlaceRows {
-  readonly #known = new Map<string, number>();
+  readonly #known = new Map<LicenseId, Map<string, number>>();
   /** What had rows when the transaction began. */
   readonly #stored: PlacesInRows[] = [];
   #listExpected: () => readonly LicensePlace[] = () => [];
   /** A decision has asked for one. */
   isAsked = false;
+  /** What the transaction leaves on the rows of licenses. */
+  readonly receipts = new Map<LicenseId, string>();
 
   /** Places to read together as soon as one is missed. */
   expect(listExpected: () => readonly LicensePlace[]): void {
@@ -88,9 +121,34 @@ export class PlaceRows {
 
   find(at: LicensePlace): number {
     this.isAsked = true;
-    const known = this.#known.get(nameOf(at));
+    const known = this.#known.get(at.licenseId)?.get(nameOf(at));
     if (known === undefined) throw new MissingPlace(at);
     return known;
+  }
+
+  /** Takes over what was known of a license before. */
+  recall(licenseId: LicenseId, slots: Map<string, number>): void {
+    this.#known.set(licenseId, slots);
+  }
+
+  /** What is known of a license once all is written. */
+  settle(licenseId: LicenseId, counts: SlotCounts): Map<string, number> {
+    const all = counts.listPlaces() as readonly PlacesInRows[];
+    const before = this.#stored.filter(({ at }) => at.licenseId === licenseId);
+    // Other rules count other places, and nobody has corrected what is known of those.
+    if (before.length !== all.length || before.some((places) => !all.includes(places))) return new Map();
+    const known = this.#slotsOf(licenseId);
+    for (const places of all) {
+      for (const { difference, ...at } of places.listAdded()) {
+        const slots = known.get(nameOf(at));
+        if (slots !== undefined) known.set(nameOf(at), slots + difference);
+      }
+    }
+    return known;
+  }
+
+  #slotsOf(licenseId: LicenseId): Map<string, number> {
+    return this.#known.getOrInsertComputed(licenseId, () => new Map());
   }
 
   async read(sender: Sender, { at }: MissingPlace): Promise<void> {
@@ -101,9 +159,9 @@ export class PlaceRows {
 
   /** `rows`: what was read for the places. */
   learn(places: readonly LicensePlace[], rows: readonly Row[]): void {
-    for (const at of places) this.#known.set(nameOf(at), 0);
+    for (const at of places) this.#slotsOf(at.licenseId).set(nameOf(at), 0);
     for (const { license_id: licenseId, slots, ...at } of rows as unknown as readonly PlaceRow[]) {
-      this.#known.set(nameOf({ ...at, licenseId }), slots);
+      this.#slotsOf(licenseId).set(nameOf(at), slots);
     }
   }
 }
@@ -143,8 +201,8 @@ class PlacesInRows implements PlaceCounts {
   }
 }
 
-function nameOf({ licenseId, feature, kind, place }: LicensePlace): string {
-  return `${licenseId}\n${feature}\n${kind}\n${place}`;
+function nameOf({ feature, kind, place }: Omit<LicensePlace, 'licenseId'>): string {
+  return `${feature}\n${kind}\n${place}`;
 }
 
 function toColumns(places: readonly LicensePlace[]): (string | number)[][] {

@@ -5,7 +5,7 @@ import { WHOLE_LICENSE, windowStart } from '../../../core/nouns/consumption.ts';
 import { type Instant, plus, SECOND_MS } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { Person } from '../../../core/rules/groups.ts';
-import { placesOf } from '../../../core/rules/judge-slot.ts';
+import { countAs } from '../../../core/rules/judge-slot.ts';
 import { personOf, type Rules } from '../../../core/rules/rules.ts';
 import { listCountedKinds } from '../../engine/counts/count-slots.ts';
 import type { GroupOf } from '../../engine/tables.ts';
@@ -32,11 +32,13 @@ export interface PartReads {
   readonly full: readonly LicenseId[];
 }
 
+type ListPlaces = (parts: readonly PartReads[]) => readonly LicensePlace[];
+
 /** Guesses what the commands of a batch need, to read it in one round trip. The rest is read when missed. */
 export function planPrefetch(
   parts: readonly PartReads[],
   now: Instant,
-  counting: Rules | null,
+  listPlaces: ListPlaces,
 ): readonly Prefetched[] {
   if (parts.length === 0) return [];
   const ids = parts.flatMap((part) => part.ids);
@@ -49,15 +51,15 @@ export function planPrefetch(
     ...soonest('feature_slot', ids),
     meters(ids),
     ...groups('consumption_total', windows),
-    ...planOwnReads(parts, counting),
+    ...planOwnReads(parts, listPlaces),
   ];
 }
 
 /**
  * The same for commands that join a batch: without what those before them have read of the licenses.
- * `counting`: rules that are likely to ask where slots are held.
+ * `listPlaces`: where the rules are likely to ask how many slots are held.
  */
-export function planOwnReads(parts: readonly PartReads[], counting: Rules | null): readonly Prefetched[] {
+export function planOwnReads(parts: readonly PartReads[], listPlaces: ListPlaces): readonly Prefetched[] {
   const owned = parts.map(({ ids, commands }) => ofUsers(ids, listUsers(commands)));
   const floating = owned.filter((_, index) => parts[index]?.licenses.some(hasFloatingFeature));
   const answers = parts.flatMap(({ commands, ids, removed }) =>
@@ -68,7 +70,7 @@ export function planOwnReads(parts: readonly PartReads[], counting: Rules | null
     ...groups('denial', owned.flat()),
     ...groups('feature_slot', floating.flat()),
     ...groups('remembered_answer', answers),
-    ...(counting === null ? [] : places(listCounted(counting, parts))),
+    ...places(listPlaces(parts)),
   ];
 }
 
@@ -101,10 +103,10 @@ export function listCounted({ set }: Rules, parts: readonly PartReads[]): readon
   return parts.flatMap(({ commands, ids, licenses }) => {
     const product = licenses[0]?.product;
     if (product === undefined) return [];
-    const people = commands.flatMap(listAskers).map(placesOf);
-    return listCountedKinds(set, product).flatMap(({ feature, kind }) => {
-      const places = [...new Set(people.flatMap((person) => person[kind] ?? []))];
-      return ids.flatMap((licenseId) => places.map((place) => ({ licenseId, feature, kind, place })));
+    const people = commands.flatMap(listAskers);
+    return listCountedKinds(set, product).flatMap(({ feature, kind, rules }) => {
+      const places = new Set(people.flatMap((person) => countAs(set, rules, person)[kind] ?? []));
+      return ids.flatMap((licenseId) => Array.from(places, (place) => ({ licenseId, feature, kind, place })));
     });
   });
 }
