@@ -18,7 +18,7 @@ export interface Known {
 }
 
 /** Each decision looks at all lines of its product. */
-const MAX_LINES = 100;
+export const MAX_LINES = 100;
 const MAX_SECTIONS = 1000;
 const MAX_SLOTS = 1_000_000;
 /** Ten years. */
