@@ -167,7 +167,7 @@ export class Draft {
   }
 
   /** Lists and rules have the lines they come from as comments. */
-  toYaml(header: (isEmpty: boolean) => string, footer: string): string {
+  toYaml(): { readonly yaml: string; readonly isEmpty: boolean } {
     const { Document } = loadYaml();
     const document = new Document();
     const leaf = (value: unknown, lines: readonly number[]) => {
@@ -198,10 +198,9 @@ export class Draft {
     document.contents = document.createNode(
       isEmpty(whole) ? { deny: {} } : whole,
     ) as typeof document.contents;
-    document.commentBefore = header(isEmpty(whole));
-    if (footer !== '') document.comment = footer;
     putShortOnOneLine(document);
-    return document.toString({ lineWidth: 0, flowCollectionPadding: true });
+    const yaml = document.toString({ lineWidth: 0, flowCollectionPadding: true });
+    return { yaml, isEmpty: isEmpty(whole) };
   }
 
   #fold(name: string): string {

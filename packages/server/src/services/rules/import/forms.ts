@@ -21,7 +21,9 @@ export function groupForm(kind: GroupKind): Form {
     const unclear = read.filter((one) => 'problem' in one);
     const known = draft.findGroup(kind, name);
     const own = draft.addGroup(kind, name, listed);
-    const renamed = own === name ? '' : ` In the file it is called "${name}".`;
+    const spelled =
+      known === null ? `In the file it is called "${name}".` : 'Case is ignored, as in the old file.';
+    const renamed = own === name ? '' : ` ${spelled}`;
     const entries = listSome(listed.map(({ entry }) => entry)) || 'nobody';
     const now = `${known === null ? 'Defines' : 'Adds to'} group "${own}": ${entries}.${renamed}`;
     if (unclear.length > 0) {

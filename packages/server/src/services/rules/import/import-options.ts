@@ -46,14 +46,16 @@ export function importOptions(
   const draft = new Draft(format === 'rlm');
   const report = [...lines]
     .sort((a, b) => turnOf(a) - turnOf(b))
-    .map((line) => ({ ...line, ...readLine(draft, format, line) }))
-    .map(({ line, source, was, pending }) => ({ line, source, was, ...settle(pending) }))
+    .map((line) => readLine(draft, format, line))
+    .map(({ pending, ...line }) => ({ ...line, ...settle(pending) }))
     .sort((a, b) => a.line - b.line);
-  const rules = draft.toYaml((isEmpty) => writeHeader(format, isEmpty), writeFooter(report));
+  const { yaml, isEmpty } = draft.toYaml();
+  const notes = listNotes(format, report, isEmpty);
+  const rules = [comment(writeHeader(format, isEmpty)), yaml, comment(listLeft(report))].join('\n').trimEnd();
   const parsed = parseRules(rules);
   if ('errors' in parsed) return { problem: `Its rules would not be valid: ${parsed.errors[0]?.message}` };
   const warnings = parsed.warnings.map(({ message }) => `"rules check" warns: ${message}`);
-  return { format, text: rules, report, notes: [...listNotes(format, report), ...warnings] };
+  return { format, text: `${rules}\n`, report, notes: [...notes, ...warnings] };
 }
 
 /** Rules of a file that is none would lift the rules in force. */
@@ -81,8 +83,8 @@ function findKeyword(format: OptionFormat, word: string): Keyword | undefined {
 function readLine(
   draft: Draft,
   format: OptionFormat,
-  { line, words: [word = '', ...words] }: OptionLine,
-): { readonly was: string; readonly pending: Pending } {
+  { line, source, words: [word = '', ...words] }: OptionLine,
+): Pick<ReportedLine, 'line' | 'source' | 'was'> & { readonly pending: Pending } {
   draft.line = line;
   const keyword = findKeyword(format, word);
   if (keyword === undefined) {
@@ -91,11 +93,16 @@ function readLine(
       'It was ignored: nothing was made of it.',
       `Find out whether it decided who gets licenses, and write a rule for it.${similar}`,
     );
-    return { was: `Unknown: "${word}" is no option of ${MAKERS[format]}.`, pending };
+    return { line, source, was: `Unknown: "${word}" is no option of ${MAKERS[format]}.`, pending };
   }
   const problem = words.map(refuseWord).find((one) => one !== null);
   const unreadable = lost(`A word of it ${problem}, so it was ignored.`, 'Write the rule by hand.');
-  return { was: keyword.was, pending: problem == null ? keyword.read(draft, words) : unreadable };
+  return {
+    line,
+    source: keyword.isSecret === true ? `${word} …` : source,
+    was: keyword.was,
+    pending: problem == null ? keyword.read(draft, words) : unreadable,
+  };
 }
 
 /** A file with another encoding has U+FFFD for letters that are not ASCII. */
@@ -103,30 +110,34 @@ function refuseWord(word: string): string | null {
   return word.includes('\ufffd') || !word.isWellFormed() ? 'is not valid UTF-8' : refuseName(word);
 }
 
-function writeHeader(format: OptionFormat, isEmpty: boolean): string {
+const LIFTS = 'No line became a rule. Applying this text lifts all rules that are in force.';
+
+function writeHeader(format: OptionFormat, isEmpty: boolean): readonly string[] {
   const from = `From an options file of ${MAKERS[format]}. Comments name the lines that rules come from.`;
-  const lines = [from, NAMES[format]];
-  const warning = 'No line became a rule. Applying this text lifts all rules that are in force.';
-  return comment(isEmpty ? [...lines, warning] : lines);
+  return [from, NAMES[format], ...(isEmpty ? [LIFTS] : [])];
 }
 
 /** The report is not in the file, so that what is left to do would be forgotten. */
-function writeFooter(report: readonly ReportedLine[]): string {
+function listLeft(report: readonly ReportedLine[]): readonly string[] {
   const left = report.flatMap(({ line, source, todo }) =>
     todo === null ? [] : [`line ${line}: ${source.slice(0, LONGEST_SOURCE)}`, `  ${todo}`],
   );
-  return left.length === 0 ? '' : comment(['Left to do by hand:', ...left]);
+  return left.length === 0 ? [] : ['Left to do by hand:', ...left];
 }
 
 const LONGEST_SOURCE = 200;
 
 function comment(lines: readonly string[]): string {
   return lines
-    .map((line) => ` ${line.toWellFormed().replace(/[\p{Cc}\u2028\u2029\ufffd]/gu, '?')}`)
-    .join('\n');
+    .map((line) => `# ${line.toWellFormed().replace(/[\p{Cc}\u2028\u2029\ufffd]/gu, '?')}\n`)
+    .join('');
 }
 
-function listNotes(format: OptionFormat, report: readonly ReportedLine[]): readonly string[] {
+function listNotes(
+  format: OptionFormat,
+  report: readonly ReportedLine[],
+  isEmpty: boolean,
+): readonly string[] {
   const hasReserved = report.some(
     ({ source, verdict }) => /^reserve\b/i.test(source) && (verdict === 'same' || verdict === 'changed'),
   );
@@ -134,6 +145,7 @@ function listNotes(format: OptionFormat, report: readonly ReportedLine[]): reado
     `A slot is what ${MAKERS[format]} calls a license: it lets one user run a product.`,
     NAMES[format],
     'Case does not matter in names of users and hosts. It does in names of groups and products.',
+    ...(isEmpty ? [LIFTS] : []),
     ...(hasReserved
       ? ['Each slot that a member of a group already uses counts as one of those kept for the group.']
       : []),

@@ -27,6 +27,8 @@ export type Form = (draft: Draft, words: readonly string[]) => Pending;
 
 export interface Keyword {
   readonly was: string;
+  /** Its words are not repeated. */
+  readonly isSecret?: boolean;
   readonly read: Form;
 }
 

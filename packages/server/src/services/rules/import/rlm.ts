@@ -62,7 +62,7 @@ export const RLM_KEYWORDS: Readonly<Record<string, Keyword>> = {
     was: 'Said whether a request may pass others that wait but cannot be served yet.',
     read: (_, [value = '']) =>
       value.toUpperCase() === 'OFF'
-        ? changed('Berth always lets it pass. This cannot be turned off.')
+        ? changed('With "off" it joined the end. Berth always lets it pass; this cannot be turned off.')
         : same('Berth always lets it pass.'),
   },
   TIMEZONE: {
@@ -71,6 +71,15 @@ export const RLM_KEYWORDS: Readonly<Record<string, Keyword>> = {
       lost(
         'Berth does not know the time zone of a computer: with these rules, all are served.',
         'Use "allow" with a group of hosts or addresses.',
+      ),
+  },
+  USER: {
+    was: 'Let a client sign in with a name and a password.',
+    isSecret: true,
+    read: () =>
+      lost(
+        'The password is not taken over: with these rules, clients need not sign in.',
+        'If clients must prove who they are, set "auth.clients" to "required".',
       ),
   },
   MINREMOVE: setting(

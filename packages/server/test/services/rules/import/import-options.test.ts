@@ -128,7 +128,7 @@ describe('a line of FlexNet', () => {
 describe('a line of RLM', () => {
   for (const [lines, verdict, said, rules] of [
     ['exclude rope user plum id=7', 'changed', 'only for licenses with id=7', 'rope:\n    deny:'],
-    ['group Team cy', 'same', 'Adds to group "team": cy.', 'users: [ ada, bob, cy ]'],
+    ['group Team cy', 'same', 'Adds to group "team": cy. Case is ignored', 'users: [ ada, bob, cy ]'],
     [
       'EXCLUDE Rope user x\nEXCLUDE rope GROUP Team',
       'same',
@@ -165,6 +165,12 @@ describe('a line of RLM', () => {
       ['1', '3', '2', '3'],
     );
   });
+});
+
+test('a password is not repeated', () => {
+  const imported = importText('GROUP team ada\nUSER ada hunter2', 'rlm');
+  assert.equal(imported.report[1]?.verdict, 'lost');
+  assert.doesNotMatch(JSON.stringify(imported), /hunter2/);
 });
 
 test('a line that a later one replaces says so', () => {
@@ -213,7 +219,8 @@ test('a file that is no options file gives no rules', () => {
 });
 
 test('a file from which no rule follows warns that the text lifts all rules', () => {
-  const { text } = importText('LINGER f1 30');
+  const { text, notes } = importText('LINGER f1 30');
+  assert.match(notes.join(), /lifts all rules/);
   assert.match(text, /^# No line became a rule\. Applying this text lifts all rules/m);
   assert.equal(rulesOf(text), 'deny: {}');
 });
