@@ -14,9 +14,9 @@ export const includeBorrow = targetForm(
   (draft, product) => {
     const allow = draft.restrictBorrow(product);
     return () =>
-      allow.length === 0
+      allow.size === 0
         ? `Until you name a group in "borrow: { allow: [...] }" of ${product}, NOBODY can borrow it.`
-        : `Only ${listSome(allow)} can borrow ${product}.`;
+        : `Only ${listSome([...allow])} can borrow ${product}.`;
   },
 );
 
@@ -34,7 +34,7 @@ export const includeAllBorrow = everywhereForm(
   },
   (draft) => {
     for (const product of draft.products) draft.restrictBorrow(product);
-    return 'Except by other lines, NOBODY can borrow the products of this file. EVERYBODY can borrow others.';
+    return 'NOBODY can borrow the products of this file unless other lines say so. EVERYBODY can others.';
   },
 );
 
@@ -54,7 +54,7 @@ function barBorrower(draft: Draft, product: string | null, who: Known): () => Ou
     if (product !== null && isClosed(draft, product))
       return unneeded(`With these rules, nobody can borrow ${product}.`);
     const products = product === null ? draft.products : [product];
-    const groups = new Set(products.flatMap((one) => draft.product(one).borrow.allow ?? []));
+    const groups = new Set(products.flatMap((one) => [...(draft.product(one).borrow.allow ?? [])]));
     const condition = groups.size === 0 ? '' : ` if they are in ${listSome([...groups])}`;
     const name = describeWho(who);
     return lost(
@@ -66,7 +66,7 @@ function barBorrower(draft: Draft, product: string | null, who: Known): () => Ou
 
 function isClosed(draft: Draft, product: string): boolean {
   const { allow, hours } = draft.product(product).borrow;
-  return allow?.length === 0 || hours?.value === 0;
+  return allow?.size === 0 || hours?.value === 0;
 }
 
 /** The last line for a product counts. */

@@ -1,20 +1,26 @@
 import { MAX_RESERVATIONS } from '../../../core/rules/rule-set.ts';
 import { loadYaml } from '../../../parse-yaml.ts';
-import { MAX_LINES } from '../read-products.ts';
+import { MAX_GROUPS } from '../read-groups.ts';
+import { MAX_LINES, MAX_SECTIONS } from '../read-products.ts';
 import { type Known, type Listed, listSome, type NameKind } from './who.ts';
 
-type Lists = Record<NameKind | 'groups', string[]>;
+type Lists = Readonly<Record<NameKind | 'groups', Set<string>>>;
 
-const noLists = (): Lists => ({ users: [], hosts: [], addresses: [], groups: [] });
+const noLists = (): Lists => ({
+  users: new Set(),
+  hosts: new Set(),
+  addresses: new Set(),
+  groups: new Set(),
+});
 
 interface DraftProduct {
   /** `null`: everybody may. */
-  allow: string[] | null;
+  allow: Set<string> | null;
   readonly deny: Lists;
   readonly reserve: { slots: number; readonly for: string }[];
   readonly limit: ({ slots: number; for: string } | { slots: number; each: 'host' | 'address' })[];
   /** With 0 hours, nobody may borrow. */
-  readonly borrow: { allow: string[] | null; hours?: Numbered; keep?: Numbered };
+  readonly borrow: { allow: Set<string> | null; hours?: Numbered; keep?: Numbered };
   /** `level` is still the number in the file, of which the lowest is first. */
   readonly priority: { readonly for: string; readonly level: number }[];
 }
@@ -50,12 +56,17 @@ export class Draft {
     return [...this.#products.keys()];
   }
 
+  /** More groups or products would not be valid. */
+  get isFull(): boolean {
+    return this.#groups.size >= MAX_GROUPS || this.#products.size >= MAX_SECTIONS;
+  }
+
   get hasHosts(): boolean {
     return [
       this.#deny,
       ...this.#groups.values(),
       ...[...this.#products.values()].map(({ deny }) => deny),
-    ].some(({ hosts }) => hosts.length > 0);
+    ].some(({ hosts }) => hosts.size > 0);
   }
 
   linesOf(listOrRule: object): readonly number[] {
@@ -93,7 +104,7 @@ export class Draft {
 
   isEverybody(who: Known): boolean {
     if ('list' in who) return who.entry === '*';
-    return this.#groups.get(who.group)?.users.includes('*') === true;
+    return this.#groups.get(who.group)?.users.has('*') === true;
   }
 
   /** Adds the product and returns its name, as it is first written in the file. */
@@ -112,27 +123,27 @@ export class Draft {
   }
 
   /** From now on, only those who are named may have slots of the product. */
-  restrict(product: string): string[] {
+  restrict(product: string): Set<string> {
     const own = this.product(product);
-    own.allow ??= [];
+    own.allow ??= new Set();
     this.#note(own.allow);
     return own.allow;
   }
 
   allow(product: string, group: string): void {
-    addOnce(this.restrict(product), group);
+    this.restrict(product).add(group);
   }
 
   /** From now on, only those who are named may borrow. */
-  restrictBorrow(product: string): string[] {
+  restrictBorrow(product: string): Set<string> {
     const { borrow } = this.product(product);
-    borrow.allow ??= [];
+    borrow.allow ??= new Set();
     this.#note(borrow.allow);
     return borrow.allow;
   }
 
   allowBorrow(product: string, group: string): void {
-    addOnce(this.restrictBorrow(product), group);
+    this.restrictBorrow(product).add(group);
   }
 
   setBorrow(product: string, field: 'hours' | 'keep', value: number): void {
@@ -175,7 +186,7 @@ export class Draft {
       if (lines.length > 0) node.comment = ` ${sayLines(lines)}`;
       return node;
     };
-    const list = (value: readonly unknown[] | object) => leaf(value, this.linesOf(value));
+    const list = (value: object) => leaf(value instanceof Set ? [...value] : value, this.linesOf(value));
     const lists = (all: Lists) => mapEntries(withoutEmpty(all), list);
     const whole = withoutEmpty({
       groups: mapEntries(Object.fromEntries(this.#groups), lists),
@@ -208,7 +219,7 @@ export class Draft {
   }
 
   #addTo(lists: Lists, list: keyof Lists, entry: string): void {
-    addOnce(lists[list], entry);
+    lists[list].add(entry);
     this.#note(lists[list]);
   }
 
@@ -272,7 +283,7 @@ const noRules = (): DraftProduct => ({
 });
 
 function toBorrow({ allow, hours, keep }: DraftProduct['borrow']) {
-  const given: Record<string, string[] | { value: unknown; line: number } | undefined> =
+  const given: Record<string, Set<string> | { value: unknown; line: number } | undefined> =
     hours?.value === 0
       ? { allow: { value: [], line: hours.line }, keep }
       : { allow: allow ?? undefined, hours, keep };
@@ -297,11 +308,7 @@ function withoutEmpty<Value extends object>(
 }
 
 function isEmpty(value: object): boolean {
-  return Object.keys(value).length === 0;
-}
-
-function addOnce(list: string[], entry: string): void {
-  if (!list.includes(entry)) list.push(entry);
+  return (value instanceof Set ? value.size : Object.keys(value).length) === 0;
 }
 
 /** Lines of rules, and lists of a few names. */

@@ -131,9 +131,9 @@ const include = targetForm(
   (draft, product) => {
     const allow = draft.restrict(product);
     return () =>
-      allow.length === 0
+      allow.size === 0
         ? `Until you name a group in "allow" of ${product}, NOBODY can use it.`
-        : `Only ${listSome(allow)} can use ${product}.`;
+        : `Only ${listSome([...allow])} can use ${product}.`;
   },
 );
 
@@ -174,7 +174,7 @@ const includeAll = everywhereForm((draft, who) => {
 
 function missAll(draft: Draft): string {
   for (const product of draft.products) draft.restrict(product);
-  return 'Except by other lines, NOBODY can use the products of this file. EVERYBODY can use others.';
+  return 'NOBODY can use the products of this file unless other lines say so. EVERYBODY can use others.';
 }
 
 /** Keywords that both have. */

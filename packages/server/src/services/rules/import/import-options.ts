@@ -53,7 +53,8 @@ export function importOptions(
   const notes = listNotes(format, report, isEmpty);
   const rules = [comment(writeHeader(format, isEmpty)), yaml, comment(listLeft(report))].join('\n').trimEnd();
   const parsed = parseRules(rules);
-  if ('errors' in parsed) return { problem: `Its rules would not be valid: ${parsed.errors[0]?.message}` };
+  if ('errors' in parsed)
+    return { problem: `No rules were made: they would not be valid. ${parsed.errors[0]?.message}` };
   const warnings = parsed.warnings.map(({ message }) => `"rules check" warns: ${message}`);
   return { format, text: `${rules}\n`, report, notes: [...notes, ...warnings] };
 }
@@ -95,14 +96,24 @@ function readLine(
     );
     return { line, source, was: `Unknown: "${word}" is no option of ${MAKERS[format]}.`, pending };
   }
-  const problem = words.map(refuseWord).find((one) => one !== null);
-  const unreadable = lost(`A word of it ${problem}, so it was ignored.`, 'Write the rule by hand.');
   return {
     line,
     source: keyword.isSecret === true ? `${word} …` : source,
     was: keyword.was,
-    pending: problem == null ? keyword.read(draft, words) : unreadable,
+    pending: refuseLine(draft, words) ?? keyword.read(draft, words),
   };
+}
+
+function refuseLine(draft: Draft, words: readonly string[]): Pending | null {
+  if (draft.isFull)
+    return lost(
+      'The rules have too many groups or products already, so it was ignored.',
+      'Join lines of the file.',
+    );
+  const problem = words.map(refuseWord).find((one) => one !== null);
+  return problem == null
+    ? null
+    : lost(`A word of it ${problem}, so it was ignored.`, 'Write the rule by hand.');
 }
 
 /** A file with another encoding has U+FFFD for letters that are not ASCII. */
@@ -122,10 +133,11 @@ function listLeft(report: readonly ReportedLine[]): readonly string[] {
   const left = report.flatMap(({ line, source, todo }) =>
     todo === null ? [] : [`line ${line}: ${source.slice(0, LONGEST_SOURCE)}`, `  ${todo}`],
   );
-  return left.length === 0 ? [] : ['Left to do by hand:', ...left];
+  return left.length === 0 ? [] : ['Left to do by hand:', ...left.slice(0, MOST_LEFT)];
 }
 
-const LONGEST_SOURCE = 200;
+/** The text is limited, and the report has all of it. */
+const [LONGEST_SOURCE, MOST_LEFT] = [200, 1000];
 
 function comment(lines: readonly string[]): string {
   return lines

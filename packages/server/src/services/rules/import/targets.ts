@@ -35,9 +35,10 @@ export function countedForm(
 
 /** `KEYWORD type name`, for all products. */
 export function everywhereForm(take: (draft: Draft, who: Known) => Pending, missed: Missed<null>): Form {
-  return (draft, [type, name]) => {
+  return (draft, [type, name, ...rest]) => {
     const who = readWho(draft, type, name);
-    return 'problem' in who ? miss(who, missed(draft, null)) : take(draft, who);
+    const pending = 'problem' in who ? miss(who, missed(draft, null)) : take(draft, who);
+    return () => sayRest(settle(pending), '', '', rest.join(' '));
   };
 }
 

@@ -98,6 +98,7 @@ describe('a line of FlexNet', () => {
     ['EXCLUDE "f1 asset_info=lab 4" USER u', 'changed', 'only for licenses with asset_info=lab 4', 'f1:\n'],
     ['EXCLUDE f1:x USER u', 'same', 'Refuses f1:x', 'f1:x:\n'],
     ['EXCLUDE f1 USER ann bob', 'changed', '"bob" at the end was not understood', 'users: [ ann ]'],
+    ['EXCLUDEALL USER ann bob', 'changed', '"bob" at the end was not understood', 'users: [ ann ]'],
     ['EXCLUDE f1 DISPLAY t5', 'lost', 'f1 is NOT refused to them', 'groups:'],
     ['EXCLUDEALL USER "ex, ternal"', 'same', 'Refuses every product', 'deny:\n  users: [ "ex, ternal" ]'],
     ['GROUP all *\nEXCLUDE f1 GROUP all', 'changed', 'EVERYBODY', 'groups: [ all ]'],
@@ -197,6 +198,22 @@ test('a line for which there is no room is lost', () => {
     [17, 119],
   );
   assert.match(rulesOf(text), /\{ slots: 2, for: user-u0 \}/);
+});
+
+test('a list that is too long gives no rules', () => {
+  const users = Array.from({ length: 10_001 }, (_, index) => `u${index}`).join(' ');
+  const imported = importOptions(`GROUP all ${users}`);
+  assert.ok('problem' in imported);
+  assert.match(imported.problem, /they would not be valid\. .* has 10001 entries/);
+});
+
+test('a file with too many groups or products still gives valid rules', () => {
+  for (const line of ['GROUP g# a', 'EXCLUDE p# USER u', 'RESERVE 1 f1 GROUP g#']) {
+    const lines = Array.from({ length: 1001 }, (_, index) => line.replace('#', String(index)));
+    const { text, report } = importText([...lines, 'INCLUDEALL USER u'].join('\n'));
+    rulesOf(text);
+    assert.equal(report.at(-1)?.verdict, line.startsWith('RESERVE') ? 'changed' : 'lost');
+  }
 });
 
 test('what "rules check" warns of is in the notes', () => {
