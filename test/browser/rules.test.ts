@@ -232,7 +232,11 @@ describe('the rules on the page', () => {
     const file = { name: 'vendor.opt', mimeType: 'text/plain', buffer: Buffer.from(content) };
     await page.getByRole('dialog').locator('input[type=file]').setInputFiles(file);
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('row').filter({ hasText: 'TIMEOUT demo 3600' }).getByText('Left out').waitFor();
+    await dialog
+      .getByRole('row')
+      .filter({ hasText: 'TIMEOUT demo 3600' })
+      .getByText('Nothing to do')
+      .waitFor();
     assert.deepEqual(await findBarriers(page), []);
     await dialog.getByRole('button', { name: 'Put it in the editor' }).click();
     assert.match(await editor(page).inputValue(), /slots: 2, for: cad/);

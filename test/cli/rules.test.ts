@@ -65,10 +65,9 @@ describe('berth rules import', () => {
     writeFileSync(options, 'GROUP team ada bob\nRESERVE 2 cad GROUP team\nLINGER cad 30\n');
     const { code, stdout, stderr } = await runBerth(data, ['rules', 'import', options]);
     assert.equal(code, 0);
-    assert.match(stdout, /^# From an options file of FlexNet\..*\{ slots: 2, for: team \}\n$/s);
-    const header = /^line {2}result +source\n1 +taken +GROUP team ada bob +Group team\.\n/;
-    assert.match(stderr, header);
-    assert.match(stderr, /\n\n3 lines: 2 taken, 0 taken differently, 1 not taken\.\n$/);
+    assert.match(stdout, /^# From an options file of FlexNet\..*\{ slots: 2, for: team \} # line 2\n$/s);
+    assert.match(stderr, /^Read as an options file of FlexNet\..*\n1 +same +GROUP team ada bob\n/s);
+    assert.match(stderr, /\n\n3 lines: 2 same, 0 changed, 1 nothing to do, 0 lost\.\nNothing is left /);
     writeFileSync(rules, stdout);
     assert.equal((await runBerth(data, ['rules', 'check', rules])).code, 0);
     const json = await runBerth(data, ['rules', 'import', options, '--format', 'rlm', '--json']);
@@ -77,8 +76,12 @@ describe('berth rules import', () => {
     assert.deepEqual([format, text.includes('slots: 2'), report.length], ['rlm', true, 3]);
   });
 
-  test('fails for an unknown format, and for a file that is not there', async (t) => {
+  test('fails for an empty file, an unknown format, and a file that is not there', async (t) => {
     const data = temporaryFolder(t);
+    writeFileSync(join(data, 'empty.opt'), '# nothing\n');
+    const empty = await runBerth(data, ['rules', 'import', join(data, 'empty.opt')]);
+    assert.deepEqual([empty.code, empty.stdout], [1, '']);
+    assert.match(empty.stderr, /empty\.opt: It has no options/);
     const none = await runBerth(data, ['rules', 'import', join(data, 'none.opt')]);
     assert.equal(none.code, 1);
     const wrong = await runBerth(data, ['rules', 'import', join(data, 'none.opt'), '--format', 'lum']);

@@ -214,12 +214,15 @@ export const RULE_API = {
           z.object({
             line: described(z.int(), 'Of the options file.'),
             source: described(z.string(), 'The line.'),
-            verdict: described(z.enum(['taken', 'differs', 'dropped']), 'What became of it.'),
-            message: described(z.string(), 'How, and what to do instead.'),
+            verdict: described(z.enum(['same', 'changed', 'unneeded', 'lost']), 'What became of it.'),
+            was: described(z.string(), 'What it did.'),
+            now: described(z.string(), 'What Berth does.'),
+            todo: described(z.string().nullable(), 'What is left to do.'),
           }),
         ),
         'Every line that is no comment.',
       ),
+      notes: described(z.array(z.string()), 'What holds for several lines.'),
     }),
   },
 } as const satisfies Operations;

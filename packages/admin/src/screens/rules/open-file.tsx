@@ -9,12 +9,13 @@ import { ErrorBox } from '../../parts/states.tsx';
 import { PlainTable } from '../../parts/table.tsx';
 import { plural } from '../../words/time.ts';
 
-type Imported = Pick<PostAnswer<'/api/admin/rules/import'>, 'text' | 'report'>;
+type Imported = Pick<PostAnswer<'/api/admin/rules/import'>, 'text' | 'report' | 'notes'>;
 
 const VERDICTS = {
-  taken: { level: 'ok', word: 'Taken' },
-  differs: { level: 'warning', word: 'Differs' },
-  dropped: { level: 'off', word: 'Left out' },
+  same: { level: 'ok', word: 'Same' },
+  changed: { level: 'warning', word: 'Changed' },
+  unneeded: { level: 'off', word: 'Nothing to do' },
+  lost: { level: 'critical', word: 'Lost' },
 } as const;
 
 interface OpenFileProps {
@@ -33,7 +34,11 @@ export function OpenFile({ onText, onClose }: OpenFileProps) {
     setFound(null);
     try {
       const text = await chosen.text();
-      setFound(isRules(chosen.name) ? { text, report: [] } : await post('/api/admin/rules/import', { text }));
+      setFound(
+        isRules(chosen.name)
+          ? { text, report: [], notes: [] }
+          : await post('/api/admin/rules/import', { text }),
+      );
     } catch (failure) {
       setError(toApiError(failure));
     }
@@ -69,18 +74,24 @@ function isRules(name: string): boolean {
   return /\.ya?ml$/i.test(name);
 }
 
-function Report({ report, text }: Imported) {
+function Report({ report, notes, text }: Imported) {
   if (report.length === 0) return <p class="second">{plural(text.split('\n').length, 'line')} were read.</p>;
   const count = (verdict: Imported['report'][number]['verdict']) =>
     report.filter((one) => one.verdict === verdict).length;
   return (
     <>
       <p>
-        {plural(count('taken'), 'line')} taken, {count('differs')} taken differently, {count('dropped')} left
-        out.
+        {plural(report.length, 'line')}: {count('same')} the same, {count('changed')} changed,{' '}
+        {count('unneeded')} with nothing to do, {count('lost')} lost. What is left to do is also at the end of
+        the rules.
       </p>
-      <PlainTable columns={[['Line', 'number'], 'In the file', 'Result', 'How']}>
-        {report.map(({ line, source, verdict, message }) => (
+      {notes.map((note) => (
+        <p key={note} class="second">
+          {note}
+        </p>
+      ))}
+      <PlainTable columns={[['Line', 'number'], 'In the file', 'Result', 'Before and now']}>
+        {report.map(({ line, source, verdict, was, now, todo }) => (
           <tr key={line} class="top">
             <td class="number">{line}</td>
             <td class="breaks">
@@ -89,7 +100,11 @@ function Report({ report, text }: Imported) {
             <td>
               <State {...VERDICTS[verdict]} />
             </td>
-            <td class="breaks">{message}</td>
+            <td class="breaks">
+              <div class="second">{was}</div>
+              <div>{now}</div>
+              {todo !== null && <strong>{todo}</strong>}
+            </td>
           </tr>
         ))}
       </PlainTable>

@@ -12,6 +12,7 @@ import type { AdminAnswer } from '../admin-client.ts';
 import { type Command, defineCommand, type LocalContext } from '../command.ts';
 import { readBytes } from '../files.ts';
 import { InputError } from '../read-secrets.ts';
+import { showImported } from '../show-imported.ts';
 
 /** What can be done with the text of rules without a server. */
 export const RULE_TEXT_COMMANDS: readonly Command[] = [
@@ -30,7 +31,7 @@ export const RULE_TEXT_COMMANDS: readonly Command[] = [
     about: 'make rules of an options file of FlexNet or RLM: rules to standard output, a report beside it',
     local: importRules,
     show: ({ text }) => text.trimEnd(),
-    note: showReport,
+    note: showImported,
   }),
 ];
 
@@ -81,17 +82,7 @@ async function importRules({ words: [file = ''], flags }: LocalContext): Promise
   const bytes = readBytes(file);
   if (bytes.length > LIMITS.rulesBytes)
     throw new InputError(`${file} is larger than ${LIMITS.rulesBytes} bytes.`);
-  return { ok: true, body: importOptions(bytes.toString('utf8'), format as OptionFormat | null) };
-}
-
-const VERDICTS = { taken: 'taken', differs: 'taken differently', dropped: 'not taken' } as const;
-
-function showReport({ report }: ImportedRules): string {
-  const rows = report.map(({ line, source, verdict, message }) => [line, VERDICTS[verdict], source, message]);
-  const count = (verdict: keyof typeof VERDICTS) => report.filter((one) => one.verdict === verdict).length;
-  const sums = Object.entries(VERDICTS).map(
-    ([verdict, name]) => `${count(verdict as keyof typeof VERDICTS)} ${name}`,
-  );
-  const table = formatTable(['line', 'result', 'source', ''], rows);
-  return `${table}\n\n${report.length} lines: ${sums.join(', ')}.`;
+  const imported = importOptions(bytes.toString('utf8'), format as OptionFormat | null);
+  if ('problem' in imported) return { ok: false, body: { message: `${file}: ${imported.problem}` } };
+  return { ok: true, body: imported };
 }

@@ -1,7 +1,7 @@
 import { instant } from '../nouns/instant.ts';
 import { containersOf, listGroups, type Person } from './groups.ts';
 import { nameLimit, nameReservation } from './judge-slot.ts';
-import type { RuleSet, SlotRules } from './rule-set.ts';
+import type { Reservation, RuleSet, SlotRules } from './rule-set.ts';
 import { isDuring, listStarts } from './times.ts';
 
 /** Something in the rules that may not be meant. */
@@ -81,7 +81,7 @@ function warnSlots(
     ...warnLimited(rules, own, path, isActive),
   ]);
   const kept = own.reserve.flatMap((rule, index) => {
-    const reason = findKeptOut(rules, rule.for, scopes);
+    const reason = findKeptOut(rules, rule.for, scopes) ?? findTooFew(rules, rule);
     if (reason === null) return [];
     const message = `"${nameReservation(rule)}" may keep slots for nobody: ${reason}`;
     return [{ path: [...path, 'reserve', index], message }];
@@ -141,6 +141,15 @@ function findKeptOut(rules: RuleSet, group: string, scopes: readonly SlotRules[]
     return `"allow" does not name ${group}. Members need another group that is allowed.`;
   }
   return null;
+}
+
+/** How many users a group names, if all of them are known by name. */
+function findTooFew(rules: RuleSet, { for: group, slots }: Reservation): string | null {
+  const { users = [], hosts = [], addresses = [], groups = [] } = rules.groups[group] ?? {};
+  const isOpen = [...hosts, ...addresses, ...groups].length > 0 || users.some((user) => user.includes('*'));
+  if (isOpen || users.length === 0 || slots <= users.length) return null;
+  const members = users.length === 1 ? 'one user' : `${users.length} users`;
+  return `${group} has only ${members}, and a user holds at most one slot of a license.`;
 }
 
 /** The groups of one person for each entry of the group, and of those in it. */

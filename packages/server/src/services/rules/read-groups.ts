@@ -8,7 +8,7 @@ import { refuseEntry } from './refuse-entry.ts';
 const MAX_ENTRIES = 10_000;
 
 /** Each request is compared with every group. */
-const MAX_GROUPS = 1000;
+export const MAX_GROUPS = 1000;
 
 /** For each group, all that contain it are found by following these. */
 const MAX_CONTAINED = 10_000;

@@ -18,8 +18,8 @@ export interface Known {
 }
 
 /** Each decision looks at all lines of its product. */
-const MAX_LINES = 100;
-const MAX_SECTIONS = 1000;
+export const MAX_LINES = 100;
+export const MAX_SECTIONS = 1000;
 const MAX_SLOTS = 1_000_000;
 /** Ten years. */
 export const MAX_HOURS = 87_600;

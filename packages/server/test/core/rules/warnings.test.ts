@@ -8,7 +8,7 @@ const FACTS: readonly ProductFacts[] = [
 ];
 
 const GROUPS = `groups:
-  team:   { users: [ada] }
+  team:   { users: [ada, "cad-*"] }
   staff:  { groups: [team], users: [bob] }
   guests: { users: [eve, "ext-*"] }
   farm:   { hosts: ["node-*"] }
@@ -92,6 +92,16 @@ test('a reservation that nobody has filled', () => {
   assert.match(warned('render', 'reserve 1 for team').join(), /^15:\d+ Nobody .* "reserve 1 for team"/);
   assert.deepEqual(warned(null, 'reserve 1 for team'), []);
   assert.deepEqual(warned('render', 'reserve 2 for team'), []);
+});
+
+test('a reservation for more slots than the group has users', () => {
+  const reserve = (slots: number, group: string) => `reserve: [{ slots: ${slots}, for: ${group} }]`;
+  const reason = 'one has only one user, and a user holds at most one slot of a license.';
+  assert.deepEqual(warningsOf(reserve(2, 'one')), [
+    `15:20 "reserve 2 for one" may keep slots for nobody: ${reason}`,
+  ]);
+  assert.deepEqual(warningsOf(reserve(1, 'one')), []);
+  for (const group of ['guests', 'staff', 'farm']) assert.deepEqual(warningsOf(reserve(9, group)), []);
 });
 
 describe('a reservation for those who are kept out', () => {

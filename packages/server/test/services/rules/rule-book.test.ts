@@ -189,7 +189,7 @@ describe('rules are described', () => {
 });
 
 const TEAM = `groups:
-  team: { users: [ada] }
+  team: { users: [ada, "cad-*"] }
 products:
   cad:
     reserve:

@@ -1,6 +1,6 @@
 import { RULE_API } from '@berth/protocol/admin/rules';
 import { RequestError } from '@berth/protocol/request-error';
-import { importOptions } from '../../../services/rules/import/import-options.ts';
+import { type ImportedRules, importOptions } from '../../../services/rules/import/import-options.ts';
 import type { RuleBook } from '../../../services/rules/rule-book.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
@@ -72,8 +72,8 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       access: 'operator',
       summary: 'Translate an options file of FlexNet or RLM, without applying it',
       holdsFile: true,
-      errors: ['missing_parameters'],
-      handle: ({ body }, send) => send(importOptions(requireText(body), body.format)),
+      errors: ['missing_parameters', 'rules_not_valid'],
+      handle: ({ body }, send) => send(requireImported(importOptions(requireText(body), body.format))),
     },
   });
 }
@@ -83,6 +83,11 @@ type Revision = Awaited<ReturnType<RuleBook['findRevision']>>;
 function presentRevision({ revision, by, at, diff }: Revision) {
   const count = (sign: string) => diff.filter((line) => line.startsWith(sign)).length;
   return toWire({ revision, by, at, added: count('+'), removed: count('-') });
+}
+
+function requireImported(imported: ReturnType<typeof importOptions>): ImportedRules {
+  if ('problem' in imported) throw new RequestError('rules_not_valid', imported.problem);
+  return imported;
 }
 
 function requireText({ text }: { readonly text?: string | undefined }): string {

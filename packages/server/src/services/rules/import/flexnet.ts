@@ -1,92 +1,73 @@
-import { MAX_HOURS } from '../read-products.ts';
-import {
-  differs,
-  dropped,
-  exclude,
-  excludeAll,
-  type Form,
-  groupForm,
-  include,
-  includeAll,
-  max,
-  readCount,
-  reserve,
-  taken,
-  targetForm,
-  withoutEquivalent,
-  withProduct,
-} from './forms.ts';
+import { excludeBorrow, includeBorrow, setBorrow } from './borrow-forms.ts';
+import { COMMON, groupForm } from './forms.ts';
+import { changed, type Form, type Keyword, lost, same, setting, unneeded } from './outcome.ts';
+import { noNumber, readCount } from './targets.ts';
 
-/** Keywords of a FlexNet options file, and what becomes of their lines. */
-export const FLEXNET_FORMS: Readonly<Record<string, Form>> = {
-  GROUP: groupForm('GROUP'),
-  USER_GROUP: groupForm('GROUP'),
-  HOST_GROUP: groupForm('HOST_GROUP'),
-  GROUPCASEINSENSITIVE: (_, { words: [, value = ''] }) =>
-    value.toUpperCase() === 'ON'
-      ? taken('Names are never case sensitive.')
-      : differs('Names are not case sensitive: "Ada" and "ada" are the same user.'),
-  INCLUDE: include,
-  INCLUDEALL: includeAll,
-  EXCLUDE: exclude,
-  EXCLUDEALL: excludeAll,
-  INCLUDE_BORROW: targetForm((draft, { product, who }) => {
-    const group = draft.groupOf(who);
-    draft.allowBorrow(product, group);
-    return taken(`borrow: allow ${group}.`);
-  }),
-  EXCLUDE_BORROW: targetForm((_, { product }) =>
-    dropped(`List the groups that may borrow ${product} in "borrow: { allow: […] }".`),
+const ACTIVATION = setting(
+  'Was about activating licenses on a computer for good.',
+  'Berth does not do that. Nobody is let in or kept out by it here.',
+);
+
+/** Keywords of a FlexNet options file. */
+export const FLEXNET_KEYWORDS: Readonly<Record<string, Keyword>> = {
+  ...COMMON,
+  USER_GROUP: { was: 'Named a group of users.', read: groupForm('GROUP') },
+  GROUPCASEINSENSITIVE: {
+    was: 'Said whether case matters in the names of users in groups.',
+    read: (_, [value = '']) => {
+      const now = 'Case does not matter in names of users and hosts';
+      return value.toUpperCase() === 'ON'
+        ? same(`${now}.`)
+        : changed(`${now}: "Ada" and "ada" are the same user.`);
+    },
+  },
+  INCLUDE_BORROW: { was: 'Let only certain people borrow a product.', read: includeBorrow },
+  EXCLUDE_BORROW: { was: 'Kept certain people from borrowing a product.', read: excludeBorrow },
+  MAX_BORROW_HOURS: { was: 'Limited how long a license can be borrowed.', read: borrowForm('hours') },
+  BORROW_LOWWATER: { was: 'Kept some licenses from being borrowed.', read: borrowForm('keep') },
+  FQDN_MATCHING: {
+    was: 'Said whether host names match with and without their domain.',
+    read: (draft) => () =>
+      draft.hasHosts
+        ? lost(
+            'Berth compares the whole name that a client sends.',
+            'Where clients may send a domain, list hosts in both forms: [ws1, "ws1.*"].',
+          )
+        : unneeded('The rules have no host names.'),
+  },
+  LINGER: setting(
+    'Kept a license taken for some time after its program had ended.',
+    'Berth has no such setting: the slot is free as soon as the program gives it back.',
   ),
-  RESERVE: reserve,
-  MAX: (draft, line) => limitEach(draft, line) ?? max(draft, line),
-  MAX_BORROW_HOURS: borrowForm('hours'),
-  BORROW_LOWWATER: borrowForm('keep'),
-  ...withoutEquivalent(
-    ['LINGER', 'TIMEOUT', 'TIMEOUTALL'],
-    "A slot runs for the license's own timeout after the last heartbeat. Ask the vendor to change it.",
+  MAX_OVERDRAFT: setting(
+    'Limited how many licenses could be used beyond those that were bought.',
+    'Berth never lends more slots than a license has.',
   ),
-  ...withoutEquivalent(
-    ['REPORTLOG', 'DEBUGLOG', 'NOLOG'],
-    'The audit log records every slot: see "berth audit export".',
+  MAX_CONNECTIONS: setting(
+    'Limited the connections to the old server.',
+    'Berth has a limit of its own, the setting "http.maxConnections".',
   ),
-  ...withoutEquivalent(
-    ['MAX_OVERDRAFT', 'MAX_CONNECTIONS', 'DAEMON_SELECT_TIMEOUT', 'AUTOMATIC_REREAD', 'FQDN_MATCHING'],
-    'It has no equivalent. Licenses and connections are set up on the server.',
+  AUTOMATIC_REREAD: setting(
+    'Said whether the old server read its licenses again every night.',
+    'Berth notices changed licenses by itself.',
   ),
-  ...withoutEquivalent(
-    [
-      'ACTIVATION_LOWWATER',
-      'ACTIVATION_EXPIRY_DAYS',
-      'INCLUDE_ENTITLEMENT',
-      'EXCLUDE_ENTITLEMENT',
-      'INCLUDEALL_ENTITLEMENT',
-      'EXCLUDEALL_ENTITLEMENT',
-    ],
-    'There is no trusted storage. Use "borrow" to say who may take a slot offline.',
+  DAEMON_SELECT_TIMEOUT: setting('Tuned the old server.', 'Berth needs no such setting.'),
+  AUTO_ROLLOVER: setting(
+    'Began a new log file from time to time.',
+    'The audit log of Berth needs no new files.',
   ),
+  ACTIVATION_LOWWATER: ACTIVATION,
+  ACTIVATION_EXPIRY_DAYS: ACTIVATION,
+  INCLUDE_ENTITLEMENT: ACTIVATION,
+  EXCLUDE_ENTITLEMENT: ACTIVATION,
+  INCLUDEALL_ENTITLEMENT: ACTIVATION,
+  EXCLUDEALL_ENTITLEMENT: ACTIVATION,
 };
 
-/** `MAX 1 feature HOST ALL_HOSTS` is about each host by itself. */
-const limitEach: (...args: Parameters<Form>) => ReturnType<Form> | null = (draft, line) => {
-  const [, number, spec = '', type = '', name = ''] = line.words;
-  const slots = readCount(number);
-  if (slots === null || type.toUpperCase() !== 'HOST' || name.toUpperCase() !== 'ALL_HOSTS') return null;
-  return withProduct(spec, [], (product) => {
-    draft.product(product).limit.push({ slots, each: 'host' });
-    return taken(`limit ${slots} for each host.`);
-  });
-};
-
-/** `KEYWORD feature number`; the last line counts. */
+/** `KEYWORD feature number` */
 function borrowForm(field: 'hours' | 'keep'): Form {
-  return (draft, { words: [, spec = '', number] }) => {
+  return (draft, [spec = '', number, ...rest]) => {
     const value = readCount(number);
-    if (value === null || (field === 'hours' && value === 0)) return dropped('The number is missing.');
-    const most = field === 'hours' ? Math.min(value, MAX_HOURS) : value;
-    return withProduct(spec, [], (product) => {
-      draft.product(product).borrow[field] = most;
-      return taken(`borrow: ${field} ${most}.`);
-    });
+    return value === null ? noNumber(number) : setBorrow(draft, field, value, [spec, ...rest]);
   };
 }

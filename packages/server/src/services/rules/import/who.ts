@@ -11,20 +11,44 @@ export interface Listed {
 }
 
 /** Whom a line of an options file is about. */
-export type Who = { readonly group: string } | Listed | { readonly problem: string };
+export type Known = { readonly group: string } | Listed;
 
-export function readUser(name: string): Listed | { readonly problem: string } {
+/** Why that cannot be said here, and what to do about it. */
+export interface Unclear {
+  readonly problem: string;
+  readonly advice: string;
+}
+
+export function describeWho(who: Known): string {
+  if ('group' in who) return `group "${who.group}"`;
+  if (who.entry === '*') return who.list === 'users' ? 'everybody' : 'every host';
+  const { list, entry } = who;
+  if (entry.includes('*')) return `all ${list} like "${entry}"`;
+  return entry.includes('/') ? `the addresses ${entry}` : `${NAMED[list]} "${entry}"`;
+}
+
+const NAMED: Readonly<Record<NameKind, string>> = { users: 'user', hosts: 'host', addresses: 'address' };
+
+/** A report is to be read. */
+export function listSome(names: readonly (string | number)[]): string {
+  const rest = names.length - MOST_NAMES;
+  return rest > 0 ? `${names.slice(0, MOST_NAMES).join(', ')} and ${rest} more` : names.join(', ');
+}
+
+const MOST_NAMES = 10;
+
+export function readUser(name: string): Listed | Unclear {
   return checked({ list: 'users', entry: name });
 }
 
 /** A host may be given by its address. */
-export function readHost(name: string): Listed | { readonly problem: string } {
+export function readHost(name: string): Listed | Unclear {
   const isAddress = name.includes(':') || /^[\d*]+(\.[\d*]+)+$/.test(name);
   return isAddress ? readInternet(name) : checked({ list: 'hosts', entry: name });
 }
 
 /** `10.1.*.*` is a range. A star elsewhere has no equivalent. */
-export function readInternet(name: string): Listed | { readonly problem: string } {
+export function readInternet(name: string): Listed | Unclear {
   if (parseRange(name) !== null) return { list: 'addresses', entry: name };
   const parts = name.split('.');
   const fixed = parts.filter((part) => part !== '*');
@@ -32,10 +56,14 @@ export function readInternet(name: string): Listed | { readonly problem: string 
   const range = `${[...fixed, '0', '0', '0', '0'].slice(0, 4).join('.')}/${fixed.length * 8}`;
   const isRange = name.includes('*') && parts.length <= 4 && isTail && parseRange(range) !== null;
   if (isRange) return { list: 'addresses', entry: range };
-  return { problem: `"${name}" is no address or range. Write ranges such as 10.1.0.0/16 by hand` };
+  return {
+    problem: `"${name}" is no address or range that Berth can read.`,
+    advice: `Write "${name}" as one or several ranges such as 10.1.0.0/16 or 2001:db8::/32, by hand.`,
+  };
 }
 
-function checked(listed: Listed): Listed | { readonly problem: string } {
+function checked(listed: Listed): Listed | Unclear {
   const problem = refuseEntry(listed.list === 'users' ? 'user' : 'host', listed.entry);
-  return problem === null ? listed : { problem: `"${listed.entry}" ${problem}` };
+  if (problem === null) return listed;
+  return { problem: `"${listed.entry}" ${problem}.`, advice: 'Write another name by hand.' };
 }

@@ -30,7 +30,8 @@ test('rules may be as long as in a file, and the audit log repeats only their be
   const users = Array.from({ length: 10_000 }, (_, index) => `user-${index}@example.com`).join(', ');
   const text = `deny: {users: [${users}]}`;
   for (const path of ['check', 'apply', 'try', 'import']) {
-    const { status, body } = await post(`/api/admin/rules/${path}`, { text });
+    const sent = path === 'import' ? `GROUP all ${users.replaceAll(',', '')}` : text;
+    const { status, body } = await post(`/api/admin/rules/${path}`, { text: sent });
     assert.equal(status, 200, `${path}: ${body.message}`);
   }
   const event = (await readEvents(store)).find(({ kind }) => kind === 'rules_changed');
@@ -67,10 +68,13 @@ test('POST /api/admin/rules/import says whose options file it was', async (t) =>
   const { status, body } = await post('/api/admin/rules/import', {
     text: 'GROUP team ada\nRESERVE 3 cad GROUP team',
   });
-  const { text, report, ...others } = body;
+  const { text, report, notes, ...others } = body;
   assert.deepEqual([status, others], [200, { format: 'flexnet' }]);
   assert.match(String(text), /reserve/);
+  assert.match(String(notes), /calls a license/);
   assert.equal((report as unknown[]).length, 2);
+  const refused = await post('/api/admin/rules/import', { text: 'deny: {}' });
+  assert.deepEqual([refused.status, refused.body.code], [400, 'rules_not_valid']);
 });
 
 describe('a barred user', () => {
