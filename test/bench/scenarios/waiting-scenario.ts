@@ -58,14 +58,12 @@ interface Site {
 async function compareRates(bench: BenchRun, site: Site): Promise<Verdict> {
   const { server, quiet, clients, absent } = site;
   const seconds = Math.min(5, Math.max(1, bench.seconds / 3));
-  const resume = async () => {
-    await absent.stay(4 * seconds + 6);
-    await clients.resume();
-  };
+  const prepare = () => absent.stay(4 * seconds + 6);
+  await clients.resume();
   const [beside, alone] = (await bench.takeTurns(
     [
-      { servers: [server], wish: { ...WISH, label: 'heartbeat, 1,000 clients wait' }, prepare: resume },
-      { servers: [quiet], wish: { ...WISH, label: 'heartbeat, nobody waits' }, prepare: clients.pause },
+      { servers: [server], wish: { ...WISH, label: 'heartbeat, 1,000 clients wait' }, prepare },
+      { servers: [quiet], wish: { ...WISH, label: 'heartbeat, nobody waits' }, prepare },
     ],
     { turns: TURNS, seconds },
   )) as [Contested, Contested];
