@@ -135,13 +135,17 @@ function isLent(outcome: Outcome): boolean {
   return outcome.kind !== 'refused';
 }
 
-/** All whom the same refusal would meet are passed over with the first of them. */
+/** All in the row whom the same refusal would meet are passed over with the first of them. */
 function nameAlike(batch: Batch, place: Place, { code, details: { rule } }: Refused): string {
   const address = code === 'address_limit_reached' ? addressOf(place.command.by) : null;
-  if (address !== null) return `address ${placeOf(address)}`;
+  if (address !== null) return inRow(place, `address ${placeOf(address)}`);
   const as = typeof rule === 'string' ? countedAs(batch, place) : null;
-  if (as === null) return `user ${place.user}`;
-  return isByPlace(rule as string) ? nameCounted(as) : `groups ${as.groups}`;
+  if (as === null) return inRow(place, `user ${place.user}`);
+  return inRow(place, isByPlace(rule as string) ? nameCounted(as) : `groups ${as.groups}`);
+}
+
+function inRow({ product, feature }: Place, name: string): string {
+  return `${product}\n${feature}\n${name}`;
 }
 
 function nameCounted({ groups, host, address }: CountedAs): string {
@@ -157,9 +161,10 @@ function countedAs({ rules: { set } }: Batch, { product, feature, command }: Pla
 function isPassedOver(batch: Batch, place: Place): boolean {
   const { passedOver } = batch.line;
   if (passedOver.size === 0) return false;
+  const isNamed = (name: string) => passedOver.has(inRow(place, name));
   const address = addressOf(place.command.by);
-  if (passedOver.has(`user ${place.user}`)) return true;
-  if (address !== null && passedOver.has(`address ${placeOf(address)}`)) return true;
+  if (isNamed(`user ${place.user}`)) return true;
+  if (address !== null && isNamed(`address ${placeOf(address)}`)) return true;
   const as = countedAs(batch, place);
-  return as !== null && (passedOver.has(`groups ${as.groups}`) || passedOver.has(nameCounted(as)));
+  return as !== null && (isNamed(`groups ${as.groups}`) || isNamed(nameCounted(as)));
 }
