@@ -74,15 +74,14 @@ export class WaitingModel extends CountingModel {
       }
       if (patience === null) return answer;
       if (place !== undefined && this.#isGone(place)) this.#countWait(place, false);
-      const { n, since } = place !== undefined && !this.#isGone(place) ? place : this.#newPlace();
+      const known = place === undefined || this.#isGone(place) ? null : place;
+      const n = known?.n ?? ++this.#lastN;
+      // If what was lent to them was taken back before they knew, another wait begins.
+      const since = known?.lentBy === null ? known.since : this.now;
       const until = patience.forMs === 0 ? this.now : plus(this.now, patience.forMs + LATE_MS);
       this.#put({ ...asked, n, since, until, lentBy: null });
       return patience.forMs === 0 ? this.#withPosition(answer, asked) : this.#wait(answer, asked);
     });
-  }
-
-  #newPlace() {
-    return { n: ++this.#lastN, since: this.now };
   }
 
   #wait({ details }: Expected & { kind: 'refused' }, { wanted, user }: Asked): Expected {

@@ -3,7 +3,7 @@ import type { Wait } from '../../../src/core/command.ts';
 import { historyCutoffs } from '../../../src/core/history/thinning.ts';
 import { DAY_MS, instant, plus, SECOND_MS } from '../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../src/core/nouns/license.ts';
-import { exampleFeature, NOW, register } from '../../core/examples.ts';
+import { exampleFeature, NOW, register, release } from '../../core/examples.ts';
 import { bar } from './bars.ts';
 import { codeOf, type ExamStore, grantedOf } from './exam-store.ts';
 import { installPool } from './pools.ts';
@@ -51,6 +51,21 @@ export const RECORDED_WAITS = {
     grantedOf(await ask(exam, 'ada'));
     await exam.unregister('ada');
     assert.deepEqual(await countWaits(exam), [1, 3, 0, null]);
+  },
+
+  'a slot that is taken back unseen begins another wait': async (exam: ExamStore) => {
+    await exam.install({ slots: 1 });
+    await exam.register('holder');
+    await ask(exam, 'ada');
+    exam.clock.advance(3 * SECOND_MS);
+    await exam.unregister('holder');
+    await exam.execute(release('ada'));
+    await exam.register('eve');
+    assert.equal(codeOf(await ask(exam, 'ada')), 'waiting');
+    exam.clock.advance(SECOND_MS);
+    await exam.unregister('eve');
+    const [one] = await listWaits(exam);
+    assert.deepEqual([one?.served, inSeconds(one?.longestMs ?? null)], [2, 3]);
   },
 
   'who goes on waiting waits since the beginning': async (exam: ExamStore) => {

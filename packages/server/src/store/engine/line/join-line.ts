@@ -112,7 +112,8 @@ function followLine(
   line.put({
     ...key,
     n: known?.n ?? line.nextN(),
-    since: known?.since ?? now,
+    // A wait that got a slot was recorded; if that was taken back before they knew, another one begins.
+    since: known?.lentBy === null ? known.since : now,
     priority: priorityOf(rules, license.product, asked, now),
     command: asked,
     presence: { ...known?.presence, [server]: presentUntil(wait, now) },
