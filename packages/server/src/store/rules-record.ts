@@ -35,7 +35,7 @@ export interface RuleHistory {
   readonly minutes: number;
   readonly reserved: number;
   readonly unused: number;
-  /** Of a reservation: the first day that it is known of; `null`: not known. */
+  /** Of a reservation: the first day of that time on which it applied; `null`: none. */
   readonly firstAt: Instant | null;
 }
 

@@ -26,7 +26,8 @@ async function readInForce(store: Store, { set, revision }: Rules) {
       held: held.get(lender) ?? new Map(),
     }));
   };
-  return { now, inForce: describeRules(set, readLent, now) };
+  const counted = new Set(current.map(({ product }) => product));
+  return { now, inForce: describeRules(set, readLent, now), counted };
 }
 
 export async function listUsed(store: Store, rules: Rules): Promise<readonly UsedRule[]> {
@@ -55,11 +56,11 @@ function isAbout(done: RuleHistory, { product, feature, kind, text }: RuleInForc
 /** The reservations of each product that were in force for so long, and of which nobody had a slot. */
 export async function listUnfilled(store: Store) {
   const { now } = await store.keepClock();
-  const since = plus(now, -UNFILLED_DAYS * DAY_MS);
-  const history = await store.read({ kind: 'list_rule_history', since });
+  const from = plus(now, -UNFILLED_DAYS * DAY_MS);
+  const history = await store.read({ kind: 'list_rule_history', since: plus(from, -DAY_MS) });
   const unfilled = history.filter(
     ({ firstAt, reserved, unused }) =>
-      firstAt !== null && firstAt <= since && reserved > 0 && unused === reserved,
+      firstAt !== null && firstAt <= from && reserved > 0 && unused === reserved,
   );
   return Map.groupBy(unfilled, ({ product }) => product);
 }
@@ -67,8 +68,10 @@ export async function listUnfilled(store: Store) {
 /** The reservations that apply now, and how much of each is kept free. */
 export async function listReservations(store: Store, rules: Rules): Promise<readonly ReservationSample[]> {
   if (Object.keys(rules.set.products).length === 0) return [];
-  const { inForce } = await readInForce(store, rules);
-  const active = inForce.filter(({ kind, isActive }) => kind === 'reserve' && isActive);
+  const { inForce, counted } = await readInForce(store, rules);
+  const active = inForce.filter(
+    ({ kind, isActive, product }) => kind === 'reserve' && isActive && counted.has(product),
+  );
   return active.map(({ product, feature, text: rule, slots, stillToCome }) => {
     return { product, feature: feature ?? '', rule, reserved: slots ?? 0, unused: stillToCome ?? 0 };
   });

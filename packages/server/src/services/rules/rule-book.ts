@@ -86,9 +86,13 @@ function openRevisions(store: Store, file: RulesFile) {
     if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
     const revision = outcome.kind === 'done' ? outcome.count : 0;
     if (revision === 0) return { revision: (await findRules()).rules.revision, isNew: false };
-    // Counts what is held, so that it is known before anybody looks.
-    await executeOnEachLicense(store, (licenseId) => ({ kind: 'collect', licenseId }));
+    await countHeld();
     return { revision, isNew: true };
+  }
+
+  /** Counts what is held, so that it is known before anybody looks. */
+  async function countHeld(): Promise<void> {
+    await executeOnEachLicense(store, (licenseId) => ({ kind: 'collect', licenseId }));
   }
 
   const findRules = () => store.read({ kind: 'find_rules' });
@@ -118,11 +122,11 @@ function openRevisions(store: Store, file: RulesFile) {
     throw new RequestError('rules_revision_not_found', message);
   }
 
-  return { findRules, put, check, apply, listRevisions, findRevision };
+  return { findRules, put, countHeld, check, apply, listRevisions, findRevision };
 }
 
 export function createRuleBook(store: Store, file: RulesFile): RuleBook {
-  const { findRules, put, ...revisions } = openRevisions(store, file);
+  const { findRules, put, countHeld, ...revisions } = openRevisions(store, file);
   /** Read, but not stored yet: the disk may fail. */
   let found: Content | null = null;
   const findWarnings = rememberLast((text: string, products: readonly ProductFacts[]) => {
@@ -153,6 +157,7 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
     async begin() {
       if (!store.isLeader()) return { kind: 'unchanged' };
       const notice = await take(await file.read());
+      if (Object.keys((await findRules()).rules.set.products).length > 0) await countHeld();
       if (notice.kind !== 'refused') return notice;
       loggedAtStart = notice.reason;
       if ((await findRules()).applied !== null) return notice;

@@ -119,9 +119,7 @@ const LIST_RULE_HISTORY = `SELECT product, feature, rule, CAST(sum(refused) AS b
         CAST(NULL AS bigint) AS first_at
       FROM history_denial JOIN license ON license.id = license_id WHERE rule <> '' AND at >= :since
     UNION ALL SELECT product, feature, rule, 0, minutes, reserved, unused, at FROM history_reservation
-      WHERE at >= :since
-    UNION ALL SELECT product, feature, rule, 0, 0, 0, 0, min(at) FROM history_reservation
-      GROUP BY product, feature, rule) AS done
+      WHERE at >= :since) AS done
   GROUP BY product, feature, rule HAVING sum(refused) > 0 OR sum(minutes) > 0
   ORDER BY product, feature, rule`;
 
