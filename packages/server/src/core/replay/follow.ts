@@ -1,7 +1,7 @@
 import type { Instant } from '../nouns/instant.ts';
 import { type CountedAs, isSameCount } from '../rules/judge-slot.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
-import { countRequest, judgeFeature, judgeSlot, type Request } from './judge.ts';
+import { countRequest, judgeAccess, judgeFeature, judgeSlot, type Request } from './judge.ts';
 import { type CountedSlot, featureCounts, isUsable, type Pool, type Session } from './pool.ts';
 import type { SlotCounts } from './slot-counts.ts';
 
@@ -29,8 +29,10 @@ export function follow(
   const place = { hostname: hostname ?? before.hostname, address: address ?? before.address };
   session.place = place;
   const moved = listMoved(rules, pool, session);
+  const mayUse = ({ request }: MovedSlot) => request.feature === null || judgeAccess(rules, request) === null;
   const isAllowed =
-    !isUsable(session.on, now) || moved.every((one) => mayMove(rules, pool, session, one, now));
+    !isUsable(session.on, now) ||
+    (moved.every(mayUse) && moved.every((one) => mayMove(rules, pool, session, one, now)));
   if (!isAllowed) return;
   session.countedAt = place;
   for (const { slot, counts, after } of moved) {
