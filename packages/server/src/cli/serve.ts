@@ -44,7 +44,7 @@ const EXIT_LOST = 70;
 
 /** Runs the server until a stop signal. Prints one line when it is ready. */
 export async function serve(options: ServeOptions): Promise<number> {
-  // Many clients that wait teach V8 that what a request needs lives long, and it then keeps that of all others.
+  // Many waiting clients teach V8 that what a request needs lives long; it then keeps that of all others.
   setFlagsFromString('--no-allocation-site-pretenuring');
   // The reader of our output may exit first; that must not prevent an orderly stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { HOUR_MS, MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import { type License, licenseId } from '../../../src/core/nouns/license.ts';
-import type { Limit } from '../../../src/core/rules/rule-set.ts';
-import { exampleFeature, NOW, register, registerFeature } from '../../core/examples.ts';
+import type { Limit, ProductRules } from '../../../src/core/rules/rule-set.ts';
+import { exampleFeature, NOW, register, registerFeature, release } from '../../core/examples.ts';
 import { codeOf, type ExamStore, users } from './exam-store.ts';
 import { installPool } from './pools.ts';
 import { cadRules, limitEach, limitGroup, reserve, setRules, slotRules } from './rule-sets.ts';
@@ -75,6 +75,32 @@ export const COUNTED = {
       else await exam.releaseAll(license);
     }
     assert.equal(await ask(exam, 'v', at('u1')), 'granted');
+  },
+
+  'all slots are taken back while somebody waits': async (exam: ExamStore) => {
+    const license = await exam.install({ slots: 2 });
+    await setRules(exam, HOSTS);
+    for (const name of ['u1', 'u2']) assert.equal(await ask(exam, name, at(name)), 'granted');
+    const wait = { mode: 'stay', forMs: 30_000 } as const;
+    assert.equal(codeOf(await exam.register('u3', { ...at('u3'), wait })), 'waiting');
+    await exam.releaseAll(license);
+    assert.deepEqual(await exam.listUsers(), ['u3']);
+    assert.equal(await ask(exam, 'v', at('u1')), 'granted', 'nobody is there any more');
+  },
+
+  'who may not have a free slot of one product is not passed over for another': async (exam: ExamStore) => {
+    await exam.install({ id: licenseId(1), product: 'cad', slots: 2 });
+    await exam.install({ id: licenseId(2), product: 'cam', slots: 1 });
+    const { products, ...rules } = cadRules({ limit: [limitGroup(1, 'a')] });
+    const cam = cadRules({ limit: [limitGroup(9, 'a')] }).products.cad as ProductRules;
+    await setRules(exam, { ...rules, products: { ...products, cam } });
+    const wait = { mode: 'stay', forMs: 30_000 } as const;
+    assert.equal(await ask(exam, 'a1', at('h')), 'granted');
+    assert.equal(codeOf(await exam.register('x', { product: 'cam' })), 'granted');
+    assert.equal(codeOf(await exam.register('a2', { product: 'cad', wait })), 'waiting');
+    assert.equal(codeOf(await exam.register('a3', { product: 'cam', wait })), 'waiting');
+    await exam.execute(release('x', { product: 'cam' }));
+    assert.deepEqual((await exam.listUsers()).toSorted(), ['a1', 'a3']);
   },
 
   'slots that end are counted no longer, on each license': async (exam: ExamStore) => {

@@ -27,7 +27,7 @@ interface Step extends Omit<CountedAs, 'groups'> {
 export class SlotCounts {
   /** Of the rules. */
   readonly revision: number;
-  readonly #open: () => Counted;
+  readonly #read: () => Counted;
   #counted: Counted | null = null;
   /** While all slots are counted: the names of those places that were not counted before. */
   #uncounted: ReadonlySet<string> | null = null;
@@ -37,9 +37,9 @@ export class SlotCounts {
   #stored: string | null = null;
   #changes = 0;
 
-  private constructor(revision: number, open: () => Counted) {
+  private constructor(revision: number, read: () => Counted) {
     this.revision = revision;
-    this.#open = open;
+    this.#read = read;
   }
 
   static read(stored: string, openPlaces: CountPlaces): SlotCounts {
@@ -54,14 +54,18 @@ export class SlotCounts {
     return counts;
   }
 
+  /** A heartbeat asks for the revision only. */
+  open(): Counted {
+    this.#counted ??= this.#read();
+    return this.#counted;
+  }
+
   get #groups(): Counted['groups'] {
-    this.#counted ??= this.#open();
-    return this.#counted.groups;
+    return this.open().groups;
   }
 
   get #places(): Counted['places'] {
-    this.#counted ??= this.#open();
-    return this.#counted.places;
+    return this.open().places;
   }
 
   /** Begins to count anew, for other rules. All slots are added then, and `finish` called. */
@@ -78,7 +82,7 @@ export class SlotCounts {
     return counts;
   }
 
-  /** All slots are counted, which is undone as a whole. */
+  /** All slots are counted. To undo that, the counts of before are put back. */
   finish(): void {
     this.#uncounted = null;
     this.#steps = [];
@@ -106,7 +110,7 @@ export class SlotCounts {
   }
 
   #addAt(feature: string, kind: PlaceKind, place: string, difference: number): void {
-    const name = kind + feature;
+    const name = nameOf({ feature, kind });
     if (this.#uncounted?.has(name) === false) return;
     this.#places.get(name)?.counts.add(place, difference);
   }
@@ -116,10 +120,10 @@ export class SlotCounts {
   }
 
   countAt(feature: string, kind: PlaceKind, place: string): number {
-    return this.#places.get(kind + feature)?.counts.countAt(place) ?? 0;
+    return this.#places.get(nameOf({ feature, kind }))?.counts.countAt(place) ?? 0;
   }
 
-  /** Those that were asked for or changed. */
+  /** None as long as nothing was asked for or changed. */
   listPlaces(): readonly PlaceCounts[] {
     return Array.from(this.#counted?.places.values() ?? [], ({ counts }) => counts);
   }
@@ -152,7 +156,10 @@ export class SlotCounts {
 
 function makePlaces(kinds: readonly CountedKind[], open: CountPlaces): ReadonlyMap<string, OpenPlaces> {
   return new Map(
-    kinds.map(({ feature, kind }) => [kind + feature, { feature, kind, counts: open({ feature, kind }) }]),
+    kinds.map(({ feature, kind }) => {
+      const one = { feature, kind };
+      return [nameOf(one), { ...one, counts: open(one) }];
+    }),
   );
 }
 

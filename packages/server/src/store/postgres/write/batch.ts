@@ -1,6 +1,7 @@
 import type { Command } from '../../../core/command.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { withFoldedUser } from '../../../core/nouns/user-name.ts';
+import { NO_RULES } from '../../../core/rules/rules.ts';
 import { fingerprint } from '../../../secrets/seal.ts';
 import type { Batch } from '../../engine/batch.ts';
 import { type CommandResult, executeCommand, MissingRows } from '../../engine/execute.ts';
@@ -17,7 +18,7 @@ import type { WriterMemory } from './memory.ts';
 import {
   expectMeters,
   listCounted,
-  listPlaces,
+  listDeniedPlaces,
   type PartReads,
   type Prefetched,
   planOwnReads,
@@ -77,7 +78,8 @@ export async function attemptBatch(
 ): Promise<Attempt> {
   const lanes = lanesOf(task.queued);
   const scope = scopeOf(lanes, memory.index);
-  const listUnknown = (parts: readonly PartReads[]) => memory.listUnknownPlaces(parts);
+  const listUnknown =
+    memory.asksForPlaces === 0 ? null : (parts: readonly PartReads[]) => memory.listUnknownPlaces(parts);
   const plan = planPrefetch(partsOf(memory, task.queued, scope), memory.time.estimate(), listUnknown);
   const opened = await begin(connection, {
     scope,
@@ -92,11 +94,11 @@ export async function attemptBatch(
   }
   memory.noteRivals(opened.licenses);
   const set = new WorkingSet();
-  memory.recallPlaces(set.places, opened.licenses);
   for (const [index, { learn }] of plan.entries()) learn(set, opened.answers[index] ?? []);
   await readLate(connection, set, planOwnReads(partsOf(memory, late, scope), listUnknown));
   const { index } = memory;
-  set.expect('place_denial', () => listPlaces(partsOf(memory, task.queued, scope)));
+  set.expect('place_denial', () => listDeniedPlaces(partsOf(memory, task.queued, scope)));
+  if (index.rules !== NO_RULES) memory.recallPlaces(set.places, opened.licenses);
   set.places.expect(() => listCounted(index.rules, partsOf(memory, task.queued, scope)));
   const lines = await openLines(connection, memory, task, opened);
   try {

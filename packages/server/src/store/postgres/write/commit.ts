@@ -1,4 +1,3 @@
-import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { type ChainHead, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import type { Batch } from '../../engine/batch.ts';
@@ -112,18 +111,12 @@ function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readon
   return { writes, hasEvents: links.length > 0 };
 }
 
-function planPlaces({ parts, set, opened }: Decided): readonly Sql[] {
+function planPlaces({ parts, set }: Decided): readonly Sql[] {
   const counts: SlotCounts[] = [];
-  const forgotten = new Set<LicenseId>();
-  for (const row of opened.licenses) if (row.counts !== null) forgotten.add(row.id);
   for (const { batch } of parts) {
-    for (const entry of batch.licenses.entries()) {
-      if (entry.counts === null) continue;
-      counts.push(entry.counts);
-      forgotten.delete(entry.license.id);
-    }
+    for (const entry of batch.licenses.entries()) if (entry.counts !== null) counts.push(entry.counts);
   }
-  return counts.length + forgotten.size === 0 ? [] : set.places.plan(counts, [...forgotten]);
+  return set.places.plan(counts);
 }
 
 /** What all parts add to the history, with one statement for each table. */

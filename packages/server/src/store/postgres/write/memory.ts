@@ -29,9 +29,9 @@ const ASKING_BATCHES = 16;
 
 /**
  * What a server remembers from one transaction to the next. The database is authoritative: each transaction
- * compares the index's revision and the texts of the licenses that it locks, and commands that seal something
- * compare the master key. Only a commit that is certain changes the key; one that failed, or whose outcome is
- * unknown, changes nothing here.
+ * compares the index's revision, and the texts and receipts of the licenses that it locks, and commands that
+ * seal something compare the master key. Only a commit that is certain changes the key; one that failed, or
+ * whose outcome is unknown, changes nothing here.
  */
 export class WriterMemory {
   readonly keys: AuditKeys;
@@ -50,7 +50,7 @@ export class WriterMemory {
   hasRival = false;
   readonly #places = new RememberedPlaces();
   /** For so many batches to come, the rules are expected to ask where slots are held. */
-  #asksForPlaces = 0;
+  asksForPlaces = 0;
   /** The times that this server has left on licenses. */
   readonly #marks = new Map<LicenseId, Instant>();
   readonly #options: MemoryOptions;
@@ -73,7 +73,6 @@ export class WriterMemory {
 
   /** Where the rules are likely to ask how many slots are held, unless this server knows. */
   listUnknownPlaces(parts: readonly PartReads[]): readonly LicensePlace[] {
-    if (this.#asksForPlaces === 0) return [];
     const places = listCounted(this.index.rules, parts);
     return this.hasRival ? places : places.filter((at) => !this.#places.has(at));
   }
@@ -86,7 +85,8 @@ export class WriterMemory {
   }
 
   notePlaces({ isAsked }: PlaceRows): void {
-    this.#asksForPlaces = isAsked ? ASKING_BATCHES : Math.max(0, this.#asksForPlaces - 1);
+    if (isAsked) this.asksForPlaces = ASKING_BATCHES;
+    else if (this.asksForPlaces > 0) this.asksForPlaces -= 1;
   }
 
   noteFull(licenses: Iterable<Pick<LoadedLicense, 'license' | 'storedInUse'>>): void {

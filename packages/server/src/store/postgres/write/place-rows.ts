@@ -30,8 +30,6 @@ const ADD = `INSERT INTO place_count (license_id, feature, kind, place, slots)
 
 const REMOVE = 'DELETE FROM place_count WHERE license_id = $1 AND feature = $2 AND kind = $3';
 
-const REMOVE_ALL = 'DELETE FROM place_count WHERE license_id = ANY($1::bigint[])';
-
 /** Rows that a transaction is about to change are left for the next time. */
 export const REMOVE_EMPTY_PLACES = `DELETE FROM place_count WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM place_count WHERE slots = 0 LIMIT 10000 FOR UPDATE SKIP LOCKED))`;
@@ -49,9 +47,11 @@ export class MissingPlace extends MissingRows {
 interface Remembered {
   readonly receipts: string;
   readonly slots: Map<string, number>;
+  /** How many places there were when they were last counted. */
+  readonly size: number;
 }
 
-/** Those of 50,000 places take some 10 MB. */
+/** Of all licenses: 50,000 places take some 10 MB. */
 const MAX_REMEMBERED = 50_000;
 
 /**
@@ -60,6 +60,7 @@ const MAX_REMEMBERED = 50_000;
  */
 export class RememberedPlaces {
   readonly #licenses = new Map<LicenseId, Remembered>();
+  #size = 0;
 
   has(at: LicensePlace): boolean {
     return this.#licenses.get(at.licenseId)?.slots.has(nameOf(at)) === true;
@@ -71,8 +72,12 @@ export class RememberedPlaces {
   }
 
   keep(licenseId: LicenseId, receipts: string, slots: Remembered['slots']): void {
-    if (slots.size > MAX_REMEMBERED) this.#licenses.delete(licenseId);
-    else this.#licenses.set(licenseId, { receipts, slots });
+    const { size } = slots;
+    this.#size += size - (this.#licenses.get(licenseId)?.size ?? 0);
+    this.#licenses.set(licenseId, { receipts, slots, size });
+    if (this.#size <= MAX_REMEMBERED) return;
+    this.#licenses.clear();
+    this.#size = 0;
   }
 }
 
@@ -104,19 +109,16 @@ export class PlaceRows {
     };
   }
 
-  /** What a transaction writes of the counts of its licenses. `forgotten`: those not counted any more. */
-  plan(counts: readonly SlotCounts[], forgotten: readonly LicenseId[]): readonly Sql[] {
+  /** What a transaction writes of the counts of its licenses. */
+  plan(counts: readonly SlotCounts[]): readonly Sql[] {
+    if (counts.length + this.#stored.length === 0) return [];
     const all = new Set(counts.flatMap((one) => one.listPlaces() as readonly PlacesInRows[]));
     const gone = this.#stored
       .filter((places) => !all.has(places))
       .map(({ at: { licenseId, feature, kind } }) => ({ text: REMOVE, values: [licenseId, feature, kind] }));
     const added = [...all].flatMap((places) => places.listAdded());
     const slots = added.map(({ difference }) => difference);
-    return [
-      ...(forgotten.length === 0 ? [] : [{ text: REMOVE_ALL, values: [forgotten] }]),
-      ...gone,
-      ...(added.length === 0 ? [] : [{ text: ADD, values: [...toColumns(added), slots] }]),
-    ];
+    return added.length === 0 ? gone : [...gone, { text: ADD, values: [...toColumns(added), slots] }];
   }
 
   find(at: LicensePlace): number {
@@ -126,7 +128,7 @@ export class PlaceRows {
     return known;
   }
 
-  /** Takes over what was known of a license before. */
+  /** Takes over what was known of a license before. What is read is added: it is true until that changes. */
   recall(licenseId: LicenseId, slots: Map<string, number>): void {
     this.#known.set(licenseId, slots);
   }

@@ -32,13 +32,14 @@ export interface PartReads {
   readonly full: readonly LicenseId[];
 }
 
-type ListPlaces = (parts: readonly PartReads[]) => readonly LicensePlace[];
+/** `null`: none are likely to be asked for. */
+type ListPlaces = ((parts: readonly PartReads[]) => readonly LicensePlace[]) | null;
 
 /** Guesses what the commands of a batch need, to read it in one round trip. The rest is read when missed. */
 export function planPrefetch(
   parts: readonly PartReads[],
   now: Instant,
-  listPlaces: ListPlaces,
+  listCountedAt: ListPlaces,
 ): readonly Prefetched[] {
   if (parts.length === 0) return [];
   const ids = parts.flatMap((part) => part.ids);
@@ -51,15 +52,15 @@ export function planPrefetch(
     ...soonest('feature_slot', ids),
     meters(ids),
     ...groups('consumption_total', windows),
-    ...planOwnReads(parts, listPlaces),
+    ...planOwnReads(parts, listCountedAt),
   ];
 }
 
 /**
  * The same for commands that join a batch: without what those before them have read of the licenses.
- * `listPlaces`: where the rules are likely to ask how many slots are held.
+ * `listCountedAt`: where the rules are likely to ask how many slots are held.
  */
-export function planOwnReads(parts: readonly PartReads[], listPlaces: ListPlaces): readonly Prefetched[] {
+export function planOwnReads(parts: readonly PartReads[], listCountedAt: ListPlaces): readonly Prefetched[] {
   const owned = parts.map(({ ids, commands }) => ofUsers(ids, listUsers(commands)));
   const floating = owned.filter((_, index) => parts[index]?.licenses.some(hasFloatingFeature));
   const answers = parts.flatMap(({ commands, ids, removed }) =>
@@ -70,7 +71,7 @@ export function planOwnReads(parts: readonly PartReads[], listPlaces: ListPlaces
     ...groups('denial', owned.flat()),
     ...groups('feature_slot', floating.flat()),
     ...groups('remembered_answer', answers),
-    ...places(listPlaces(parts)),
+    ...(listCountedAt === null ? [] : places(listCountedAt(parts))),
   ];
 }
 
@@ -126,7 +127,7 @@ function usersOf(command: Command): readonly string[] {
 }
 
 /** Where the commands come from, on each of their licenses. */
-export function listPlaces(
+export function listDeniedPlaces(
   parts: readonly Pick<PartReads, 'commands' | 'ids'>[],
 ): readonly GroupOf<'place_denial'>[] {
   return parts.flatMap(({ commands, ids }) => {
