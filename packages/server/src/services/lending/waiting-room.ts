@@ -60,6 +60,8 @@ interface Waiter {
   isAsking: boolean;
   /** It was called meanwhile. */
   isCalled: boolean;
+  /** Shared by those of one user who wait at the same time: how many were answered with a new slot. */
+  readonly answered: { count: number };
 }
 
 /**
@@ -149,6 +151,8 @@ class Room implements WaitingRoom {
 
   #join(command: Waitable, patience: Patience, outcome: Waiting, startedMs: number): Waiter {
     const { product, feature, user } = outcome;
+    const name = nameOf({ product, feature, user });
+    const beside = this.#waiters.get(name) ?? [];
     const waiter: Waiter = {
       command,
       patience,
@@ -159,9 +163,9 @@ class Room implements WaitingRoom {
       timer: setTimeout(() => this.#ask(waiter), patience.forMs),
       isAsking: false,
       isCalled: false,
+      answered: beside[0]?.answered ?? { count: 0 },
     };
-    const name = nameOf(waiter.key);
-    this.#waiters.set(name, [...(this.#waiters.get(name) ?? []), waiter]);
+    this.#waiters.set(name, [...beside, waiter]);
     this.#watch(product, 1);
     this.#lookAt(product, outcome);
     patience.client.onGone = () => this.#leave(waiter);
@@ -218,9 +222,11 @@ class Room implements WaitingRoom {
     patience.waitedMs = waitedMs;
     const waits = outcome.kind === 'refused' ? this.waits.denied : this.waits.served;
     waits.note(waitedMs / SECOND_MS);
+    const unseen = newSlotOf(outcome, patience.since);
+    if (unseen !== null) waiter.answered.count += 1;
     // Until the answer is written, which may have to be signed first.
-    patience.client.onGone = () => this.#giveBack(waiter, outcome);
-    if (patience.client.isGone) this.#giveBack(waiter, outcome);
+    patience.client.onGone = () => this.#giveBack(waiter, unseen);
+    if (patience.client.isGone) this.#giveBack(waiter, unseen);
     settled.resolve(outcome);
   }
 
@@ -234,10 +240,12 @@ class Room implements WaitingRoom {
     waiter.settled.resolve(CLIENT_GONE);
   }
 
-  /** Returns the slot that was lent to a client that is gone. */
-  #giveBack({ key, patience }: Waiter, outcome: Executed): void {
-    const unseen = newSlotOf(outcome, patience.since);
-    if (unseen !== null) this.#send({ kind: 'leave_line', ...key, unseen });
+  /** Returns the slot that was lent to a client that is gone, unless another one of the user has it, too. */
+  #giveBack({ key, patience, answered }: Waiter, unseen: UnseenSlot | null): void {
+    patience.client.onGone = null;
+    if (unseen === null) return;
+    answered.count -= 1;
+    if (answered.count === 0) this.#send({ kind: 'leave_line', ...key, unseen });
   }
 
   /** If it fails, the slot ends by its timeout, and the place after a moment. */
