@@ -62,10 +62,16 @@ export function listHeld(model: Line): readonly HeldBy[] {
  * else, unless that one waits as well, and comes first.
  */
 export function expectNobodyOvertaken(model: Line, before: readonly Waiter[], held: readonly HeldBy[]): void {
-  const left = before.filter((one) => model.line.some((now) => isSame(now, one) && model.isWaiting(now)));
+  const left = before.filter((one) =>
+    model.line.some((place) => isSame(place, one) && model.isWaiting(place)),
+  );
   if (left.length === 0) return;
-  const isNew = (slot: HeldBy) => !held.some((one) => one.id === slot.id && isSame(one, slot));
-  for (const slot of listHeld(model).filter(isNew)) {
+  const now = listHeld(model);
+  const countOf = (slots: readonly HeldBy[], slot: HeldBy) => slots.filter((one) => isSame(one, slot)).length;
+  // Whoever moves to another license gives back the slot that they had.
+  const isNew = (slot: HeldBy) =>
+    !held.some((one) => one.id === slot.id && isSame(one, slot)) && countOf(now, slot) > countOf(held, slot);
+  for (const slot of now.filter(isNew)) {
     const own = before.find((one) => isSame(one, slot));
     const passed = left.filter(
       (one) => one.wanted === slot.wanted && (own === undefined || model.compare(one, own) < 0),
