@@ -1,4 +1,5 @@
 import type { CountedAs, HeldSlots } from '../rules/judge-slot.ts';
+import { addTo } from '../rules/reservations.ts';
 import type { PlaceKind } from '../rules/rule-set.ts';
 
 /** Held slots of one license or feature, by what they count as. */
@@ -22,12 +23,6 @@ export class SlotCounts implements HeldSlots {
     if (host !== null) addTo(this.#places, `host ${host}`, by);
     if (address !== null) addTo(this.#places, `address ${address}`, by);
   }
-}
-
-function addTo(counts: Map<string, number>, key: string, by: number): void {
-  const count = (counts.get(key) ?? 0) + by;
-  if (count === 0) counts.delete(key);
-  else counts.set(key, count);
 }
 
 /** What is held of several licenses together. */

@@ -1,6 +1,13 @@
 /** Held slots by the groups of their holders: the names of a key are joined with commas. */
 export type HeldByGroups = ReadonlyMap<string, number>;
 
+/** Corrects a count of held slots. One that is 0 is not kept. */
+export function addTo(counts: Map<string, number>, key: string, difference: number): void {
+  const count = (counts.get(key) ?? 0) + difference;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
+}
+
 interface Reserved {
   readonly slots: number;
   readonly for: string;

@@ -22,7 +22,7 @@ export interface ProductFacts {
   readonly unfilled: readonly { readonly feature: string | null; readonly rule: string }[];
 }
 
-/** For so long nobody must have had a slot of a reservation before it is said. */
+/** How long a reservation goes unused before a warning says so. */
 export const UNFILLED_DAYS = 30;
 
 /** `products`: those of the server; `null`: nothing is known about them. */
@@ -63,8 +63,9 @@ function warnUnfilled(
   return own.reserve.flatMap((rule, index) => {
     const name = nameReservation(rule);
     if (!unfilled.some((one) => one.rule === name)) return [];
-    const message = `Nobody has had a slot of "${name}" for ${UNFILLED_DAYS} days.`;
-    return [{ path: [...path, 'reserve', index], message: `${message} They stayed free for nothing.` }];
+    const unused = `Nobody has used "${name}" for ${UNFILLED_DAYS} days`;
+    const message = `${unused}: its slots stayed free all that time.`;
+    return [{ path: [...path, 'reserve', index], message }];
   });
 }
 
@@ -143,7 +144,7 @@ function findKeptOut(rules: RuleSet, group: string, scopes: readonly SlotRules[]
   return null;
 }
 
-/** How many users a group names, if all of them are known by name. */
+/** Why a group that lists all its users by name has too few for its reservation; `null`: it has enough. */
 function findTooFew(rules: RuleSet, { for: group, slots }: Reservation): string | null {
   const { users = [], hosts = [], addresses = [], groups = [] } = rules.groups[group] ?? {};
   const isOpen = [...hosts, ...addresses, ...groups].length > 0 || users.some((user) => user.includes('*'));

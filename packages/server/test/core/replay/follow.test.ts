@@ -44,6 +44,17 @@ describe('a slot whose holder calls from elsewhere', () => {
     ]);
   });
 
+  test('counts as before if a feature of it is denied there', () => {
+    const deny = { ...NO_NAMES, addresses: [THERE] };
+    const render = { allow: null, deny, reserve: [], limit: [] };
+    const rules = cadRules({ limit: [one({ each: 'address' })], features: { render } });
+    const log = new ExampleLog().lent(0, 'a');
+    log.add(1, { kind: 'feature_lent', feature: 'render', user: 'a' });
+    borrowFrom(log, 2, 'a', THERE).lent(3, 'b', { origin: THERE });
+    const { answers } = replay(rules, log, { licenses });
+    assert.deepEqual(answers.slice(2), ['a served → served', 'b served → served']);
+  });
+
   test('counts for the place from which it is taken in the log, if the rules have lent it before', () => {
     const rules = cadRules({ limit: [one({ group: 'lab' }), one({ group: 'ext' })] });
     const log = new ExampleLog().lent(0, 'x-1').lent(0, 'x-2').denied(1, 'a', { hostname: 'lab-1' });

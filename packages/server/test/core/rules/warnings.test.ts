@@ -87,7 +87,7 @@ test('a reservation that nobody has filled', () => {
       [{ ...cad, unfilled: [{ feature, rule }] }],
     );
   assert.deepEqual(warned(null, 'reserve 2 for team'), [
-    '15:47 Nobody has had a slot of "reserve 2 for team" for 30 days. They stayed free for nothing.',
+    '15:47 Nobody has used "reserve 2 for team" for 30 days: its slots stayed free all that time.',
   ]);
   assert.match(warned('render', 'reserve 1 for team').join(), /^15:\d+ Nobody .* "reserve 1 for team"/);
   assert.deepEqual(warned(null, 'reserve 1 for team'), []);

@@ -105,7 +105,7 @@ function change(
 /** They are counted anew when that is needed. */
 export function forgetCounts(entry: LoadedLicense): void {
   if (entry.counts === null) return;
-  // On PostgreSQL, rows of places that were open and are no longer counted are removed.
+  // PostgreSQL removes the rows of places that were opened and are not counted any more.
   entry.counts.open();
   entry.counts = null;
   entry.isChanged = true;

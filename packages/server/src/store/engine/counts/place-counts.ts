@@ -1,3 +1,4 @@
+import { addTo } from '../../../core/rules/reservations.ts';
 import type { PlaceKind } from '../../../core/rules/rule-set.ts';
 
 /** What is counted by place: slots of the license or, if not empty, of a feature. */
@@ -26,11 +27,4 @@ export class PlacesInMemory implements PlaceCounts {
   add(place: string, difference: number): void {
     addTo(this.#slots, place, difference);
   }
-}
-
-/** A count of 0 is not kept. */
-export function addTo(counts: Map<string, number>, key: string, difference: number): void {
-  const count = (counts.get(key) ?? 0) + difference;
-  if (count === 0) counts.delete(key);
-  else counts.set(key, count);
 }

@@ -1,6 +1,7 @@
 import type { CountedAs } from '../../../core/rules/judge-slot.ts';
+import { addTo } from '../../../core/rules/reservations.ts';
 import type { PlaceKind } from '../../../core/rules/rule-set.ts';
-import { addTo, type CountedKind, type CountPlaces, type PlaceCounts } from './place-counts.ts';
+import type { CountedKind, CountPlaces, PlaceCounts } from './place-counts.ts';
 import { readCounts, readRevision, writeCounts } from './stored-counts.ts';
 
 interface OpenPlaces extends CountedKind {

@@ -54,13 +54,18 @@ products: { cad: { reserve: [{ slots: 1, for: team }, { slots: 1, for: cad }] } 
   clock.advance(DAY_MS);
   await post('/api/v4/register', { product: 'cad', user: 'bob' });
   await ruleBook.sampleReservations();
-  const message = 'Nobody has had a slot of "reserve 1 for team" for 30 days. They stayed free for nothing.';
+  const message = 'Nobody has used "reserve 1 for team" for 30 days: its slots stayed free all that time.';
   assert.deepEqual(await listWarnings(), [message]);
   const { warnings } = (await post('/api/admin/rules/check', { text })).body;
   assert.equal((warnings as { message: string }[])[0]?.message, message);
   await post('/api/v4/register', { product: 'cad', user: 'ada' });
   await ruleBook.sampleReservations();
   assert.deepEqual(await listWarnings(), []);
+  await post('/api/admin/rules/apply', { text: 'deny: {}' });
+  clock.advance(40 * DAY_MS);
+  await post('/api/admin/rules/apply', { text });
+  await ruleBook.sampleReservations();
+  assert.deepEqual(await listWarnings(), [], 'it is in force again since today');
 });
 
 test('POST /api/admin/rules/import says whose options file it was', async (t) => {
