@@ -1,13 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { BerthApi } from '../../support/berth-api.ts';
 import { runBerth } from '../../support/berth-command.ts';
-import { createRandom, makeUpSeed, pickNumber, type Random } from '../../support/random.ts';
-import { type ServerProcess, seedLicenses, startServerProcess } from '../../support/server-process.ts';
+import { createRandom, pickNumber, type Random } from '../../support/random.ts';
+import {
+  type ServerProcess,
+  seedLicenses,
+  startServerProcess,
+  temporaryFolder,
+} from '../../support/server-process.ts';
 import { testLicense } from '../../support/test-license.ts';
+import type { Fault, Findings, Order } from '../door/fault.ts';
 import { compareWithBook } from './compare-with-book.ts';
 import { SlotBook } from './slot-book.ts';
 import { Storm } from './storm.ts';
@@ -51,7 +55,7 @@ const LICENSE_IDS = [
 const CLIENTS = 32;
 const USERS_PER_CLIENT = 4;
 
-export async function runKillStorm(options: KillStormOptions): Promise<KillStormReport> {
+async function runKillStorm(options: KillStormOptions): Promise<KillStormReport> {
   const { cycles, data } = options;
   const random = createRandom(options.seed);
   const book = new SlotBook();
@@ -94,7 +98,7 @@ async function finish(server: ServerProcess, data: string, book: SlotBook): Prom
 }
 
 /** Fewer would hit a server that has hardly anything under way. */
-export const LEAST_ACKNOWLEDGED = 50;
+const LEAST_ACKNOWLEDGED = 50;
 const MAX_ACKNOWLEDGED_BEFORE_KILL = 1500;
 const MAX_MS_BEFORE_KILL = 15;
 
@@ -131,40 +135,62 @@ async function inspect(server: ServerProcess, book: SlotBook): Promise<void> {
   api.close();
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
 /** The smallest, the one in the middle, and the largest. */
 function summarize(numbers: readonly number[]): string {
   const sorted = numbers.map(Math.round).sort((a, b) => a - b);
   return `min ${sorted[0]}, median ${sorted[sorted.length >> 1]}, max ${sorted.at(-1)}`;
 }
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      cycles: { type: 'string', default: '100' },
-      seed: { type: 'string', default: String(makeUpSeed()) },
-      'lose-log': { type: 'boolean', default: false },
-    },
-  });
-  const seed = Number(values.seed);
-  const data = mkdtempSync(join(tmpdir(), 'berth-kill-storm-'));
-  print(`seed ${seed}, data in ${data}`);
-  const report = await runKillStorm({
-    cycles: Number(values.cycles),
-    seed,
-    data,
-    losesLog: values['lose-log'],
-  });
-  print(`cycles ${report.cycles}, acknowledged operations ${report.acknowledged}`);
-  print(`restart to ready in ms: ${summarize(report.restartsMs)}`);
-  print(`violations ${report.violations.length}`);
-  for (const violation of report.violations.slice(0, 50)) print(`  ${violation}`);
-  if (report.violations.length > 0) return 1;
-  rmSync(data, { recursive: true });
-  return 0;
+/** A new folder after so many, or checking its growing log would take most of the time. */
+const KILLS_PER_FOLDER = 50;
+
+/** In `npm test`. */
+const SHORT_STORM = 150;
+
+async function killAgainAndAgain({ count, seed, size, life, say }: Order): Promise<Findings> {
+  const violations: string[] = [];
+  const restartsMs: number[] = [];
+  let kills = 0;
+  let acknowledged = 0;
+  while (kills < count && violations.length === 0) {
+    const report = await runKillStorm({
+      cycles: Math.min(KILLS_PER_FOLDER, count - kills),
+      seed: seed + kills,
+      data: temporaryFolder(life),
+      ...(size === 'small' ? { mostAcknowledged: SHORT_STORM } : {}),
+    });
+    kills += report.cycles;
+    acknowledged += report.acknowledged;
+    restartsMs.push(...report.restartsMs);
+    violations.push(...report.violations);
+    say(`${kills} kills, ${acknowledged} acknowledged`);
+  }
+  return { count: kills, facts: { acknowledged, 'restart in ms': summarize(restartsMs) }, violations };
 }
 
-if (import.meta.main) process.exitCode = await main();
+async function loseTheLog({ count, seed, life }: Order) {
+  let found = 0;
+  for (let index = 0; index < count; index++) {
+    const sizes = { cycles: 1, mostAcknowledged: SHORT_STORM, losesLog: true };
+    const { violations } = await runKillStorm({ ...sizes, seed: seed + index, data: temporaryFolder(life) });
+    if (violations.length > 0) found += 1;
+  }
+  return { count, found };
+}
+
+export const kill: Fault = {
+  name: 'kill',
+  promise:
+    'A server that is killed under load has lost nothing that it acknowledged, and lent nothing twice.',
+  unit: 'kills',
+  sizes: { small: 4, full: 2000 },
+  run: killAgainAndAgain,
+  controls: [
+    {
+      name: 'the write-ahead log is thrown away after a kill',
+      sizes: { small: 1, full: 20 },
+      leastShare: 0.9,
+      run: loseTheLog,
+    },
+  ],
+};

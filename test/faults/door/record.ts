@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { Outcome } from './carry-out.ts';
+import type { Fault, Size } from './fault.ts';
+
+/** What was run, where, and what came of it: `docs/reliability.md` is made of these. */
+export interface FaultRecord {
+  readonly name: string;
+  readonly command: string;
+  readonly size: Size;
+  readonly seed: number;
+  readonly commit: string;
+  readonly day: string;
+  readonly machine: string;
+  readonly seconds: number;
+  readonly count: number;
+  readonly facts: Readonly<Record<string, number | string>>;
+  readonly violations: number;
+  readonly controls: Outcome['controls'];
+}
+
+export const RECORDS = fileURLToPath(new URL('../records', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+export function writeRecord({ name }: Fault, size: Size, seed: number, outcome: Outcome): string {
+  const record: FaultRecord = {
+    name,
+    command: `npm run faults -- ${name} --size ${size} --seed ${seed}`,
+    size,
+    seed,
+    commit: readCommit(),
+    day: new Date().toISOString().slice(0, 10),
+    machine: describeMachine(),
+    seconds: outcome.seconds,
+    count: outcome.count,
+    facts: outcome.facts,
+    violations: outcome.violations.length,
+    controls: outcome.controls,
+  };
+  mkdirSync(RECORDS, { recursive: true });
+  const path = `${RECORDS}/${name}.json`;
+  writeFileSync(path, `${JSON.stringify(record, null, 2)}\n`);
+  return path;
+}
+
+/** With a plus, if what ran is not what was committed. */
+function readCommit(): string {
+  const git = (...words: string[]) => execFileSync('git', words, { cwd: ROOT, encoding: 'utf8' }).trim();
+  const changed = git(
+    'status',
+    '--porcelain',
+    '--',
+    'packages',
+    'bin',
+    'build',
+    'test',
+    ':!test/faults/records',
+  );
+  return `${git('rev-parse', '--short=10', 'HEAD')}${changed === '' ? '' : '+'}`;
+}
+
+function describeMachine(): string {
+  const gigabytes = Math.round(totalmem() / 2 ** 30);
+  const model = cpus()[0]?.model.trim() ?? process.arch;
+  return `${availableParallelism()} cores (${model}), ${gigabytes} GB, ${process.platform} ${release()}, Node ${process.version}`;
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { makeUpSeed } from '../../support/random.ts';
+import type { Fault, Order } from './fault.ts';
+
+/** A fault in its small size, and everything that it must find, as tests. `BERTH_SEED` repeats a run. */
+export function testFault(fault: Fault): void {
+  describe(fault.promise, () => {
+    test(`${fault.sizes.small} ${fault.unit}`, async (t) => {
+      if (await isImpossible(t, fault)) return;
+      const { count, facts, violations } = await fault.run(orderOf(t, fault.sizes.small));
+      t.diagnostic(JSON.stringify(facts));
+      assert.deepEqual(violations, []);
+      assert.equal(count, fault.sizes.small);
+    });
+    for (const { name, sizes, leastShare, run } of fault.controls ?? []) {
+      test(`and it is found if ${name}`, async (t) => {
+        if (await isImpossible(t, fault)) return;
+        const { count, found } = await run(orderOf(t, sizes.small));
+        assert.equal(count, sizes.small);
+        assert.ok(found >= leastShare * count, `found ${found} times of ${count}`);
+      });
+    }
+  });
+}
+
+async function isImpossible(t: TestContext, { findMissing }: Fault): Promise<boolean> {
+  const missing = (await findMissing?.()) ?? null;
+  if (missing !== null) t.skip(`optional: needs ${missing}`);
+  return missing !== null;
+}
+
+function orderOf(t: TestContext, count: number): Order {
+  const seed = Number(process.env.BERTH_SEED ?? makeUpSeed());
+  t.diagnostic(`seed ${seed} (BERTH_SEED)`);
+  return { count, seed, size: 'small', life: t, say: (line) => t.diagnostic(line) };
+}
