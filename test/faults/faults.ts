@@ -1,5 +1,34 @@
+import { backup, backupPostgres } from './backup/backup-faults.ts';
+import { cloudMitm } from './cloud-mitm/cloud-mitm.ts';
+import { count } from './crash/count-storm.ts';
+import { disk } from './crash/disk-errors.ts';
 import { kill } from './crash/kill-storm.ts';
 import type { Fault } from './door/fault.ts';
+import { fleetClocks } from './fleet/clocks.ts';
+import { database } from './fleet/database-storm.ts';
+import { fleet } from './fleet/fleet-storm.ts';
+import { pauseFleet } from './fleet/stopped-server.ts';
+import { takeover } from './fleet/takeover.ts';
+import { LINE_FAULTS } from './line/line-storm.ts';
+import { SUITE_FAULTS } from './suite-faults.ts';
+import { clock } from './time/clock.ts';
+import { pause } from './time/pause.ts';
 
 /** Everything that `npm run faults` does, and `docs/reliability.md` tells. */
-export const FAULTS: readonly Fault[] = [kill];
+export const FAULTS: readonly Fault[] = [
+  kill,
+  count,
+  disk,
+  pause,
+  pauseFleet,
+  clock,
+  fleetClocks,
+  database,
+  fleet,
+  takeover,
+  backup,
+  backupPostgres,
+  cloudMitm,
+  ...LINE_FAULTS,
+  ...SUITE_FAULTS,
+];

@@ -21,9 +21,13 @@ export interface FakedClock {
 
 const LIBRARIES = ['/usr/lib/*/faketime/libfaketimeMT.so.1', '/usr/lib/faketime/libfaketimeMT.so.1'];
 
+export async function findLibrary(): Promise<string | undefined> {
+  return process.platform === 'linux' ? await ensureFile(LIBRARIES, 'libfaketime') : undefined;
+}
+
 /** `null` if the library is not available. */
 export async function makeFakedClock(t: { after(work: () => void): void }): Promise<FakedClock | null> {
-  const library = process.platform === 'linux' ? await ensureFile(LIBRARIES, 'libfaketime') : undefined;
+  const library = await findLibrary();
   if (library === undefined) return null;
   const file = join(temporaryFolder(t), 'shift');
   const clock = {

@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { saveBackup } from '../../support/backups.ts';
 import { BerthApi } from '../../support/berth-api.ts';
-import { makeUpSeed } from '../../support/random.ts';
 import { startServerHere } from '../../support/server-here.ts';
-import { seedLicenses } from '../../support/server-process.ts';
-import { startPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
+import { seedLicenses, temporaryFolder } from '../../support/server-process.ts';
+import { findPostgres, hasPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
 import { useDatabase } from '../../support/stores/test-stores.ts';
 import { testLicense } from '../../support/test-license.ts';
+import { missStrace } from '../crash/disk-errors.ts';
+import type { Fault, Findings, Order } from '../door/fault.ts';
 import { runAlteredBackups } from './altered-backups.ts';
 import { runBackupsUnderLoad } from './backups-under-load.ts';
 import { runKilledDatabaseRestores } from './killed-database-restores.ts';
@@ -30,74 +28,50 @@ export async function setUpRestore(folder: string, postgres: TestPostgres | null
   return { folder, data, backup, users: { old: 'ada,bob', new: 'ada' } };
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
+/** For each backup that is made, so many restores are killed and so many altered backups are tried. */
+const KILLS = 0.5;
+const PLACES = 10;
 
-interface Sizes {
-  readonly backups: number;
-  readonly kills: number;
-  readonly places: number;
-  readonly seed: number;
-}
-
-function readSizes(): Sizes & { readonly isPostgres: boolean } {
-  const { values } = parseArgs({
-    options: {
-      backups: { type: 'string', default: '100' },
-      kills: { type: 'string', default: '50' },
-      places: { type: 'string', default: '1000' },
-      seed: { type: 'string', default: String(makeUpSeed()) },
-      postgres: { type: 'boolean', default: false },
-    },
-  });
-  const { backups, kills, places, seed, postgres } = values;
-  return {
-    backups: Number(backups),
-    kills: Number(kills),
-    places: Number(places),
-    seed: Number(seed),
-    isPostgres: postgres,
-  };
-}
-
-async function run(folder: string, postgres: TestPostgres | null, sizes: Sizes): Promise<readonly string[]> {
-  const { backups, kills, places, seed } = sizes;
-  const under = { folder, postgres, backups, clients: 16, quietMs: 20_000 };
-  const { violations, ...load } = await runBackupsUnderLoad(under);
-  print(JSON.stringify(load, null, 1));
+async function backUp(order: Order, postgres: TestPostgres | null): Promise<Findings> {
+  const { count, seed, life, size } = order;
+  const folder = temporaryFolder(life);
+  const quietMs = size === 'small' ? 0 : 20_000;
+  const load = await runBackupsUnderLoad({ folder, postgres, backups: count, clients: 16, quietMs });
   const made = await setUpRestore(folder, postgres);
+  const points = Math.max(6, Math.round(count * KILLS));
   const killed = await (postgres === null
-    ? runKilledRestores({ ...made, points: kills })
-    : runKilledDatabaseRestores({ ...made, postgres, points: kills }));
-  print(`killed at ${killed.points} points: ${killed.old} times the old data, ${killed.new} times the new`);
+    ? runKilledRestores({ ...made, points })
+    : runKilledDatabaseRestores({ ...made, postgres, points }));
   // What a file is refused for does not depend on where it would go.
-  if (postgres !== null) return [...violations, ...killed.violations];
-  const altered = await runAlteredBackups({ ...made, places, seed });
-  print(`${places} altered backups: ${altered.length === 0 ? 'all refused' : altered.join('\n')}`);
-  const isSlowed = load.busy.slow > 0 && load.quiet.slow === 0;
+  const places = postgres === null ? count * PLACES : 0;
+  const altered = places === 0 ? [] : await runAlteredBackups({ ...made, places, seed });
+  const isSlowed = postgres === null && load.busy.slow > 0 && load.quiet.slow === 0 && quietMs > 0;
+  const facts = {
+    'requests meanwhile': load.requests,
+    'restores killed': `${killed.points}: ${killed.old} times the old data, ${killed.new} times the new`,
+    'altered backups': places,
+  };
   const slowed = isSlowed ? [`${load.busy.slow} requests were slow only during backups`] : [];
-  return [...violations, ...slowed, ...altered, ...killed.violations];
+  return { count, facts, violations: [...load.violations, ...slowed, ...altered, ...killed.violations] };
 }
 
-async function main(folder: string): Promise<number> {
-  const { isPostgres, ...sizes } = readSizes();
-  print(`seed ${sizes.seed}`);
-  const postgres = isPostgres ? await startPostgres() : null;
-  try {
-    const violations = await run(folder, postgres, sizes);
-    for (const violation of violations) print(`VIOLATION ${violation}`);
-    return violations.length === 0 ? 0 : 1;
-  } finally {
-    await postgres?.end();
-  }
-}
+const PROMISE =
+  'A backup made under load holds what was acknowledged; a killed restore leaves old data or new';
 
-if (import.meta.main) {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-backup-'));
-  try {
-    process.exitCode = await main(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+export const backup: Fault = {
+  name: 'backup',
+  promise: `${PROMISE}; one that was altered is refused.`,
+  unit: 'backups',
+  sizes: { small: 2, full: 100 },
+  findMissing: missStrace,
+  run: (order) => backUp(order, null),
+};
+
+export const backupPostgres: Fault = {
+  name: 'backup-postgres',
+  promise: `${PROMISE}, on PostgreSQL.`,
+  unit: 'backups',
+  sizes: { small: 2, full: 100 },
+  findMissing: async () => (hasPostgres ? null : 'PostgreSQL for this platform'),
+  run: async (order) => backUp(order, await findPostgres(order.life)),
+};

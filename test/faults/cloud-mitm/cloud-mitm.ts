@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import { type CloudProcess, startCloudProcess } from '../../support/cloud/cloud-process.ts';
-import { createRandom, makeUpSeed, pickNumber, pickOne, type Random } from '../../support/random.ts';
+import { createRandom, pickNumber, pickOne, type Random } from '../../support/random.ts';
+import type { Fault, Life } from '../door/fault.ts';
 import { Book } from './book.ts';
 import { Middle } from './middle.ts';
 import { Site } from './site.ts';
@@ -31,10 +31,6 @@ interface MitmReport {
   readonly violations: readonly string[];
 }
 
-interface Life {
-  after(work: () => unknown): void;
-}
-
 interface World {
   readonly vendor: Vendor;
   readonly middle: Middle;
@@ -45,7 +41,7 @@ interface World {
 
 const STEPS_BETWEEN_QUIET_POINTS = 40;
 
-export async function runCloudMitm(t: Life, options: MitmOptions): Promise<MitmReport> {
+async function runCloudMitm(t: Life, options: MitmOptions): Promise<MitmReport> {
   const world = await openWorld(t, options);
   const { middle, book } = world;
   let steps = 0;
@@ -225,34 +221,20 @@ async function verifyAudits({ sites, book }: World): Promise<void> {
   }
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
+/** Fewer kinds show little. */
+const LEAST_KINDS = 20;
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      exchanges: { type: 'string', default: '10000' },
-      seed: { type: 'string', default: String(makeUpSeed()) },
-      only: { type: 'string', multiple: true },
-    },
-  });
-  const seed = Number(values.seed);
-  print(`seed ${seed}`);
-  const ends: (() => unknown)[] = [];
-  try {
-    const only = values.only && { only: values.only };
-    const options = { seed, exchanges: Number(values.exchanges), ...only };
-    const report = await runCloudMitm({ after: (work) => ends.unshift(work) }, options);
-    const { exchanges, steps, quietPoints, counted, played, violations } = report;
-    print(`exchanges ${exchanges}, steps ${steps}, quiet points ${quietPoints}, counted ${counted}`);
-    for (const [name, times] of played) print(`  ${String(times).padStart(6)} ${name}`);
-    print(`violations ${violations.length}`);
-    for (const violation of violations.slice(0, 50)) print(`  ${violation}`);
-    return violations.length === 0 ? 0 : 1;
-  } finally {
-    for (const end of ends) await end();
-  }
-}
-
-if (import.meta.main) process.exitCode = await main();
+export const cloudMitm: Fault = {
+  name: 'cloud-mitm',
+  promise: 'Who replays, mixes and cuts what a server and its cloud say changes nothing and loses nothing.',
+  unit: 'exchanges',
+  sizes: { small: 120, full: 10_000 },
+  async run({ count, seed, life }) {
+    const report = await runCloudMitm(life, { seed, exchanges: count });
+    const { steps, quietPoints, counted, played } = report;
+    const kinds = [...played.values()].filter((times) => times > 0).length;
+    const few = kinds < LEAST_KINDS ? [`only ${kinds} kinds of tricks were played`] : [];
+    const facts = { steps, 'points where all must agree': quietPoints, counted, 'kinds of tricks': kinds };
+    return { count: Math.min(count, report.exchanges), facts, violations: [...report.violations, ...few] };
+  },
+};

@@ -1,14 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { exampleLimits } from '../../../packages/server/test/core/examples.ts';
 import { type Answer, BerthApi } from '../../support/berth-api.ts';
 import { runBerth } from '../../support/berth-command.ts';
-import { createRandom, makeUpSeed, pickNumber, pickOne, type Random } from '../../support/random.ts';
-import { type ServerProcess, seedLicenses, startServerProcess } from '../../support/server-process.ts';
+import { createRandom, pickNumber, pickOne, type Random } from '../../support/random.ts';
+import {
+  type ServerProcess,
+  seedLicenses,
+  startServerProcess,
+  temporaryFolder,
+} from '../../support/server-process.ts';
 import { testLicense } from '../../support/test-license.ts';
+import type { Fault, Findings, Order } from '../door/fault.ts';
 
 /**
  * Kills the server while many clients count, again and again. Each request has a key of its own and is
@@ -69,7 +71,7 @@ class CountBook {
   }
 }
 
-export async function runCountStorm(options: CountStormOptions): Promise<CountStormReport> {
+async function runCountStorm(options: CountStormOptions): Promise<CountStormReport> {
   const { cycles, data, mostAnswered = MAX_ANSWERED_BEFORE_KILL, losesKeys = false } = options;
   const random = createRandom(options.seed);
   const book = new CountBook();
@@ -175,30 +177,52 @@ async function finish(server: ServerProcess, data: string, book: CountBook): Pro
   if (verdict.code !== 0) book.violations.push(`audit verify: ${verdict.stdout}${verdict.stderr}`);
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+/** A new folder after so many, or checking its growing log would take most of the time. */
+const KILLS_PER_FOLDER = 20;
+/** In `npm test`. */
+const SHORT_STORM = 300;
+
+async function killAgainAndAgain({ count, seed, size, life, say }: Order): Promise<Findings> {
+  const violations: string[] = [];
+  let [kills, answered, repeated] = [0, 0, 0];
+  while (kills < count && violations.length === 0) {
+    const report = await runCountStorm({
+      cycles: Math.min(KILLS_PER_FOLDER, count - kills),
+      seed: seed + kills,
+      data: temporaryFolder(life),
+      ...(size === 'small' ? { mostAnswered: SHORT_STORM } : {}),
+    });
+    kills += report.cycles;
+    answered += report.answered;
+    repeated += report.repeated;
+    violations.push(...report.violations);
+    say(`${kills} kills, ${answered} answered`);
+  }
+  return { count: kills, facts: { answered, repeated }, violations };
 }
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      cycles: { type: 'string', default: '20' },
-      seed: { type: 'string', default: String(makeUpSeed()) },
-      'lose-keys': { type: 'boolean', default: false },
+async function loseKeys({ count, seed, life }: Order) {
+  let found = 0;
+  for (let index = 0; index < count; index++) {
+    const sizes = { cycles: 3, mostAnswered: SHORT_STORM, losesKeys: true };
+    const report = await runCountStorm({ ...sizes, seed: seed + index, data: temporaryFolder(life) });
+    if (report.violations.length > 0) found += 1;
+  }
+  return { count, found };
+}
+
+export const count: Fault = {
+  name: 'count',
+  promise: 'What is counted under a key is counted once, however often the server is killed meanwhile.',
+  unit: 'kills',
+  sizes: { small: 2, full: 200 },
+  run: killAgainAndAgain,
+  controls: [
+    {
+      name: 'a count is repeated without its key',
+      sizes: { small: 1, full: 10 },
+      leastShare: 0.7,
+      run: loseKeys,
     },
-  });
-  const seed = Number(values.seed);
-  const data = mkdtempSync(join(tmpdir(), 'berth-count-storm-'));
-  print(`seed ${seed}, data in ${data}`);
-  const losesKeys = values['lose-keys'];
-  const report = await runCountStorm({ cycles: Number(values.cycles), seed, data, losesKeys });
-  const { cycles, answered, repeated, total, violations } = report;
-  print(`cycles ${cycles}, answered ${answered}, repeated ${repeated}, total ${total}`);
-  print(`violations ${violations.length}`);
-  for (const violation of violations.slice(0, 50)) print(`  ${violation}`);
-  if (violations.length > 0) return 1;
-  rmSync(data, { recursive: true });
-  return 0;
-}
-
-if (import.meta.main) process.exitCode = await main();
+  ],
+};

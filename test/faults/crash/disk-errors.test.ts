@@ -4,7 +4,7 @@ import { ensureTool } from '../../support/install-tools.ts';
 import { makeUpSeed } from '../../support/random.ts';
 import { type DiskFault, runDiskFault } from './disk-errors.ts';
 
-/** `npm run faults -- disk-errors` lets each of the first forty syncs fail. */
+/** `npm run faults -- disk` lets each of the first forty syncs fail. */
 const SYNC = { calls: 'fsync,fdatasync', error: 'EIO' } as const;
 const WRITE = { calls: 'pwrite64', error: 'ENOSPC' } as const;
 

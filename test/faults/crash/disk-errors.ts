@@ -1,10 +1,9 @@
-import { parseArgs } from 'node:util';
 import { ensureTool } from '../../support/install-tools.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { makeUpSeed } from '../../support/random.ts';
 import { seedLicenses } from '../../support/server-process.ts';
 import { ServerUnderTest } from '../../support/server-under-test.ts';
 import { testLicense } from '../../support/test-license.ts';
+import type { Fault, Findings, Order } from '../door/fault.ts';
 import { LendingRounds } from './lending-rounds.ts';
 
 /**
@@ -111,42 +110,43 @@ async function runOnBrokenDisk(
   return 'recovered';
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+const SYNC = { calls: 'fsync,fdatasync', error: 'EIO' } as const;
+const WRITE = { calls: 'pwrite64', error: 'ENOSPC' } as const;
+
+/** From the Nth on some syncs fail, or some writes, or all syncs for good; N grows with every third. */
+function pickFault(index: number): DiskFault {
+  const first = 2 + Math.floor(index / 3);
+  if (index % 3 === 0) return { ...SYNC, first, count: 3 };
+  return index % 3 === 1 ? { ...WRITE, first: first * 10, count: 3 } : { ...SYNC, first, count: null };
 }
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      from: { type: 'string', default: '1' },
-      to: { type: 'string', default: '40' },
-      step: { type: 'string', default: '1' },
-      count: { type: 'string', default: '3' },
-      calls: { type: 'string', default: 'fsync,fdatasync' },
-      error: { type: 'string', default: 'EIO' },
-      seed: { type: 'string', default: String(makeUpSeed()) },
-    },
-  });
-  if (!(await ensureTool('strace', 'strace'))) throw new Error('This needs strace.');
-  const count = values.count === 'all' ? null : Number(values.count);
-  print(`seed ${values.seed}; ${values.calls} fail with ${values.error}, ${values.count} in a row`);
-  let violations = 0;
-  for (let first = Number(values.from); first <= Number(values.to); first += Number(values.step)) {
-    const ends: (() => Promise<void>)[] = [];
-    const life = { after: (work: () => Promise<void>) => ends.push(work) };
-    const fault = { calls: values.calls, error: values.error, first, count };
-    const signal = first % 2 === 0 ? 'SIGTERM' : 'SIGKILL';
-    const options = { fault, seed: Number(values.seed) + first, signal } as const;
-    const report = await runDiskFault(life, options).finally(async () => {
-      for (const end of ends) await end();
-    });
-    const { outcome, acknowledged, unavailable } = report;
-    print(`N=${first}: ${outcome}, acknowledged ${acknowledged}, unavailable ${unavailable}`);
-    for (const violation of report.violations) print(`  ${violation}`);
-    violations += report.violations.length;
+async function failAgainAndAgain({ count, seed, life, say }: Order): Promise<Findings> {
+  const outcomes = new Map<string, number>();
+  const violations: string[] = [];
+  let [faults, acknowledged] = [0, 0];
+  while (faults < count && violations.length === 0) {
+    const fault = pickFault(faults);
+    const signal = faults % 2 === 0 ? 'SIGTERM' : 'SIGKILL';
+    const report = await runDiskFault(life, { fault, seed: seed + faults, signal });
+    faults += 1;
+    acknowledged += report.acknowledged;
+    outcomes.set(report.outcome, (outcomes.get(report.outcome) ?? 0) + 1);
+    violations.push(...report.violations.map((violation) => `${JSON.stringify(fault)}: ${violation}`));
+    if (faults % 10 === 0) say(`${faults} faults`);
   }
-  print(`violations ${violations}`);
-  return violations === 0 ? 0 : 1;
+  return { count: faults, facts: { acknowledged, ...Object.fromEntries(outcomes) }, violations };
 }
 
-if (import.meta.main) process.exitCode = await main();
+export async function missStrace(): Promise<string | null> {
+  return process.platform === 'linux' && (await ensureTool('strace', 'strace')) ? null : 'strace';
+}
+
+export const disk: Fault = {
+  name: 'disk',
+  promise:
+    'Nothing is acknowledged that a failing disk did not store, and the server works again when it does.',
+  unit: 'faults of the disk',
+  sizes: { small: 3, full: 120 },
+  findMissing: missStrace,
+  run: failAgainAndAgain,
+};

@@ -11,7 +11,7 @@ export function testFault(fault: Fault): void {
       const { count, facts, violations } = await fault.run(orderOf(t, fault.sizes.small));
       t.diagnostic(JSON.stringify(facts));
       assert.deepEqual(violations, []);
-      assert.equal(count, fault.sizes.small);
+      assert.ok(count >= fault.sizes.small, `only ${count}`);
     });
     for (const { name, sizes, leastShare, run } of fault.controls ?? []) {
       test(`and it is found if ${name}`, async (t) => {

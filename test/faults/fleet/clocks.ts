@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DATABASE_NOW } from '../../../packages/server/src/store/postgres/write/transaction.ts';
 import { type FakedClock, MINUTE_MS, makeFakedClock } from '../../support/faked-clock.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
-import type { TestPostgres } from '../../support/stores/postgres.ts';
+import { findPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
 import { testLicense } from '../../support/test-license.ts';
-import { Fleet, type FleetLife } from './fleet.ts';
-import { runByHand } from './run-by-hand.ts';
+import type { Fault, Life } from '../door/fault.ts';
+import { missFakedClock } from '../time/timed-office.ts';
+import { Fleet, missPostgres } from './fleet.ts';
 
 /** Three servers whose clocks are far apart, on a database whose clock is right. */
 interface ClocksOptions {
@@ -29,19 +30,18 @@ const SHIFTS_MS = [-10 * MINUTE_MS, 0, 10 * MINUTE_MS];
 /** Dates are told in whole seconds. Besides, a time lies between asking for it and having the answer. */
 const TOLERANCE_MS = 1500;
 
-/** `null` where clocks cannot be faked. */
-export async function makeClocks(life: FleetLife): Promise<readonly FakedClock[] | null> {
+async function makeClocks(life: Life): Promise<readonly FakedClock[]> {
   const clocks: FakedClock[] = [];
   for (const shiftMs of SHIFTS_MS) {
-    const clock = await makeFakedClock({ after: (work) => life.after(async () => work()) });
-    if (clock === null) return null;
+    const clock = await makeFakedClock(life);
+    if (clock === null) throw new Error('This needs libfaketime.');
     clock.set(shiftMs);
     clocks.push(clock);
   }
   return clocks;
 }
 
-export async function runClocks(life: FleetLife, options: ClocksOptions): Promise<ClocksReport> {
+async function runClocks(life: Life, options: ClocksOptions): Promise<ClocksReport> {
   const { postgres, clocks, seconds } = options;
   const licenses = clocks.map((_, index) =>
     testLicense(index + 1, { product: `product-${index}`, slots: 1, timeoutMinutes: 1 }),
@@ -175,17 +175,18 @@ class WatchedSlot {
   }
 }
 
-async function main(): Promise<number> {
-  return runByHand({ seconds: 60 }, async (life, postgres, { seconds }) => {
+export const fleetClocks: Fault = {
+  name: 'fleet-clocks',
+  promise: 'Servers whose clocks are twenty minutes apart go by the database: no slot ends early or late.',
+  unit: 'seconds that a slot lives',
+  sizes: { small: 2, full: 60 },
+  findMissing: async () => (await missPostgres()) ?? missFakedClock(),
+  async run({ count, life }) {
     const clocks = await makeClocks(life);
-    if (clocks === null) throw new Error('This needs libfaketime.');
-    const { asked, longestDelayMs, violations } = await runClocks(life, { postgres, clocks, seconds });
-    const lines = [
-      `clocks off by ${SHIFTS_MS.map((ms) => ms / MINUTE_MS).join(', ')} minutes, slots of ${seconds} s`,
-      `asked ${asked} times; a slot was lent again at most ${longestDelayMs} ms after its end`,
-    ];
-    return { lines, violations };
-  });
-}
-
-if (import.meta.main) process.exitCode = await main();
+    const postgres = await findPostgres(life);
+    const { asked, longestDelayMs, violations } = await runClocks(life, { postgres, clocks, seconds: count });
+    const idle = asked <= 10 ? [`asked only ${asked} times`] : [];
+    const facts = { asked, 'lent again after at most ms': longestDelayMs };
+    return { count, facts, violations: [...violations, ...idle] };
+  },
+};

@@ -3,14 +3,14 @@ import { BerthApi } from '../../support/berth-api.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { createRandom, pickNumber, type Random } from '../../support/random.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
-import type { TestPostgres } from '../../support/stores/postgres.ts';
+import { startPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
 import { testLicense } from '../../support/test-license.ts';
+import type { Fault, Findings, Life, Order } from '../door/fault.ts';
 import { type AnswerGate, openAnswerGate } from './answer-gate.ts';
-import { Fleet, type FleetLife } from './fleet.ts';
+import { Fleet, missPostgres, patienceOf } from './fleet.ts';
 import { FleetBook, hotLicense } from './fleet-book.ts';
 import { FleetLoad } from './fleet-load.ts';
 import { inspectFleet } from './inspect-fleet.ts';
-import { runByHand } from './run-by-hand.ts';
 
 /** Crashes the database under the load of two servers, again and again. */
 interface DatabaseStormOptions {
@@ -49,8 +49,8 @@ const LEAST_ANSWERS = 200;
 /** To ask whether a server stores things, without being in the way of the load. */
 const PROBE = testLicense(2, { product: 'probe', slots: SERVERS, timeoutMinutes: TIMEOUT_MINUTES });
 
-export async function runDatabaseStorm(
-  life: FleetLife,
+async function runDatabaseStorm(
+  life: Life,
   { postgres, seed, cycles, patience = 1, longestRestMs }: DatabaseStormOptions,
 ): Promise<DatabaseStormReport> {
   const longestAnswerMs = patience * LONGEST_ANSWER_MS;
@@ -58,7 +58,7 @@ export async function runDatabaseStorm(
   const license = hotLicense(TIMEOUT_MINUTES);
   // One server loses answers with every crash: what was committed then, it has to find out. The other one
   // has no proxy in its way.
-  const gate = await openAnswerGate({ after: (work) => life.after(async () => work()) }, postgres.port);
+  const gate = await openAnswerGate(life, postgres.port);
   const fleet = await Fleet.start(life, {
     postgres,
     size: SERVERS,
@@ -115,14 +115,42 @@ async function measureRecovery({ api }: ServerUnderTest, user: string, startedMs
   return performance.now() - startedMs;
 }
 
-async function main(): Promise<number> {
-  return runByHand({ cycles: 20 }, async (life, postgres, options) => {
-    const { book, recoveriesMs } = await runDatabaseStorm(life, { postgres, ...options });
-    const sorted = recoveriesMs.map(Math.round).sort((a, b) => a - b);
-    const first = `${SERVERS} servers, ${CLIENTS} clients, ${recoveriesMs.length / SERVERS} crashes`;
-    const recovery = `recovery in ms: median ${sorted[sorted.length >> 1]}, longest ${sorted.at(-1)}`;
-    return { lines: [first, recovery, book.describe()], violations: book.violations };
-  });
+/** A new fleet after so many, or checking its growing log would take most of the time. */
+const CRASHES_PER_FLEET = 20;
+
+async function crashAgainAndAgain({ count, seed, size, life, say }: Order): Promise<Findings> {
+  const recoveriesMs: number[] = [];
+  let acknowledged = 0;
+  let crashes = 0;
+  const violations: string[] = [];
+  while (crashes < count && violations.length === 0) {
+    const postgres = await startPostgres();
+    life.after(() => postgres.end());
+    const cycles = Math.min(CRASHES_PER_FLEET, count - crashes);
+    const report = await runDatabaseStorm(life, {
+      postgres,
+      seed: seed + crashes,
+      cycles,
+      patience: patienceOf(size),
+      ...(size === 'small' ? { longestRestMs: 200 } : {}),
+    });
+    crashes += report.recoveriesMs.length / SERVERS;
+    recoveriesMs.push(...report.recoveriesMs);
+    acknowledged += report.book.acknowledged;
+    violations.push(...report.book.violations);
+    say(`${crashes} crashes, ${acknowledged} acknowledged`);
+  }
+  const sorted = recoveriesMs.map(Math.round).sort((a, b) => a - b);
+  const recovery = `median ${sorted[sorted.length >> 1]}, longest ${sorted.at(-1)}`;
+  return { count: crashes, facts: { acknowledged, 'recovery in ms': recovery }, violations };
 }
 
-if (import.meta.main) process.exitCode = await main();
+export const database: Fault = {
+  name: 'database',
+  promise:
+    'A database that crashes under the load of two servers loses nothing, and both recover by themselves.',
+  unit: 'crashes',
+  sizes: { small: 2, full: 200 },
+  findMissing: missPostgres,
+  run: crashAgainAndAgain,
+};

@@ -2,6 +2,7 @@ import type { License } from '../../../packages/server/src/core/nouns/license.ts
 import { exampleFeature, exampleLimits } from '../../../packages/server/test/core/examples.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { testLicense } from '../../support/test-license.ts';
+import type { Findings } from '../door/fault.ts';
 import { HeldSlots } from './held-slots.ts';
 
 const SLOTS = 7;
@@ -87,15 +88,16 @@ export class FleetBook {
     );
   }
 
-  describe(): string {
+  facts(): Findings['facts'] {
     const { acknowledged, unavailable, cut, slots, featureSlots } = this;
-    return [
-      `acknowledged ${acknowledged}, unavailable ${unavailable}, cut ${cut}`,
-      `longest answer ${Math.round(this.longestAnswerMs)} ms`,
-      `most at once: slots ${slots.most} of ${SLOTS}, feature slots ${featureSlots.most} of ${FEATURE_SLOTS}`,
-      `counted with key ${this.countedWithKey}`,
-      `counted without key ${sum(this.counted)}, not answered ${sum(this.countedPerhaps)}`,
-    ].join('\n');
+    return {
+      acknowledged,
+      'not answered': cut,
+      'answered with 503': unavailable,
+      'longest answer in ms': Math.round(this.longestAnswerMs),
+      'most slots at once': `${slots.most} of ${SLOTS}, of the feature ${featureSlots.most} of ${FEATURE_SLOTS}`,
+      counted: this.countedWithKey + sum(this.counted),
+    };
   }
 }
 

@@ -1,20 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BerthApi } from '../../support/berth-api.ts';
-import type { TestPostgres } from '../../support/stores/postgres.ts';
-import { Fleet, type FleetLife } from './fleet.ts';
+import { findPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
+import type { Fault, Life } from '../door/fault.ts';
+import { Fleet, missPostgres, patienceOf } from './fleet.ts';
 import { FleetBook, hotLicense } from './fleet-book.ts';
 import { FleetLoad } from './fleet-load.ts';
 import { inspectFleet } from './inspect-fleet.ts';
-import { runByHand } from './run-by-hand.ts';
 
 /** Many clients want one license of three servers at once; nothing is in their way but each other. */
 interface FleetStormOptions {
   readonly postgres: TestPostgres;
   readonly seed: number;
-  readonly seconds: number;
-  readonly patience?: number;
-  /** Ends it earlier, once so many requests were acknowledged. */
-  readonly mostAcknowledged?: number;
+  /** It ends when so many were acknowledged. */
+  readonly requests: number;
+  readonly patience: number;
 }
 
 const SERVERS = 3;
@@ -26,11 +25,8 @@ const TIMEOUT_MINUTES = 120;
 const LONGEST_ANSWER_MS = 10_000;
 const POLL_MS = 50;
 
-/** Fewer answers show nothing; a busy machine gets more time for them. */
-const LEAST_ANSWERS = 500;
-
-export async function runFleetStorm(life: FleetLife, options: FleetStormOptions): Promise<FleetBook> {
-  const { postgres, seed, seconds, patience = 1, mostAcknowledged = Number.POSITIVE_INFINITY } = options;
+async function runFleetStorm(life: Life, options: FleetStormOptions): Promise<FleetBook> {
+  const { postgres, seed, requests, patience } = options;
   const longestAnswerMs = patience * LONGEST_ANSWER_MS;
   const license = hotLicense(TIMEOUT_MINUTES);
   const fleet = await Fleet.start(life, { postgres, size: SERVERS, licenses: [license] });
@@ -38,9 +34,7 @@ export async function runFleetStorm(life: FleetLife, options: FleetStormOptions)
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS, answerTimeoutMs: 2 * longestAnswerMs });
   const load = new FleetLoad({ api, book, clients: CLIENTS, seed, tolerates: [], longestAnswerMs });
   const running = load.run();
-  const endsMs = performance.now() + seconds * 1000;
-  while (performance.now() < endsMs && book.acknowledged < mostAcknowledged) await delay(POLL_MS);
-  await book.waitForAnswers(LEAST_ANSWERS);
+  while (book.acknowledged < requests && book.violations.length === 0) await delay(POLL_MS);
   load.end();
   await running;
   api.close();
@@ -49,12 +43,16 @@ export async function runFleetStorm(life: FleetLife, options: FleetStormOptions)
   return book;
 }
 
-async function main(): Promise<number> {
-  return runByHand({ seconds: 60 }, async (life, postgres, options) => {
-    const book = await runFleetStorm(life, { postgres, ...options });
-    const first = `${SERVERS} servers, ${CLIENTS} clients, ${options.seconds} s`;
-    return { lines: [first, book.describe()], violations: book.violations };
-  });
-}
-
-if (import.meta.main) process.exitCode = await main();
+export const fleet: Fault = {
+  name: 'fleet',
+  promise: 'Three servers on one database lend no slot twice, count once, and record all of it in one order.',
+  unit: 'requests',
+  sizes: { small: 1000, full: 300_000 },
+  findMissing: missPostgres,
+  async run({ count, seed, size, life }) {
+    const postgres = await findPostgres(life);
+    const book = await runFleetStorm(life, { postgres, seed, requests: count, patience: patienceOf(size) });
+    const idle = book.slots.most >= hotLicense(TIMEOUT_MINUTES).slots ? [] : ['the slots were not scarce'];
+    return { count: book.acknowledged, facts: book.facts(), violations: [...book.violations, ...idle] };
+  },
+};

@@ -8,19 +8,24 @@ import { type CommandResult, runBerth } from '../../support/berth-command.ts';
 import { pollUntil } from '../../support/poll.ts';
 import type { StartOptions } from '../../support/server-process.ts';
 import { ServerUnderTest } from '../../support/server-under-test.ts';
-import type { TestPostgres } from '../../support/stores/postgres.ts';
+import { hasPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
+import type { Life, Size } from '../door/fault.ts';
 import { openRoundRobinProxy, type RoundRobinProxy } from './round-robin-proxy.ts';
-
-/** What a test, or a run by hand, has to say when it is over. */
-export interface FleetLife {
-  after(work: () => Promise<void>): void;
-}
 
 /**
  * How many times as long as by hand things may take in the suite, which shares its machine with other tests.
  * What the servers do is judged alike.
  */
-export const SUITE_PATIENCE = 6;
+const SUITE_PATIENCE = 6;
+
+export function patienceOf(size: Size): number {
+  return size === 'small' ? SUITE_PATIENCE : 1;
+}
+
+/** `null` if there is a PostgreSQL for this machine. */
+export async function missPostgres(): Promise<string | null> {
+  return hasPostgres ? null : 'PostgreSQL for this platform';
+}
 
 interface FleetOptions {
   readonly postgres: TestPostgres;
@@ -40,7 +45,7 @@ export class Fleet {
   readonly #env: Readonly<Record<string, string>>;
   #proxy: RoundRobinProxy | null = null;
 
-  private constructor(life: FleetLife, options: FleetOptions, databaseUrl: string) {
+  private constructor(life: Life, options: FleetOptions, databaseUrl: string) {
     this.#options = options;
     this.#env = { BERTH_DATABASE_URL: databaseUrl, BERTH_MASTER_KEY: randomBytes(32).toString('hex') };
     this.servers = Array.from({ length: options.size }, (_, index) =>
@@ -56,12 +61,11 @@ export class Fleet {
   }
 
   /** Puts the licenses into a new database and starts all servers on it. */
-  static async start(life: FleetLife, options: FleetOptions): Promise<Fleet> {
+  static async start(life: Life, options: FleetOptions): Promise<Fleet> {
     const fleet = new Fleet(life, options, await options.postgres.createDatabase());
     await fleet.#seed(options.licenses);
     await Promise.all(fleet.servers.map((server) => server.start()));
-    const proxyLife = { after: (work: () => void) => life.after(async () => work()) };
-    fleet.#proxy = await openRoundRobinProxy(proxyLife, fleet.urls);
+    fleet.#proxy = await openRoundRobinProxy(life, fleet.urls);
     return fleet;
   }
 

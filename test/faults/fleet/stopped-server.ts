@@ -3,12 +3,12 @@ import { BerthApi } from '../../support/berth-api.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { createRandom, pickNumber, type Random } from '../../support/random.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
-import type { TestPostgres } from '../../support/stores/postgres.ts';
-import { Fleet, type FleetLife } from './fleet.ts';
+import { findPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
+import type { Fault, Findings, Life, Order } from '../door/fault.ts';
+import { Fleet, missPostgres, patienceOf } from './fleet.ts';
 import { FleetBook, hotLicense } from './fleet-book.ts';
 import { FleetLoad } from './fleet-load.ts';
 import { inspectFleet } from './inspect-fleet.ts';
-import { runByHand } from './run-by-hand.ts';
 
 /** Stops one of two servers in the middle of a transaction, and lets it go on when the world has moved. */
 interface StoppedServerOptions {
@@ -44,8 +44,8 @@ const LONGEST_ANSWER_MS = 12_000;
 /** Fewer answers while one is stopped show nothing; a busy machine gets more time for them. */
 const LEAST_ANSWERS = 50;
 
-export async function runStoppedServer(
-  life: FleetLife,
+async function runStoppedServer(
+  life: Life,
   { postgres, seed, seconds, patience = 1, longestRestMs }: StoppedServerOptions,
 ): Promise<StoppedServerReport> {
   const random = createRandom(seed);
@@ -119,17 +119,43 @@ async function isDeciding({ api }: ServerUnderTest): Promise<boolean> {
   return status !== 503;
 }
 
-async function main(): Promise<number> {
-  return runByHand({ seconds: 70 }, async (life, postgres, options) => {
-    const report = await runStoppedServer(life, { postgres, ...options });
-    const { book, waitedMs, acknowledgedMeanwhile } = report;
-    const lines = [
-      `stopped for ${options.seconds} s in the middle of a transaction`,
-      `the other server waited ${Math.round(waitedMs)} ms and then acknowledged ${acknowledgedMeanwhile}`,
-      book.describe(),
-    ];
-    return { lines, violations: book.violations };
-  });
+/** Longer than the database lets a transaction say nothing, and once in a while longer than a slot lives. */
+const STOPPED_SECONDS = { from: 6, to: 9 };
+const LONG_SECONDS = 70;
+const LONG_EVERY = 10;
+
+async function stopAgainAndAgain({ count, seed, size, life, say }: Order): Promise<Findings> {
+  const postgres = await findPostgres(life);
+  const random = createRandom(seed);
+  const violations: string[] = [];
+  let [acknowledged, longestWaitMs, stops] = [0, 0, 0];
+  while (stops < count && violations.length === 0) {
+    stops += 1;
+    const report = await runStoppedServer(life, {
+      postgres,
+      seed: seed + stops,
+      seconds: stops % LONG_EVERY === 0 ? LONG_SECONDS : pickNumber(random, STOPPED_SECONDS),
+      patience: patienceOf(size),
+      ...(size === 'small' ? { longestRestMs: 400 } : {}),
+    });
+    acknowledged += report.acknowledgedMeanwhile;
+    longestWaitMs = Math.max(longestWaitMs, report.waitedMs);
+    violations.push(...report.book.violations);
+    say(`${stops} stops`);
+  }
+  const facts = {
+    'acknowledged by the other one': acknowledged,
+    'longest wait of the other one in ms': Math.round(longestWaitMs),
+  };
+  return { count: stops, facts, violations };
 }
 
-if (import.meta.main) process.exitCode = await main();
+export const pauseFleet: Fault = {
+  name: 'pause-fleet',
+  promise:
+    'A server stopped within a transaction delays the others briefly, and does no harm when it goes on.',
+  unit: 'pauses',
+  sizes: { small: 1, full: 50 },
+  findMissing: missPostgres,
+  run: stopAgainAndAgain,
+};

@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { BerthApi, type Facts } from '../../support/berth-api.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { createRandom, pickNumber } from '../../support/random.ts';
-import type { TestPostgres } from '../../support/stores/postgres.ts';
+import { findPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
 import { testLicense } from '../../support/test-license.ts';
 import { openWebhookReceiver } from '../../support/webhook-receiver.ts';
-import { Fleet, type FleetLife } from './fleet.ts';
+import type { Fault, Life } from '../door/fault.ts';
+import { Fleet, missPostgres, patienceOf } from './fleet.ts';
 import { FleetBook, hotLicense } from './fleet-book.ts';
 import { FleetLoad } from './fleet-load.ts';
 import { inspectFleet } from './inspect-fleet.ts';
-import { runByHand } from './run-by-hand.ts';
 
 /** Kills the server that does the background work for all, while clients ask and events are sent. */
 interface TakeoverOptions {
@@ -49,12 +49,12 @@ const DENIED_INTERVAL_MS = 20;
 
 type Receiver = Awaited<ReturnType<typeof openWebhookReceiver>>;
 
-export async function runTakeover(
-  life: FleetLife,
+async function runTakeover(
+  life: Life,
   { postgres, seed, cycles, patience = 1, longestRestMs }: TakeoverOptions,
 ): Promise<TakeoverReport> {
   const random = createRandom(seed);
-  const receiver = await openWebhookReceiver({ after: (work) => life.after(async () => void work()) });
+  const receiver = await openWebhookReceiver(life);
   const license = hotLicense(TIMEOUT_MINUTES);
   const secret = { BERTH_WEBHOOKS_SECRET: randomBytes(32).toString('base64') };
   const fleet = await Fleet.start(life, {
@@ -155,18 +155,29 @@ async function compareDeliveries(fleet: Fleet, receiver: Receiver, book: FleetBo
   return logged.length;
 }
 
-async function main(): Promise<number> {
-  return runByHand({ cycles: 5 }, async (life, postgres, options) => {
-    const { book, takeoversMs, ...sent } = await runTakeover(life, { postgres, ...options });
-    const took = takeoversMs.map(Math.round).join(', ');
-    const lines = [
-      `${SERVERS} servers, ${CLIENTS} clients, the leader killed ${takeoversMs.length} times`,
-      `another one led after ${took} ms`,
-      `events ${sent.events}, all sent in order, ${sent.repeatedEvents} more than once`,
-      book.describe(),
-    ];
-    return { lines, violations: book.violations };
-  });
-}
-
-if (import.meta.main) process.exitCode = await main();
+export const takeover: Fault = {
+  name: 'takeover',
+  promise:
+    'When the server that does the background work is killed, another one does it and sends every event.',
+  unit: 'kills of the leader',
+  sizes: { small: 1, full: 20 },
+  findMissing: missPostgres,
+  async run({ count, seed, size, life }) {
+    const postgres = await findPostgres(life);
+    const report = await runTakeover(life, {
+      postgres,
+      seed,
+      cycles: count,
+      patience: patienceOf(size),
+      ...(size === 'small' ? { longestRestMs: 400 } : {}),
+    });
+    const { book, takeoversMs, events, repeatedEvents } = report;
+    const facts = {
+      ...book.facts(),
+      'longest takeover in ms': Math.round(Math.max(...takeoversMs)),
+      'events sent in order': events,
+      'sent more than once': repeatedEvents,
+    };
+    return { count: takeoversMs.length, facts, violations: book.violations };
+  },
+};

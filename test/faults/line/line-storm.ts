@@ -1,63 +1,93 @@
-import { parseArgs } from 'node:util';
-import { makeUpSeed } from '../../support/random.ts';
+import { hasPostgres } from '../../support/stores/postgres.ts';
+import type { Fault } from '../door/fault.ts';
 import type { LineOptions, Report } from './line-site.ts';
 import { runOrderStorm } from './order-storm.ts';
 import { runPollersStorm } from './pollers-storm.ts';
 import { measureWaiters } from './waiter-memory.ts';
 
-/**
- * Storms of the waiting line:
- *
- *   node test/faults/line/line-storm.ts order [--waiters 1000] [--by-timeout] [--postgres] [--tls]
- *   node test/faults/line/line-storm.ts order --killed 300 --hold-ms 200 [--tls] [--seed N]
- *   node test/faults/line/line-storm.ts pollers [--waiters 20] [--pollers 20] [--seconds 60]
- *   node test/faults/line/line-storm.ts memory [--waiters 10000]
- *
- * `npm run bench -- --scenario waiting` measures heartbeats beside those who wait.
- */
-const STORMS: Readonly<Record<string, { run: (options: LineOptions) => Promise<Report>; waiters: string }>> =
-  {
-    order: { run: runOrderStorm, waiters: '1000' },
-    pollers: { run: runPollersStorm, waiters: '20' },
-    memory: { run: measureWaiters, waiters: '10000' },
-  };
+const OPTIONS: Omit<LineOptions, 'seed' | 'waiters'> = {
+  slots: 5,
+  holdMs: 1000,
+  postgres: false,
+  tls: false,
+  byTimeout: false,
+  killed: 0,
+  pollers: 20,
+  seconds: 60,
+};
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    waiters: { type: 'string' },
-    slots: { type: 'string', default: '5' },
-    'hold-ms': { type: 'string', default: '1000' },
-    seed: { type: 'string', default: String(makeUpSeed()) },
-    postgres: { type: 'boolean', default: false },
-    tls: { type: 'boolean', default: false },
-    'by-timeout': { type: 'boolean', default: false },
-    killed: { type: 'string', default: '0' },
-    pollers: { type: 'string', default: '20' },
-    seconds: { type: 'string', default: '60' },
-  },
-});
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+interface LineStorm extends Pick<Fault, 'name' | 'promise' | 'unit' | 'sizes'> {
+  readonly options?: Partial<LineOptions>;
+  readonly storm: (options: LineOptions) => Promise<Report>;
 }
 
-const storm = STORMS[positionals[0] ?? 'order'];
-if (storm === undefined) throw new Error(`There are: ${Object.keys(STORMS).join(', ')}.`);
-print(`seed ${values.seed}`);
-const { lines, violations } = await storm.run({
-  waiters: Number(values.waiters ?? storm.waiters),
-  slots: Number(values.slots),
-  holdMs: Number(values['hold-ms']),
-  seed: Number(values.seed),
-  postgres: values.postgres,
-  tls: values.tls,
-  byTimeout: values['by-timeout'],
-  killed: Number(values.killed),
-  pollers: Number(values.pollers),
-  seconds: Number(values.seconds),
-});
-for (const line of lines) print(line);
-for (const violation of violations.slice(0, 20)) print(`VIOLATION ${violation}`);
-if (violations.length > 0) process.exitCode = 1;
-process.exit();
+function makeFault({ options, storm, ...facts }: LineStorm): Fault {
+  return {
+    ...facts,
+    findMissing: async () => (options?.postgres && !hasPostgres ? 'PostgreSQL for this platform' : null),
+    async run({ count, seed }) {
+      const { lines, violations } = await storm({ ...OPTIONS, ...options, seed, waiters: count });
+      return { count, facts: { measured: lines.join('; ') }, violations };
+    },
+  };
+}
+
+const IN_ORDER = 'Those who wait are served in the order of the line, and no slot is used by two';
+const KILLED = { holdMs: 200, killed: 400 };
+
+/** `npm run bench -- --scenario waiting` measures heartbeats beside those who wait. */
+export const LINE_FAULTS: readonly Fault[] = [
+  makeFault({
+    name: 'line',
+    promise: `${IN_ORDER}.`,
+    unit: 'waiters',
+    sizes: { small: 100, full: 1000 },
+    storm: runOrderStorm,
+  }),
+  makeFault({
+    name: 'line-timeout',
+    promise: `${IN_ORDER}, where slots end by their timeout.`,
+    unit: 'waiters',
+    sizes: { small: 100, full: 1000 },
+    options: { byTimeout: true },
+    storm: runOrderStorm,
+  }),
+  makeFault({
+    name: 'line-postgres',
+    promise: `${IN_ORDER}, with two servers on one database.`,
+    unit: 'waiters',
+    sizes: { small: 50, full: 300 },
+    options: { postgres: true },
+    storm: runOrderStorm,
+  }),
+  makeFault({
+    name: 'line-killed',
+    promise: 'The slot of a waiter that was killed is neither lost nor lent twice.',
+    unit: 'waiters',
+    sizes: { small: 500, full: 1000 },
+    options: KILLED,
+    storm: runOrderStorm,
+  }),
+  makeFault({
+    name: 'line-killed-tls',
+    promise: 'The slot of a waiter that was killed is neither lost nor lent twice, over TLS.',
+    unit: 'waiters',
+    sizes: { small: 500, full: 1000 },
+    options: { ...KILLED, tls: true },
+    storm: runOrderStorm,
+  }),
+  makeFault({
+    name: 'line-pollers',
+    promise: 'Clients that wait and clients that repeat the call are both served.',
+    unit: 'waiters',
+    sizes: { small: 20, full: 20 },
+    storm: runPollersStorm,
+  }),
+  makeFault({
+    name: 'line-memory',
+    promise: 'Ten thousand waiters cost a few kilobytes each.',
+    unit: 'waiters',
+    sizes: { small: 1000, full: 10_000 },
+    storm: measureWaiters,
+  }),
+];

@@ -128,6 +128,14 @@ export function sharedPostgres(options: PostgresOptions = {}): () => Promise<Tes
   };
 }
 
+/** The server of the whole run, or else one of its own: for what is no test. */
+export async function findPostgres(life: { after(end: () => unknown): void }): Promise<TestPostgres> {
+  const postgres =
+    SHARED_URL === undefined ? await startPostgres({ settings: SHARED_SETTINGS }) : useExternal(SHARED_URL);
+  life.after(() => postgres.end());
+  return postgres;
+}
+
 function makeFolder(parent: string, { uid, gid }: RunAs): string {
   const folder = mkdtempSync(join(parent, 'berth-postgres-'));
   if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
