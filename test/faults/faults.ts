@@ -9,7 +9,9 @@ import { database } from './fleet/database-storm.ts';
 import { fleet } from './fleet/fleet-storm.ts';
 import { pauseFleet } from './fleet/stopped-server.ts';
 import { takeover } from './fleet/takeover.ts';
+import { herd } from './herd/herd.ts';
 import { LINE_FAULTS } from './line/line-storm.ts';
+import { planted } from './planted/planted.ts';
 import { SUITE_FAULTS } from './suite-faults.ts';
 import { clock } from './time/clock.ts';
 import { pause } from './time/pause.ts';
@@ -29,6 +31,8 @@ export const FAULTS: readonly Fault[] = [
   backup,
   backupPostgres,
   cloudMitm,
+  herd,
   ...LINE_FAULTS,
   ...SUITE_FAULTS,
+  planted,
 ];

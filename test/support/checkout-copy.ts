@@ -4,7 +4,18 @@ import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from './server-process.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const COPIED = ['bin', 'build', 'clients', 'packages', 'test', 'package.json', 'tsconfig.json'];
+const COPIED = [
+  'bin',
+  'build',
+  'clients',
+  'packages',
+  'test',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'LICENSE',
+  'berth',
+];
 const LEFT_OUT = ['node_modules', 'screenshots', '__pycache__'];
 
 /** A copy of the project in which programs and tests run as they do here, to be changed at will. */

@@ -1,0 +1,93 @@
+/** A mistake that somebody might make, and who must find it. */
+export interface PlantedBug {
+  /** What goes wrong, as in `docs/reliability.md`. */
+  readonly kind: string;
+  readonly file: string;
+  /** Stands there exactly once. */
+  readonly right: string;
+  readonly wrong: string;
+  /** The name of a fault. */
+  readonly foundBy: string;
+  /** How large that is then; by default, as in the suite. */
+  readonly count?: number;
+}
+
+const SERVER = 'packages/server/src';
+
+export const PLANTED_BUGS: readonly PlantedBug[] = [
+  {
+    kind: 'Early free: a server that was paused gives nobody their time back.',
+    file: `${SERVER}/core/clock/clock.ts`,
+    right: 'const downFrom = (now: Instant) => (now - mark > restMs ? mark : null);',
+    wrong: 'const downFrom = (now: Instant) => (now - mark > 1e12 * restMs ? mark : null);',
+    foundBy: 'pause',
+    count: 40,
+  },
+  {
+    kind: 'Wrong time: the server follows a clock that is set back.',
+    file: `${SERVER}/core/clock/clock.ts`,
+    right: 'const now = later(running, wall);',
+    wrong: 'const now = wall;',
+    foundBy: 'clock',
+    count: 40,
+  },
+  {
+    kind: 'One too many: a full license lends another slot.',
+    file: `${SERVER}/core/decisions/register.ts`,
+    right: 'const isFull = countInUse(view) + view.kept >= license.slots;',
+    wrong: 'const isFull = countInUse(view) + view.kept > license.slots;',
+    foundBy: 'kill',
+  },
+  {
+    kind: 'Double count: a key that was sent before counts again.',
+    file: `${SERVER}/core/lending/repeat-answer.ts`,
+    right: 'return now < answeredAt + ANSWER_LIFETIME_MS;',
+    wrong: 'return now < answeredAt;',
+    foundBy: 'count',
+    count: 4,
+  },
+  {
+    kind: 'Lost renewal: what a heartbeat moved is not stored.',
+    file: `${SERVER}/store/sqlite/write/renewal-log.ts`,
+    right: 'this.#append.run(licenseId, endsAt, JSON.stringify(users));',
+    wrong: 'if (users.length > 1) this.#append.run(licenseId, endsAt, JSON.stringify(users));',
+    foundBy: 'clock',
+    count: 80,
+  },
+  {
+    kind: 'Missing lock: two servers decide about one license at the same time.',
+    file: `${SERVER}/store/postgres/write/transaction.ts`,
+    right: "const LOCK_ONE = 'SELECT * FROM license WHERE id = $1 FOR NO KEY UPDATE';",
+    wrong: "const LOCK_ONE = 'SELECT * FROM license WHERE id = $1';",
+    foundBy: 'fleet',
+  },
+  {
+    kind: 'Unknown commit: what was committed when the connection broke is done again.',
+    file: `${SERVER}/store/postgres/write/receipts.ts`,
+    right: 'value === batch && key.startsWith',
+    wrong: "value === '' && key.startsWith",
+    foundBy: 'database',
+    count: 6,
+  },
+  {
+    kind: 'Missing record: a slot that is returned leaves no event.',
+    file: `${SERVER}/core/lending/free-slot.ts`,
+    right: '{ ...event, ...severalPrograms((base.held as Registration).programs) },',
+    wrong: '',
+    foundBy: 'kill',
+  },
+  {
+    kind: 'Jumped queue: who came last is served first.',
+    file: `${SERVER}/store/engine/line/waiting-line.ts`,
+    right: 'this.#sorted ??= [...this.places.values()].sort(compareTurns);',
+    wrong: 'this.#sorted ??= [...this.places.values()].sort((a, b) => compareTurns(b, a));',
+    foundBy: 'line',
+  },
+  {
+    kind: 'Forgotten failure: after a failed sync the server goes on with what is in its memory.',
+    file: `${SERVER}/store/sqlite/write/writer.ts`,
+    right: 'if (!this.#recovery.isBroken) return;',
+    wrong: 'if (this.#recovery !== undefined) return;',
+    foundBy: 'disk',
+  },
+];
