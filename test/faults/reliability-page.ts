@@ -38,11 +38,10 @@ const BLOCKS: Readonly<Record<string, (runs: readonly Run[]) => readonly string[
 
 function writeResults(runs: readonly Run[]): readonly string[] {
   const rows = runs.map(({ fault, record }) => {
-    const { name, count, violations, seconds, commit, day, seed } = record;
+    const { command, count, violations, seconds, commit, day } = record;
     const result = violations === 0 ? 'no violation' : `**${violations} violations**`;
     const what = `${format(count)} ${fault.unit}`;
-    const how = `\`npm run faults -- ${name} --seed ${seed}\``;
-    return `| ${fault.promise} | ${how} | ${what} | ${result} | ${day}, \`${commit}\`, ${sayTime(seconds)} |`;
+    return `| ${fault.promise} | \`${command}\` | ${what} | ${result} | ${day}, \`${commit}\`, ${sayTime(seconds)} |`;
   });
   return ['| promise | command | size | result | run |', '|---|---|---|---|---|', ...rows];
 }

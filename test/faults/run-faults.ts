@@ -31,13 +31,14 @@ async function runOne(fault: Fault, values: Values): Promise<boolean> {
   const seed = Number(values.seed ?? makeUpSeed());
   const count = values.count === undefined ? undefined : Number(values.count);
   print(`# ${fault.name}: ${count ?? fault.sizes[size]} ${fault.unit}, seed ${seed}`);
-  const outcome = await carryOut(fault, { size, seed, count, say: print });
+  const choice = { size, seed, count, say: print };
+  const outcome = await carryOut(fault, choice);
   print(`${outcome.count} ${fault.unit} in ${outcome.seconds} s`);
   for (const [name, value] of Object.entries(outcome.facts)) print(`${name}: ${value}`);
   for (const { name, found, count } of outcome.controls) print(`found ${found} of ${count}: ${name}`);
   print(`violations ${outcome.violations.length}`);
   for (const violation of outcome.violations.slice(0, MAX_SHOWN)) print(`  ${violation}`);
-  if (values.record) print(`recorded in ${writeRecord(fault, size, seed, outcome)}`);
+  if (values.record) print(`recorded in ${writeRecord(fault, choice, outcome)}`);
   return outcome.isFine;
 }
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import type { Outcome } from './carry-out.ts';
+import type { Choice, Outcome } from './carry-out.ts';
 import type { Fault, Size } from './fault.ts';
 
 /** What was run, where, and what came of it: `docs/reliability.md` is made of these. */
@@ -24,10 +24,15 @@ export interface FaultRecord {
 export const RECORDS = fileURLToPath(new URL('../records', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-export function writeRecord({ name }: Fault, size: Size, seed: number, outcome: Outcome): string {
+export function writeRecord({ name }: Fault, { size, seed, count }: Choice, outcome: Outcome): string {
+  const flags = [
+    ...(size === 'full' ? [] : ['--size', size]),
+    ...(count === undefined ? [] : ['--count', String(count)]),
+    ...['--seed', String(seed)],
+  ];
   const record: FaultRecord = {
     name,
-    command: `npm run faults -- ${name} --size ${size} --seed ${seed}`,
+    command: ['npm run faults --', name, ...flags].join(' '),
     size,
     seed,
     commit: readCommit(),

@@ -62,6 +62,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     foundBy: 'fleet',
   },
   {
+    kind: 'Endless patience: a server that was stopped keeps its locks for an hour.',
+    file: `${SERVER}/store/postgres/write/transaction.ts`,
+    right: 'idle_in_transaction_session_timeout: SILENCE_TIMEOUT_MS,',
+    wrong: 'idle_in_transaction_session_timeout: 3_600_000,',
+    foundBy: 'pause-fleet',
+  },
+  {
     kind: 'Unknown commit: what was committed when the connection broke is done again.',
     file: `${SERVER}/store/postgres/write/receipts.ts`,
     right: 'value === batch && key.startsWith',
