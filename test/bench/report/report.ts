@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readCommit } from '../../support/read-commit.ts';
 import { describeCores } from '../cores.ts';
 import { cpuShareOf, isGeneratorSaturated, type Measurement, shareOf } from '../measurement.ts';
 import type { Verdict } from '../scenarios.ts';
@@ -33,6 +34,7 @@ export interface Report {
 export function describeMachine(seconds: number): Report['machine'] {
   return {
     date: new Date().toISOString().slice(0, 10),
+    commit: readCommit(),
     node: process.version,
     system: `${platform()} ${release()}, ${arch()}`,
     processor: cpus()[0]?.model ?? 'unknown',

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { readCommit } from '../../support/read-commit.ts';
 import type { Choice, Outcome } from './carry-out.ts';
 import type { Fault, Size } from './fault.ts';
 
@@ -22,7 +22,6 @@ export interface FaultRecord {
 }
 
 export const RECORDS = fileURLToPath(new URL('../records', import.meta.url));
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 export function writeRecord({ name }: Fault, { size, seed, count }: Choice, outcome: Outcome): string {
   const flags = [
@@ -48,22 +47,6 @@ export function writeRecord({ name }: Fault, { size, seed, count }: Choice, outc
   const path = `${RECORDS}/${name}.json`;
   writeFileSync(path, `${JSON.stringify(record, null, 2)}\n`);
   return path;
-}
-
-/** With a plus, if what ran is not what was committed. */
-function readCommit(): string {
-  const git = (...words: string[]) => execFileSync('git', words, { cwd: ROOT, encoding: 'utf8' }).trim();
-  const changed = git(
-    'status',
-    '--porcelain',
-    '--',
-    'packages',
-    'bin',
-    'build',
-    'test',
-    ':!test/faults/records',
-  );
-  return `${git('rev-parse', '--short=10', 'HEAD')}${changed === '' ? '' : '+'}`;
 }
 
 function describeMachine(): string {
