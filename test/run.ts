@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { globSync, mkdirSync, writeFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { run } from 'node:test';
 import type { TestEvent } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
-import { bundleProgram } from '../build/bundle.ts';
+import { BUILT, buildProgram } from './runner/build-program.ts';
 import { Durations } from './runner/durations.ts';
 import { groupFiles } from './runner/group-files.ts';
 import { formatCounts, Ledger } from './runner/ledger.ts';
@@ -20,7 +19,6 @@ const TEST_TIMEOUT_MS = 10 * 60 * 1000;
 /** Many tests wait for processes or timers, so more files run at once than there are cores. */
 const CONCURRENCY = availableParallelism() * 2;
 const CACHE = join(ROOT, 'node_modules', '.cache');
-const BUILT = join(CACHE, 'berth-tests');
 /** Several threads check the same types more than once, and the tests need the cores. */
 const TSC = 'tsc --noEmit --singleThreaded';
 const STATIC_CHECKS = [TSC, `${TSC} -p packages/admin`, 'biome check .'];
@@ -104,37 +102,10 @@ async function runTestFiles(files: string[], ledger: Ledger): Promise<void> {
   }
 }
 
-/**
- * Tests start Berth and its threads as bundles, as the executable does, in half the time of the sources. A
- * thread is a file here, so that its compiled code is kept, and other files are read when they are needed.
- */
-async function buildProgram(): Promise<void> {
-  const { text, files, threads } = await bundleProgram();
-  mkdirSync(BUILT, { recursive: true });
-  const loaders = Object.entries(threads).map(([path, thread]) => {
-    return [path, `require(${JSON.stringify(writeBuilt('thread', 'cjs', thread))})`] as const;
-  });
-  const threadFiles = Object.fromEntries(loaders);
-  const rest = writeBuilt('files', 'json', JSON.stringify({ ...files, ...threadFiles }));
-  const read = `JSON.parse(require('node:fs').readFileSync(${JSON.stringify(rest)}, 'utf8'))`;
-  const get = `get(_, path) { return (this.files ??= ${read})[path]; }`;
-  const carried = `const BUNDLED_FILES = new Proxy({}, { ${get} });\n`;
-  process.env.TEST_PROGRAM = writeBuilt('berth', 'cjs', carried + text);
-  process.env.TEST_THREADS = writeBuilt('threads', 'json', JSON.stringify(threadFiles));
-}
-
-/** Named after its content: another run may use the folder at the same time. */
-function writeBuilt(what: string, ending: string, text: string): string {
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
-  const file = join(BUILT, `${what}-${hash}.${ending}`);
-  writeFileSync(file, text);
-  return file;
-}
-
 process.chdir(ROOT);
 // Test files and the servers they start share compiled code, which saves about half a second each.
 process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'berth');
-if (process.env.TEST_PROGRAM === undefined) await buildProgram();
+if (process.env.TEST_PROGRAM === undefined) Object.assign(process.env, await buildProgram());
 // Syncs are free in memory.
 if (hasMemory()) process.env.TMPDIR ??= MEMORY;
 const filters = process.argv.slice(2);
