@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleProgram } from '../../build/bundle.ts';
@@ -33,10 +33,12 @@ export async function buildProgram(): Promise<BuiltProgram> {
   };
 }
 
-/** Named after its content: another run may use the folder at the same time. */
+/** Named after its content, and complete from the start: another run may use it at the same time. */
 function writeBuilt(what: string, ending: string, text: string): string {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const file = join(BUILT, `${what}-${hash}.${ending}`);
-  writeFileSync(file, text);
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, text);
+  renameSync(draft, file);
   return file;
 }
