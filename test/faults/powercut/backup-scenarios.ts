@@ -37,7 +37,8 @@ export async function backup(play: Play): Promise<Recording> {
     const book = new Book((await site.takeInventory()).values);
     let isOver = false;
     const loading = site.load(book, fewClients(play.seed), () => isOver);
-    for (const name of ['one.backup', 'two.backup']) {
+    for (let number = 1; number <= play.lives; number++) {
+      const name = `${number}.backup`;
       made.set(name, await site.run('backup', join(site.root, BACKUPS, name)));
     }
     isOver = true;

@@ -44,7 +44,16 @@ export function writeCut(node: Node, folder: string, dice: Dice): void {
     const path = join(folder, name);
     if (child.isFolder) writeCut(child, path, dice);
     else writeFileSync(path, cutFile(child, dice), { mode: 0o600 });
+    if (name.endsWith('-wal') && dice.random() < 0.2) writeGarbage(path.replace(/wal$/, 'shm'), dice.random);
   }
+}
+
+const SHARED_MEMORY_BYTES = 32_768;
+
+/** Memory that SQLite's connections share has a file, of which a cut may leave anything. */
+function writeGarbage(file: string, random: Random): void {
+  const bytes = Buffer.from(Array.from({ length: SHARED_MEMORY_BYTES }, () => Math.floor(random() * 256)));
+  writeFileSync(file, bytes, { mode: 0o600 });
 }
 
 function cutFile({ base, changes }: Node, dice: Dice): Buffer {

@@ -1,4 +1,5 @@
-import type { Facts, Holder } from '../../support/berth-api.ts';
+import type { Slot } from '@berth/protocol/admin/registrations';
+import type { Facts } from '../../support/berth-api.ts';
 import { COUNTED, sayBorrowed } from './steps.ts';
 
 /** Everything that a server has, by the keys of the steps. */
@@ -17,10 +18,11 @@ export async function takeInventory(get: (path: string) => Promise<Facts>): Prom
   if (next !== null) throw new Error('There are more slots than this test lends.');
   const values: Record<string, string> = {};
   const ends: Record<string, number> = {};
-  for (const { license_id, user, borrowed_until, ends_at } of registrations as readonly Holder[]) {
+  for (const { license_id, user, borrowed_until, ends_at, features } of registrations as readonly Slot[]) {
     const key = `slot ${license_id}/${user}`;
     values[key] = borrowed_until === null ? 'held' : sayBorrowed(borrowed_until);
     ends[key] = Date.parse(ends_at);
+    for (const feature of features) values[`feature ${license_id}/${user} ${feature}`] = 'held';
   }
   const parts = ['licenses', 'bars', 'tokens', 'users', 'settings', 'rules', 'keys', 'identity'] as const;
   const answers = await Promise.all(parts.map(async (part) => [part, await ask(part)] as const));

@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildProgram } from '../../runner/build-program.ts';
+import { findProgram, type Program } from '../../support/program.ts';
 import { createRandom, pickNumber, pickOne } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
 import type { Control, Fault, Findings, Order } from '../door/fault.ts';
@@ -9,16 +10,16 @@ import { Checkers } from './checkers.ts';
 import { dropSynced, hideFailure, ignoreSyncs, type Lie } from './control-lies.ts';
 import { type Dice, LOSING, writeCut } from './cut.ts';
 import { Disk } from './disk.ts';
-import type { Recording } from './recording.ts';
+import type { Play, Recording } from './recording.ts';
 import { MIXED, SCENARIOS, type Scenario } from './scenarios.ts';
 import { findMissing } from './shim.ts';
-import type { Program } from './site.ts';
 import { Tally } from './tally.ts';
 
 /** One recording gives so many states at most; more recordings differ more. */
 const CUTS_PER_RECORDING = 250;
 /** So many changes are acknowledged in a recording. */
 const CHANGES = { small: 36, full: 250 } as const;
+const LIVES = { small: 1, full: 3 } as const;
 /** One in so many states is started as a process. */
 const PROCESS_EVERY = { small: 30, full: 200 } as const;
 
@@ -40,16 +41,16 @@ class Workshop {
     this.folder = folder;
   }
 
-  static async open({ life }: Order): Promise<Workshop> {
+  static async open({ life, count }: Order): Promise<Workshop> {
     const { TEST_PROGRAM, TEST_THREADS } = process.env;
-    const isBuilt = TEST_PROGRAM !== undefined && TEST_THREADS !== undefined;
-    const built = isBuilt ? { TEST_PROGRAM, TEST_THREADS } : await buildProgram();
-    const checkers = new Checkers(availableParallelism(), built, life);
-    return new Workshop(
-      { file: process.execPath, args: [built.TEST_PROGRAM] },
-      checkers,
-      temporaryFolder(life),
-    );
+    const given = TEST_PROGRAM === undefined || TEST_THREADS === undefined ? await buildProgram() : {};
+    const built = { ...given, ...process.env } as Record<'TEST_PROGRAM' | 'TEST_THREADS', string>;
+    const checkers = new Checkers(Math.min(count, availableParallelism()), built, life);
+    return new Workshop(findProgram(built.TEST_PROGRAM), checkers, temporaryFolder(life));
+  }
+
+  play({ life, size }: Order, seed: number): Play {
+    return { seed, changes: CHANGES[size], lives: LIVES[size], program: this.program, life };
   }
 
   newRoot(): string {
@@ -94,8 +95,8 @@ async function cutThePower(order: Order): Promise<Findings> {
 
 async function carryOut(job: Job, order: Order, workshop: Workshop, tally: Tally): Promise<void> {
   const { scenario, cuts, seed } = job;
-  const { life, size } = order;
-  const recording = await scenario.record({ seed, changes: CHANGES[size], program: workshop.program, life });
+  const { size } = order;
+  const recording = await scenario.record(workshop.play(order, seed));
   tally.noteRecording(recording.record);
   const random = createRandom(seed);
   const range = { from: recording.from, to: recording.record.length };
@@ -135,13 +136,20 @@ function keep({ image, record }: Recording, cut: number, dice: Dice): string {
   return `kept in ${folder}`;
 }
 
+let recorded: Promise<Recording> | undefined;
+
+/** All controls may use the same one. */
+function recordOnce(order: Order, workshop: Workshop): Promise<Recording> {
+  recorded ??= MIXED.record(workshop.play(order, order.seed));
+  return recorded;
+}
+
 /** Right after changes that were acknowledged, on a disk that has lied about them. */
 function makeControl(name: string, lie: Lie): Control {
   const run = async (order: Order) => {
-    const { life, size, seed, count } = order;
+    const { size, seed, count } = order;
     const workshop = await Workshop.open(order);
-    const play = { seed, changes: CHANGES[size], program: workshop.program, life };
-    const { image, record, book, expectAt } = await MIXED.record(play);
+    const { image, record, book, expectAt } = await recordOnce(order, workshop);
     const random = createRandom(seed);
     const acknowledged = book.listAcknowledged().slice(10);
     const attempt = async () => {

@@ -1,10 +1,11 @@
 import { mkdirSync, readFileSync } from 'node:fs';
+import type { Program } from '../../support/program.ts';
 import { seedLicenses, temporaryFolder } from '../../support/server-process.ts';
 import type { Life } from '../door/fault.ts';
 import { ANYTHING, type Book, type Expected } from './book.ts';
 import { Disk, findUnrecorded, type Image, takeImage } from './disk.ts';
 import { type Happening, readRecord } from './record.ts';
-import { type Program, Site } from './site.ts';
+import { Site } from './site.ts';
 import { LICENSES } from './steps.ts';
 
 /** A recorded server, and what it acknowledged. */
@@ -22,6 +23,8 @@ export interface Play {
   readonly seed: number;
   /** How many changes are acknowledged. */
   readonly changes: number;
+  /** How often the server is started again, where it is; how many backups there are. */
+  readonly lives: number;
   readonly program: Program;
   readonly life: Life;
 }

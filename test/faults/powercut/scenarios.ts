@@ -6,7 +6,7 @@ import { backup, restore } from './backup-scenarios.ts';
 import { Book } from './book.ts';
 import { type Play, type Recording, record } from './recording.ts';
 import type { Site } from './site.ts';
-import { addDemo, administer, count, fillLog, lend, rotate, type Steps } from './steps.ts';
+import { addDemo, administer, count, fillLog, lend, rotate, type Steps, useFeature } from './steps.ts';
 
 /** What a server does while it is recorded. */
 export interface Scenario {
@@ -19,7 +19,7 @@ export interface Scenario {
 /** Clients of all kinds. */
 function everybody(seed: number): readonly Steps[] {
   const lenders = [0, 1, 2, 3].map((client) => lend(client, seed + client));
-  return [...lenders, count(4, seed + 4), count(5, seed + 5), administer(seed + 6)];
+  return [...lenders, useFeature(7, seed + 7), count(4, seed + 4), count(5, seed + 5), administer(seed + 6)];
 }
 
 /** Clients come to a server, and the power is cut at last. */
@@ -37,16 +37,17 @@ const serveEverybody = serve(everybody);
 
 /** A server is killed, stopped and started: what a crash left in its log is moved into the database. */
 function restart(makeClients: (seed: number) => readonly Steps[]) {
-  return ({ seed, changes }: Play) =>
+  return ({ seed, changes, lives }: Play) =>
     async (site: Site) => {
       await site.start();
       const book = new Book((await site.takeInventory()).values);
       const clients = makeClients(seed);
-      for (const signal of ['SIGKILL', 'SIGTERM', 'SIGKILL'] as const) {
-        await site.load(book, clients, changes / 3, signal);
+      for (let life = 0; life < lives; life++) {
+        const signal = (seed + life) % 2 === 0 ? 'SIGKILL' : 'SIGTERM';
+        await site.load(book, clients, changes / (lives + 1), signal);
         await site.start();
       }
-      await site.load(book, clients, changes / 6);
+      await site.load(book, clients, changes / (lives + 1));
       return book;
     };
 }

@@ -1,16 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { BERTH } from '../../support/program.ts';
+import type { Program } from '../../support/program.ts';
 import { type ServerProcess, startServerProcess } from '../../support/server-process.ts';
 import type { Book, Outcome, Step } from './book.ts';
 import { type Inventory, takeInventory } from './inventory.ts';
 import { Line } from './line.ts';
 import { recordedEnvironment } from './shim.ts';
 import type { Steps } from './steps.ts';
-
-/** How the Berth under test is started. */
-export type Program = typeof BERTH;
 
 interface SiteOptions {
   readonly program: Program;

@@ -1,6 +1,6 @@
 import { DEMO_LICENSE } from '../../../packages/server/src/core/nouns/demo-license.ts';
 import type { License } from '../../../packages/server/src/core/nouns/license.ts';
-import { exampleLimits } from '../../../packages/server/test/core/examples.ts';
+import { exampleFeature, exampleLimits } from '../../../packages/server/test/core/examples.ts';
 import { createRandom, pickNumber, pickOne, type Random } from '../../support/random.ts';
 import { testLicense } from '../../support/test-license.ts';
 import { ANYTHING, type Step, type Value } from './book.ts';
@@ -9,10 +9,19 @@ const TIMEOUT_MINUTES = 120;
 const LASTS_MS = TIMEOUT_MINUTES * 60_000;
 const facts = { timeoutMinutes: TIMEOUT_MINUTES };
 
+const FLOATING = {
+  floating: { slots: 20, timeoutMinutes: TIMEOUT_MINUTES, canBorrow: true, maxBorrowHours: 168 },
+};
+
 /** Clients compete for its slots. */
 const SCARCE = testLicense(1, { ...facts, product: 'scarce', slots: 3 });
 /** It has room for all of them. */
-const ROOMY = testLicense(2, { ...facts, product: 'roomy', slots: 100 });
+const ROOMY = testLicense(2, {
+  ...facts,
+  product: 'roomy',
+  slots: 100,
+  features: [exampleFeature('render', FLOATING)],
+});
 export const COUNTED = testLicense(3, {
   product: 'counted',
   consumption: exampleLimits({ unlimited: true }),
@@ -71,6 +80,19 @@ export function* lend(client: number, seed: number, options: LendOptions = {}): 
     const license = pickOne(random, licenses);
     const kinds = ['register', 'borrow', 'unregister'] as const;
     yield slotStep(random() < renews ? 'register' : pickOne(random, kinds), license.id, user, random);
+  }
+}
+
+/** A client that has a slot, and takes and gives back one of a feature. */
+export function* useFeature(client: number, seed: number): Steps {
+  const random = createRandom(seed);
+  const user = `user-${client}`;
+  const body = { license_id: ROOMY.id, user, os_hostname: 'office', feature: 'render' };
+  const key = `feature ${ROOMY.id}/${user} render`;
+  yield slotStep('register', ROOMY.id, user, random);
+  for (;;) {
+    yield { key, path: '/api/v4/featureRegister', body, mayBecome: () => 'held', became: () => 'held' };
+    yield { key, path: '/api/v4/featureRelease', body, mayBecome: () => null, became: () => null };
   }
 }
 
