@@ -96,7 +96,11 @@ async function cutThePower(order: Order): Promise<Findings> {
 async function carryOut(job: Job, order: Order, workshop: Workshop, tally: Tally): Promise<void> {
   const { scenario, cuts, seed } = job;
   const { size } = order;
-  const recording = await scenario.record(workshop.play(order, seed));
+  const recording = await scenario.record(workshop.play(order, seed)).catch((error: Error) => {
+    tally.violations.push(`${scenario.name}, seed ${seed}: it cannot be recorded: ${error.message}`);
+    return null;
+  });
+  if (recording === null) return;
   tally.noteRecording(recording.record);
   const random = createRandom(seed);
   const range = { from: recording.from, to: recording.record.length };

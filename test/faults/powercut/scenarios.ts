@@ -103,7 +103,7 @@ function failSyncs(play: Play): Promise<Recording> {
   const random = createRandom(play.seed);
   // The start has about ten.
   const failing = Array.from({ length: play.changes }, (_, index) => index + 12).filter(() => random() < 0.1);
-  return record(play, { failing }, serveEverybody(play));
+  return record(play, { failing }, (play.seed % 3 === 0 ? serveRotation : serveEverybody)(play));
 }
 
 export const MIXED: Scenario = {
