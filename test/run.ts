@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { run } from 'node:test';
 import type { TestEvent } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
-import { buildProgram } from './runner/build-program.ts';
+import { BUILT, buildProgram } from './runner/build-program.ts';
 import { Durations } from './runner/durations.ts';
 import { groupFiles } from './runner/group-files.ts';
 import { formatCounts, Ledger } from './runner/ledger.ts';
@@ -19,7 +19,6 @@ const TEST_TIMEOUT_MS = 10 * 60 * 1000;
 /** Many tests wait for processes or timers, so more files run at once than there are cores. */
 const CONCURRENCY = availableParallelism() * 2;
 const CACHE = join(ROOT, 'node_modules', '.cache');
-const BUILT = join(CACHE, 'berth-tests');
 /** Several threads check the same types more than once, and the tests need the cores. */
 const TSC = 'tsc --noEmit --singleThreaded';
 const STATIC_CHECKS = [TSC, `${TSC} -p packages/admin`, 'biome check .'];
@@ -106,7 +105,7 @@ async function runTestFiles(files: string[], ledger: Ledger): Promise<void> {
 process.chdir(ROOT);
 // Test files and the servers they start share compiled code, which saves about half a second each.
 process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'berth');
-await buildProgram(BUILT);
+if (process.env.TEST_PROGRAM === undefined) Object.assign(process.env, await buildProgram());
 // Syncs are free in memory.
 if (hasMemory()) process.env.TMPDIR ??= MEMORY;
 const filters = process.argv.slice(2);

@@ -12,12 +12,14 @@ import { takeover } from './fleet/takeover.ts';
 import { herd } from './herd/herd.ts';
 import { LINE_FAULTS } from './line/line-storm.ts';
 import { planted } from './planted/planted.ts';
+import { powercut } from './powercut/powercut.ts';
 import { SUITE_FAULTS } from './suite-faults.ts';
 import { clock } from './time/clock.ts';
 import { pause } from './time/pause.ts';
 
 /** Everything that `npm run faults` does, and `docs/reliability.md` tells. */
 export const FAULTS: readonly Fault[] = [
+  powercut,
   kill,
   count,
   disk,

@@ -13,9 +13,15 @@ if (TEST_THREADS !== undefined) {
   Object.assign(globalThis, { BUNDLED_FILES: JSON.parse(readFileSync(TEST_THREADS, 'utf8')) });
 }
 
-/** How to start the Berth under test: the bundle that the runner made, an executable, or the sources. */
-export const BERTH: { readonly file: string; readonly args: readonly string[] } = /\.c?[jt]s$/.test(
-  TEST_PROGRAM,
-)
-  ? { file: process.execPath, args: [TEST_PROGRAM] }
-  : { file: TEST_PROGRAM, args: [] };
+/** How a Berth is started: a bundle, an executable, or the sources. */
+export interface Program {
+  readonly file: string;
+  readonly args: readonly string[];
+}
+
+export function findProgram(path: string): Program {
+  return /\.c?[jt]s$/.test(path) ? { file: process.execPath, args: [path] } : { file: path, args: [] };
+}
+
+/** The Berth under test: the bundle that the runner made, unless it was told otherwise. */
+export const BERTH = findProgram(TEST_PROGRAM);

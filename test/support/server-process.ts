@@ -9,7 +9,7 @@ import { openDataFolder } from '../../packages/server/src/store/sqlite/data-fold
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { openPatiently } from '../../packages/server/test/store/exam/postgres-database.ts';
 import { addAdministrator } from './administrator.ts';
-import { BERTH } from './program.ts';
+import { BERTH, type Program } from './program.ts';
 import { hasMemory, MEMORY } from './stores/postgres.ts';
 import { environmentOf, findDatabase } from './stores/test-stores.ts';
 
@@ -30,7 +30,7 @@ export interface StartOptions {
   /** A program that starts it, such as strace. */
   readonly under?: readonly string[];
   /** The Berth to start, if not the one under test. */
-  readonly program?: typeof BERTH;
+  readonly program?: Program;
 }
 
 /** Starts `berth serve` on a free port and waits for its ready line. */

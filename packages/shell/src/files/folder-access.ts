@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { syncFolder } from './durable-file.ts';
 
 /**
  * Creates a folder that only its owner can access. Node's `recursive` option loops forever where folders
@@ -11,10 +12,23 @@ export function createPrivateFolder(folder: string): void {
   for (const path of listPath(folder).filter((one) => !existsSync(one))) {
     try {
       mkdirSync(path, { mode: 0o700 });
+      syncParent(path);
     } catch (error) {
       // Another process created it first.
       if (codeOf(error) !== 'EEXIST') throw new Error(explainCreation(path, error));
     }
+  }
+}
+
+/** Folders that may be written but not read cannot be synced, nor can those of some file systems. */
+const CANNOT_SYNC = ['EACCES', 'EPERM', 'EINVAL'];
+
+/** Without its name, a power cut would take a new folder with everything in it. */
+function syncParent(path: string): void {
+  try {
+    syncFolder(dirname(path));
+  } catch (error) {
+    if (!CANNOT_SYNC.includes(String(codeOf(error)))) throw error;
   }
 }
 
