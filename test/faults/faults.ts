@@ -1,5 +1,6 @@
 import { kill } from './crash/kill-storm.ts';
 import type { Fault } from './door/fault.ts';
+import { standby } from './standby/standby-storm.ts';
 
 /** Everything that `npm run faults` does, and `docs/reliability.md` tells. */
-export const FAULTS: readonly Fault[] = [kill];
+export const FAULTS: readonly Fault[] = [kill, standby];
