@@ -4,6 +4,7 @@ import { pollUntil } from '../../../../../test/support/poll.ts';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/stores/postgres.ts';
 import { testLicense } from '../../../../../test/support/test-license.ts';
 import type { StoreNotice } from '../../../src/core/nouns/store-notice.ts';
+import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { openConnection } from '../../../src/store/postgres/wire/database.ts';
 import { parseDatabaseUrl } from '../../../src/store/postgres/wire/database-url.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -60,6 +61,23 @@ async function openServer(t: TestContext, primary: string) {
     nextNotice: () => pollUntil('the move was noticed', () => notices.shift()),
   };
 }
+
+test('a server whose database is silent looks for another primary', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let looks = 0;
+  const store = new PostgresStore({
+    writer: { memory: {} },
+    election: { attend: () => new Promise(() => {}) },
+    signal: null,
+    lookAround: async () => {
+      looks += 1;
+    },
+  } as unknown as ConstructorParameters<typeof PostgresStore>[0]);
+  void store.keepClock();
+  assert.equal(looks, 0);
+  t.mock.timers.tick(4000);
+  assert.equal(looks, 2);
+});
 
 describe('a server whose database fails over', { skip }, () => {
   test('notices what the standby lacked, and believes nothing that it remembers', async (t) => {
