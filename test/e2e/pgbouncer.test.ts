@@ -68,7 +68,7 @@ describe('behind PgBouncer', () => {
 
   for (const [mode, message] of [
     ['transaction', /mixes up prepared statements\. Set database\.prepareStatements: false/],
-    ['statement', /statement pooling mode.*Set pool_mode = transaction/],
+    ['statement', /statement pooling mode.*Set pool_mode to transaction/],
   ] as const) {
     test(`a server says at its start why it does not work, with ${mode} pooling`, async (t) => {
       if (isImpossible(t)) return;

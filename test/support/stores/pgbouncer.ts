@@ -8,7 +8,10 @@ import { findRunAs } from './postgres-binaries.ts';
 
 type PoolMode = 'session' | 'transaction' | 'statement';
 
-/** Starts a pooler in front of a database that does not know of prepared statements. It ends with the test. Returns its port. */
+/**
+ * Starts a pooler in front of a database, which knows nothing of prepared statements. It ends with the test.
+ * Returns its port.
+ */
 export async function startPgbouncer(
   life: { after(end: () => unknown): void },
   databasePort: number,

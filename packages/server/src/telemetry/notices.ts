@@ -48,7 +48,7 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
     case 'two_primaries':
       log.error(
         { host: notice.inUse, other: notice.other },
-        'two hosts of the database can be written, and other servers may use the other one; stop the old primary',
+        'two hosts of the database can be written, and other servers may use the other; stop the old primary',
       );
       break;
     case 'store_lost':

@@ -19,7 +19,7 @@ import {
 } from '../engine/sealed-secrets.ts';
 import type { Store } from '../store.ts';
 import { TurnSignal } from '../turn-signal.ts';
-import { EventSignal } from './fleet/event-signal.ts';
+import { EventSignal, type EventSignalOptions } from './fleet/event-signal.ts';
 import { LeaderElection } from './fleet/leader-election.ts';
 import { setIgnoresCase } from './move/respell-users.ts';
 import { PostgresStore } from './postgres-store.ts';
@@ -155,26 +155,20 @@ async function openStore(
     const wall = options.clock?.readWall() ?? null;
     await patient.use((connection) => setIgnoresCase(connection, ignoresCase, wall));
   }
-  const { masterKey, keys } = await pool.use((connection) =>
-    openKeys(connection, options.masterKey, hosts.url),
-  );
+  const opened = await pool.use((connection) => openKeys(connection, options.masterKey, hosts.url));
   const { onNotice, onNews, isServing, version, clock } = options;
   const serverId = randomBytes(8).toString('hex');
   const turns = new TurnSignal();
+  const openListener: EventSignalOptions['open'] = (onNotification) =>
+    hosts.open({ ...opening, onNotification });
   const signal = isServing
-    ? new EventSignal({
-        open: (onNotification) => hosts.open({ ...opening, onNotification }),
-        onNews,
-        onTurns: (keys) => turns.tell(keys),
-        serverId,
-      })
+    ? new EventSignal({ open: openListener, onNews, onTurns: (keys) => turns.tell(keys), serverId })
     : null;
   const { readMonotonicMs } = clock ?? systemClock;
   const readWall = clock === undefined ? null : () => clock.readWall();
   const writer = new PostgresWriter({
     pool,
-    keys,
-    masterKey,
+    ...opened,
     index: await pool.use((connection) => readIndex(connection)),
     serverId,
     readWall,

@@ -29,7 +29,7 @@ interface StoreParts {
   readonly lookAround: () => Promise<void>;
 }
 
-/** The clock is kept every second; for a newer primary it looks every ten, and whenever there is no answer. */
+/** The clock is kept every second. It looks for a newer primary every ten, and while there is no answer. */
 const ROUNDS_PER_LOOK = 10;
 const LATE_MS = 2000;
 

@@ -37,8 +37,8 @@ const LOST = new Set([
 const ENDING = new Set(['57P01', '57P02', '57P03', '57P05']);
 
 const UNPREPARED =
-  'A pooler between the server and the database mixes up prepared statements. Set database.prepareStatements: ' +
-  'false, or max_prepared_statements in PgBouncer 1.21 or newer.';
+  'A pooler between the server and the database mixes up prepared statements. Set ' +
+  'database.prepareStatements: false, or max_prepared_statements in PgBouncer 1.21 or newer.';
 
 /** By SQLSTATE, or by its class, the first two characters. */
 const SENTENCES: Readonly<Record<string, string>> = {
@@ -60,7 +60,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 const UNREACHABLE = 'The database cannot be reached. Check that it runs, its URL and the network.';
 const STATEMENT_POOLING =
-  'PgBouncer is in statement pooling mode, which has no transactions. Set pool_mode = transaction or session.';
+  'PgBouncer is in statement pooling mode, without transactions. Set pool_mode to transaction or session.';
 const FAILED = 'The database reported an error. Try again in a moment; the log has details.';
 
 /** Whether the connection is gone. It is then unknown whether the last statement was carried out. */

@@ -34,12 +34,13 @@ const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 /** All of them lead to the host that can be written, since Berth can use no other. */
 const SESSION_KINDS = ['any', 'read-write', 'primary'];
 
-/** What stands before the hosts, the hosts, and what follows them. */
-const HOSTS = /^([^:/?#]*:\/\/(?:[^@/?#]*@)?)([^/?#]*)(.*)$/s;
+/** What stands before the hosts, and the hosts. */
+const HOSTS = /^([^:/?#]*:\/\/(?:[^@/?#]*@)?)([^@/?#]*)/;
 
 /** Reads a URL with one or more hosts, in their order: `postgres://berth@db1:5432,db2:5432/berth`. */
 export function parseDatabaseUrls(text: string): readonly [DatabaseTarget, ...DatabaseTarget[]] {
-  const [, before = text, hosts = '', after = ''] = HOSTS.exec(text) ?? [];
+  const [matched = '', before = '', hosts = ''] = HOSTS.exec(text) ?? [];
+  const after = text.slice(matched.length);
   const [first = '', ...others] = hosts.split(',');
   const read = (host: string) => parseDatabaseUrl(`${before}${host}${after}`);
   return [read(first), ...others.map(read)];

@@ -25,7 +25,9 @@ const SETTINGS = [
 ];
 
 /** Null for a setting that an engine compatible with PostgreSQL does not know. */
-const READ_SETTINGS = `SELECT ${SETTINGS.map((name) => `current_setting('${name}', true) AS ${name}`).join(', ')}`;
+const READ_SETTINGS = `SELECT ${SETTINGS.map((name) => `current_setting('${name}', true) AS ${name}`).join(
+  ', ',
+)}`;
 
 /** A file of the log is named after the timeline, in eight hexadecimal digits, and its place. */
 const READ_LINEAGE = `SELECT (SELECT system_identifier FROM pg_control_system())::text AS system,

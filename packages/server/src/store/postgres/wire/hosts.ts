@@ -77,7 +77,7 @@ export class Hosts {
     return this.#connect(options);
   }
 
-  /** Moves to a newer primary, if there is one. Failures do not matter: whoever needs a connection looks too. */
+  /** Moves to a newer primary, if there is one. If that fails, whoever needs a connection tries again. */
   async lookAround(options: OpeningOptions): Promise<void> {
     if (this.#targets.length > 1) await this.#look(options).catch(() => {});
   }
@@ -192,8 +192,8 @@ function compareAge(lineage: Lineage | null, than: Lineage | null): number {
 function outdated(where: string): Fault {
   return new Fault(
     'store_unavailable',
-    `The database at ${where} is an old primary: its standby was promoted, and this server has already used ` +
-      'that. Stop the old primary and make it a standby. To use it all the same, restart this server.',
+    `The database at ${where} is an old primary: its standby was promoted, and this server has used that. ` +
+      'Stop the old primary and make it a standby. To use it all the same, restart this server.',
   );
 }
 
