@@ -151,11 +151,11 @@ export class Hosts {
   }
 
   #choose(found: readonly Primary[], errors: readonly HostError[]): Primary {
-    const [first] = found;
+    const first = found.find(({ target }) => target === this.#target) ?? found[0];
     if (first === undefined) throw noneFits(errors);
     const { system } = this.#lineage ?? first.lineage ?? {};
     const rank = ({ lineage }: Primary) => (lineage?.system === system ? (lineage?.timeline ?? 0) : -1);
-    const best = found.reduce((newest, one) => (rank(one) > rank(newest) ? one : newest));
+    const best = found.reduce((newest, one) => (rank(one) > rank(newest) ? one : newest), first);
     this.#noteSecond(found.find((one) => one !== best));
     return best;
   }

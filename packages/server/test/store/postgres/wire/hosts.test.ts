@@ -125,6 +125,14 @@ describe('of several hosts', () => {
     assert.deepEqual(moves, ['b:5432']);
   });
 
+  test('the one in use is kept if another one is just as new', async () => {
+    const { open, states, moves } = makeHosts('a,b', { a: 'down', b: 3 });
+    (await open()).isDead = true;
+    states.a = 3;
+    assert.equal((await open()).host, 'b');
+    assert.deepEqual(moves, []);
+  });
+
   test('another database is only used if there is nothing else', async () => {
     const { open, states } = makeHosts('a,b', { a: 3, b: 9 }, { b: 'two' });
     (await open()).isDead = true;
