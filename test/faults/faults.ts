@@ -13,6 +13,7 @@ import { herd } from './herd/herd.ts';
 import { LINE_FAULTS } from './line/line-storm.ts';
 import { planted } from './planted/planted.ts';
 import { powercut } from './powercut/powercut.ts';
+import { standby } from './standby/standby-storm.ts';
 import { SUITE_FAULTS } from './suite-faults.ts';
 import { clock } from './time/clock.ts';
 import { pause } from './time/pause.ts';
@@ -21,6 +22,7 @@ import { pause } from './time/pause.ts';
 export const FAULTS: readonly Fault[] = [
   powercut,
   kill,
+  standby,
   count,
   disk,
   pause,

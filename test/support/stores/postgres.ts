@@ -303,7 +303,7 @@ async function waitUntilReady(child: ChildProcess): Promise<void> {
   if (!(await Promise.race([ready, ended]))) throw new Error(`PostgreSQL ended before it was ready:\n${log}`);
 }
 
-async function findFreePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

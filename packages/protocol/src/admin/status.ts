@@ -57,6 +57,7 @@ const storeStatus = z
   .object({
     kind: described(z.string(), 'Which database it is.'),
     engine: described(z.string(), 'Its version.'),
+    host: described(z.string().nullable(), 'Which host is in use; null for SQLite.'),
     schema_version: described(z.int(), 'The version of its tables.'),
     identity: described(z.string(), 'The id of the store.'),
     hardware_id: described(date, 'The hardware id at the last start; null: it was never started.'),

@@ -336,6 +336,8 @@ export interface TokenRecord {
 export interface StoreDescription {
   readonly kind: string;
   readonly engine: string;
+  /** Where the database is: of several hosts, the one in use. `null`: it is a file. */
+  readonly host: string | null;
   readonly schemaVersion: number;
   readonly identity: string;
   /** As of the last start; `null`: it has never been started. */

@@ -42,10 +42,29 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
     case 'store_recovered':
       log.info('the store works again');
       break;
+    case 'database_moved':
+      describeMove(log, notice);
+      break;
+    case 'two_primaries':
+      log.error(
+        { host: notice.inUse, other: notice.other },
+        'two hosts of the database can be written, and other servers may use the other; stop the old primary',
+      );
+      break;
     case 'store_lost':
       log.error({ error: notice.error }, 'the store is lost');
       break;
   }
+}
+
+function describeMove(log: Log, { host, lost }: Extract<StoreNotice, { kind: 'database_moved' }>): void {
+  if (lost === 0) log.warn({ host }, 'the database has moved, and has everything that this server stored');
+  else
+    log.error(
+      { host, licenses: lost },
+      'the database has moved and lacks changes that were acknowledged: its standby was behind; ' +
+        'see docs/postgresql.md',
+    );
 }
 
 function describeJump(log: Log, jump: ClockJumped): void {

@@ -20,6 +20,9 @@ const NOTICES: readonly (readonly [StoreNotice, string, RegExp, readonly string[
   [{ kind: 'anchor_lost' }, 'error', /berth audit verify/, []],
   [{ kind: 'commit_failed', error: 'disk full' }, 'error', /503/, ['disk full']],
   [{ kind: 'store_recovered' }, 'info', /works again/, []],
+  [{ kind: 'database_moved', host: 'db2:5432', lost: 0 }, 'warn', /has everything/, ['db2:5432']],
+  [{ kind: 'database_moved', host: 'db2:5432', lost: 7 }, 'error', /lacks changes/, ['db2:5432', '7']],
+  [{ kind: 'two_primaries', inUse: 'b:1', other: 'a:1' }, 'error', /stop the old primary/, ['b:1', 'a:1']],
   [{ kind: 'store_lost', error: 'thread died' }, 'error', /lost/, ['thread died']],
 ];
 

@@ -78,10 +78,11 @@ function sayRunning({ url, uptime_seconds: seconds, healthy }: Status): string {
   );
 }
 
-function sayStore({ store: { engine, schema_version }, database, leader }: Status): string {
+function sayStore({ store: { engine, host, schema_version }, database, leader }: Status): string {
   const said = `${engine}, schema ${schema_version}`;
   if (database === null) return said;
-  return `${said}, ${database}; ${leader ? 'this server leads' : 'another server leads'}`;
+  const inUse = database.includes(',') ? `, now at ${host}` : '';
+  return `${said}, ${database}${inUse}; ${leader ? 'this server leads' : 'another server leads'}`;
 }
 
 function sayCloud({ state, reached_at, failing_at, error, ...reports }: Status['cloud']): string {

@@ -88,17 +88,19 @@ interface DatabaseFacts {
   readonly isRead: boolean;
   readonly isShared: boolean;
   readonly settings: Readonly<Record<string, string | null>>;
-  /** The port of the database itself, and the one in the setting; `null`: unknown. */
+  /** The host in use, with the port that was named; `null`: it is a file. */
+  readonly host: string | null;
+  /** The port of the database itself; `null`: unknown. */
   readonly port: number | null;
-  readonly namedPort: number | null;
   readonly servers: number;
   readonly connectionsPerServer: number;
 }
 
 export function judgeDatabase(facts: DatabaseFacts): readonly Verdict[] {
-  const { engine, isHealthy, port, namedPort } = facts;
-  const isBehind = port !== null && namedPort !== null && port !== namedPort;
-  const pooler = isBehind ? `, behind a pooler or proxy (its port is ${port}, not ${namedPort})` : '';
+  const { engine, isHealthy, port, host } = facts;
+  const place = host === null ? '' : ` at ${host}`;
+  const isBehind = port !== null && host !== null && !host.endsWith(`:${port}`);
+  const pooler = isBehind ? `, behind a pooler or proxy (its own port is ${port})` : '';
   const sick = isHealthy
     ? null
     : complain(
@@ -106,7 +108,7 @@ export function judgeDatabase(facts: DatabaseFacts): readonly Verdict[] {
         'See the log for the reason; clients get 503 until it works again.',
       );
   const found = [sick, judgeDamage(facts), judgeDurability(facts), judgeConnections(facts)];
-  return orWell(found, `${engine} works${pooler}${sayRead(facts)}`);
+  return orWell(found, `${engine}${place} works${pooler}${sayRead(facts)}`);
 }
 
 function judgeDamage({ damage }: DatabaseFacts): Verdict | null {

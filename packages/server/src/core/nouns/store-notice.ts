@@ -11,4 +11,7 @@ export type StoreNotice =
   | { readonly kind: 'anchor_lost' }
   | { readonly kind: 'commit_failed'; readonly error: string }
   | { readonly kind: 'store_recovered' }
+  /** `lost`: licenses that lack changes which this server had acknowledged. */
+  | { readonly kind: 'database_moved'; readonly host: string; readonly lost: number }
+  | { readonly kind: 'two_primaries'; readonly inUse: string; readonly other: string }
   | { readonly kind: 'store_lost'; readonly error: string };

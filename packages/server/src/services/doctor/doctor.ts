@@ -137,7 +137,7 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
       return judgeGrants({ licenses, doubts: await listDoubts(store) }, readWall());
     },
     database: async () => {
-      const [{ engine }, described, file] = await Promise.all([
+      const [{ engine, host }, described, file] = await Promise.all([
         store.read({ kind: 'describe_store' }),
         store.read({ kind: 'describe_engine' }),
         store.read(CHECK_FILE),
@@ -146,9 +146,9 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
         ...described,
         ...file,
         engine,
+        host,
         isHealthy: store.isHealthy(),
         isShared,
-        namedPort: findPort(config.database.url),
         servers: described.servers.length,
         connectionsPerServer: config.database.connections,
       });
@@ -193,11 +193,4 @@ function describeCertificate({ tls, http }: Config) {
     if (error instanceof CertificateError) return error.message;
     throw error;
   }
-}
-
-const POSTGRES_PORT = 5432;
-
-function findPort(url: string): number | null {
-  const parsed = URL.parse(url);
-  return parsed === null ? null : Number(parsed.port || POSTGRES_PORT);
 }

@@ -69,7 +69,9 @@ export interface StoreRow extends Pick<ServerRow, 'identity' | 'hardware_id'> {
   readonly one_time: number;
 }
 
-export function storeFromRow(row: StoreRow): Omit<StoreDescription, 'kind' | 'engine' | 'schemaVersion'> {
+export function storeFromRow(
+  row: StoreRow,
+): Omit<StoreDescription, 'kind' | 'engine' | 'host' | 'schemaVersion'> {
   const { identity, hardware_id: hardwareId, licenses, registrations, one_time } = row;
   return { identity, hardwareId, licenses, registrations, isOneTimePasswordInUse: one_time !== 0 };
 }

@@ -19,15 +19,15 @@ import {
 } from '../engine/sealed-secrets.ts';
 import type { Store } from '../store.ts';
 import { TurnSignal } from '../turn-signal.ts';
-import { EventSignal } from './fleet/event-signal.ts';
+import { EventSignal, type EventSignalOptions } from './fleet/event-signal.ts';
 import { LeaderElection } from './fleet/leader-election.ts';
 import { setIgnoresCase } from './move/respell-users.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { PostgresReader } from './read/reader.ts';
 import type { Connection } from './wire/connection.ts';
-import { openConnection } from './wire/database.ts';
 import { toFault } from './wire/database-error.ts';
-import { type DatabaseTarget, describeTarget, parseDatabaseUrl } from './wire/database-url.ts';
+import { parseDatabaseUrls } from './wire/database-url.ts';
+import { Hosts } from './wire/hosts.ts';
 import { migrate } from './wire/migrate.ts';
 import { Pool, type PoolOptions } from './wire/pool.ts';
 import { listSecrets } from './wire/sealed-secrets.ts';
@@ -57,7 +57,7 @@ export interface DatabaseOptions {
   readonly clock?: Clock;
   /** Longer ones, for tests on a machine that is busy with other things. */
   readonly timeouts?: Partial<Timeouts>;
-  /** Opens connections for commands and questions, in tests. */
+  /** Opens connections, in tests. */
   readonly open?: PoolOptions['open'];
 }
 
@@ -81,10 +81,12 @@ const PATIENCE_MS = 15 * 60_000;
 
 /** Opens the store in a database that other servers may use too. */
 export async function openDatabase(options: DatabaseOptions): Promise<Store> {
-  const opening = openingOptions(options);
+  const targets = readTargets(options.url);
+  const hosts = new Hosts(targets, options.open);
+  const opening = openingOptions(options, targets, hosts);
   const pools = openPools(options, opening);
   try {
-    return await openStore(options, pools, opening);
+    return await openStore(options, pools, opening, hosts);
   } catch (error) {
     await Promise.all(Object.values(pools).map((pool) => pool.close()));
     throw error instanceof SealError ? error : toFault(error);
@@ -115,25 +117,36 @@ function openPools({ maxConnections, timeouts }: DatabaseOptions, opening: Openi
 
 type Opening = Omit<PoolOptions, 'max' | 'acquireTimeoutMs'>;
 
-function openingOptions({ url, prepareStatements, timeouts, open }: DatabaseOptions): Opening {
+function openingOptions(
+  { prepareStatements, timeouts }: DatabaseOptions,
+  targets: Targets,
+  hosts: Hosts,
+): Opening {
   return {
-    open,
-    target: readTarget(url),
+    open: (options) => hosts.open(options),
+    target: targets[0],
     prepareStatements,
     connectTimeoutMs: timeouts?.connectMs ?? TIMEOUTS.connectMs,
     answerTimeoutMs: ANSWER_TIMEOUT_MS,
   };
 }
 
-export function readTarget(url: string): DatabaseTarget {
+type Targets = ReturnType<typeof parseDatabaseUrls>;
+
+export function readTargets(url: string): Targets {
   try {
-    return parseDatabaseUrl(url);
+    return parseDatabaseUrls(url);
   } catch (error) {
     throw new Fault('store_unavailable', (error as Error).message);
   }
 }
 
-async function openStore(options: DatabaseOptions, pools: Pools, opening: Opening): Promise<Store> {
+async function openStore(
+  options: DatabaseOptions,
+  pools: Pools,
+  opening: Opening,
+  hosts: Hosts,
+): Promise<Store> {
   const { writing: pool, reading, patient } = pools;
   // Another server may be migrating, which can take long.
   await patient.use((connection) => migrate(connection));
@@ -142,25 +155,20 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     const wall = options.clock?.readWall() ?? null;
     await patient.use((connection) => setIgnoresCase(connection, ignoresCase, wall));
   }
-  const where = describeTarget(opening.target);
-  const { masterKey, keys } = await pool.use((connection) => openKeys(connection, options.masterKey, where));
+  const opened = await pool.use((connection) => openKeys(connection, options.masterKey, hosts.url));
   const { onNotice, onNews, isServing, version, clock } = options;
   const serverId = randomBytes(8).toString('hex');
   const turns = new TurnSignal();
+  const openListener: EventSignalOptions['open'] = (onNotification) =>
+    hosts.open({ ...opening, onNotification });
   const signal = isServing
-    ? new EventSignal({
-        open: (onNotification) => openConnection({ ...opening, onNotification }),
-        onNews,
-        onTurns: (keys) => turns.tell(keys),
-        serverId,
-      })
+    ? new EventSignal({ open: openListener, onNews, onTurns: (keys) => turns.tell(keys), serverId })
     : null;
   const { readMonotonicMs } = clock ?? systemClock;
   const readWall = clock === undefined ? null : () => clock.readWall();
   const writer = new PostgresWriter({
     pool,
-    keys,
-    masterKey,
+    ...opened,
     index: await pool.use((connection) => readIndex(connection)),
     serverId,
     readWall,
@@ -173,6 +181,8 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     },
     askTimeoutMs: options.timeouts?.askMs ?? TIMEOUTS.askMs,
   });
+  hosts.onMoved = () => void writer.noteMove(hosts.host);
+  hosts.onSecond = (other) => onNotice({ kind: 'two_primaries', inUse: hosts.host, other });
   const election = new LeaderElection({
     pool,
     writer,
@@ -184,7 +194,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     readMonotonicMs,
     maxRememberedAnswers: options.maxRememberedAnswers ?? MAX_REMEMBERED_ANSWERS,
   });
-  const reader = new PostgresReader({ pool: reading, patientPool: patient });
+  const reader = new PostgresReader({ pool: reading, patientPool: patient, describeHost: () => hosts.host });
   const store = new PostgresStore({
     pools: { writing: pool, reading, verifying: patient },
     writer,
@@ -193,6 +203,7 @@ async function openStore(options: DatabaseOptions, pools: Pools, opening: Openin
     signal,
     turns,
     onNotice,
+    lookAround: () => hosts.lookAround(opening),
   });
   try {
     await store.keepClock();

@@ -25,7 +25,13 @@ interface StoreParts {
   readonly signal: EventSignal | null;
   readonly turns: TurnSignal;
   readonly onNotice: (notice: StoreNotice) => void;
+  /** Looks for a newer primary among the hosts of the database. */
+  readonly lookAround: () => Promise<void>;
 }
+
+/** The clock is kept every second. It looks for a newer primary every ten, and while there is no answer. */
+const ROUNDS_PER_LOOK = 10;
+const LATE_MS = 2000;
 
 /** A store on PostgreSQL, which several servers can share. */
 export class PostgresStore implements Store {
@@ -34,6 +40,7 @@ export class PostgresStore implements Store {
   readonly #parts: StoreParts;
   readonly #lanes: Lanes;
   #isHealthy = true;
+  #rounds = 0;
   #isClosing = false;
   #closing: Promise<void> | null = null;
 
@@ -75,9 +82,11 @@ export class PostgresStore implements Store {
 
   async keepClock(): Promise<ClockStatus> {
     if (this.#isClosing) throw stoppingFault();
-    const { election, signal } = this.#parts;
+    const { election, signal, lookAround } = this.#parts;
     void signal?.listen();
-    return this.#watch(() => election.attend());
+    if (++this.#rounds % ROUNDS_PER_LOOK === 0) void lookAround();
+    const late = setInterval(() => void lookAround(), LATE_MS);
+    return this.#watch(() => election.attend()).finally(() => clearInterval(late));
   }
 
   async listWaiting(): Promise<LineDescription> {

@@ -111,21 +111,25 @@ describe('the database', () => {
     isRead: false,
     isShared: true,
     settings: { max_connections: '100' },
+    host: 'db2:5432',
     port: 5432,
-    namedPort: 5432,
     servers: 2,
     connectionsPerServer: 10,
   };
   const standby = { max_connections: '100', synchronous_standby_names: 'a', synchronous_commit: 'local' };
   for (const [title, facts, expected] of [
-    ['fine', {}, /^ok: PostgreSQL 18 works$/],
-    ['pooled', { namedPort: 6432 }, /^ok: .*behind a pooler or proxy/],
+    ['fine', {}, /^ok: PostgreSQL 18 at db2:5432 works$/],
+    ['pooled', { host: 'db2:6432' }, /^ok: .*behind a pooler or proxy/],
     ['sick', { isHealthy: false }, /^problem: The last commit failed/],
     ['careless', { settings: standby }, /^warning: .*synchronous_commit is local/],
     ['without a standby', { settings: { ...standby, synchronous_standby_names: '' } }, /^ok: /],
     ['too small', { servers: 10 }, /^warning: .*100 connections, and the database allows 100/],
     ['unknown', { settings: {} }, /^ok: /],
-    ['a file', { isShared: false, isRead: true }, /^ok: .* works, and its file is intact$/],
+    [
+      'a file',
+      { isShared: false, isRead: true, host: null },
+      /^ok: PostgreSQL 18 works, and its file is intact$/,
+    ],
     ['a large file', { isShared: false }, /^ok: .*; its file is too large to read all of it now$/],
     ['a damaged file', { damage: 'page 7' }, /^problem: The file .* damaged\. SQLite says: page 7\.$/],
   ] as const) {

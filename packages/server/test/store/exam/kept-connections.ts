@@ -9,7 +9,8 @@ const kept = new Map<string, Connection[]>();
  * and planning every statement anew, takes longer than most cases of the exam.
  */
 export async function openKept(options: OpeningOptions): Promise<Connection> {
-  const { target, answerTimeoutMs } = options;
+  const { target, answerTimeoutMs, onNotification } = options;
+  if (onNotification !== undefined) return openConnection(options);
   const purpose = JSON.stringify([target, answerTimeoutMs]);
   const idle = kept.get(purpose) ?? [];
   kept.set(purpose, idle);

@@ -13,7 +13,7 @@ const TURNS_AT_ONCE = 4;
 /** At most ten a second: each makes every server read the log. */
 const NOTIFY_INTERVAL_MS = 100;
 
-interface EventSignalOptions {
+export interface EventSignalOptions {
   /** Opens a connection of its own, which calls back for every notification. */
   open(onNotification: OnNotification): Promise<Connection>;
   onNews(): void;

@@ -1,13 +1,12 @@
 import type { MasterKeySource } from '../../../secrets/master-key.ts';
 import { AUDIT_KEY, IDENTITY_KEY } from '../../engine/sealed-secrets.ts';
 import type { AuditVerdict } from '../../query.ts';
-import { readTarget, takeMasterKey } from '../open-database.ts';
+import { readTargets, takeMasterKey } from '../open-database.ts';
 import { verifyAudit } from '../read/verify-audit.ts';
 import type { VerifyingKeys } from '../read/walk-chains.ts';
 import { type Ask, askOver } from '../wire/ask.ts';
 import type { Connection } from '../wire/connection.ts';
-import { openConnection } from '../wire/database.ts';
-import { describeTarget } from '../wire/database-url.ts';
+import { Hosts } from '../wire/hosts.ts';
 import { listSecrets, openSecret } from '../wire/sealed-secrets.ts';
 
 export interface CopyOptions {
@@ -31,15 +30,16 @@ const CONNECT_TIMEOUT_MS = 5000;
 const ANSWER_TIMEOUT_MS = 15 * 60_000;
 
 export async function connectForCopy(options: CopyOptions): Promise<CopyConnection> {
-  const target = readTarget(options.url);
-  const connection = await openConnection({
-    target,
+  const targets = readTargets(options.url);
+  const hosts = new Hosts(targets);
+  const connection = await hosts.open({
+    target: targets[0],
     prepareStatements: options.prepareStatements,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     answerTimeoutMs: ANSWER_TIMEOUT_MS,
   });
   const ask = askOver(connection);
-  const place = describeTarget(target);
+  const place = hosts.url;
   const readKeys = async () => {
     const secrets = await listSecrets(ask);
     const masterKey = takeMasterKey(secrets, options.masterKey, place);

@@ -7,7 +7,7 @@ import { type Ask, answerQuery } from '../wire/ask.ts';
 const READ_VERSIONS = `SELECT max(version) AS schema,
   split_part(current_setting('server_version'), ' ', 1) AS engine FROM berth_schema`;
 
-export async function describeStore(ask: Ask, now: Instant): Promise<StoreDescription> {
+export async function describeStore(ask: Ask, now: Instant): Promise<Omit<StoreDescription, 'host'>> {
   const [described, [versions]] = await Promise.all([
     answerQuery(ask, queryStore(now)),
     ask<{ readonly schema: number; readonly engine: string }>(READ_VERSIONS),

@@ -21,6 +21,8 @@ interface PostgresReaderOptions {
   readonly pool: Pick<Pool, 'use'>;
   /** For what takes minutes: a silent connection is not a lost one there. */
   readonly patientPool: Pick<Pool, 'use'>;
+  /** Names the host in use. */
+  readonly describeHost: () => string;
 }
 
 /** Most time for one statement of an answer. A list of everything takes a second. */
@@ -52,13 +54,15 @@ const QUICK: readonly Query['kind'][] = [
 export class PostgresReader {
   readonly #pool: Pick<Pool, 'use'>;
   readonly #patientPool: Pick<Pool, 'use'>;
+  readonly #describeHost: () => string;
   readonly #closing = new AbortController();
   readonly #verification = new SharedRun((signal) => this.#verify(signal));
   #masterKeys: readonly MasterKey[] = [];
 
-  constructor({ pool, patientPool }: PostgresReaderOptions) {
+  constructor({ pool, patientPool, describeHost }: PostgresReaderOptions) {
     this.#pool = pool;
     this.#patientPool = patientPool;
+    this.#describeHost = describeHost;
   }
 
   /** `masterKeys`: all that may seal the secrets at this moment. */
@@ -85,7 +89,10 @@ export class PostgresReader {
   ): Answering {
     this.#masterKeys = masterKeys;
     if (query.kind === 'verify_audit') return this.#verification.ask(asker);
-    const read = (ask: Ask) => answerAny(ask, query, now, masterKeys);
+    const read = async (ask: Ask) => {
+      if (query.kind !== 'describe_store') return answerAny(ask, query, now, masterKeys);
+      return { ...(await describeStore(ask, now)), host: this.#describeHost() };
+    };
     return this.#pool.use(async (connection) => {
       if (QUICK.includes(query.kind)) return read(askOver(connection));
       if (NUMBERED.includes(query.kind)) await numberAll(connection);
@@ -119,7 +126,7 @@ type Answering = Promise<Answers[Query['kind']]>;
 
 async function answerAny(
   ask: Ask,
-  query: Exclude<Query, { kind: 'verify_audit' }>,
+  query: Exclude<Query, { kind: 'verify_audit' | 'describe_store' }>,
   now: Instant,
   masterKeys: readonly MasterKey[],
 ): Answering {
@@ -132,8 +139,6 @@ async function answerAny(
   switch (query.kind) {
     case 'list_audit':
       return listAudit(ask, query);
-    case 'describe_store':
-      return describeStore(ask, now);
     case 'describe_engine':
       return describeEngine(ask, now);
     case 'check_file':

@@ -16,6 +16,13 @@ export interface ConnectionOptions {
   readonly onNotification?: OnNotification;
 }
 
+/** Which history of a database is written: each promotion of a standby begins a new timeline. */
+export interface Lineage {
+  /** The same for a primary and its standbys. */
+  readonly system: string;
+  readonly timeline: number;
+}
+
 /** After this long without traffic, TCP checks that the other end is still there. */
 const KEEP_ALIVE_MS = 30_000;
 
@@ -30,6 +37,8 @@ const TERMINATE = Uint8Array.of('X'.charCodeAt(0), 0, 0, 0, 4);
 
 /** One connection to the database, from its opening to its end. */
 export class Connection {
+  /** As of when it was opened; null if the database does not tell. */
+  lineage: Lineage | null = null;
   readonly #socket: Socket;
   readonly #wire: Wire;
   readonly #closed: Promise<void>;

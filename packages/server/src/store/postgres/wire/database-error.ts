@@ -36,13 +36,19 @@ const LOST = new Set([
 /** The database is shut down, crashes, starts, or ends an idle session. */
 const ENDING = new Set(['57P01', '57P02', '57P03', '57P05']);
 
+const UNPREPARED =
+  'A pooler between the server and the database mixes up prepared statements. Set ' +
+  'database.prepareStatements: false, or max_prepared_statements in PgBouncer 1.21 or newer.';
+
 /** By SQLSTATE, or by its class, the first two characters. */
 const SENTENCES: Readonly<Record<string, string>> = {
   '08': 'The connection to the database was lost. Check the database and the network.',
   '25006': 'The database is read-only. Point the URL to the one that can be written.',
+  '26000': UNPREPARED,
   '28': 'The database refused the user or the password. Check both in the URL.',
   '3D000': 'There is no database of that name. Create it, or correct its name in the URL.',
   '3F000': 'There is no schema to work in. Create one that the search_path of the database user names.',
+  '42P05': UNPREPARED,
   '42501': 'The database user lacks a privilege. Make it the owner of the database or of its schema.',
   '53100': 'The disk of the database is full. Free some space there.',
   '53200': 'The database has no memory left. Try again in a moment.',
@@ -53,6 +59,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
 };
 
 const UNREACHABLE = 'The database cannot be reached. Check that it runs, its URL and the network.';
+const STATEMENT_POOLING =
+  'PgBouncer is in statement pooling mode, without transactions. Set pool_mode to transaction or session.';
 const FAILED = 'The database reported an error. Try again in a moment; the log has details.';
 
 /** Whether the connection is gone. It is then unknown whether the last statement was carried out. */
@@ -105,8 +113,13 @@ function describe(error: unknown): string {
   const code = codeOf(error);
   const sentence = SENTENCES[code] ?? (isState(code) ? SENTENCES[code.slice(0, 2)] : undefined);
   if (sentence !== undefined) return sentence;
-  if (error instanceof ConnectionLost) return error.message;
+  if (error instanceof ConnectionLost) return isStatementPooled(error) ? STATEMENT_POOLING : error.message;
   return isConnectionLost(error) ? UNREACHABLE : FAILED;
+}
+
+/** PgBouncer then ends the connection at BEGIN; its code only says that the protocol was violated. */
+function isStatementPooled({ cause }: ConnectionLost): boolean {
+  return cause instanceof DatabaseError && cause.message.includes('statement pooling mode');
 }
 
 /** The code of a system error, or the SQLSTATE of a database error. */

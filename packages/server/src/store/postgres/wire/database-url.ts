@@ -10,7 +10,7 @@ export type Encryption =
   /** `authorities`: a file with certificates to trust; null for those that the machine trusts. */
   | { readonly kind: 'always'; readonly proof: Proof; readonly authorities: string | null };
 
-/** Where a database is, and who logs in. */
+/** Where a database is, on one of its hosts, and who logs in. */
 export interface DatabaseTarget {
   /** A name, an address, or the folder of a Unix socket. */
   readonly host: string;
@@ -28,13 +28,29 @@ const DEFAULT_PORT = 5432;
 const EXAMPLE = 'postgres://berth:PASSWORD@db.example:5432/berth';
 
 /** Query parameters that a URL may have. Others are refused rather than ignored. */
-const PARAMETERS = ['sslmode', 'sslrootcert', 'application_name', 'options'];
+const PARAMETERS = ['sslmode', 'sslrootcert', 'application_name', 'options', 'target_session_attrs'];
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
+/** All of them lead to the host that can be written, since Berth can use no other. */
+const SESSION_KINDS = ['any', 'read-write', 'primary'];
+
+/** What stands before the hosts, and the hosts. */
+const HOSTS = /^([^:/?#]*:\/\/(?:[^@/?#]*@)?)([^@/?#]*)/;
+
+/** Reads a URL with one or more hosts, in their order: `postgres://berth@db1:5432,db2:5432/berth`. */
+export function parseDatabaseUrls(text: string): readonly [DatabaseTarget, ...DatabaseTarget[]] {
+  const [matched = '', before = '', hosts = ''] = HOSTS.exec(text) ?? [];
+  const after = text.slice(matched.length);
+  const [first = '', ...others] = hosts.split(',');
+  const read = (host: string) => parseDatabaseUrl(`${before}${host}${after}`);
+  return [read(first), ...others.map(read)];
+}
 
 /** Reads URLs as PostgreSQL's own programs do. Errors never show the password. */
 export function parseDatabaseUrl(text: string): DatabaseTarget {
   const url = parseUrl(text);
   const parameters = readParameters(url);
+  requireWritable(parameters.get('target_session_attrs') ?? 'any');
   const host = requirePart(decode(url.hostname.replace(/^\[(.*)\]$/, '$1')), 'host');
   return {
     host,
@@ -51,9 +67,14 @@ export function parseDatabaseUrl(text: string): DatabaseTarget {
 }
 
 /** For people and logs, without the password. */
-export function describeTarget({ user, host, port, database }: DatabaseTarget): string {
+export function describeTarget(target: DatabaseTarget): string {
+  const { user, database } = target;
+  return `postgres://${encodeURIComponent(user)}@${describeHost(target)}/${encodeURIComponent(database)}`;
+}
+
+export function describeHost({ host, port }: DatabaseTarget): string {
   const place = isSocketFolder(host) ? encodeURIComponent(host) : isIP(host) === 6 ? `[${host}]` : host;
-  return `postgres://${encodeURIComponent(user)}@${place}:${port}/${encodeURIComponent(database)}`;
+  return `${place}:${port}`;
 }
 
 /** A Unix socket is named by its folder: `postgres://berth@%2Frun%2Fpostgresql/berth`. */
@@ -65,8 +86,8 @@ function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol))
     throw new Error(
-      `The database URL cannot be read. Write it like ${EXAMPLE}, with one host, and with ` +
-        'special characters of the password percent-encoded.',
+      `The database URL cannot be read. Write it like ${EXAMPLE}, with commas between several hosts, and ` +
+        'with special characters of the password percent-encoded.',
     );
   return url;
 }
@@ -83,6 +104,14 @@ function readParameters(url: URL): ReadonlyMap<string, string> {
     parameters.set(name, value);
   }
   return parameters;
+}
+
+function requireWritable(kind: string): void {
+  if (SESSION_KINDS.includes(kind)) return;
+  throw new Error(
+    `The database URL has target_session_attrs=${kind}, but Berth has to write. ` +
+      `It knows ${SESSION_KINDS.join(', ')}, and always uses the host that can be written.`,
+  );
 }
 
 function decode(part: string): string {

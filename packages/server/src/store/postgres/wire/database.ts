@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { Row } from '../../engine/rows.ts';
-import { Connection, type ConnectionOptions } from './connection.ts';
-import { toFault } from './database-error.ts';
+import { Connection, type ConnectionOptions, type Lineage } from './connection.ts';
+import { isConnectionLost, toFault } from './database-error.ts';
 import { describeTarget } from './database-url.ts';
 import { openSocket } from './open-socket.ts';
 
@@ -16,15 +16,22 @@ const OLDEST_SERVER = 140_000;
 /** If one of these is off, committed data can be lost, or a crash can damage the database. */
 const DURABLE = ['fsync', 'full_page_writes', 'synchronous_commit'];
 
+const SETTINGS = [
+  ...DURABLE,
+  'in_hot_standby',
+  'transaction_read_only',
+  'server_version_num',
+  'server_encoding',
+];
+
 /** Null for a setting that an engine compatible with PostgreSQL does not know. */
-const READ_SETTINGS = `SELECT ${[...DURABLE, 'server_version_num', 'server_encoding']
-  .map((name) => `current_setting('${name}', true) AS ${name}`)
-  .join(', ')}`;
+const READ_SETTINGS = `SELECT ${SETTINGS.map((name) => `current_setting('${name}', true) AS ${name}`).join(
+  ', ',
+)}`;
 
-const READ_RECOVERY = 'SELECT pg_is_in_recovery()::text AS is_standby';
-
-/** From engines without that function: no such function, or not supported. */
-const UNKNOWN_FUNCTION = ['42883', '0A000'];
+/** A file of the log is named after the timeline, in eight hexadecimal digits, and its place. */
+const READ_LINEAGE = `SELECT (SELECT system_identifier FROM pg_control_system())::text AS system,
+  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline`;
 
 /**
  * Opens a connection to a database that keeps what it commits. Every connection checks the settings for that,
@@ -49,9 +56,10 @@ async function keepIfFit(connection: Connection, signal: AbortSignal, where: str
   const abort = () => void connection.close();
   signal.addEventListener('abort', abort);
   try {
-    const [settings, isStandby] = await Promise.all([readSettings(connection), readStandby(connection)]);
-    const reason = explainUnfit(settings, isStandby);
+    const [settings, lineage] = await Promise.all([readSettings(connection), readLineage(connection)]);
+    const reason = explainUnfit(settings);
     if (reason !== null) throw new Fault('store_unavailable', `The database at ${where} ${reason}`);
+    connection.lineage = lineage;
     return connection;
   } catch (error) {
     await connection.close();
@@ -66,25 +74,31 @@ async function readSettings(connection: Connection): Promise<Row> {
   return settings ?? {};
 }
 
-async function readStandby(connection: Connection): Promise<boolean> {
+/** A standby, and engines without these functions, do not tell. */
+async function readLineage(connection: Connection): Promise<Lineage | null> {
   try {
-    const [row] = await connection.query(READ_RECOVERY);
-    return row?.is_standby === 'true';
+    const [row] = await connection.query<{ readonly system: string; readonly timeline: string }>(
+      READ_LINEAGE,
+    );
+    return row === undefined ? null : { system: row.system, timeline: Number.parseInt(row.timeline, 16) };
   } catch (error) {
-    if (UNKNOWN_FUNCTION.includes((error as { code?: string }).code ?? '')) return false;
-    throw error;
+    if (isConnectionLost(error)) throw error;
+    return null;
   }
 }
 
 /** Completes a sentence that begins with the database; null if it is fit. */
-export function explainUnfit(settings: Row, isStandby: boolean): string | null {
+export function explainUnfit(settings: Row): string | null {
   const off = DURABLE.find((name) => settings[name] === 'off');
   if (off !== undefined)
     return (
       `may lose what it has committed: ${off} is off. Set ${off} = on, for the server, the database ` +
       'and the user, and try again.'
     );
-  if (isStandby) return 'is a standby and cannot be written. Point the URL to the primary.';
+  if (settings.in_hot_standby === 'on')
+    return 'is a standby and cannot be written. Promote it, or point the URL to the primary.';
+  if (settings.transaction_read_only === 'on')
+    return 'is read-only. Set default_transaction_read_only = off, or point the URL to the primary.';
   const { server_version_num: version, server_encoding: encoding } = settings;
   if (typeof version === 'string' && Number(version) < OLDEST_SERVER)
     return `is PostgreSQL ${toMajor(version)}: Berth needs ${toMajor(OLDEST_SERVER)} or newer.`;

@@ -64,7 +64,7 @@ export interface Decided {
 }
 
 /** The result of a commit. Any other failure is thrown. */
-export type Commit = { readonly hasEvents: boolean } & (
+export type Commit = { readonly links: readonly NewLink[] } & (
   | { readonly isCertain: true }
   /** The connection broke before the database answered. */
   | { readonly isCertain: false; readonly error: unknown }
@@ -76,15 +76,15 @@ export async function commit(
   decided: Decided,
   more: readonly Sql[] = [],
 ): Promise<Commit> {
-  const { writes, hasEvents } = planWrites(decided);
+  const { writes, links } = planWrites(decided);
   const ends = await connection.together(() => {
     const sent = [...writes, ...more].map(({ text, values }) => connection.query(text, values));
     return Promise.allSettled([...sent, connection.query('COMMIT')]);
   });
   const failed = ends.find((end) => end.status === 'rejected');
-  if (failed === undefined) return { hasEvents, isCertain: true };
+  if (failed === undefined) return { links, isCertain: true };
   if (!isConnectionLost(failed.reason)) throw failed.reason;
-  return { hasEvents, isCertain: false, error: failed.reason };
+  return { links, isCertain: false, error: failed.reason };
 }
 
 /** A license that a part has changed. */
@@ -94,7 +94,10 @@ interface Changed {
 }
 
 /** All writes of a batch, in order. */
-function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readonly hasEvents: boolean } {
+function planWrites(decided: Decided): {
+  readonly writes: readonly Sql[];
+  readonly links: readonly NewLink[];
+} {
   const { parts, set, scope } = decided;
   const changed = parts.flatMap((part) =>
     Array.from(part.batch.licenses.entries())
@@ -108,7 +111,7 @@ function planWrites(decided: Decided): { readonly writes: readonly Sql[]; readon
   const saved = saveLicenses(decided, changed, links);
   const server = scope.server ? saveServer(decided, changed, links) : [];
   const writes = [...decidedWrites, ...set.takeWrites(), ...addLinks(links), ...saved, ...server];
-  return { writes, hasEvents: links.length > 0 };
+  return { writes, links };
 }
 
 function planPlaces({ parts, set }: Decided): readonly Sql[] {

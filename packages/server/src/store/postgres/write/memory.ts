@@ -2,7 +2,7 @@ import type { Instant } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
-import type { AuditKeys } from '../../engine/audit/audit-chain.ts';
+import type { AuditKeys, ChainHead } from '../../engine/audit/audit-chain.ts';
 import { NameAllowance } from '../../engine/history/name-allowance.ts';
 import type { Turn } from '../../engine/line/waiting-line.ts';
 import type { LoadedLicense } from '../../engine/loaded-licenses.ts';
@@ -53,6 +53,8 @@ export class WriterMemory {
   asksForPlaces = 0;
   /** The times that this server has left on licenses. */
   readonly #marks = new Map<LicenseId, Instant>();
+  /** The last link that this server has added to each chain. */
+  #heads = new Map<number, ChainHead>();
   readonly #options: MemoryOptions;
   #hasReportedAnchor = false;
 
@@ -64,6 +66,17 @@ export class WriterMemory {
     this.time = new DatabaseTime(options);
     this.index = options.index;
     this.masterKey = options.masterKey;
+  }
+
+  /**
+   * Forgets what may not be true of a database that has moved: after a failover that lost changes, a number
+   * may be used again. Returns the heads that the database must have.
+   */
+  forget(): ReadonlyMap<number, ChainHead> {
+    const heads = this.#heads;
+    this.#heads = new Map();
+    this.index = { ...this.index, revision: Number.NaN };
+    return heads;
   }
 
   /** Looks for traces of other servers in the rows of a batch. */
@@ -97,7 +110,8 @@ export class WriterMemory {
   }
 
   /** Takes over what a certain commit has changed, and notifies the listeners. */
-  settle({ parts, masterKey, lines, set }: Decided, { hasEvents }: Commit): void {
+  settle({ parts, masterKey, lines, set }: Decided, { links }: Commit): void {
+    for (const { chain, n, mac } of links) this.#heads.set(chain, { n, mac });
     for (const { batch } of parts) {
       // Another transaction may have replaced the key while this one was under way.
       if (batch.masterKey !== masterKey) this.masterKey = batch.masterKey;
@@ -114,7 +128,7 @@ export class WriterMemory {
       this.lines.settle(open);
       this.#options.onTurns(open.line.takeTurns());
     }
-    if (hasEvents) this.#options.onEvents();
+    if (links.length > 0) this.#options.onEvents();
   }
 
   #notify({ ledger, signed }: Part['batch']): void {

@@ -8,6 +8,7 @@ import { isConnectionLost, isDataError, isRetryable, translate } from '../wire/d
 import type { Pool } from '../wire/pool.ts';
 import { type Attempt, attemptBatch, type Task, type UnsureCommit, wasCommitted } from './batch.ts';
 import type { LaneResult, SharedCommands } from './lanes.ts';
+import { countLost } from './lost-links.ts';
 import { type MemoryOptions, WriterMemory } from './memory.ts';
 import type { BatchName } from './receipts.ts';
 import { resume } from './resume.ts';
@@ -84,6 +85,19 @@ export class PostgresWriter {
   async listWaiting(connection: Connection): Promise<LineDescription> {
     const { lines, time } = this.memory;
     return describeLine(await lines.read(connection, this.#options.serverId), time.estimate());
+  }
+
+  /** The database has another place. A standby that was behind when it was promoted lacks some changes. */
+  async noteMove(host: string): Promise<void> {
+    const heads = this.memory.forget();
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      try {
+        const lost = await this.#transact((connection) => countLost(connection, heads));
+        return this.#options.onNotice({ kind: 'database_moved', host, lost });
+      } catch {
+        await waitAfter(attempt);
+      }
+    }
   }
 
   /** See `resume.ts`. */

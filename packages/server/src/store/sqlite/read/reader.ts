@@ -105,6 +105,7 @@ export class SqliteReader {
     return {
       kind: 'sqlite',
       engine: `SQLite ${sqliteVersion(this.#db)}`,
+      host: null,
       schemaVersion: readPragma(this.#db, 'user_version') as number,
       ...this.#query(queryStore(now)),
     };

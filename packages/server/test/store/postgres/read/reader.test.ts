@@ -27,6 +27,7 @@ import { NOW } from '../../../core/examples.ts';
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
 const shared = sharedPostgres();
+const describeHost = () => 'db:5432';
 const masterKey = randomBytes(32) as Uint8Array as MasterKey;
 
 let folder: string;
@@ -64,7 +65,7 @@ before(async () => {
     connectTimeoutMs: 10_000,
     answerTimeoutMs: 30_000,
   });
-  postgres = new PostgresReader({ pool, patientPool: pool });
+  postgres = new PostgresReader({ pool, patientPool: pool, describeHost });
   // Not copied, because a store counts anew.
   using source = new DatabaseSync(file, { readOnly: true });
   const counts = source.prepare('SELECT counts FROM license WHERE counts IS NOT NULL').get()
@@ -260,8 +261,14 @@ describe('PostgreSQL answers as SQLite does', { skip }, () => {
 
   test('describe_store', async () => {
     for (const now of TIMES) {
-      const { kind, engine, ...described } = await ask({ kind: 'describe_store' }, now);
-      const { kind: _, engine: __, ...expected } = sqlite.answer({ kind: 'describe_store' }, now, []);
+      const { kind, engine, host, ...described } = await ask({ kind: 'describe_store' }, now);
+      const {
+        kind: _,
+        engine: __,
+        host: file,
+        ...expected
+      } = sqlite.answer({ kind: 'describe_store' }, now, []);
+      assert.deepEqual([host, file], ['db:5432', null]);
       assert.equal(kind, 'postgres');
       assert.match(engine, /^PostgreSQL \d+\.\d+$/);
       assert.deepEqual(described, expected);
@@ -307,7 +314,7 @@ describe('a query', { skip }, () => {
           return outcome as never;
         }),
     };
-    const one = new PostgresReader({ pool: patient, patientPool: patient });
+    const one = new PostgresReader({ pool: patient, patientPool: patient, describeHost });
     await one.answer({ kind: 'list_licenses', product: null }, NOW, []);
     const tooLarge = { ...REGISTRATIONS, limit: 1e30 };
     await assert.rejects(one.answer(tooLarge, NOW, []), Fault);
@@ -319,6 +326,7 @@ describe('a query', { skip }, () => {
     let statements = 0;
     const counting = new PostgresReader({
       patientPool: pool,
+      describeHost,
       pool: {
         use: (work) =>
           pool.use((connection) => {
@@ -338,7 +346,7 @@ describe('a query', { skip }, () => {
   });
 
   test('is refused when the reader is closed during a verification', async () => {
-    const closing = new PostgresReader({ pool, patientPool: pool });
+    const closing = new PostgresReader({ pool, patientPool: pool, describeHost });
     const verdict = closing.answer({ kind: 'verify_audit' }, NOW, [masterKey]);
     await Promise.all([assert.rejects(verdict, /stopping/), closing.close()]);
   });

@@ -4,6 +4,7 @@ import {
   describeTarget,
   type Encryption,
   parseDatabaseUrl,
+  parseDatabaseUrls,
 } from '../../../../src/store/postgres/wire/database-url.ts';
 
 const PLAIN: Encryption = { kind: 'off' };
@@ -27,6 +28,23 @@ describe('a database URL', () => {
     assert.deepEqual([host, port, password], ['2001:db8::1', 5432, null]);
   });
 
+  test('may name several hosts, each with its own port and proof of who it is', () => {
+    const parameters = 'sslrootcert=ca.pem&target_session_attrs=read-write';
+    const url = `postgres://b%2Certh:p%2Fw@db1,[2001:db8::1]:6432,%2Frun%2Fpg:5433/my%20db?${parameters}`;
+    const targets = parseDatabaseUrls(url);
+    assert.deepEqual(targets.map(describeTarget), [
+      'postgres://b%2Certh@db1:5432/my%20db',
+      'postgres://b%2Certh@[2001:db8::1]:6432/my%20db',
+      'postgres://b%2Certh@%2Frun%2Fpg:5433/my%20db',
+    ]);
+    assert.ok(targets.every(({ password }) => password === 'p/w'));
+    const local = parseDatabaseUrls('postgres://u@127.0.0.1,db/d?target_session_attrs=primary');
+    assert.deepEqual(
+      local.map(({ encryption }) => encryption),
+      [PLAIN, always('none')],
+    );
+  });
+
   test('may name the folder of a socket', () => {
     const { host, encryption } = parseDatabaseUrl('postgres://u@%2Frun%2Fpg/d');
     assert.deepEqual([host, encryption], ['/run/pg', PLAIN]);
@@ -40,7 +58,12 @@ describe('a database URL', () => {
   for (const [what, text, message] of [
     ['another scheme', 'mysql://u:secret@h/d', /cannot be read/],
     ['no URL', 'u:secret@h', /cannot be read/],
-    ['several hosts', 'postgres://u:secret@a:1,b:2/d', /with one host/],
+    ['an empty host', 'postgres://u:secret@a:1,,b:2/d', /cannot be read|names no host/],
+    [
+      'a standby',
+      'postgres://u:secret@a,b/d?target_session_attrs=standby',
+      /=standby, but Berth has to write/,
+    ],
     ['an invalid percent code', 'postgres://u:secret%zz@h/d', /Write %25/],
     ['no host', 'postgres://u:secret@/d', /cannot be read|names no host/],
     ['no user', 'postgres://h/d', /names no user/],
@@ -52,7 +75,7 @@ describe('a database URL', () => {
   ] as const) {
     test(`is refused with ${what}, and its password is not shown`, () => {
       assert.throws(
-        () => parseDatabaseUrl(text),
+        () => parseDatabaseUrls(text),
         (error: Error) => {
           assert.match(error.message, message);
           assert.doesNotMatch(error.message, /secret/);

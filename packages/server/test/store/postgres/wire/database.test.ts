@@ -111,13 +111,13 @@ describe('a server that is not PostgreSQL', () => {
 
 describe('the settings of a database', () => {
   test('that an engine does not know are accepted', () => {
-    assert.equal(explainUnfit({ fsync: null, server_version_num: null }, false), null);
+    assert.equal(explainUnfit({ fsync: null, server_version_num: null }), null);
   });
 
   test('show that it is too old', () => {
     const settings = { fsync: 'on', server_version_num: '130011', server_encoding: 'UTF8' };
-    assert.match(explainUnfit(settings, false) ?? '', /is PostgreSQL 13: Berth needs 14 or newer/);
-    assert.equal(explainUnfit({ ...settings, server_version_num: '140000' }, false), null);
+    assert.match(explainUnfit(settings) ?? '', /is PostgreSQL 13: Berth needs 14 or newer/);
+    assert.equal(explainUnfit({ ...settings, server_version_num: '140000' }), null);
   });
 });
 

@@ -26,7 +26,7 @@ before(async () => {
     connectTimeoutMs: 10_000,
     answerTimeoutMs: 30_000,
   });
-  reader = new PostgresReader({ pool, patientPool: pool });
+  reader = new PostgresReader({ pool, patientPool: pool, describeHost: () => 'db:5432' });
   await run(migrate);
 });
 

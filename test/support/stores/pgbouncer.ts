@@ -1,0 +1,66 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryFolder } from '../server-process.ts';
+import { findFreePort } from './postgres.ts';
+import { findRunAs } from './postgres-binaries.ts';
+
+type PoolMode = 'session' | 'transaction' | 'statement';
+
+/**
+ * Starts a pooler in front of a database, which knows nothing of prepared statements. It ends with the test.
+ * Returns its port.
+ */
+export async function startPgbouncer(
+  life: { after(end: () => unknown): void },
+  databasePort: number,
+  mode: PoolMode,
+): Promise<number> {
+  const folder = temporaryFolder(life);
+  const { uid, gid } = findRunAs() ?? {};
+  const port = await findFreePort();
+  const files = {
+    users: '"postgres" ""\n',
+    'pgbouncer.ini': [
+      '[databases]',
+      `* = host=127.0.0.1 port=${databasePort}`,
+      '[pgbouncer]',
+      'listen_addr = 127.0.0.1',
+      `listen_port = ${port}`,
+      'unix_socket_dir =',
+      'auth_type = trust',
+      `auth_file = ${join(folder, 'users')}`,
+      `pool_mode = ${mode}`,
+      ...(canPrepare() ? ['max_prepared_statements = 0'] : []),
+    ].join('\n'),
+  };
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(folder, name), text);
+    if (uid !== undefined && gid !== undefined) chownSync(join(folder, name), uid, gid);
+  }
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  // It refuses to run as root.
+  const child = spawn('pgbouncer', [join(folder, 'pgbouncer.ini')], {
+    ...(uid === undefined ? {} : { uid }),
+    ...(gid === undefined ? {} : { gid }),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  life.after(() => child.kill('SIGKILL'));
+  let log = '';
+  const up = new Promise<boolean>((resolve) => {
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+      if (log.includes('process up')) resolve(true);
+    });
+  });
+  if (!(await Promise.race([up, once(child, 'exit').then(() => false)])))
+    throw new Error(`PgBouncer ended before it was ready:\n${log}`);
+  return port;
+}
+
+/** Older releases do not know the setting, and can never prepare statements. */
+function canPrepare(): boolean {
+  const { stdout } = spawnSync('pgbouncer', ['--version'], { encoding: 'utf8' });
+  return Number(/PgBouncer 1\.(\d+)/.exec(stdout)?.[1]) >= 21;
+}
