@@ -36,7 +36,7 @@ interface Program extends Bundle {
  * Both programs with all the code they need as the text of one CommonJS file, which starts twice as fast.
  * Between releases the commit becomes part of their version.
  */
-export async function bundleProgram(source?: Source): Promise<Program> {
+export async function bundleProgram(source?: Pick<Source, 'origin' | 'isRelease'>): Promise<Program> {
   const sql = globSync('*/src/**/migrations/*.sql', { cwd: PACKAGES });
   const texts = Object.fromEntries(sql.map((path) => [path, readFileSync(join(PACKAGES, path), 'utf8')]));
   const bundled = THREADS.map(

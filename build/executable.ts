@@ -44,7 +44,7 @@ const wrap = (text: string) =>
   `(function (exports, require, module, __filename, __dirname, BUNDLED_FILES) {${text}\n})`;
 
 /** Bundles what all executables have in common. */
-export async function prepareProgram(source: Source): Promise<Prepared> {
+export async function prepareProgram(source: Pick<Source, 'origin' | 'isRelease'>): Promise<Prepared> {
   const { text, packages, files } = await bundleProgram(source);
   // The path of the main file becomes part of the executable, so it is the same everywhere.
   copyFileSync(new URL('loader.cjs', import.meta.url), join(makeFolder(CACHE), 'loader.cjs'));

@@ -13,6 +13,7 @@ export interface ArchivedFile {
 const BLOCK = 512;
 const FOLDER_MODE = 0o755;
 const FILE_MODE = 0o644;
+const LINK_MODE = 0o777;
 
 /** A compressed tar archive (ustar) with the folders of its files: the same files give the same bytes. */
 export function writeTarGz(files: readonly ArchivedFile[], epoch: number, root = ''): Buffer {
@@ -24,7 +25,7 @@ function writeTar(files: readonly ArchivedFile[], epoch: number, root: string): 
   const folders = new Set(files.flatMap(({ path }) => listFolders(path)));
   const parts = [...folders].map((path) => ({ path: `${path}/`, blocks: [writeFolder(root + path, epoch)] }));
   for (const file of files) {
-    const { content, mode = FILE_MODE, link } = file;
+    const { content, link, mode = link === undefined ? FILE_MODE : LINK_MODE } = file;
     const kind = link === undefined ? '0' : '2';
     const header = writeHeader({ path: root + file.path, size: content.length, mode, epoch, kind, link });
     parts.push({ path: file.path, blocks: [header, pad(content)] });

@@ -2,6 +2,7 @@
 export interface MadeFile {
   readonly name: string;
   readonly bytes: number;
+  readonly sha256: string;
   readonly about: string;
   /** What was done with it in this run. */
   readonly tried: string;
@@ -24,7 +25,7 @@ interface NotesFacts {
 /** The notes of a release: what changed, what there is to download, and what was tried and what was not. */
 export function writeNotes({ version, commit, date, changelog, made, leftOut }: NotesFacts): string {
   const rows = made.map(
-    ({ name, bytes, about, tried }) => `| \`${name}\` | ${sayMegabytes(bytes)} | ${about} | ${tried} |`,
+    ({ name, bytes, about, tried }) => `| \`${name}\` | ${saySize(bytes)} | ${about} | ${tried} |`,
   );
   return [
     `# Berth ${version}`,
@@ -35,7 +36,7 @@ export function writeNotes({ version, commit, date, changelog, made, leftOut }: 
     '',
     'Check what you downloaded with `sha256sum --check --ignore-missing SHA256SUMS`, then follow `docs/install.md`.',
     '',
-    '| file | MB | what it is | tried |',
+    '| file | size | what it is | tried |',
     '|---|---:|---|---|',
     ...rows,
     '',
@@ -49,8 +50,8 @@ export function writeNotes({ version, commit, date, changelog, made, leftOut }: 
   ].join('\n');
 }
 
-export function sayMegabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(bytes < 1e6 ? 2 : 1);
+export function saySize(bytes: number): string {
+  return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 /** The section of a version in the changelog. */

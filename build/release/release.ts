@@ -1,18 +1,22 @@
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
 import { buildExecutable, prepareProgram } from '../executable.ts';
-import { NODES, OWN_PLATFORM } from '../pinned-node.ts';
+import { findNode, NODES, OWN_PLATFORM } from '../pinned-node.ts';
 import { findSource } from '../source.ts';
 import { writeTarGz, writeZip } from './archive.ts';
 import { packPythonClient, packTypeScriptClient } from './clients.ts';
 import { ARCHITECTURES, writeServerPackage } from './debian.ts';
-import { type LeftOut, type MadeFile, sayMegabytes, writeNotes } from './notes.ts';
+import { type LeftOut, type MadeFile, saySize, writeNotes } from './notes.ts';
 import { describeParts } from './sbom.ts';
-import { tryArchive } from './smoke.ts';
+import { tryArchive, tryPythonClient, tryTool, tryTypeScriptClient } from './smoke.ts';
 
+/**
+ * `npm run release`: makes everything that there is to download, in `dist/release/`. The same commit gives the
+ * same bytes on the same machine.
+ */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = join(ROOT, 'dist', 'release');
 const { version } = manifest;
@@ -40,39 +44,41 @@ const started = performance.now();
 const made: MadeFile[] = [];
 const leftOut: LeftOut[] = [];
 
-/** Files get the mode of a download, whatever the user who runs this usually gives to files. */
-function keep(name: string, content: Uint8Array, about: string, tried: string): void {
-  writeFileSync(join(FOLDER, name), content);
-  made.push({ name, bytes: content.length, about, tried });
-  process.stdout.write(`${name}\n`);
-}
-
-const source = findSource();
-const { origin, epoch } = source;
-if (origin === null) throw new Error('A release is made from a git repository: its commit is in every file.');
-if (source.changed.length > 0) {
-  throw new Error(`A release is made from a commit. Commit these first:\n${source.changed.join('\n')}`);
-}
-if (process.versions.node !== NODES.get(OWN_PLATFORM)?.version) {
-  throw new Error(`This is Node ${process.versions.node}, not the pinned one. Use "npm run release".`);
-}
+const { origin, epoch } = requireSource();
 rmSync(FOLDER, { recursive: true, force: true });
 mkdirSync(FOLDER, { recursive: true });
-
-const program = await prepareProgram({ ...source, isRelease: true });
+const program = await prepareProgram({ origin, isRelease: true });
+const nodes: string[] = [];
 for (const platform of Object.keys(PLATFORMS)) await makePlatform(platform);
-makeClients();
-const chart = globSync('**/*.{yaml,yml,tpl,txt,json}', { cwd: join(ROOT, 'deploy', 'helm') }).sort();
-keep(
-  `berth-chart-${version}.tgz`,
-  writeTarGz(
-    chart.map((path) => ({ path, content: readFileSync(join(ROOT, 'deploy', 'helm', path)) })),
-    epoch,
-  ),
-  'Helm chart for several servers on PostgreSQL',
-  'not installed',
-);
-finish();
+await makeClients();
+makeChart();
+describeRelease();
+report();
+
+function requireSource() {
+  const { origin: found, epoch: seconds, changed } = findSource();
+  if (found?.date == null) throw new Error('A release needs its git repository: the commit is part of it.');
+  if (changed.length > 0) {
+    throw new Error(`A release is made from a commit. Commit these first:\n${changed.join('\n')}`);
+  }
+  if (process.versions.node !== NODES.get(OWN_PLATFORM)?.version) {
+    throw new Error(`This is Node ${process.versions.node}, not the pinned one. Use "npm run release".`);
+  }
+  return { origin: { commit: found.commit, date: found.date }, epoch: seconds };
+}
+
+function keep(name: string, content: Uint8Array): string {
+  const file = join(FOLDER, name);
+  writeFileSync(file, content);
+  return file;
+}
+
+function list(name: string, about: string, tried: string): void {
+  const content = readFileSync(join(FOLDER, name));
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  made.push({ name, bytes: content.length, sha256, about, tried });
+  process.stdout.write(`${name}\n`);
+}
 
 async function makePlatform(platform: string): Promise<void> {
   const { about = '', advice, leftOut: reason } = PLATFORMS[platform] ?? {};
@@ -80,81 +86,90 @@ async function makePlatform(platform: string): Promise<void> {
     leftOut.push({ name: about, reason });
     return;
   }
+  try {
+    findNode(platform);
+  } catch (error) {
+    // Without its Node, which only a registry has, the others are made all the same.
+    leftOut.push({ name: about, reason: (error as Error).message.trim() });
+    return;
+  }
   const stem = `berth-${version}-${platform}`;
   const file = buildExecutable(platform, program.assets, join(FOLDER, stem));
   const executable = readFileSync(file);
   rmSync(file);
-  const end = file.endsWith('.exe') ? '.exe' : '';
+  nodes.push(NODES.get(platform)?.name ?? '');
+  const isWindows = platform.startsWith('win-');
   const files = [
     { path: `${stem}/LICENSES.txt`, content: Buffer.from(program.licenses) },
-    { path: `${stem}/berth${end}`, content: executable, mode: 0o755 },
+    { path: `${stem}/berth${isWindows ? '.exe' : ''}`, content: executable, mode: 0o755 },
   ];
-  const name = end === '' ? `${stem}.tar.gz` : `${stem}.zip`;
-  const archive = end === '' ? writeTarGz(files, epoch) : writeZip(files, epoch);
-  writeFileSync(join(FOLDER, name), archive);
-  const expected = `berth ${version} (${origin?.commit}, ${origin?.date})`;
-  const tried =
-    platform === OWN_PLATFORM
-      ? await tryArchive(join(FOLDER, name), stem, expected)
-      : ['not run', advice].filter(Boolean).join('; ');
-  keep(name, archive, about, tried);
+  const name = `${stem}${isWindows ? '.zip' : '.tar.gz'}`;
+  const path = keep(name, (isWindows ? writeZip : writeTarGz)(files, epoch));
+  const isOwn = platform === OWN_PLATFORM;
+  const expected = `berth ${version} (${origin.commit}, ${origin.date})`;
+  list(
+    name,
+    about,
+    isOwn ? await tryArchive(path, stem, expected) : ['not run', advice].filter(Boolean).join('; '),
+  );
   const architecture = ARCHITECTURES[platform];
-  if (architecture === undefined) return;
-  const deb = writeServerPackage({ version, architecture, executable, licenses: program.licenses, epoch });
-  keep(`berth_${version}_${architecture}.deb`, deb, `Debian and Ubuntu, ${architecture}`, 'not installed');
+  if (architecture !== undefined) makeDeb(architecture, executable);
 }
 
-function makeClients(): void {
-  const add = (name: string, about: string) => {
-    keep(name, readFileSync(join(FOLDER, name)), about, 'see `npm test`');
-  };
-  add(packTypeScriptClient(ROOT, FOLDER), 'client for TypeScript and JavaScript: `npm install FILE`');
-  try {
-    const [wheel = '', sdist = ''] = packPythonClient(ROOT, FOLDER, epoch);
-    add(wheel, 'client for Python: `pip install FILE`');
-    add(sdist, 'client for Python, as source');
-  } catch (error) {
-    leftOut.push({ name: 'Client for Python', reason: `it needs Python 3.9: ${(error as Error).message}` });
+function makeDeb(architecture: string, executable: Uint8Array): void {
+  const name = `berth_${version}_${architecture}.deb`;
+  const { licenses } = program;
+  const file = keep(name, writeServerPackage({ version, architecture, executable, licenses, epoch }));
+  const read = tryTool('dpkg-deb', ['--contents', file]);
+  list(name, `Debian and Ubuntu, ${architecture}`, [read, 'not installed'].filter(Boolean).join('; '));
+}
+
+async function makeClients(): Promise<void> {
+  const archive = packTypeScriptClient(ROOT, FOLDER);
+  const tried = await tryTypeScriptClient(join(FOLDER, archive));
+  list(archive, 'client for TypeScript and JavaScript: `npm install FILE`', tried);
+  const packed = packPythonClient(ROOT, FOLDER);
+  if (packed === null) {
+    leftOut.push({ name: 'Client for Python', reason: 'this machine has no Python 3.9 or newer.' });
+    return;
   }
+  list(packed.wheel, 'client for Python: `pip install FILE`', tryPythonClient(join(FOLDER, packed.wheel)));
+  list(packed.sdist, 'client for Python, as source', 'not installed');
 }
 
-function finish(): void {
-  const nodes = Object.keys(PLATFORMS)
-    .filter((platform) => PLATFORMS[platform]?.leftOut === undefined)
-    .map((platform) => NODES.get(platform)?.name ?? '');
+function makeChart(): void {
+  const folder = join(ROOT, 'deploy', 'helm');
+  const paths = globSync('**/*.*', { cwd: folder });
+  const files = paths.map((path) => ({ path, content: readFileSync(join(folder, path)) }));
+  const name = `berth-chart-${version}.tgz`;
+  const checked = tryTool('helm', ['lint', '--strict', keep(name, writeTarGz(files, epoch))]);
+  const tried = [checked, 'not installed'].filter(Boolean).join('; ');
+  list(name, 'Helm chart for several servers on PostgreSQL', tried);
+}
+
+function describeRelease(): void {
   const { packages } = program;
-  const { commit, date } = origin as { commit: string; date: string };
-  const sbom = describeParts({ version, epoch, commit, packages, nodes, versions: process.versions });
-  const text = `${JSON.stringify(sbom, null, 2)}\n`;
-  keep(`berth-${version}.cdx.json`, Buffer.from(text), 'what is in the executables (CycloneDX 1.6)', '');
+  const { commit, date } = origin;
+  const parts = describeParts({ version, epoch, commit, packages, nodes, versions: process.versions });
+  const sbom = `berth-${version}.cdx.json`;
+  keep(sbom, Buffer.from(`${JSON.stringify(parts, null, 2)}\n`));
+  list(sbom, 'what is in the executables (CycloneDX 1.6)', '');
   const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
-  const notes = writeNotes({ version, commit, date, changelog, made, leftOut });
-  keep('RELEASE.md', Buffer.from(notes), 'these notes', '');
-  const sums = made
-    .map(({ name }) => name)
-    .sort()
-    .map((name) => `${digest(join(FOLDER, name))}  ${name}\n`);
-  writeFileSync(join(FOLDER, 'SHA256SUMS'), sums.join(''));
-  report();
+  keep('RELEASE.md', Buffer.from(writeNotes({ version, commit, date, changelog, made, leftOut })));
+  list('RELEASE.md', 'what changed, what was made and what was tried', '');
+  const sums = made.map(({ name, sha256 }) => `${sha256}  ${name}\n`);
+  keep('SHA256SUMS', Buffer.from(sums.join('')));
 }
 
-function digest(file: string): string {
-  return createHash('sha256').update(readFileSync(file)).digest('hex');
-}
-
-/** A table of what was made. */
 function report(): void {
-  const names = made.map(({ name }) => name);
-  const width = Math.max(...names.map(({ length }) => length));
+  const width = Math.max(...made.map(({ name }) => name.length));
   const rows = made.map(({ name, bytes, tried }) =>
-    `  ${name.padEnd(width)}  ${sayMegabytes(bytes).padStart(6)} MB  ${tried}`.trimEnd(),
+    `  ${name.padEnd(width)}  ${saySize(bytes).padStart(7)}  ${tried}`.trimEnd(),
   );
   const missing = leftOut.map(({ name, reason }) => `  ${name}: ${reason}`);
   const seconds = Math.round((performance.now() - started) / 1000);
-  const { size } = statSync(join(FOLDER, 'SHA256SUMS'));
   process.stdout.write(
-    `\nBerth ${version} (${origin?.commit}) in ${FOLDER}:\n${rows.join('\n')}\n` +
-      `  ${'SHA256SUMS'.padEnd(width)}  ${sayMegabytes(size).padStart(6)} MB\n\n` +
-      `Not made:\n${missing.join('\n')}\n\n${seconds} seconds.\n`,
+    `\nBerth ${version} (${origin.commit}, ${origin.date}) in ${FOLDER}, with their sums in SHA256SUMS:\n` +
+      `${rows.join('\n')}\n\nNot made:\n${missing.join('\n')}\n\nIt took ${seconds} seconds.\n`,
   );
 }

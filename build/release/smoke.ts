@@ -1,20 +1,51 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
 
 /** Unpacks an archive as a user would, starts what is in it, registers, stops it, and returns what was done. */
-export async function tryArchive(archive: string, stem: string, expected: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-release-'));
-  try {
-    execFileSync('tar', ['-xzf', archive], { cwd: folder });
+export function tryArchive(archive: string, stem: string, expected: string): Promise<string> {
+  return withUnpacked(archive, async (folder) => {
     const program = join(folder, stem, 'berth');
     const version = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim();
     if (version !== expected) throw new Error(`It says that it is "${version}", not "${expected}".`);
     await serveOnce(program, join(folder, 'data'));
-    return 'run here: started, lent a slot, stopped';
+    return 'run: started, lent a slot, stopped';
+  });
+}
+
+export function tryTypeScriptClient(archive: string): Promise<string> {
+  return withUnpacked(archive, async (folder) => {
+    const { acquire } = await import(pathToFileURL(join(folder, 'package', 'dist', 'main.js')).href);
+    if (typeof acquire !== 'function') throw new Error('The package has no "acquire".');
+    return 'imported';
+  });
+}
+
+/** Python imports from a wheel without unpacking it. */
+export function tryPythonClient(wheel: string): string {
+  execFileSync('python3', ['-c', 'import berth_client; berth_client.acquire'], {
+    env: { ...process.env, PYTHONPATH: wheel },
+  });
+  return 'imported';
+}
+
+/** Returns what was checked; null if the tool is not installed here. */
+export function tryTool(tool: string, args: readonly string[]): string | null {
+  const { error, status, stdout, stderr } = spawnSync(tool, args, { encoding: 'utf8' });
+  if (error !== undefined) return null;
+  if (status !== 0) throw new Error(`${tool} found faults:\n${stdout}${stderr}`);
+  return `accepted by ${[tool, ...args.filter((word) => /^[a-z]+$/.test(word))].join(' ')}`;
+}
+
+async function withUnpacked(archive: string, work: (folder: string) => Promise<string>): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-release-'));
+  try {
+    execFileSync('tar', ['-xzf', archive], { cwd: folder });
+    return await work(folder);
   } finally {
     rmSync(folder, { recursive: true });
   }
