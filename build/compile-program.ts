@@ -34,7 +34,7 @@ globalThis.setTimeout = Object.assign(
   setRealTimeout,
 );
 
-/** V8 refuses code of a process with other flags. None of ours and of the server's changes what is compiled. */
+/** V8 refuses code of a process with other flags. Neither our flags nor the server's change the code. */
 const FLAGS_AT = 12;
 const plainFlags = Number(askPlainNode(`new vm.Script('').createCachedData().readUInt32LE(${FLAGS_AT})`));
 const IS_REFUSED =

@@ -22,7 +22,7 @@ export function findSource(env: NodeJS.ProcessEnv = process.env): Source {
   const epoch = Number(env.SOURCE_DATE_EPOCH || seconds);
   const known = (commit || env.COMMIT || '').slice(0, COMMIT_DIGITS);
   return {
-    origin: known === '' ? null : { commit: known, date: toDate(epoch) },
+    origin: known === '' ? null : { commit: known, date: epoch > 0 ? toDate(epoch) : null },
     isRelease: git('tag', '--points-at', 'HEAD') !== '',
     epoch,
     changed: git('status', '--porcelain').split('\n').filter(Boolean),

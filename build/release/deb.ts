@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ArchivedFile, writeTarGz } from './archive.ts';
+import { type ArchivedFile, writeTarGz } from './tar.ts';
 
 interface DebianPackage {
   /** The fields of its control file. */
@@ -14,9 +14,9 @@ interface DebianPackage {
 /** A Debian package, as `dpkg-deb` would write it. The same files give the same bytes. */
 export function writeDeb({ control, files, settings, scripts }: DebianPackage, epoch: number): Buffer {
   const kilobytes = Math.ceil(files.reduce((sum, { content }) => sum + content.length, 0) / 1024);
-  const fields = { ...control, 'Installed-Size': String(kilobytes) };
+  const fields = Object.entries({ ...control, 'Installed-Size': kilobytes });
   const about: ArchivedFile[] = [
-    text('control', Object.entries(fields).map(([name, value]) => `${name}: ${value}\n`).join('')), // biome-ignore format: one line
+    text('control', fields.map(([name, value]) => `${name}: ${value}\n`).join('')),
     text('conffiles', settings.map((path) => `${path}\n`).join('')),
     text('md5sums', files.filter(isPlain).map(listDigest).join('')),
     ...Object.entries(scripts).map(([name, script]) => ({ ...text(name, script), mode: 0o755 })),

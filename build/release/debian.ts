@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { writeUnit } from '../../packages/server/src/cli/service/systemd.ts';
-import type { ArchivedFile } from './archive.ts';
 import { writeDeb } from './deb.ts';
+import type { ArchivedFile } from './tar.ts';
 
 /** Debian's names of processors. */
 export const ARCHITECTURES: Readonly<Record<string, string>> = {

@@ -6,16 +6,17 @@ import manifest from '../../package.json' with { type: 'json' };
 import { buildExecutable, prepareProgram } from '../executable.ts';
 import { findNode, NODES, OWN_PLATFORM } from '../pinned-node.ts';
 import { findSource } from '../source.ts';
-import { writeTarGz, writeZip } from './archive.ts';
 import { packPythonClient, packTypeScriptClient } from './clients.ts';
 import { ARCHITECTURES, writeServerPackage } from './debian.ts';
 import { type LeftOut, type MadeFile, saySize, writeNotes } from './notes.ts';
 import { describeParts } from './sbom.ts';
 import { tryArchive, tryPythonClient, tryTool, tryTypeScriptClient } from './smoke.ts';
+import { writeTarGz } from './tar.ts';
+import { writeZip } from './zip.ts';
 
 /**
- * `npm run release`: makes everything that there is to download, in `dist/release/`. The same commit gives the
- * same bytes on the same machine.
+ * `npm run release`: makes everything that there is to download, in `dist/release/`. The same commit gives
+ * the same bytes on the same machine.
  */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = join(ROOT, 'dist', 'release');

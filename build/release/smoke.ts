@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
-/** Unpacks an archive as a user would, starts what is in it, registers, stops it, and returns what was done. */
+/** Unpacks an archive as a user would, starts it, registers, stops it, and returns what was done. */
 export function tryArchive(archive: string, stem: string, expected: string): Promise<string> {
   return withUnpacked(archive, async (folder) => {
     const program = join(folder, stem, 'berth');

@@ -6,10 +6,11 @@ import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { getLocked } from '../../build/locked-package.ts';
 import { requireLocked } from '../../build/pinned-node.ts';
-import { writeTarGz, writeZip } from '../../build/release/archive.ts';
 import { writeServerPackage } from '../../build/release/debian.ts';
 import { writeNotes } from '../../build/release/notes.ts';
 import { describeParts } from '../../build/release/sbom.ts';
+import { writeTarGz } from '../../build/release/tar.ts';
+import { writeZip } from '../../build/release/zip.ts';
 import { removeSignature } from '../../build/windows-signature.ts';
 import { loadConfig } from '../../packages/server/src/config.ts';
 import { PYTHON } from '../client/python/python.ts';
@@ -44,7 +45,7 @@ describe('archives of a release', () => {
   });
 
   test('name no user of this machine, and have the time of the commit', {
-    skip: !isFound('tar') && 'no tar',
+    skip: !isFound('tar') && 'optional: needs tar',
   }, (t) => {
     const link = { path: 'berth/link', content: Buffer.alloc(0), link: '/etc/berth' };
     const listed = read(t, writeTarGz([...FILES, link], EPOCH), (file) => ['tar', '-tvzf', file]);
@@ -61,7 +62,7 @@ describe('archives of a release', () => {
     ]);
   });
 
-  test('for Windows are zip files', { skip: PYTHON === null && 'no Python' }, (t) => {
+  test('for Windows are zip files', { skip: PYTHON === null && 'optional: needs Python 3.9' }, (t) => {
     const code =
       'import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; ' +
       'print([(i.filename, i.file_size, i.date_time, oct(i.external_attr >> 16)) for i in z.infolist()])';
@@ -110,7 +111,7 @@ describe('the Debian package', () => {
     assert.match(text('data.tar.gz'), /^# The package berth replaces this file\./m);
   });
 
-  test('is read by dpkg', { skip: !isFound('dpkg-deb') && 'no dpkg-deb' }, (t) => {
+  test('is read by dpkg', { skip: !isFound('dpkg-deb') && 'optional: needs dpkg-deb' }, (t) => {
     const listed = read(t, deb, (file) => ['dpkg-deb', '--contents', file]);
     assert.match(listed, /^-rwxr-xr-x root\/root .* \.\/usr\/bin\/berth$/m);
     assert.match(listed, /^lrwxrwxrwx .* \.\/var\/lib\/berth\/berth\.yaml -> \/etc\/berth\/berth\.yaml$/m);

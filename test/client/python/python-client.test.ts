@@ -51,7 +51,8 @@ describe('the Python client', { skip }, () => {
   test('gives the same archives from the same sources', async (t) => {
     const build = async () => {
       const target = temporaryFolder(t);
-      const code = `import build_backend as b, sys; print(b.build_wheel(sys.argv[1]), b.build_sdist(sys.argv[1]))`;
+      const code =
+        'import build_backend as b, sys; to = sys.argv[1]; print(b.build_wheel(to), b.build_sdist(to))';
       const names = (await runPython(['-c', code, target])).stdout.trim().split(' ');
       return names.map((name) => readFileSync(join(target, name), 'base64'));
     };

@@ -1,4 +1,4 @@
-import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 
 /** A file in an archive. All belong to root, and all have the time of the release. */
 export interface ArchivedFile {
@@ -12,7 +12,7 @@ export interface ArchivedFile {
 
 const BLOCK = 512;
 const FOLDER_MODE = 0o755;
-const FILE_MODE = 0o644;
+export const FILE_MODE = 0o644;
 const LINK_MODE = 0o777;
 
 /** A compressed tar archive (ustar) with the folders of its files: the same files give the same bytes. */
@@ -82,73 +82,4 @@ function writeHeader({ path, size, mode, epoch, kind, link = '' }: Header): Buff
 
 function pad(content: Uint8Array): Buffer {
   return Buffer.concat([content, Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK)]);
-}
-
-const LOCAL_HEADER = 0x04034b50;
-const CENTRAL_HEADER = 0x02014b50;
-const END_OF_ZIP = 0x06054b50;
-const ZIP_VERSION = 20;
-const MADE_ON_UNIX = 3 << 8;
-const DEFLATED = 8;
-
-/** A zip archive, which Windows opens by itself. */
-export function writeZip(files: readonly ArchivedFile[], epoch: number): Buffer {
-  const locals: Buffer[] = [];
-  const entries: Buffer[] = [];
-  let offset = 0;
-  for (const { path, content, mode = FILE_MODE } of files) {
-    const packed = deflateRawSync(content, { level: 6 });
-    const facts = numbers([
-      [ZIP_VERSION, 2],
-      [0, 2],
-      [DEFLATED, 2],
-      [zipTime(epoch), 4],
-      [crc32(content), 4],
-      [packed.length, 4],
-      [content.length, 4],
-      [Buffer.byteLength(path), 2],
-      [0, 2],
-    ]);
-    const name = Buffer.from(path);
-    locals.push(numbers([[LOCAL_HEADER, 4]]), facts, name, packed);
-    // No comment, first disk, no text; the mode in the upper half.
-    const rest = numbers([[0, 2], [0, 2], [0, 2], [((0o100000 | mode) << 16) >>> 0, 4], [offset, 4]]); // biome-ignore format: one entry
-    entries.push(
-      numbers([
-        [CENTRAL_HEADER, 4],
-        [ZIP_VERSION | MADE_ON_UNIX, 2],
-      ]),
-      facts,
-      rest,
-      name,
-    );
-    offset += 4 + facts.length + name.length + packed.length;
-  }
-  const central = Buffer.concat(entries);
-  const end = numbers([
-    [END_OF_ZIP, 4],
-    [0, 4],
-    [files.length, 2],
-    [files.length, 2],
-    [central.length, 4],
-    [offset, 4],
-    [0, 2],
-  ]);
-  return Buffer.concat([...locals, central, end]);
-}
-
-/** Numbers with their sizes in bytes, the lowest byte first. */
-function numbers(values: readonly (readonly [value: number, bytes: number])[]): Buffer {
-  const buffer = Buffer.alloc(values.reduce((sum, [, bytes]) => sum + bytes, 0));
-  let at = 0;
-  for (const [value, bytes] of values) at = buffer.writeUIntLE(value, at, bytes);
-  return buffer;
-}
-
-/** Two seconds are the smallest unit. */
-function zipTime(epoch: number): number {
-  const time = new Date(epoch * 1000);
-  const date = ((time.getUTCFullYear() - 1980) << 9) | ((time.getUTCMonth() + 1) << 5) | time.getUTCDate();
-  const clock = (time.getUTCHours() << 11) | (time.getUTCMinutes() << 5) | (time.getUTCSeconds() >> 1);
-  return ((date << 16) | clock) >>> 0;
 }
