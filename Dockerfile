@@ -15,6 +15,8 @@ COPY LICENSE ./
 COPY bin bin
 COPY build build
 COPY packages packages
+# For "berth version": --build-arg COMMIT=$(git rev-parse HEAD) --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+ARG COMMIT= SOURCE_DATE_EPOCH=
 # The base image below lacks libatomic. A new volume gets the owner of the empty folder.
 RUN npm run build \
   && mkdir -p /out/data \

@@ -1,6 +1,7 @@
 import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 import { type Launch, launchExecutable } from './executable.ts';
+import { findOrigin } from './origin.ts';
 
 /** The only file that knows both programs: runs `berth …`, or `berth cloud …` and `berth help cloud …`. */
 export async function run(words: readonly string[], launch: Launch): Promise<void> {
@@ -9,11 +10,11 @@ export async function run(words: readonly string[], launch: Launch): Promise<voi
   const { program, home } = launch;
   if (first === 'cloud') {
     const { main } = await import('../packages/cloud/src/main.ts');
-    return main(words.slice(1), { program: `${program} cloud`, home });
+    return main(words.slice(1), { program: `${program} cloud`, home, findOrigin });
   }
   const { main } = await import('../packages/server/src/main.ts');
   const code = isSea() ? [] : [fileURLToPath(import.meta.url)];
-  return main(words, { program, home, self: [process.execPath, ...code], loadCloud });
+  return main(words, { program, home, self: [process.execPath, ...code], findOrigin, loadCloud });
 }
 
 /** What a shell completes after `berth cloud`. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin, stop } from 'esbuild';
 import { makePage } from './page.ts';
+import type { Source } from './source.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGES = join(ROOT, 'packages');
@@ -33,24 +34,32 @@ interface Program extends Bundle {
 
 /**
  * Both programs with all the code they need as the text of one CommonJS file, which starts twice as fast.
- * `commit` becomes part of their version.
+ * Between releases the commit becomes part of their version.
  */
-export async function bundleProgram(commit = ''): Promise<Program> {
+export async function bundleProgram(source?: Pick<Source, 'origin' | 'isRelease'>): Promise<Program> {
   const sql = globSync('*/src/**/migrations/*.sql', { cwd: PACKAGES });
   const texts = Object.fromEntries(sql.map((path) => [path, readFileSync(join(PACKAGES, path), 'utf8')]));
   const bundled = THREADS.map(
-    async (path) => [path, (await bundle(join('packages', path), texts)).text] as const,
+    async (path) => [path, (await bundle(join('packages', path), { BUNDLED_FILES: texts })).text] as const,
   );
   const threads = Object.fromEntries(await Promise.all(bundled));
   const { packages: inPage, digest: _, ...page } = await makePage();
   const files = { ...texts, ...threads, 'admin/dist/page.json': JSON.stringify(page) };
-  const { text, packages } = await bundle('bin/main.ts', undefined, [carryCommit(commit)]);
+  const { text, packages } = await bundle(
+    'bin/main.ts',
+    { BUILD_ORIGIN: source?.origin ?? null },
+    source?.origin && !source.isRelease ? [carryCommit(source.origin.commit)] : [],
+  );
   await stop();
   return { text, packages: [...new Set([...packages, ...inPage])].sort(), files, threads };
 }
 
-/** `files`: what a thread carries itself. */
-async function bundle(entry: string, files?: Files, plugins: readonly Plugin[] = []): Promise<Bundle> {
+/** `facts`: constants of the bundle, such as the files that a thread carries itself. */
+async function bundle(
+  entry: string,
+  facts: Readonly<Record<string, unknown>>,
+  plugins: readonly Plugin[] = [],
+): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: [entry],
@@ -61,7 +70,7 @@ async function bundle(entry: string, files?: Files, plugins: readonly Plugin[] =
     format: 'cjs',
     target: 'node26',
     define: {
-      ...(files === undefined ? {} : { BUNDLED_FILES: JSON.stringify(files) }),
+      ...Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, JSON.stringify(value)])),
       'import.meta.url': 'BUNDLE_URL',
       'import.meta.main': 'true',
     },
@@ -107,7 +116,7 @@ function carryCommit(commit: string): Plugin {
       onLoad({ filter: /packages\/(server|cloud)\/package\.json$/ }, async ({ path }) => {
         const { version } = JSON.parse(await readFile(path, 'utf8'));
         return {
-          contents: JSON.stringify({ version: [version, commit].filter(Boolean).join('+') }),
+          contents: JSON.stringify({ version: `${version}+${commit}` }),
           loader: 'json',
         };
       });

@@ -1,48 +1,73 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import manifest from '../package.json' with { type: 'json' };
 import { bundleProgram } from './bundle.ts';
 import { collectLicenses } from './licenses.ts';
+import { CACHE, findNode, OWN_PLATFORM } from './pinned-node.ts';
+import { findSource, type Source } from './source.ts';
+import { removeSignature } from './windows-signature.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const CACHE = join(ROOT, 'node_modules', '.cache', 'berth-build');
 const ASSETS = join(CACHE, 'assets');
 /** It takes a second or two. */
 const COMPILE_TIMEOUT_MS = 60_000;
-const OWN_PLATFORM = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
 
-/** The packages with the pinned Node by platform, such as `linux-x64`. */
-const NODES = new Map(
-  Object.entries(manifest.optionalDependencies).map(([name, version]) => [
-    name.replace(/^node-(bin-)?/, ''),
-    { name, version },
-  ]),
-);
+/**
+ * With these flags V8 compiles the same code to the same bytes: fixed hashes, no collection of garbage (it
+ * leaves marks in what is kept), and no compilation in the background.
+ */
+const COMPILE_FLAGS = [
+  '--hash-seed=1',
+  '--no-flush-bytecode',
+  '--initial-heap-size=1024',
+  '--min-semi-space-size=256',
+  '--no-sparkplug',
+  '--no-maglev',
+  '--no-opt',
+];
 
-/** The files that an executable carries, by name. */
+/** The files that an executable carries, by name, and where they are. */
 type Assets = Readonly<Record<string, string>>;
+
+interface Prepared {
+  readonly assets: Assets;
+  /** The names of the packages in it. */
+  readonly packages: readonly string[];
+  /** The license texts that must accompany an executable. */
+  readonly licenses: string;
+}
 
 /** The program as a function, which gets what a CommonJS module has, and its files. */
 const wrap = (text: string) =>
   `(function (exports, require, module, __filename, __dirname, BUNDLED_FILES) {${text}\n})`;
 
-/** Makes one executable from the bundle and a Node, and returns its path. */
-function buildExecutable(platform: string, assets: Assets, folder: string): string {
+/** Bundles what all executables have in common. */
+export async function prepareProgram(source: Pick<Source, 'origin' | 'isRelease'>): Promise<Prepared> {
+  const { text, packages, files } = await bundleProgram(source);
+  // The path of the main file becomes part of the executable, so it is the same everywhere.
+  copyFileSync(new URL('loader.cjs', import.meta.url), join(makeFolder(CACHE), 'loader.cjs'));
+  const assets = writeAssets({ ...files, 'program.js': wrap(text) });
+  return { assets, packages, licenses: collectLicenses(ROOT, packages) };
+}
+
+/** Makes one executable from the program and a Node, in a file with the name and the end of the platform. */
+export function buildExecutable(platform: string, assets: Assets, path: string): string {
   const isOwn = platform === OWN_PLATFORM;
-  const end = platform.startsWith('win-') ? '.exe' : '';
+  const isWindows = platform.startsWith('win-');
+  const end = isWindows ? '.exe' : '';
   const node = join(CACHE, `node-${platform}${end}`);
   copyFileSync(findNode(platform), node);
-  // Before the bundle is added: afterwards, strip would break the executable.
+  // Before the bundle is added: afterwards, strip would break the executable, and a signature be wrong.
   if (isOwn && platform.startsWith('linux-')) spawnSync('strip', [node], { stdio: 'inherit' });
-  const output = join(folder, `berth${isOwn ? '' : `-${platform}`}${end}`);
-  const settings = join(CACHE, `sea-${platform}.json`);
+  if (isWindows) writeFileSync(node, removeSignature(readFileSync(node)));
+  const output = `${path}${end}`;
+  const settings = `sea-${platform}.json`;
   writeFileSync(
-    settings,
+    join(CACHE, settings),
     JSON.stringify({
-      main: fileURLToPath(new URL('loader.cjs', import.meta.url)),
+      main: 'loader.cjs',
       mainFormat: 'commonjs',
       executable: node,
       output,
@@ -53,7 +78,11 @@ function buildExecutable(platform: string, assets: Assets, folder: string): stri
       execArgvExtension: 'none',
     }),
   );
-  execFileSync(process.execPath, ['--build-sea', settings], { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(process.execPath, ['--build-sea', settings], {
+    cwd: CACHE,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  rmSync(node);
   return output;
 }
 
@@ -65,57 +94,37 @@ function compileProgram(): Assets {
   const given = Object.entries(process.env).filter(([name]) => !/^(BERTH|NODE)_/.test(name));
   const env = Object.fromEntries(given);
   const options = { env, cwd: ASSETS, stdio: 'pipe', timeout: COMPILE_TIMEOUT_MS } as const;
-  execFileSync(findNode(OWN_PLATFORM), [script, ASSETS, command, server], options);
+  execFileSync(findNode(OWN_PLATFORM), [...COMPILE_FLAGS, script, ASSETS, command, server], options);
   return { 'command.compiled': command, 'server.compiled': server };
-}
-
-/** The installed Node; that of another platform comes from the registry. */
-function findNode(platform: string): string {
-  const found = NODES.get(platform);
-  if (found === undefined) {
-    throw new Error(`There is no Node for "${platform}". Choose among: ${[...NODES.keys()].join(', ')}.`);
-  }
-  const file = platform.startsWith('win-') ? 'node.exe' : 'node';
-  const installed = join(ROOT, 'node_modules', found.name, 'bin', file);
-  if (existsSync(installed)) return installed;
-  const folder = join(CACHE, `${found.name}-${found.version}`);
-  const downloaded = join(folder, 'package', 'bin', file);
-  if (existsSync(downloaded)) return downloaded;
-  mkdirSync(folder, { recursive: true });
-  const npm = ['pack', `${found.name}@${found.version}`, '--silent'];
-  const archive = execFileSync('npm', npm, { cwd: folder, encoding: 'utf8' }).trim();
-  execFileSync('tar', ['-xzf', archive], { cwd: folder });
-  return downloaded;
 }
 
 function writeAssets(files: Readonly<Record<string, string>>): Assets {
   const write = (name: string, text: string) => {
     const file = join(ASSETS, name);
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file));
     writeFileSync(file, text);
     return [name, file];
   };
   return Object.fromEntries(Object.entries(files).map(([name, text]) => write(name, text)));
 }
 
-/** Empty for a release, and where there is no repository. */
-function findCommit(): string {
-  const git = (...words: string[]) => spawnSync('git', words, { cwd: ROOT, encoding: 'utf8' }).stdout ?? '';
-  return git('tag', '--points-at', 'HEAD') === '' ? git('rev-parse', '--short', 'HEAD').trim() : '';
+function makeFolder(path: string): string {
+  mkdirSync(path, { recursive: true });
+  return path;
 }
 
-const { values, positionals } = parseArgs({
-  options: { out: { type: 'string', default: join(ROOT, 'dist') } },
-  allowPositionals: true,
-});
-const folder = resolve(values.out);
-mkdirSync(folder, { recursive: true });
-mkdirSync(CACHE, { recursive: true });
-const { text, packages, files } = await bundleProgram(findCommit());
-const assets = writeAssets({ ...files, 'program.js': wrap(text) });
-writeFileSync(join(folder, 'LICENSES.txt'), collectLicenses(ROOT, packages));
-for (const platform of positionals.length === 0 ? [OWN_PLATFORM] : positionals) {
-  const file = buildExecutable(platform, assets, folder);
-  const megabytes = Math.round(statSync(file).size / 1e6);
-  process.stdout.write(`${file} (${megabytes} MB)\n`);
+// `npm run build`
+if (import.meta.main) {
+  const { values, positionals } = parseArgs({
+    options: { out: { type: 'string', default: join(ROOT, 'dist') } },
+    allowPositionals: true,
+  });
+  const folder = makeFolder(resolve(values.out));
+  const { assets, licenses } = await prepareProgram(findSource());
+  writeFileSync(join(folder, 'LICENSES.txt'), licenses);
+  for (const platform of positionals.length === 0 ? [OWN_PLATFORM] : positionals) {
+    const name = platform === OWN_PLATFORM ? 'berth' : `berth-${platform}`;
+    const file = buildExecutable(platform, assets, join(folder, name));
+    process.stdout.write(`${file} (${Math.round(statSync(file).size / 1e6)} MB)\n`);
+  }
 }

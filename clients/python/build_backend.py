@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 import base64
+import gzip
 import hashlib
+import io
 import os
 import re
 import tarfile
@@ -46,13 +48,14 @@ def build_sdist(folder: str, settings: Settings = None) -> str:
     project = _read_project()
     stem = _stem(project)
     own = [_ROOT / file for file in ("pyproject.toml", "build_backend.py", "README.md", "LICENSE")]
-    notes = Path(folder) / f"{stem}.PKG-INFO"
-    notes.write_text(_describe(project), "utf-8")
-    with tarfile.open(os.path.join(folder, f"{stem}.tar.gz"), "w:gz") as archive:
-        archive.add(notes, f"{stem}/PKG-INFO")
-        for path in [*own, *_list_sources()]:
-            archive.add(path, f"{stem}/{path.relative_to(_ROOT).as_posix()}")
-    notes.unlink()
+    files = {path.relative_to(_ROOT).as_posix(): path.read_bytes() for path in [*own, *_list_sources()]}
+    # Neither archive nor compression has a time or an owner: the same sources give the same file.
+    with open(os.path.join(folder, f"{stem}.tar.gz"), "wb") as file:
+        with gzip.GzipFile("", "wb", 9, file, 0) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
+            for path, content in {"PKG-INFO": _describe(project).encode(), **files}.items():
+                entry = tarfile.TarInfo(f"{stem}/{path}")
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
     return f"{stem}.tar.gz"
 
 

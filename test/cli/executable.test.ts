@@ -65,12 +65,15 @@ describe('the executable, without Node or any other file', { skip }, () => {
   const berth = (...words: string[]) =>
     spawnSync('chroot', [root, '/opt/berth', ...words], { env: ENV, encoding: 'utf8' });
 
-  test('has its commit in its version, unless it is a release', () => {
+  test('says of which commit it is, and of which day', () => {
     const git = (...words: string[]) => spawnSync('git', words, { cwd: PROJECT, encoding: 'utf8' }).stdout;
-    const commit = git('tag', '--points-at', 'HEAD') === '' ? git('rev-parse', '--short', 'HEAD').trim() : '';
-    const end = commit === '' ? '' : `+${commit}`;
-    assert.equal(berth('--version').stdout, `berth 0.1.0${end}\n`);
-    assert.equal(berth('cloud', '--version').stdout, `cloud 0.1.0${end}\n`);
+    const [commit = '', seconds] = git('log', '-1', '--format=%H %ct').split(' ');
+    const date = new Date(Number(seconds) * 1000).toISOString().slice(0, 10);
+    const origin = { commit: commit.slice(0, 8), date };
+    assert.equal(berth('--version').stdout, `berth 0.1.0 (${origin.commit}, ${date})\n`);
+    assert.equal(berth('cloud', '--version').stdout, `cloud 0.1.0 (${origin.commit}, ${date})\n`);
+    const version = git('tag', '--points-at', 'HEAD') === '' ? `0.1.0+${origin.commit}` : '0.1.0';
+    assert.deepEqual(JSON.parse(berth('version', '--json').stdout), { version, ...origin });
   });
 
   test('serves the demo with a cloud, keeps its data beside itself, and stops in order', async () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { listFlags } from '@berth/shell/console/command-flags';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { ENTRIES } from '../../packages/server/src/cli/usage.ts';
 import { flagOf, loadConfig } from '../../packages/server/src/config.ts';
 import { SETTINGS } from '../../packages/server/src/settings.ts';
@@ -172,4 +173,89 @@ test('the proxy in deploy/ knows the servers, and they know the proxy', () => {
   }
   const files = [...nginx.matchAll(/\/run\/secrets\/([\w-]+)/g)].map(([, file]) => file);
   assert.deepEqual(files, secrets);
+});
+
+interface Container {
+  readonly args: readonly string[];
+  readonly volumeMounts: readonly { readonly name: string }[];
+}
+
+interface Resource {
+  readonly kind: string;
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: {
+    readonly template?: {
+      readonly spec: {
+        readonly containers: readonly Container[];
+        readonly volumes: readonly { readonly name: string }[];
+      };
+    };
+  };
+}
+
+describe('the Helm chart', () => {
+  const CHART = join(PROJECT, 'deploy', 'helm', 'berth');
+  const helm = (...words: string[]) => spawnSync('helm', words, { encoding: 'utf8' });
+  const skip = helm('version').status !== 0 && 'optional: needs helm';
+  const template = read('deploy/helm/berth/templates/deployment.yaml');
+
+  test('has the version of the server', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    const chart = parse(read('deploy/helm/berth/Chart.yaml')) as { version: string; appVersion: string };
+    assert.deepEqual([chart.version, chart.appVersion], [version, version]);
+  });
+
+  test('has settings and files that there are', (t) => {
+    const pairs = [...template.matchAll(/name: (BERTH_\w+)\n +value: (\S+)/g)];
+    assert.deepEqual(pairs.map(([, name]) => name).sort(), [
+      'BERTH_DATABASE_URL_FILE',
+      'BERTH_MASTER_KEY_FILE',
+      'BERTH_TLS_CERT',
+      'BERTH_TLS_KEY',
+    ]);
+    expectKnown(t, Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value])));
+    const keys = [...template.matchAll(/key: ([\w-]+), path/g)].map(([, key]) => key ?? '');
+    const page = read('docs/install.md');
+    for (const key of keys) assert.ok(page.includes(`--from-file=${key}=`), key);
+    assert.equal(template.match(/path: \/api\/v4\/health, /g)?.length, 2);
+  });
+
+  test('passes helm lint, with every part switched on as well', { skip }, (t) => {
+    const values = join(temporaryFolder(t), 'values.yaml');
+    const parts = ['ingress', 'networkPolicy', 'serviceMonitor'].map(
+      (part) => `${part}: { enabled: true }\n`,
+    );
+    const settings = 'settings: { http: { allowedHosts: licenses.example.com } }\ntlsSecretName: tls\n';
+    writeFileSync(values, `${parts.join('')}${settings}`);
+    for (const more of [[], ['--values', values]]) {
+      const { status, stdout } = helm('lint', '--strict', CHART, ...more);
+      assert.equal(status, 0, stdout);
+    }
+    const made = helm('template', 'one', CHART, '--kube-version', '1.31.0', '--values', values);
+    assert.equal(made.status, 0, made.stderr);
+    const resources = parseAllDocuments(made.stdout).map((one) => one.toJS() as Resource);
+    assert.equal(resources.length, 8);
+    const { data } = resources.find(({ kind }) => kind === 'ConfigMap') ?? assert.fail('no settings');
+    const file = join(temporaryFolder(t), 'berth.yaml');
+    writeFileSync(file, data?.['berth.yaml'] ?? '');
+    assert.deepEqual(loadConfig({ flags: {}, env: {}, file, home: '/nowhere' }).warnings, []);
+    const pod = resources.find(({ kind }) => kind === 'Deployment')?.spec?.template?.spec;
+    const [container] = pod?.containers ?? [];
+    expectCommand(container?.args ?? []);
+    const mounted = new Set(container?.volumeMounts.map(({ name }) => name));
+    assert.deepEqual([...mounted].sort(), pod?.volumes.map(({ name }) => name).sort());
+  });
+
+  test('refuses settings that belong to the chart', { skip }, () => {
+    const { status, stderr } = helm(
+      'template',
+      'one',
+      CHART,
+      '--kube-version',
+      '1.31.0',
+      '--set',
+      'settings.port=1',
+    );
+    assert.notEqual(status, 0, stderr);
+  });
 });

@@ -9,7 +9,7 @@ const PAGES = globSync(['*.md', 'docs/**/*.md', ...READMES], { cwd: PROJECT });
 
 /** Whatever may name a page in a comment or a message. The examples of tidy name files that do not exist. */
 const SOURCES = globSync(
-  ['Dockerfile', '{bin,build,deploy,monitoring}/*', '{clients,packages,test}/**/*.{py,ts,tsx}'],
+  ['Dockerfile', '{bin,build,deploy,monitoring}/**/*.*', '{clients,packages,test}/**/*.{py,ts,tsx}'],
   { cwd: PROJECT, exclude: ['**/node_modules', 'test/tidy'] },
 );
 

@@ -1,3 +1,4 @@
+import type { Origin } from '@berth/shell/console/command-line';
 import { runCli } from './cli/cli.ts';
 import { processTerminal } from './cli/terminal.ts';
 
@@ -7,6 +8,7 @@ interface Launch {
   readonly program: string;
   /** The folder of the default `./cloud-data`. */
   readonly home: string;
+  readonly findOrigin: () => Origin | null;
 }
 
 export async function main(argv: readonly string[], launch: Launch): Promise<void> {

@@ -3,7 +3,7 @@ import { type CliBackend, type CliDependencies, runCli } from './cli/cli.ts';
 import { processTerminal } from './cli/terminal.ts';
 
 /** How Berth was started, as determined by `bin/`. */
-type Launch = Pick<CliDependencies, 'program' | 'home' | 'self' | 'loadCloud'>;
+type Launch = Pick<CliDependencies, 'program' | 'home' | 'self' | 'findOrigin' | 'loadCloud'>;
 
 const loadServer = () => import('./compose/compose.ts');
 const loadStore = () => import('./compose/compose-store.ts');

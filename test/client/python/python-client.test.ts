@@ -48,6 +48,17 @@ describe('the Python client', { skip }, () => {
     assert.match(stderr, /Ran [1-9]\d+ tests/);
   });
 
+  test('gives the same archives from the same sources', async (t) => {
+    const build = async () => {
+      const target = temporaryFolder(t);
+      const code =
+        'import build_backend as b, sys; to = sys.argv[1]; print(b.build_wheel(to), b.build_sdist(to))';
+      const names = (await runPython(['-c', code, target])).stdout.trim().split(' ');
+      return names.map((name) => readFileSync(join(target, name), 'base64'));
+    };
+    assert.deepEqual(await build(), await build());
+  });
+
   test('is a small wheel that installs into an empty environment without network, with types', async (t) => {
     assert.ok(statSync(wheel).size < MAX_BYTES, `${statSync(wheel).size} bytes`);
     const find = 'import importlib.util; print(importlib.util.find_spec("pip") is not None)';

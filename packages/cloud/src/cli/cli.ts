@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { showQrCode } from '@berth/protocol/carried/qr-code';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { suggest } from '@berth/protocol/suggest';
-import type { CommandLine } from '@berth/shell/console/command-line';
+import type { CommandLine, Origin } from '@berth/shell/console/command-line';
 import { toReadable } from '@berth/shell/console/console-text';
 import { EXIT_FAILED, EXIT_OK, runCommandLine } from '@berth/shell/console/run-command-line';
 import { BackupError } from '@berth/shell/files/backup-file';
@@ -33,6 +33,7 @@ interface CliOptions {
   readonly program: string;
   /** The folder that contains the default data folder. */
   readonly home: string;
+  readonly findOrigin?: () => Origin | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly terminal: Terminal;
 }
@@ -160,11 +161,12 @@ async function runCommand(
   });
 }
 
-function createLine({ program, home }: CliOptions): CommandLine<Entry> {
+function createLine({ program, home, findOrigin }: CliOptions): CommandLine<Entry> {
   return {
     program,
     name: 'cloud',
     version: manifest.version,
+    findOrigin,
     commands: ENTRIES,
     options: FLAGS,
     allowNegative: false,

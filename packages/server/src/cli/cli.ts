@@ -4,7 +4,7 @@ import { ROLES } from '@berth/protocol/admin/choices';
 import { showQrCode } from '@berth/protocol/carried/qr-code';
 import { escapeUnprintable, toPrintableJson } from '@berth/protocol/hidden-characters';
 import { type FlagValues, listFlags } from '@berth/shell/console/command-flags';
-import type { CommandLine, Given } from '@berth/shell/console/command-line';
+import type { CommandLine, Given, Origin } from '@berth/shell/console/command-line';
 import { type Completed, explainShell, writeCompletion } from '@berth/shell/console/completion';
 import { toReadable } from '@berth/shell/console/console-text';
 import { type CallOf, type Hints, rewriteHints } from '@berth/shell/console/hints';
@@ -67,6 +67,7 @@ export interface CliDependencies extends CliBackend {
   readonly home: string;
   /** The command line that starts this program again. */
   readonly self: readonly string[];
+  readonly findOrigin?: () => Origin | null;
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: Terminal;
   /** How long a running server may say nothing. */
@@ -285,11 +286,12 @@ const SETTING_CHOICES = Object.fromEntries(
   SETTINGS.flatMap(({ path, oneOf }: Setting) => (oneOf === undefined ? [] : [[flagOf(path), oneOf]])),
 );
 
-function createLine({ version, program, home }: CliDependencies): CommandLine<Entry> {
+function createLine({ version, findOrigin, program, home }: CliDependencies): CommandLine<Entry> {
   return {
     program,
     name: 'berth',
     version,
+    findOrigin,
     commands: ENTRIES,
     options: { ...SETTING_FLAGS, ...FLAGS },
     allowNegative: true,

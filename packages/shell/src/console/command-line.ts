@@ -23,10 +23,18 @@ interface ParsedWords {
 }
 
 /** The command line of one of our two programs. */
+/** Where a program comes from. */
+export interface Origin {
+  readonly commit: string;
+  /** The day of the commit; null if the program runs from its sources. */
+  readonly date: string | null;
+}
+
 export interface CommandLine<C extends CommandUsage = CommandUsage> extends Manual {
   /** Its name in messages. */
   readonly name: string;
   readonly version: string;
+  readonly findOrigin?: (() => Origin | null) | undefined;
   readonly commands: readonly C[];
   /** Every flag of every command. */
   readonly options: FlagTable;
@@ -116,8 +124,13 @@ function usageNear(line: CommandLine, given: readonly string[]): string {
   return isGroup(line, first) ? describeGroup(line, first) : '';
 }
 
-function sayVersion({ name, version }: CommandLine, { json }: FlagValues): string {
-  return json === true ? JSON.stringify({ version }, null, 2) : `${name} ${version}`;
+function sayVersion({ name, version, findOrigin }: CommandLine, { json }: FlagValues): string {
+  const origin = findOrigin?.() ?? null;
+  if (json === true) return JSON.stringify({ version, ...origin }, null, 2);
+  if (origin === null) return `${name} ${version}`;
+  // Between releases the version itself ends with the commit.
+  const [release] = version.split('+');
+  return `${name} ${release} (${origin.commit}, ${origin.date ?? 'from source'})`;
 }
 
 function page(text: string, isAsked = true) {

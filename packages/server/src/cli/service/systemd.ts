@@ -65,11 +65,14 @@ function explainPath(path: string): string | null {
 /** Ports below this one need a right of their own. */
 const FIRST_FREE_PORT = 1024;
 
-function writeUnit(facts: ServiceFacts): string {
+const WRITTEN_BY_COMMAND = '"berth service install" writes this file, and replaces it.';
+
+/** `author` says who replaces the file. */
+export function writeUnit(facts: ServiceFacts, author = WRITTEN_BY_COMMAND): string {
   const { program, args, data, port } = facts;
   const words = [...program, 'serve', ...args].map(quoteArgument);
   return [
-    '# "berth service install" writes this file, and replaces it. Make changes with "systemctl edit berth".',
+    `# ${author} Make changes with "systemctl edit berth".`,
     '[Unit]',
     'Description=Berth license server',
     'Wants=network-online.target',
