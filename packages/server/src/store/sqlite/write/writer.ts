@@ -27,6 +27,7 @@ import { countOf } from '../../engine/sql.ts';
 import type { ClockStatus, LineDescription } from '../../store.ts';
 import { explainCorruption } from '../wire/damage.ts';
 import { openWritable } from '../wire/database.ts';
+import { PageSums } from '../wire/page-sums.ts';
 import { setIgnoresCase } from '../wire/respell-users.ts';
 import { listSecrets } from '../wire/sealed-secrets.ts';
 import { AuditLedger, getServer, openAudit } from './audit-ledger.ts';
@@ -72,6 +73,7 @@ const MARK_INTERVAL_MS = MINUTE_MS;
 export class SqliteWriter {
   readonly #options: WriterOptions;
   #db!: DatabaseSync;
+  readonly #sums: PageSums;
   #statements!: SqliteStatements;
   #licenses!: LoadedLicenses;
   #answers!: AnswerCount;
@@ -97,12 +99,13 @@ export class SqliteWriter {
   constructor(options: WriterOptions) {
     this.#options = options;
     this.#recovery = new Recovery(options.file);
+    this.#sums = new PageSums(options.file);
     const { masterKey, nextMasterKey } = options;
     this.#masterKeys = nextMasterKey == null ? [masterKey] : [masterKey, nextMasterKey];
     try {
       this.#explainCorruption(() => this.#open());
     } catch (error) {
-      if (this.#db?.isOpen) this.#db.close();
+      if (this.#db?.isOpen) this.#sums.close(this.#db);
       throw error;
     }
   }
@@ -166,7 +169,7 @@ export class SqliteWriter {
         );
       }
     } finally {
-      if (this.#db.isOpen) this.#db.close();
+      if (this.#db.isOpen) this.#sums.close(this.#db);
     }
   }
 
@@ -181,8 +184,11 @@ export class SqliteWriter {
   }
 
   #open(): void {
-    this.#db = openWritable(this.#options.file);
-    const { ignoresCase } = this.#options;
+    const { ignoresCase, resumeAtOpen } = this.#options;
+    const isStart = this.#clock === undefined;
+    this.#notices.push(...this.#sums.load());
+    if (isStart) this.#notices.push(...this.#sums.compare());
+    this.#db = openWritable(this.#options.file, this.#sums);
     if (ignoresCase !== undefined) setIgnoresCase(this.#db, ignoresCase);
     this.#statements = prepareStatements(this.#db);
     const masterKey = chooseMasterKey(listSecrets(this.#db), this.#masterKeys);
@@ -192,13 +198,12 @@ export class SqliteWriter {
     this.#load();
     const mark = this.#statements.getServer.get()?.mark ?? null;
     this.#recovery.requireAcknowledged(this.#ledger.links, mark);
-    const isStart = this.#clock === undefined;
     if (isStart) this.#jumpAtStart = jumpAtStart(mark, this.#options.clock.readWall());
     this.#clock ??= new ServerClock(this.#options.clock, mark);
     if (mark !== null && mark > this.#clock.mark) this.#clock.moveTo(mark);
     this.#awayFrom = mark;
     this.#isResumed = false;
-    if (!isStart || this.#options.resumeAtOpen !== false) this.#resume(isStart);
+    if (!isStart || resumeAtOpen !== false) this.#resume(isStart);
   }
 
   #lookAtClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
@@ -239,7 +244,7 @@ export class SqliteWriter {
     const nowMs = this.#options.clock.readMonotonicMs();
     this.#recovery.requireDue(nowMs);
     try {
-      if (this.#db.isOpen) this.#db.close();
+      if (this.#db.isOpen) this.#sums.closeBroken(this.#db);
       this.#open();
     } catch (error) {
       this.#recovery.noteFailure(nowMs);
@@ -350,6 +355,7 @@ export class SqliteWriter {
     this.#statements.commit.run();
     this.#statements.registration.afterCommit();
     this.#syncMs = readMonotonicMs() - startedMs;
+    this.#sums.keepUp(this.#db);
     this.#systemHead = systemHead;
     this.#masterKeys = [batch.masterKey];
     this.#rules = batch.rules;
