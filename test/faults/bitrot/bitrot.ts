@@ -10,7 +10,7 @@ import { examineOther } from './examine-others.ts';
 
 /** What came of a flipped bit, in the order in which it is noticed. */
 const OUTCOMES = [
-  'refused at start',
+  'refused at start or restore',
   'said in the log at start',
   'found by doctor or audit verify',
   'without effect',
@@ -27,6 +27,7 @@ interface Flipped {
 /** By file, and column where it is a database: why nobody can know that it has changed. */
 const UNPROTECTED: Readonly<Record<string, string>> = {
   'berth.yaml': 'a person writes it; "berth config" shows what is in force',
+  'tls.crt': 'only clients know the issuer of a certificate that is not in the file; they refuse it',
   'rules.yaml': 'a person writes it; a change is applied as if it were meant, and logged with its difference',
 };
 
@@ -78,7 +79,7 @@ class BitFlipper {
     cpSync(others, this.#folder, { recursive: true });
     flipBit(join(this.#folder, bit.file), bit);
     const read = examineOther(this.#folder, bit.file);
-    if (read === null) return { outcome: 'refused at start', places: [] };
+    if (read === null) return { outcome: 'refused at start or restore', places: [] };
     if (read === examineOther(others, bit.file)) return { outcome: 'without effect', places: [] };
     return unnoticed([bit.file]);
   }
@@ -93,7 +94,7 @@ function flipBit(file: string, { at, mask }: Bit): void {
 function judge(bit: Bit, expected: Examined, actual: Examined): Flipped {
   const { refusal, notices } = actual;
   if (refusal !== null) {
-    if (NAMES_ITS_REASON.test(refusal)) return { outcome: 'refused at start', places: [] };
+    if (NAMES_ITS_REASON.test(refusal)) return { outcome: 'refused at start or restore', places: [] };
     return { outcome: 'unnoticed', places: [`the refusal says nothing: ${refusal}`] };
   }
   if (notices.length > 0) return { outcome: 'said in the log at start', places: [] };

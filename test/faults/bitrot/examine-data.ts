@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { NO_HEADERS } from '@berth/web/http-request';
+import { pino } from 'pino';
 import { composeApp } from '../../../packages/server/src/compose/compose.ts';
 import { loadConfig } from '../../../packages/server/src/config.ts';
 import type { Instant } from '../../../packages/server/src/core/nouns/instant.ts';
@@ -10,7 +11,6 @@ import { loadMasterKey } from '../../../packages/server/src/secrets/master-key.t
 import { createManualClock } from '../../../packages/server/src/store/clock.ts';
 import { openInThreadStore } from '../../../packages/server/src/store/sqlite/in-thread-store.ts';
 import type { Store } from '../../../packages/server/src/store/store.ts';
-import { createQuietLog } from '../../../packages/server/src/telemetry/log.ts';
 
 /** What a server says of its data, and everything that is in it. */
 export interface Examined {
@@ -90,7 +90,7 @@ async function ask(store: Store, folder: string, at: Instant): Promise<Record<st
     certificates: null,
     environment,
   };
-  const { app } = composeApp(store, options, createQuietLog(), () => null);
+  const { app } = composeApp(store, options, pino({ level: 'silent' }), () => null);
   const answers: Record<string, string> = {};
   for (const question of [...QUESTIONS, ...EXAMINATIONS]) {
     const request = { method: 'GET', url: `/api/admin/${question}`, headers: NO_HEADERS };

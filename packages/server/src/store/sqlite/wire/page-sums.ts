@@ -51,6 +51,8 @@ export class PageSums {
   readonly #file: string;
   /** `null`: not known. Then they are made from the file. */
   #known: Sums | null = null;
+  /** Pages that are not as they were written; `null`: none were found. */
+  changed: string | null = null;
   #commits = 0;
   #look: StatementSync | null = null;
 
@@ -76,7 +78,8 @@ export class PageSums {
     const changed = findChanged(this.#file, this.#known, pages);
     if (changed.length === 0) return notices;
     if (changed.length > before.length) this.#write({ sums, changed });
-    return [...notices, { kind: 'pages_changed', pages: describePages(this.#file, changed) }];
+    this.changed = describePages(this.#file, changed);
+    return [...notices, { kind: 'pages_changed', pages: this.changed }];
   }
 
   /** After the file was opened: moves all of the log, and ends it. */

@@ -3,6 +3,7 @@ import { type ClockReading, jumpAtStart, jumpEvent } from '../../../core/clock/c
 import type { Command } from '../../../core/command.ts';
 import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
 import type { ClockJumped } from '../../../core/nouns/audit-event.ts';
+import { Fault } from '../../../core/nouns/fault.ts';
 import { type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
@@ -25,7 +26,7 @@ import { pickValues } from '../../engine/row-sql.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
 import type { ClockStatus, LineDescription } from '../../store.ts';
-import { explainCorruption } from '../wire/damage.ts';
+import { damageFault, explainCorruption } from '../wire/damage.ts';
 import { openWritable } from '../wire/database.ts';
 import { PageSums } from '../wire/page-sums.ts';
 import { setIgnoresCase } from '../wire/respell-users.ts';
@@ -106,8 +107,16 @@ export class SqliteWriter {
       this.#explainCorruption(() => this.#open());
     } catch (error) {
       if (this.#db?.isOpen) this.#sums.close(this.#db);
-      throw error;
+      throw this.#explainChanged(error);
     }
+  }
+
+  /** What is in a page that has changed may be anything, and fail in any way. */
+  #explainChanged(error: unknown): unknown {
+    const { changed } = this.#sums;
+    if (changed === null || error instanceof Fault) return error;
+    const detail = `${changed}: not as the server wrote it, and now ${(error as Error).message}`;
+    return damageFault(this.#options.file, detail, error);
   }
 
   /** Decides and commits. Throws if the commit failed: then none of it is remembered. */
