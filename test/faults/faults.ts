@@ -1,4 +1,5 @@
 import { backup, backupPostgres } from './backup/backup-faults.ts';
+import { bitrot } from './bitrot/bitrot.ts';
 import { cloudMitm } from './cloud-mitm/cloud-mitm.ts';
 import { count } from './crash/count-storm.ts';
 import { disk } from './crash/disk-errors.ts';
@@ -22,6 +23,7 @@ import { pause } from './time/pause.ts';
 export const FAULTS: readonly Fault[] = [
   powercut,
   kill,
+  bitrot,
   standby,
   count,
   disk,

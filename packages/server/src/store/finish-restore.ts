@@ -23,7 +23,7 @@ export function finishRestore(folder: string): void {
   const within = (name: string) => join(folder, name);
   const kept = within(keptName(restored));
   keepOld(within(DATABASE_FILE), kept);
-  for (const log of ['-wal', '-journal']) {
+  for (const log of ['-wal', '-journal', '-sums']) {
     const file = within(`${DATABASE_FILE}${log}`);
     // On the new database, the log of the old one would destroy it.
     if (existsSync(file) && statSync(file).size > 0) renameSync(file, `${kept}${log}`);

@@ -4,7 +4,7 @@ import { createPrivateFolder, explainFolder as explain } from '@berth/shell/file
 
 export const DATABASE_FILE = 'berth.db';
 
-const WRITTEN = ['berth.lock', DATABASE_FILE, 'berth.db-wal', 'berth.db-shm'];
+const WRITTEN = ['berth.lock', DATABASE_FILE, 'berth.db-wal', 'berth.db-shm', 'berth.db-sums'];
 const READ = ['master.key'];
 
 /** An empty file has none: a copy to a full disk, or a first start that was killed, leaves one. */

@@ -63,6 +63,7 @@ const CREATED = [
   'berth.db',
   'berth.db-wal',
   'berth.db-shm',
+  'berth.db-sums',
   'master.key',
   'master.key.next',
   'moved-to-postgres',

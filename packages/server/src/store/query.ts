@@ -370,6 +370,8 @@ export const CHECK_FILE: CheckFile = { kind: 'check_file', maxBytes: 1024 ** 3 }
 export interface FileVerdict {
   /** What the database says is wrong with its file; `null`: nothing was found. */
   readonly damage: string | null;
+  /** Which pages are not as the server wrote them; `null`: none. */
+  readonly changed: string | null;
   /** Whether the file was read. */
   readonly isRead: boolean;
 }

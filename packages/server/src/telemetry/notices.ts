@@ -33,6 +33,29 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
     case 'anchor_lost':
       log.error('the audit log was changed outside the server; run "berth audit verify"');
       break;
+    case 'log_damaged':
+      if (notice.isLost) {
+        log.error('berth.db-wal was damaged: commits in it are lost, though they were answered');
+      } else {
+        log.warn(
+          'the last commit in berth.db-wal was not complete and is lost; if the server was not interrupted ' +
+            'while it wrote, the disk has failed',
+        );
+      }
+      break;
+    case 'sums_damaged':
+      log.error('berth.db-sums was damaged: it is not known whether berth.db is; run "berth doctor"');
+      break;
+    case 'pages_changed':
+      log.error(
+        { pages: notice.pages },
+        'berth.db is not as the server wrote it: the disk has failed, or another program has changed it; ' +
+          'restore a backup, or delete berth.db-sums to accept it as it is',
+      );
+      break;
+    case 'pages_not_compared':
+      log.info('berth.db is large: whether its pages are as they were written is checked in the background');
+      break;
     case 'commit_failed':
       log.error(
         { error: notice.error },

@@ -2,10 +2,10 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } fro
 import { dirname } from 'node:path';
 
 /** Writes a file that only its owner can read, atomically and durably. */
-export function writeNewFile(file: string, text: string): void {
+export function writeNewFile(file: string, content: string | Uint8Array): void {
   const draft = `${file}.new`;
   rmSync(draft, { force: true });
-  writeFileSync(draft, text, { mode: 0o600, flush: true });
+  writeFileSync(draft, content, { mode: 0o600, flush: true });
   renameDurably(draft, file);
 }
 

@@ -84,6 +84,8 @@ interface DatabaseFacts {
   readonly isHealthy: boolean;
   /** What is wrong with its file; `null`: nothing was found. */
   readonly damage: string | null;
+  /** Its pages that are not as the server wrote them; `null`: none. */
+  readonly changed: string | null;
   /** Whether the file was read to know that. */
   readonly isRead: boolean;
   readonly isShared: boolean;
@@ -111,8 +113,15 @@ export function judgeDatabase(facts: DatabaseFacts): readonly Verdict[] {
   return orWell(found, `${engine}${place} works${pooler}${sayRead(facts)}`);
 }
 
-function judgeDamage({ damage }: DatabaseFacts): Verdict | null {
-  if (damage === null) return null;
+function judgeDamage({ damage, changed }: DatabaseFacts): Verdict | null {
+  if (damage === null && changed === null) return null;
+  if (damage === null) {
+    return complain(
+      `The file of the database is not as the server wrote it: ${changed}. The disk has failed, or another ` +
+        'program has changed it.',
+      'Restore a backup: docs/backup.md shows how. If the change is right, delete berth.db-sums and restart.',
+    );
+  }
   return complain(
     `The file of the database is damaged. SQLite says: ${damage}.`,
     'Stop the server and restore a backup: docs/backup.md shows how.',

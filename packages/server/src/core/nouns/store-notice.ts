@@ -9,6 +9,10 @@ export type StoreNotice =
   | { readonly kind: 'server_paused'; readonly from: Instant; readonly to: Instant }
   | { readonly kind: 'heads_signed'; readonly links: number; readonly digest: string }
   | { readonly kind: 'anchor_lost' }
+  | { readonly kind: 'log_damaged'; readonly isLost: boolean }
+  | { readonly kind: 'sums_damaged' }
+  | { readonly kind: 'pages_changed'; readonly pages: string }
+  | { readonly kind: 'pages_not_compared' }
   | { readonly kind: 'commit_failed'; readonly error: string }
   | { readonly kind: 'store_recovered' }
   /** `lost`: licenses that lack changes which this server had acknowledged. */

@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { TLS_OPTIONS } from '@berth/protocol/cloud/tls-options';
@@ -30,7 +30,9 @@ type Files = Config['tls'];
 export function loadFiles(files: Files): LoadedFiles {
   const cert = read('tls.cert', files.cert);
   const key = read('tls.key', files.key);
-  const [certificate] = parseCertificates('tls.cert', files.cert, cert);
+  const certificates = parseCertificates('tls.cert', files.cert, cert);
+  const [certificate] = certificates;
+  checkSignatures(files, certificates);
   checkKey(files, certificate, key);
   const context: TlsContext = { cert, key, ...TLS_OPTIONS, ...readClientCa(files) };
   try {
@@ -75,10 +77,26 @@ function parseCertificates(setting: string, path: string, text: string): [X509Ce
 
 function checkKey(files: Files, certificate: X509Certificate, text: string): void {
   const key = parseKey(files.key, text);
-  if (certificate.checkPrivateKey(key)) return;
+  if (certificate.checkPrivateKey(key) && canSign(key, certificate.publicKey)) return;
   throw new CertificateError(
     `The key in ${files.key} does not belong to the first certificate in ${files.cert}.`,
   );
+}
+
+/** A damaged file may have the right public key beside a wrong private one. */
+function canSign(key: KeyObject, publicKey: KeyObject): boolean {
+  const text = Buffer.from('berth');
+  const hash = key.asymmetricKeyType?.startsWith('ed') ? null : 'sha256';
+  return verify(hash, text, publicKey, sign(hash, text, key));
+}
+
+/** Clients would refuse a damaged certificate, and only they would know. */
+function checkSignatures({ cert }: Files, certificates: readonly X509Certificate[]): void {
+  for (const certificate of certificates) {
+    const issuer = certificates.find((other) => certificate.checkIssued(other));
+    if (issuer === undefined || certificate.verify(issuer.publicKey)) continue;
+    throw new CertificateError(`A certificate in ${cert} is damaged: its signature is wrong.`);
+  }
 }
 
 function parseKey(path: string, text: string) {

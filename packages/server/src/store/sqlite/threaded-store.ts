@@ -42,6 +42,8 @@ interface Waiting<T> {
   reject(error: unknown): void;
 }
 
+const CALLS_FOR_CHECK: ReadonlySet<StoreNotice['kind']> = new Set(['store_recovered', 'pages_not_compared']);
+
 const NOBODY = { waiting: 0, places: [] };
 
 class ThreadedStore implements Store {
@@ -83,7 +85,8 @@ class ThreadedStore implements Store {
     this.#examiner = new Verifier({ query: CHECK_FILE, openThread, readMasterKeys });
     this.#fileCheck = new FileCheck({
       openThread,
-      onDamage: (detail) => this.#noteDamage(damageFault(file, detail)),
+      onDamage: (detail) => this.#noteDamage(damageFault(file, `SQLite says: ${detail}`)),
+      onChanged: (pages) => options.onNotice({ kind: 'pages_changed', pages }),
     });
     this.#writer.on('message', (text: string) => this.#hear(JSON.parse(text)));
     this.#writer.on('error', (error) => this.#lose(error));
@@ -259,7 +262,7 @@ class ThreadedStore implements Store {
 
   #tell(notices: readonly StoreNotice[]): void {
     for (const notice of notices) {
-      if (notice.kind === 'store_recovered') this.#fileCheck.start();
+      if (CALLS_FOR_CHECK.has(notice.kind)) this.#fileCheck.start();
       this.#options.onNotice(notice);
     }
   }

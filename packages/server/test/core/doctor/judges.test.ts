@@ -108,6 +108,7 @@ describe('the database', () => {
     engine: 'PostgreSQL 18',
     isHealthy: true,
     damage: null,
+    changed: null,
     isRead: false,
     isShared: true,
     settings: { max_connections: '100' },
@@ -131,6 +132,7 @@ describe('the database', () => {
       /^ok: PostgreSQL 18 works, and its file is intact$/,
     ],
     ['a large file', { isShared: false }, /^ok: .*; its file is too large to read all of it now$/],
+    ['a changed file', { changed: 'page 7' }, /^problem: The file .* not as the server wrote it: page 7\. /],
     ['a damaged file', { damage: 'page 7' }, /^problem: The file .* damaged\. SQLite says: page 7\.$/],
   ] as const) {
     test(title, () => assert.match(read(judgeDatabase({ ...DATABASE, ...facts })), expected));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -43,8 +43,19 @@ function openFiles(
   return { folder, files, write, open, log, clock };
 }
 
+/** The text in PEM, with one bit changed at the last place of these bytes. */
+function flipBit(pem: string, bytes: Uint8Array): string {
+  const [begin = '', end = ''] = pem.match(/-----.+-----/g) ?? [];
+  const der = Buffer.from(pem.replace(/-----.+-----/g, ''), 'base64');
+  const at = der.lastIndexOf(bytes) + bytes.length - 1;
+  der.writeUInt8(der.readUInt8(at) ^ 1, at);
+  return `${begin}\n${der.toString('base64')}\n${end}\n`;
+}
+
 describe('invalid files', () => {
   const other = makeTestCertificate();
+  const own = makeTestCertificate();
+  const secret = createPrivateKey(own.key).export({ format: 'jwk' }).d as string;
   const broken = other.cert.replace(/\n[^\n]{20}/, '\n');
   const cases: readonly (readonly [string, Partial<Certificate>, RegExp])[] = [
     ['no certificate', { cert: 'hello' }, /^"tls\.cert": .*cert\.pem does not contain a valid certificate/],
@@ -58,6 +69,16 @@ describe('invalid files', () => {
       'another key',
       { key: other.key },
       /^The key in .*key\.pem does not belong to the first certificate in .*cert\.pem\.$/,
+    ],
+    [
+      'a certificate with a changed bit',
+      { ...own, cert: flipBit(own.cert, new X509Certificate(own.cert).raw.subarray(-4)) },
+      /^A certificate in .*cert\.pem is damaged: its signature is wrong\.$/,
+    ],
+    [
+      'a key with a changed bit',
+      { ...own, key: flipBit(own.key, Buffer.from(secret, 'base64url')) },
+      /^The key in .* does not belong/,
     ],
     ['another certificate', { cert: other.cert }, /^The key in .* does not belong/],
   ];

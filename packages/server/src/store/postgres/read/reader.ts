@@ -142,7 +142,7 @@ async function answerAny(
     case 'describe_engine':
       return describeEngine(ask, now);
     case 'check_file':
-      return { damage: null, isRead: false };
+      return { damage: null, changed: null, isRead: false };
     case 'find_identity_key':
       return openSecret(await listSecrets(ask), IDENTITY_KEY, masterKeys);
   }

@@ -16,7 +16,7 @@ import { leaveWalMode } from './copy-database.ts';
 import { findHoldings, readHoldings } from './read-holdings.ts';
 
 const DRAFT = `${DATABASE_FILE}.restoring`;
-const LOGS = ['-wal', '-shm', '-journal'];
+const LOGS = ['-wal', '-shm', '-journal', '-sums'];
 
 /**
  * A database that is about to replace the one in a folder. Until `commit`, nothing there has changed. Callers

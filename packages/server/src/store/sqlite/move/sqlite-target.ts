@@ -14,6 +14,7 @@ import { verifySnapshot } from '../read/verify-audit.ts';
 import { checkpoint, openReadOnly, openWritable } from '../wire/database.ts';
 import { countRows, readHead } from '../wire/describe-contents.ts';
 import { forgetMoved, isMoved } from '../wire/moved-mark.ts';
+import { removeSums } from '../wire/page-sums.ts';
 import { findRow, prepare } from '../wire/read-rows.ts';
 import { loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 import { anchorAll } from '../write/audit-ledger.ts';
@@ -88,7 +89,9 @@ function partsOf({ folder, masterKey }: SqliteTargetOptions): TargetParts {
     finish() {
       // It is about data that is no longer in the folder.
       forgetMoved(folder);
-      renameDurably(draftOf(folder), join(folder, DATABASE_FILE));
+      const file = join(folder, DATABASE_FILE);
+      removeSums(file);
+      renameDurably(draftOf(folder), file);
     },
     abandon: () => removeDraft(folder),
   };

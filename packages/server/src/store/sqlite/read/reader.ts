@@ -10,6 +10,7 @@ import type { RowOf } from '../../engine/tables.ts';
 import type { Answer, Answers, FileVerdict, Query, StoreDescription } from '../../query.ts';
 import { explainCorruption } from '../wire/damage.ts';
 import { openForReading } from '../wire/database.ts';
+import { findChangedPages } from '../wire/page-sums.ts';
 import { findRow, PreparedOnce, readPragma, sqliteVersion } from '../wire/read-rows.ts';
 import { loadAuditKey, loadIdentityKey } from '../wire/sealed-secrets.ts';
 import { listAudit } from './read-audit.ts';
@@ -61,9 +62,10 @@ export class SqliteReader {
   }
 
   #checkFile(maxBytes: number): FileVerdict {
-    if (statSync(this.#file).size > maxBytes) return { damage: null, isRead: false };
+    if (statSync(this.#file).size > maxBytes) return { damage: null, changed: null, isRead: false };
     const found = String(readPragma(this.#db, 'integrity_check(1)'));
-    return { damage: found === 'ok' ? null : found, isRead: true };
+    const changed = findChangedPages(this.#file);
+    return { damage: found === 'ok' ? null : found, changed, isRead: true };
   }
 
   #answerAny(query: Query, now: Instant, masterKeys: readonly MasterKey[]): Answers[Query['kind']] {

@@ -10,7 +10,7 @@ const DAMAGES: readonly number[] = [
 export function damageFault(file: string, detail: string, cause?: unknown): Fault {
   return new Fault(
     'store_unavailable',
-    `The database ${file} is damaged (SQLite says: ${detail}). Stop the server and restore a backup: ` +
+    `The database ${file} is damaged (${detail}). Stop the server and restore a backup: ` +
       'docs/backup.md shows how.',
     { cause },
   );
@@ -21,7 +21,9 @@ export function explainCorruption<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw isDamage(error) ? damageFault(file, error.message, error) : (asFull(error, dirname(file)) ?? error);
+    throw isDamage(error)
+      ? damageFault(file, `SQLite says: ${error.message}`, error)
+      : (asFull(error, dirname(file)) ?? error);
   }
 }
 

@@ -16,24 +16,29 @@ const BUSY_TIMEOUT_MS = 5000;
 /** Room for the pages that renewals of 100,000 slots touch at random. */
 const CACHE_KIB = 16_384;
 
-/**
- * How long the write-ahead log grows before it is moved into the database, in pages of 4 KiB. A page that is
- * written again and again is moved once.
- */
-const LOG_PAGES = 4000;
+/** What has to be done with the log of a file whose pages have checksums. */
+interface KeptLog {
+  settle(db: DatabaseSync): void;
+}
 
-/** The one connection that writes. Settings on which durability rests are read back, not assumed. */
-export function openWritable(file: string): DatabaseSync {
+/**
+ * The one connection that writes. Settings on which durability rests are read back, not assumed. With `sums`,
+ * the log is moved into the database only by them.
+ */
+export function openWritable(file: string, sums?: KeptLog): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   try {
     requireSafeSqlite(db);
     requireKnownSchema(db);
     setAndVerify(db, 'journal_mode', 'WAL', 'wal');
     setAndVerify(db, 'synchronous', 'FULL', 2);
-    db.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
+    db.exec(
+      `PRAGMA cache_size = -${CACHE_KIB}; ${sums === undefined ? '' : 'PRAGMA wal_autocheckpoint = 0'}`,
+    );
     migrate(db);
     foldLeftRenewals(db);
-    checkpoint(db);
+    if (sums === undefined) checkpoint(db);
+    else sums.settle(db);
     return db;
   } catch (error) {
     db.close();

@@ -3,6 +3,7 @@ import { type ClockReading, jumpAtStart, jumpEvent } from '../../../core/clock/c
 import type { Command } from '../../../core/command.ts';
 import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
 import type { ClockJumped } from '../../../core/nouns/audit-event.ts';
+import { Fault } from '../../../core/nouns/fault.ts';
 import { type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
@@ -25,8 +26,9 @@ import { pickValues } from '../../engine/row-sql.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
 import type { ClockStatus, LineDescription } from '../../store.ts';
-import { explainCorruption } from '../wire/damage.ts';
+import { damageFault, explainCorruption } from '../wire/damage.ts';
 import { openWritable } from '../wire/database.ts';
+import { PageSums } from '../wire/page-sums.ts';
 import { setIgnoresCase } from '../wire/respell-users.ts';
 import { listSecrets } from '../wire/sealed-secrets.ts';
 import { AuditLedger, getServer, openAudit } from './audit-ledger.ts';
@@ -72,6 +74,7 @@ const MARK_INTERVAL_MS = MINUTE_MS;
 export class SqliteWriter {
   readonly #options: WriterOptions;
   #db!: DatabaseSync;
+  readonly #sums: PageSums;
   #statements!: SqliteStatements;
   #licenses!: LoadedLicenses;
   #answers!: AnswerCount;
@@ -97,14 +100,23 @@ export class SqliteWriter {
   constructor(options: WriterOptions) {
     this.#options = options;
     this.#recovery = new Recovery(options.file);
+    this.#sums = new PageSums(options.file);
     const { masterKey, nextMasterKey } = options;
     this.#masterKeys = nextMasterKey == null ? [masterKey] : [masterKey, nextMasterKey];
     try {
       this.#explainCorruption(() => this.#open());
     } catch (error) {
-      if (this.#db?.isOpen) this.#db.close();
-      throw error;
+      if (this.#db?.isOpen) this.#sums.close(this.#db);
+      throw this.#explainChanged(error);
     }
+  }
+
+  /** What is in a page that has changed may be anything, and fail in any way. */
+  #explainChanged(error: unknown): unknown {
+    const { changed } = this.#sums;
+    if (changed === null || error instanceof Fault) return error;
+    const detail = `${changed}: not as the server wrote it, and now ${(error as Error).message}`;
+    return damageFault(this.#options.file, detail, error);
   }
 
   /** Decides and commits. Throws if the commit failed: then none of it is remembered. */
@@ -166,7 +178,7 @@ export class SqliteWriter {
         );
       }
     } finally {
-      if (this.#db.isOpen) this.#db.close();
+      if (this.#db.isOpen) this.#sums.close(this.#db);
     }
   }
 
@@ -181,8 +193,11 @@ export class SqliteWriter {
   }
 
   #open(): void {
-    this.#db = openWritable(this.#options.file);
-    const { ignoresCase } = this.#options;
+    const { ignoresCase, resumeAtOpen } = this.#options;
+    const isStart = this.#clock === undefined;
+    this.#notices.push(...this.#sums.load());
+    if (isStart) this.#notices.push(...this.#sums.compare());
+    this.#db = openWritable(this.#options.file, this.#sums);
     if (ignoresCase !== undefined) setIgnoresCase(this.#db, ignoresCase);
     this.#statements = prepareStatements(this.#db);
     const masterKey = chooseMasterKey(listSecrets(this.#db), this.#masterKeys);
@@ -192,13 +207,12 @@ export class SqliteWriter {
     this.#load();
     const mark = this.#statements.getServer.get()?.mark ?? null;
     this.#recovery.requireAcknowledged(this.#ledger.links, mark);
-    const isStart = this.#clock === undefined;
     if (isStart) this.#jumpAtStart = jumpAtStart(mark, this.#options.clock.readWall());
     this.#clock ??= new ServerClock(this.#options.clock, mark);
     if (mark !== null && mark > this.#clock.mark) this.#clock.moveTo(mark);
     this.#awayFrom = mark;
     this.#isResumed = false;
-    if (!isStart || this.#options.resumeAtOpen !== false) this.#resume(isStart);
+    if (!isStart || resumeAtOpen !== false) this.#resume(isStart);
   }
 
   #lookAtClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
@@ -239,7 +253,7 @@ export class SqliteWriter {
     const nowMs = this.#options.clock.readMonotonicMs();
     this.#recovery.requireDue(nowMs);
     try {
-      if (this.#db.isOpen) this.#db.close();
+      if (this.#db.isOpen) this.#sums.closeBroken(this.#db);
       this.#open();
     } catch (error) {
       this.#recovery.noteFailure(nowMs);
@@ -350,6 +364,7 @@ export class SqliteWriter {
     this.#statements.commit.run();
     this.#statements.registration.afterCommit();
     this.#syncMs = readMonotonicMs() - startedMs;
+    this.#sums.keepUp(this.#db);
     this.#systemHead = systemHead;
     this.#masterKeys = [batch.masterKey];
     this.#rules = batch.rules;

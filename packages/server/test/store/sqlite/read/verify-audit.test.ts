@@ -233,8 +233,8 @@ describe('the audit', () => {
     const db = new DatabaseSync(file);
     run(CUT)(db);
     db.close();
-    assert.deepEqual(await openAndListen(), ['anchor_lost']);
-    assert.deepEqual(await openAndListen(), ['anchor_lost']);
+    assert.deepEqual(await openAndListen(), ['pages_changed', 'anchor_lost']);
+    assert.deepEqual(await openAndListen(), ['pages_changed', 'anchor_lost']);
   });
 
   test('finds links of a license that does not exist', async (t) => {

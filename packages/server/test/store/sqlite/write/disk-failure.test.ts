@@ -238,6 +238,7 @@ describe('a disk that accepts no more', options, () => {
     for (const user of users(60)) grantedOf(await first.execute(register(user)));
     await first.close();
     damageOldestLink(file);
+    rmSync(`${file}-sums`);
     const store = await openThreadedStore({ file, masterKey, onNotice });
     t.after(() => store.close());
     limitFileSize(0);

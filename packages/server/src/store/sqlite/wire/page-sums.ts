@@ -1,0 +1,278 @@
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import { removeDurably, writeNewFile } from '@berth/shell/files/durable-file';
+import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
+import { checkpoint, openReadOnly } from './database.ts';
+import { findRow } from './read-rows.ts';
+import { listPages, readLog, readPages } from './write-ahead-log.ts';
+
+/** How long the log grows before it is moved into the database, in pages. One written often is moved once. */
+const LOG_PAGES = 4000;
+
+/** Asking how long the log is takes some microseconds. */
+const COMMITS_PER_LOOK = 32;
+
+/** Larger files are compared after the start, in the background. */
+const MAX_BYTES_AT_START = 1024 ** 3;
+
+const CHUNK_BYTES = 1024 * 1024;
+const WORD_BYTES = 4;
+
+interface Sums {
+  /** By page. SQLite does not write pages that it does not need: they have none, which is 0. */
+  readonly sums: Uint32Array;
+  /** Pages that were once found changed. What is in them now is of no use, even if it was written since. */
+  readonly changed: readonly number[];
+}
+
+interface Checkpointed {
+  readonly log: number;
+  readonly checkpointed: number;
+}
+
+/**
+ * The checksum of every page of the database, in a file beside it. SQLite's own pages have none, so a bit that
+ * changes on the disk would be a fact like any other. Pages of the log have one, and a commit only writes
+ * there. So it is enough to keep these in step with the moves of the log into the database. They are written
+ * after each move and before the log is used again: pages of which it is not known whether they were moved are
+ * always in the log.
+ */
+export class PageSums {
+  readonly #file: string;
+  /** `null`: not known. Then they are made from the file. */
+  #known: Sums | null = null;
+  /** Pages that are not as they were written; `null`: none were found. */
+  changed: string | null = null;
+  #commits = 0;
+  #look: StatementSync | null = null;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Before the file is opened. */
+  load(): readonly StoreNotice[] {
+    const stored = readSums(this.#file);
+    this.#known = stored === 'damaged' ? null : stored;
+    return stored === 'damaged' ? [{ kind: 'sums_damaged' }] : [];
+  }
+
+  /** Before the file is opened for the first time: compares it with its sums. */
+  compare(): readonly StoreNotice[] {
+    const { pages, damage } = readLog(this.#file);
+    const notices: StoreNotice[] = [];
+    if (damage !== null) notices.push({ kind: 'log_damaged', isLost: damage === 'lost' });
+    if (this.#known === null) return notices;
+    if (statSync(this.#file).size > MAX_BYTES_AT_START) return [...notices, { kind: 'pages_not_compared' }];
+    const { sums, changed: before } = this.#known;
+    const changed = findChanged(this.#file, this.#known, pages);
+    if (changed.length === 0) return notices;
+    if (changed.length > before.length) this.#write({ sums, changed });
+    this.changed = describePages(this.#file, changed);
+    return [...notices, { kind: 'pages_changed', pages: this.changed }];
+  }
+
+  /** After the file was opened: moves all of the log, and ends it. */
+  settle(db: DatabaseSync): void {
+    this.#look = null;
+    if (!this.#move(db, 'FULL')) this.#forget();
+    checkpoint(db);
+    if (this.#known === null) this.#move(db, 'PASSIVE');
+  }
+
+  /** After a commit: moves the log if it has become long. What fails is tried again. */
+  keepUp(db: DatabaseSync): void {
+    this.#commits += 1;
+    if (this.#commits % COMMITS_PER_LOOK !== 0) return;
+    this.#look ??= db.prepare('PRAGMA wal_checkpoint(NOOP)');
+    const { log } = this.#look.get() as unknown as Checkpointed;
+    if (log < LOG_PAGES) return;
+    try {
+      this.#move(db, 'PASSIVE');
+    } catch {}
+  }
+
+  /** SQLite moves the log when the last connection is closed. */
+  close(db: DatabaseSync): void {
+    try {
+      if (!this.#move(db, 'PASSIVE')) this.#forget();
+    } catch {
+      this.#forget();
+    }
+    db.close();
+  }
+
+  /** After a failed commit: if SQLite has moved the log, it is not known which pages that has changed. */
+  closeBroken(db: DatabaseSync): void {
+    db.close();
+    if (!existsSync(`${this.#file}-wal`)) this.#forget();
+  }
+
+  /** Returns whether all of the log is in the database now: a reader may still need the older state. */
+  #move(db: DatabaseSync, mode: 'PASSIVE' | 'FULL'): boolean {
+    const moved = findRow<Checkpointed>(db, `PRAGMA wal_checkpoint(${mode})`);
+    if (moved === undefined || moved.log !== moved.checkpointed) return false;
+    if (this.#known === null) this.#write({ sums: sumFile(this.#file), changed: [] });
+    else if (moved.log > 0) this.#write(addUp(this.#file, this.#known, moved.log));
+    return true;
+  }
+
+  /** If this fails, those that are there are wrong. Without any, the next start makes them. */
+  #write(known: Sums): void {
+    this.#known = known;
+    try {
+      writeNewFile(sumsFile(this.#file), pack(known));
+    } catch {
+      removeSums(this.#file);
+    }
+  }
+
+  #forget(): void {
+    this.#known = null;
+    removeSums(this.#file);
+  }
+}
+
+export function sumsFile(file: string): string {
+  return `${file}-sums`;
+}
+
+/** For a file that has replaced another one. */
+export function removeSums(file: string): void {
+  try {
+    if (existsSync(sumsFile(file))) removeDurably(sumsFile(file));
+  } catch {
+    rmSync(sumsFile(file), { force: true });
+  }
+}
+
+const ATTEMPTS = 10;
+
+/** The pages of a database, which may be in use, that are not as they were written; `null`: none. */
+export function findChangedPages(file: string): string | null {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const known = readSums(file);
+    if (known === null || known === 'damaged') return null;
+    const suspects = findChanged(file, known, listPages(file));
+    if (suspects.length === 0) return null;
+    const now = readSums(file);
+    // The log may have been moved meanwhile, before or after the sums were written.
+    if (now === null || now === 'damaged' || !isSame(now.sums, known.sums)) continue;
+    const inLog = listPages(file);
+    const changed = suspects.filter((page) => !inLog.has(page) || known.changed.includes(page));
+    return changed.length === 0 ? null : describePages(file, changed);
+  }
+  return null;
+}
+
+function describePages(file: string, pages: readonly number[]): string {
+  const [first = 0] = pages;
+  const table = findTable(file, first);
+  const others = pages.length === 1 ? '' : ` and ${pages.length - 1} more`;
+  return `page ${first}${table === null ? '' : ` of the table ${table}`}${others}`;
+}
+
+/** `null`: it is free, or the file is too damaged to tell. */
+function findTable(file: string, page: number): string | null {
+  try {
+    const db = openReadOnly(file);
+    try {
+      const sql = 'SELECT tbl_name FROM dbstat JOIN sqlite_schema USING (name) WHERE pageno = :page';
+      return findRow<{ readonly tbl_name: string }>(db, sql, { page })?.tbl_name ?? null;
+    } finally {
+      db.close();
+    }
+  } catch {
+    return null;
+  }
+}
+
+/** A checksum of the rest, how many pages have changed, these pages, and the sums of all. */
+function pack({ sums, changed }: Sums): Uint8Array {
+  const words = new Uint32Array(2 + changed.length + sums.length);
+  words[1] = changed.length;
+  words.set(changed, 2);
+  words.set(sums, 2 + changed.length);
+  words[0] = crc32(new Uint8Array(words.buffer, WORD_BYTES));
+  return new Uint8Array(words.buffer);
+}
+
+/** `null`: there are none, or no database that they could belong to. */
+function readSums(file: string): Sums | 'damaged' | null {
+  if (!existsSync(sumsFile(file)) || (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0)
+    return null;
+  const bytes = Uint8Array.from(readFileSync(sumsFile(file)));
+  if (bytes.length < 2 * WORD_BYTES || bytes.length % WORD_BYTES !== 0) return 'damaged';
+  const words = new Uint32Array(bytes.buffer);
+  if (crc32(bytes.subarray(WORD_BYTES)) !== words[0]) return 'damaged';
+  const end = 2 + (words[1] as number);
+  return { changed: [...words.subarray(2, end)], sums: words.subarray(end) };
+}
+
+function isSame(a: Uint32Array, b: Uint32Array): boolean {
+  return a.length === b.length && a.every((sum, index) => sum === b[index]);
+}
+
+/** The sums after so many frames of the log were moved. */
+function addUp(file: string, { sums: before, changed }: Sums, log: number): Sums {
+  const moved = new Map<number, number>();
+  let last = before.length;
+  for (const [page, content] of readPages(file, log)) {
+    moved.set(page, crc32(content));
+    last = Math.max(last, page);
+  }
+  const sums = new Uint32Array(last);
+  sums.set(before);
+  for (const [page, sum] of moved) sums[page - 1] = sum;
+  return { sums, changed };
+}
+
+/** Pages that have another sum and no newer version in the log. */
+function findChanged(file: string, known: Sums, inLog: ReadonlySet<number>): readonly number[] {
+  const actual = sumFile(file);
+  const changed = new Set(known.changed);
+  for (const [index, sum] of known.sums.entries()) {
+    if (sum !== 0 && actual[index] !== sum && !inLog.has(index + 1)) changed.add(index + 1);
+  }
+  return [...changed].sort((a, b) => a - b);
+}
+
+const PAGE_SIZE_AT = 16;
+
+/** A header that has changed may say anything. */
+function readPageSize(handle: number): number {
+  const bytes = Buffer.alloc(2);
+  readSync(handle, bytes, 0, bytes.length, PAGE_SIZE_AT);
+  const said = bytes.readUInt16BE();
+  return said === 1 ? 65_536 : Math.max(said, 512);
+}
+
+function sumFile(file: string): Uint32Array {
+  const handle = openSync(file, 'r');
+  try {
+    const size = readPageSize(handle);
+    const sums = new Uint32Array(Math.floor(fstatSync(handle).size / size));
+    const chunk = Buffer.alloc(Math.max(size, CHUNK_BYTES - (CHUNK_BYTES % size)));
+    for (let page = 0; page < sums.length; ) {
+      const read = readSync(handle, chunk, 0, chunk.length, page * size);
+      for (let at = 0; at + size <= read && page < sums.length; at += size) {
+        sums[page] = crc32(chunk.subarray(at, at + size));
+        page += 1;
+      }
+      if (read < size) break;
+    }
+    return sums;
+  } finally {
+    closeSync(handle);
+  }
+}

@@ -1,0 +1,4 @@
+import { testFault } from '../door/test-fault.ts';
+import { bitrot } from './bitrot.ts';
+
+testFault(bitrot);
