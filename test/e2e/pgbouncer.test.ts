@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, type TestContext, test } from 'node:test';
 import { openPatiently } from '../../packages/server/test/store/exam/postgres-database.ts';
-import { Fleet, SUITE_PATIENCE } from '../faults/fleet/fleet.ts';
+import { Fleet, patienceOf } from '../faults/fleet/fleet.ts';
 import { FleetBook, hotLicense } from '../faults/fleet/fleet-book.ts';
 import { FleetLoad } from '../faults/fleet/fleet-load.ts';
 import { inspectFleet } from '../faults/fleet/inspect-fleet.ts';
@@ -30,7 +30,7 @@ function isImpossible(t: TestContext): boolean {
 /** Servers behind a pooler of each kind that lend one license under load. */
 async function lendTogether(t: TestContext, fleet: Fleet): Promise<FleetBook> {
   const book = new FleetBook(hotLicense(TIMEOUT_MINUTES));
-  const longestAnswerMs = SUITE_PATIENCE * 10_000;
+  const longestAnswerMs = patienceOf('small') * 10_000;
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS, answerTimeoutMs: 2 * longestAnswerMs });
   const seed = makeUpSeed();
   t.diagnostic(`seed ${seed}`);

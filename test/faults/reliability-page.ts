@@ -41,7 +41,8 @@ function writeResults(runs: readonly Run[]): readonly string[] {
     const { command, count, violations, seconds, commit, day } = record;
     const result = violations === 0 ? 'no violation' : `**${violations} violations**`;
     const what = `${format(count)} ${fault.unit}`;
-    return `| ${fault.promise} | \`${command}\` | ${what} | ${result} | ${day}, \`${commit}\`, ${sayTime(seconds)} |`;
+    const run = `${day}, \`${commit}\`, ${sayTime(seconds)}`;
+    return `| ${fault.promise} | \`${command}\` | ${what} | ${result} | ${run} |`;
   });
   return ['| promise | command | size | result | run |', '|---|---|---|---|---|', ...rows];
 }

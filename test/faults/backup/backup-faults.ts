@@ -14,7 +14,7 @@ import { runKilledDatabaseRestores } from './killed-database-restores.ts';
 import { runKilledRestores } from './killed-restores.ts';
 
 /** A stopped server whose data has moved on since its backup: Bob has a slot only in the newer data. */
-export async function setUpRestore(folder: string, postgres: TestPostgres | null) {
+async function setUpRestore(folder: string, postgres: TestPostgres | null) {
   const [data, backup] = [join(folder, 'old'), join(folder, 'one.backup')];
   if (postgres !== null) useDatabase(data, await postgres.createDatabase('tables'));
   await seedLicenses(data, [testLicense(1, { timeoutMinutes: 600 })]);

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -103,5 +103,3 @@ async function judge(target: string, { users }: KillOptions): Promise<string> {
     db.close();
   }
 }
-
-export const hasStrace = spawnSync('strace', ['-V']).status === 0;

@@ -26,7 +26,7 @@ export interface Control {
 }
 
 /** How often: in `npm test`, and in the run that is published. */
-export interface Sizes {
+interface Sizes {
   readonly small: number;
   readonly full: number;
 }

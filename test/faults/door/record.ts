@@ -52,5 +52,6 @@ export function writeRecord({ name }: Fault, { size, seed, count }: Choice, outc
 function describeMachine(): string {
   const gigabytes = Math.round(totalmem() / 2 ** 30);
   const model = cpus()[0]?.model.trim() ?? process.arch;
-  return `${availableParallelism()} cores (${model}), ${gigabytes} GB, ${process.platform} ${release()}, Node ${process.version}`;
+  const system = `${process.platform} ${release()}, Node ${process.version}`;
+  return `${availableParallelism()} cores (${model}), ${gigabytes} GB, ${system}`;
 }

@@ -90,12 +90,13 @@ export class FleetBook {
 
   facts(): Findings['facts'] {
     const { acknowledged, unavailable, cut, slots, featureSlots } = this;
+    const most = `${slots.most} of ${SLOTS}, of the feature ${featureSlots.most} of ${FEATURE_SLOTS}`;
     return {
       acknowledged,
       'not answered': cut,
       'answered with 503': unavailable,
       'longest answer in ms': Math.round(this.longestAnswerMs),
-      'most slots at once': `${slots.most} of ${SLOTS}, of the feature ${featureSlots.most} of ${FEATURE_SLOTS}`,
+      'most slots at once': most,
       counted: this.countedWithKey + sum(this.counted),
     };
   }

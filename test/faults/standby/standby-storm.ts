@@ -6,7 +6,7 @@ import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { hasPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
 import { testLicense } from '../../support/test-license.ts';
 import type { Fault, Findings, Life, Order } from '../door/fault.ts';
-import { Fleet, SUITE_PATIENCE } from '../fleet/fleet.ts';
+import { Fleet, patienceOf } from '../fleet/fleet.ts';
 import { FleetBook, hotLicense } from '../fleet/fleet-book.ts';
 import { FleetLoad } from '../fleet/fleet-load.ts';
 import { findBrokenRows, inspectFleet } from '../fleet/inspect-fleet.ts';
@@ -123,7 +123,7 @@ async function runPromotions(site: Site, count: number, random: Random, patience
 }
 
 async function promoteAgainAndAgain({ count, seed, size, life, say }: Order): Promise<Findings> {
-  const patience = size === 'small' ? SUITE_PATIENCE : 1;
+  const patience = patienceOf(size);
   const random = createRandom(seed);
   const violations: string[] = [];
   const recoveriesMs: number[] = [];
@@ -200,7 +200,7 @@ async function loseAgainAndAgain({ count, seed, life, say }: Order): Promise<rea
   const database = await ReplicatedDatabase.start(life, false);
   const losses: Loss[] = [];
   while (losses.length < count) {
-    const site = await openSite(life, database, seed + losses.length, SUITE_PATIENCE);
+    const site = await openSite(life, database, seed + losses.length, patienceOf('small'));
     losses.push(await loseOnce(site, random));
     say(`${losses.length} promotions of a standby that was behind`);
   }

@@ -51,7 +51,7 @@ async function setClock(office: TimedOffice, random: Random): Promise<void> {
   await office.inspect(`after the clock was set to ${Math.round(shiftMs / 1000)} s`);
 }
 
-/** Whatever the clock says at a start is followed, if it is later than the latest time the server has known. */
+/** Whatever the clock says at a start is followed, if it is later than what the server has known. */
 async function restart(office: TimedOffice, random: Random): Promise<void> {
   const serverMs = await office.readServerMs();
   await office.server.stop(random() < 0.5 ? 'SIGKILL' : 'SIGTERM');

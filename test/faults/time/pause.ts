@@ -7,7 +7,7 @@ import { missFakedClock, TimedOffice } from './timed-office.ts';
 /** A new server after so many. */
 const PAUSES_PER_SERVER = 50;
 
-/** How long it is really stopped; the rest of the pause is on the wall clock, as for a machine that was frozen. */
+/** How long it is really stopped; the rest is on the wall clock, as for a machine that was frozen. */
 const STOPPED_MS = { from: 5, to: 60 };
 
 /** Up to five minutes are a pause; what is more is a jump of the clock. */

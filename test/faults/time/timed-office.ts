@@ -204,7 +204,7 @@ export class TimedOffice {
     };
   }
 
-  /** Counts all the time, as fast as it is answered, so that a commit is under way whenever something happens. */
+  /** Counts as fast as it is answered, so that a commit is under way whatever happens. */
   startCounting(): { stop(): Promise<void> } {
     const api = new BerthApi(this.server.url);
     let isOver = false;
