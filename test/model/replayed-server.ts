@@ -156,8 +156,7 @@ export class ReplayedServer {
   /** Served in the log. Refused here, it is left out, and so is its end. */
   async #take(chain: number, event: EventOf<'slot_lent'>, until: Instant | null, at: Instant): Promise<void> {
     const { user, hostname, origin = '' } = event;
-    const present = this.#isRuled ? undefined : this.#wish.present.get(user);
-    const place = present ?? { hostname, address: origin };
+    const place = this.#findPresent(user) ?? { hostname, address: origin };
     const named = this.#logged.findNamed(chain, true);
     const asker = { user, ...place };
     const outcome =
@@ -179,7 +178,7 @@ export class ReplayedServer {
     const { user, borrowedUntil, origin = '' } = event;
     const slot = this.#find(chain, user);
     if (slot === undefined) return;
-    const place = { ...slot.place, address: origin };
+    const place = this.#findPresent(user) ?? { ...slot.place, address: origin };
     const outcome = await this.#borrow({ user, ...place }, slot.on, borrowedUntil, at);
     this.#note({ user, feature: null }, at, true, outcome);
     if (outcome.kind !== 'refused') slot.place = place;
@@ -260,6 +259,11 @@ export class ReplayedServer {
   async #giveFeatureBack({ user, on, features }: Slot, feature: string): Promise<void> {
     features.delete(feature);
     await this.#exam.releaseFeature(user, { product: this.#wish.product, licenseId: on, feature });
+  }
+
+  /** Slots that were taken before the rules, and are still held, count for their place of today. */
+  #findPresent(user: string): Place | undefined {
+    return this.#isRuled ? undefined : this.#wish.present.get(user);
   }
 
   #find(chain: number, user: string): Slot | undefined {
