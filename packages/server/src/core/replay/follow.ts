@@ -2,7 +2,7 @@ import type { Instant } from '../nouns/instant.ts';
 import { type CountedAs, isSameCount } from '../rules/judge-slot.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { countRequest, judgeAccess, judgeFeature, judgeSlot, type Request } from './judge.ts';
-import { type CountedSlot, featureCounts, isUsable, type Pool, type Session } from './pool.ts';
+import { type CountedSlot, featureCounts, isUsable, moveTo, type Pool, type Session } from './pool.ts';
 import type { SlotCounts } from './slot-counts.ts';
 
 /** A slot of a session, and what it would count as elsewhere. */
@@ -27,7 +27,7 @@ export function follow(
 ): void {
   const { place: before } = session;
   const place = { hostname: hostname ?? before.hostname, address: address ?? before.address };
-  session.place = place;
+  moveTo(session, place);
   const moved = listMoved(rules, pool, session);
   const mayUse = ({ request }: MovedSlot) => request.feature === null || judgeAccess(rules, request) === null;
   const isAllowed =

@@ -16,7 +16,7 @@ export interface PooledLicense {
   logged: number;
   readonly counts: SlotCounts;
   readonly features: Map<string, SlotCounts>;
-  /** Borrowed slots: all of them, and by the place that they were borrowed from. */
+  /** Borrowed slots: all of them, and by the address from which their holders last called. */
   readonly borrowed: SlotCounts;
 }
 
@@ -36,8 +36,6 @@ export interface Session extends CountedSlot {
   readonly on: PooledLicense;
   readonly features: Map<string, CountedSlot>;
   borrowedUntil: Instant | null;
-  /** The address that the borrow came from. */
-  borrowedFrom: string | null;
 }
 
 /** All licenses of a product, the most recently added last. */
@@ -141,9 +139,9 @@ export function dropFeature({ features, on }: Session, feature: string): void {
   featureCounts(on, feature).add(slot.as, -1);
 }
 
-export function beginBorrow(session: Session, until: Instant, from: string | null): void {
+export function beginBorrow(session: Session, until: Instant): void {
   endBorrow(session);
-  Object.assign(session, { borrowedUntil: until, borrowedFrom: from });
+  session.borrowedUntil = until;
   session.on.borrowed.add(borrowedAs(session), 1);
 }
 
@@ -152,6 +150,14 @@ export function endBorrow(session: Session): void {
   session.borrowedUntil = null;
 }
 
-function borrowedAs({ borrowedFrom }: Pick<Session, 'borrowedFrom'>): CountedAs {
-  return { groups: '', host: null, address: borrowedFrom === null ? null : placeOf(borrowedFrom) };
+/** The holder calls from elsewhere, and a borrow counts there, whatever the rules say. */
+export function moveTo(session: Session, place: Session['place']): void {
+  const { borrowedUntil, on } = session;
+  if (borrowedUntil !== null) on.borrowed.add(borrowedAs(session), -1);
+  session.place = place;
+  if (borrowedUntil !== null) on.borrowed.add(borrowedAs(session), 1);
+}
+
+function borrowedAs({ place: { address } }: Pick<Session, 'place'>): CountedAs {
+  return { groups: '', host: null, address: address === null ? null : placeOf(address) };
 }

@@ -199,7 +199,7 @@ export class Replay {
     const { hostname, address } = request;
     this.#pools.adopt(chain, known);
     follow(this.#rules, this.#pools.of(known.on), known, { hostname, address }, at);
-    if (until !== null) this.#borrow(known, until, address);
+    if (until !== null) this.#borrow(known, until);
   }
 
   #replayBorrowed(chain: number, user: string, origin: string | null, until: Instant, at: Instant): void {
@@ -217,7 +217,7 @@ export class Replay {
     this.#answer(request, true, refusal, at);
     if (refusal !== null) return;
     follow(this.#rules, pool, session, place, at);
-    this.#borrow(session, endOfBorrow(this.#rules, request, until, at), place.address);
+    this.#borrow(session, endOfBorrow(this.#rules, request, until, at));
   }
 
   #replayDenied(chain: number, event: SlotDenied, at: Instant): void {
@@ -315,11 +315,11 @@ export class Replay {
     const session = this.#sessionOf(on, request);
     put(session);
     this.#pools.addSession(chain, session);
-    if (borrowedUntil !== null) this.#borrow(session, borrowedUntil, request.address);
+    if (borrowedUntil !== null) this.#borrow(session, borrowedUntil);
   }
 
-  #borrow(session: Session, until: Instant, from: string | null): void {
-    beginBorrow(session, until, from);
+  #borrow(session: Session, until: Instant): void {
+    beginBorrow(session, until);
     this.#ends.add(until, () => {
       if (session.borrowedUntil === until) endBorrow(session);
     });
@@ -329,8 +329,7 @@ export class Replay {
     const { user, hostname, address } = request;
     const place = { hostname, address };
     const as = countRequest(this.#rules, request);
-    const borrow = { borrowedUntil: null, borrowedFrom: null };
-    return { user, place, countedAt: place, as, on, features: new Map(), ...borrow };
+    return { user, place, countedAt: place, as, on, features: new Map(), borrowedUntil: null };
   }
 
   #answer(request: Request, wasServed: boolean, refusal: Verdict | null, at: Instant): void {

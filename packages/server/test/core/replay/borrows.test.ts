@@ -83,6 +83,22 @@ describe('borrowing', () => {
     ]);
   });
 
+  test('counts for the address from which its holder last called', () => {
+    const rules = cadRules({ borrow: { ...borrow, perAddress: 1 } });
+    const elsewhere = { origin: '10.0.0.2' };
+    const log = new ExampleLog()
+      .borrowed(0, 'a', 1)
+      .denied(1, 'a', { ...elsewhere, code: 'blacklisted', rule: 'allow staff' })
+      .borrowed(2, 'b', 1)
+      .borrowed(3, 'c', 1, elsewhere);
+    assert.deepEqual(replay(rules, log, { licenses }).answers, [
+      'a served → served',
+      'a refused → served',
+      'b served → served',
+      'c served → borrow perAddress 1',
+    ]);
+  });
+
   test('from another license gives the first slot back', () => {
     const two = [cad(2, { slots: 1 }), cad(1, { slots: 1 })];
     const log = new ExampleLog()
