@@ -61,6 +61,7 @@ const SYSTEM_EVENTS: Fields<SystemEvent> = {
   clock_jumped: { direction: true, serverAt: true, wallAt: true, followed: true },
   clock_accepted: { from: true, to: true },
   clock_reset: { from: true, to: true },
+  test_clock_started: {},
   identity_changed: { before: true, hardwareId: true },
   offline_request_made: { requestId: true, request: true, product: true },
   usage_file_made: { sequence: true },

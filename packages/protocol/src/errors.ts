@@ -197,6 +197,8 @@ const FACTS = {
   slot_is_borrowed: { title: 'The slot is borrowed: it can only be recalled' },
   slot_not_borrowed: { title: 'The slot is not borrowed: release it instead' },
   clock_not_ahead: { title: 'There is no clock jump to accept' },
+  test_clock_off: { title: 'The server has no test clock' },
+  test_clock_on: { title: 'The server has a test clock, and takes no real licenses' },
   clock_not_poisoned: { title: 'The clock is not ahead: there is nothing to reset' },
   borrows_not_restorable: { title: 'A wrong clock ended borrows that cannot be restored' },
   audit_not_whole: { title: 'The audit log has been altered' },

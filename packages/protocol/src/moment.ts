@@ -4,6 +4,16 @@ const DAY_MS = 86_400_000;
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS } as const;
 
+const MAX_LENGTH_MS = 3660 * DAY_MS;
+
+/** Reads a length of time: `30s`, `90m`, `24h`, `30d`, `2w`. `undefined` if it is none, or too long. */
+export function parseLength(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text.trim().toLowerCase()) ?? [];
+  if (count === undefined) return undefined;
+  const millis = Number(count) * (unit === 's' ? 1000 : UNIT_MS[unit as keyof typeof UNIT_MS]);
+  return millis > 0 && millis <= MAX_LENGTH_MS ? millis : undefined;
+}
+
 /** What `parseMoment` reads, for messages and help. */
 export const MOMENT_FORMS = 'a date, a date and time, "today", "yesterday", or a time ago such as 24h or 7d';
 

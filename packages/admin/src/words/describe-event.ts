@@ -114,6 +114,7 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   clock_jumped: (of) => `The clock of the machine went ${of('direction')}`,
   clock_accepted: () => 'The time of the machine was accepted',
   clock_reset: () => 'The clock of the server was set back',
+  test_clock_started: () => 'The server was started with a test clock',
   identity_changed: () => 'The server, or a copy of its data, runs on another machine',
   master_key_rotated: () => 'The master key was replaced',
   master_key_exported: () => 'The master key was exported',

@@ -27,6 +27,7 @@ import type { RULE_API, RULE_TRIAL_API } from './rules.ts';
 import type { SESSION_API } from './session.ts';
 import type { SETTING_API } from './settings.ts';
 import type { STATUS_API } from './status.ts';
+import type { TEST_CLOCK_API } from './test-clock.ts';
 import type { TOKEN_API } from './tokens.ts';
 import type { USER_API } from './users.ts';
 import type { WEBHOOK_API } from './webhooks.ts';
@@ -53,6 +54,7 @@ type AdminApi = typeof AUDIT_API &
   typeof SESSION_API &
   typeof SETTING_API &
   typeof STATUS_API &
+  typeof TEST_CLOCK_API &
   typeof TOKEN_API &
   typeof USER_API &
   typeof WEBHOOK_API &

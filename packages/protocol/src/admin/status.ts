@@ -67,6 +67,7 @@ const storeStatus = z
       z.boolean(),
       'Whether an administrator has the generated password.',
     ),
+    has_test_clock: described(z.boolean(), 'Whether it is for tests, which move the time.'),
   })
   .meta({ id: 'StoreStatus', description: 'The database, and what is in it.' });
 

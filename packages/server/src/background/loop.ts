@@ -5,6 +5,8 @@ export interface Loop {
   start(): void;
   /** Runs the next round now, or right after the current one. Has no effect while stopped. */
   wake(): void;
+  /** So much time has passed on a test clock. Runs a round if one is due by now, and resolves after it. */
+  pass(millis: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -22,16 +24,18 @@ export function createLoop({ intervalMs, work, onError }: LoopOptions): Loop {
   let isAtWork = false;
   let isOn = false;
   let isWoken = false;
+  /** Until the next round, as far as a test clock has moved. */
+  let leftMs = 0;
 
   function schedule(): void {
     const delayMs = typeof intervalMs === 'number' ? intervalMs : intervalMs();
-    timer = setTimeout(
-      () => {
-        round = runRound();
-      },
-      isWoken ? 0 : delayMs,
-    );
+    leftMs = isWoken ? 0 : delayMs;
+    timer = setTimeout(begin, leftMs);
     isWoken = false;
+  }
+
+  function begin(): void {
+    round = runRound();
   }
 
   async function runRound(): Promise<void> {
@@ -58,6 +62,15 @@ export function createLoop({ intervalMs, work, onError }: LoopOptions): Loop {
       if (isAtWork) return;
       clearTimeout(timer);
       schedule();
+    },
+    async pass(millis) {
+      leftMs -= millis;
+      if (!isOn || leftMs > 0) return;
+      if (!isAtWork) {
+        clearTimeout(timer);
+        begin();
+      }
+      await round;
     },
     async stop() {
       isOn = false;

@@ -123,6 +123,7 @@ async function dispatch(
       env,
       demo: flags.demo === true,
       demoCloud: flags['demo-cloud'] === true,
+      testClock: flags['test-clock'] === true,
       self: deps.self,
       start: deps.startServer,
       rewrite: (text) => rewriteHints(text, hints),

@@ -17,6 +17,7 @@ interface Running {
 export type StartServer = (
   options: LoadedConfig & {
     readonly demo: boolean;
+    readonly testClock: boolean;
     readonly completeConfig: (config: Config) => Promise<Config>;
     readonly env: NodeJS.ProcessEnv;
     readonly announce: (text: string) => void;
@@ -31,6 +32,8 @@ interface ServeOptions extends LoadedConfig {
   readonly demo: boolean;
   /** Whether to run a licensing cloud for the server. */
   readonly demoCloud: boolean;
+  /** Whether the time of the server is for tests to move. */
+  readonly testClock: boolean;
   /** The command line that starts this program again. */
   readonly self: readonly string[];
   readonly start: StartServer;
@@ -59,16 +62,16 @@ export async function serve(options: ServeOptions): Promise<number> {
   process.exit(code);
 }
 
-async function serveBeside(
-  beside: { cloud: DemoCloud | null },
-  { config, warnings, env, demo, demoCloud, self, start, connect, rewrite, terminal, json }: ServeOptions,
-): Promise<number> {
+async function serveBeside(beside: { cloud: DemoCloud | null }, options: ServeOptions): Promise<number> {
+  const { config, warnings, env, demo, demoCloud, testClock, self, start, connect, rewrite } = options;
+  const { terminal, json } = options;
   const ended = Promise.withResolvers<number>();
   let isFirst = demo || demoCloud;
   const server = await start({
     config,
     warnings,
     demo,
+    testClock,
     async completeConfig(settings) {
       if (!demoCloud) return settings;
       beside.cloud = await startDemoCloud(settings, self);

@@ -13,10 +13,11 @@ export interface Entry extends CommandUsage {
 
 const SERVE = {
   words: 'serve',
-  usage: '[--demo | --demo-cloud] [--host H] [--port N] [--data DIR]',
+  usage: '[--demo | --demo-cloud] [--test-clock] [--host H] [--port N] [--data DIR]',
   about:
     'run the server; --demo adds a demo license to an empty store, --demo-cloud also starts a licensing ' +
-    'cloud and adds a license from it',
+    'cloud and adds a license from it; --test-clock is for testing applications: time can be moved, and no ' +
+    'real license is taken',
   command: null,
 };
 

@@ -75,6 +75,11 @@ interface Successors {
   readonly cloudLink: CloudLink;
 }
 
+/** Lets time pass for the loops of the leader; the others watch the machine, not the store. */
+export async function passTime(all: readonly Loops[], millis: number): Promise<void> {
+  for (const loop of all.flatMap(({ leading }) => leading)) await loop.pass(millis);
+}
+
 /** Starts all loops and returns how to stop each. */
 export function startLoops(
   store: Store,

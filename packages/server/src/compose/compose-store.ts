@@ -12,6 +12,13 @@ import { createDataFolder, DATABASE_FILE, explainFolder, hasData } from '../stor
 import { describeHolder, type FolderLock, holdFolder, LOCK_FILE, lockFolder } from '../store/folder-lock.ts';
 import type { Store } from '../store/store.ts';
 
+/** Why a server cannot have a test clock with these settings; `null`: it can. */
+export function explainTestClock(config: Config): string | null {
+  if (isShared(config)) return 'A test clock needs a data folder of its own. Leave out the database.';
+  if (config.cloud.url !== '') return 'A test clock works without a licensing cloud. Leave out cloud.url.';
+  return null;
+}
+
 /** Each store is only loaded if it is used. */
 const loadSqlite = () => import('../store/sqlite/data-folder.ts');
 const loadPostgres = () => import('../store/postgres/open-database.ts');

@@ -28,6 +28,7 @@ import { createCounting } from '../services/lending/counting.ts';
 import { createLending } from '../services/lending/lending.ts';
 import { createTakeSlot } from '../services/lending/new-slots.ts';
 import { createOversight } from '../services/lending/oversight.ts';
+import { createTestClock, type TestClock } from '../services/lending/test-clock.ts';
 import { createWaitingRoom, type WaitingRoom } from '../services/lending/waiting-room.ts';
 import { createMetrics, type Metrics } from '../services/metrics/metrics.ts';
 import { createRuleBook, type RuleBook } from '../services/rules/rule-book.ts';
@@ -44,7 +45,7 @@ import { BACKUP_CHECKS, composeBackups } from './compose-backup.ts';
 import { type CloudParts, composeCloud, composeGrants, createCloudLoops } from './compose-cloud.ts';
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
-import { createHouseLoops, startLoops } from './compose-loops.ts';
+import { createHouseLoops, passTime, startLoops } from './compose-loops.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
 import type { EventSignal, ServeOptions, ServerEnvironment, Stop } from './serve-options.ts';
 import { serveOnceWritable, withoutWriting } from './serve-read-only.ts';
@@ -99,6 +100,7 @@ async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: 
   const { config, certificates, eventSignal, app, url } = options;
   const parts = composeApp(store, { ...options, isServing: true }, log, () => url);
   stops.push(dismissPasswords, parts.cloud.close, parts.events.close, () => parts.room.close());
+  await settleTestClock(store, options, log);
   // From here on, the store knows whether this server leads.
   await store.keepClock();
   await parts.settings.refresh();
@@ -110,6 +112,7 @@ async function serveWhole(store: Store, options: BoundOptions, log: Log, stops: 
   app.open(parts.app);
   const houseLoops = createHouseLoops(store, { ...parts, certificates }, config, log);
   const loops = [houseLoops, eventLoops, createCloudLoops(parts.cloud, config, log)];
+  parts.testClock.onPassed((millis) => passTime(loops, millis));
   stops.push(...startLoops(store, loops, { ...parts, ...parts.cloud }, log));
   eventSignal.notify = parts.events.wake;
   await Promise.all([
@@ -154,6 +157,7 @@ interface Parts {
   readonly settings: LiveSettings;
   readonly metrics: Metrics;
   readonly room: WaitingRoom;
+  readonly testClock: TestClock;
 }
 
 export function composeApp(
@@ -224,9 +228,9 @@ export function composeApp(
     settings,
     readMonotonicMs,
   });
-  const { room } = lending;
+  const { room, testClock } = lending;
   const parts = { app, routes, accounts, audit, ...keeping, catalogue, cloud, ruleBook, events };
-  return { ...parts, metrics, settings, room };
+  return { ...parts, metrics, settings, room, testClock };
 }
 
 function describeParts(config: Config) {
@@ -256,6 +260,26 @@ function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine
     readMonotonicMs: clock.readMonotonicMs,
     machine,
   });
+}
+
+/** A store is for tests or for real, from its first start on. */
+async function settleTestClock(
+  store: Store,
+  { testClock = false, config }: BoundOptions,
+  log: Log,
+): Promise<void> {
+  if (!testClock) {
+    if (!(await store.read({ kind: 'describe_store' })).hasTestClock) return;
+    throw new StartError(
+      `The data in ${config.data} is for tests: its time was moved. Start it with --test-clock, or choose ` +
+        'another data folder.',
+    );
+  }
+  const outcome = await store.execute({ kind: 'start_test_clock' });
+  if (outcome.kind === 'refused') {
+    throw new StartError(`${outcome.message} Start --test-clock with another data folder.`);
+  }
+  log.warn('TEST CLOCK: administrators can move the time of this server, so it takes no real licenses');
 }
 
 /** What the first start creates, and what `--demo` adds. */
@@ -332,6 +356,7 @@ function composeLending(store: Store, settings: CurrentSettings, readMonotonicMs
     counting: createCounting(store, takeSlot),
     lending: createLending(store, takeSlot),
     oversight: createOversight(store),
+    testClock: createTestClock(store),
     history: createHistory(store, settings.current.history),
   };
 }

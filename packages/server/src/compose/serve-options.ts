@@ -9,6 +9,8 @@ export interface ServeOptions {
   readonly config: Config;
   readonly warnings: readonly string[];
   readonly demo: boolean;
+  /** The store is one for tests, which move the time. */
+  readonly testClock?: boolean;
   /** Called once the port is bound: the demo cloud may add settings. */
   readonly completeConfig: (config: Config) => Promise<Config>;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 import { describeNotice } from '../telemetry/notices.ts';
 import { createRecentLines } from '../telemetry/recent-lines.ts';
-import { explainTakenPort, openServersStore } from './compose-store.ts';
+import { explainTakenPort, explainTestClock, openServersStore, StartError } from './compose-store.ts';
 import type { EventSignal, ServeOptions, Stop } from './serve-options.ts';
 
 const VERSION = manifest.version;
@@ -45,6 +45,8 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const closes: Stop[] = [];
   try {
     const config = await options.completeConfig(options.config);
+    const obstacle = options.testClock ? explainTestClock(config) : null;
+    if (obstacle !== null) throw new StartError(obstacle);
     const eventSignal: EventSignal = { notify: () => {} };
     const opening = openForServer({ ...options, config }, eventSignal, log);
     closes.push(async () => (await opening).close());

@@ -10,6 +10,7 @@ import { restoreBackup } from './system/restore-backup.ts';
 import { addBar, removeBar, sampleReservations, setRules } from './system/rules.ts';
 import { rotateGrantKey, rotateMasterKey, setCloudKeys, setWebhookSecret } from './system/secrets.ts';
 import { changeSettings } from './system/settings.ts';
+import { advanceTestClock, startTestClock } from './system/test-clock.ts';
 import { createToken, revokeToken, signIn, useToken } from './system/tokens.ts';
 import type { RecordEvent, SystemCommand } from './system-command.ts';
 import { ON_SERVER, type SystemModule } from './system-module.ts';
@@ -42,6 +43,8 @@ const MODULES = {
   bind_hardware: bindHardware,
   accept_clock: acceptClock,
   reset_clock: resetClock,
+  start_test_clock: startTestClock,
+  advance_test_clock: advanceTestClock,
   set_cloud_keys: setCloudKeys,
   set_webhook_secret: setWebhookSecret,
   rotate_master_key: rotateMasterKey,

@@ -102,6 +102,7 @@ export type SystemChange = Readonly<
   /** Takes the place of the links that it sums up. */
   | { kind: 'put_segment'; segment: AuditSegment }
   | { kind: 'move_clock'; to: Instant }
+  | { kind: 'set_test_clock'; aheadMs: number }
   /** Slots that were live then get a whole timeout: no heartbeat could arrive since. */
   | { kind: 'extend_live'; since: Instant }
   | { kind: 'restore_borrows'; restoration: Restoration }

@@ -24,6 +24,8 @@ export type SystemCommand =
   | BindHardware
   | AcceptClock
   | ResetClock
+  | StartTestClock
+  | AdvanceTestClock
   | SetCloudKeys
   | SetWebhookSecret
   | RotateMasterKey
@@ -167,6 +169,17 @@ export interface ResetClock {
  * `forced` goes ahead, `trial` changes nothing and reports what would happen.
  */
 export type ResetMode = 'careful' | 'forced' | 'trial';
+
+/** Makes this a store for tests, for ever: it takes no real license, and an administrator lets time pass. */
+export interface StartTestClock {
+  readonly kind: 'start_test_clock';
+}
+
+/** Lets time pass in a store for tests. */
+export interface AdvanceTestClock {
+  readonly kind: 'advance_test_clock';
+  readonly millis: number;
+}
 
 /** Sets the vendor's keys for the licensing cloud. `null` leaves a key as it is. */
 export interface SetCloudKeys extends CloudKeys {

@@ -59,6 +59,8 @@ export interface SystemFacts {
   readonly isSetUp: boolean;
   /** The number of the last usage file. */
   readonly usageSequence: number;
+  /** How far the test clock is ahead of the wall clock; `null`: there is none. */
+  readonly testClockMs: number | null;
   /** The hardware id of the machine that the server last ran on; `null`: it never ran. */
   readonly hardwareId: string | null;
   /** The last event that was delivered to the webhook; `null`: there never was one. */

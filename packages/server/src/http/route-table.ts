@@ -16,6 +16,7 @@ import type { Catalogue } from '../services/lending/catalogue.ts';
 import type { Counting } from '../services/lending/counting.ts';
 import type { Lending } from '../services/lending/lending.ts';
 import type { Oversight } from '../services/lending/oversight.ts';
+import type { TestClock } from '../services/lending/test-clock.ts';
 import type { Metrics } from '../services/metrics/metrics.ts';
 import type { Offline } from '../services/offline/offline.ts';
 import type { RuleBook } from '../services/rules/rule-book.ts';
@@ -43,6 +44,7 @@ import { ruleRoutes } from './routes/admin/rules.ts';
 import { sessionRoutes } from './routes/admin/session.ts';
 import { settingsRoutes } from './routes/admin/settings.ts';
 import { type ServerFacts, statusRoutes } from './routes/admin/status.ts';
+import { testClockRoutes } from './routes/admin/test-clock.ts';
 import { tokenRoutes } from './routes/admin/tokens.ts';
 import { userRoutes } from './routes/admin/users.ts';
 import { webhookRoutes } from './routes/admin/webhooks.ts';
@@ -68,6 +70,7 @@ interface Services {
   readonly counting: Counting;
   readonly lending: Lending;
   readonly oversight: Oversight;
+  readonly testClock: TestClock;
   readonly credentials: Credentials;
   readonly custody: KeyCustody;
   readonly doctor: Doctor;
@@ -107,7 +110,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Credentials', keyRoutes(services), passwordRoutes(services)),
     ...tagged('Admin: slots', registrationRoutes(lending), lineRoutes(lending)),
     ...tagged('Admin: server', statusRoutes(services), licenseAdminRoutes(catalogue, services.offline)),
-    ...tagged('Admin: server', clockRoutes(services.oversight)),
+    ...tagged('Admin: server', clockRoutes(services.oversight), testClockRoutes(services)),
     ...tagged('Admin: history', historyRoutes(services.history)),
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
     ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink, offline)),

@@ -346,6 +346,8 @@ export interface StoreDescription {
   readonly registrations: number;
   /** An administrator still has the password that the server generated. */
   readonly isOneTimePasswordInUse: boolean;
+  /** It is for tests, and takes no real licenses. */
+  readonly hasTestClock: boolean;
 }
 
 /** How the database is set up, and who uses it. */

@@ -42,6 +42,27 @@ describe('a loop', () => {
     assert.equal(rounds.length, 2);
   });
 
+  test('follows a test clock, and is waited for', async (t) => {
+    const { loop, rounds, tick } = openLoop(t);
+    await loop.pass(INTERVAL_MS);
+    assert.equal(rounds.length, 0, 'it is not on');
+    loop.start();
+    await loop.pass(INTERVAL_MS - 1);
+    assert.equal(rounds.length, 0);
+    let isPast = false;
+    const passing = loop.pass(1).then(() => {
+      isPast = true;
+    });
+    tick();
+    assert.equal(rounds.length, 1, 'the timer of this round is gone');
+    await settle();
+    assert.equal(isPast, false);
+    rounds[0]?.resolve();
+    await passing;
+    await loop.pass(INTERVAL_MS - 1);
+    assert.equal(rounds.length, 1, 'the next one has its own time');
+  });
+
   test('started twice is one loop', async (t) => {
     const { loop, rounds, tick } = openLoop(t);
     loop.start();

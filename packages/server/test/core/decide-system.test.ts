@@ -40,6 +40,8 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
   bind_hardware: { kind: 'bind_hardware', hardwareId: 'here', isChosen: true },
   accept_clock: { kind: 'accept_clock', by },
   reset_clock: { kind: 'reset_clock', by },
+  start_test_clock: { kind: 'start_test_clock' },
+  advance_test_clock: { kind: 'advance_test_clock', millis: 1 },
   set_cloud_keys: {
     kind: 'set_cloud_keys',
     apiKey: 'a',
@@ -75,6 +77,7 @@ const ACCOUNT = { role: 'admin', passwordHash: 'h', oneTime: null } as const;
 const EVERYTHING: SystemFacts = {
   isSetUp: false,
   usageSequence: 3,
+  testClockMs: null,
   hardwareId: 'elsewhere',
   webhookCursor: null,
   rules: NO_RULES,
@@ -94,7 +97,14 @@ const EVERYTHING: SystemFacts = {
   namedRecords: 2,
 };
 
-const FREE: readonly string[] = ['isSetUp', 'usageSequence', 'hardwareId', 'webhookCursor', 'rules'];
+const FREE: readonly string[] = [
+  'isSetUp',
+  'usageSequence',
+  'testClockMs',
+  'hardwareId',
+  'webhookCursor',
+  'rules',
+];
 
 /** What a store loads for a need. */
 const LOADED: { readonly [N in keyof SystemNeeds]-?: readonly (keyof SystemFacts)[] } = {

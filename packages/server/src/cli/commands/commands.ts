@@ -26,6 +26,7 @@ import { SERVICE_COMMANDS } from './service-commands.ts';
 import { SHOW_CONFIG_COMMANDS } from './show-config.ts';
 import { CLOCK_COMMANDS, STATUS_COMMANDS } from './status-commands.ts';
 import { SUPPORT_COMMANDS } from './support-commands.ts';
+import { TEST_CLOCK_COMMANDS } from './test-clock-commands.ts';
 import { USER_COMMANDS } from './user-commands.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
@@ -40,6 +41,7 @@ export const COMMANDS: readonly Command[] = [
   ...SHOW_CONFIG_COMMANDS,
   ...CONFIG_COMMANDS,
   ...CLOCK_COMMANDS,
+  ...TEST_CLOCK_COMMANDS,
   defineCommand({
     words: 'license list',
     usage: LICENSE_USAGE,

@@ -54,7 +54,7 @@ function showStatus(status: Status, callOf: CallOf): string {
     webhooks: sayWebhooks(status.webhooks),
     backup: sayBackup(status.backup),
     ...(tls === null ? {} : { certificate: sayCertificate(tls) }),
-    clock: sayClock(clock),
+    clock: store.has_test_clock ? paint('yellow', 'TEST CLOCK, not the real time') : sayClock(clock),
     'hardware id': status.hardware_id,
     'identity key': status.identity_key,
     'master key': `${key.fingerprint}, from ${key.file ?? 'the environment'}`,
@@ -143,7 +143,7 @@ function sayClock(clock: Clock | null): string {
   return isInStep(clock) ? 'agrees with the wall clock' : paint('yellow', 'see below');
 }
 
-function showClock({ server_at, wall_at, jump, jump_at_start: rest }: Clock, callOf: CallOf): string {
+export function showClock({ server_at, wall_at, jump, jump_at_start: rest }: Clock, callOf: CallOf): string {
   const jumped = jump === null ? '' : `JUMPED ${jump.direction}, noticed at ${jump.seen_at}`;
   const state = jumped === '' ? 'agrees' : paint('yellow', jumped);
   const facts = formatFacts({ 'server time': server_at, 'wall clock': wall_at, clock: state });

@@ -100,13 +100,20 @@ interface ClockFacts {
   readonly machineAt: Instant;
   /** How far the licensing cloud is ahead of this machine; `null`: unknown. */
   readonly cloudAheadMs: number | null;
+  readonly hasTestClock: boolean;
 }
 
 /** Answers of the cloud and certificates still work with less. */
 const MAX_OFFSET_MS = MINUTE_MS;
 
 export function judgeClock(facts: ClockFacts): readonly Verdict[] {
-  const { wall, machineAt, cloudAheadMs } = facts;
+  const { wall, machineAt, cloudAheadMs, hasTestClock } = facts;
+  if (hasTestClock) {
+    const advice = 'Applications in use need another server, started without --test-clock.';
+    return [
+      warn('This server is for tests: administrators move its time, which is not the real one.', advice),
+    ];
+  }
   return orWell(
     [
       judgeJump(facts),

@@ -91,6 +91,7 @@ export type SystemEvent = Readonly<
   | ClockJumped
   | { kind: 'clock_accepted'; from: Instant; to: Instant; by: Actor }
   | { kind: 'clock_reset'; from: Instant; to: Instant; by: Actor }
+  | { kind: 'test_clock_started' }
   /** The server, or a copy of its data, runs on another machine than before. */
   | { kind: 'identity_changed'; before: string; hardwareId: string }
   | {

@@ -32,6 +32,7 @@ const KINDS: Readonly<Record<AuditEvent['kind'], true>> = {
   clock_jumped: true,
   clock_accepted: true,
   clock_reset: true,
+  test_clock_started: true,
   identity_changed: true,
   offline_request_made: true,
   usage_file_made: true,

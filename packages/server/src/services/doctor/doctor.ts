@@ -122,7 +122,9 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
   return {
     clock: async () => {
       const { clockAheadMs: cloudAheadMs } = await cloudLink.describe();
-      return judgeClock({ ...(await store.keepClock()), machineAt: readWall(), cloudAheadMs });
+      const { hasTestClock } = await store.read({ kind: 'describe_store' });
+      const machineAt = readWall();
+      return judgeClock({ ...(await store.keepClock()), machineAt, cloudAheadMs, hasTestClock });
     },
     cloud: async () => {
       await cloudLink.probe();

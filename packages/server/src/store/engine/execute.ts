@@ -28,6 +28,7 @@ import { withFoldedUser } from '../../core/nouns/user-name.ts';
 import type { Measured, Outcome, Refused } from '../../core/outcome.ts';
 import { refuseRenewal } from '../../core/refusals.ts';
 import { NO_RULES } from '../../core/rules/rules.ts';
+import { refuseBesideTestClock } from '../../core/system/test-clock.ts';
 import type { SystemCommand } from '../../core/system-command.ts';
 import type { AnswerScope, Candidate, LicenseView } from '../../core/view.ts';
 import type { Executed } from '../store.ts';
@@ -88,7 +89,7 @@ function executeOnLicense(
   isCarriedOut?: (outcome: Outcome) => boolean,
 ): Executed {
   if (command.kind === 'install_license') {
-    const refusal = refuseFile(batch, command);
+    const refusal = refuseBesideTests(batch, command) ?? refuseFile(batch, command);
     if (refusal !== null) return refusal;
     if (batch.licenses.find(command.license.id) === undefined) return addLicense(batch, command, undo);
   }
@@ -293,6 +294,10 @@ function candidateOf(
     holdsSlot: registration !== null && isLive(registration, now),
     hasAnswered: answer !== null && isRemembered(answer, now),
   };
+}
+
+function refuseBesideTests({ statements }: Batch, { license }: InstallLicense): Refused | null {
+  return refuseBesideTestClock(license, statements.getServer.get()?.test_clock_ms ?? null);
 }
 
 function refuseFile({ licenses, statements }: Batch, { license, file }: InstallLicense): Refused | null {

@@ -50,7 +50,7 @@ export function querySecrets<A>(answer: (secrets: SealedSecrets) => A): Prepared
 
 /** What both stores say of themselves. */
 export function queryStore(now: Instant) {
-  const sql = `SELECT identity, hardware_id,
+  const sql = `SELECT identity, hardware_id, test_clock_ms,
       (SELECT count(*) FROM license WHERE removed_at IS NULL) AS licenses,
       (SELECT count(*) FROM registration JOIN license ON id = license_id
        WHERE ends_at > :now AND removed_at IS NULL) AS registrations,

@@ -62,7 +62,7 @@ export function cursorFromRow(
   return { seq: server.webhook_seq, index: server.webhook_index ?? 0 };
 }
 
-export interface StoreRow extends Pick<ServerRow, 'identity' | 'hardware_id'> {
+export interface StoreRow extends Pick<ServerRow, 'identity' | 'hardware_id' | 'test_clock_ms'> {
   readonly licenses: number;
   readonly registrations: number;
   /** How many accounts have a one-time password. */
@@ -72,8 +72,9 @@ export interface StoreRow extends Pick<ServerRow, 'identity' | 'hardware_id'> {
 export function storeFromRow(
   row: StoreRow,
 ): Omit<StoreDescription, 'kind' | 'engine' | 'host' | 'schemaVersion'> {
-  const { identity, hardware_id: hardwareId, licenses, registrations, one_time } = row;
-  return { identity, hardwareId, licenses, registrations, isOneTimePasswordInUse: one_time !== 0 };
+  const { identity, hardware_id: hardwareId, licenses, registrations, one_time, test_clock_ms } = row;
+  const marks = { isOneTimePasswordInUse: one_time !== 0, hasTestClock: test_clock_ms !== null };
+  return { identity, hardwareId, licenses, registrations, ...marks };
 }
 
 /** The same question with users as the store knows them. */

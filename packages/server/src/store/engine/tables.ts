@@ -75,6 +75,7 @@ export const TABLES = {
       webhook_seq: number.orNull,
       webhook_index: number.orNull,
       ignores_case: number,
+      test_clock_ms: number.orNull,
     },
     key: ['id'],
     uncopied: { audit_anchor: bytes.orNull },

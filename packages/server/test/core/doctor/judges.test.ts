@@ -55,7 +55,8 @@ test('files: the worst that others can do with each', () => {
 });
 
 describe('the clock', () => {
-  const CLOCK = { now: NOW, wall: NOW, jump: null, jumpAtStart: null, machineAt: NOW, cloudAheadMs: null };
+  const times = { now: NOW, wall: NOW, machineAt: NOW };
+  const CLOCK = { ...times, jump: null, jumpAtStart: null, cloudAheadMs: null, hasTestClock: false };
   const jump = { direction: 'ahead', seenAt: NOW, gapMs: HOUR_MS } as const;
   const rest = {
     kind: 'clock_jumped',
@@ -72,6 +73,11 @@ describe('the clock', () => {
     ['far ahead at the start', { jumpAtStart: rest }, /^warning: While the server was stopped/],
     ['off from the database', { machineAt: plus(NOW, HOUR_MS) }, /60 minutes ahead of that of the database/],
     ['off from the cloud', { cloudAheadMs: 3 * DAY_MS }, /3 days behind that of the licensing cloud/],
+    [
+      'of tests',
+      { hasTestClock: true, machineAt: plus(NOW, -HOUR_MS) },
+      /^warning: This server is for tests/,
+    ],
     ['a bit off from the cloud', { cloudAheadMs: -59_000 }, /^ok: /],
   ] as const) {
     test(title, () => assert.match(read(judgeClock({ ...CLOCK, ...facts })), expected));

@@ -35,6 +35,7 @@ import { RULES, rulesRestartCases } from './rules.ts';
 import { settingCases } from './settings.ts';
 import { FOLLOWED, LIMITED } from './slot-limits.ts';
 import { expectSound } from './soundness.ts';
+import { TEST_CLOCK, TEST_CLOCK_ALONE } from './test-clock.ts';
 import { TWO_SERVERS } from './two-servers.ts';
 import { unboundCases } from './unbound.ts';
 import { WAITING, WAITING_ON_TWO } from './waiting.ts';
@@ -116,6 +117,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'feature slots and the clock': FEATURE_CLOCK,
   'feature slots after a close': featureRestartCases('restart'),
   'borrows that a wrong clock ended': RESTORED_BORROWS,
+  'a test clock': TEST_CLOCK,
   'feature slots after a crash': featureRestartCases('crash'),
 };
 
@@ -128,6 +130,7 @@ const ALONE: Readonly<Record<string, Chapter>> = {
   'pauses and clocks': PAUSED_ALONE,
   'a clock that is followed': ACCEPTED_CLOCK,
   'a clock that is reset': RESET_CLOCK,
+  'a test clock that goes on': TEST_CLOCK_ALONE,
 };
 
 /** For a store that several servers share: the clock of the database counts. */

@@ -69,6 +69,7 @@ function uploadRoute(offline: Offline): Route {
     errors: [
       'payload_too_large',
       'missing_parameters',
+      'test_clock_on',
       'license_not_found',
       'license_not_floating',
       'offline_key_not_configured',
@@ -120,6 +121,7 @@ function airgapLicenseRoute(offline: Offline): Route {
     answer: { kind: 'json', schema: licenseObject },
     errors: [
       'missing_parameters',
+      'test_clock_on',
       'offline_file_outdated',
       'airgap_key_not_configured',
       'airgap_confirmation_invalid',

@@ -125,6 +125,7 @@ const APPLY: Appliers<Batch, SystemChange> = {
   move_clock: (batch, { to }) => {
     batch.now = to;
   },
+  set_test_clock: ({ statements }, { aheadMs }) => statements.setTestClock.run(aheadMs),
   extend_live: (batch, { since }) => extendLiveSlots(batch, since),
   restore_borrows: (batch, { restoration }) => restoreBorrows(batch, restoration),
   pull_back: (batch, { from }) => clampFutureTimes(batch, from),

@@ -18,6 +18,7 @@ export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<Syste
   return {
     isSetUp: server?.set_up_at != null,
     usageSequence: server?.usage_sequence ?? 0,
+    testClockMs: server?.test_clock_ms ?? null,
     hardwareId: server?.hardware_id ?? null,
     webhookCursor: cursorFromRow(server),
     rules,

@@ -5,7 +5,8 @@
 -- written and of the heads of all chains. It is empty only until the store is opened. `audit_signed_links`: how
 -- many links there were when the heads were last signed.  `webhook_seq`, `webhook_index`: the event up to
 -- which the webhook was told, by its link and its place there. NULL: there never was a webhook. `ignores_case`:
--- users that differ only in case are one, and `user` is folded everywhere.
+-- users that differ only in case are one, and `user` is folded everywhere. `test_clock_ms`: how far the time is ahead
+-- of the wall clock in a store for tests. NULL: it is none.
 CREATE TABLE server (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   identity TEXT NOT NULL,
@@ -19,7 +20,8 @@ CREATE TABLE server (
   audit_signed_links INTEGER,
   webhook_seq INTEGER,
   webhook_index INTEGER,
-  ignores_case INTEGER NOT NULL DEFAULT 0
+  ignores_case INTEGER NOT NULL DEFAULT 0,
+  test_clock_ms INTEGER
 ) STRICT;
 
 -- `facts` is the license as the domain knows it, as JSON. `in_use` counts its rows in `registration`,

@@ -5,7 +5,7 @@ import {
   clockAtStart,
   readClock,
 } from '../../../core/clock/clock.ts';
-import type { Instant } from '../../../core/nouns/instant.ts';
+import { type Instant, plus } from '../../../core/nouns/instant.ts';
 import type { Clock } from '../../clock.ts';
 
 /** Holds the server's time between two readings. The rules are in `core/clock/clock.ts`. */
@@ -13,10 +13,13 @@ export class ServerClock {
   readonly #clock: Clock;
   #state: ClockState;
   #monotonicAtMark: number;
+  /** How far a test clock is ahead of the wall clock. */
+  #aheadMs: number;
 
-  constructor(clock: Clock, storedMark: Instant | null) {
+  constructor(clock: Clock, storedMark: Instant | null, aheadMs: number | null) {
     this.#clock = clock;
-    this.#state = { mark: clockAtStart(storedMark, clock.readWall()), jump: null };
+    this.#aheadMs = aheadMs ?? 0;
+    this.#state = { mark: clockAtStart(storedMark, this.readWall()), jump: null };
     this.#monotonicAtMark = clock.readMonotonicMs();
   }
 
@@ -29,25 +32,26 @@ export class ServerClock {
   }
 
   readWall(): Instant {
-    return this.#clock.readWall();
+    return plus(this.#clock.readWall(), this.#aheadMs);
   }
 
   /** Reads the time without moving the mark. */
   peek(): ClockReading {
-    return readClock(this.#state, this.#elapsedMs(), this.#clock.readWall(), this.#clock.restMs);
+    return readClock(this.#state, this.#elapsedMs(), this.readWall(), this.#clock.restMs);
   }
 
   /** Reads the time and moves the mark: from here on it is never earlier. */
   read(): ClockReading {
     const elapsedMs = this.#elapsedMs();
-    const reading = readClock(this.#state, elapsedMs, this.#clock.readWall(), this.#clock.restMs);
+    const reading = readClock(this.#state, elapsedMs, this.readWall(), this.#clock.restMs);
     this.#monotonicAtMark += elapsedMs;
     this.#state = { mark: reading.now, jump: reading.jump };
     return reading;
   }
 
   /** Continues from another instant, later or (only for an administrator's reset) earlier. */
-  moveTo(now: Instant): void {
+  moveTo(now: Instant, aheadMs: number | null = this.#aheadMs): void {
+    this.#aheadMs = aheadMs ?? 0;
     this.#monotonicAtMark = this.#clock.readMonotonicMs();
     this.#state = { mark: now, jump: null };
   }

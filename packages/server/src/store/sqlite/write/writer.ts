@@ -205,10 +205,10 @@ export class SqliteWriter {
     if (!this.#ledger.isSound) this.#notices.push({ kind: 'anchor_lost' });
     this.#masterKeys = [masterKey];
     this.#load();
-    const mark = this.#statements.getServer.get()?.mark ?? null;
+    const { mark, test_clock_ms: aheadMs } = getServer(this.#statements);
     this.#recovery.requireAcknowledged(this.#ledger.links, mark);
-    if (isStart) this.#jumpAtStart = jumpAtStart(mark, this.#options.clock.readWall());
-    this.#clock ??= new ServerClock(this.#options.clock, mark);
+    this.#clock ??= new ServerClock(this.#options.clock, mark, aheadMs);
+    if (isStart) this.#jumpAtStart = jumpAtStart(mark, this.#clock.readWall());
     if (mark !== null && mark > this.#clock.mark) this.#clock.moveTo(mark);
     this.#awayFrom = mark;
     this.#isResumed = false;
@@ -317,7 +317,7 @@ export class SqliteWriter {
       const results = work(batch);
       if (batch.isChanged || this.#statements.registration.isAhead) this.#commit(batch);
       else this.#statements.rollback.run();
-      if (batch.now !== reading.now) this.#clock.moveTo(batch.now);
+      if (batch.now !== reading.now) this.#clock.moveTo(batch.now, getServer(this.#statements).test_clock_ms);
       return results;
     } catch (error) {
       this.#masterKeys = [...this.#masterKeys, batch.masterKey];

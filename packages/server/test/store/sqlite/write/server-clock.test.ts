@@ -7,7 +7,11 @@ import { NOW } from '../../../core/examples.ts';
 
 test('fractions of a millisecond add up, however often the clock is read', () => {
   let monotonicMs = 0.3;
-  const server = new ServerClock({ ...createManualClock(NOW), readMonotonicMs: () => monotonicMs }, null);
+  const server = new ServerClock(
+    { ...createManualClock(NOW), readMonotonicMs: () => monotonicMs },
+    null,
+    null,
+  );
   for (let reading = 0; reading < 1000; reading++) {
     monotonicMs += 0.5;
     server.read();
@@ -17,7 +21,7 @@ test('fractions of a millisecond add up, however often the clock is read', () =>
 
 test('peeking moves nothing', () => {
   const clock = createManualClock(NOW);
-  const server = new ServerClock(clock, null);
+  const server = new ServerClock(clock, null, null);
   clock.advance(MINUTE_MS);
   clock.setWall(plus(NOW, HOUR_MS));
   assert.equal(server.peek().now, plus(NOW, MINUTE_MS));
@@ -27,7 +31,7 @@ test('peeking moves nothing', () => {
 
 test('a jump that could not be recorded is found again', () => {
   const clock = createManualClock(NOW);
-  const server = new ServerClock(clock, null);
+  const server = new ServerClock(clock, null, null);
   clock.setWall(plus(NOW, -HOUR_MS));
   assert.equal(server.read().isNewJump, true);
   assert.equal(server.read().isNewJump, false);
@@ -37,7 +41,7 @@ test('a jump that could not be recorded is found again', () => {
 
 test('it continues from where it was moved', () => {
   const clock = createManualClock(NOW);
-  const server = new ServerClock(clock, plus(NOW, HOUR_MS));
+  const server = new ServerClock(clock, plus(NOW, HOUR_MS), null);
   assert.equal(server.mark, plus(NOW, HOUR_MS));
   clock.advance(5);
   server.moveTo(NOW);
