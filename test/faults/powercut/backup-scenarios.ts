@@ -1,12 +1,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { saveBackup } from '../../support/backups.ts';
-import { seedLicenses } from '../../support/server-process.ts';
 import { Book, type Expected } from './book.ts';
 import type { Happening } from './record.ts';
-import { type Play, type Recording, record } from './recording.ts';
+import { type Play, type Recording, record, seed } from './recording.ts';
 import type { Site } from './site.ts';
-import { administer, count, LICENSES, lend, type Steps } from './steps.ts';
+import { administer, count, lend, type Steps } from './steps.ts';
 
 const BACKUPS = 'backups';
 const PASSPHRASE = 'a passphrase for backups';
@@ -24,7 +23,7 @@ function findAnswer(happenings: readonly Happening[], process: number): number {
 }
 
 async function seedWithFolder(site: Site): Promise<void> {
-  await seedLicenses(site.data, LICENSES);
+  await seed(site);
   mkdirSync(join(site.root, BACKUPS), { mode: 0o700 });
 }
 

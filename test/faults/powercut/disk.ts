@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Content, type ContentChange } from './content.ts';
+import { type Image, listNames } from './image.ts';
 import type { Happening } from './record.ts';
 
 /** The kernel writes pages; a failed sync loses whole ones. */
@@ -37,22 +38,6 @@ export class Node {
   constructor(isFolder: boolean) {
     this.isFolder = isFolder;
   }
-}
-
-/** What is on a disk before anything is recorded. */
-export interface Image {
-  readonly inode: number;
-  /** `null`: it is a folder. */
-  readonly bytes: Buffer | null;
-  readonly children: Readonly<Record<string, Image>>;
-}
-
-export function takeImage(path: string): Image {
-  const facts = statSync(path);
-  const bytes = facts.isDirectory() ? null : readFileSync(path);
-  const names = bytes === null ? listNames(path) : [];
-  const children = Object.fromEntries(names.map((name) => [name, takeImage(join(path, name))]));
-  return { inode: facts.ino, bytes, children };
 }
 
 /** A disk, as it is known from what was done to it. */
@@ -194,13 +179,6 @@ function settle(node: Node, hasFailed: boolean): void {
 export function applyName(names: Map<string, Node>, { removed, added, node }: NameChange): void {
   if (removed !== null) names.delete(removed);
   if (added !== null && node !== null) names.set(added, node);
-}
-
-/** Sockets and the memory that SQLite's connections share are not on the disk. */
-function listNames(folder: string): readonly string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => (entry.isFile() && !entry.name.endsWith('-shm')) || entry.isDirectory())
-    .map(({ name }) => name);
 }
 
 /** Where the running server's files differ from what was recorded; `null`: nowhere. */

@@ -122,9 +122,9 @@ async function carryOut(job: Job, order: Order, workshop: Workshop, tally: Tally
       tally.noteState({ scenario: scenario.name, isProcess, acknowledged, ...verdict });
       if (verdict.wrong.length === 0) return;
       const kept = tally.violations.length < MOST_KEPT ? keep(recording, cut, dice()) : 'not kept';
-      for (const sentence of verdict.wrong) {
-        tally.violations.push(`${scenario.name}, seed ${seed}, cut ${cut}: ${sentence} (${kept})`);
-      }
+      const violation = `${scenario.name}, seed ${seed}, cut ${cut}: ${verdict.wrong.join('; ')} (${kept})`;
+      tally.violations.push(violation);
+      order.say(violation);
     }),
   );
 }
@@ -175,7 +175,7 @@ export const powercut: Fault = {
   name: 'powercut',
   promise: 'After a power cut, everything that was acknowledged is there, and nothing else.',
   unit: 'power cuts',
-  sizes: { small: 60, full: 20_000 },
+  sizes: { small: 50, full: 20_000 },
   run: cutThePower,
   controls: [
     makeControl('writes are lost that were synced', dropSynced),

@@ -3,7 +3,8 @@ import type { Program } from '../../support/program.ts';
 import { seedLicenses, temporaryFolder } from '../../support/server-process.ts';
 import type { Life } from '../door/fault.ts';
 import { ANYTHING, type Book, type Expected } from './book.ts';
-import { Disk, findUnrecorded, type Image, takeImage } from './disk.ts';
+import { Disk, findUnrecorded } from './disk.ts';
+import { type Image, takeImage, writeImage } from './image.ts';
 import { type Happening, readRecord } from './record.ts';
 import { Site } from './site.ts';
 import { LICENSES } from './steps.ts';
@@ -57,8 +58,13 @@ export async function record(
   return { image, record: happenings, book, from: 0, expectAt };
 }
 
-async function seed(site: Site): Promise<void> {
-  await seedLicenses(site.data, LICENSES);
+let seeded: Image | undefined;
+
+/** A folder with licenses. It is made once, and written again for others. */
+export async function seed({ data }: Site): Promise<void> {
+  if (seeded !== undefined) return writeImage(seeded, data);
+  await seedLicenses(data, LICENSES);
+  seeded = takeImage(data);
 }
 
 /** A server makes its key for grants when somebody asks for it first, which is before the first change. */

@@ -6,7 +6,6 @@ import { testLicense } from '../../support/test-license.ts';
 import { ANYTHING, type Step, type Value } from './book.ts';
 
 const TIMEOUT_MINUTES = 120;
-const LASTS_MS = TIMEOUT_MINUTES * 60_000;
 const facts = { timeoutMinutes: TIMEOUT_MINUTES };
 
 const FLOATING = {
@@ -36,26 +35,29 @@ export const LICENSES = [SCARCE, ROOMY, COUNTED, SPARE, ...REMOVABLE];
 /** Steps of one client, without an end. */
 export type Steps = Generator<Step, never>;
 
-const HOUR_MS = 3_600_000;
+type Lent = Pick<License, 'id' | 'timeoutMinutes'>;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 function slotStep(
   kind: 'register' | 'borrow' | 'unregister',
-  licenseId: number,
+  license: Lent,
   user: string,
   random: Random,
 ): Step {
   const until = new Date(
     Date.now() + pickNumber(random, { from: 30 * HOUR_MS, to: 100 * HOUR_MS }),
   ).toISOString();
-  const body = { license_id: licenseId, user, os_hostname: 'office' };
-  const shared = { key: `slot ${licenseId}/${user}`, path: `/api/v4/${kind}` };
+  const body = { license_id: license.id, user, os_hostname: 'office' };
+  const shared = { key: `slot ${license.id}/${user}`, path: `/api/v4/${kind}` };
   const absentIf = ['device_not_found', 'floating_not_available'];
   if (kind === 'unregister') return { ...shared, body, absentIf, mayBecome: () => null, became: () => null };
   return {
     ...shared,
     body: kind === 'borrow' ? { ...body, borrowed_until: until } : body,
     absentIf,
-    lastsMs: LASTS_MS,
+    lastsMs: license.timeoutMinutes * MINUTE_MS,
     mayBecome: (before) => (kind === 'borrow' ? sayBorrowed(until) : (before ?? 'held')),
     became: ({ borrowed_until: end }) => (typeof end === 'string' ? sayBorrowed(end) : 'held'),
   };
@@ -68,7 +70,7 @@ export function sayBorrowed(until: string): string {
 interface LendOptions {
   /** How often it renews, whatever else it might do. */
   readonly renews?: number;
-  readonly licenses?: readonly Pick<License, 'id'>[];
+  readonly licenses?: readonly Lent[];
 }
 
 /** A client that asks for slots, borrows and gives back, for a few users. */
@@ -79,7 +81,7 @@ export function* lend(client: number, seed: number, options: LendOptions = {}): 
     const user = `user-${client}-${pickNumber(random, { from: 0, to: 3 })}`;
     const license = pickOne(random, licenses);
     const kinds = ['register', 'borrow', 'unregister'] as const;
-    yield slotStep(random() < renews ? 'register' : pickOne(random, kinds), license.id, user, random);
+    yield slotStep(random() < renews ? 'register' : pickOne(random, kinds), license, user, random);
   }
 }
 
@@ -89,7 +91,7 @@ export function* useFeature(client: number, seed: number): Steps {
   const user = `user-${client}`;
   const body = { license_id: ROOMY.id, user, os_hostname: 'office', feature: 'render' };
   const key = `feature ${ROOMY.id}/${user} render`;
-  yield slotStep('register', ROOMY.id, user, random);
+  yield slotStep('register', ROOMY, user, random);
   for (;;) {
     yield { key, path: '/api/v4/featureRegister', body, mayBecome: () => 'held', became: () => 'held' };
     yield { key, path: '/api/v4/featureRelease', body, mayBecome: () => null, became: () => null };
