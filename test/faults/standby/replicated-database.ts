@@ -24,7 +24,7 @@ interface Role {
 
 export type Crash = 'stopped' | 'killed' | 'frozen';
 
-/** A primary and a standby that follows it, which change their roles again and again. */
+/** A primary and its standby, once that is added. They change their roles again and again. */
 export class ReplicatedDatabase {
   readonly #isSynchronous: boolean;
   #primary: Role;
@@ -45,7 +45,6 @@ export class ReplicatedDatabase {
       await Promise.all([first.postgres.end(), second.postgres.end()]);
     });
     await second.postgres.stop('immediate');
-    await database.addStandby();
     return database;
   }
 
@@ -54,8 +53,13 @@ export class ReplicatedDatabase {
     return this.#nameBoth(await this.#primary.postgres.createDatabase());
   }
 
+  /** Where the primary is. */
+  get host(): string {
+    return `127.0.0.1:${this.#primary.postgres.port}`;
+  }
+
   #nameBoth(url: string): string {
-    const host = `127.0.0.1:${this.#primary.postgres.port}`;
+    const { host } = this;
     const hosts = `${host},127.0.0.1:${this.#standby.postgres.port}`;
     return `${url.replace(host, hosts)}?target_session_attrs=read-write`;
   }

@@ -70,6 +70,7 @@ async function openSite(
 
 /** Ends the primary in one of the ways, and promotes its standby. Returns how long each server needed. */
 async function promoteOnce({ database, fleet, book }: Site, random: Random): Promise<readonly number[]> {
+  await database.addStandby();
   await book.waitForAnswers(book.acknowledged + LEAST_ANSWERS);
   await delay(pickNumber(random, WORK_MS));
   const heldMs = random() < 0.5 ? pickNumber(random, HELD_MS) : 0;
@@ -80,13 +81,18 @@ async function promoteOnce({ database, fleet, book }: Site, random: Random): Pro
   await delay(pickNumber(random, OUTAGE_MS));
   await database.promote();
   const startedMs = performance.now();
-  const woken = delay(pickNumber(random, FROZEN_MS)).then(() => database.wake());
+  const frozenMs = crash === 'frozen' ? pickNumber(random, FROZEN_MS) : 0;
+  const woken = delay(frozenMs).then(() => database.wake());
   const recoveriesMs = await Promise.all(
     fleet.servers.map((server, index) => measureRecovery(server, `probe-${index}`, startedMs)),
   );
-  if (crash === 'frozen') await woken;
+  for (const { api } of fleet.servers) {
+    const { body } = await api.get('/api/admin/status');
+    const { host } = body.store as { host: string };
+    if (host !== database.host) book.violations.push(`the status names ${host}, and not ${database.host}`);
+  }
+  await woken;
   await database.endOld();
-  await database.addStandby();
   return recoveriesMs;
 }
 
@@ -169,6 +175,7 @@ const LOST_MS = { from: 300, to: 1000 };
 
 async function loseOnce(site: Site, random: Random): Promise<Loss> {
   const { database, fleet, book } = site;
+  await database.addStandby();
   await book.waitForAnswers(LEAST_ANSWERS);
   const before = book.acknowledged;
   const heldMs = pickNumber(random, LOST_MS);
@@ -181,17 +188,15 @@ async function loseOnce(site: Site, random: Random): Promise<Loss> {
   await database.promote();
   await rested;
   const broken = [...(await findBrokenRows((statement) => fleet.query(statement)))];
-  const verdict = await fleet.runBerth(fleet.servers[0] as ServerUnderTest, ['audit', 'verify']);
-  if (verdict.code !== 0) broken.push(`audit verify: ${verdict.stdout}${verdict.stderr}`);
   await pollUntil(
     'a server notices',
     () => fleet.servers.some(({ log }) => log.includes(NOTICED)) || undefined,
   ).catch(() => broken.push('no server has noticed that changes are lost'));
   await inspectFleet(fleet, book);
   const missing = book.violations.filter((one) => one.includes('was answered and not counted')).length;
+  broken.push(...book.violations.filter((one) => one.startsWith('audit verify')));
   broken.push(...(await fleet.stop()));
   await database.endOld();
-  await database.addStandby();
   return { heldMs, acknowledged, missing, isFound: book.violations.length > 0, broken };
 }
 

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { Fault } from '../../../../src/core/nouns/fault.ts';
 import {
   ConnectionLost,
+  DatabaseError,
   isConnectionLost,
   isConnectionUseless,
   isDataError,
@@ -37,6 +38,8 @@ describe('an error of the database', () => {
     ['23505', 'ERROR', ['isDataError'], /reported an error/],
     ['42501', 'ERROR', [], /lacks a privilege/],
     ['53100', 'ERROR', [], /disk of the database is full/],
+    ['42P05', 'ERROR', [], /database\.prepareStatements: false/],
+    ['26000', 'ERROR', ['isConnectionUseless', 'isRetryable'], /database\.prepareStatements: false/],
     ['42P01', 'ERROR', [], /reported an error/],
     ['EPERM', 'FATAL', [], /reported an error/],
   ] as const) {
@@ -50,6 +53,11 @@ describe('an error of the database', () => {
       assert.equal(isConnectionLost(fault), isConnectionLost(error));
     });
   }
+
+  test('with which PgBouncer ends a connection says what to change', () => {
+    const cause = new DatabaseError('transaction blocks not allowed in statement pooling mode', {});
+    assert.match(toFault(new ConnectionLost('It is gone.', { cause })).message, /Set pool_mode/);
+  });
 
   test('that already has a message keeps it', () => {
     const fault = new Fault('store_unavailable', 'The server is stopping.');

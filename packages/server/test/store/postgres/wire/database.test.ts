@@ -114,6 +114,12 @@ describe('the settings of a database', () => {
     assert.equal(explainUnfit({ fsync: null, server_version_num: null }), null);
   });
 
+  test('show that it cannot be written', () => {
+    const standby = { in_hot_standby: 'on', transaction_read_only: 'on' };
+    assert.match(explainUnfit(standby) ?? '', /is a standby.*Promote it/);
+    assert.match(explainUnfit({ ...standby, in_hot_standby: 'off' }) ?? '', /is read-only/);
+  });
+
   test('show that it is too old', () => {
     const settings = { fsync: 'on', server_version_num: '130011', server_encoding: 'UTF8' };
     assert.match(explainUnfit(settings) ?? '', /is PostgreSQL 13: Berth needs 14 or newer/);
