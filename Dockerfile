@@ -16,7 +16,8 @@ COPY bin bin
 COPY build build
 COPY packages packages
 # For "berth version": --build-arg COMMIT=$(git rev-parse HEAD) --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-ARG COMMIT= SOURCE_DATE_EPOCH=
+ARG COMMIT=
+ARG SOURCE_DATE_EPOCH=
 # The base image below lacks libatomic. A new volume gets the owner of the empty folder.
 RUN npm run build \
   && mkdir -p /out/data \

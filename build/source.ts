@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Origin } from '@berth/shell/console/command-line';
 import { COMMIT_DIGITS } from '../bin/origin.ts';
@@ -17,7 +19,8 @@ export interface Source {
 }
 
 /** Asks git. An image is built without a repository: there `COMMIT` and `SOURCE_DATE_EPOCH` may say it. */
-export function findSource(env: NodeJS.ProcessEnv = process.env): Source {
+export function findSource(root = ROOT, env: NodeJS.ProcessEnv = process.env): Source {
+  const git = existsSync(join(root, '.git')) ? (...words: string[]) => askGit(root, words) : () => '';
   const [commit = '', seconds = ''] = git('log', '-1', '--format=%H %ct').split(' ');
   const epoch = Number(env.SOURCE_DATE_EPOCH || seconds);
   const known = (commit || env.COMMIT || '').slice(0, COMMIT_DIGITS);
@@ -33,6 +36,6 @@ function toDate(epoch: number): string {
   return new Date(epoch * 1000).toISOString().slice(0, 10);
 }
 
-function git(...words: string[]): string {
-  return (spawnSync('git', words, { cwd: ROOT, encoding: 'utf8' }).stdout ?? '').trim();
+function askGit(cwd: string, words: readonly string[]): string {
+  return (spawnSync('git', words, { cwd, encoding: 'utf8' }).stdout ?? '').trim();
 }

@@ -11,6 +11,7 @@ import { writeNotes } from '../../build/release/notes.ts';
 import { describeParts } from '../../build/release/sbom.ts';
 import { writeTarGz } from '../../build/release/tar.ts';
 import { writeZip } from '../../build/release/zip.ts';
+import { findSource } from '../../build/source.ts';
 import { removeSignature } from '../../build/windows-signature.ts';
 import { loadConfig } from '../../packages/server/src/config.ts';
 import { PYTHON } from '../client/python/python.ts';
@@ -181,6 +182,13 @@ describe('what a release says about itself', () => {
       () => writeNotes({ ...facts, version: '0.3.0', changelog, made: [], leftOut }),
       /no section "## 0\.3\.0"/,
     );
+  });
+
+  test('knows its commit without a repository, as in an image, if it is told', (t) => {
+    const folder = temporaryFolder(t);
+    const env = { COMMIT: '5f896a5a0000', SOURCE_DATE_EPOCH: String(EPOCH) };
+    assert.deepEqual(findSource(folder, env).origin, { commit: '5f896a5a', date: '2026-11-18' });
+    assert.equal(findSource(folder, { COMMIT: '', SOURCE_DATE_EPOCH: '' }).origin, null);
   });
 
   test('does not use a Node that the lock file does not name', () => {

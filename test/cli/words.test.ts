@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { runCli } from '@berth/server/cli/cli';
 import { COMMANDS } from '@berth/server/cli/commands/commands';
+import type { Origin } from '@berth/shell/console/command-line';
 import { readConfig, runBerth } from '../support/berth-command.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
 const unreachable = () => assert.fail('Nothing is to be done.');
 
 /** Runs words that lead to no command, and returns its exit code and what was printed. */
-async function say(words: readonly string[]) {
+async function say(words: readonly string[], findOrigin = (): Origin | null => null) {
   const printed = { stdout: '', stderr: '' };
   const complain = (text: string) => {
     printed.stderr += `${text}\n`;
@@ -33,6 +34,7 @@ async function say(words: readonly string[]) {
     self: [],
     env: {},
     version: '1.2.3',
+    findOrigin,
     startServer: unreachable,
     openStoppedServer: unreachable,
     importMasterKey: unreachable,
@@ -146,6 +148,16 @@ describe('help', () => {
       assert.match(stdout, sentence);
     });
   }
+
+  test('berth --version says of which commit it is, and whether it runs from the source', async () => {
+    const commit = '5f896a5a';
+    const built = await say(['--version'], () => ({ commit, date: '2026-11-18' }));
+    assert.equal(built.stdout, 'berth 1.2.3 (5f896a5a, 2026-11-18)\n');
+    const cloned = await say(['--version'], () => ({ commit, date: null }));
+    assert.equal(cloned.stdout, 'berth 1.2.3 (5f896a5a, from source)\n');
+    const { stdout } = await say(['version', '--json'], () => ({ commit, date: null }));
+    assert.deepEqual(JSON.parse(stdout), { version: '1.2.3', commit, date: null });
+  });
 
   test('needs neither valid settings nor data', async (t) => {
     const data = join(temporaryFolder(t), 'none');

@@ -70,7 +70,7 @@ function uninstall({ config, flags }: LocalContext): Done {
   const manager = findManager(process.platform, process.env);
   const isDry = flags['dry-run'] === true;
   if (!isDry) requirePower(manager, 'uninstall');
-  const data = readData(manager) ?? config.data;
+  const data = readData(manager, manager.definition) ?? config.data;
   const plan = manager.uninstall();
   const changed = isDry || existsSync(manager.definition);
   if (!isDry && changed) applyPlan(plan);
@@ -78,10 +78,10 @@ function uninstall({ config, flags }: LocalContext): Done {
 }
 
 /** The installed definition knows where the data is, whatever the flags of this command say. */
-function readData(manager: ServiceManager): string | null {
-  if (!existsSync(manager.definition)) return null;
+function readData(manager: ServiceManager, definition: string): string | null {
+  if (!existsSync(definition)) return null;
   const isUtf16 = process.platform === 'win32';
-  return manager.findData(readFileSync(manager.definition, isUtf16 ? 'utf16le' : 'utf8'));
+  return manager.findData(readFileSync(definition, isUtf16 ? 'utf16le' : 'utf8'));
 }
 
 function explainPaths(manager: ServiceManager, paths: readonly string[]): string | null {
@@ -119,8 +119,9 @@ interface ServiceAnswer extends ServiceState {
 
 function findState(): ServiceAnswer {
   const manager = findManager(process.platform, process.env);
-  const { name, definition } = manager;
-  return { manager: name, definition, data: readData(manager), ...readState(manager) };
+  const state = readState(manager);
+  const { definition = manager.definition } = state;
+  return { manager: manager.name, definition, data: readData(manager, definition), ...state };
 }
 
 function readState(manager: ServiceManager): ServiceState {

@@ -40,6 +40,8 @@ export interface ServiceState {
   /** In the words of the manager. */
   readonly state: string;
   readonly process_id: number | null;
+  /** The file that the manager uses, if it says so: a package has its own place for it. */
+  readonly definition?: string;
 }
 
 /** The part of the operating system that starts services. Everything here is text: nothing is run. */

@@ -48,7 +48,7 @@ export const SYSTEMD: ServiceManager = {
     const text = word?.startsWith('"') ? word.slice(1, -1).replace(/\\(.)/g, '$1') : word;
     return text?.replaceAll('%%', '%').replaceAll('$$', () => '$') ?? null;
   },
-  query: ['systemctl', 'show', UNIT, '--property=LoadState,ActiveState,SubState,MainPID'],
+  query: ['systemctl', 'show', UNIT, '--property=LoadState,ActiveState,SubState,MainPID,FragmentPath'],
   readState,
 };
 
@@ -181,10 +181,12 @@ function readState(output: string | null): ServiceState {
   const facts = new Map((output ?? '').split('\n').map((line) => line.split('=', 2) as [string, string]));
   const state = facts.get('ActiveState') ?? 'unknown';
   const id = Number(facts.get('MainPID') ?? 0);
+  const definition = facts.get('FragmentPath') ?? '';
   return {
     installed: facts.get('LoadState') === 'loaded',
     running: state === 'active',
     state: `${state} (${facts.get('SubState') ?? 'unknown'})`,
     process_id: id > 0 ? id : null,
+    ...(definition === '' ? {} : { definition }),
   };
 }

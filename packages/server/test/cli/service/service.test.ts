@@ -154,6 +154,11 @@ describe('the systemd unit', () => {
     const none = SYSTEMD.readState('LoadState=not-found\nActiveState=inactive\nSubState=dead\nMainPID=0\n');
     assert.deepEqual(none, { installed: false, running: false, state: 'inactive (dead)', process_id: null });
     assert.equal(SYSTEMD.readState(null).installed, false);
+    const packaged = '/usr/lib/systemd/system/berth.service';
+    assert.deepEqual(SYSTEMD.readState(`${running}FragmentPath=${packaged}\n`), {
+      ...state,
+      definition: packaged,
+    });
   });
 });
 
