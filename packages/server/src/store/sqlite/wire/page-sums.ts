@@ -112,10 +112,12 @@ export class PageSums {
     db.close();
   }
 
-  /** After a failed commit: if SQLite has moved the log, it is not known which pages that has changed. */
+  /** After a failure: if SQLite moves the log all the same, it is not known which pages that has changed. */
   closeBroken(db: DatabaseSync): void {
+    const log = `${this.#file}-wal`;
+    const hadLog = (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0;
     db.close();
-    if (!existsSync(`${this.#file}-wal`)) this.#forget();
+    if (hadLog && !existsSync(log)) this.#forget();
   }
 
   /** Returns whether all of the log is in the database now: a reader may still need the older state. */
