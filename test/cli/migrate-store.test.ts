@@ -147,7 +147,7 @@ describe('berth migrate-store', { skip }, () => {
       readdirSync(data)
         .filter((name) => /db|moved/.test(name))
         .sort(),
-      ['berth.db', 'old.db'],
+      ['berth.db', 'berth.db-sums', 'old.db'],
     );
     assert.equal(countUndue(join(data, 'berth.db')), 0, 'slots are found when they end');
     assert.deepEqual(await listAll(data, {}), used);
@@ -293,6 +293,7 @@ describe('berth migrate-store refuses, and changes nothing', { skip }, () => {
 function runFile(file: string, text: string): void {
   using db = new DatabaseSync(file);
   db.exec(text);
+  rmSync(`${file}-sums`, { force: true });
 }
 
 /** Slots that the index finds at another time than their end. */

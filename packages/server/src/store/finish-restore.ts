@@ -23,13 +23,13 @@ export function finishRestore(folder: string): void {
   const within = (name: string) => join(folder, name);
   const kept = within(keptName(restored));
   keepOld(within(DATABASE_FILE), kept);
-  for (const log of ['-wal', '-journal', '-sums']) {
+  for (const log of ['-wal', '-journal']) {
     const file = within(`${DATABASE_FILE}${log}`);
     // On the new database, the log of the old one would destroy it.
     if (existsSync(file) && statSync(file).size > 0) renameSync(file, `${kept}${log}`);
     else rmSync(file, { force: true });
   }
-  rmSync(within(`${DATABASE_FILE}-shm`), { force: true });
+  for (const file of ['-shm', '-sums']) rmSync(within(`${DATABASE_FILE}${file}`), { force: true });
   sync(folder);
   renameSync(within(restored), within(DATABASE_FILE));
   sync(folder);

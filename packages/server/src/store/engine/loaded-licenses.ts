@@ -261,3 +261,8 @@ export const NO_END = Number.MAX_SAFE_INTEGER;
 export function mayHaveFeatureSlots(entry: LoadedLicense): boolean {
   return entry.noFeatureEndBefore !== NO_END;
 }
+
+/** Whether the running batch has changed what is written with the license. */
+export function hasNews({ isChanged, meters, events, history }: LoadedLicense): boolean {
+  return isChanged || meters.changed.size > 0 || events.length > 0 || history.length > 0;
+}

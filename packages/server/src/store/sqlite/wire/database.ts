@@ -19,6 +19,7 @@ const CACHE_KIB = 16_384;
 /** What has to be done with the log of a file whose pages have checksums. */
 interface KeptLog {
   settle(db: DatabaseSync): void;
+  closeBroken(db: DatabaseSync): void;
 }
 
 /**
@@ -41,7 +42,8 @@ export function openWritable(file: string, sums?: KeptLog): DatabaseSync {
     else sums.settle(db);
     return db;
   } catch (error) {
-    db.close();
+    if (sums === undefined) db.close();
+    else sums.closeBroken(db);
     throw error;
   }
 }

@@ -11,8 +11,10 @@ import {
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { removeDurably, writeNewFile } from '@berth/shell/files/durable-file';
+import { Fault } from '../../../core/nouns/fault.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
-import { checkpoint, openReadOnly } from './database.ts';
+import { damageFault } from './damage.ts';
+import { checkpoint, openReadOnly, openWritable } from './database.ts';
 import { findRow } from './read-rows.ts';
 import { listPages, readLog, readPages } from './write-ahead-log.ts';
 
@@ -41,18 +43,18 @@ interface Checkpointed {
 }
 
 /**
- * The checksum of every page of the database, in a file beside it. SQLite's own pages have none, so a bit that
- * changes on the disk would be a fact like any other. Pages of the log have one, and a commit only writes
- * there. So it is enough to keep these in step with the moves of the log into the database. They are written
- * after each move and before the log is used again: pages of which it is not known whether they were moved are
- * always in the log.
+ * The checksum of every page of the database, in a file beside it. SQLite's own pages have none, so a bit
+ * that changes on the disk would be a fact like any other. Pages of the log have one, and a commit only
+ * writes there. So it is enough to keep these in step with the moves of the log into the database. They are
+ * written after each move and before the log is used again: pages of which it is not known whether they were
+ * moved are always in the log.
  */
 export class PageSums {
   readonly #file: string;
   /** `null`: not known. Then they are made from the file. */
   #known: Sums | null = null;
-  /** Pages that are not as they were written; `null`: none were found. */
-  changed: string | null = null;
+  /** Pages that were not as they were written at the start; `null`: none. */
+  #found: string | null = null;
   #commits = 0;
   #look: StatementSync | null = null;
 
@@ -60,15 +62,16 @@ export class PageSums {
     this.#file = file;
   }
 
-  /** Before the file is opened. */
-  load(): readonly StoreNotice[] {
+  /** Opens the file to write. At a start, it is compared with its sums first. */
+  open(isStart: boolean): { readonly db: DatabaseSync; readonly notices: readonly StoreNotice[] } {
     const stored = readSums(this.#file);
     this.#known = stored === 'damaged' ? null : stored;
-    return stored === 'damaged' ? [{ kind: 'sums_damaged' }] : [];
+    const damage: readonly StoreNotice[] = stored === 'damaged' ? [{ kind: 'sums_damaged' }] : [];
+    const notices = isStart ? [...damage, ...this.#compare()] : damage;
+    return { db: openWritable(this.#file, this), notices };
   }
 
-  /** Before the file is opened for the first time: compares it with its sums. */
-  compare(): readonly StoreNotice[] {
+  #compare(): readonly StoreNotice[] {
     const { pages, damage } = readLog(this.#file);
     const notices: StoreNotice[] = [];
     if (damage !== null) notices.push({ kind: 'log_damaged', isLost: damage === 'lost' });
@@ -78,8 +81,15 @@ export class PageSums {
     const changed = findChanged(this.#file, this.#known, pages);
     if (changed.length === 0) return notices;
     if (changed.length > before.length) this.#write({ sums, changed });
-    this.changed = describePages(this.#file, changed);
-    return [...notices, { kind: 'pages_changed', pages: this.changed }];
+    this.#found = describePages(this.#file, changed);
+    return [...notices, { kind: 'pages_changed', pages: this.#found }];
+  }
+
+  /** What is in a page that has changed may be anything, and fail in any way. */
+  explain(error: unknown): unknown {
+    if (this.#found === null || error instanceof Fault) return error;
+    const detail = `${this.#found}: not as the server wrote it, and now ${(error as Error).message}`;
+    return damageFault(this.#file, detail, error);
   }
 
   /** After the file was opened: moves all of the log, and ends it. */
@@ -112,10 +122,12 @@ export class PageSums {
     db.close();
   }
 
-  /** After a failed commit: if SQLite has moved the log, it is not known which pages that has changed. */
+  /** After a failure: if SQLite moves the log all the same, it is not known which pages that has changed. */
   closeBroken(db: DatabaseSync): void {
+    const log = `${this.#file}-wal`;
+    const hadLog = (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0;
     db.close();
-    if (!existsSync(`${this.#file}-wal`)) this.#forget();
+    if (hadLog && !existsSync(log)) this.#forget();
   }
 
   /** Returns whether all of the log is in the database now: a reader may still need the older state. */
@@ -143,7 +155,7 @@ export class PageSums {
   }
 }
 
-export function sumsFile(file: string): string {
+function sumsFile(file: string): string {
   return `${file}-sums`;
 }
 

@@ -30,7 +30,7 @@ interface Frame {
   readonly isCurrent: boolean;
 }
 
-/** Reads a log as SQLite does when it opens one. SQLite ignores all from the first changed bit on, silently. */
+/** Reads a log as SQLite does when it opens one, which silently ignores all from the first changed bit on. */
 export function readLog(file: string): LogContent {
   const log = LogFile.open(file);
   if (log === null) return NOTHING;
@@ -94,7 +94,7 @@ function readCommits(log: LogFile) {
   return { pages, whole, good };
 }
 
-/** The first commit that is not whole is the last one, because it is on the disk before another is written. */
+/** One that is not whole should be the last one: a commit is on the disk before another is written. */
 function judgeRest(log: LogFile, whole: number): 'cut' | 'lost' {
   let hasEnded = false;
   for (let index = whole; index < log.frames; index++) {

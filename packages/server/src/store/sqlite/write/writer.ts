@@ -3,7 +3,6 @@ import { type ClockReading, jumpAtStart, jumpEvent } from '../../../core/clock/c
 import type { Command } from '../../../core/command.ts';
 import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
 import type { ClockJumped } from '../../../core/nouns/audit-event.ts';
-import { Fault } from '../../../core/nouns/fault.ts';
 import { type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import type { Rules } from '../../../core/rules/rules.ts';
@@ -20,14 +19,13 @@ import { clampHistory } from '../../engine/history/write-history.ts';
 import { describeLine } from '../../engine/line/describe-line.ts';
 import { handOn } from '../../engine/line/hand-on.ts';
 import { type Turn, WaitingLine } from '../../engine/line/waiting-line.ts';
-import { type LoadedLicense, LoadedLicenses } from '../../engine/loaded-licenses.ts';
+import { hasNews, type LoadedLicense, LoadedLicenses } from '../../engine/loaded-licenses.ts';
 import { extendLiveSlots } from '../../engine/move-clock.ts';
 import { pickValues } from '../../engine/row-sql.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
 import type { ClockStatus, LineDescription } from '../../store.ts';
-import { damageFault, explainCorruption } from '../wire/damage.ts';
-import { openWritable } from '../wire/database.ts';
+import { explainCorruption } from '../wire/damage.ts';
 import { PageSums } from '../wire/page-sums.ts';
 import { setIgnoresCase } from '../wire/respell-users.ts';
 import { listSecrets } from '../wire/sealed-secrets.ts';
@@ -107,16 +105,8 @@ export class SqliteWriter {
       this.#explainCorruption(() => this.#open());
     } catch (error) {
       if (this.#db?.isOpen) this.#sums.close(this.#db);
-      throw this.#explainChanged(error);
+      throw this.#sums.explain(error);
     }
-  }
-
-  /** What is in a page that has changed may be anything, and fail in any way. */
-  #explainChanged(error: unknown): unknown {
-    const { changed } = this.#sums;
-    if (changed === null || error instanceof Fault) return error;
-    const detail = `${changed}: not as the server wrote it, and now ${(error as Error).message}`;
-    return damageFault(this.#options.file, detail, error);
   }
 
   /** Decides and commits. Throws if the commit failed: then none of it is remembered. */
@@ -195,9 +185,9 @@ export class SqliteWriter {
   #open(): void {
     const { ignoresCase, resumeAtOpen } = this.#options;
     const isStart = this.#clock === undefined;
-    this.#notices.push(...this.#sums.load());
-    if (isStart) this.#notices.push(...this.#sums.compare());
-    this.#db = openWritable(this.#options.file, this.#sums);
+    const { db, notices } = this.#sums.open(isStart);
+    this.#db = db;
+    this.#notices.push(...notices);
     if (ignoresCase !== undefined) setIgnoresCase(this.#db, ignoresCase);
     this.#statements = prepareStatements(this.#db);
     const masterKey = chooseMasterKey(listSecrets(this.#db), this.#masterKeys);
@@ -407,9 +397,4 @@ export class SqliteWriter {
     this.#notices = [];
     return notices;
   }
-}
-
-/** Whether the running batch has changed what is written with the license. */
-function hasNews({ isChanged, meters, events, history }: LoadedLicense): boolean {
-  return isChanged || meters.changed.size > 0 || events.length > 0 || history.length > 0;
 }
