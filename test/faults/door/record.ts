@@ -46,7 +46,7 @@ export function writeRecord({ name }: Fault, size: Size, seed: number, outcome: 
 }
 
 /** With a plus, if what ran is not what was committed. */
-function readCommit(): string {
+export function readCommit(): string {
   const git = (...words: string[]) => execFileSync('git', words, { cwd: ROOT, encoding: 'utf8' }).trim();
   const changed = git(
     'status',
@@ -61,7 +61,7 @@ function readCommit(): string {
   return `${git('rev-parse', '--short=10', 'HEAD')}${changed === '' ? '' : '+'}`;
 }
 
-function describeMachine(): string {
+export function describeMachine(): string {
   const gigabytes = Math.round(totalmem() / 2 ** 30);
   const model = cpus()[0]?.model.trim() ?? process.arch;
   return `${availableParallelism()} cores (${model}), ${gigabytes} GB, ${process.platform} ${release()}, Node ${process.version}`;

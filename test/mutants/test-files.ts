@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Coverage, isCovered, readCoverage } from './coverage.ts';
+import { type Mutant, SOURCES } from './mutants.ts';
+import type { TestBench } from './test-bench.ts';
+
+/** Those that test the core and the engine for their time. Others run them too, and find next to nothing. */
+const PATTERNS = [
+  'packages/server/test/{core,services,background}/**/*.test.ts',
+  'packages/server/test/http/routes/{admin,v4}/*.test.ts',
+  'packages/server/test/store/engine/**/*.test.ts',
+  'packages/server/test/store/sqlite/{sqlite-store.test.ts,write/*.test.ts,read/*.test.ts}',
+  'test/model/*.test.ts',
+];
+/** Its cases are many, and most mutants are seen by few of its chapters. */
+const EXAM = 'packages/server/test/store/sqlite/sqlite-store.test.ts';
+/** What the coverage depends on, beside the test file. */
+const SHARED = ['packages/*/src/**/*.ts', 'packages/server/test/**/*.ts', 'test/{model,support}/**/*.ts'];
+const LIMIT_MS = 180_000;
+
+/** Tests that pass without changes: a file, or a chapter of the exam. */
+interface Part {
+  readonly file: string;
+  /** The chapter; `null` for the whole file. */
+  readonly title: string | null;
+  readonly ms: number;
+  readonly coverage: Coverage;
+}
+
+/** What is run for a mutant in one process. */
+export interface TestRun {
+  readonly file: string;
+  readonly patterns: readonly string[];
+  readonly ms: number;
+}
+
+export class TestFiles {
+  readonly #parts: readonly Part[];
+  /** How many mutants of a source a test file has found. It is tried sooner for the next ones. */
+  readonly #finds = new Map<string, number>();
+
+  private constructor(parts: readonly Part[]) {
+    this.#parts = parts;
+  }
+
+  /** Runs all of them without changes, to see how long they take and what they run. Results are kept. */
+  static async try(
+    benches: readonly TestBench[],
+    cache: string,
+    say: (line: string) => void,
+  ): Promise<TestFiles> {
+    const [bench] = benches;
+    if (bench === undefined) throw new Error('There is no bench.');
+    const files = globSync(PATTERNS, { cwd: bench.folder }).sort();
+    const chapters = (await bench.listChapters(EXAM)).map((title) => ({ file: EXAM, title }));
+    const waiting = [
+      ...files.filter((file) => file !== EXAM).map((file) => ({ file, title: null })),
+      ...chapters,
+    ];
+    const parts: Part[] = [];
+    const trial = new Trial(bench.folder, cache);
+    const work = async (bench: TestBench): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const part = await trial.try(bench, next.file, next.title);
+        if (part === null) say(`left out, since it fails without changes: ${next.file} ${next.title ?? ''}`);
+        else parts.push(part);
+      }
+    };
+    await Promise.all(benches.map(work));
+    return new TestFiles(parts);
+  }
+
+  get count(): number {
+    return this.#parts.length;
+  }
+
+  /** What runs the changed code, and first what will probably find it soon. */
+  choose({ file, change }: Mutant): TestRun[] {
+    const covering = this.#parts.filter(({ coverage }) => isCovered(coverage, file, change.start));
+    const runs = [...Map.groupBy(covering, (part) => part.file)].map(([test, parts]) => {
+      const patterns = parts.flatMap(({ title }) => (title === null ? [] : [patternOf(title)]));
+      const ms = parts.reduce((sum, part) => sum + part.ms, 0);
+      return { file: test, patterns, ms, cost: ms / (1 + (this.#finds.get(`${file} ${test}`) ?? 0)) };
+    });
+    return runs.sort((one, other) => one.cost - other.cost);
+  }
+
+  noteFind({ file }: Mutant, test: string): void {
+    const name = `${file} ${test}`;
+    this.#finds.set(name, (this.#finds.get(name) ?? 0) + 1);
+  }
+}
+
+/** Matches other chapters too whose titles begin alike, which costs only time. */
+function patternOf(title: string): string {
+  return ` ${title} `;
+}
+
+class Trial {
+  readonly #root: string;
+  readonly #cache: string;
+  readonly #shared: string;
+  readonly #sources: ReadonlySet<string>;
+
+  constructor(root: string, cache: string) {
+    this.#root = root;
+    this.#cache = cache;
+    this.#sources = new Set(globSync(SOURCES, { cwd: root }));
+    const shared = globSync(SHARED, { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
+    this.#shared = hash(shared.sort().map((file) => readFileSync(join(root, file), 'utf8')));
+    mkdirSync(cache, { recursive: true });
+  }
+
+  /** Returns null if it fails. */
+  async try(bench: TestBench, file: string, title: string | null): Promise<Part | null> {
+    const text = readFileSync(join(this.#root, file), 'utf8');
+    const kept = join(this.#cache, `${hash([this.#shared, file, text, title ?? ''])}.json`);
+    if (existsSync(kept)) return JSON.parse(readFileSync(kept, 'utf8')) as Part;
+    const folder = mkdtempSync(join(tmpdir(), 'berth-coverage-'));
+    try {
+      const startedMs = performance.now();
+      const patterns = title === null ? [] : [patternOf(title)];
+      const verdict = await bench.runTests({ file, patterns, limitMs: LIMIT_MS, coverageFolder: folder });
+      if (verdict !== 'passed') return null;
+      const ms = Math.round(performance.now() - startedMs);
+      const coverage = readCoverage(folder, bench.folder, (source) => this.#sources.has(source));
+      writeFileSync(kept, JSON.stringify({ file, title, ms, coverage }));
+      return { file, title, ms, coverage };
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+function hash(texts: readonly string[]): string {
+  return createHash('sha256').update(texts.join('\0')).digest('hex').slice(0, 32);
+}
